@@ -1,0 +1,1 @@
+//! Benchmarks of structgen beside its peers; not published.

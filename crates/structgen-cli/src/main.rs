@@ -1,0 +1,3 @@
+//! The `structgen` command line.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Automata on a token trie: masks, the matcher and the naive oracle.

@@ -1,0 +1,1 @@
+//! The decoding loop: samplers over allowed tokens, stop conditions, streaming, and the language-model trait.

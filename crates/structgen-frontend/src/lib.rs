@@ -1,0 +1,1 @@
+//! From source text to the grammar IR: JSON Schema, regular expressions and GBNF.

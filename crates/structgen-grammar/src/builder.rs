@@ -1,0 +1,164 @@
+//! Building a grammar.
+
+use rustc_hash::FxHashMap;
+
+use crate::{Expr, ExprId, Grammar, JsonForm, Rule, RuleId};
+
+/// Collects expressions and rules; equal expressions are stored once.
+///
+/// ```
+/// use structgen_grammar::{Expr, GrammarBuilder, JsonForm};
+///
+/// let mut builder = GrammarBuilder::new();
+/// let root = builder.declare("root");
+/// let yes = builder.bytes("yes");
+/// let no = builder.bytes("no");
+/// let body = builder.choice([yes, no]);
+/// builder.define(root, body);
+/// let grammar = builder.finish(root, JsonForm::generate());
+/// assert_eq!(grammar.to_string(), "root ::= \"yes\" | \"no\"\n");
+/// ```
+#[derive(Debug, Default)]
+pub struct GrammarBuilder {
+    exprs: Vec<Expr>,
+    ids: FxHashMap<Expr, ExprId>,
+    rules: Vec<Rule>,
+}
+
+impl GrammarBuilder {
+    /// An empty grammar.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an expression, or finds the equal one that is there.
+    pub fn expr(&mut self, expr: Expr) -> ExprId {
+        if let Some(&id) = self.ids.get(&expr) {
+            return id;
+        }
+        let id = ExprId(u32::try_from(self.exprs.len()).unwrap_or(u32::MAX));
+        self.ids.insert(expr.clone(), id);
+        self.exprs.push(expr);
+        id
+    }
+
+    /// The expression of this id.
+    ///
+    /// # Panics
+    /// When the id is of another builder and out of this one's range.
+    #[must_use]
+    pub fn get(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.index()]
+    }
+
+    /// How many expressions there are: what limits on size look at.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.exprs.len()
+    }
+
+    /// Whether there are no expressions yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.exprs.is_empty()
+    }
+
+    /// No text at all.
+    pub fn never(&mut self) -> ExprId {
+        self.expr(Expr::Never)
+    }
+
+    /// The bytes of a text.
+    pub fn bytes(&mut self, text: impl AsRef<[u8]>) -> ExprId {
+        let bytes = text.as_ref();
+        self.expr(if bytes.is_empty() {
+            Expr::Empty
+        } else {
+            Expr::Bytes(bytes.into())
+        })
+    }
+
+    /// One part after another: flattened, `Never` if any part is.
+    pub fn sequence(&mut self, parts: impl IntoIterator<Item = ExprId>) -> ExprId {
+        let mut flat = Vec::new();
+        for part in parts {
+            match self.get(part) {
+                Expr::Never => return part,
+                Expr::Empty => {}
+                Expr::Sequence(inner) => flat.extend_from_slice(inner),
+                _ => flat.push(part),
+            }
+        }
+        match flat.len() {
+            0 => self.expr(Expr::Empty),
+            1 => flat[0],
+            _ => self.expr(Expr::Sequence(flat.into())),
+        }
+    }
+
+    /// Any one of the arms: flattened, without duplicates and without arms that are `Never`.
+    pub fn choice(&mut self, arms: impl IntoIterator<Item = ExprId>) -> ExprId {
+        let mut flat: Vec<ExprId> = Vec::new();
+        let mut seen = rustc_hash::FxHashSet::default();
+        for arm in arms {
+            match self.get(arm) {
+                Expr::Never => {}
+                Expr::Choice(inner) => {
+                    flat.extend(inner.iter().copied().filter(|&id| seen.insert(id)))
+                }
+                _ => flat.extend(seen.insert(arm).then_some(arm)),
+            }
+        }
+        match flat.len() {
+            0 => self.never(),
+            1 => flat[0],
+            _ => self.expr(Expr::Choice(flat.into())),
+        }
+    }
+
+    /// The body, `min` to `max` times.
+    pub fn repeat(&mut self, body: ExprId, min: u32, max: Option<u32>) -> ExprId {
+        match (self.get(body), min, max) {
+            (_, _, Some(max)) if max < min => self.never(),
+            (_, 0, Some(0)) | (Expr::Empty, _, _) | (Expr::Never, 0, _) => self.expr(Expr::Empty),
+            (Expr::Never, _, _) | (_, 1, Some(1)) => body,
+            _ => self.expr(Expr::Repeat { body, min, max }),
+        }
+    }
+
+    /// A new rule, to be defined later: rules may refer to one another. Its name should be unique.
+    pub fn declare(&mut self, name: impl Into<String>) -> RuleId {
+        let id = RuleId(u32::try_from(self.rules.len()).unwrap_or(u32::MAX));
+        let body = self.never();
+        self.rules.push(Rule {
+            name: name.into(),
+            body,
+        });
+        id
+    }
+
+    /// Gives a declared rule its body.
+    ///
+    /// # Panics
+    /// When the rule is of another builder and out of this one's range.
+    pub fn define(&mut self, rule: RuleId, body: ExprId) {
+        self.rules[rule.index()].body = body;
+    }
+
+    /// A reference to a rule.
+    pub fn rule(&mut self, rule: RuleId) -> ExprId {
+        self.expr(Expr::Rule(rule))
+    }
+
+    /// The grammar whose texts are those of `root`, with JSON written in `form`.
+    #[must_use]
+    pub fn finish(self, root: RuleId, form: JsonForm) -> Grammar {
+        Grammar {
+            exprs: self.exprs,
+            rules: self.rules,
+            root,
+            form,
+        }
+    }
+}

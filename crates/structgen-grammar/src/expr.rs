@@ -1,0 +1,157 @@
+//! Expressions, rules and the grammar that holds them.
+
+use crate::{ArrayShape, JsonForm, NumberSet, ObjectShape, Regular, StringShape};
+
+/// An expression of one [`Grammar`], by its place in the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ExprId(pub u32);
+
+/// A rule of one [`Grammar`], by its place in the list of rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RuleId(pub u32);
+
+impl ExprId {
+    /// The place in the arena.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl RuleId {
+    /// The place in the list of rules.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A node of the IR: a set of texts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Expr {
+    /// No text at all.
+    Never,
+    /// The empty text.
+    Empty,
+    /// These bytes.
+    Bytes(Box<[u8]>),
+    /// A text of a regular set.
+    Regular(Regular),
+    /// The parts, one after another.
+    Sequence(Box<[ExprId]>),
+    /// Any one of the arms. The order says nothing but how the grammar prints.
+    Choice(Box<[ExprId]>),
+    /// The body, `min` to `max` times; without a `max`, as often as one likes. A counter, never unrolled.
+    Repeat {
+        /// What is repeated.
+        body: ExprId,
+        /// The fewest times.
+        min: u32,
+        /// The most times, at least `min`.
+        max: Option<u32>,
+    },
+    /// A text of that rule.
+    Rule(RuleId),
+    /// One token of the vocabulary, not its text.
+    Token(TokenTerminal),
+    /// A JSON string, with its quotes, whose value is in the shape.
+    String(StringShape),
+    /// A JSON number whose value is in the set.
+    Number(NumberSet),
+    /// A JSON object, from brace to brace.
+    Object(Box<ObjectShape>),
+    /// A JSON array, from bracket to bracket.
+    Array(Box<ArrayShape>),
+}
+
+/// A terminal that is one token of the vocabulary, whatever its text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TokenTerminal {
+    /// The token of this name, such as `<|tool_call|>`.
+    Name(String),
+    /// The token of this id.
+    Id(u32),
+}
+
+/// A named rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The name, for printing and for messages; unique in its grammar.
+    pub name: String,
+    /// What the rule matches.
+    pub body: ExprId,
+}
+
+/// A grammar: rules over an arena of expressions, and the form of the JSON in it.
+///
+/// Made with [`GrammarBuilder`](crate::GrammarBuilder).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grammar {
+    pub(crate) exprs: Vec<Expr>,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) root: RuleId,
+    pub(crate) form: JsonForm,
+}
+
+impl Grammar {
+    /// The expression of this id.
+    ///
+    /// # Panics
+    /// When the id is of another grammar and out of this one's range.
+    #[must_use]
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.index()]
+    }
+
+    /// All expressions, in the order of their ids.
+    #[must_use]
+    pub fn exprs(&self) -> &[Expr] {
+        &self.exprs
+    }
+
+    /// The rule of this id.
+    ///
+    /// # Panics
+    /// When the id is of another grammar and out of this one's range.
+    #[must_use]
+    pub fn rule(&self, id: RuleId) -> &Rule {
+        &self.rules[id.index()]
+    }
+
+    /// All rules, in the order of their ids.
+    #[must_use]
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The rule that a whole text has to match.
+    #[must_use]
+    pub fn root(&self) -> RuleId {
+        self.root
+    }
+
+    /// How JSON values may be written.
+    #[must_use]
+    pub fn form(&self) -> &JsonForm {
+        &self.form
+    }
+}
+
+impl Expr {
+    /// The expressions that this one is made of, in order; shapes included.
+    pub fn children(&self) -> impl Iterator<Item = ExprId> + '_ {
+        let (slice, body, object, array): (&[ExprId], Option<ExprId>, _, _) = match self {
+            Self::Sequence(parts) | Self::Choice(parts) => (parts, None, None, None),
+            Self::Repeat { body, .. } => (&[], Some(*body), None, None),
+            Self::Object(shape) => (&[], None, Some(shape), None),
+            Self::Array(shape) => (&[], None, None, Some(shape)),
+            _ => (&[], None, None, None),
+        };
+        slice
+            .iter()
+            .copied()
+            .chain(body)
+            .chain(object.into_iter().flat_map(|shape| shape.children()))
+            .chain(array.into_iter().flat_map(|shape| shape.children()))
+    }
+}

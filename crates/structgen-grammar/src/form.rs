@@ -1,0 +1,104 @@
+//! How JSON values may be written.
+
+/// The written form of the JSON values in a grammar.
+///
+/// The two constructors are the forms of the profiles: [`JsonForm::exact`] takes every text that a validator takes, within limits;
+/// [`JsonForm::generate`] is what a model should write.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct JsonForm {
+    /// In which order the keys of an object come.
+    pub order: KeyOrder,
+    /// What may stand between two tokens of JSON.
+    pub whitespace: Whitespace,
+    /// Which escapes a string may use.
+    pub escapes: EscapeForm,
+    /// How numbers may be written.
+    pub numbers: NumberForm,
+    /// How deep arrays and objects may nest: a limit.
+    pub max_depth: u32,
+}
+
+/// In which order the keys of an object come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyOrder {
+    /// As declared, undeclared keys after them.
+    Declared,
+    /// Every permutation.
+    Any,
+}
+
+/// What may stand between two tokens of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Whitespace {
+    /// Nothing.
+    Compact,
+    /// Nothing, or one space behind a comma or colon.
+    Spaced,
+    /// Up to `max` characters out of space, tab, line feed and carriage return at every place where JSON takes whitespace.
+    Bounded {
+        /// The most characters at one place.
+        max: u16,
+    },
+}
+
+/// Which escapes a string may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EscapeForm {
+    /// Every escape of RFC 8259 wherever it may stand.
+    Any,
+    /// Only what has to be escaped, and that in its shortest form (`\n`, `\"`, `\u001f`).
+    Needed,
+}
+
+/// How numbers may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NumberForm {
+    /// Whether an exponent (`1e3`) may be used.
+    pub exponent: bool,
+    /// Whether a fraction that says nothing may be used: `1.0` for an integer, `0.50`.
+    pub redundant_fraction: bool,
+    /// The most digits before the decimal point.
+    pub integer_digits: u16,
+    /// The most digits behind the decimal point.
+    pub fraction_digits: u16,
+    /// The most digits of an exponent.
+    pub exponent_digits: u16,
+}
+
+impl JsonForm {
+    /// Every text that a validator takes, within limits; keys in any order.
+    #[must_use]
+    pub fn exact() -> Self {
+        Self {
+            order: KeyOrder::Any,
+            whitespace: Whitespace::Bounded { max: 256 },
+            escapes: EscapeForm::Any,
+            numbers: NumberForm {
+                exponent: true,
+                redundant_fraction: true,
+                integer_digits: 40,
+                fraction_digits: 40,
+                exponent_digits: 3,
+            },
+            max_depth: 100_000,
+        }
+    }
+
+    /// What a model should write: declared order, one space at most, plain numbers, no needless escapes.
+    #[must_use]
+    pub fn generate() -> Self {
+        Self {
+            order: KeyOrder::Declared,
+            whitespace: Whitespace::Spaced,
+            escapes: EscapeForm::Needed,
+            numbers: NumberForm {
+                exponent: false,
+                redundant_fraction: false,
+                integer_digits: 15,
+                fraction_digits: 15,
+                exponent_digits: 0,
+            },
+            max_depth: 64,
+        }
+    }
+}

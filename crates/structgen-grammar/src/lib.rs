@@ -1,0 +1,29 @@
+//! The grammar IR: the one language that JSON Schema, regular expressions and GBNF are lowered to.
+//!
+//! A [`Grammar`] is an arena of expressions and a list of named rules. Three kinds of leaves meet in it:
+//!
+//! - **byte literals** and **regular terminals** ([`Regular`]): sets of strings over Unicode scalar values or raw bytes;
+//! - **JSON shapes** ([`StringShape`], [`NumberSet`], [`ObjectShape`], [`ArrayShape`]): sets of JSON *values*. How a
+//!   value may be written (escapes, number forms, whitespace, key order) is said once, in [`JsonForm`], and not in the shapes;
+//! - **token terminals**: a special token of the vocabulary, by name or id.
+//!
+//! The IR knows no tokenizer and no source syntax. It is built with [`GrammarBuilder`], cleaned by [`passes`], printed with
+//! `Display`, and lowered to automata by `structgen-automata`.
+
+mod builder;
+pub mod decimal;
+mod expr;
+mod form;
+mod json;
+pub mod passes;
+mod print;
+mod regular;
+
+pub use builder::GrammarBuilder;
+pub use decimal::Decimal;
+pub use expr::{Expr, ExprId, Grammar, Rule, RuleId, TokenTerminal};
+pub use form::{EscapeForm, JsonForm, KeyOrder, NumberForm, Whitespace};
+pub use json::{
+    ArrayShape, NumberBound, NumberSet, ObjectShape, Property, StringContent, StringShape,
+};
+pub use regular::{CharSet, Regular};

@@ -1,0 +1,1 @@
+//! Passes over a grammar, in the order in which they run.

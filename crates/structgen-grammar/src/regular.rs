@@ -1,0 +1,169 @@
+//! Regular sets as syntax trees over Unicode scalar values or raw bytes.
+
+use std::sync::Arc;
+
+/// A set of Unicode scalar values: sorted ranges that neither touch nor overlap, both ends included.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct CharSet(Arc<[(char, char)]>);
+
+impl CharSet {
+    /// The set of everything within the ranges; they may come in any order and overlap.
+    #[must_use]
+    pub fn new(ranges: impl IntoIterator<Item = (char, char)>) -> Self {
+        let mut sorted: Vec<(char, char)> = ranges
+            .into_iter()
+            .filter(|(low, high)| low <= high)
+            .collect();
+        sorted.sort_unstable();
+        let mut merged: Vec<(char, char)> = Vec::with_capacity(sorted.len());
+        for (low, high) in sorted {
+            match merged.last_mut() {
+                Some((_, last)) if next_char(*last).is_none_or(|next| low <= next) => {
+                    *last = (*last).max(high)
+                }
+                _ => merged.push((low, high)),
+            }
+        }
+        Self(merged.into())
+    }
+
+    /// All scalar values.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::new([('\0', char::MAX)])
+    }
+
+    /// The ranges, sorted.
+    #[must_use]
+    pub fn ranges(&self) -> &[(char, char)] {
+        &self.0
+    }
+
+    /// Whether the set is empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether the character is in the set.
+    #[must_use]
+    pub fn contains(&self, c: char) -> bool {
+        let after = self.0.partition_point(|&(low, _)| low <= c);
+        after > 0 && c <= self.0[after - 1].1
+    }
+
+    /// All scalar values that are not in the set.
+    #[must_use]
+    pub fn complement(&self) -> Self {
+        let mut ranges = Vec::with_capacity(self.0.len() + 1);
+        let mut from = Some('\0');
+        for &(low, high) in self.0.iter() {
+            if let (Some(start), Some(end)) = (from, previous_char(low))
+                && start <= end
+            {
+                ranges.push((start, end));
+            }
+            from = next_char(high);
+        }
+        if let Some(start) = from {
+            ranges.push((start, char::MAX));
+        }
+        Self::new(ranges)
+    }
+}
+
+impl FromIterator<char> for CharSet {
+    fn from_iter<I: IntoIterator<Item = char>>(chars: I) -> Self {
+        Self::new(chars.into_iter().map(|c| (c, c)))
+    }
+}
+
+fn next_char(c: char) -> Option<char> {
+    match c {
+        '\u{D7FF}' => Some('\u{E000}'),
+        char::MAX => None,
+        _ => char::from_u32(c as u32 + 1),
+    }
+}
+
+fn previous_char(c: char) -> Option<char> {
+    match c {
+        '\0' => None,
+        '\u{E000}' => Some('\u{D7FF}'),
+        _ => char::from_u32(c as u32 - 1),
+    }
+}
+
+/// A regular set of byte strings. Characters stand for their UTF-8 bytes.
+///
+/// Children are shared: a copy of a tree costs one reference count. Depth is bounded by whoever builds the tree.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Regular {
+    /// No string at all.
+    Never,
+    /// The empty string.
+    Empty,
+    /// These bytes.
+    Bytes(Arc<[u8]>),
+    /// One character of the set.
+    Chars(CharSet),
+    /// One byte between the two, both included.
+    ByteRange(u8, u8),
+    /// The parts, one after another.
+    Concat(Arc<[Regular]>),
+    /// Any one of the arms.
+    Union(Arc<[Regular]>),
+    /// What all arms have in common.
+    Intersection(Arc<[Regular]>),
+    /// Every UTF-8 string that is not in the body.
+    Complement(Arc<Regular>),
+    /// The body, `min` to `max` times.
+    Repeat {
+        /// What is repeated.
+        body: Arc<Regular>,
+        /// The fewest times.
+        min: u32,
+        /// The most times, at least `min`.
+        max: Option<u32>,
+    },
+}
+
+impl Regular {
+    /// The UTF-8 bytes of the text.
+    #[must_use]
+    pub fn literal(text: &str) -> Self {
+        if text.is_empty() {
+            Self::Empty
+        } else {
+            Self::Bytes(text.as_bytes().into())
+        }
+    }
+
+    /// One part after another.
+    #[must_use]
+    pub fn concat(parts: impl IntoIterator<Item = Regular>) -> Self {
+        Self::Concat(parts.into_iter().collect())
+    }
+
+    /// Any one of the arms.
+    #[must_use]
+    pub fn union(arms: impl IntoIterator<Item = Regular>) -> Self {
+        Self::Union(arms.into_iter().collect())
+    }
+
+    /// The body, `min` to `max` times.
+    #[must_use]
+    pub fn repeat(body: Regular, min: u32, max: Option<u32>) -> Self {
+        Self::Repeat {
+            body: Arc::new(body),
+            min,
+            max,
+        }
+    }
+
+    /// Any text: every string of scalar values.
+    #[must_use]
+    pub fn any_text() -> Self {
+        Self::repeat(Self::Chars(CharSet::all()), 0, None)
+    }
+}

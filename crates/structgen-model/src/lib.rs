@@ -1,0 +1,1 @@
+//! The embedded extraction model: weights, tokenizer and draft model.

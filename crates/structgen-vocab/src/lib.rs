@@ -1,0 +1,1 @@
+//! Byte-exact vocabularies from tokenizers, the token trie and the token mask.

@@ -1,0 +1,1 @@
+//! Guaranteed JSON from language models: typed extraction and the pieces underneath.
