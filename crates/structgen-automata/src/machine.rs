@@ -1,0 +1,36 @@
+//! The seam between terminals and the rest: a deterministic byte automaton whose states are made on demand.
+
+use std::hash::Hash;
+
+use crate::LimitExceeded;
+
+/// A deterministic automaton over bytes, given by functions instead of a table.
+///
+/// Every state that a machine hands out is **live**: some continuation leads to a final state. What is dead is `None`. That one
+/// rule is what keeps masks free of dead ends; a machine that cannot decide it within its limits returns [`LimitExceeded`].
+///
+/// States are values, so that equal states are found again; `LazyDfa` numbers them and remembers the steps.
+/// `&mut self` lets a machine keep tables of its own (interned expressions, liveness already proven).
+pub trait Machine {
+    /// A state; small, and cheap to compare.
+    type State: Clone + Eq + Hash;
+
+    /// The state before the first byte, or `None` where the machine accepts nothing.
+    ///
+    /// # Errors
+    /// When a limit does not suffice to decide that.
+    fn start(&mut self) -> Result<Option<Self::State>, LimitExceeded>;
+
+    /// The state behind one more byte, or `None` where no continuation is accepted.
+    ///
+    /// # Errors
+    /// When a limit does not suffice to decide that.
+    fn step(&mut self, state: &Self::State, byte: u8) -> Result<Option<Self::State>, LimitExceeded>;
+
+    /// The label of a final state, or `None`. Most machines have the one label 0; a label says which of several things was matched.
+    fn accept(&self, state: &Self::State) -> Option<u32>;
+
+    /// How many bytes a known completion takes from here: 0 in a final state, and from every other state some byte leads
+    /// to a state of a smaller cost. It need not be the shortest completion.
+    fn cost(&mut self, state: &Self::State) -> u32;
+}

@@ -1,0 +1,1 @@
+//! Regular sets as byte automata, by derivatives.
