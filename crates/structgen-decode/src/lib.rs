@@ -1,1 +1,24 @@
 //! The decoding loop: samplers over allowed tokens, stop conditions, streaming, and the language-model trait.
+//!
+//! - [`LanguageModel`] is what the loop needs of a model: logits, and a cache that can be cut, forked and reordered.
+//!   [`MockModel`] implements it for tests.
+//! - [`Constraint`] is what it needs of a constraint; a matcher implements it, and [`Unconstrained`] for free text.
+//! - [`SamplerChain`] chooses among [`Candidates`], which are allowed tokens and nothing else.
+
+mod candidates;
+mod constraint;
+mod mock;
+mod model;
+mod numeric;
+mod rng;
+mod samplers;
+
+pub use candidates::Candidates;
+pub use constraint::{AllowedTokens, Constraint, ConstraintError, PlainMask, Unconstrained};
+pub use mock::{MockCache, MockModel};
+pub use model::{Forward, KeyValueCache, LanguageModel, Logits, ModelError, ModelInfo, ModelStats};
+pub use rng::SequenceRng;
+pub use samplers::{
+    Accepted, FrequencyPresencePenalty, LogitBias, MinP, RepetitionPenalty, Sampler, SamplerChain,
+    SamplerKind, SamplingError, SamplingParams, Temperature, TopK, TopP,
+};

@@ -1,0 +1,195 @@
+//! Exponential, logarithm and sums that give the same bits on every platform.
+//!
+//! Rust promises nothing about the last bits of `f32::exp` and `f64::ln`: they come from the platform's C library. A
+//! seeded draw must not depend on that, so these are built from additions, multiplications and bit shifts alone, which
+//! IEEE 754 fixes. Loops over slices have no branches and vectorise.
+
+/// Below this, `exp` is taken as zero. It keeps subnormal numbers, which are slow, out of the sums.
+const EXP_UNDERFLOW: f32 = -87.0;
+
+/// `e^x` for `x <= 0`, within two units in the last place; zero below -87 and for NaN.
+///
+/// Range reduction by Cody and Waite (1980), then a polynomial on `[-ln 2 / 2, ln 2 / 2]`.
+#[inline]
+pub(crate) fn exp(x: f32) -> f32 {
+    // Adding and taking away 1.5 * 2^23 rounds to the nearest integer without a call into the C library.
+    const ROUND: f32 = 12_582_912.0;
+    const LN2_HIGH: f32 = 0.693_359_375;
+    const LN2_LOW: f32 = -2.121_944_4e-4;
+    let clamped = x.clamp(EXP_UNDERFLOW, 0.0);
+    let n = (clamped * std::f32::consts::LOG2_E + ROUND) - ROUND;
+    let r = (clamped - n * LN2_HIGH) - n * LN2_LOW;
+    // The Taylor coefficients up to r^7: at |r| <= 0.347 the rest is below half a unit in the last place.
+    let mut p = 1.0 / 5040.0;
+    p = p * r + 1.0 / 720.0;
+    p = p * r + 1.0 / 120.0;
+    p = p * r + 1.0 / 24.0;
+    p = p * r + 1.0 / 6.0;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    let scale = f32::from_bits((((n as i32) + 127) as u32) << 23);
+    // The comparison is the negated one, so that NaN weighs nothing.
+    if x >= EXP_UNDERFLOW { p * scale } else { 0.0 }
+}
+
+/// The natural logarithm of a positive finite number, within about one unit in the last place.
+pub(crate) fn ln(x: f64) -> f64 {
+    let bits = x.to_bits();
+    let mut exponent = ((bits >> 52) & 0x7ff) as i64 - 1023;
+    let mut mantissa = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | (1023 << 52));
+    if mantissa > std::f64::consts::SQRT_2 {
+        mantissa *= 0.5;
+        exponent += 1;
+    }
+    // ln m = 2 artanh((m - 1) / (m + 1)); |s| <= 0.1716, so that eleven terms reach the last place.
+    let s = (mantissa - 1.0) / (mantissa + 1.0);
+    let s2 = s * s;
+    let mut sum = 0.0;
+    for k in (0..11).rev() {
+        sum = sum * s2 + 1.0 / f64::from(2 * k + 1);
+    }
+    exponent as f64 * std::f64::consts::LN_2 + 2.0 * s * sum
+}
+
+/// The largest of `logits`, NaN left out; `-inf` where there is none.
+pub(crate) fn max(logits: &[f32]) -> f32 {
+    // Sixteen independent running maxima let the compiler use whole registers.
+    let mut lanes = [f32::NEG_INFINITY; 16];
+    let chunks = logits.chunks_exact(16);
+    let tail = chunks.remainder();
+    for chunk in chunks {
+        for (lane, &l) in lanes.iter_mut().zip(chunk) {
+            *lane = if l > *lane { l } else { *lane };
+        }
+    }
+    let fold = |best: f32, &l: &f32| if l > best { l } else { best };
+    tail.iter()
+        .fold(lanes.iter().fold(f32::NEG_INFINITY, fold), fold)
+}
+
+/// One term of a softmax whose largest logit is `max`. With `max = +inf` the infinite logits share everything.
+#[inline]
+pub(crate) fn weight(logit: f32, max: f32) -> f32 {
+    if max == f32::INFINITY {
+        return if logit == f32::INFINITY { 1.0 } else { 0.0 };
+    }
+    exp(logit - max)
+}
+
+/// A sum of weights in sixteen lanes, each item in the lane of its token id modulo 16.
+///
+/// The lane depends on the id and not on the place in a list. A list of the allowed tokens and the full vector with
+/// zeros elsewhere therefore add the same numbers in the same order, and get the same bits.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LaneSum([f64; 16]);
+
+impl LaneSum {
+    #[inline]
+    pub(crate) fn add(&mut self, id: u32, weight: f32) {
+        self.0[(id & 15) as usize] += f64::from(weight);
+    }
+
+    pub(crate) fn total(&self) -> f64 {
+        self.0.iter().sum()
+    }
+}
+
+/// `ln(sum(exp(l)))` over all of `logits`, NaN counted as `-inf`; `None` where no logit is above `-inf`.
+pub(crate) fn log_sum_exp(logits: &[f32]) -> Option<f64> {
+    let max = max(logits);
+    if max == f32::NEG_INFINITY {
+        return None;
+    }
+    let mut sum = [0f64; 16];
+    for chunk in logits.chunks(16) {
+        for (lane, &l) in sum.iter_mut().zip(chunk) {
+            *lane += f64::from(weight(l, max));
+        }
+    }
+    let total: f64 = sum.iter().sum();
+    Some(f64::from(max) + ln(total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exp_is_within_two_units_in_the_last_place() {
+        let mut worst = 0.0f64;
+        for i in 0..200_000 {
+            let x = -87.0 * (i as f32) / 200_000.0;
+            let exact = f64::from(x).exp();
+            worst = worst.max((f64::from(exp(x)) - exact).abs() / exact);
+        }
+        assert!(worst < 2.0 * f64::from(f32::EPSILON), "{worst:e}");
+    }
+
+    #[test]
+    fn exp_at_the_edges() {
+        assert_eq!(exp(0.0), 1.0);
+        assert_eq!(exp(-1e30), 0.0);
+        assert_eq!(exp(f32::NEG_INFINITY), 0.0);
+    }
+
+    #[test]
+    fn exp_has_the_recorded_bits() {
+        // Guards portability: any platform that runs the tests must produce exactly these.
+        let bits: Vec<u32> = [-0.1f32, -1.0, -3.7, -20.25, -86.9]
+            .iter()
+            .map(|&x| exp(x).to_bits())
+            .collect();
+        expect_test::expect![[r#"
+            [
+                1063756653,
+                1052531378,
+                1019906302,
+                819764977,
+                12980105,
+            ]
+        "#]]
+        .assert_debug_eq(&bits);
+    }
+
+    #[test]
+    fn ln_agrees_with_the_platform_to_fifteen_digits() {
+        for i in 1..100_000 {
+            let x = f64::from(i) * 0.37 + 1e-3;
+            let error = (ln(x) - x.ln()).abs() / x.ln().abs().max(1e-3);
+            assert!(error < 1e-14, "{x}: {error:e}");
+        }
+        assert_eq!(ln(1.0), 0.0);
+    }
+
+    #[test]
+    fn max_skips_nan_and_survives_nothing() {
+        assert_eq!(max(&[]), f32::NEG_INFINITY);
+        assert_eq!(max(&[f32::NAN, 1.0, f32::NAN, -3.0]), 1.0);
+        let long: Vec<f32> = (0..100).map(|i| (i as f32 - 50.0).abs()).collect();
+        assert_eq!(max(&long), 50.0);
+    }
+
+    #[test]
+    fn a_list_and_the_full_vector_sum_to_the_same_bits() {
+        let full: Vec<f32> = (0..1000)
+            .map(|i| exp(-((i * 37 % 101) as f32) / 7.0))
+            .collect();
+        let allowed = |i: usize| i % 3 != 1;
+        let (mut list, mut vector) = (LaneSum::default(), LaneSum::default());
+        for (i, &w) in full.iter().enumerate() {
+            if allowed(i) {
+                list.add(i as u32, w);
+            }
+            vector.add(i as u32, if allowed(i) { w } else { 0.0 });
+        }
+        assert_eq!(list.total().to_bits(), vector.total().to_bits());
+    }
+
+    #[test]
+    fn log_sum_exp_of_infinities() {
+        assert_eq!(log_sum_exp(&[f32::NEG_INFINITY, f32::NAN]), None);
+        let value = log_sum_exp(&[0.0, 0.0, f32::NEG_INFINITY]).unwrap();
+        assert!((value - 2f64.ln()).abs() < 1e-7);
+    }
+}

@@ -1,0 +1,24 @@
+use super::Accepted;
+use crate::{Candidates, SequenceRng};
+
+/// The end of the chain.
+#[derive(Debug, Clone)]
+pub(super) enum Choice {
+    /// The largest logit, ties going to the lowest id.
+    Largest,
+    /// A draw from the softmax.
+    Draw(Box<SequenceRng>),
+}
+
+impl Choice {
+    pub(super) fn choose(&mut self, candidates: &mut Candidates) -> Option<Accepted> {
+        match self {
+            Self::Largest => candidates
+                .largest()
+                .map(|(token, _)| Accepted::certain(token)),
+            Self::Draw(rng) => candidates
+                .draw(rng)
+                .map(|(token, probability)| Accepted::drawn(token, probability)),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+use crate::{Accepted, Candidates, Sampler};
+
+/// Divides every logit by a positive temperature.
+///
+/// Temperature zero is not a division: [`SamplingParams`](crate::SamplingParams) turns it into an arg-max, ties going
+/// to the lowest id.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Temperature(f32);
+
+impl Temperature {
+    /// A temperature above zero; anything else, NaN included, is taken as one.
+    pub fn new(temperature: f32) -> Self {
+        let valid = temperature.is_finite() && temperature > 0.0;
+        Self(if valid { temperature } else { 1.0 })
+    }
+}
+
+impl Sampler for Temperature {
+    fn apply(&mut self, candidates: &mut Candidates) {
+        if self.0 == 1.0 {
+            return;
+        }
+        let max = crate::numeric::max(candidates.logits());
+        // A tiny temperature takes the quotient out of f32's range, where differences are lost. A softmax does not see
+        // a common shift, so then the largest logit is moved to zero first.
+        let shift = if (max / self.0).is_finite() || !max.is_finite() {
+            0.0
+        } else {
+            max
+        };
+        for logit in candidates.logits_mut() {
+            *logit = (*logit - shift) / self.0;
+        }
+    }
+
+    fn accept(&mut self, _: Accepted) {}
+
+    fn clone_box(&self) -> Box<dyn Sampler> {
+        Box::new(*self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidates::tests::candidates;
+
+    fn apply(t: f32, logits: &[f32]) -> Vec<f32> {
+        let mut c = candidates(logits);
+        Temperature::new(t).apply(&mut c);
+        c.logits().to_vec()
+    }
+
+    #[test]
+    fn divides() {
+        assert_eq!(apply(2.0, &[1.0, -4.0]), [0.5, -2.0]);
+        assert_eq!(apply(1.0, &[1.0, -4.0]), [1.0, -4.0]);
+    }
+
+    #[test]
+    fn a_tiny_temperature_keeps_the_largest_logit_apart() {
+        let scaled = apply(1e-38, &[10.0, 11.0, 11.0]);
+        assert_eq!(scaled[1], scaled[2]);
+        assert!(scaled[1] > scaled[0]);
+        assert!(scaled.iter().all(|l| !l.is_nan()));
+    }
+
+    #[test]
+    fn negative_logits_and_a_tiny_temperature_do_not_vanish_together() {
+        let scaled = apply(1e-38, &[-10.0, -11.0]);
+        assert_eq!(scaled[0], 0.0);
+        assert!(scaled[1] < 0.0);
+    }
+}
