@@ -1,1 +1,3 @@
 //! From source text to the grammar IR: JSON Schema, regular expressions and GBNF.
+
+pub mod regex;

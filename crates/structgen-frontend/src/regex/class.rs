@@ -1,0 +1,293 @@
+//! Classes and escapes of ECMA-262.
+
+use regex_syntax::hir::{Class, HirKind};
+use structgen_grammar::CharSet;
+
+use super::RegexError;
+use super::ecma::{Cursor, GroupNames};
+
+/// What a backslash and what follows it stand for.
+pub(super) enum Escape {
+    /// One code point; it may be a surrogate.
+    Char(u32),
+    /// One character of a set.
+    Set(CharSet),
+}
+
+const SURROGATES: std::ops::RangeInclusive<u32> = 0xD800..=0xDFFF;
+
+/// The character of a code point that is no surrogate.
+pub(super) fn scalar(code: u32) -> Option<char> {
+    char::from_u32(code)
+}
+
+/// `.`: everything but line terminators.
+pub(super) fn dot() -> CharSet {
+    CharSet::from_iter(['\n', '\r', '\u{2028}', '\u{2029}']).complement()
+}
+
+fn digits() -> CharSet {
+    CharSet::new([('0', '9')])
+}
+
+fn word() -> CharSet {
+    CharSet::new([('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')])
+}
+
+fn space() -> CharSet {
+    CharSet::new([
+        ('\t', '\r'),
+        (' ', ' '),
+        ('\u{A0}', '\u{A0}'),
+        ('\u{1680}', '\u{1680}'),
+        ('\u{2000}', '\u{200A}'),
+        ('\u{2028}', '\u{2029}'),
+        ('\u{202F}', '\u{202F}'),
+        ('\u{205F}', '\u{205F}'),
+        ('\u{3000}', '\u{3000}'),
+        ('\u{FEFF}', '\u{FEFF}'),
+    ])
+}
+
+/// Reads a class behind its `[`, which stands at `opened`.
+pub(super) fn parse(
+    cursor: &mut Cursor<'_>,
+    opened: usize,
+    groups: &GroupNames,
+) -> Result<CharSet, RegexError> {
+    let negated = cursor.eat("^");
+    let mut ranges: Vec<(char, char)> = Vec::new();
+    let mut surrogates = false;
+    loop {
+        let at = cursor.position;
+        let Some(low) = atom(cursor, opened, groups)? else {
+            break;
+        };
+        let dash = *cursor;
+        if !cursor.eat("-") || cursor.peek() == Some(']') {
+            *cursor = dash;
+            add(low, &mut ranges, &mut surrogates);
+            continue;
+        }
+        match (low, atom(cursor, opened, groups)?) {
+            (Escape::Char(low), Some(Escape::Char(high))) => {
+                if high < low {
+                    return Err(RegexError::syntax(at, "the range's ends are out of order"));
+                }
+                add_range(low, high, &mut ranges, &mut surrogates);
+            }
+            // A class cannot be the end of a range: then the dash is a dash.
+            (low, high) => {
+                add(low, &mut ranges, &mut surrogates);
+                add(Escape::Char(u32::from('-')), &mut ranges, &mut surrogates);
+                if let Some(high) = high {
+                    add(high, &mut ranges, &mut surrogates);
+                }
+            }
+        }
+    }
+    if surrogates && ranges.is_empty() && !negated {
+        return Err(RegexError::unsupported(
+            opened,
+            "a class of lone surrogates",
+        ));
+    }
+    let set = CharSet::new(ranges);
+    Ok(if negated { set.complement() } else { set })
+}
+
+/// A member of a class, or `None` at its end.
+fn atom(
+    cursor: &mut Cursor<'_>,
+    opened: usize,
+    groups: &GroupNames,
+) -> Result<Option<Escape>, RegexError> {
+    let at = cursor.position;
+    match cursor.next() {
+        None => Err(RegexError::syntax(opened, "the class is not closed")),
+        Some(']') => Ok(None),
+        Some('\\') => escape(cursor, at, groups, true).map(Some),
+        Some(c) => Ok(Some(Escape::Char(u32::from(c)))),
+    }
+}
+
+fn add(member: Escape, ranges: &mut Vec<(char, char)>, surrogates: &mut bool) {
+    match member {
+        Escape::Char(code) => add_range(code, code, ranges, surrogates),
+        Escape::Set(set) => ranges.extend_from_slice(set.ranges()),
+    }
+}
+
+/// Adds what is no surrogate: no text has one.
+fn add_range(low: u32, high: u32, ranges: &mut Vec<(char, char)>, surrogates: &mut bool) {
+    *surrogates |= low <= *SURROGATES.end() && high >= *SURROGATES.start();
+    let below = (low, high.min(SURROGATES.start() - 1));
+    let above = (low.max(SURROGATES.end() + 1), high);
+    for (low, high) in [below, above] {
+        if low <= high
+            && let (Some(low), Some(high)) = (scalar(low), scalar(high))
+        {
+            ranges.push((low, high));
+        }
+    }
+}
+
+/// Reads an escape behind its backslash, which stands at `at`.
+pub(super) fn escape(
+    cursor: &mut Cursor<'_>,
+    at: usize,
+    groups: &GroupNames,
+    in_class: bool,
+) -> Result<Escape, RegexError> {
+    let Some(c) = cursor.next() else {
+        return Err(RegexError::syntax(at, "a backslash ends the pattern"));
+    };
+    let char = |c: char| Ok(Escape::Char(u32::from(c)));
+    match c {
+        'd' => Ok(Escape::Set(digits())),
+        'D' => Ok(Escape::Set(digits().complement())),
+        'w' => Ok(Escape::Set(word())),
+        'W' => Ok(Escape::Set(word().complement())),
+        's' => Ok(Escape::Set(space())),
+        'S' => Ok(Escape::Set(space().complement())),
+        'p' | 'P' => property(cursor, at, c == 'P').map(Escape::Set),
+        't' => char('\t'),
+        'n' => char('\n'),
+        'v' => char('\u{B}'),
+        'f' => char('\u{C}'),
+        'r' => char('\r'),
+        'b' if in_class => char('\u{8}'),
+        'b' | 'B' if !in_class => Err(RegexError::unsupported(at, "a word boundary")),
+        'c' => match cursor.peek() {
+            Some(letter) if letter.is_ascii_alphabetic() => {
+                cursor.next();
+                Ok(Escape::Char(u32::from(letter) % 32))
+            }
+            _ => Err(RegexError::syntax(at, "`\\c` needs a letter behind it")),
+        },
+        'x' => match hex(cursor, 2) {
+            Some(code) => Ok(Escape::Char(code)),
+            None => Err(RegexError::syntax(at, "`\\x` needs two hexadecimal digits")),
+        },
+        'u' => unicode(cursor, at),
+        'k' if groups.named => Err(RegexError::unsupported(at, "a back-reference")),
+        '0'..='9' => digit(cursor, at, c, groups, in_class),
+        c if c.is_ascii_alphabetic() => Err(RegexError::syntax(
+            at,
+            format!("ECMA-262 has no escape `\\{c}`"),
+        )),
+        c => char(c),
+    }
+}
+
+/// `\0`, a back-reference, or an octal escape of annex B.
+fn digit(
+    cursor: &mut Cursor<'_>,
+    at: usize,
+    first: char,
+    groups: &GroupNames,
+    in_class: bool,
+) -> Result<Escape, RegexError> {
+    if !in_class && first != '0' {
+        let digits = cursor.pattern[at + 1..]
+            .split(|c: char| !c.is_ascii_digit())
+            .next()
+            .unwrap_or_default();
+        // More digits than a number of groups can have: no group has that number.
+        if digits.parse::<u32>().is_ok_and(|n| n <= groups.captures) {
+            return Err(RegexError::unsupported(at, "a back-reference"));
+        }
+    }
+    if first >= '8' {
+        return Ok(Escape::Char(u32::from(first)));
+    }
+    let mut code = first.to_digit(8).unwrap_or(0);
+    while let Some(digit) = cursor.peek().and_then(|c| c.to_digit(8)) {
+        if code * 8 + digit > 0o377 {
+            break;
+        }
+        code = code * 8 + digit;
+        cursor.next();
+    }
+    Ok(Escape::Char(code))
+}
+
+/// `\uXXXX`, a pair of surrogates written so, or `\u{…}`.
+fn unicode(cursor: &mut Cursor<'_>, at: usize) -> Result<Escape, RegexError> {
+    if let Some(inside) = cursor.rest().strip_prefix('{')
+        && let Some((digits, _)) = inside.split_once('}')
+    {
+        let code = u32::from_str_radix(digits, 16).ok();
+        let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        return match code.filter(|&code| plain && code <= u32::from(char::MAX)) {
+            Some(code) => {
+                cursor.position += digits.len() + 2;
+                Ok(Escape::Char(code))
+            }
+            None => Err(RegexError::syntax(at, "this is no code point")),
+        };
+    }
+    let Some(code) = hex(cursor, 4) else {
+        return Err(RegexError::syntax(
+            at,
+            "`\\u` needs four hexadecimal digits or a code point in braces",
+        ));
+    };
+    if (0xD800..0xDC00).contains(&code) {
+        let mut ahead = *cursor;
+        if ahead.eat("\\u")
+            && let Some(low) = hex(&mut ahead, 4)
+            && (0xDC00..0xE000).contains(&low)
+        {
+            *cursor = ahead;
+            return Ok(Escape::Char(
+                0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00),
+            ));
+        }
+    }
+    Ok(Escape::Char(code))
+}
+
+fn hex(cursor: &mut Cursor<'_>, count: usize) -> Option<u32> {
+    let digits = cursor.rest().get(..count)?;
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    cursor.position += count;
+    u32::from_str_radix(digits, 16).ok()
+}
+
+/// `\p{…}`: the tables are those of `regex-syntax`.
+fn property(cursor: &mut Cursor<'_>, at: usize, negated: bool) -> Result<CharSet, RegexError> {
+    let name = cursor
+        .rest()
+        .strip_prefix('{')
+        .and_then(|inside| inside.split_once('}'))
+        .map(|(name, _)| name)
+        .filter(|name| {
+            !name.is_empty()
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'='))
+        })
+        .ok_or_else(|| RegexError::syntax(at, "`\\p` needs a Unicode property in braces"))?;
+    let unknown =
+        || RegexError::syntax(at, format!("`{name}` is no Unicode property that is known"));
+    let hir = regex_syntax::parse(&format!("\\p{{{name}}}")).map_err(|_| unknown())?;
+    let ranges: Vec<(char, char)> = match hir.kind() {
+        HirKind::Class(Class::Unicode(class)) => class
+            .iter()
+            .map(|range| (range.start(), range.end()))
+            .collect(),
+        // A property of one character comes back as that character.
+        HirKind::Literal(literal) => std::str::from_utf8(&literal.0)
+            .map_err(|_| unknown())?
+            .chars()
+            .map(|c| (c, c))
+            .collect(),
+        _ => return Err(unknown()),
+    };
+    cursor.position += name.len() + 2;
+    let set = CharSet::new(ranges);
+    Ok(if negated { set.complement() } else { set })
+}

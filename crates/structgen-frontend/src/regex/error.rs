@@ -1,0 +1,54 @@
+//! Why a pattern is refused.
+
+/// Why a pattern is refused, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} (at byte {position} of the pattern)")]
+pub struct RegexError {
+    /// Where in the pattern: a byte offset on a character boundary.
+    pub position: usize,
+    /// What is wrong.
+    pub kind: RegexErrorKind,
+}
+
+/// What is wrong with a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegexErrorKind {
+    /// The text is no pattern of the dialect.
+    #[error("{0}")]
+    Syntax(String),
+    /// The pattern is sound, but this part of the dialect is not supported.
+    #[error("{0} is not supported")]
+    Unsupported(&'static str),
+    /// The pattern goes over a limit.
+    #[error("{what} exceed the limit of {limit}")]
+    Limit {
+        /// What was counted, in the plural.
+        what: &'static str,
+        /// The limit.
+        limit: u32,
+    },
+}
+
+impl RegexError {
+    pub(super) fn syntax(position: usize, message: impl Into<String>) -> Self {
+        Self {
+            position,
+            kind: RegexErrorKind::Syntax(message.into()),
+        }
+    }
+
+    pub(super) fn unsupported(position: usize, what: &'static str) -> Self {
+        Self {
+            position,
+            kind: RegexErrorKind::Unsupported(what),
+        }
+    }
+
+    pub(super) fn limit(position: usize, what: &'static str, limit: u32) -> Self {
+        Self {
+            position,
+            kind: RegexErrorKind::Limit { what, limit },
+        }
+    }
+}
