@@ -1,0 +1,170 @@
+//! The JSON of a Hugging Face `tokenizer.json`, as far as it is read here.
+//!
+//! Only types are checked here; what the fields mean is decided by their readers. The large lists
+//! go straight into vectors, because a `serde_json::Value` of a 128,000-token file costs several
+//! times the file.
+
+use crate::VocabularyError;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use std::fmt;
+
+/// A file; `M` is what is kept of its merges.
+#[derive(Debug, Deserialize)]
+pub(crate) struct TokenizerFile<M> {
+    #[serde(default)]
+    pub(crate) version: Option<String>,
+    #[serde(default)]
+    pub(crate) added_tokens: Vec<AddedToken>,
+    #[serde(default)]
+    pub(crate) normalizer: Value,
+    #[serde(default)]
+    pub(crate) pre_tokenizer: Value,
+    #[serde(default)]
+    pub(crate) post_processor: Value,
+    #[serde(default)]
+    pub(crate) decoder: Value,
+    pub(crate) model: Model<M>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct AddedToken {
+    pub(crate) id: u64,
+    pub(crate) content: String,
+    pub(crate) single_word: bool,
+    pub(crate) lstrip: bool,
+    pub(crate) rstrip: bool,
+    pub(crate) normalized: bool,
+    pub(crate) special: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Model<M> {
+    #[serde(default, rename = "type")]
+    pub(crate) kind: Option<String>,
+    #[serde(default)]
+    pub(crate) vocab: Pieces,
+    pub(crate) merges: Option<M>,
+    #[serde(default)]
+    pub(crate) dropout: Option<f64>,
+    #[serde(default)]
+    pub(crate) unk_token: Option<String>,
+    #[serde(default)]
+    pub(crate) unk_id: Option<u64>,
+    #[serde(default)]
+    pub(crate) continuing_subword_prefix: Option<String>,
+    #[serde(default)]
+    pub(crate) end_of_word_suffix: Option<String>,
+    #[serde(default)]
+    pub(crate) fuse_unk: Option<bool>,
+    #[serde(default)]
+    pub(crate) byte_fallback: Option<bool>,
+    #[serde(default)]
+    pub(crate) ignore_merges: Option<bool>,
+}
+
+impl<'a, M: Deserialize<'a>> TokenizerFile<M> {
+    /// Reads a file of at most [`MAX_FILE_BYTES`](crate::Vocabulary::MAX_FILE_BYTES).
+    pub(crate) fn parse(json: &'a [u8]) -> Result<Self, VocabularyError> {
+        let limit = crate::Vocabulary::MAX_FILE_BYTES;
+        if json.len() as u64 > limit {
+            return Err(VocabularyError::TooLarge {
+                what: "the tokenizer file in bytes",
+                size: json.len() as u64,
+                limit,
+            });
+        }
+        let file: Self =
+            serde_json::from_slice(json).map_err(|error| VocabularyError::json(&error))?;
+        if let Some(version) = file.version.as_deref().filter(|&version| version != "1.0") {
+            return Err(VocabularyError::unsupported(
+                "/version",
+                version,
+                "only version 1.0 of the format is known",
+            ));
+        }
+        Ok(file)
+    }
+}
+
+/// A model's vocabulary, in the order of the file, repeated strings included.
+#[derive(Debug, Default)]
+pub(crate) enum Pieces {
+    /// There is none.
+    #[default]
+    Missing,
+    /// Strings with their ids.
+    Ids(Vec<(String, u64)>),
+    /// Strings with their scores; the ids are the positions.
+    Scores(Vec<(String, f64)>),
+}
+
+impl<'de> Deserialize<'de> for Pieces {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PiecesVisitor;
+        impl<'de> Visitor<'de> for PiecesVisitor {
+            type Value = Pieces;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map from tokens to ids or a list of tokens with scores")
+            }
+
+            fn visit_unit<E>(self) -> Result<Pieces, E> {
+                Ok(Pieces::Missing)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pieces, A::Error> {
+                let mut pieces = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    pieces.push(entry);
+                }
+                Ok(Pieces::Ids(pieces))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Pieces, A::Error> {
+                let mut pieces = Vec::new();
+                while let Some(piece) = seq.next_element()? {
+                    pieces.push(piece);
+                }
+                Ok(Pieces::Scores(pieces))
+            }
+        }
+        deserializer.deserialize_any(PiecesVisitor)
+    }
+}
+
+/// One merge, written as `"a b"` or as `["a", "b"]`.
+#[derive(Debug)]
+pub(crate) struct Merge(pub(crate) String, pub(crate) String);
+
+impl<'de> Deserialize<'de> for Merge {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct MergeVisitor;
+        impl<'de> Visitor<'de> for MergeVisitor {
+            type Value = Merge;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("two tokens as a list or with one space between")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Merge, E> {
+                match text.split_once(' ') {
+                    Some((a, b)) if !b.contains(' ') => Ok(Merge(a.to_owned(), b.to_owned())),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
+                }
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Merge, A::Error> {
+                let missing = |n| serde::de::Error::invalid_length(n, &self);
+                let a = seq.next_element()?.ok_or_else(|| missing(0))?;
+                let b = seq.next_element()?.ok_or_else(|| missing(1))?;
+                if seq.next_element::<serde::de::IgnoredAny>()?.is_some() {
+                    return Err(missing(3));
+                }
+                Ok(Merge(a, b))
+            }
+        }
+        deserializer.deserialize_any(MergeVisitor)
+    }
+}

@@ -1,0 +1,234 @@
+//! Texts to tokens and back.
+
+mod affixes;
+mod limits;
+mod pipeline;
+
+use crate::file::{AddedToken, Merge, TokenizerFile};
+use crate::vocabulary::{checked_id, read_limited};
+use crate::{TokenId, TokenizerError, Vocabulary, VocabularyError};
+use affixes::Affixes;
+use pipeline::Pipeline;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A Hugging Face tokenizer together with its [`Vocabulary`].
+///
+/// Text that is not trusted and text that is are different things here. [`encode`](Self::encode)
+/// is for the former: a special token's name in it is plain text and is spelled with ordinary
+/// tokens, so that nobody ends a turn or starts one by writing `<|im_end|>`.
+/// [`encode_prompt`](Self::encode_prompt) is for templates of one's own, where such names are
+/// the special tokens.
+///
+/// Truncation, padding and merge dropout are no business of a decoder: the first two are ignored,
+/// and a model with dropout is refused, because its encoding is random.
+///
+/// ```no_run
+/// use structgen_vocab::Tokenizer;
+///
+/// let tokenizer = Tokenizer::from_file("model/tokenizer.json")?;
+/// let ids = tokenizer.encode("Hello <|endoftext|>")?;
+/// assert!(ids.iter().all(|&id| !tokenizer.vocabulary().is_special(id)));
+/// assert_eq!(tokenizer.decode(&ids, true)?, "Hello <|endoftext|>");
+/// # Ok::<(), structgen_vocab::TokenizerError>(())
+/// ```
+#[derive(Debug)]
+pub struct Tokenizer {
+    vocabulary: Arc<Vocabulary>,
+    /// Knows the added tokens that are text.
+    text: Pipeline,
+    /// Knows the special tokens, too.
+    prompt: Pipeline,
+    affixes: Affixes,
+}
+
+/// What a model says about its tokenizer beyond the tokenizer's file.
+///
+/// ```
+/// use structgen_vocab::{TokenId, TokenizerOptions};
+///
+/// let options = TokenizerOptions::new()
+///     .logits_len(32_064)
+///     .special_tokens([TokenId(2)]);
+/// # let _ = options;
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct TokenizerOptions {
+    logits_len: Option<usize>,
+    special_tokens: Vec<TokenId>,
+}
+
+impl TokenizerOptions {
+    /// Nothing beyond the file.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of the model's logits, where they are padded past the tokenizer's ids.
+    #[must_use]
+    pub fn logits_len(mut self, logits: usize) -> Self {
+        self.logits_len = Some(logits);
+        self
+    }
+
+    /// Further tokens that are special, such as ends of sequence that only the model's
+    /// configuration names. They are then never read from text that is not trusted.
+    #[must_use]
+    pub fn special_tokens(mut self, ids: impl IntoIterator<Item = TokenId>) -> Self {
+        self.special_tokens.extend(ids);
+        self
+    }
+}
+
+impl Tokenizer {
+    /// Reads a `tokenizer.json`.
+    ///
+    /// # Errors
+    /// If the file cannot be read, its [`Vocabulary`] is refused, or another part of it is not
+    /// usable.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, TokenizerError> {
+        Self::from_file_with(path, &TokenizerOptions::new())
+    }
+
+    /// As [`from_file`](Self::from_file), with what the model says.
+    ///
+    /// # Errors
+    /// As [`from_file`](Self::from_file) and [`from_bytes_with`](Self::from_bytes_with).
+    pub fn from_file_with(
+        path: impl AsRef<Path>,
+        options: &TokenizerOptions,
+    ) -> Result<Self, TokenizerError> {
+        Self::from_bytes_with(&read_limited(path.as_ref())?, options)
+    }
+
+    /// Reads the content of a `tokenizer.json`.
+    ///
+    /// # Errors
+    /// If its [`Vocabulary`] is refused, or another part of it is not usable.
+    pub fn from_bytes(json: &[u8]) -> Result<Self, TokenizerError> {
+        Self::from_bytes_with(json, &TokenizerOptions::new())
+    }
+
+    /// As [`from_bytes`](Self::from_bytes), with what the model says.
+    ///
+    /// # Errors
+    /// As [`from_bytes`](Self::from_bytes), and if the options name a token that the file does not
+    /// have, or fewer logits than it has ids.
+    pub fn from_bytes_with(
+        json: &[u8],
+        options: &TokenizerOptions,
+    ) -> Result<Self, TokenizerError> {
+        let mut file = TokenizerFile::<Vec<Merge>>::parse(json)?;
+        let mut vocabulary = Vocabulary::from_file_parts(&file)?;
+        if !options.special_tokens.is_empty() {
+            vocabulary = vocabulary.with_special_tokens(&options.special_tokens)?;
+            mark_special(&mut file.added_tokens, &vocabulary)?;
+        }
+        if let Some(logits) = options.logits_len {
+            vocabulary = vocabulary.with_logits_len(logits)?;
+        }
+        let affixes = Affixes::read(&file.post_processor, &vocabulary)?;
+        let (text, prompt) = pipeline::build(file, &vocabulary)?;
+        Ok(Self {
+            vocabulary: Arc::new(vocabulary),
+            text,
+            prompt,
+            affixes,
+        })
+    }
+
+    /// The tokens of a text that is not trusted.
+    ///
+    /// No special token is among them, whatever the text says, but for the model's token for
+    /// unknown characters where it cannot spell one. Nothing is put before or behind the text.
+    /// Some tokenizers (SentencePiece's) put a space before it.
+    ///
+    /// # Errors
+    /// If the tokenizer has no token for a character of the text, not even an unknown token.
+    pub fn encode(&self, text: &str) -> Result<Vec<TokenId>, TokenizerError> {
+        self.text.encode(text)
+    }
+
+    /// The tokens of a trusted text, in which the names of special tokens are those tokens.
+    ///
+    /// With `add_special`, the tokens that the tokenizer puts around a text (often one for its
+    /// beginning) are put around it. A chat template mostly writes them itself.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    pub fn encode_prompt(
+        &self,
+        text: &str,
+        add_special: bool,
+    ) -> Result<Vec<TokenId>, TokenizerError> {
+        let ids = self.prompt.encode(text)?;
+        if !add_special {
+            return Ok(ids);
+        }
+        let Affixes { before, after } = &self.affixes;
+        Ok([before, &ids, after]
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect())
+    }
+
+    /// The text of some tokens as the tokenizer's own decoder has it.
+    ///
+    /// Bytes that are no UTF-8 become U+FFFD, and some tokenizers (SentencePiece's) take the first
+    /// space of the text away. Special tokens are their names, or nothing with `skip_special`;
+    /// holes and ids past the vocabulary are nothing.
+    ///
+    /// # Errors
+    /// If the tokenizer's decoder fails.
+    pub fn decode(&self, ids: &[TokenId], skip_special: bool) -> Result<String, TokenizerError> {
+        self.prompt.decode(ids, skip_special)
+    }
+
+    /// The bytes that some tokens add behind other text; special tokens, holes and ids past the
+    /// vocabulary add none.
+    #[must_use]
+    pub fn decode_bytes(&self, ids: &[TokenId]) -> Vec<u8> {
+        ids.iter()
+            .filter_map(|&id| self.vocabulary.token_bytes(id))
+            .flatten()
+            .copied()
+            .collect()
+    }
+
+    /// The tokenizer's vocabulary.
+    #[must_use]
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
+        &self.vocabulary
+    }
+}
+
+/// Brings a file's added tokens in line with a vocabulary that has more special tokens.
+fn mark_special(
+    added: &mut Vec<AddedToken>,
+    vocabulary: &Vocabulary,
+) -> Result<(), VocabularyError> {
+    let mut known = crate::TokenMask::new(vocabulary.len());
+    for token in added.iter_mut() {
+        let id = checked_id(token.id)?;
+        if vocabulary.is_special(id) && !token.content.is_empty() {
+            token.special = true;
+            known.allow(id);
+        }
+    }
+    for (id, name) in vocabulary.special_tokens() {
+        if !known.contains(id) {
+            added.push(AddedToken {
+                id: u64::from(id.0),
+                content: name.to_owned(),
+                single_word: false,
+                lstrip: false,
+                rstrip: false,
+                normalized: false,
+                special: true,
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,319 @@
+//! The `tokenizers` crate's pipeline, built from a file that has been checked.
+//!
+//! The crate could read the file by itself. It is not let to, for these reasons:
+//! it numbers added tokens anew instead of taking the file's ids, which is another id wherever the
+//! model's ids have holes; its models match the names of special tokens that are in the model's
+//! own vocabulary, even when told not to look for special tokens; and it reads a large file through
+//! a tree of JSON values, which takes most of its time. Here the model is built without its special
+//! tokens, under dense ids, and ids are translated at the border.
+
+use super::limits;
+use crate::file::{AddedToken, Merge, Model, Pieces, TokenizerFile};
+use crate::vocabulary::checked_id;
+use crate::{TokenId, TokenizerError, Vocabulary};
+use rustc_hash::FxHashMap;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokenizers::models::TrainerWrapper;
+use tokenizers::models::bpe::{BPE, Vocab};
+use tokenizers::models::unigram::Unigram;
+use tokenizers::{
+    DecoderWrapper, ModelWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper,
+    TokenizerImpl,
+};
+
+/// One way through the tokenizer.
+pub(super) struct Pipeline {
+    inner: TokenizerImpl<
+        SharedModel,
+        NormalizerWrapper,
+        PreTokenizerWrapper,
+        PostProcessorWrapper,
+        DecoderWrapper,
+    >,
+    /// The vocabulary's id for each id of `inner`.
+    ids: Vec<TokenId>,
+    /// The way back: the id of `inner` for each of the vocabulary.
+    inner_ids: FxHashMap<TokenId, u32>,
+}
+
+/// Builds the pipelines for text that is not trusted and for prompts.
+pub(super) fn build(
+    file: TokenizerFile<Vec<Merge>>,
+    vocabulary: &Vocabulary,
+) -> Result<(Pipeline, Pipeline), TokenizerError> {
+    limits::check(&file.normalizer, "/normalizer")?;
+    limits::check(&file.pre_tokenizer, "/pre_tokenizer")?;
+    let normalizer: Option<NormalizerWrapper> = part(file.normalizer, "/normalizer")?;
+    let pre_tokenizer: Option<PreTokenizerWrapper> = part(file.pre_tokenizer, "/pre_tokenizer")?;
+    let decoder: Option<DecoderWrapper> = part(file.decoder, "/decoder")?;
+    let (model, ids) = build_model(file.model, vocabulary)?;
+    let model = SharedModel(Arc::new(model));
+
+    let pipeline = |added: &[&AddedToken]| {
+        guarded(|| {
+            let mut inner = TokenizerImpl::new(model.clone());
+            inner.with_normalizer(normalizer.clone());
+            inner.with_pre_tokenizer(pre_tokenizer.clone());
+            inner.with_decoder(decoder.clone());
+            let tokens: Vec<tokenizers::AddedToken> =
+                added.iter().map(|&token| added_token(token)).collect();
+            inner.add_tokens(&tokens);
+            Ok(inner)
+        })
+        .map_err(|message| TokenizerError::Pipeline {
+            pointer: "/added_tokens",
+            message,
+        })
+        .and_then(|inner| Pipeline::new(inner, ids.clone(), added))
+    };
+    let all: Vec<&AddedToken> = file.added_tokens.iter().collect();
+    let text: Vec<&AddedToken> = all.iter().copied().filter(|token| !token.special).collect();
+    Ok((pipeline(&text)?, pipeline(&all)?))
+}
+
+impl Pipeline {
+    fn new(
+        inner: TokenizerImpl<
+            SharedModel,
+            NormalizerWrapper,
+            PreTokenizerWrapper,
+            PostProcessorWrapper,
+            DecoderWrapper,
+        >,
+        mut ids: Vec<TokenId>,
+        added: &[&AddedToken],
+    ) -> Result<Self, TokenizerError> {
+        for token in added {
+            let Some(inner_id) = inner.token_to_id(&token.content) else {
+                continue;
+            };
+            let index = inner_id as usize;
+            if ids.len() <= index {
+                ids.resize(index + 1, TokenId(u32::MAX));
+            }
+            ids[index] = checked_id(token.id)?;
+        }
+        // Where the model has a token and the added tokens have it again, the latter is later.
+        let inner_ids = ids.iter().copied().zip(0..).collect();
+        Ok(Self {
+            inner,
+            ids,
+            inner_ids,
+        })
+    }
+
+    pub(super) fn encode(&self, text: &str) -> Result<Vec<TokenId>, TokenizerError> {
+        let encoding = guarded(|| self.inner.encode_fast(text, false))
+            .map_err(|message| TokenizerError::Encode { message })?;
+        let ids = encoding.get_ids().iter();
+        Ok(ids.map(|&id| self.ids[id as usize]).collect())
+    }
+
+    pub(super) fn decode(
+        &self,
+        ids: &[TokenId],
+        skip_special: bool,
+    ) -> Result<String, TokenizerError> {
+        let ids: Vec<u32> = ids
+            .iter()
+            .filter_map(|id| self.inner_ids.get(id).copied())
+            .collect();
+        guarded(|| self.inner.decode(&ids, skip_special))
+            .map_err(|message| TokenizerError::Decode { message })
+    }
+}
+
+impl fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pipeline")
+            .field("ids", &self.ids.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Calls into the `tokenizers` crate and turns its panics into errors.
+///
+/// What is known to panic there is checked before (prefixes, templates, truncation). This is for
+/// the rest: its compiled character maps, for one, are unwrapped when read and indexed unchecked
+/// when used. It is the last resort, and none in a build that aborts on panics.
+fn guarded<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("this part of the file is broken".to_owned()),
+    }
+}
+
+fn part<T: DeserializeOwned>(
+    value: Value,
+    pointer: &'static str,
+) -> Result<Option<T>, TokenizerError> {
+    guarded(|| Ok(serde_json::from_value(value)?))
+        .map_err(|message| TokenizerError::Pipeline { pointer, message })
+}
+
+fn added_token(token: &AddedToken) -> tokenizers::AddedToken {
+    tokenizers::AddedToken::from(token.content.clone(), token.special)
+        .single_word(token.single_word)
+        .lstrip(token.lstrip)
+        .rstrip(token.rstrip)
+        .normalized(token.normalized)
+}
+
+/// Builds the model without its special tokens, and the vocabulary's ids of its tokens.
+fn build_model(
+    model: Model<Vec<Merge>>,
+    vocabulary: &Vocabulary,
+) -> Result<(ModelWrapper, Vec<TokenId>), TokenizerError> {
+    let built = match model.vocab {
+        Pieces::Scores(pieces) => {
+            let (pieces, ids, unk_id) = kept_pieces(pieces, model.unk_id, vocabulary)?;
+            let byte_fallback = model.byte_fallback == Some(true);
+            guarded(|| Unigram::from(pieces, unk_id, byte_fallback))
+                .map(|unigram| (ModelWrapper::Unigram(unigram), ids))
+        }
+        Pieces::Ids(_) | Pieces::Missing => {
+            return build_bpe(model, vocabulary);
+        }
+    };
+    built.map_err(|message| TokenizerError::Pipeline {
+        pointer: "/model/vocab",
+        message,
+    })
+}
+
+/// A name that the models never match: the unknown token keeps its place under it.
+const NO_TEXT: &str = "";
+
+type KeptPieces = (Vec<(String, f64)>, Vec<TokenId>, Option<usize>);
+
+fn kept_pieces(
+    pieces: Vec<(String, f64)>,
+    unk_id: Option<u64>,
+    vocabulary: &Vocabulary,
+) -> Result<KeptPieces, TokenizerError> {
+    // The trie of such a model has a hash map for each byte.
+    const MAX_BYTES: usize = 4 << 20;
+    let total: usize = pieces.iter().map(|(name, _)| name.len()).sum();
+    if total > MAX_BYTES {
+        return Err(TokenizerError::Pipeline {
+            pointer: "/model/vocab",
+            message: format!("{total} bytes of tokens, and at most {MAX_BYTES} are accepted"),
+        });
+    }
+    let unk_id = unk_id.map(checked_id).transpose()?;
+    let mut kept = Vec::with_capacity(pieces.len());
+    let mut ids = Vec::with_capacity(pieces.len());
+    let mut new_unk = None;
+    for ((name, score), id) in pieces.into_iter().zip((0..).map(TokenId)) {
+        let special = vocabulary.is_special(id);
+        if unk_id == Some(id) {
+            new_unk = Some(kept.len());
+        } else if special || name.is_empty() {
+            continue;
+        }
+        kept.push((if special { NO_TEXT.to_owned() } else { name }, score));
+        ids.push(id);
+    }
+    if unk_id.is_some() && new_unk.is_none() {
+        return Err(TokenizerError::Pipeline {
+            pointer: "/model/unk_id",
+            message: "there is no such token".to_owned(),
+        });
+    }
+    Ok((kept, ids, new_unk))
+}
+
+fn build_bpe(
+    model: Model<Vec<Merge>>,
+    vocabulary: &Vocabulary,
+) -> Result<(ModelWrapper, Vec<TokenId>), TokenizerError> {
+    let error = |pointer, message: String| TokenizerError::Pipeline { pointer, message };
+    if model.dropout.is_some_and(|dropout| dropout != 0.0) {
+        let message = "merge dropout makes the encoding random".to_owned();
+        return Err(error("/model/dropout", message));
+    }
+    let Pieces::Ids(pieces) = model.vocab else {
+        let message = "a BPE model maps tokens to ids".to_owned();
+        return Err(error("/model/vocab", message));
+    };
+    let mut unk_token = model.unk_token;
+    let mut vocab = Vocab::default();
+    vocab.reserve(pieces.len());
+    let mut ids = Vec::with_capacity(pieces.len());
+    for (name, id) in pieces {
+        let id = checked_id(id)?;
+        let special = vocabulary.is_special(id);
+        let name = if special && unk_token.as_ref() == Some(&name) {
+            unk_token = Some(NO_TEXT.to_owned());
+            NO_TEXT.to_owned()
+        } else if special || name.is_empty() {
+            continue;
+        } else {
+            name
+        };
+        vocab.insert(name, ids.len() as u32);
+        ids.push(id);
+    }
+    // Merges that lead to or from a special token would name a token that is gone.
+    let is_special = |name: &str| vocabulary.special_token(name).is_some();
+    let merges = model
+        .merges
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|Merge(a, b)| !is_special(a) && !is_special(b) && !is_special(&format!("{a}{b}")))
+        .map(|Merge(a, b)| (a, b))
+        .collect();
+    let mut builder = BPE::builder()
+        .vocab_and_merges(vocab, merges)
+        .fuse_unk(model.fuse_unk == Some(true))
+        .byte_fallback(model.byte_fallback == Some(true))
+        .ignore_merges(model.ignore_merges == Some(true));
+    if let Some(unk_token) = unk_token {
+        builder = builder.unk_token(unk_token);
+    }
+    let bpe = guarded(|| builder.build()).map_err(|message| error("/model/merges", message))?;
+    Ok((ModelWrapper::BPE(bpe), ids))
+}
+
+/// A model that both pipelines use, because a copy of a large one takes as much again.
+#[derive(Clone)]
+struct SharedModel(Arc<ModelWrapper>);
+
+impl tokenizers::Model for SharedModel {
+    type Trainer = TrainerWrapper;
+
+    fn tokenize(&self, sequence: &str) -> tokenizers::Result<Vec<tokenizers::Token>> {
+        self.0.tokenize(sequence)
+    }
+
+    fn token_to_id(&self, token: &str) -> Option<u32> {
+        self.0.token_to_id(token)
+    }
+
+    fn id_to_token(&self, id: u32) -> Option<String> {
+        self.0.id_to_token(id)
+    }
+
+    fn get_vocab(&self) -> HashMap<String, u32> {
+        self.0.get_vocab()
+    }
+
+    fn get_vocab_size(&self) -> usize {
+        self.0.get_vocab_size()
+    }
+
+    fn save(&self, folder: &Path, prefix: Option<&str>) -> tokenizers::Result<Vec<PathBuf>> {
+        self.0.save(folder, prefix)
+    }
+
+    fn get_trainer(&self) -> TrainerWrapper {
+        self.0.get_trainer()
+    }
+}

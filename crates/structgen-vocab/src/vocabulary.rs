@@ -1,0 +1,494 @@
+//! The vocabulary: the bytes of every token.
+
+use crate::file::{AddedToken, Model, Pieces, TokenizerFile};
+use crate::{TokenId, TokenMask, TokenTrie, VocabularyError, scheme};
+use rustc_hash::FxHashMap;
+use serde::de::IgnoredAny;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+/// The tokens of a tokenizer as byte strings, byte for byte what they add to a text.
+///
+/// An id is one of three things. An *ordinary* token has bytes. A *special* token (end of
+/// sequence, a chat role) has a name and no bytes, so no text ever matches it. All other ids
+/// below [`len`](Self::len) are *holes*: ids that the tokenizer skips, tokens without bytes, and
+/// logits that only pad the model's output.
+///
+/// The bytes are those that a token adds *behind other text*: `▁foo` of a SentencePiece
+/// vocabulary is ` foo`, although its decoder takes away the first space of a text.
+///
+/// ```
+/// use structgen_vocab::{TokenId, Vocabulary};
+///
+/// let tokens = ["a", "b", "ab", ""].map(|token| token.as_bytes().to_vec());
+/// let vocabulary = Vocabulary::from_tokens(tokens, &[(TokenId(3), "</s>")])?;
+/// assert_eq!(vocabulary.token_bytes(TokenId(2)), Some(&b"ab"[..]));
+/// assert_eq!(vocabulary.token_bytes(TokenId(3)), None);
+/// assert_eq!(vocabulary.special_token("</s>"), Some(TokenId(3)));
+/// # Ok::<(), structgen_vocab::VocabularyError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Vocabulary {
+    /// The bytes of all tokens, id by id; `offsets` has one more entry than there are ids.
+    bytes: Vec<u8>,
+    offsets: Vec<u32>,
+    /// The strings of the tokens in the file, as `bytes`.
+    names: String,
+    name_offsets: Vec<u32>,
+    /// The ids with bytes.
+    text: TokenMask,
+    special: TokenMask,
+    specials_by_name: FxHashMap<Box<str>, TokenId>,
+    byte_tokens: Box<[Option<TokenId>; 256]>,
+    trie: TokenTrie,
+    fingerprint: [u8; 32],
+}
+
+/// A token as a file or a caller gives it.
+#[derive(Clone, Debug, Default)]
+struct RawToken {
+    name: String,
+    bytes: Vec<u8>,
+    special: bool,
+}
+
+impl Vocabulary {
+    /// The most bytes that a tokenizer file may have: 128 MiB, several times the largest known.
+    pub const MAX_FILE_BYTES: u64 = 128 << 20;
+    /// The most ids: 2,097,152, several times the largest known vocabulary.
+    pub const MAX_TOKENS: usize = 1 << 21;
+    /// The most bytes that the string of one token may have.
+    pub const MAX_TOKEN_BYTES: usize = 1024;
+    /// The most bytes that all tokens may have together.
+    pub const MAX_TOTAL_BYTES: usize = 12 << 20;
+
+    /// Reads the vocabulary of a Hugging Face `tokenizer.json`.
+    ///
+    /// Understood are BPE and Unigram models, byte-level (a `ByteLevel` decoder) or in
+    /// SentencePiece's way (`Metaspace` or `Replace`, with or without `ByteFallback`). Added
+    /// tokens that are not special are text.
+    ///
+    /// # Errors
+    /// If it is no tokenizer file, contradicts itself, goes over a limit, or follows a scheme that
+    /// is not understood ([`VocabularyError::UnsupportedScheme`]).
+    pub fn from_tokenizer_json(json: &[u8]) -> Result<Self, VocabularyError> {
+        Self::from_file_parts(&TokenizerFile::<IgnoredAny>::parse(json)?)
+    }
+
+    /// Reads the vocabulary of a `tokenizer.json` on disk.
+    ///
+    /// # Errors
+    /// As [`from_tokenizer_json`](Self::from_tokenizer_json), and if the file cannot be read.
+    pub fn from_tokenizer_file(path: impl AsRef<Path>) -> Result<Self, VocabularyError> {
+        Self::from_tokenizer_json(&read_limited(path.as_ref())?)
+    }
+
+    /// Makes a vocabulary by hand: the ids are the positions.
+    ///
+    /// A special token replaces what the list has at its id, and may lie behind the list. A token
+    /// without bytes is a hole.
+    ///
+    /// # Errors
+    /// If there are more tokens or bytes than the limits allow.
+    pub fn from_tokens(
+        tokens: impl IntoIterator<Item = Vec<u8>>,
+        specials: &[(TokenId, &str)],
+    ) -> Result<Self, VocabularyError> {
+        let mut list = Vec::new();
+        for bytes in tokens {
+            check_size("the token ids", list.len() + 1, Self::MAX_TOKENS)?;
+            list.push(RawToken {
+                bytes,
+                ..RawToken::default()
+            });
+        }
+        for &(id, name) in specials {
+            check_size("the token ids", id.index() + 1, Self::MAX_TOKENS)?;
+            if list.len() <= id.index() {
+                list.resize_with(id.index() + 1, RawToken::default);
+            }
+            list[id.index()] = RawToken {
+                name: name.to_owned(),
+                bytes: Vec::new(),
+                special: true,
+            };
+        }
+        Self::build(list)
+    }
+
+    pub(crate) fn from_file_parts<M>(file: &TokenizerFile<M>) -> Result<Self, VocabularyError> {
+        let scheme = scheme::detect(file)?;
+        let mut names = model_names(&file.model)?;
+        let specials = add_tokens(&mut names, &file.added_tokens)?;
+        let mut list = Vec::new();
+        for (id, name) in names {
+            check_size("a token in bytes", name.len(), Self::MAX_TOKEN_BYTES)?;
+            list.resize_with(id.index(), RawToken::default);
+            let special = specials.contains_key(&id);
+            let bytes = if special {
+                Vec::new()
+            } else {
+                scheme.token_bytes(name)
+            };
+            check_size("a token in bytes", bytes.len(), Self::MAX_TOKEN_BYTES)?;
+            list.push(RawToken {
+                bytes,
+                name: name.to_owned(),
+                special,
+            });
+        }
+        Self::build(list)
+    }
+
+    /// Widens the vocabulary to the model's logits. Ids that only pad them are holes.
+    ///
+    /// # Errors
+    /// If there are fewer logits than ids, or more than [`MAX_TOKENS`](Self::MAX_TOKENS).
+    pub fn with_logits_len(mut self, logits: usize) -> Result<Self, VocabularyError> {
+        check_size("the logits", logits, Self::MAX_TOKENS)?;
+        if logits < self.len() {
+            return Err(VocabularyError::LogitsTooNarrow {
+                logits,
+                last: TokenId((self.len() - 1) as u32),
+            });
+        }
+        self.offsets.resize(logits + 1, self.bytes.len() as u32);
+        self.name_offsets
+            .resize(logits + 1, self.names.len() as u32);
+        self.text = widened(&self.text, logits);
+        self.special = widened(&self.special, logits);
+        self.fingerprint = self.compute_fingerprint();
+        Ok(self)
+    }
+
+    /// Makes further tokens special: they keep their names and lose their bytes.
+    ///
+    /// For ids that a model's configuration names as its end of sequence and the tokenizer file
+    /// does not mark.
+    ///
+    /// # Errors
+    /// If an id is not of a token that the file names.
+    pub fn with_special_tokens(self, ids: &[TokenId]) -> Result<Self, VocabularyError> {
+        for &id in ids {
+            if self.token_name(id).is_none() {
+                return Err(VocabularyError::UnknownToken { id });
+            }
+        }
+        if ids.iter().all(|&id| self.is_special(id)) {
+            return Ok(self);
+        }
+        Self::build(
+            (0..self.len() as u32)
+                .map(TokenId)
+                .map(|id| {
+                    let special = self.is_special(id) || ids.contains(&id);
+                    let bytes = self.token_bytes(id).filter(|_| !special);
+                    RawToken {
+                        name: self.token_name(id).unwrap_or_default().to_owned(),
+                        bytes: bytes.unwrap_or_default().to_vec(),
+                        special,
+                    }
+                })
+                .collect(),
+        )
+    }
+
+    fn build(list: Vec<RawToken>) -> Result<Self, VocabularyError> {
+        check_size("the token ids", list.len(), Self::MAX_TOKENS)?;
+        let mut vocabulary = Self {
+            bytes: Vec::new(),
+            offsets: vec![0],
+            names: String::new(),
+            name_offsets: vec![0],
+            text: TokenMask::new(list.len()),
+            special: TokenMask::new(list.len()),
+            specials_by_name: FxHashMap::default(),
+            byte_tokens: Box::new([None; 256]),
+            trie: TokenTrie::from_tokens([]),
+            fingerprint: [0; 32],
+        };
+        for (id, token) in (0..).map(TokenId).zip(&list) {
+            check_size(
+                "a token in bytes",
+                token.bytes.len().max(token.name.len()),
+                Self::MAX_TOKEN_BYTES,
+            )?;
+            vocabulary.bytes.extend_from_slice(&token.bytes);
+            vocabulary.names.push_str(&token.name);
+            check_size(
+                "all tokens in bytes",
+                vocabulary.bytes.len().max(vocabulary.names.len()),
+                Self::MAX_TOTAL_BYTES,
+            )?;
+            vocabulary.offsets.push(vocabulary.bytes.len() as u32);
+            vocabulary.name_offsets.push(vocabulary.names.len() as u32);
+            if token.special {
+                vocabulary.special.allow(id);
+                // Of two special tokens with one name the first is found.
+                vocabulary
+                    .specials_by_name
+                    .entry(token.name.as_str().into())
+                    .or_insert(id);
+            } else if !token.bytes.is_empty() {
+                vocabulary.text.allow(id);
+            }
+            if let [byte] = token.bytes[..] {
+                vocabulary.byte_tokens[usize::from(byte)].get_or_insert(id);
+            }
+        }
+        vocabulary.trie = TokenTrie::from_tokens(vocabulary.tokens());
+        vocabulary.fingerprint = vocabulary.compute_fingerprint();
+        Ok(vocabulary)
+    }
+
+    /// The number of ids, holes and padding included: the width of masks and logits.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there are no ids at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes of an ordinary token; none for special tokens, holes and ids past the width.
+    ///
+    /// Never empty: a token that adds nothing to a text would let decoding run in place.
+    #[inline]
+    #[must_use]
+    pub fn token_bytes(&self, id: TokenId) -> Option<&[u8]> {
+        let start = *self.offsets.get(id.index())? as usize;
+        let end = *self.offsets.get(id.index() + 1)? as usize;
+        (start < end).then(|| &self.bytes[start..end])
+    }
+
+    /// All ordinary tokens with their bytes, lowest id first.
+    pub fn tokens(&self) -> impl Iterator<Item = (TokenId, &[u8])> {
+        self.text
+            .iter()
+            .filter_map(|id| Some((id, self.token_bytes(id)?)))
+    }
+
+    /// The ordinary tokens as a mask: what is allowed where any text is.
+    #[must_use]
+    pub fn text_tokens(&self) -> &TokenMask {
+        &self.text
+    }
+
+    /// Whether the id is a special token's.
+    #[inline]
+    #[must_use]
+    pub fn is_special(&self, id: TokenId) -> bool {
+        self.special.contains(id)
+    }
+
+    /// The special tokens with their names, lowest id first.
+    pub fn special_tokens(&self) -> impl Iterator<Item = (TokenId, &str)> {
+        self.special
+            .iter()
+            .filter_map(|id| Some((id, self.token_name(id)?)))
+    }
+
+    /// The special token with a name, such as `<|endoftext|>`.
+    #[must_use]
+    pub fn special_token(&self, name: &str) -> Option<TokenId> {
+        self.specials_by_name.get(name).copied()
+    }
+
+    /// A token's string in the file, such as `Ġhello`; none for holes and for ordinary tokens of
+    /// a vocabulary made by hand.
+    #[must_use]
+    pub fn token_name(&self, id: TokenId) -> Option<&str> {
+        let start = *self.name_offsets.get(id.index())? as usize;
+        let end = *self.name_offsets.get(id.index() + 1)? as usize;
+        (start < end).then(|| &self.names[start..end])
+    }
+
+    /// For every byte the lowest id of the tokens that are that byte alone.
+    ///
+    /// Where all 256 are present, every byte string can be spelled. A byte without such a token
+    /// can only come as part of a longer one.
+    #[inline]
+    #[must_use]
+    pub fn byte_tokens(&self) -> &[Option<TokenId>; 256] {
+        &self.byte_tokens
+    }
+
+    /// The ordinary tokens as a trie.
+    #[inline]
+    #[must_use]
+    pub fn trie(&self) -> &TokenTrie {
+        &self.trie
+    }
+
+    /// The most bytes that one token has.
+    #[must_use]
+    pub fn max_token_len(&self) -> usize {
+        self.trie.max_depth()
+    }
+
+    /// A SHA-256 over the width, the bytes of every token and the names of the special ones.
+    ///
+    /// Vocabularies with the same fingerprint have the same masks, so it is a key for caches.
+    #[must_use]
+    pub fn fingerprint(&self) -> [u8; 32] {
+        self.fingerprint
+    }
+
+    fn compute_fingerprint(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        hash.update(b"structgen vocabulary 1\0");
+        hash.update((self.len() as u64).to_le_bytes());
+        for id in (0..self.len() as u32).map(TokenId) {
+            let (kind, content) = if self.is_special(id) {
+                (2, self.token_name(id).unwrap_or_default().as_bytes())
+            } else {
+                let bytes = self.token_bytes(id).unwrap_or_default();
+                (u8::from(!bytes.is_empty()), bytes)
+            };
+            hash.update([kind]);
+            // The length keeps two tokens from being read as one.
+            hash.update((content.len() as u32).to_le_bytes());
+            hash.update(content);
+        }
+        hash.finalize().into()
+    }
+}
+
+/// Reads a file, but no more of it than a tokenizer file may have.
+pub(crate) fn read_limited(path: &Path) -> Result<Vec<u8>, VocabularyError> {
+    let io = |source| VocabularyError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .map_err(io)?
+        .take(Vocabulary::MAX_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(io)?;
+    check_size(
+        "the tokenizer file in bytes",
+        bytes.len(),
+        Vocabulary::MAX_FILE_BYTES as usize,
+    )?;
+    Ok(bytes)
+}
+
+/// The strings of a model by their ids.
+fn model_names<M>(model: &Model<M>) -> Result<BTreeMap<TokenId, &str>, VocabularyError> {
+    let pointer = "/model/vocab";
+    let mut names = BTreeMap::new();
+    match &model.vocab {
+        Pieces::Missing => {}
+        Pieces::Scores(pieces) => {
+            check_size("the token ids", pieces.len(), Vocabulary::MAX_TOKENS)?;
+            names.extend(
+                (0..)
+                    .map(TokenId)
+                    .zip(pieces)
+                    .map(|(id, (name, _))| (id, name.as_str())),
+            );
+        }
+        Pieces::Ids(pieces) => {
+            let mut ids: FxHashMap<&str, TokenId> = FxHashMap::default();
+            for (name, id) in pieces {
+                let id = checked_id(*id)?;
+                if let Some(first) = names.insert(id, name.as_str()) {
+                    return Err(conflict(pointer, id, first, name));
+                }
+                if ids.insert(name, id).is_some() {
+                    return Err(conflict(pointer, id, "a token with another id", name));
+                }
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// Adds the added tokens to a model's; returns the special ones.
+fn add_tokens<'a>(
+    names: &mut BTreeMap<TokenId, &'a str>,
+    added: &'a [AddedToken],
+) -> Result<BTreeMap<TokenId, &'a str>, VocabularyError> {
+    let pointer = "/added_tokens";
+    let model_ids: FxHashMap<&str, TokenId> = names.iter().map(|(&id, &name)| (name, id)).collect();
+    let mut seen: FxHashMap<&str, &AddedToken> = FxHashMap::default();
+    let mut specials = BTreeMap::new();
+    for token in added {
+        let id = checked_id(token.id)?;
+        // A token without a string is never matched and decodes to nothing: a hole.
+        if token.content.is_empty() {
+            continue;
+        }
+        if let Some(first) = seen.insert(&token.content, token)
+            && (first.id, first.special) != (token.id, token.special)
+        {
+            return Err(conflict(pointer, id, "another added token", &token.content));
+        }
+        if model_ids
+            .get(token.content.as_str())
+            .is_some_and(|&model_id| model_id != id)
+        {
+            return Err(conflict(
+                pointer,
+                id,
+                "a token of the model",
+                &token.content,
+            ));
+        }
+        if let Some(first) = names.insert(id, &token.content)
+            && first != token.content
+        {
+            return Err(conflict(pointer, id, first, &token.content));
+        }
+        if token.special {
+            specials.insert(id, token.content.as_str());
+        }
+    }
+    Ok(specials)
+}
+
+fn conflict(pointer: &'static str, id: TokenId, first: &str, second: &str) -> VocabularyError {
+    VocabularyError::ConflictingToken {
+        pointer,
+        id,
+        first: crate::error::shorten(first),
+        second: crate::error::shorten(second),
+    }
+}
+
+pub(crate) fn checked_id(id: u64) -> Result<TokenId, VocabularyError> {
+    match u32::try_from(id) {
+        Ok(small) if (small as usize) < Vocabulary::MAX_TOKENS => Ok(TokenId(small)),
+        _ => Err(VocabularyError::TooLarge {
+            what: "a token id",
+            size: id,
+            limit: Vocabulary::MAX_TOKENS as u64 - 1,
+        }),
+    }
+}
+
+fn check_size(what: &'static str, size: usize, limit: usize) -> Result<(), VocabularyError> {
+    if size <= limit {
+        return Ok(());
+    }
+    Err(VocabularyError::TooLarge {
+        what,
+        size: size as u64,
+        limit: limit as u64,
+    })
+}
+
+fn widened(mask: &TokenMask, len: usize) -> TokenMask {
+    let mut wide = TokenMask::new(len);
+    for id in mask {
+        wide.allow(id);
+    }
+    wide
+}

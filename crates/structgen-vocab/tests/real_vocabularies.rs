@@ -1,0 +1,199 @@
+//! The vocabularies of real tokenizers, against the `tokenizers` crate's own decoding.
+
+mod support;
+
+use structgen_vocab::{TokenId, TokenTrie, Vocabulary};
+use support::real_tokenizer;
+
+struct Real {
+    vocabulary: Vocabulary,
+    reference: tokenizers::Tokenizer,
+}
+
+fn load(name: &str) -> Option<Real> {
+    let json = real_tokenizer(name)?;
+    Some(Real {
+        vocabulary: Vocabulary::from_tokenizer_json(&json).unwrap(),
+        reference: tokenizers::Tokenizer::from_bytes(&json).unwrap(),
+    })
+}
+
+impl Real {
+    fn decode(&self, ids: &[TokenId]) -> String {
+        let ids: Vec<u32> = ids.iter().map(|id| id.0).collect();
+        self.reference.decode(&ids, false).unwrap()
+    }
+
+    /// Single-byte tokens around a token, so that together they are characters: a decoder says
+    /// nothing about the bytes of a broken character but that it is broken.
+    fn completed(&self, bytes: &[u8]) -> Option<(Vec<TokenId>, Vec<TokenId>)> {
+        const BEFORE: [&[u8]; 11] = [
+            b"",
+            &[0xC2],
+            &[0xE1],
+            &[0xE1, 0x80],
+            &[0xF1],
+            &[0xF1, 0x80],
+            &[0xF1, 0x80, 0x80],
+            &[0xE0],
+            &[0xED],
+            &[0xF0],
+            &[0xF4],
+        ];
+        const AFTER: [&[u8]; 8] = [
+            b"",
+            &[0x80],
+            &[0x80, 0x80],
+            &[0x80, 0x80, 0x80],
+            &[0xA0],
+            &[0xA0, 0x80],
+            &[0x90, 0x80],
+            &[0x90, 0x80, 0x80],
+        ];
+        let ids = |bytes: &[u8]| -> Vec<TokenId> {
+            let tokens = bytes
+                .iter()
+                .map(|&b| self.vocabulary.byte_tokens()[usize::from(b)]);
+            tokens.map(Option::unwrap).collect()
+        };
+        BEFORE.iter().find_map(|before| {
+            let after = AFTER
+                .iter()
+                .find(|after| std::str::from_utf8(&[before, bytes, after].concat()).is_ok())?;
+            Some((ids(before), ids(after)))
+        })
+    }
+
+    /// Guarantee 18: the bytes of every token are what it adds to a text. Returns how many bytes
+    /// are in no character at all, about which decoding cannot say more than that.
+    fn check_bytes_in_context(&self) -> usize {
+        let context = self.vocabulary.trie().find(b"x").unwrap();
+        // The later of `<0x78>` and `x`: a run of byte tokens decodes as one.
+        let context = *self.vocabulary.trie().tokens(context).last().unwrap();
+        assert_eq!(self.decode(&[context]), "x");
+        let mut undecidable = 0;
+        for (id, bytes) in self.vocabulary.tokens() {
+            let Some((before, after)) = self.completed(bytes) else {
+                undecidable += 1;
+                assert_eq!(bytes.len(), 1, "token {id}: {bytes:?}");
+                assert_eq!(self.decode(&[context, id]), "x\u{FFFD}");
+                continue;
+            };
+            let ids: Vec<TokenId> = [&[context][..], &before, &[id], &after].concat();
+            let spelled: Vec<u8> = ids
+                .iter()
+                .flat_map(|&id| self.vocabulary.token_bytes(id).unwrap())
+                .copied()
+                .collect();
+            assert_eq!(
+                self.decode(&ids).as_bytes(),
+                spelled,
+                "token {id} {:?}",
+                self.vocabulary.token_name(id)
+            );
+        }
+        undecidable
+    }
+}
+
+#[test]
+fn bytes_are_the_decoding_in_context_gpt2() {
+    let Some(real) = load("gpt2") else { return };
+    assert_eq!(real.vocabulary.len(), 50_257);
+    assert_eq!(real.vocabulary.trie().token_count(), 50_256);
+    assert_eq!(
+        real.vocabulary.special_tokens().collect::<Vec<_>>(),
+        [(TokenId(50_256), "<|endoftext|>")]
+    );
+    // 0xC0, 0xC1 and from 0xF5 on.
+    assert_eq!(real.check_bytes_in_context(), 13);
+}
+
+#[test]
+fn bytes_are_the_decoding_in_context_phi3() {
+    let Some(real) = load("phi3") else { return };
+    let vocabulary = &real.vocabulary;
+    assert_eq!(vocabulary.len(), 32_011);
+    assert_eq!(vocabulary.special_tokens().count(), 13);
+    assert_eq!(vocabulary.special_token("<|user|>"), Some(TokenId(32_010)));
+    // The file does not mark its end of sequence, so it is text until someone does.
+    assert_eq!(vocabulary.token_bytes(TokenId(2)), Some(&b"</s>"[..]));
+    let marked = vocabulary
+        .clone()
+        .with_special_tokens(&[TokenId(2)])
+        .unwrap();
+    assert_eq!(marked.token_bytes(TokenId(2)), None);
+    assert_eq!(marked.special_token("</s>"), Some(TokenId(2)));
+    assert_eq!(
+        marked.trie().token_count() + 1,
+        vocabulary.trie().token_count()
+    );
+    assert_ne!(marked.fingerprint(), vocabulary.fingerprint());
+    // `<0x41>` and `A`: both are kept, and the lower id stands for the byte.
+    let both = vocabulary
+        .trie()
+        .tokens(vocabulary.trie().find(b"A").unwrap());
+    assert_eq!(both.len(), 2);
+    assert_eq!(vocabulary.byte_tokens()[usize::from(b'A')], Some(both[0]));
+    assert_eq!(vocabulary.token_name(both[0]), Some("<0x41>"));
+    assert_eq!(real.check_bytes_in_context(), 13);
+}
+
+#[test]
+fn bytes_are_the_decoding_in_context_llama3() {
+    let Some(real) = load("llama3") else { return };
+    assert_eq!(real.vocabulary.len(), 128_256);
+    assert_eq!(real.vocabulary.special_tokens().count(), 256);
+    assert_eq!(real.vocabulary.trie().token_count(), 128_000);
+    // And the root.
+    assert_eq!(real.vocabulary.trie().len(), 274_520 + 1);
+    assert_eq!(real.check_bytes_in_context(), 13);
+}
+
+#[test]
+fn bytes_are_the_decoding_in_context_o200k() {
+    let Some(real) = load("o200k") else { return };
+    assert_eq!(real.vocabulary.trie().token_count(), 199_998);
+    assert_eq!(real.vocabulary.trie().len(), 421_660 + 1);
+    // The ids are the file's, with a hole of 18 ids between.
+    assert_eq!(real.vocabulary.len(), 200_019);
+    assert_eq!(
+        real.vocabulary.special_tokens().collect::<Vec<_>>(),
+        [
+            (TokenId(199_999), "<|endoftext|>"),
+            (TokenId(200_018), "<|endofprompt|>")
+        ]
+    );
+    assert_eq!(real.vocabulary.token_bytes(TokenId(199_998)), None);
+    assert_eq!(real.vocabulary.token_bytes(TokenId(200_000)), None);
+    assert_eq!(real.check_bytes_in_context(), 13);
+}
+
+#[test]
+fn every_byte_has_a_token_in_the_real_vocabularies() {
+    for name in ["gpt2", "phi3"] {
+        let Some(json) = real_tokenizer(name) else {
+            return;
+        };
+        let vocabulary = Vocabulary::from_tokenizer_json(&json).unwrap();
+        for byte in 0..=255 {
+            let id = vocabulary.byte_tokens()[usize::from(byte)].unwrap();
+            assert_eq!(vocabulary.token_bytes(id), Some(&[byte][..]));
+        }
+    }
+}
+
+#[test]
+fn the_trie_of_a_real_vocabulary_finds_every_token() {
+    let Some(json) = real_tokenizer("phi3") else {
+        return;
+    };
+    let vocabulary = Vocabulary::from_tokenizer_json(&json).unwrap();
+    let trie: &TokenTrie = vocabulary.trie();
+    for (id, bytes) in vocabulary.tokens() {
+        let node = trie.find(bytes).unwrap();
+        assert!(trie.tokens(node).contains(&id));
+    }
+    assert_eq!(vocabulary.text_tokens().count(), trie.token_count());
+    assert_eq!(vocabulary.max_token_len(), trie.max_depth());
+}
