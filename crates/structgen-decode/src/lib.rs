@@ -4,9 +4,11 @@
 //!   [`MockModel`] implements it for tests.
 //! - [`Constraint`] is what it needs of a constraint; a matcher implements it, and [`Unconstrained`] for free text.
 //! - [`SamplerChain`] chooses among [`Candidates`], which are allowed tokens and nothing else.
+//! - [`Generator`] brings them together: prompt, steps, budget, stop conditions, streaming.
 
 mod candidates;
 mod constraint;
+mod generate;
 mod mock;
 mod model;
 mod numeric;
@@ -15,6 +17,10 @@ mod samplers;
 
 pub use candidates::Candidates;
 pub use constraint::{AllowedTokens, Constraint, ConstraintError, PlainMask, Unconstrained};
+pub use generate::{
+    Delta, FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation,
+    GenerationStats, Generator, Incomplete, StopText, TokenLogProbs,
+};
 pub use mock::{MockCache, MockModel};
 pub use model::{Forward, KeyValueCache, LanguageModel, Logits, ModelError, ModelInfo, ModelStats};
 pub use rng::SequenceRng;

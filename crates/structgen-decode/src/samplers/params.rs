@@ -201,7 +201,7 @@ mod tests {
             error(|p| p.min_p = -0.1),
             error(|p| p.repetition_penalty = 0.0),
             error(|p| p.frequency_penalty = f32::INFINITY),
-            error(|p| drop(p.logit_bias.insert(3, f32::INFINITY))),
+            error(|p| p.logit_bias = BTreeMap::from([(3, f32::INFINITY)])),
             error(|p| p.min_keep = 0),
             error(|p| p.order.push(SamplerKind::TopK)),
             error(|p| {

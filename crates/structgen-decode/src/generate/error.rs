@@ -1,0 +1,102 @@
+use crate::{ConstraintError, FinishReason, Generation, ModelError, SamplingError};
+
+/// Why there is no complete output.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GenerateError {
+    /// A sampling parameter makes no sense.
+    #[error(transparent)]
+    Sampling(#[from] SamplingError),
+    /// A stop string is empty, and would end every output at once.
+    #[error("stop string number {index} is empty")]
+    EmptyStopString {
+        /// Its place in the list, from zero.
+        index: usize,
+    },
+    /// There is no token to run the model on.
+    #[error("the prompt is empty: the model needs at least one token, such as its start token")]
+    EmptyPrompt,
+    /// Prompt and new tokens do not fit the model.
+    #[error(
+        "a prompt of {prompt} tokens and {new} new tokens do not fit the model's context of {context_length}; shorten \
+         the prompt or lower the number of new tokens"
+    )]
+    ContextOverflow {
+        /// Tokens of the prompt, the prefill included.
+        prompt: usize,
+        /// New tokens asked for, one where no number was given.
+        new: usize,
+        /// Positions that the model has.
+        context_length: usize,
+    },
+    /// The constraint needs more tokens than there may be. Nothing was generated.
+    #[error(
+        "the output needs up to {needed} tokens to be complete, and {available} are allowed; raise the number of new \
+         tokens to {needed}"
+    )]
+    BudgetTooSmall {
+        /// Tokens of a completion that is known.
+        needed: u64,
+        /// Tokens allowed: `max_new_tokens`, or what the context leaves.
+        available: usize,
+    },
+    /// The constraint refuses a token of the prefill.
+    #[error("token {index} of the prefill does not fit the constraint")]
+    Prefill {
+        /// Its place in the prefill, from zero.
+        index: usize,
+        /// What the constraint says.
+        #[source]
+        source: ConstraintError,
+    },
+    /// The constraint failed, usually by exceeding a limit.
+    #[error("the constraint failed at step {step}")]
+    Constraint {
+        /// Tokens generated before.
+        step: usize,
+        /// What the constraint says.
+        #[source]
+        source: ConstraintError,
+    },
+    /// The model failed.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// No allowed token has a logit that is a number above minus infinity.
+    #[error(
+        "at step {step} the logits of all {allowed} allowed tokens are NaN or -inf: the model is broken"
+    )]
+    NoFiniteLogit {
+        /// Tokens generated before.
+        step: usize,
+        /// How many tokens are allowed.
+        allowed: usize,
+    },
+    /// The constraint allows no token, though it is not finished.
+    #[error("at step {step} no token is allowed and the output is not complete")]
+    DeadEnd {
+        /// Tokens generated before.
+        step: usize,
+    },
+    /// The output was cut before its structure was complete.
+    #[error(transparent)]
+    Incomplete(Box<Incomplete>),
+}
+
+/// An output that was cut before its structure was complete, with what there is.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error(
+    "the output was cut after {} tokens ({}) before it was complete",
+    partial.tokens.len(),
+    partial.finish
+)]
+pub struct Incomplete {
+    /// The beginning of an output. Its [`finish`](Generation::finish) says what cut it.
+    pub partial: Generation,
+}
+
+impl Incomplete {
+    /// What cut the output.
+    pub fn reason(&self) -> &FinishReason {
+        &self.partial.finish
+    }
+}

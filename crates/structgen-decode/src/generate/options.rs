@@ -1,0 +1,40 @@
+use std::time::Duration;
+
+use structgen_vocab::TokenId;
+
+use crate::SamplingParams;
+
+/// How one sequence is generated.
+///
+/// The default is greedy, without stop strings, as long as the model's context allows.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct GenerateOptions {
+    /// How tokens are chosen.
+    pub sampling: SamplingParams,
+    /// The most tokens to generate, end-of-sequence not counted. None is what the context leaves.
+    pub max_new_tokens: Option<usize>,
+    /// No end-of-sequence id before this many tokens, unless nothing else is allowed.
+    pub min_new_tokens: usize,
+    /// Texts that end the output, matched across token borders.
+    pub stop: Vec<String>,
+    /// Whether a stop string that ended the output stays in it.
+    pub stop_text: StopText,
+    /// The most time to spend. It is looked at before each run of the model.
+    pub time_limit: Option<Duration>,
+    /// Whether to compute log probabilities, which costs a pass over the logits of each step.
+    pub log_probs: bool,
+    /// Tokens that the answer begins with. The constraint takes them, and the text has them; they cost no new tokens.
+    pub prefill: Vec<TokenId>,
+    /// The ids that end the output; none takes those of the model's configuration.
+    pub eos: Option<Vec<TokenId>>,
+}
+
+/// What happens to a stop string that ended the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StopText {
+    /// The text ends before it.
+    #[default]
+    Trimmed,
+    /// The text ends with it.
+    Kept,
+}

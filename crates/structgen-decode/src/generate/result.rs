@@ -1,0 +1,107 @@
+use std::fmt;
+use std::time::Duration;
+
+use structgen_vocab::TokenId;
+
+/// A generated sequence.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Generation {
+    /// The text, the prefill included. Bytes that are no UTF-8 are replaced by U+FFFD; a constraint that speaks of
+    /// characters never lets them through.
+    pub text: String,
+    /// The generated tokens in order, without the prefill and without an end-of-sequence id.
+    pub tokens: Vec<GeneratedToken>,
+    /// Why generation ended.
+    pub finish: FinishReason,
+    /// What it took.
+    pub stats: GenerationStats,
+}
+
+/// One generated token.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct GeneratedToken {
+    /// The token.
+    pub id: TokenId,
+    /// Whether the constraint allowed no other, so that nothing was sampled.
+    pub forced: bool,
+    /// Its log probabilities, where [`log_probs`](crate::GenerateOptions::log_probs) asked for them.
+    pub log_probs: Option<TokenLogProbs>,
+}
+
+/// The log probabilities of a token, natural, at temperature one and before every sampler.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TokenLogProbs {
+    /// Under the model alone, over all logits.
+    pub model: f32,
+    /// Under the model and the constraint, over the allowed tokens. Zero for a forced token.
+    pub allowed: f32,
+}
+
+/// Why generation ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FinishReason {
+    /// The model chose an end-of-sequence id.
+    Eos(TokenId),
+    /// The output is complete and nothing can follow.
+    ConstraintFinished,
+    /// The number of new tokens, or the model's context, is used up.
+    MaxTokens,
+    /// A stop string appeared.
+    StopString(String),
+    /// The time limit passed.
+    TimeLimit,
+    /// The streaming callback asked to stop.
+    Cancelled,
+}
+
+impl fmt::Display for FinishReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Eos(id) => write!(f, "end-of-sequence token {}", id.0),
+            Self::ConstraintFinished => f.write_str("nothing can follow"),
+            Self::MaxTokens => f.write_str("no tokens left"),
+            Self::StopString(stop) => write!(f, "stop string {stop:?}"),
+            Self::TimeLimit => f.write_str("time limit"),
+            Self::Cancelled => f.write_str("cancelled"),
+        }
+    }
+}
+
+/// What a generation took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct GenerationStats {
+    /// Tokens of the prompt, the prefill included.
+    pub prompt_tokens: usize,
+    /// Generated tokens that were forced.
+    pub forced_tokens: usize,
+    /// Runs of the model: one for the prompt, and one for each step that was not forced.
+    pub runs: u64,
+    /// Steps at which a chosen token was refused because the output could no longer be completed in time.
+    pub steered_steps: usize,
+    /// Steps at which a minimum length was lifted because it left nothing.
+    pub lifted_bans: usize,
+    /// From start to end.
+    pub total_time: Duration,
+    /// From the start to the first generated token: the prompt's run and one choice.
+    pub first_token_time: Duration,
+    /// Time in [`LanguageModel::forward`](crate::LanguageModel::forward).
+    pub model_time: Duration,
+    /// The part of `model_time` in the backend's own run call.
+    pub backend_time: Duration,
+}
+
+impl GenerationStats {
+    /// The share of the time that was spent outside the backend's run call, from 0 to 1.
+    pub fn overhead_share(&self) -> f64 {
+        let total = self.total_time.as_secs_f64();
+        if total > 0.0 {
+            1.0 - self.backend_time.as_secs_f64() / total
+        } else {
+            0.0
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! One choice: the allowed tokens, less what the budget and the bans take, through the samplers.
+
+use structgen_vocab::TokenId;
+
+use super::GenerateError;
+use crate::candidates::argmax;
+use crate::{
+    Accepted, AllowedTokens, Candidates, Constraint, SamplerChain, TokenLogProbs, numeric,
+};
+
+/// After this many refused choices in one step, every candidate is checked at once.
+const MISSES: usize = 4;
+
+/// What a step may not take, apart from the constraint.
+pub(super) struct Limits<'a> {
+    /// Tokens generated before.
+    pub(super) step: usize,
+    /// Tokens that may still come, this one included.
+    pub(super) remaining: usize,
+    /// The ids that end the output.
+    pub(super) eos: &'a [TokenId],
+    /// Whether the output is still below its minimum length.
+    pub(super) ban_eos: bool,
+}
+
+/// A chosen token, not yet accepted.
+pub(super) struct Chosen {
+    pub(super) accepted: Accepted,
+    pub(super) log_probs: Option<TokenLogProbs>,
+    pub(super) steered: bool,
+    pub(super) lifted: bool,
+}
+
+/// The buffers of a step, used again by the next one.
+#[derive(Debug, Default)]
+pub(super) struct Step {
+    candidates: Candidates,
+    /// Sorted ids that this step leaves out: of the budget, and of the bans.
+    banned: Vec<TokenId>,
+    over_budget: Vec<TokenId>,
+}
+
+impl Step {
+    /// Chooses among the allowed tokens in the order of force: constraint, budget, bans, samplers.
+    pub(super) fn choose<C: Constraint>(
+        &mut self,
+        logits: &[f32],
+        constraint: &mut C,
+        chain: &mut SamplerChain,
+        limits: &Limits<'_>,
+        log_probs: bool,
+    ) -> Result<Chosen, GenerateError> {
+        let step = limits.step;
+        let fail = |source| GenerateError::Constraint { step, source };
+        let mask = constraint.mask().map_err(fail)?;
+        if mask.count() == 0 {
+            return Err(GenerateError::DeadEnd { step });
+        }
+        self.over_budget.clear();
+        let mut ban_eos = limits.ban_eos;
+        let mut misses = 0;
+        loop {
+            self.collect_bans(if ban_eos { limits.eos } else { &[] });
+            let Some(accepted) = self.pick(logits, &*mask, chain) else {
+                if ban_eos {
+                    // A ban that leaves nothing is lifted for this step.
+                    ban_eos = false;
+                    continue;
+                }
+                return Err(if self.over_budget.is_empty() {
+                    let allowed = mask.count();
+                    GenerateError::NoFiniteLogit { step, allowed }
+                } else {
+                    // The constraint promised a completion, and every token breaks the promise.
+                    GenerateError::DeadEnd { step }
+                });
+            };
+            let token = accepted.token;
+            if !limits.eos.contains(&token) && !fits(constraint, token, limits).map_err(fail)? {
+                misses += 1;
+                if misses < MISSES {
+                    insert(&mut self.over_budget, token);
+                } else {
+                    self.check_all(logits, &*mask, constraint, limits)?;
+                }
+                continue;
+            }
+            let log_probs = log_probs.then(|| self.log_probs(logits, &*mask, token));
+            return Ok(Chosen {
+                accepted,
+                log_probs,
+                steered: misses > 0,
+                lifted: limits.ban_eos && !ban_eos,
+            });
+        }
+    }
+
+    fn pick(
+        &mut self,
+        logits: &[f32],
+        mask: &impl AllowedTokens,
+        chain: &mut SamplerChain,
+    ) -> Option<Accepted> {
+        if chain.is_plain_argmax() {
+            return argmax(logits, mask, &self.banned).map(Accepted::certain);
+        }
+        self.candidates.fill(logits, mask, &self.banned);
+        chain.choose(&mut self.candidates)
+    }
+
+    /// Bans every candidate that the budget does not allow.
+    fn check_all<C: Constraint>(
+        &mut self,
+        logits: &[f32],
+        mask: &C::Mask,
+        constraint: &mut C,
+        limits: &Limits<'_>,
+    ) -> Result<(), GenerateError> {
+        let step = limits.step;
+        self.candidates.fill(logits, mask, &[]);
+        self.over_budget.clear();
+        for &token in self.candidates.ids() {
+            let fits = limits.eos.contains(&token)
+                || fits(constraint, token, limits)
+                    .map_err(|source| GenerateError::Constraint { step, source })?;
+            if !fits {
+                self.over_budget.push(token);
+            }
+        }
+        Ok(())
+    }
+
+    fn collect_bans(&mut self, bans: &[TokenId]) {
+        self.banned.clear();
+        self.banned.extend_from_slice(&self.over_budget);
+        for &id in bans {
+            insert(&mut self.banned, id);
+        }
+    }
+
+    fn log_probs(
+        &mut self,
+        logits: &[f32],
+        mask: &impl AllowedTokens,
+        token: TokenId,
+    ) -> TokenLogProbs {
+        self.candidates.fill(logits, mask, &[]);
+        TokenLogProbs {
+            model: model_log_prob(logits, token),
+            allowed: self.candidates.log_prob(token).unwrap_or(f32::NEG_INFINITY),
+        }
+    }
+}
+
+/// The log probability of a token over all logits.
+pub(super) fn model_log_prob(logits: &[f32], token: TokenId) -> f32 {
+    match (logits.get(token.index()), numeric::log_sum_exp(logits)) {
+        (Some(&logit), Some(total)) if logit > f32::NEG_INFINITY => {
+            (f64::from(logit) - total) as f32
+        }
+        _ => f32::NEG_INFINITY,
+    }
+}
+
+fn fits<C: Constraint>(
+    constraint: &mut C,
+    token: TokenId,
+    limits: &Limits<'_>,
+) -> Result<bool, crate::ConstraintError> {
+    let left = limits.remaining.saturating_sub(1) as u64;
+    Ok(constraint.completion_cost_after(token)? <= left)
+}
+
+fn insert(sorted: &mut Vec<TokenId>, id: TokenId) {
+    if let Err(place) = sorted.binary_search(&id) {
+        sorted.insert(place, id);
+    }
+}
