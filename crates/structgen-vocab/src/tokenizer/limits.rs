@@ -7,16 +7,31 @@ use serde_json::Value;
 const MAX_STEPS: usize = 64;
 /// The most bytes of all patterns together; real ones have some hundred.
 const MAX_PATTERN_BYTES: usize = 8 << 10;
+/// The most that the counts of repetitions (the 3 of `{1,3}`) may come to when multiplied: nested
+/// they are copies of copies, and side by side in look-arounds each is an automaton of its own.
+const MAX_REPETITIONS: usize = 100_000;
+/// The most by which replacements may lengthen a text: each may do it again to the one before.
+const MAX_GROWTH: usize = 4096;
 /// The most bytes of all other strings together, compiled character maps among them.
 const MAX_STRING_BYTES: usize = 4 << 20;
 
 /// Refuses a normalizer or pre-tokenizer that is far larger than any real one.
 pub(super) fn check(part: &Value, pointer: &'static str) -> Result<(), TokenizerError> {
-    let mut size = Size::default();
+    let mut size = Size {
+        repetitions: 1,
+        growth: 1,
+        ..Size::default()
+    };
     size.add(part, false);
     for (what, size, limit) in [
         ("steps", size.steps, MAX_STEPS),
         ("bytes of patterns", size.patterns, MAX_PATTERN_BYTES),
+        (
+            "multiplied repetitions of patterns",
+            size.repetitions,
+            MAX_REPETITIONS,
+        ),
+        ("times the text's length", size.growth, MAX_GROWTH),
         ("bytes of strings", size.strings, MAX_STRING_BYTES),
     ] {
         if size > limit {
@@ -33,6 +48,8 @@ pub(super) fn check(part: &Value, pointer: &'static str) -> Result<(), Tokenizer
 struct Size {
     steps: usize,
     patterns: usize,
+    repetitions: usize,
+    growth: usize,
     strings: usize,
 }
 
@@ -40,16 +57,89 @@ impl Size {
     /// Recursion is bounded by the depth that the JSON reader accepts.
     fn add(&mut self, value: &Value, in_pattern: bool) {
         match value {
-            Value::String(text) if in_pattern => self.patterns += text.len(),
+            Value::String(text) if in_pattern => {
+                self.patterns += text.len();
+                for count in counts(text) {
+                    self.repetitions = self.repetitions.saturating_mul(count.max(1));
+                }
+            }
             Value::String(text) => self.strings += text.len(),
             Value::Array(items) => items.iter().for_each(|item| self.add(item, in_pattern)),
             Value::Object(fields) => {
                 self.steps += usize::from(fields.contains_key("type"));
+                self.growth = self.growth.saturating_mul(growth(value));
                 for (name, field) in fields {
                     self.add(field, in_pattern || name == "pattern");
                 }
             }
             _ => {}
         }
+    }
+}
+
+/// By how much one step may lengthen a text, rounded up, where it replaces a pattern.
+fn growth(step: &Value) -> usize {
+    let content = step
+        .get("content")
+        .and_then(Value::as_str)
+        .map_or(0, str::len);
+    match step.pointer("/pattern/String").and_then(Value::as_str) {
+        Some(pattern) if !pattern.is_empty() => content.div_ceil(pattern.len()).max(1),
+        // A regex may match at every place, and then the text stays, too.
+        _ => content + 1,
+    }
+}
+
+/// The numbers behind opening braces; those of `{1,3}` are both counted, which errs to the safe
+/// side. A name as in `\p{L}` is no number.
+fn counts(pattern: &str) -> impl Iterator<Item = usize> {
+    pattern
+        .split('{')
+        .skip(1)
+        .filter_map(|rest| rest.split_once('}'))
+        .flat_map(|(inside, _)| inside.split(','))
+        .filter_map(|number| {
+            let number = number.trim();
+            let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+            // A number too large to be read is too large.
+            digits.then(|| number.parse().unwrap_or(usize::MAX))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn error(pattern: &str) -> String {
+        let part = json!({"type": "Split", "pattern": {"Regex": pattern}});
+        check(&part, "/pre_tokenizer").map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn counts_of_repetitions_multiply() {
+        assert_eq!(error(r"\p{N}{1,3}|\s{2,}|[{}]"), "");
+        assert_eq!(error("a{300}(b{300})?"), "");
+        assert!(error("(a{300}){400}").contains("120000 multiplied"));
+        assert!(error("(?=a{9})".repeat(40).as_str()).contains("multiplied"));
+        assert!(error("a{99999999999999999999999}").contains("multiplied"));
+    }
+
+    #[test]
+    fn strings_steps_and_patterns_are_counted_apart() {
+        let long = "x".repeat(MAX_PATTERN_BYTES + 1);
+        assert!(error(&long).contains("bytes of patterns"));
+        let map = json!({"type": "Precompiled", "precompiled_charsmap": long});
+        assert!(check(&map, "/normalizer").is_ok());
+        let space = json!({"type": "Replace", "pattern": {"String": " "}, "content": "▁"});
+        let steps = |step: &Value, n| json!({"type": "Sequence", "normalizers": vec![step; n]});
+        assert!(check(&steps(&space, 7), "/normalizer").is_ok());
+        let error = check(&steps(&space, 8), "/normalizer")
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("6561 times the text's length"), "{error}");
+        let steps = steps(&json!({"type": "NFC"}), 64);
+        let error = check(&steps, "/normalizer").unwrap_err().to_string();
+        assert!(error.contains("65 steps"), "{error}");
     }
 }

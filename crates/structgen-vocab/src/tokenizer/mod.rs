@@ -1,6 +1,7 @@
 //! Texts to tokens and back.
 
 mod affixes;
+mod charsmap;
 mod limits;
 mod pipeline;
 

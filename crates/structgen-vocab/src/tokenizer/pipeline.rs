@@ -7,7 +7,7 @@
 //! a tree of JSON values, which takes most of its time. Here the model is built without its special
 //! tokens, under dense ids, and ids are translated at the border.
 
-use super::limits;
+use super::{charsmap, limits};
 use crate::file::{AddedToken, Merge, Model, Pieces, TokenizerFile};
 use crate::vocabulary::checked_id;
 use crate::{TokenId, TokenizerError, Vocabulary};
@@ -49,6 +49,10 @@ pub(super) fn build(
 ) -> Result<(Pipeline, Pipeline), TokenizerError> {
     limits::check(&file.normalizer, "/normalizer")?;
     limits::check(&file.pre_tokenizer, "/pre_tokenizer")?;
+    charsmap::check(&file.normalizer).map_err(|message| TokenizerError::Pipeline {
+        pointer: "/normalizer",
+        message,
+    })?;
     let normalizer: Option<NormalizerWrapper> = part(file.normalizer, "/normalizer")?;
     let pre_tokenizer: Option<PreTokenizerWrapper> = part(file.pre_tokenizer, "/pre_tokenizer")?;
     let decoder: Option<DecoderWrapper> = part(file.decoder, "/decoder")?;
@@ -139,9 +143,9 @@ impl fmt::Debug for Pipeline {
 
 /// Calls into the `tokenizers` crate and turns its panics into errors.
 ///
-/// What is known to panic there is checked before (prefixes, templates, truncation). This is for
-/// the rest: its compiled character maps, for one, are unwrapped when read and indexed unchecked
-/// when used. It is the last resort, and none in a build that aborts on panics.
+/// What is known to panic there is checked before (prefixes, templates, truncation, compiled
+/// character maps). This is the last resort for what is not known, for a tokenizer file is input,
+/// and it is none in a build that aborts on panics.
 fn guarded<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),

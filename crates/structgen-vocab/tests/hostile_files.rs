@@ -1,0 +1,346 @@
+//! Broken and hostile tokenizer files: a typed error each, and never a panic.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use structgen_vocab::{TokenId, Tokenizer, TokenizerError, Vocabulary, VocabularyError};
+
+fn byte_level() -> Value {
+    json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true})
+}
+
+fn small_file() -> Value {
+    json!({
+        "version": "1.0", "truncation": {"max_length": 0, "stride": 9, "strategy": "LongestFirst"},
+        "padding": null,
+        "added_tokens": [{
+            "id": 4, "content": "<eos>", "special": true, "single_word": false,
+            "lstrip": true, "rstrip": true, "normalized": true,
+        }],
+        "normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}]},
+        "pre_tokenizer": byte_level(), "post_processor": null, "decoder": byte_level(),
+        "model": {
+            "type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "Ġ": 3}, "merges": ["a b"],
+            "unk_token": null, "byte_fallback": false,
+        },
+    })
+}
+
+fn edited(pointer: &str, value: Value) -> Vec<u8> {
+    let mut file = small_file();
+    *file.pointer_mut(pointer).unwrap() = value;
+    serde_json::to_vec(&file).unwrap()
+}
+
+fn error(json: &[u8]) -> VocabularyError {
+    let error = Vocabulary::from_tokenizer_json(json).unwrap_err();
+    assert!(Tokenizer::from_bytes(json).is_err());
+    error
+}
+
+#[test]
+fn the_small_file_is_fine() {
+    let json = serde_json::to_vec(&small_file()).unwrap();
+    let tokenizer = Tokenizer::from_bytes(&json).unwrap();
+    // Truncation to nothing is ignored.
+    assert_eq!(tokenizer.encode("ab a").unwrap(), [2, 3, 0].map(TokenId));
+    assert_eq!(tokenizer.vocabulary().len(), 5);
+}
+
+#[test]
+fn what_is_not_a_tokenizer_file_says_where() {
+    let at = |json: &[u8]| match error(json) {
+        VocabularyError::Json {
+            line,
+            column,
+            message,
+        } => {
+            assert!(!message.is_empty());
+            (line, column)
+        }
+        other => panic!("{other}"),
+    };
+    assert_eq!(at(b""), (1, 0));
+    assert_eq!(at(b"\n  hello"), (2, 3));
+    assert_eq!(at(b"[]"), (1, 2));
+    assert_eq!(at(b"{}"), (1, 2));
+    at(b"{\"model\": 7}");
+    at(b"\xFF\xFE{}");
+    at(&vec![b'['; 100_000]);
+    at(format!("{{\"decoder\": {}", "[".repeat(100_000)).as_bytes());
+    at(format!("{{\"decoder\": {}", "{\"a\":".repeat(100_000)).as_bytes());
+    // Every truncation of a whole file.
+    let whole = serde_json::to_vec(&small_file()).unwrap();
+    for len in 0..whole.len() {
+        at(&whole[..len]);
+    }
+}
+
+#[test]
+fn fields_of_other_types_are_refused() {
+    for (pointer, value) in [
+        ("/added_tokens", json!({})),
+        ("/added_tokens/0", json!("<eos>")),
+        ("/added_tokens/0/id", json!(-1)),
+        ("/added_tokens/0/id", json!(1.5)),
+        ("/added_tokens/0/id", json!("1")),
+        ("/added_tokens/0/id", json!(1e30)),
+        ("/added_tokens/0/content", json!(["a"])),
+        ("/added_tokens/0/special", json!(1)),
+        ("/model", json!([])),
+        ("/model/vocab", json!("a")),
+        ("/model/vocab/a", json!(-1)),
+        ("/model/vocab/a", json!("0")),
+        ("/model/vocab/a", Value::Null),
+        ("/model/byte_fallback", json!("yes")),
+    ] {
+        let error = error(&edited(pointer, value.clone()));
+        assert!(
+            matches!(error, VocabularyError::Json { .. }),
+            "{pointer} {value}: {error}"
+        );
+    }
+}
+
+#[test]
+fn huge_ids_are_refused_instead_of_filled_up() {
+    for id in [Vocabulary::MAX_TOKENS as u64, 4_000_000_000, u64::MAX] {
+        for pointer in ["/added_tokens/0/id", "/model/vocab/a"] {
+            match error(&edited(pointer, json!(id))) {
+                VocabularyError::TooLarge { size, limit, .. } => {
+                    assert_eq!((size, limit), (id, Vocabulary::MAX_TOKENS as u64 - 1));
+                }
+                other => panic!("{other}"),
+            }
+        }
+    }
+    // The highest id that is accepted is.
+    let json = edited("/added_tokens/0/id", json!(Vocabulary::MAX_TOKENS - 1));
+    let vocabulary = Vocabulary::from_tokenizer_json(&json).unwrap();
+    assert_eq!(vocabulary.len(), Vocabulary::MAX_TOKENS);
+    assert_eq!(vocabulary.trie().token_count(), 4);
+}
+
+#[test]
+fn ids_and_names_that_are_given_twice_are_refused() {
+    let token = |id: u64, content: &str, special: bool| {
+        json!({
+            "id": id, "content": content, "special": special, "single_word": false,
+            "lstrip": false, "rstrip": false, "normalized": false,
+        })
+    };
+    let twice = serde_json::to_string(&small_file())
+        .unwrap()
+        .replace("\"ab\":2", "\"ab\":2,\"a\":7");
+    for json in [
+        edited("/model/vocab/b", json!(0)),
+        twice.into_bytes(),
+        edited(
+            "/added_tokens",
+            json!([token(4, "x", true), token(4, "y", true)]),
+        ),
+        edited(
+            "/added_tokens",
+            json!([token(4, "x", true), token(5, "x", true)]),
+        ),
+        edited(
+            "/added_tokens",
+            json!([token(4, "x", true), token(4, "x", false)]),
+        ),
+        edited("/added_tokens", json!([token(4, "a", true)])),
+        edited("/added_tokens", json!([token(0, "x", true)])),
+    ] {
+        let error = error(&json);
+        assert!(
+            matches!(error, VocabularyError::ConflictingToken { .. }),
+            "{error}"
+        );
+    }
+    // The same thing said twice is no contradiction.
+    let json = edited(
+        "/added_tokens",
+        json!([token(4, "x", true), token(4, "x", true)]),
+    );
+    Tokenizer::from_bytes(&json).unwrap();
+}
+
+#[test]
+fn sizes_are_bounded() {
+    let long = "a".repeat(Vocabulary::MAX_TOKEN_BYTES + 1);
+    let name = |name: &str| json!({name: 0});
+    assert!(Vocabulary::from_tokenizer_json(&edited("/model/vocab", name(&long[1..]))).is_ok());
+    for json in [
+        edited("/model/vocab", name(&long)),
+        edited("/added_tokens/0/content", json!(long)),
+        vec![b' '; Vocabulary::MAX_FILE_BYTES as usize + 1],
+    ] {
+        let error = error(&json);
+        assert!(matches!(error, VocabularyError::TooLarge { .. }), "{error}");
+    }
+    // Replacements that double a token again and again.
+    let double =
+        json!({"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaaaaaaaa"});
+    let steps: Vec<Value> = (0..40)
+        .map(|_| double.clone())
+        .chain([json!({
+            "type": "Replace", "pattern": {"String": "▁"}, "content": " ",
+        })])
+        .collect();
+    let mut file = small_file();
+    file["pre_tokenizer"] = Value::Null;
+    file["decoder"] = json!({"type": "Sequence", "decoders": steps});
+    let error = error(&serde_json::to_vec(&file).unwrap());
+    assert!(matches!(error, VocabularyError::TooLarge { .. }), "{error}");
+
+    let many = (0..20_000).map(|_| vec![b'x'; 1000]);
+    let error = Vocabulary::from_tokens(many, &[]).unwrap_err();
+    assert!(matches!(error, VocabularyError::TooLarge { .. }), "{error}");
+    assert!(Vocabulary::from_tokens([], &[(TokenId(u32::MAX), "far")]).is_err());
+}
+
+#[test]
+fn parts_that_only_encoding_needs_are_refused_by_pointer() {
+    let split = |regex: String| json!({"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": false});
+    let with_bytes =
+        |step: Value| json!({"type": "Sequence", "pretokenizers": [step, byte_level()]});
+    let deep = format!("{}a{}", "(".repeat(3000), ")".repeat(3000));
+    for (pointer, value) in [
+        ("/normalizer", json!({"type": "Unknown"})),
+        ("/normalizer", json!(7)),
+        (
+            "/normalizer",
+            json!({"type": "Precompiled", "precompiled_charsmap": "AAAA"}),
+        ),
+        (
+            "/normalizer",
+            json!({"type": "Precompiled", "precompiled_charsmap": 7}),
+        ),
+        (
+            "/normalizer",
+            json!({"type": "Sequence", "normalizers": vec![json!({"type": "NFC"}); 1000]}),
+        ),
+        ("/pre_tokenizer", with_bytes(split("(".to_owned()))),
+        ("/pre_tokenizer", with_bytes(split(deep))),
+        (
+            "/pre_tokenizer",
+            with_bytes(split("a{65536}{65536}".to_owned())),
+        ),
+        ("/pre_tokenizer", with_bytes(split("a".repeat(100_000)))),
+        (
+            "/normalizer",
+            json!({"type": "Sequence", "normalizers": vec![json!({
+            "type": "Replace", "pattern": {"String": "a"}, "content": "aa",
+        }); 40]}),
+        ),
+        ("/post_processor", json!({"type": "Unknown"})),
+        ("/model/merges", json!(["a z"])),
+        ("/model/merges", json!([["z", "a"]])),
+    ] {
+        let json = edited(pointer, value.clone());
+        Vocabulary::from_tokenizer_json(&json).unwrap();
+        match Tokenizer::from_bytes(&json) {
+            Err(TokenizerError::Pipeline { pointer: named, .. }) => assert_eq!(named, pointer),
+            Err(other) => panic!("{pointer}: {other}"),
+            Ok(_) => panic!("{pointer}: accepted {value}"),
+        }
+    }
+    let mut file = small_file();
+    file["model"]["dropout"] = json!(0.1);
+    let json = serde_json::to_vec(&file).unwrap();
+    assert!(matches!(
+        Tokenizer::from_bytes(&json),
+        Err(TokenizerError::Pipeline {
+            pointer: "/model/dropout",
+            ..
+        })
+    ));
+    for merge in ["a", "a b c", ""] {
+        let json = edited("/model/merges", json!([merge]));
+        assert!(matches!(
+            Tokenizer::from_bytes(&json),
+            Err(TokenizerError::Vocabulary(VocabularyError::Json { .. }))
+        ));
+    }
+}
+
+/// Sizes that would be allocated, and indices that would be followed, on trust.
+#[test]
+fn broken_character_maps_are_refused() {
+    // A size of 4 GiB and nothing behind; a trie of one unit that points outside of it.
+    for map in ["/////w==", "BAAAAP////8A"] {
+        let map = json!({"type": "Precompiled", "precompiled_charsmap": map});
+        let list = json!({"type": "Sequence", "normalizers": [{"type": "NFC"}, map]});
+        for normalizer in [map, list] {
+            let error = Tokenizer::from_bytes(&edited("/normalizer", normalizer)).unwrap_err();
+            assert!(
+                error.to_string().contains("character map is broken"),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let error = Tokenizer::from_file("no/such/tokenizer.json").unwrap_err();
+    assert!(
+        error.to_string().contains("no/such/tokenizer.json"),
+        "{error}"
+    );
+    assert!(matches!(
+        Vocabulary::from_tokenizer_file("."),
+        Err(VocabularyError::Io { .. })
+    ));
+}
+
+#[test]
+fn logits_are_padded_and_never_cut() {
+    let json = serde_json::to_vec(&small_file()).unwrap();
+    let vocabulary = Vocabulary::from_tokenizer_json(&json).unwrap();
+    let wide = vocabulary.clone().with_logits_len(70).unwrap();
+    assert_eq!(wide.len(), 70);
+    assert_eq!(wide.text_tokens().len(), 70);
+    assert_eq!(wide.text_tokens().count(), 4);
+    assert_eq!(wide.token_bytes(TokenId(69)), None);
+    assert_eq!(wide.token_name(TokenId(69)), None);
+    assert!(wide.is_special(TokenId(4)) && !wide.is_special(TokenId(5)));
+    assert_ne!(wide.fingerprint(), vocabulary.fingerprint());
+    let same = vocabulary.clone().with_logits_len(5).unwrap();
+    assert_eq!(same.fingerprint(), vocabulary.fingerprint());
+    assert!(matches!(
+        vocabulary.clone().with_logits_len(4),
+        Err(VocabularyError::LogitsTooNarrow {
+            logits: 4,
+            last: TokenId(4)
+        })
+    ));
+    assert!(vocabulary.with_logits_len(usize::MAX).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Bytes of a good file overwritten, cut and repeated.
+    #[test]
+    fn damaged_files_do_not_panic(
+        edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 1..6),
+        text in "\\PC{0,12}",
+    ) {
+        let mut json = serde_json::to_vec(&small_file()).unwrap();
+        for (at, byte, kind) in edits {
+            let at = at.index(json.len());
+            match kind {
+                0 => json[at] = byte,
+                1 => { json.remove(at); }
+                2 => json.insert(at, byte),
+                _ => json[at] = b"0123456789\"{}[],:-e"[usize::from(byte) % 19],
+            }
+        }
+        if let Ok(tokenizer) = Tokenizer::from_bytes(&json) {
+            if let Ok(ids) = tokenizer.encode(&text) {
+                let _ = tokenizer.decode(&ids, true);
+                prop_assert!(ids.iter().all(|&id| id.index() < tokenizer.vocabulary().len()));
+            }
+            let _ = tokenizer.encode_prompt(&text, true);
+        }
+    }
+}
