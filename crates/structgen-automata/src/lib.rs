@@ -1,9 +1,17 @@
 //! From the grammar IR to byte automata: terminals as DFAs, rules as a recursive transition network with registers.
 
+mod json;
 mod limit;
+mod literal;
 mod machine;
+mod network;
 pub mod number;
+mod program;
 pub mod regular;
+mod terminal;
 
-pub use limit::LimitExceeded;
+pub use limit::{LimitExceeded, Limits};
 pub use machine::Machine;
+pub use network::{Element, Frame, Memory, Network, SetId, StepError};
+pub use program::{Program, ProgramError};
+pub use terminal::{DEAD, START, Terminal, TerminalState};

@@ -1,5 +1,7 @@
 //! Limits: what an input may cost.
 
+use crate::regular::RegularLimits;
+
 /// What ran over its limit while an automaton was built or extended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} exceed the limit of {limit}")]
@@ -8,4 +10,28 @@ pub struct LimitExceeded {
     pub what: &'static str,
     /// The limit.
     pub limit: u64,
+}
+
+/// What a program and its states may cost.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// The most nodes of a program.
+    pub nodes: usize,
+    /// The most states of a network. A matcher starts anew before they run out.
+    pub states: usize,
+    /// The most alternatives that run side by side.
+    pub threads: usize,
+    /// The limits of regular sets.
+    pub regular: RegularLimits,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            nodes: 4_000_000,
+            states: 50_000_000,
+            threads: 10_000,
+            regular: RegularLimits::default(),
+        }
+    }
 }

@@ -9,7 +9,7 @@ use crate::LimitExceeded;
 /// Every state that a machine hands out is **live**: some continuation leads to a final state. What is dead is `None`. That one
 /// rule is what keeps masks free of dead ends; a machine that cannot decide it within its limits returns [`LimitExceeded`].
 ///
-/// States are values, so that equal states are found again; `LazyDfa` numbers them and remembers the steps.
+/// States are values, so that equal states are found again; `Terminal` numbers them and remembers the steps.
 /// `&mut self` lets a machine keep tables of its own (interned expressions, liveness already proven).
 pub trait Machine {
     /// A state; small, and cheap to compare.
@@ -25,10 +25,22 @@ pub trait Machine {
     ///
     /// # Errors
     /// When a limit does not suffice to decide that.
-    fn step(&mut self, state: &Self::State, byte: u8) -> Result<Option<Self::State>, LimitExceeded>;
+    fn step(&mut self, state: &Self::State, byte: u8)
+    -> Result<Option<Self::State>, LimitExceeded>;
 
     /// The label of a final state, or `None`. Most machines have the one label 0; a label says which of several things was matched.
     fn accept(&self, state: &Self::State) -> Option<u32>;
+
+    /// Whether the state is final and no byte can follow. A hint: `false` is always right.
+    fn is_end(&self, _state: &Self::State) -> bool {
+        false
+    }
+
+    /// For how many code points at least every text without quotes, backslashes and control characters goes on from here, as
+    /// long as one stays inside a JSON string: all strings have the same mask there. `None` where it is not known.
+    fn free_for(&self, _state: &Self::State) -> Option<u32> {
+        None
+    }
 
     /// How many bytes a known completion takes from here: 0 in a final state, and from every other state some byte leads
     /// to a state of a smaller cost. It need not be the shortest completion.

@@ -124,6 +124,17 @@ impl Grammar {
         &self.rules
     }
 
+    /// The grammar with other expressions in the places where `other` gives one.
+    #[must_use]
+    pub fn replace(mut self, mut other: impl FnMut(ExprId, &Expr) -> Option<Expr>) -> Self {
+        for (i, expr) in self.exprs.iter_mut().enumerate() {
+            if let Some(new) = other(ExprId(i as u32), expr) {
+                *expr = new;
+            }
+        }
+        self
+    }
+
     /// The rule that a whole text has to match.
     #[must_use]
     pub fn root(&self) -> RuleId {

@@ -1,0 +1,428 @@
+//! What a JSON string holds, as a machine over its unescaped UTF-8 bytes.
+
+use std::sync::Arc;
+
+use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
+
+use crate::program::Program;
+use crate::regular::{RegularLimits, RegularMachine};
+use crate::{LimitExceeded, Machine};
+
+use super::utf8::Utf8;
+
+/// The inside of a string, unescaped.
+pub(crate) enum Content {
+    /// Any text of so many code points.
+    Any { min: u32, max: Option<u32> },
+    /// A text of a regular set. `plain`: its known completions need no escape.
+    Regular {
+        machine: Box<RegularMachine>,
+        plain: bool,
+    },
+    /// One of these texts, sorted.
+    Literals(Box<[Box<str>]>),
+    /// A key of an object.
+    Keys(KeyContent),
+}
+
+/// The keys that may come next in an object.
+pub(crate) struct KeyContent {
+    pub(crate) program: Arc<Program>,
+    pub(crate) object: u32,
+    /// Every key that is declared or was seen, sorted.
+    pub(crate) keys: Arc<[Box<str>]>,
+    /// The label of each key.
+    pub(crate) labels: Arc<[u32]>,
+    /// Which of the keys may come next: a bit for each.
+    pub(crate) allowed: Box<[u64]>,
+    /// Whether a key that is not among `keys` may come next; it has the label [`OTHER_KEY`].
+    pub(crate) open: bool,
+}
+
+/// The label of a key that is neither declared nor seen.
+pub(crate) const OTHER_KEY: u32 = u32::MAX - 1;
+
+/// Where in the content a text stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ContentState {
+    /// So many code points are complete (no more than matter), and perhaps a part of the next.
+    Any(u32, Utf8),
+    /// A state of the machine.
+    Regular(<RegularMachine as Machine>::State, Utf8),
+    /// The literals `low..high` agree with the text so far, which is `depth` bytes long.
+    Literals {
+        low: u32,
+        high: u32,
+        depth: u32,
+        utf8: Utf8,
+    },
+    /// The text is in nobody's list.
+    Unlisted(Utf8),
+}
+
+impl Content {
+    /// The content of a shape; its length becomes part of it.
+    pub(crate) fn new(shape: &StringShape, limits: &RegularLimits) -> Result<Self, LimitExceeded> {
+        let StringShape {
+            content,
+            min_length: min,
+            max_length: max,
+        } = shape;
+        Ok(match content {
+            StringContent::Any => Self::Any {
+                min: *min,
+                max: *max,
+            },
+            StringContent::Regular(regular) => {
+                let plain = is_plain(regular);
+                let machine = if *min == 0 && max.is_none() {
+                    RegularMachine::new(regular, *limits)?
+                } else {
+                    let lengths = Regular::repeat(Regular::Chars(CharSet::all()), *min, *max);
+                    RegularMachine::new(
+                        &Regular::Intersection([regular.clone(), lengths].into()),
+                        *limits,
+                    )?
+                };
+                Self::Regular {
+                    machine: Box::new(machine),
+                    plain,
+                }
+            }
+            StringContent::Literals(texts) => {
+                let fits = |text: &str| {
+                    let length = text.chars().count();
+                    length >= *min as usize && max.is_none_or(|max| length <= max as usize)
+                };
+                Self::Literals(texts.iter().filter(|text| fits(text)).cloned().collect())
+            }
+        })
+    }
+
+    pub(crate) fn start(&mut self) -> Result<Option<ContentState>, LimitExceeded> {
+        Ok(match self {
+            Self::Any { min, max } => max
+                .is_none_or(|max| *min <= max)
+                .then_some(ContentState::Any(0, Utf8::Boundary)),
+            Self::Regular { machine, .. } => machine
+                .start()?
+                .map(|state| ContentState::Regular(state, Utf8::Boundary)),
+            Self::Literals(texts) => (!texts.is_empty()).then(|| ContentState::Literals {
+                low: 0,
+                high: texts.len() as u32,
+                depth: 0,
+                utf8: Utf8::Boundary,
+            }),
+            Self::Keys(keys) => match keys.keys.len() as u32 {
+                0 => keys.open.then_some(ContentState::Unlisted(Utf8::Boundary)),
+                high => keys.any_allowed(0, high).then_some(ContentState::Literals {
+                    low: 0,
+                    high,
+                    depth: 0,
+                    utf8: Utf8::Boundary,
+                }),
+            },
+        })
+    }
+
+    pub(crate) fn step(
+        &mut self,
+        state: &ContentState,
+        byte: u8,
+    ) -> Result<Option<ContentState>, LimitExceeded> {
+        match (self, state) {
+            (Self::Any { min, max }, ContentState::Any(length, utf8)) => {
+                if *utf8 == Utf8::Boundary && max.is_some_and(|max| *length >= max) {
+                    return Ok(None);
+                }
+                let Some(next) = utf8.step(byte) else {
+                    return Ok(None);
+                };
+                // Beyond the minimum a length without an upper bound says nothing more.
+                let counted = if next == Utf8::Boundary {
+                    length + 1
+                } else {
+                    *length
+                };
+                let length = if max.is_none() {
+                    counted.min(*min)
+                } else {
+                    counted
+                };
+                Ok(Some(ContentState::Any(length, next)))
+            }
+            (Self::Regular { machine, .. }, ContentState::Regular(state, utf8)) => {
+                let Some(utf8) = utf8.step(byte) else {
+                    return Ok(None);
+                };
+                Ok(machine
+                    .step(state, byte)?
+                    .map(|state| ContentState::Regular(state, utf8)))
+            }
+            (
+                Self::Literals(texts),
+                ContentState::Literals {
+                    low,
+                    high,
+                    depth,
+                    utf8,
+                },
+            ) => {
+                let Some(utf8) = utf8.step(byte) else {
+                    return Ok(None);
+                };
+                Ok(
+                    narrow(texts, (*low, *high), *depth, byte).map(|(low, high)| {
+                        ContentState::Literals {
+                            low,
+                            high,
+                            depth: depth + 1,
+                            utf8,
+                        }
+                    }),
+                )
+            }
+            (
+                Self::Keys(keys),
+                ContentState::Literals {
+                    low,
+                    high,
+                    depth,
+                    utf8,
+                },
+            ) => {
+                let Some(utf8) = utf8.step(byte) else {
+                    return Ok(None);
+                };
+                Ok(match narrow(&keys.keys, (*low, *high), *depth, byte) {
+                    Some((low, high)) => {
+                        keys.any_allowed(low, high)
+                            .then_some(ContentState::Literals {
+                                low,
+                                high,
+                                depth: depth + 1,
+                                utf8,
+                            })
+                    }
+                    None => keys.open.then_some(ContentState::Unlisted(utf8)),
+                })
+            }
+            (Self::Keys(_), ContentState::Unlisted(utf8)) => {
+                Ok(utf8.step(byte).map(ContentState::Unlisted))
+            }
+            _ => unreachable!("a state belongs to its content"),
+        }
+    }
+
+    /// The label under which the content may end here: that of the key, or 0.
+    pub(crate) fn accept(&self, state: &ContentState) -> Option<u32> {
+        let (is_accepted, label) = match (self, state) {
+            (Self::Any { min, .. }, ContentState::Any(length, _)) => (length >= min, 0),
+            (Self::Regular { machine, .. }, ContentState::Regular(state, _)) => {
+                (machine.accept(state).is_some(), 0)
+            }
+            (Self::Literals(texts), ContentState::Literals { low, depth, .. }) => {
+                (texts[*low as usize].len() == *depth as usize, 0)
+            }
+            (Self::Keys(keys), ContentState::Literals { low, depth, .. }) => {
+                if keys.keys[*low as usize].len() == *depth as usize {
+                    (keys.is_allowed(*low), keys.labels[*low as usize])
+                } else {
+                    (keys.open, OTHER_KEY)
+                }
+            }
+            (Self::Keys(_), ContentState::Unlisted(_)) => (true, OTHER_KEY),
+            _ => unreachable!("a state belongs to its content"),
+        };
+        (is_accepted && state.is_boundary()).then_some(label)
+    }
+
+    /// What comes on top of the bytes once the content has ended under the label.
+    pub(crate) fn weight(&self, label: u32) -> u32 {
+        match self {
+            Self::Keys(keys) => keys.weight(label),
+            _ => 0,
+        }
+    }
+
+    /// How many bytes of JSON a known completion takes, the closing quote excluded.
+    pub(crate) fn cost(&mut self, state: &ContentState) -> u32 {
+        match (self, state) {
+            (Self::Any { min, .. }, ContentState::Any(length, utf8)) => match utf8.missing() {
+                0 => min.saturating_sub(*length),
+                missing => missing + min.saturating_sub(length + 1),
+            },
+            (Self::Regular { machine, plain }, ContentState::Regular(state, _)) => machine
+                .cost(state)
+                .saturating_mul(if *plain { 1 } else { LONGEST_ESCAPE }),
+            (
+                Self::Literals(texts),
+                ContentState::Literals {
+                    low, high, depth, ..
+                },
+            ) => texts[*low as usize..*high as usize]
+                .iter()
+                .map(|text| escaped_length(&text.as_bytes()[*depth as usize..]))
+                .min()
+                .unwrap_or(0),
+            (
+                Self::Keys(keys),
+                ContentState::Literals {
+                    low,
+                    high,
+                    depth,
+                    utf8,
+                },
+            ) => {
+                let listed = (*low..*high)
+                    .filter(|&i| keys.is_allowed(i))
+                    .map(|i| {
+                        let rest = &keys.keys[i as usize].as_bytes()[*depth as usize..];
+                        escaped_length(rest).saturating_add(keys.weight(keys.labels[i as usize]))
+                    })
+                    .min();
+                let is_key = keys.keys[*low as usize].len() == *depth as usize;
+                let extra = utf8.missing() + u32::from(is_key || *utf8 != Utf8::Boundary);
+                let other = keys
+                    .open
+                    .then(|| extra.saturating_add(keys.weight(OTHER_KEY)));
+                listed.into_iter().chain(other).min().unwrap_or(u32::MAX)
+            }
+            (Self::Keys(keys), ContentState::Unlisted(utf8)) => {
+                keys.weight(OTHER_KEY).saturating_add(utf8.missing())
+            }
+            _ => unreachable!("a state belongs to its content"),
+        }
+    }
+
+    /// Whether every text goes on from here for at least `n` code points more: the mask of such a state is the same for
+    /// every string. `None` where it is not so; `Some(u32::MAX)` without an end.
+    pub(crate) fn free_for(&self, state: &ContentState) -> Option<u32> {
+        match (self, state) {
+            (Self::Any { max, .. }, ContentState::Any(length, Utf8::Boundary)) => {
+                Some(max.map_or(u32::MAX, |max| max - length))
+            }
+            (
+                Self::Keys(keys),
+                ContentState::Literals {
+                    utf8: Utf8::Boundary,
+                    ..
+                },
+            ) if keys.open => Some(u32::MAX),
+            (Self::Keys(_), ContentState::Unlisted(Utf8::Boundary)) => Some(u32::MAX),
+            _ => None,
+        }
+    }
+
+    /// Feeds all bytes.
+    pub(crate) fn run(
+        &mut self,
+        state: &ContentState,
+        bytes: &[u8],
+    ) -> Result<Option<ContentState>, LimitExceeded> {
+        let mut state = state.clone();
+        for &byte in bytes {
+            match self.step(&state, byte)? {
+                Some(next) => state = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(state))
+    }
+}
+
+impl ContentState {
+    /// Whether the text stands between two characters.
+    pub(crate) fn is_boundary(&self) -> bool {
+        let (Self::Any(_, utf8)
+        | Self::Regular(_, utf8)
+        | Self::Literals { utf8, .. }
+        | Self::Unlisted(utf8)) = self;
+        *utf8 == Utf8::Boundary
+    }
+}
+
+impl KeyContent {
+    /// Adds keys that were seen, sorted, and so may not come again.
+    pub(crate) fn with_seen(mut self, seen: &[Box<str>]) -> Self {
+        let mut merged: Vec<(Box<str>, u32)> = self
+            .keys
+            .iter()
+            .cloned()
+            .zip(self.labels.iter().copied())
+            .collect();
+        merged.extend(seen.iter().map(|key| (key.clone(), OTHER_KEY)));
+        merged.sort();
+        self.allowed = vec![0; merged.len().div_ceil(64)].into();
+        let (keys, labels): (Vec<_>, Vec<_>) = merged.into_iter().unzip();
+        (self.keys, self.labels) = (keys.into(), labels.into());
+        self
+    }
+
+    /// Lets the key at this place come next.
+    pub(crate) fn allow(&mut self, place: u32) {
+        self.allowed[place as usize / 64] |= 1 << (place % 64);
+    }
+
+    fn weight(&self, label: u32) -> u32 {
+        self.program.key_weight(self.object, label)
+    }
+
+    fn is_allowed(&self, key: u32) -> bool {
+        self.allowed[key as usize / 64] >> (key % 64) & 1 == 1
+    }
+
+    /// Whether some key of `low..high`, or one that begins like it, may come next.
+    fn any_allowed(&self, low: u32, high: u32) -> bool {
+        self.open || (low..high).any(|key| self.is_allowed(key))
+    }
+}
+
+/// The part of `range` whose texts have `byte` at `depth`, or `None` where none has.
+fn narrow(texts: &[Box<str>], range: (u32, u32), depth: u32, byte: u8) -> Option<(u32, u32)> {
+    let (low, high) = (range.0 as usize, range.1 as usize);
+    let at = |text: &str| text.as_bytes().get(depth as usize).copied();
+    let part = &texts[low..high];
+    // A text that ends here sorts before those that go on.
+    let from = low + part.partition_point(|text| at(text) < Some(byte));
+    let to = low + part.partition_point(|text| at(text) <= Some(byte));
+    (from < to).then_some((from as u32, to as u32))
+}
+
+/// The bytes of the longest escape of one byte, `\u001f`.
+const LONGEST_ESCAPE: u32 = 6;
+
+/// How many bytes the text takes in a JSON string, written in the shortest way.
+pub(crate) fn escaped_length(text: &[u8]) -> u32 {
+    text.iter()
+        .map(|byte| match byte {
+            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0C => 2,
+            0x00..=0x1F => LONGEST_ESCAPE,
+            _ => 1,
+        })
+        .sum()
+}
+
+/// Whether the shortest texts of a set can be written without escapes, as the machine's cost finds them: every class has a
+/// character that needs none among its shortest. Where that is not plain to see, the answer is no.
+fn is_plain(regular: &Regular) -> bool {
+    let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    match regular {
+        Regular::Never | Regular::Empty => true,
+        Regular::Bytes(bytes) => !bytes.iter().any(|&byte| needs_escape(byte)),
+        Regular::Chars(set) => {
+            set.ranges().iter().any(|&(low, high)| {
+                (low as u32..=high as u32)
+                    .take(64)
+                    .any(|c| (0x20..0x80).contains(&c) && !needs_escape(c as u8))
+            }) || set
+                .ranges()
+                .first()
+                .is_some_and(|&(low, _)| low >= '\u{80}')
+        }
+        Regular::ByteRange(low, high) => (*low..=*high).any(|byte| !needs_escape(byte)),
+        Regular::Concat(parts) | Regular::Union(parts) => parts.iter().all(is_plain),
+        Regular::Intersection(_) | Regular::Complement(_) => false,
+        Regular::Repeat { body, .. } => is_plain(body),
+    }
+}

@@ -1,0 +1,418 @@
+//! A JSON string as a machine: quotes and escapes around a content.
+
+use structgen_grammar::EscapeForm;
+
+use crate::{LimitExceeded, Machine};
+
+use super::content::{Content, ContentState};
+
+/// A JSON string, quotes included, whose unescaped content is given.
+pub(crate) struct StringMachine {
+    content: Content,
+    escapes: EscapeForm,
+}
+
+/// Where in the string a text stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum StringState {
+    /// Before the opening quote.
+    Open,
+    /// Inside, with nothing pending.
+    Body(ContentState),
+    /// Behind a backslash.
+    Escape(ContentState),
+    /// Behind `\u` and `digits` hexadecimal digits of this value.
+    Unit {
+        content: ContentState,
+        digits: u8,
+        value: u16,
+    },
+    /// Behind the unit of a high surrogate, before the backslash (0) or the `u` (1) of the low one.
+    BetweenUnits {
+        content: ContentState,
+        high: u16,
+        seen: u8,
+    },
+    /// Behind `\u` and `digits` digits of the low surrogate.
+    LowUnit {
+        content: ContentState,
+        high: u16,
+        digits: u8,
+        value: u16,
+    },
+    /// Behind the closing quote, with the content's label.
+    Closed(u32),
+}
+
+impl StringMachine {
+    pub(crate) fn new(content: Content, escapes: EscapeForm) -> Self {
+        Self { content, escapes }
+    }
+
+    /// The state behind an escaped character.
+    fn escaped(
+        &mut self,
+        content: &ContentState,
+        c: char,
+    ) -> Result<Option<StringState>, LimitExceeded> {
+        let mut buffer = [0; 4];
+        Ok(self
+            .content
+            .run(content, c.encode_utf8(&mut buffer).as_bytes())?
+            .map(StringState::Body))
+    }
+
+    /// Whether this escape of one letter may be used for the character.
+    fn short_escape(&self, letter: u8) -> Option<char> {
+        let c = match letter {
+            b'"' => '"',
+            b'\\' => '\\',
+            b'n' => '\n',
+            b't' => '\t',
+            b'r' => '\r',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'/' if self.escapes == EscapeForm::Any => '/',
+            _ => return None,
+        };
+        Some(c)
+    }
+
+    /// The value of a hexadecimal digit. Needed escapes are written one way: in lower case.
+    fn hex_digit(&self, byte: u8) -> Option<u16> {
+        match byte {
+            b'0'..=b'9' => Some(u16::from(byte - b'0')),
+            b'a'..=b'f' => Some(u16::from(byte - b'a') + 10),
+            b'A'..=b'F' if self.escapes == EscapeForm::Any => Some(u16::from(byte - b'A') + 10),
+            _ => None,
+        }
+    }
+
+    /// Whether a character may be written as `\uXXXX`.
+    fn unit_allowed(&self, c: char) -> bool {
+        self.escapes == EscapeForm::Any
+            || (c < ' ' && !matches!(c, '\n' | '\t' | '\r' | '\u{8}' | '\u{c}'))
+    }
+
+    /// The least cost of going on with a character out of `from..=to`, each in `\u` form, or `None` where none is live.
+    ///
+    /// It tries the control characters, which may have no other form, and then the first live character: enough to be a known
+    /// completion, and to be one that gets shorter with every digit.
+    fn cost_of_units(
+        &mut self,
+        content: &ContentState,
+        from: u32,
+        to: u32,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let to = if self.escapes == EscapeForm::Needed {
+            to.min(0x1F)
+        } else {
+            to
+        };
+        let mut best: Option<u32> = None;
+        let mut code = from;
+        while code <= to {
+            let Some(c) = char::from_u32(code) else {
+                code += 1;
+                continue;
+            };
+            if !self.unit_allowed(c) {
+                code += 1;
+                continue;
+            }
+            let mut buffer = [0; 4];
+            let bytes = c.encode_utf8(&mut buffer).as_bytes();
+            let mut state = content.clone();
+            let mut died_at = None;
+            for (i, &byte) in bytes.iter().enumerate() {
+                match self.content.step(&state, byte)? {
+                    Some(next) => state = next,
+                    None => {
+                        died_at = Some(i);
+                        break;
+                    }
+                }
+            }
+            match died_at {
+                None => {
+                    let cost = self.content.cost(&state).saturating_add(1);
+                    best = Some(best.map_or(cost, |best| best.min(cost)));
+                    if code >= 0x20 {
+                        return Ok(best);
+                    }
+                    code += 1;
+                }
+                // All characters with these first bytes are dead with this one.
+                Some(i) => {
+                    let shared = 1_u32 << (6 * (bytes.len() - 1 - i));
+                    code = (code / shared + 1) * shared;
+                }
+            }
+        }
+        Ok(best)
+    }
+
+    /// The characters that `\u` with these first digits can stand for, surrogate pairs apart.
+    fn unit_range(digits: u8, value: u16) -> (u32, u32) {
+        let shift = 4 * u32::from(4 - digits);
+        let from = u32::from(value) << shift;
+        (from, from + (1_u32 << shift) - 1)
+    }
+
+    /// The cost from behind `\u` and some digits; `None` where nothing is live.
+    fn unit_cost(
+        &mut self,
+        content: &ContentState,
+        digits: u8,
+        value: u16,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let (from, to) = Self::unit_range(digits, value);
+        let left = u32::from(4 - digits);
+        if let Some(cost) = self.cost_of_units(content, from, to)? {
+            return Ok(Some(cost.saturating_add(left)));
+        }
+        let (high_from, high_to) = (from.max(0xD800), to.min(0xDBFF));
+        if self.escapes == EscapeForm::Needed || high_from > high_to {
+            return Ok(None);
+        }
+        let cost = self.pair_cost(content, high_from, high_to, 0, 0)?;
+        // The rest of this unit, `\u`, and the other unit.
+        Ok(cost.map(|cost| cost.saturating_add(left + 2 + 4)))
+    }
+
+    /// The cost behind a pair whose high surrogate is in the range and whose low one begins with these digits.
+    fn pair_cost(
+        &mut self,
+        content: &ContentState,
+        high_from: u32,
+        high_to: u32,
+        digits: u8,
+        value: u16,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let (low_from, low_to) = Self::unit_range(digits, value);
+        let (low_from, low_to) = (low_from.max(0xDC00), low_to.min(0xDFFF));
+        if low_from > low_to {
+            return Ok(None);
+        }
+        let code = |high: u32, low: u32| 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+        if low_to - low_from == 0x3FF {
+            return self.cost_of_units(content, code(high_from, low_from), code(high_to, low_to));
+        }
+        for high in high_from..=high_to {
+            if let Some(cost) =
+                self.cost_of_units(content, code(high, low_from), code(high, low_to))?
+            {
+                return Ok(Some(cost));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The cost from behind a backslash; `None` where no escape is live.
+    fn escape_cost(&mut self, content: &ContentState) -> Result<Option<u32>, LimitExceeded> {
+        let mut best = self
+            .unit_cost(content, 0, 0)?
+            .map(|cost| cost.saturating_add(1));
+        for letter in *b"\"\\ntrbf/" {
+            let Some(c) = self.short_escape(letter) else {
+                continue;
+            };
+            if let Some(StringState::Body(next)) = self.escaped(content, c)? {
+                let cost = self.content.cost(&next).saturating_add(2);
+                best = Some(best.map_or(cost, |best| best.min(cost)));
+            }
+        }
+        Ok(best)
+    }
+
+    fn step_unit(
+        &mut self,
+        content: &ContentState,
+        digits: u8,
+        value: u16,
+        byte: u8,
+    ) -> Result<Option<StringState>, LimitExceeded> {
+        let Some(digit) = self.hex_digit(byte) else {
+            return Ok(None);
+        };
+        let (digits, value) = (digits + 1, (value << 4) | digit);
+        if digits < 4 {
+            let next = StringState::Unit {
+                content: content.clone(),
+                digits,
+                value,
+            };
+            return Ok(self.unit_cost(content, digits, value)?.map(|_| next));
+        }
+        match char::from_u32(u32::from(value)) {
+            Some(c) if self.unit_allowed(c) => self.escaped(content, c),
+            None if self.unit_cost(content, 4, value)?.is_some() => {
+                Ok(Some(StringState::BetweenUnits {
+                    content: content.clone(),
+                    high: value,
+                    seen: 0,
+                }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn step_low_unit(
+        &mut self,
+        content: &ContentState,
+        high: u16,
+        (digits, value): (u8, u16),
+        byte: u8,
+    ) -> Result<Option<StringState>, LimitExceeded> {
+        let Some(digit) = self.hex_digit(byte) else {
+            return Ok(None);
+        };
+        let (digits, value) = (digits + 1, (value << 4) | digit);
+        if digits < 4 {
+            let next = StringState::LowUnit {
+                content: content.clone(),
+                high,
+                digits,
+                value,
+            };
+            let cost = self.pair_cost(content, high.into(), high.into(), digits, value)?;
+            return Ok(cost.map(|_| next));
+        }
+        if !(0xDC00..=0xDFFF).contains(&value) {
+            return Ok(None);
+        }
+        let code = 0x1_0000 + ((u32::from(high) - 0xD800) << 10) + (u32::from(value) - 0xDC00);
+        match char::from_u32(code) {
+            Some(c) => self.escaped(content, c),
+            None => Ok(None),
+        }
+    }
+}
+
+impl Machine for StringMachine {
+    type State = StringState;
+
+    fn start(&mut self) -> Result<Option<StringState>, LimitExceeded> {
+        Ok(self.content.start()?.map(|_| StringState::Open))
+    }
+
+    fn step(
+        &mut self,
+        state: &StringState,
+        byte: u8,
+    ) -> Result<Option<StringState>, LimitExceeded> {
+        match state {
+            StringState::Open if byte == b'"' => Ok(self.content.start()?.map(StringState::Body)),
+            StringState::Open | StringState::Closed(_) => Ok(None),
+            StringState::Body(content) => match byte {
+                b'"' if content.is_boundary() => {
+                    Ok(self.content.accept(content).map(StringState::Closed))
+                }
+                b'\\' if content.is_boundary() => {
+                    let next = StringState::Escape(content.clone());
+                    Ok(self.escape_cost(content)?.map(|_| next))
+                }
+                b'"' | b'\\' | 0x00..=0x1F => Ok(None),
+                _ => Ok(self.content.step(content, byte)?.map(StringState::Body)),
+            },
+            StringState::Escape(content) => match byte {
+                b'u' => {
+                    let next = StringState::Unit {
+                        content: content.clone(),
+                        digits: 0,
+                        value: 0,
+                    };
+                    Ok(self.unit_cost(content, 0, 0)?.map(|_| next))
+                }
+                _ => match self.short_escape(byte) {
+                    Some(c) => self.escaped(content, c),
+                    None => Ok(None),
+                },
+            },
+            StringState::Unit {
+                content,
+                digits,
+                value,
+            } => self.step_unit(content, *digits, *value, byte),
+            StringState::BetweenUnits {
+                content,
+                high,
+                seen: 0,
+            } if byte == b'\\' => Ok(Some(StringState::BetweenUnits {
+                content: content.clone(),
+                high: *high,
+                seen: 1,
+            })),
+            StringState::BetweenUnits {
+                content,
+                high,
+                seen: 1,
+            } if byte == b'u' => Ok(Some(StringState::LowUnit {
+                content: content.clone(),
+                high: *high,
+                digits: 0,
+                value: 0,
+            })),
+            StringState::BetweenUnits { .. } => Ok(None),
+            StringState::LowUnit {
+                content,
+                high,
+                digits,
+                value,
+            } => self.step_low_unit(content, *high, (*digits, *value), byte),
+        }
+    }
+
+    fn accept(&self, state: &StringState) -> Option<u32> {
+        if let StringState::Closed(label) = state {
+            Some(*label)
+        } else {
+            None
+        }
+    }
+
+    fn is_end(&self, state: &StringState) -> bool {
+        matches!(state, StringState::Closed(_))
+    }
+
+    fn free_for(&self, state: &StringState) -> Option<u32> {
+        match state {
+            StringState::Body(content) => self.content.free_for(content),
+            _ => None,
+        }
+    }
+
+    fn cost(&mut self, state: &StringState) -> u32 {
+        // A live state has a cost; the steps that made it live have passed the limits already.
+        let cost = match state {
+            StringState::Open => match self.content.start() {
+                Ok(Some(content)) => Ok(Some(self.content.cost(&content).saturating_add(2))),
+                _ => Ok(None),
+            },
+            StringState::Body(content) => Ok(Some(self.content.cost(content).saturating_add(1))),
+            StringState::Escape(content) => self.escape_cost(content),
+            StringState::Unit {
+                content,
+                digits,
+                value,
+            } => self.unit_cost(content, *digits, *value),
+            StringState::BetweenUnits {
+                content,
+                high,
+                seen,
+            } => self
+                .pair_cost(content, u32::from(*high), u32::from(*high), 0, 0)
+                .map(|cost| cost.map(|cost| cost.saturating_add(6 - u32::from(*seen)))),
+            StringState::LowUnit {
+                content,
+                high,
+                digits,
+                value,
+            } => self
+                .pair_cost(content, u32::from(*high), u32::from(*high), *digits, *value)
+                .map(|cost| cost.map(|cost| cost.saturating_add(u32::from(4 - digits)))),
+            StringState::Closed(label) => Ok(Some(self.content.weight(*label))),
+        };
+        cost.ok().flatten().unwrap_or(u32::MAX)
+    }
+}

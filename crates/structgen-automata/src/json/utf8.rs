@@ -1,0 +1,57 @@
+//! UTF-8 as a state: what the next byte may be (RFC 3629).
+
+/// Where a reader of UTF-8 stands: between characters, or how the rest of one has to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub(crate) enum Utf8 {
+    /// Between two characters.
+    #[default]
+    Boundary,
+    /// One continuation byte is missing.
+    Last,
+    /// Two are missing.
+    Two,
+    /// Three are missing.
+    Three,
+    /// Behind `E0`: the next is `A0..=BF`.
+    AfterE0,
+    /// Behind `ED`: the next is `80..=9F`, since surrogates are no characters.
+    AfterEd,
+    /// Behind `F0`: the next is `90..=BF`.
+    AfterF0,
+    /// Behind `F4`: the next is `80..=8F`.
+    AfterF4,
+}
+
+impl Utf8 {
+    /// The state behind one more byte, or `None` where that is no UTF-8.
+    pub(crate) fn step(self, byte: u8) -> Option<Self> {
+        let next = match (self, byte) {
+            (Self::Boundary, 0x00..=0x7F) | (Self::Last, 0x80..=0xBF) => Self::Boundary,
+            (Self::Boundary, 0xC2..=0xDF) => Self::Last,
+            (Self::Boundary, 0xE0) => Self::AfterE0,
+            (Self::Boundary, 0xED) => Self::AfterEd,
+            (Self::Boundary, 0xE1..=0xEC | 0xEE..=0xEF) => Self::Two,
+            (Self::Boundary, 0xF0) => Self::AfterF0,
+            (Self::Boundary, 0xF1..=0xF3) => Self::Three,
+            (Self::Boundary, 0xF4) => Self::AfterF4,
+            (Self::Two, 0x80..=0xBF)
+            | (Self::AfterE0, 0xA0..=0xBF)
+            | (Self::AfterEd, 0x80..=0x9F) => Self::Last,
+            (Self::Three, 0x80..=0xBF)
+            | (Self::AfterF0, 0x90..=0xBF)
+            | (Self::AfterF4, 0x80..=0x8F) => Self::Two,
+            _ => return None,
+        };
+        Some(next)
+    }
+
+    /// How many bytes the character still takes.
+    pub(crate) fn missing(self) -> u32 {
+        match self {
+            Self::Boundary => 0,
+            Self::Last => 1,
+            Self::Two | Self::AfterE0 | Self::AfterEd => 2,
+            Self::Three | Self::AfterF0 | Self::AfterF4 => 3,
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! A fixed text as a machine.
+
+use crate::{LimitExceeded, Machine};
+
+/// These bytes and no others; a state is how many of them have been read.
+pub(crate) struct LiteralMachine(pub(crate) Box<[u8]>);
+
+impl Machine for LiteralMachine {
+    type State = u32;
+
+    fn start(&mut self) -> Result<Option<u32>, LimitExceeded> {
+        Ok(Some(0))
+    }
+
+    fn step(&mut self, state: &u32, byte: u8) -> Result<Option<u32>, LimitExceeded> {
+        Ok((self.0.get(*state as usize) == Some(&byte)).then_some(state + 1))
+    }
+
+    fn accept(&self, state: &u32) -> Option<u32> {
+        self.is_end(state).then_some(0)
+    }
+
+    fn is_end(&self, state: &u32) -> bool {
+        *state as usize == self.0.len()
+    }
+
+    fn cost(&mut self, state: &u32) -> u32 {
+        self.0.len() as u32 - state
+    }
+}

@@ -1,0 +1,674 @@
+//! What comes next without reading anything: entering nodes, going on behind what is done.
+
+use rustc_hash::FxHashSet;
+use structgen_grammar::KeyOrder;
+
+use super::sets::Place;
+use super::{Element, Frame, Network, SetId, StepError};
+use crate::LimitExceeded;
+use crate::json::{CLOSE, KeyContent, OTHER_KEY, Punctuation};
+use crate::network::register::ObjectRegister;
+use crate::program::{Node, NodeId};
+
+/// A list of jobs instead of a recursion: grammars nest without end.
+#[derive(Default)]
+struct Jobs {
+    todo: Vec<Job>,
+    seen: FxHashSet<Job>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Job {
+    /// Goes on at the node. `fresh`: nothing has been read since its procedure was entered, and that the procedure may be empty is its
+    /// caller's business.
+    Enter {
+        node: NodeId,
+        below: SetId,
+        fresh: bool,
+    },
+    /// Goes on with what waits on top of the set.
+    Resume(SetId),
+}
+
+impl Jobs {
+    fn add(&mut self, job: Job) {
+        if self.seen.insert(job) {
+            self.todo.push(job);
+        }
+    }
+}
+
+impl Network {
+    pub(super) fn make_start(&mut self) -> Result<SetId, LimitExceeded> {
+        let bottom = Element {
+            frame: Frame::ACCEPT,
+            below: SetId::DEAD,
+        };
+        let below = self.intern(vec![bottom])?;
+        let root = self.program.proc(self.program.root).clone();
+        let mut found = Vec::new();
+        let mut jobs = Jobs::default();
+        if self.program.left_recursion.contains(self.program.root) {
+            let within = self.program.root;
+            self.begin_left_corner(within, below, &mut jobs)?;
+        } else {
+            jobs.add(Job::Enter {
+                node: root.entry,
+                below,
+                fresh: true,
+            });
+        }
+        self.run(jobs, &mut found)?;
+        if root.nullable {
+            found.push(bottom);
+        }
+        let start = self.intern(found)?;
+        if start == SetId::DEAD {
+            return Err(LimitExceeded {
+                what: "nested arrays and objects",
+                limit: self.program.form.max_depth.into(),
+            });
+        }
+        Ok(start)
+    }
+
+    pub(super) fn intern(&mut self, elements: Vec<Element>) -> Result<SetId, LimitExceeded> {
+        let limit = self.program.limits.threads;
+        if self.sets.len() >= self.program.limits.states {
+            return Err(LimitExceeded {
+                what: "states",
+                limit: self.program.limits.states as u64,
+            });
+        }
+        self.sets.intern(elements, limit)
+    }
+
+    /// Goes on at a node.
+    pub(super) fn enter_into(
+        &mut self,
+        node: NodeId,
+        below: SetId,
+        fresh: bool,
+        found: &mut Vec<Element>,
+    ) -> Result<(), LimitExceeded> {
+        let mut jobs = Jobs::default();
+        jobs.add(Job::Enter { node, below, fresh });
+        self.run(jobs, found)
+    }
+
+    /// What goes on once the frame above the set is done.
+    fn resume(&mut self, set: SetId) -> Result<SetId, LimitExceeded> {
+        if let Some(&known) = self.resumed.get(&set) {
+            return Ok(known);
+        }
+        let mut jobs = Jobs::default();
+        jobs.add(Job::Resume(set));
+        let mut found = Vec::new();
+        self.run(jobs, &mut found)?;
+        let resumed = self.intern(found)?;
+        self.resumed.insert(set, resumed);
+        Ok(resumed)
+    }
+
+    fn run(&mut self, mut jobs: Jobs, found: &mut Vec<Element>) -> Result<(), LimitExceeded> {
+        while let Some(job) = jobs.todo.pop() {
+            match job {
+                Job::Enter { node, below, fresh } => {
+                    self.enter(node, below, fresh, &mut jobs, found)?
+                }
+                Job::Resume(set) => {
+                    for i in 0..self.sets.elements(set).len() {
+                        let Element { frame, below } = self.sets.elements(set)[i];
+                        self.resume_frame(frame, below, &mut jobs, found)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn enter(
+        &mut self,
+        node: NodeId,
+        below: SetId,
+        fresh: bool,
+        jobs: &mut Jobs,
+        found: &mut Vec<Element>,
+    ) -> Result<(), LimitExceeded> {
+        if !self.fits(node, self.sets.depth(below)) {
+            return Ok(());
+        }
+        let program = self.program.clone();
+        match program.node(node) {
+            Node::End if fresh => {}
+            Node::End => jobs.add(Job::Resume(below)),
+            Node::Split(arms) => arms
+                .iter()
+                .rev()
+                .for_each(|&node| jobs.add(Job::Enter { node, below, fresh })),
+            Node::Terminal { terminal, .. } => {
+                self.terminals.ensure(*terminal)?;
+                found.push(Element {
+                    frame: Frame::reading(Place::Node(node), *terminal, 0, 0),
+                    below,
+                });
+            }
+            Node::Token { .. } => found.push(Element {
+                frame: Frame::waiting(Place::Node(node), 0, 0),
+                below,
+            }),
+            Node::Call { proc, next } => {
+                let called = program.proc(*proc);
+                if called.nullable {
+                    jobs.add(Job::Enter {
+                        node: *next,
+                        below,
+                        fresh,
+                    });
+                }
+                let below = match program.node(*next) {
+                    // Nothing is left to do here: what waits below waits for the callee.
+                    Node::End if !self.program.left_recursion.contains(*proc) => below,
+                    _ => self.waiting(Place::Return(*next), 0, 0, below)?,
+                };
+                self.call(*proc, below, jobs)?;
+            }
+            Node::Repeat {
+                proc,
+                min,
+                max,
+                next,
+            } => {
+                if *min == 0 {
+                    jobs.add(Job::Enter {
+                        node: *next,
+                        below,
+                        fresh,
+                    });
+                }
+                if *max != Some(0) {
+                    let below = self.waiting(Place::Repeat(node), 0, 0, below)?;
+                    self.call(*proc, below, jobs)?;
+                }
+            }
+            Node::Object { object, next } => {
+                let below = self.waiting_for(*next, below)?;
+                found.extend(self.open_object(*object, below)?);
+            }
+            Node::Array { array, next } => {
+                let below = self.waiting_for(*next, below)?;
+                found.extend(self.open_array(*array, below)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Enters a procedure, whose end is awaited on top of `below`.
+    fn call(&mut self, proc: u32, below: SetId, jobs: &mut Jobs) -> Result<(), LimitExceeded> {
+        if self.program.left_recursion.contains(proc) {
+            self.begin_left_corner(proc, below, jobs)
+        } else {
+            jobs.add(Job::Enter {
+                node: self.program.proc(proc).entry,
+                below,
+                fresh: true,
+            });
+            Ok(())
+        }
+    }
+
+    /// Starts every procedure that the left-recursive `root` may begin with, at the places where they begin with a text.
+    fn begin_left_corner(
+        &mut self,
+        root: u32,
+        below: SetId,
+        jobs: &mut Jobs,
+    ) -> Result<(), LimitExceeded> {
+        let program = self.program.clone();
+        for &proc in program.left_recursion.reach(root) {
+            let within = self.waiting(Place::LeftCorner(proc), 0, root, below)?;
+            for &node in program.left_recursion.starts(proc) {
+                jobs.add(Job::Enter {
+                    node,
+                    below: within,
+                    fresh: true,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn waiting(
+        &mut self,
+        place: Place,
+        data: u32,
+        extra: u32,
+        below: SetId,
+    ) -> Result<SetId, LimitExceeded> {
+        self.intern(vec![Element {
+            frame: Frame::waiting(place, data, extra),
+            below,
+        }])
+    }
+
+    /// What waits for a value behind which the node comes.
+    fn waiting_for(&mut self, next: NodeId, below: SetId) -> Result<SetId, LimitExceeded> {
+        match self.program.node(next) {
+            Node::End => Ok(below),
+            _ => self.waiting(Place::Return(next), 0, 0, below),
+        }
+    }
+
+    /// What was above the frame is done.
+    fn resume_frame(
+        &mut self,
+        frame: Frame,
+        below: SetId,
+        jobs: &mut Jobs,
+        found: &mut Vec<Element>,
+    ) -> Result<(), LimitExceeded> {
+        match frame.place() {
+            Place::Accept => found.push(Element { frame, below }),
+            Place::Return(node) => jobs.add(Job::Enter {
+                node,
+                below,
+                fresh: false,
+            }),
+            Place::Repeat(node) => self.repeat_again(node, frame.data, below, jobs)?,
+            Place::LeftCorner(proc) => {
+                let program = self.program.clone();
+                let root = frame.extra;
+                if proc == root {
+                    jobs.add(Job::Resume(below));
+                }
+                let reach = program.left_recursion.reach(root);
+                for site in program.left_recursion.sites(proc) {
+                    if reach.binary_search(&site.within).is_err() {
+                        continue;
+                    }
+                    let within = self.waiting(Place::LeftCorner(site.within), 0, root, below)?;
+                    match program.node(site.node) {
+                        Node::Call { next, .. } => jobs.add(Job::Enter {
+                            node: *next,
+                            below: within,
+                            fresh: false,
+                        }),
+                        _ => self.repeat_again(site.node, 0, within, jobs)?,
+                    }
+                }
+            }
+            Place::ObjectAfter(object) => {
+                found.extend(self.after_member(object, frame.data, below)?)
+            }
+            Place::ArrayAfter(array) => found.extend(self.after_item(array, frame.data, below)?),
+            Place::Node(_)
+            | Place::ObjectOpen(_)
+            | Place::ObjectKey(_)
+            | Place::ObjectColon(_)
+            | Place::ArrayOpen(_) => {
+                unreachable!("these frames read, they do not wait")
+            }
+        }
+        Ok(())
+    }
+
+    /// One more run of a repeated body is done.
+    fn repeat_again(
+        &mut self,
+        node: NodeId,
+        count: u32,
+        below: SetId,
+        jobs: &mut Jobs,
+    ) -> Result<(), LimitExceeded> {
+        let Node::Repeat {
+            proc,
+            min,
+            max,
+            next,
+        } = *self.program.node(node)
+        else {
+            unreachable!("only repetitions count")
+        };
+        let count = if max.is_none() {
+            (count + 1).min(min)
+        } else {
+            count + 1
+        };
+        if count >= min {
+            jobs.add(Job::Enter {
+                node: next,
+                below,
+                fresh: false,
+            });
+        }
+        if max.is_none_or(|max| count < max) {
+            let below = self.waiting(Place::Repeat(node), count, 0, below)?;
+            self.call(proc, below, jobs)?;
+        }
+        Ok(())
+    }
+
+    /// What follows a terminal that ends in the frame's state.
+    pub(super) fn follow(&mut self, frame: Frame, below: SetId) -> Result<SetId, StepError> {
+        let key = (frame, below);
+        if let Some(&known) = self.followed.get(&key) {
+            return Ok(known);
+        }
+        let label = self
+            .terminals
+            .get(frame.terminal)
+            .accept(frame.state)
+            .unwrap_or(CLOSE);
+        let after = match frame.place() {
+            Place::Node(node) => {
+                let Node::Terminal { next, .. } = *self.program.node(node) else {
+                    unreachable!("only terminals are in progress")
+                };
+                let mut found = Vec::new();
+                self.enter_into(next, below, false, &mut found)?;
+                self.intern(found)?
+            }
+            Place::ObjectOpen(_)
+            | Place::ObjectAfter(_)
+            | Place::ArrayOpen(_)
+            | Place::ArrayAfter(_)
+                if label == CLOSE =>
+            {
+                self.resume(below)?
+            }
+            Place::ObjectOpen(object) | Place::ObjectAfter(object) => {
+                let found = self.next_key(object, frame.data, below)?;
+                self.intern(found.into_iter().collect())?
+            }
+            Place::ObjectKey(object) => {
+                let register = self.take_key(object, frame, label)?;
+                let colon = self.terminals.punctuation(Punctuation::Colon)?;
+                self.intern(vec![Element {
+                    frame: Frame::reading(Place::ObjectColon(object), colon, register, label),
+                    below,
+                }])?
+            }
+            Place::ObjectColon(object) => {
+                let value = self.program.objects[object as usize].value(frame.extra);
+                let below = self.waiting(Place::ObjectAfter(object), frame.data, 0, below)?;
+                self.value(value, below)?
+            }
+            Place::ArrayOpen(array) | Place::ArrayAfter(array) => {
+                let program = self.program.clone();
+                let shape = &program.arrays[array as usize];
+                let count = frame.data;
+                let settled = shape.min.max(shape.prefix.len() as u32);
+                let next = if shape.max.is_none() {
+                    (count + 1).min(settled)
+                } else {
+                    count + 1
+                };
+                let below = self.waiting(Place::ArrayAfter(array), next, 0, below)?;
+                self.value(shape.item(count).unwrap_or_default(), below)?
+            }
+            Place::Return(_) | Place::Repeat(_) | Place::LeftCorner(_) | Place::Accept => {
+                unreachable!("frames that wait have no terminal")
+            }
+        };
+        self.followed.insert(key, after);
+        Ok(after)
+    }
+
+    fn value(&mut self, node: NodeId, below: SetId) -> Result<SetId, LimitExceeded> {
+        let mut found = Vec::new();
+        self.enter_into(node, below, true, &mut found)?;
+        self.intern(found)
+    }
+
+    /// Whether what begins at the node can be completed within the limit on nesting.
+    fn fits(&self, node: NodeId, depth: u32) -> bool {
+        let limit = self.program.form.max_depth;
+        // No grammar needs more levels than it has nodes: the common case needs no measure.
+        (depth as usize + self.program.nodes.len() < limit as usize)
+            || self.program.heights()[node as usize].saturating_add(depth) <= limit
+    }
+
+    fn open_object(&mut self, object: u32, below: SetId) -> Result<Option<Element>, LimitExceeded> {
+        let register = ObjectRegister {
+            seen: match self.program.form.order {
+                KeyOrder::Any => vec![
+                    0;
+                    self.program.objects[object as usize]
+                        .properties
+                        .len()
+                        .div_ceil(64)
+                ]
+                .into(),
+                KeyOrder::Declared => [].into(),
+            },
+            ..ObjectRegister::default()
+        };
+        let close_allowed = self.missing(object, &register).next().is_none();
+        let register = self.registers.intern(register);
+        let more_allowed = self.key_terminal(object, register, below)?.is_some();
+        let open = Punctuation::Open {
+            open: b'{',
+            close: b'}',
+            more_allowed,
+            close_allowed,
+        };
+        let terminal = self.terminals.punctuation(open)?;
+        Ok(Some(Element {
+            frame: Frame::reading(Place::ObjectOpen(object), terminal, register, 0),
+            below,
+        }))
+    }
+
+    fn after_member(
+        &mut self,
+        object: u32,
+        register: u32,
+        below: SetId,
+    ) -> Result<Option<Element>, LimitExceeded> {
+        let close_allowed = self
+            .missing(object, self.registers.object(register))
+            .next()
+            .is_none();
+        let more_allowed = self.key_terminal(object, register, below)?.is_some();
+        let after = Punctuation::After {
+            close: b'}',
+            more_allowed,
+            close_allowed,
+        };
+        let terminal = self.terminals.punctuation(after)?;
+        Ok(Some(Element {
+            frame: Frame::reading(Place::ObjectAfter(object), terminal, register, 0),
+            below,
+        }))
+    }
+
+    fn next_key(
+        &mut self,
+        object: u32,
+        register: u32,
+        below: SetId,
+    ) -> Result<Option<Element>, LimitExceeded> {
+        let terminal = self.key_terminal(object, register, below)?;
+        Ok(terminal.map(|terminal| Element {
+            frame: Frame::reading(Place::ObjectKey(object), terminal, register, 0),
+            below,
+        }))
+    }
+
+    /// The required properties that an object still lacks.
+    pub(super) fn missing<'n>(
+        &'n self,
+        object: u32,
+        register: &'n ObjectRegister,
+    ) -> impl Iterator<Item = usize> + 'n {
+        let order = self.program.form.order;
+        let properties = self.program.objects[object as usize]
+            .properties
+            .iter()
+            .enumerate();
+        properties
+            .filter(move |(i, property)| property.required && !register.has(*i, order))
+            .map(|(i, _)| i)
+    }
+
+    /// The terminal of the next key, or `None` where none may come.
+    pub(super) fn key_terminal(
+        &mut self,
+        object: u32,
+        register: u32,
+        below: SetId,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let depth = self.sets.depth(below) + 1;
+        let limit = self.program.form.max_depth as usize;
+        // Only near the limit does the depth decide which values still fit.
+        let near = if depth as usize + self.program.nodes.len() < limit {
+            0
+        } else {
+            depth
+        };
+        if let Some(known) = self.terminals.known_keys((object, register, near)) {
+            return Ok(known);
+        }
+        let content = self.key_content(object, register, depth);
+        self.terminals.add_keys((object, register, near), content)
+    }
+
+    fn key_content(&self, object: u32, register: u32, depth: u32) -> KeyContent {
+        let shape = &self.program.objects[object as usize];
+        let order = self.program.form.order;
+        let register = self.registers.object(register);
+        let mut allowed: Vec<u32> = Vec::new();
+        let mut open = shape
+            .additional
+            .is_some_and(|value| self.fits(value, depth));
+        for (i, property) in shape.properties.iter().enumerate() {
+            if register.has(i, order) {
+                continue;
+            }
+            if self.fits(property.value, depth) {
+                allowed.push(shape.places[i]);
+            }
+            if order == KeyOrder::Declared && property.required {
+                // Whatever comes behind it has to wait.
+                open = false;
+                break;
+            }
+        }
+        let mut content = KeyContent {
+            program: self.program.clone(),
+            object,
+            keys: shape.keys.clone(),
+            labels: shape.labels.clone(),
+            allowed: vec![0; shape.keys.len().div_ceil(64)].into(),
+            open,
+        };
+        if !register.others.is_empty() {
+            content = content.with_seen(&register.others);
+            for place in &mut allowed {
+                let key = &shape.keys[*place as usize];
+                *place = content.keys.binary_search(key).unwrap_or_default() as u32;
+            }
+        }
+        for key in allowed {
+            content.allow(key);
+        }
+        content
+    }
+
+    /// The register of an object with one more key.
+    fn take_key(&mut self, object: u32, frame: Frame, label: u32) -> Result<u32, StepError> {
+        let mut register = self.registers.object(frame.data).clone();
+        register.any = true;
+        match (label, self.program.form.order) {
+            (OTHER_KEY, order) => {
+                if order == KeyOrder::Declared {
+                    register.passed = self.program.objects[object as usize].properties.len() as u32;
+                }
+                if frame.extra == 0 {
+                    if register.unknown {
+                        return Err(StepError::NeedsExact);
+                    }
+                    register.unknown = true;
+                } else {
+                    let text = self.registers.text(frame.extra);
+                    // The terminal has read it: it is a JSON string.
+                    let key: Box<str> = serde_json::from_slice(&text).unwrap_or_default();
+                    let mut others = register.others.to_vec();
+                    if let Err(at) = others.binary_search(&key) {
+                        others.insert(at, key);
+                    }
+                    register.others = others.into();
+                }
+            }
+            (property, KeyOrder::Declared) => register.passed = property + 1,
+            (property, KeyOrder::Any) => {
+                register.seen[property as usize / 64] |= 1 << (property % 64)
+            }
+        }
+        Ok(self.registers.intern(register))
+    }
+
+    fn open_array(&mut self, array: u32, below: SetId) -> Result<Option<Element>, LimitExceeded> {
+        let more_allowed = self.item_allowed(array, 0, below);
+        let close_allowed = self.program.arrays[array as usize].min == 0;
+        let open = Punctuation::Open {
+            open: b'[',
+            close: b']',
+            more_allowed,
+            close_allowed,
+        };
+        let terminal = self.terminals.punctuation(open)?;
+        Ok(Some(Element {
+            frame: Frame::reading(Place::ArrayOpen(array), terminal, 0, 0),
+            below,
+        }))
+    }
+
+    fn after_item(
+        &mut self,
+        array: u32,
+        count: u32,
+        below: SetId,
+    ) -> Result<Option<Element>, LimitExceeded> {
+        let more_allowed = self.item_allowed(array, count, below);
+        let close_allowed = count >= self.program.arrays[array as usize].min;
+        let after = Punctuation::After {
+            close: b']',
+            more_allowed,
+            close_allowed,
+        };
+        let terminal = self.terminals.punctuation(after)?;
+        Ok(Some(Element {
+            frame: Frame::reading(Place::ArrayAfter(array), terminal, count, 0),
+            below,
+        }))
+    }
+
+    pub(super) fn item_allowed(&self, array: u32, count: u32, below: SetId) -> bool {
+        let shape = &self.program.arrays[array as usize];
+        let depth = self.sets.depth(below) + 1;
+        shape.max.is_none_or(|max| count < max)
+            && shape.item(count).is_some_and(|item| self.fits(item, depth))
+    }
+
+    /// The token terminal that a frame waits for, and the node behind it.
+    pub(super) fn token_of(&self, frame: Frame) -> Option<(u32, NodeId)> {
+        match frame.place() {
+            Place::Node(node) => match *self.program.node(node) {
+                Node::Token { token, next } => Some((token, next)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+impl ObjectRegister {
+    /// Whether the property is there, or is out of turn.
+    pub(super) fn has(&self, property: usize, order: KeyOrder) -> bool {
+        match order {
+            KeyOrder::Declared => property < self.passed as usize,
+            KeyOrder::Any => self.seen[property / 64] >> (property % 64) & 1 == 1,
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! Running a program: sets of stacks, made on demand and kept.
+//!
+//! A state of the network is a **set of stacks** ([`SetId`]). A set is a list of [`Element`]s: a frame on top, and below it
+//! another set. Equal sets are stored once, so a state is a number, two states are equal where their numbers are, and a fork is a
+//! copy of a number. Alternatives that agree on a frame share it: the set is a graph-structured stack (Tomita, 1985) in canonical form.
+//!
+//! A frame either reads bytes (a terminal in progress) or waits for what is above it. Every frame that reads is live by itself:
+//! what cannot be completed is never made.
+
+mod cost;
+mod enter;
+mod register;
+mod sets;
+mod terminals;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::LimitExceeded;
+use crate::program::Program;
+use crate::terminal::{DEAD, TerminalState};
+
+use register::Registers;
+use sets::Sets;
+pub use sets::{Element, Frame, SetId};
+pub(crate) use terminals::Terminals;
+
+/// What a step that cannot be made ran into.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StepError {
+    /// A limit was exceeded.
+    #[error(transparent)]
+    Limit(#[from] LimitExceeded),
+    /// A sketch does not remember the text of a key, and the step depends on it: take the exact state.
+    #[error("the step depends on a text that a sketch does not keep")]
+    NeedsExact,
+}
+
+/// Whether states remember the text of undeclared keys.
+///
+/// A matcher's own state is exact. Masks are computed on sketches, where thousands of texts that differ in nothing else are one state; where
+/// a step depends on the text after all, it fails with [`StepError::NeedsExact`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Every text is kept.
+    Exact,
+    /// The texts of keys that are read from now on are not kept.
+    Sketch,
+}
+
+/// The states of a program, as far as they have been visited.
+#[derive(Debug)]
+pub struct Network {
+    program: Arc<Program>,
+    terminals: Terminals,
+    registers: Registers,
+    sets: Sets,
+    /// What a waiting set goes on with once the frame above it is done.
+    resumed: FxHashMap<SetId, SetId>,
+    /// What follows a terminal that ends in its state.
+    followed: FxHashMap<(Frame, SetId), SetId>,
+    stepped: FxHashMap<(SetId, u8, bool), SetId>,
+    accepting: FxHashMap<SetId, bool>,
+    costs: FxHashMap<SetId, u64>,
+    start: SetId,
+}
+
+impl Network {
+    /// The start of a program.
+    ///
+    /// # Errors
+    /// When the start exceeds a limit, or the program's texts nest deeper than its form allows.
+    pub fn new(program: Arc<Program>) -> Result<Self, LimitExceeded> {
+        let mut network = Self {
+            terminals: Terminals::new(&program),
+            registers: Registers::default(),
+            sets: Sets::default(),
+            resumed: FxHashMap::default(),
+            followed: FxHashMap::default(),
+            stepped: FxHashMap::default(),
+            accepting: FxHashMap::default(),
+            costs: FxHashMap::default(),
+            start: SetId::DEAD,
+            program,
+        };
+        network.start = network.make_start()?;
+        Ok(network)
+    }
+
+    /// The program that is run.
+    #[must_use]
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// The state before the first byte.
+    #[must_use]
+    pub fn start(&self) -> SetId {
+        self.start
+    }
+
+    /// The elements of a state.
+    #[must_use]
+    pub fn elements(&self, set: SetId) -> &[Element] {
+        self.sets.elements(set)
+    }
+
+    /// The state behind one more byte; [`SetId::DEAD`] where no text goes on.
+    ///
+    /// # Errors
+    /// When a limit is exceeded, or a sketch does not suffice.
+    #[inline]
+    pub fn step(&mut self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
+        let key = (set, byte, memory == Memory::Exact);
+        if let Some(&next) = self.stepped.get(&key) {
+            return Ok(next);
+        }
+        let next = self.step_uncached(set, byte, memory)?;
+        self.stepped.insert(key, next);
+        Ok(next)
+    }
+
+    fn step_uncached(&mut self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
+        let mut found = Vec::new();
+        for i in 0..self.sets.elements(set).len() {
+            let Element { frame, below } = self.sets.elements(set)[i];
+            if !frame.reads() {
+                continue;
+            }
+            if let Some(next) = self.step_frame(frame, byte, memory)? {
+                if self.terminals.get(frame.terminal).is_end(next.state) {
+                    let after = self.follow(next, below)?;
+                    found.extend_from_slice(self.sets.elements(after));
+                } else {
+                    found.push(Element { frame: next, below });
+                }
+            }
+            if self.accept_label(frame).is_some() {
+                let after = self.follow(frame, below)?;
+                let next = self.step(after, byte, memory)?;
+                found.extend_from_slice(self.sets.elements(next));
+            }
+        }
+        Ok(self.sets.intern(found, self.program.limits.threads)?)
+    }
+
+    /// The frame behind one more byte of its own terminal.
+    fn step_frame(
+        &mut self,
+        frame: Frame,
+        byte: u8,
+        memory: Memory,
+    ) -> Result<Option<Frame>, LimitExceeded> {
+        let state = self.terminals.step(frame.terminal, frame.state, byte)?;
+        if state == DEAD {
+            return Ok(None);
+        }
+        let extra = if memory == Memory::Exact && frame.is_key() {
+            self.registers.push_text(frame.extra, byte)
+        } else {
+            frame.extra
+        };
+        Ok(Some(Frame {
+            state,
+            extra,
+            ..frame
+        }))
+    }
+
+    /// The state of the terminal on top, one byte on: the inner loop of every walk.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    #[inline]
+    pub fn step_terminal(
+        &mut self,
+        frame: Frame,
+        state: TerminalState,
+        byte: u8,
+    ) -> Result<TerminalState, LimitExceeded> {
+        self.terminals.step(frame.terminal, state, byte)
+    }
+
+    /// Whether the terminal may end in the state.
+    #[inline]
+    #[must_use]
+    pub fn terminal_accepts(&self, frame: Frame, state: TerminalState) -> bool {
+        self.terminals.get(frame.terminal).accept(state).is_some()
+    }
+
+    /// For how many code points a string goes on from here whatever it holds; see [`Machine::free_for`](crate::Machine::free_for).
+    #[must_use]
+    pub fn free_for(&self, frame: Frame) -> Option<u32> {
+        if frame.reads() {
+            self.terminals.get(frame.terminal).free_for(frame.state)
+        } else {
+            None
+        }
+    }
+
+    /// The state with this one element.
+    ///
+    /// # Errors
+    /// When a limit is exceeded, or a sketch does not suffice.
+    pub fn single(&mut self, frame: Frame, below: SetId) -> Result<SetId, StepError> {
+        if frame.reads() && self.terminals.get(frame.terminal).is_end(frame.state) {
+            return self.follow(frame, below);
+        }
+        Ok(self
+            .sets
+            .intern(vec![Element { frame, below }], self.program.limits.threads)?)
+    }
+
+    /// The state without the texts of keys in progress.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn sketch(&mut self, set: SetId) -> Result<SetId, LimitExceeded> {
+        let elements = self.sets.elements(set);
+        if elements
+            .iter()
+            .all(|element| !element.frame.is_key() || element.frame.extra == 0)
+        {
+            return Ok(set);
+        }
+        let without = |element: &Element| {
+            let frame = element.frame;
+            Element {
+                frame: if frame.is_key() {
+                    Frame { extra: 0, ..frame }
+                } else {
+                    frame
+                },
+                ..*element
+            }
+        };
+        let elements = elements.iter().map(without).collect();
+        self.sets.intern(elements, self.program.limits.threads)
+    }
+
+    /// The state behind a token terminal of the program, whatever that token's bytes are.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn step_token(&mut self, set: SetId, token: u32) -> Result<SetId, StepError> {
+        let mut found = Vec::new();
+        for i in 0..self.sets.elements(set).len() {
+            let Element { frame, below } = self.sets.elements(set)[i];
+            if let Some((own, next)) = self.token_of(frame) {
+                if own == token {
+                    self.enter_into(next, below, false, &mut found)?;
+                }
+            } else if self.accept_label(frame).is_some() {
+                let after = self.follow(frame, below)?;
+                let next = self.step_token(after, token)?;
+                found.extend_from_slice(self.sets.elements(next));
+            }
+        }
+        Ok(self.sets.intern(found, self.program.limits.threads)?)
+    }
+
+    /// The token terminals that may come next, sorted.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn next_tokens(&mut self, set: SetId) -> Result<Vec<u32>, StepError> {
+        let mut tokens = Vec::new();
+        for i in 0..self.sets.elements(set).len() {
+            let Element { frame, below } = self.sets.elements(set)[i];
+            if let Some((token, _)) = self.token_of(frame) {
+                tokens.push(token);
+            } else if self.accept_label(frame).is_some() {
+                let after = self.follow(frame, below)?;
+                tokens.extend(self.next_tokens(after)?);
+            }
+        }
+        tokens.sort_unstable();
+        tokens.dedup();
+        Ok(tokens)
+    }
+
+    /// Whether the text may end here.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn is_accepting(&mut self, set: SetId) -> Result<bool, StepError> {
+        if let Some(&known) = self.accepting.get(&set) {
+            return Ok(known);
+        }
+        let mut accepting = false;
+        for i in 0..self.sets.elements(set).len() {
+            let Element { frame, below } = self.sets.elements(set)[i];
+            accepting |= frame == Frame::ACCEPT;
+            if !accepting && self.accept_label(frame).is_some() {
+                let after = self.follow(frame, below)?;
+                accepting = self.is_accepting(after)?;
+            }
+        }
+        self.accepting.insert(set, accepting);
+        Ok(accepting)
+    }
+
+    /// Whether the text may end here and cannot go on.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn is_final(&mut self, set: SetId) -> bool {
+        self.sets
+            .elements(set)
+            .iter()
+            .all(|element| element.frame == Frame::ACCEPT)
+            && set != SetId::DEAD
+    }
+
+    fn accept_label(&self, frame: Frame) -> Option<u32> {
+        if frame.reads() {
+            self.terminals.get(frame.terminal).accept(frame.state)
+        } else {
+            None
+        }
+    }
+
+    /// About how many bytes the states take.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let maps = self.resumed.capacity() * 8
+            + self.followed.capacity() * 32
+            + self.stepped.capacity() * 16
+            + self.accepting.capacity() * 8
+            + self.costs.capacity() * 16;
+        self.sets.memory() + self.registers.memory() + self.terminals.memory() + maps
+    }
+
+    /// How many states have been made.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// Whether there are no states; never so.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sets.len() == 0
+    }
+}

@@ -1,0 +1,335 @@
+//! Sets of stacks, stored once.
+
+use hashbrown::HashTable;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
+
+use crate::LimitExceeded;
+use crate::terminal::TerminalState;
+
+/// A set of stacks, by its place in the store. Equal sets of one network have equal ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SetId(pub(crate) u32);
+
+impl SetId {
+    /// The empty set: no text goes on.
+    pub const DEAD: Self = Self(0);
+}
+
+/// What lies on top of a stack: a terminal in progress, or something that waits for what is above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Frame {
+    /// The place in the program; see the constants for what a place is beside a node.
+    pub(crate) node: u32,
+    /// The terminal in progress, or `NOTHING`.
+    pub(crate) terminal: u32,
+    /// Its state.
+    pub(crate) state: TerminalState,
+    /// A register: a count, or the keys that an object has.
+    pub(crate) data: u32,
+    /// For a key in progress its text, for a colon the label of the key, for a left corner the procedure entered.
+    pub(crate) extra: u32,
+}
+
+/// A frame on top of a set of stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Element {
+    /// The top.
+    pub frame: Frame,
+    /// What is below it.
+    pub below: SetId,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    from: u32,
+    to: u32,
+    /// Nested arrays and objects below and in the set, at most.
+    depth: u32,
+}
+
+/// The store.
+#[derive(Debug)]
+pub(super) struct Sets {
+    elements: Vec<Element>,
+    entries: Vec<Entry>,
+    ids: HashTable<SetId>,
+    unions: FxHashMap<(SetId, SetId), SetId>,
+}
+
+impl Default for Sets {
+    fn default() -> Self {
+        // The empty set comes first.
+        let entries = vec![Entry {
+            from: 0,
+            to: 0,
+            depth: 0,
+        }];
+        Self {
+            elements: Vec::new(),
+            entries,
+            ids: HashTable::new(),
+            unions: FxHashMap::default(),
+        }
+    }
+}
+
+/// How many frames two sets may share before their union stops sharing: recursion is bounded by it.
+const MAX_UNION_DEPTH: u32 = 256;
+
+impl Sets {
+    #[inline]
+    pub(super) fn elements(&self, set: SetId) -> &[Element] {
+        let entry = self.entries[set.0 as usize];
+        &self.elements[entry.from as usize..entry.to as usize]
+    }
+
+    /// How deep arrays and objects nest in the set.
+    pub(super) fn depth(&self, set: SetId) -> u32 {
+        self.entries[set.0 as usize].depth
+    }
+
+    /// The set of these elements, of which at most `limit` may differ.
+    pub(super) fn intern(
+        &mut self,
+        elements: Vec<Element>,
+        limit: usize,
+    ) -> Result<SetId, LimitExceeded> {
+        self.intern_at(elements, limit, 0)
+    }
+
+    fn intern_at(
+        &mut self,
+        mut elements: Vec<Element>,
+        limit: usize,
+        depth: u32,
+    ) -> Result<SetId, LimitExceeded> {
+        match elements.len() {
+            0 => return Ok(SetId::DEAD),
+            1 => {}
+            _ => {
+                elements.sort_unstable();
+                elements.dedup();
+                self.merge_equal_frames(&mut elements, limit, depth)?;
+            }
+        }
+        if elements.len() > limit {
+            return Err(LimitExceeded {
+                what: "alternatives side by side",
+                limit: limit as u64,
+            });
+        }
+        let hash = hash(&elements);
+        let Self {
+            elements: stored,
+            entries,
+            ids,
+            ..
+        } = self;
+        let same = |id: &SetId| {
+            let entry = entries[id.0 as usize];
+            stored[entry.from as usize..entry.to as usize] == elements[..]
+        };
+        if let Some(&id) = ids.find(hash, same) {
+            return Ok(id);
+        }
+        let nesting = |element: &Element| {
+            entries[element.below.0 as usize].depth + u32::from(element.frame.nests())
+        };
+        let nested = elements.iter().map(nesting).max().unwrap_or(0);
+        let id = SetId(entries.len() as u32);
+        let from = stored.len() as u32;
+        stored.extend_from_slice(&elements);
+        entries.push(Entry {
+            from,
+            to: stored.len() as u32,
+            depth: nested,
+        });
+        ids.insert_unique(hash, id, |id| {
+            let entry = entries[id.0 as usize];
+            self::hash(&stored[entry.from as usize..entry.to as usize])
+        });
+        Ok(id)
+    }
+
+    /// Where two elements have the same frame, one takes what is below both.
+    fn merge_equal_frames(
+        &mut self,
+        elements: &mut Vec<Element>,
+        limit: usize,
+        depth: u32,
+    ) -> Result<(), LimitExceeded> {
+        if depth >= MAX_UNION_DEPTH {
+            return Ok(());
+        }
+        let mut kept = 0;
+        for i in 1..elements.len() {
+            if elements[i].frame == elements[kept].frame {
+                elements[kept].below =
+                    self.union(elements[kept].below, elements[i].below, limit, depth + 1)?;
+            } else {
+                kept += 1;
+                elements[kept] = elements[i];
+            }
+        }
+        elements.truncate(kept + 1);
+        Ok(())
+    }
+
+    fn union(
+        &mut self,
+        a: SetId,
+        b: SetId,
+        limit: usize,
+        depth: u32,
+    ) -> Result<SetId, LimitExceeded> {
+        if a == b {
+            return Ok(a);
+        }
+        let key = (a.min(b), a.max(b));
+        if let Some(&known) = self.unions.get(&key) {
+            return Ok(known);
+        }
+        let elements = [self.elements(a), self.elements(b)].concat();
+        let union = self.intern_at(elements, limit, depth)?;
+        self.unions.insert(key, union);
+        Ok(union)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.elements.capacity() * size_of::<Element>()
+            + self.entries.capacity() * size_of::<Entry>()
+            + self.ids.capacity() * 5
+            + self.unions.capacity() * 16
+    }
+}
+
+fn hash(elements: &[Element]) -> u64 {
+    let mut hasher = FxHasher::default();
+    elements.hash(&mut hasher);
+    hasher.finish()
+}
+
+const NOTHING: u32 = u32::MAX;
+
+/// The places of an object or array, in the upper bits of a frame's node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A node of the program.
+    Node(u32),
+    /// The place behind a node that called something: it waits, to go on there.
+    Return(u32),
+    /// A counted repetition that waits for its body.
+    Repeat(u32),
+    /// A left-recursive procedure that waits for one it begins with.
+    LeftCorner(u32),
+    ObjectOpen(u32),
+    ObjectKey(u32),
+    ObjectColon(u32),
+    ObjectAfter(u32),
+    ArrayOpen(u32),
+    ArrayAfter(u32),
+    Accept,
+}
+
+const KIND_SHIFT: u32 = 28;
+
+impl Place {
+    fn encode(self) -> u32 {
+        let (kind, id) = match self {
+            Self::Node(id) => (0, id),
+            Self::Return(id) => (1, id),
+            Self::Repeat(id) => (2, id),
+            Self::LeftCorner(id) => (3, id),
+            Self::ObjectOpen(id) => (4, id),
+            Self::ObjectKey(id) => (5, id),
+            Self::ObjectColon(id) => (6, id),
+            Self::ObjectAfter(id) => (7, id),
+            Self::ArrayOpen(id) => (8, id),
+            Self::ArrayAfter(id) => (9, id),
+            Self::Accept => (10, 0),
+        };
+        kind << KIND_SHIFT | id
+    }
+}
+
+impl Frame {
+    /// The bottom of every stack: the text may end.
+    pub const ACCEPT: Self = Self {
+        node: 10 << KIND_SHIFT,
+        terminal: NOTHING,
+        state: 0,
+        data: 0,
+        extra: 0,
+    };
+
+    pub(super) fn reading(place: Place, terminal: u32, data: u32, extra: u32) -> Self {
+        Self {
+            node: place.encode(),
+            terminal,
+            state: crate::terminal::START,
+            data,
+            extra,
+        }
+    }
+
+    pub(super) fn waiting(place: Place, data: u32, extra: u32) -> Self {
+        Self {
+            node: place.encode(),
+            terminal: NOTHING,
+            state: 0,
+            data,
+            extra,
+        }
+    }
+
+    pub(super) fn place(self) -> Place {
+        let id = self.node & ((1 << KIND_SHIFT) - 1);
+        match self.node >> KIND_SHIFT {
+            0 => Place::Node(id),
+            1 => Place::Return(id),
+            2 => Place::Repeat(id),
+            3 => Place::LeftCorner(id),
+            4 => Place::ObjectOpen(id),
+            5 => Place::ObjectKey(id),
+            6 => Place::ObjectColon(id),
+            7 => Place::ObjectAfter(id),
+            8 => Place::ArrayOpen(id),
+            9 => Place::ArrayAfter(id),
+            _ => Place::Accept,
+        }
+    }
+
+    /// Whether a terminal is in progress.
+    #[inline]
+    #[must_use]
+    pub fn reads(self) -> bool {
+        self.terminal != NOTHING
+    }
+
+    /// Whether the frame reads a key.
+    pub(super) fn is_key(self) -> bool {
+        matches!(self.place(), Place::ObjectKey(_))
+    }
+
+    /// Whether the frame is one of an object or array.
+    fn nests(self) -> bool {
+        (4..10).contains(&(self.node >> KIND_SHIFT))
+    }
+
+    /// The state of the terminal in progress.
+    #[must_use]
+    pub fn state(self) -> TerminalState {
+        self.state
+    }
+
+    /// The frame with its terminal in another state.
+    #[must_use]
+    pub fn with_state(self, state: TerminalState) -> Self {
+        Self { state, ..self }
+    }
+}

@@ -1,0 +1,155 @@
+//! The terminals of a network: those of the program, and those that depend on what an object or array still allows.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use structgen_grammar::JsonForm;
+
+use crate::json::{Content, KeyContent, Punctuation, PunctuationMachine, StringMachine};
+use crate::literal::LiteralMachine;
+use crate::number::NumberMachine;
+use crate::program::{Program, TerminalSpec};
+use crate::regular::RegularMachine;
+use crate::terminal::{START, Terminal, TerminalState};
+use crate::{LimitExceeded, Limits, Machine};
+
+/// Terminals by number: first those of the program, then the others as they are needed.
+#[derive(Debug)]
+pub(crate) struct Terminals {
+    program: Arc<Program>,
+    built: Vec<Option<Terminal>>,
+    punctuation: FxHashMap<Punctuation, u32>,
+    keys: FxHashMap<KeyPlace, Option<u32>>,
+}
+
+/// What the next key of an object depends on: the object, its register, and its depth where that is near the limit.
+type KeyPlace = (u32, u32, u32);
+
+impl Terminals {
+    pub(super) fn new(program: &Arc<Program>) -> Self {
+        Self {
+            program: program.clone(),
+            built: program.terminals.iter().map(|_| None).collect(),
+            punctuation: FxHashMap::default(),
+            keys: FxHashMap::default(),
+        }
+    }
+
+    /// Whether a terminal takes no text at all.
+    pub(crate) fn is_never(
+        spec: &TerminalSpec,
+        form: &JsonForm,
+        limits: &Limits,
+    ) -> Result<bool, LimitExceeded> {
+        Ok(match spec {
+            TerminalSpec::Bytes(_) => false,
+            TerminalSpec::Regular(regular) => RegularMachine::new(regular, limits.regular)?
+                .start()?
+                .is_none(),
+            TerminalSpec::Number(set) => NumberMachine::new(set, &form.numbers)?.start()?.is_none(),
+            TerminalSpec::String(shape) => Content::new(shape, &limits.regular)?.start()?.is_none(),
+        })
+    }
+
+    fn build(
+        spec: &TerminalSpec,
+        form: &JsonForm,
+        limits: &Limits,
+    ) -> Result<Terminal, LimitExceeded> {
+        match spec {
+            TerminalSpec::Bytes(bytes) => Terminal::new(LiteralMachine(bytes.clone())),
+            TerminalSpec::Regular(regular) => {
+                Terminal::new(RegularMachine::new(regular, limits.regular)?)
+            }
+            TerminalSpec::Number(set) => Terminal::new(NumberMachine::new(set, &form.numbers)?),
+            TerminalSpec::String(shape) => Terminal::new(StringMachine::new(
+                Content::new(shape, &limits.regular)?,
+                form.escapes,
+            )),
+        }
+    }
+
+    /// Makes sure that a terminal of the program is there.
+    pub(super) fn ensure(&mut self, terminal: u32) -> Result<(), LimitExceeded> {
+        if self.built[terminal as usize].is_none() {
+            let program = self.program.clone();
+            let spec = &program.terminals[terminal as usize];
+            self.built[terminal as usize] =
+                Some(Self::build(spec, &program.form, &program.limits)?);
+        }
+        Ok(())
+    }
+
+    /// A terminal that is there, since a frame is in it.
+    pub(super) fn get(&self, terminal: u32) -> &Terminal {
+        self.built[terminal as usize]
+            .as_ref()
+            .expect("a frame is made once its terminal is there")
+    }
+
+    pub(super) fn get_mut(&mut self, terminal: u32) -> &mut Terminal {
+        self.built[terminal as usize]
+            .as_mut()
+            .expect("a frame is made once its terminal is there")
+    }
+
+    #[inline]
+    pub(super) fn step(
+        &mut self,
+        terminal: u32,
+        state: TerminalState,
+        byte: u8,
+    ) -> Result<TerminalState, LimitExceeded> {
+        self.get_mut(terminal).step(state, byte)
+    }
+
+    fn add(&mut self, terminal: Terminal) -> u32 {
+        self.built.push(Some(terminal));
+        (self.built.len() - 1) as u32
+    }
+
+    pub(super) fn punctuation(&mut self, punctuation: Punctuation) -> Result<u32, LimitExceeded> {
+        if let Some(&id) = self.punctuation.get(&punctuation) {
+            return Ok(id);
+        }
+        let id = self.add(Terminal::new(PunctuationMachine::new(
+            punctuation,
+            self.program.form.whitespace,
+        ))?);
+        self.punctuation.insert(punctuation, id);
+        Ok(id)
+    }
+
+    /// The terminal of an object's next key, where it has been asked for already: `Some(None)` where no key may come.
+    pub(super) fn known_keys(&self, state: KeyPlace) -> Option<Option<u32>> {
+        self.keys.get(&state).copied()
+    }
+
+    /// Makes the terminal of an object's next key; `None` where no key may come.
+    pub(super) fn add_keys(
+        &mut self,
+        state: KeyPlace,
+        content: KeyContent,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let terminal = Terminal::new(StringMachine::new(
+            Content::Keys(content),
+            self.program.form.escapes,
+        ))?;
+        let id = if terminal.is_never() {
+            None
+        } else {
+            Some(self.add(terminal))
+        };
+        self.keys.insert(state, id);
+        Ok(id)
+    }
+
+    /// The bytes of the shortest known text of a terminal.
+    pub(crate) fn text_cost(spec: &TerminalSpec, form: &JsonForm, limits: &Limits) -> u32 {
+        Self::build(spec, form, limits).map_or(u32::MAX, |mut terminal| terminal.cost(START))
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.built.iter().flatten().map(Terminal::memory).sum()
+    }
+}

@@ -1,1 +1,0 @@
-//! Numbers as byte automata.

@@ -1,0 +1,132 @@
+//! The exponent part: once the mantissa is written, what is allowed is one interval of exponents.
+
+/// Stands for every exponent at or above it. The ends of an interval are smaller or infinite, so none of them is told apart.
+pub(super) const INFINITE: i64 = 100_000_000_000_000_000;
+
+/// The largest exponent of so many digits, up to [`INFINITE`].
+pub(super) fn largest(digits: u16) -> i64 {
+    10_i64
+        .checked_pow(u32::from(digits))
+        .map_or(INFINITE, |power| (power - 1).min(INFINITE))
+}
+
+/// A state behind `e`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Exponent {
+    part: Part,
+    remaining: u16,
+    /// The magnitude so far.
+    value: i64,
+    /// What the exponent has to lie in; behind the sign, its magnitude.
+    low: i64,
+    high: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Part {
+    /// Behind `e`.
+    Mark,
+    /// Behind the sign.
+    Sign,
+    Digits,
+}
+
+impl Exponent {
+    /// The state behind `e` for an exponent of at most `digits` digits from `low` to `high`.
+    pub(super) fn new(low: i64, high: i64, digits: u16) -> Option<Self> {
+        let most = largest(digits);
+        let state = Self {
+            part: Part::Mark,
+            remaining: digits,
+            value: 0,
+            low: low.max(-most),
+            high: high.min(most),
+        };
+        (digits > 0 && state.low <= state.high).then_some(state)
+    }
+
+    pub(super) fn step(&self, byte: u8) -> Option<Self> {
+        match (self.part, byte) {
+            (Part::Mark, b'+') => self.signed(false),
+            (Part::Mark, b'-') => self.signed(true),
+            (Part::Mark, b'0'..=b'9') => self.signed(false)?.push(byte - b'0'),
+            (_, b'0'..=b'9') => self.push(byte - b'0'),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_final(&self) -> bool {
+        self.part == Part::Digits && (self.low..=self.high).contains(&self.value)
+    }
+
+    /// The length of the shortest completion.
+    pub(super) fn cost(&self) -> Option<u32> {
+        match self.part {
+            Part::Digits => self.digits_needed(0),
+            Part::Sign => self.digits_needed(1),
+            Part::Mark => {
+                let plain = self.signed(false).and_then(|state| state.cost());
+                let negative = self.signed(true).and_then(|state| state.cost());
+                match (plain, negative) {
+                    (Some(plain), Some(negative)) => Some(plain.min(negative + 1)),
+                    (None, Some(negative)) => Some(negative + 1),
+                    (plain, None) => plain,
+                }
+            }
+        }
+    }
+
+    fn signed(&self, negative: bool) -> Option<Self> {
+        let (low, high) = if negative {
+            (-self.high, -self.low)
+        } else {
+            (self.low, self.high)
+        };
+        let state = Self {
+            part: Part::Sign,
+            low: low.max(0),
+            high,
+            ..*self
+        };
+        (state.low <= state.high).then_some(state)
+    }
+
+    fn push(&self, digit: u8) -> Option<Self> {
+        let mut state = Self {
+            part: Part::Digits,
+            remaining: self.remaining.checked_sub(1)?,
+            value: (self.value * 10 + i64::from(digit)).min(INFINITE),
+            ..*self
+        };
+        state.digits_needed(0)?;
+        // An end that every continuation keeps is forgotten, so that the states merge.
+        if state.low <= state.value {
+            state.low = 0;
+        }
+        if state.reach(u32::from(state.remaining)).1 <= state.high {
+            state.high = INFINITE;
+        }
+        if (state.low, state.high) == (0, INFINITE) {
+            state.value = 0;
+        }
+        Some(state)
+    }
+
+    /// The smallest and the largest magnitude with exactly `more` further digits.
+    fn reach(&self, more: u32) -> (i64, i64) {
+        let power = i128::from(10_i64.checked_pow(more).unwrap_or(INFINITE));
+        let low = i128::from(self.value) * power;
+        let clip = |value: i128| value.min(i128::from(INFINITE)) as i64;
+        (clip(low), clip(low + power - 1))
+    }
+
+    /// The fewest further digits, but at least `least`, that bring the magnitude into the interval.
+    fn digits_needed(&self, least: u32) -> Option<u32> {
+        // More digits than an infinite exponent has bring nothing new.
+        let most = u32::from(self.remaining).min(18);
+        (least..=most).find(|&more| {
+            let (low, high) = self.reach(more);
+            low <= self.high && self.low <= high
+        })
+    }
+}

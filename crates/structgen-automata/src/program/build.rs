@@ -1,0 +1,419 @@
+//! From a grammar to a program.
+
+use std::sync::OnceLock;
+
+use rustc_hash::FxHashMap;
+use structgen_grammar::{ArrayShape, Expr, ExprId, Grammar, ObjectShape, RuleId, TokenTerminal};
+
+use super::left_recursion::LeftRecursion;
+use super::nullable::nullable;
+use super::{
+    ArrayProgram, Node, NodeId, ObjectProgram, Proc, ProcId, Program, PropertyProgram, TerminalSpec,
+};
+use crate::network::Terminals;
+use crate::{LimitExceeded, Limits};
+
+/// Why a grammar has no program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramError {
+    /// No text matches the grammar.
+    #[error("no text matches: {reason}")]
+    Unsatisfiable {
+        /// Which rules derive nothing.
+        reason: String,
+    },
+    /// A limit was exceeded.
+    #[error(transparent)]
+    Limit(#[from] LimitExceeded),
+}
+
+/// How deep expressions may nest within one rule.
+const MAX_NESTING: u32 = 4_000;
+
+pub(super) fn build(grammar: Grammar, limits: Limits) -> Result<Program, ProgramError> {
+    let grammar = drop_empty_terminals(grammar, &limits)?;
+    if *grammar.expr(grammar.rule(grammar.root()).body) == Expr::Never {
+        return Err(ProgramError::Unsatisfiable {
+            reason: String::new(),
+        });
+    }
+    let nullable = nullable(&grammar);
+
+    let mut builder = Builder {
+        grammar: &grammar,
+        nullable: &nullable,
+        limits: &limits,
+        nodes: vec![Node::End],
+        node_ids: FxHashMap::default(),
+        procs: Vec::new(),
+        repeat_procs: FxHashMap::default(),
+        values: FxHashMap::default(),
+        pending: Vec::new(),
+        terminals: Interned::default(),
+        tokens: Interned::default(),
+        objects: Vec::new(),
+        object_ids: FxHashMap::default(),
+        arrays: Vec::new(),
+        array_ids: FxHashMap::default(),
+    };
+    // Rules come first, so that a rule and its procedure have the same number.
+    for rule in grammar.rules() {
+        let nullable = nullable[rule.body.index()];
+        builder.procs.push(Proc {
+            entry: END,
+            nullable,
+            name: rule.name.as_str().into(),
+        });
+    }
+    for (i, rule) in grammar.rules().iter().enumerate() {
+        builder.procs[i].entry = builder.expr(rule.body, END, 0)?;
+    }
+    builder.finish_pending()?;
+    let Builder {
+        nodes,
+        procs,
+        terminals,
+        tokens,
+        objects,
+        arrays,
+        ..
+    } = builder;
+    let left_recursion = LeftRecursion::find(&nodes, &procs);
+    let RuleId(root) = grammar.root();
+    Ok(Program {
+        nodes,
+        procs,
+        root,
+        terminals: terminals.items,
+        tokens: tokens.items,
+        objects,
+        arrays,
+        form: grammar.form().clone(),
+        limits,
+        left_recursion,
+        measures: OnceLock::new(),
+        heights: OnceLock::new(),
+    })
+}
+
+/// Replaces terminals that take no text at all, so that the passes see that they derive nothing.
+fn drop_empty_terminals(grammar: Grammar, limits: &Limits) -> Result<Grammar, LimitExceeded> {
+    let form = grammar.form().clone();
+    let mut empty = Vec::new();
+    for (i, expr) in grammar.exprs().iter().enumerate() {
+        let spec = match expr {
+            Expr::Regular(regular) => TerminalSpec::Regular(regular.clone()),
+            Expr::Number(set) => TerminalSpec::Number(set.clone()),
+            Expr::String(shape) => TerminalSpec::String(shape.clone()),
+            _ => continue,
+        };
+        if Terminals::is_never(&spec, &form, limits)? {
+            empty.push(i);
+        }
+    }
+    if empty.is_empty() {
+        return Ok(grammar);
+    }
+    Ok(grammar.replace(|id, _| {
+        empty
+            .binary_search(&id.index())
+            .is_ok()
+            .then_some(Expr::Never)
+    }))
+}
+
+const END: NodeId = 0;
+
+/// A list whose items are stored once.
+struct Interned<T> {
+    items: Vec<T>,
+    ids: FxHashMap<T, u32>,
+}
+
+impl<T> Default for Interned<T> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            ids: FxHashMap::default(),
+        }
+    }
+}
+
+impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
+    fn id(&mut self, item: T) -> u32 {
+        if let Some(&id) = self.ids.get(&item) {
+            return id;
+        }
+        let id = self.items.len() as u32;
+        self.ids.insert(item.clone(), id);
+        self.items.push(item);
+        id
+    }
+}
+
+struct Builder<'g> {
+    grammar: &'g Grammar,
+    nullable: &'g [bool],
+    limits: &'g Limits,
+    nodes: Vec<Node>,
+    node_ids: FxHashMap<Node, NodeId>,
+    procs: Vec<Proc>,
+    repeat_procs: FxHashMap<ExprId, ProcId>,
+    /// The node at which a value of an object or array begins.
+    values: FxHashMap<ExprId, NodeId>,
+    /// Objects and arrays whose values are still to be built: a list instead of a recursion, since shapes nest without end.
+    pending: Vec<Pending>,
+    terminals: Interned<TerminalSpec>,
+    tokens: Interned<TokenTerminal>,
+    objects: Vec<ObjectProgram>,
+    object_ids: FxHashMap<ExprId, u32>,
+    arrays: Vec<ArrayProgram>,
+    array_ids: FxHashMap<ExprId, u32>,
+}
+
+enum Pending {
+    Object(u32, ExprId),
+    Array(u32, ExprId),
+}
+
+impl Builder<'_> {
+    fn push(&mut self, node: Node) -> Result<NodeId, LimitExceeded> {
+        if self.nodes.len() >= self.limits.nodes {
+            return Err(LimitExceeded {
+                what: "nodes of the grammar",
+                limit: self.limits.nodes as u64,
+            });
+        }
+        let id = self.nodes.len() as NodeId;
+        self.nodes.push(node);
+        Ok(id)
+    }
+
+    /// Adds a node, or finds the equal one.
+    fn node(&mut self, node: Node) -> Result<NodeId, LimitExceeded> {
+        if let Some(&id) = self.node_ids.get(&node) {
+            return Ok(id);
+        }
+        let id = self.push(node.clone())?;
+        self.node_ids.insert(node, id);
+        Ok(id)
+    }
+
+    /// The node at which a text of the expression begins that goes on at `next`.
+    fn expr(&mut self, id: ExprId, next: NodeId, depth: u32) -> Result<NodeId, LimitExceeded> {
+        if depth > MAX_NESTING {
+            return Err(LimitExceeded {
+                what: "nested expressions",
+                limit: u64::from(MAX_NESTING),
+            });
+        }
+        let grammar = self.grammar;
+        match grammar.expr(id) {
+            Expr::Never => self.node(Node::Split([].into())),
+            Expr::Empty => Ok(next),
+            Expr::Bytes(bytes) => self.terminal(TerminalSpec::Bytes(bytes.clone()), next),
+            Expr::Regular(regular) => {
+                let node = self.terminal(TerminalSpec::Regular(regular.clone()), next)?;
+                if self.nullable[id.index()] {
+                    self.node(Node::Split([node, next].into()))
+                } else {
+                    Ok(node)
+                }
+            }
+            Expr::Number(set) => self.terminal(TerminalSpec::Number(set.clone()), next),
+            Expr::String(shape) => self.terminal(TerminalSpec::String(shape.clone()), next),
+            Expr::Token(token) => {
+                let token = self.tokens.id(token.clone());
+                self.node(Node::Token { token, next })
+            }
+            Expr::Sequence(parts) => {
+                let mut next = next;
+                for &part in parts.iter().rev() {
+                    next = self.expr(part, next, depth + 1)?;
+                }
+                Ok(next)
+            }
+            Expr::Choice(arms) => {
+                let arms: Result<Box<[NodeId]>, _> = arms
+                    .iter()
+                    .map(|&arm| self.expr(arm, next, depth + 1))
+                    .collect();
+                self.node(Node::Split(arms?))
+            }
+            Expr::Repeat { body, min, max } => self.repeat(*body, *min, *max, next, depth),
+            Expr::Rule(rule) => self.node(Node::Call { proc: rule.0, next }),
+            Expr::Object(_) => {
+                let object = self.object(id);
+                self.node(Node::Object { object, next })
+            }
+            Expr::Array(_) => {
+                let array = self.array(id);
+                self.node(Node::Array { array, next })
+            }
+        }
+    }
+
+    fn terminal(&mut self, spec: TerminalSpec, next: NodeId) -> Result<NodeId, LimitExceeded> {
+        let terminal = self.terminals.id(spec);
+        self.node(Node::Terminal { terminal, next })
+    }
+
+    fn repeat(
+        &mut self,
+        body: ExprId,
+        min: u32,
+        max: Option<u32>,
+        next: NodeId,
+        depth: u32,
+    ) -> Result<NodeId, LimitExceeded> {
+        match (min, max) {
+            (0, Some(1)) => {
+                let once = self.expr(body, next, depth + 1)?;
+                self.node(Node::Split([once, next].into()))
+            }
+            (0 | 1, None) => {
+                // A loop: the node is made first, so that its body can lead back to it.
+                let again = self.push(Node::Split([].into()))?;
+                let once = self.expr(body, again, depth + 1)?;
+                self.nodes[again as usize] = Node::Split([once, next].into());
+                Ok(if min == 0 { again } else { once })
+            }
+            _ => {
+                let proc = self.repeat_proc(body, depth)?;
+                // A body that may be empty can be so all the times that are missing.
+                let min = if self.nullable[body.index()] { 0 } else { min };
+                self.node(Node::Repeat {
+                    proc,
+                    min,
+                    max,
+                    next,
+                })
+            }
+        }
+    }
+
+    fn repeat_proc(&mut self, body: ExprId, depth: u32) -> Result<ProcId, LimitExceeded> {
+        if let Some(&proc) = self.repeat_procs.get(&body) {
+            return Ok(proc);
+        }
+        let entry = self.expr(body, END, depth + 1)?;
+        let proc = self.procs.len() as ProcId;
+        self.procs.push(Proc {
+            entry,
+            nullable: self.nullable[body.index()],
+            name: "repetition".into(),
+        });
+        self.repeat_procs.insert(body, proc);
+        Ok(proc)
+    }
+
+    fn object(&mut self, id: ExprId) -> u32 {
+        if let Some(&object) = self.object_ids.get(&id) {
+            return object;
+        }
+        let object = self.objects.len() as u32;
+        self.object_ids.insert(id, object);
+        let Expr::Object(shape) = self.grammar.expr(id) else {
+            unreachable!("called for objects only")
+        };
+        self.objects.push(sorted_keys(shape));
+        self.pending.push(Pending::Object(object, id));
+        object
+    }
+
+    fn array(&mut self, id: ExprId) -> u32 {
+        if let Some(&array) = self.array_ids.get(&id) {
+            return array;
+        }
+        let array = self.arrays.len() as u32;
+        self.array_ids.insert(id, array);
+        let Expr::Array(shape) = self.grammar.expr(id) else {
+            unreachable!("called for arrays only")
+        };
+        let ArrayShape {
+            min_items,
+            max_items,
+            ..
+        } = **shape;
+        self.arrays.push(ArrayProgram {
+            prefix: [].into(),
+            rest: None,
+            min: min_items,
+            max: max_items,
+        });
+        self.pending.push(Pending::Array(array, id));
+        array
+    }
+
+    fn value(&mut self, id: ExprId) -> Result<NodeId, LimitExceeded> {
+        if let Some(&node) = self.values.get(&id) {
+            return Ok(node);
+        }
+        let node = self.expr(id, END, 0)?;
+        self.values.insert(id, node);
+        Ok(node)
+    }
+
+    fn finish_pending(&mut self) -> Result<(), LimitExceeded> {
+        let grammar = self.grammar;
+        while let Some(pending) = self.pending.pop() {
+            match pending {
+                Pending::Object(object, id) => {
+                    let Expr::Object(shape) = grammar.expr(id) else {
+                        unreachable!("pushed for objects only")
+                    };
+                    let object = object as usize;
+                    for (i, property) in shape.properties.iter().enumerate() {
+                        self.objects[object].properties[i].value = self.value(property.value)?;
+                    }
+                    self.objects[object].additional =
+                        shape.additional.map(|id| self.value(id)).transpose()?;
+                }
+                Pending::Array(array, id) => {
+                    let Expr::Array(shape) = grammar.expr(id) else {
+                        unreachable!("pushed for arrays only")
+                    };
+                    let prefix: Result<_, _> =
+                        shape.prefix.iter().map(|&id| self.value(id)).collect();
+                    self.arrays[array as usize].prefix = prefix?;
+                    self.arrays[array as usize].rest =
+                        shape.rest.map(|id| self.value(id)).transpose()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An object with its keys, its values still to be built.
+fn sorted_keys(shape: &ObjectShape) -> ObjectProgram {
+    let mut labels: Vec<u32> = (0..shape.properties.len() as u32).collect();
+    labels.sort_by(|&a, &b| {
+        shape.properties[a as usize]
+            .key
+            .cmp(&shape.properties[b as usize].key)
+    });
+    let mut places = vec![0; labels.len()];
+    for (place, &label) in labels.iter().enumerate() {
+        places[label as usize] = place as u32;
+    }
+    ObjectProgram {
+        properties: shape
+            .properties
+            .iter()
+            .map(|property| PropertyProgram {
+                key: property.key.clone(),
+                value: END,
+                required: property.required,
+            })
+            .collect(),
+        additional: None,
+        keys: labels
+            .iter()
+            .map(|&label| shape.properties[label as usize].key.clone())
+            .collect(),
+        labels: labels.into(),
+        places: places.into(),
+    }
+}

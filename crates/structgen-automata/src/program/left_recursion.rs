@@ -1,0 +1,197 @@
+//! Left recursion: procedures that call themselves before they have read anything.
+//!
+//! A stack cannot be pushed without end, so such a call is not made. The procedures that call one another first form a
+//! component; entering one of them starts the alternatives of all that do begin with a text, and when one is complete, those that began
+//! with it go on: a left-corner parse (Rosenkrantz and Lewis, 1970), worked out while running.
+
+use super::{Node, NodeId, Proc, ProcId};
+
+/// The left-recursive procedures of a program.
+#[derive(Debug, Default)]
+pub(crate) struct LeftRecursion {
+    /// The component of each procedure that is left-recursive.
+    component: Vec<Option<u32>>,
+    /// Where each such procedure begins with a text, or with a procedure outside its component.
+    starts: Vec<Vec<NodeId>>,
+    /// Which places begin with this procedure, by the procedure they are in.
+    sites: Vec<Vec<LeftSite>>,
+    /// Which procedures may be begun when this one is entered, itself included.
+    reach: Vec<Vec<ProcId>>,
+}
+
+/// A place that begins with a left-recursive procedure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeftSite {
+    /// The procedure that the place is in.
+    pub(crate) within: ProcId,
+    /// The calling node, a `Call` or `Repeat`.
+    pub(crate) node: NodeId,
+}
+
+impl LeftRecursion {
+    pub(super) fn find(nodes: &[Node], procs: &[Proc]) -> Self {
+        let firsts: Vec<Vec<NodeId>> = procs
+            .iter()
+            .map(|proc| first_nodes(nodes, procs, proc.entry))
+            .collect();
+        let callee = |node: NodeId| match nodes[node as usize] {
+            Node::Call { proc, .. } | Node::Repeat { proc, .. } => Some(proc),
+            _ => None,
+        };
+        let edges: Vec<Vec<ProcId>> = firsts
+            .iter()
+            .map(|nodes| nodes.iter().copied().filter_map(callee).collect())
+            .collect();
+        let component = cyclic_components(&edges);
+        if component.iter().all(Option::is_none) {
+            return Self::default();
+        }
+        let mut found = Self {
+            starts: vec![Vec::new(); procs.len()],
+            sites: vec![Vec::new(); procs.len()],
+            reach: vec![Vec::new(); procs.len()],
+            component,
+        };
+        for (proc, nodes) in firsts.iter().enumerate() {
+            let Some(own) = found.component[proc] else {
+                continue;
+            };
+            for &node in nodes {
+                match callee(node) {
+                    Some(called) if found.component[called as usize] == Some(own) => {
+                        found.sites[called as usize].push(LeftSite {
+                            within: proc as ProcId,
+                            node,
+                        });
+                    }
+                    _ => found.starts[proc].push(node),
+                }
+            }
+        }
+        for proc in 0..procs.len() {
+            let Some(own) = found.component[proc] else {
+                continue;
+            };
+            let mut reached = vec![proc as ProcId];
+            let mut next = 0;
+            while let Some(&from) = reached.get(next) {
+                next += 1;
+                for &to in &edges[from as usize] {
+                    if found.component[to as usize] == Some(own) && !reached.contains(&to) {
+                        reached.push(to);
+                    }
+                }
+            }
+            reached.sort_unstable();
+            found.reach[proc] = reached;
+        }
+        found
+    }
+
+    /// Whether the procedure calls itself, perhaps through others, before it reads anything.
+    pub(crate) fn contains(&self, proc: ProcId) -> bool {
+        self.component
+            .get(proc as usize)
+            .is_some_and(Option::is_some)
+    }
+
+    pub(crate) fn starts(&self, proc: ProcId) -> &[NodeId] {
+        &self.starts[proc as usize]
+    }
+
+    pub(crate) fn sites(&self, proc: ProcId) -> &[LeftSite] {
+        &self.sites[proc as usize]
+    }
+
+    /// The procedures that are begun when `proc` is entered, sorted.
+    pub(crate) fn reach(&self, proc: ProcId) -> &[ProcId] {
+        &self.reach[proc as usize]
+    }
+}
+
+/// The nodes that are reached from `entry` without reading anything, but for splits.
+fn first_nodes(nodes: &[Node], procs: &[Proc], entry: NodeId) -> Vec<NodeId> {
+    let mut found = Vec::new();
+    let mut seen = rustc_hash::FxHashSet::default();
+    let mut stack = vec![entry];
+    while let Some(id) = stack.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        match &nodes[id as usize] {
+            Node::End => {}
+            Node::Split(arms) => stack.extend(arms.iter().rev()),
+            Node::Call { proc, next } => {
+                found.push(id);
+                if procs[*proc as usize].nullable {
+                    stack.push(*next);
+                }
+            }
+            Node::Repeat { min, next, .. } => {
+                found.push(id);
+                if *min == 0 {
+                    stack.push(*next);
+                }
+            }
+            Node::Terminal { .. }
+            | Node::Token { .. }
+            | Node::Object { .. }
+            | Node::Array { .. } => found.push(id),
+        }
+    }
+    found
+}
+
+/// The component of each vertex that lies on a cycle: Tarjan's algorithm (1972), with a stack of its own.
+fn cyclic_components(edges: &[Vec<ProcId>]) -> Vec<Option<u32>> {
+    const UNSEEN: u32 = u32::MAX;
+    let n = edges.len();
+    let mut index = vec![UNSEEN; n];
+    let mut low = vec![0_u32; n];
+    let mut on_stack = vec![false; n];
+    let mut stack = Vec::new();
+    let mut component = vec![None; n];
+    let mut components = 0;
+    let mut next_index = 0;
+    for root in 0..n {
+        if index[root] != UNSEEN {
+            continue;
+        }
+        let mut work = vec![(root, 0_usize)];
+        while let Some(&mut (v, ref mut edge)) = work.last_mut() {
+            if *edge == 0 {
+                index[v] = next_index;
+                low[v] = next_index;
+                next_index += 1;
+                stack.push(v);
+                on_stack[v] = true;
+            }
+            if let Some(&w) = edges[v].get(*edge) {
+                *edge += 1;
+                let w = w as usize;
+                if index[w] == UNSEEN {
+                    work.push((w, 0));
+                } else if on_stack[w] {
+                    low[v] = low[v].min(index[w]);
+                }
+                // A vertex without edges counts as begun too.
+                continue;
+            }
+            work.pop();
+            if let Some(&(parent, _)) = work.last() {
+                low[parent] = low[parent].min(low[v]);
+            }
+            if low[v] == index[v] {
+                let from = stack.iter().rposition(|&w| w == v).unwrap_or(0);
+                let members = stack.split_off(from);
+                let is_cycle = members.len() > 1 || edges[v].contains(&(v as ProcId));
+                for w in members {
+                    on_stack[w] = false;
+                    component[w] = is_cycle.then_some(components);
+                }
+                components += 1;
+            }
+        }
+    }
+    component
+}

@@ -1,0 +1,304 @@
+//! How much the shortest way out of every place costs: in bytes, and in depth of nesting.
+
+use super::{ArrayProgram, Node, NodeId, ObjectProgram, ProcId, Program};
+use crate::json::{OTHER_KEY, escaped_length};
+use crate::network::Terminals;
+
+/// What a completion costs; `u64::MAX` stands for what never completes.
+#[derive(Debug)]
+pub(crate) struct Measures {
+    /// Bytes from a node to the end of its procedure.
+    pub(crate) cost: Vec<u64>,
+    /// By object and property: the bytes of a member, which are key, colon and value.
+    pub(crate) member: Vec<Box<[u64]>>,
+    /// By object: what is added to the weight of every key, so that none is negative.
+    pub(crate) key_offset: Vec<u32>,
+}
+
+impl Measures {
+    /// Bytes from the entry of a procedure to its end.
+    pub(crate) fn proc_cost(&self, program: &Program, proc: ProcId) -> u64 {
+        self.cost[program.proc(proc).entry as usize]
+    }
+}
+
+impl Program {
+    /// The costs of all nodes, worked out when first asked for.
+    pub(crate) fn measures(&self) -> &Measures {
+        self.measures.get_or_init(|| {
+            let terminals: Vec<u32> = self
+                .terminals
+                .iter()
+                .map(|spec| Terminals::text_cost(spec, &self.form, &self.limits))
+                .collect();
+            let cost = fixpoint(self, u64::MAX, |id, cost| {
+                node_cost(self, &terminals, id, cost)
+            });
+            let at = |node: NodeId| cost[node as usize];
+            let member: Vec<Box<[u64]>> = self
+                .objects
+                .iter()
+                .map(|object| {
+                    (0..object.properties.len())
+                        .map(|i| object.member_cost(i, &at))
+                        .collect()
+                })
+                .collect();
+            let offset = |(object, members): (&ObjectProgram, &Box<[u64]>)| {
+                let required = object
+                    .properties
+                    .iter()
+                    .zip(members)
+                    .filter(|(property, _)| property.required);
+                required
+                    .map(|(_, &member)| clamp(member) + 1)
+                    .max()
+                    .unwrap_or(0)
+            };
+            let key_offset = self.objects.iter().zip(&member).map(offset).collect();
+            Measures {
+                cost,
+                member,
+                key_offset,
+            }
+        })
+    }
+
+    /// How many levels of nesting every node needs at least; `u32::MAX` for what never completes.
+    pub(crate) fn heights(&self) -> &[u32] {
+        self.heights
+            .get_or_init(|| fixpoint(self, u32::MAX, |id, height| node_height(self, id, height)))
+    }
+
+    /// What a key adds to the cost of an object beyond its text: its colon and value, less what it would cost as a missing member
+    /// where it is required. An offset that is the same for all keys of the object keeps it positive.
+    pub(crate) fn key_weight(&self, object: u32, label: u32) -> u32 {
+        let measures = self.measures();
+        let shape = &self.objects[object as usize];
+        let value = clamp(measures.cost[shape.value(label) as usize]);
+        let share = match shape.properties.get(label as usize) {
+            Some(property) if property.required => {
+                clamp(measures.member[object as usize][label as usize]) + 1
+            }
+            _ => 0,
+        };
+        measures.key_offset[object as usize] + 1 + value - share
+    }
+}
+
+/// Costs beyond this are all alike: no budget is as large.
+fn clamp(cost: u64) -> u32 {
+    cost.min(u64::from(u32::MAX / 8)) as u32
+}
+
+/// The least solution above: every value starts at `top` and is lowered until nothing changes.
+fn fixpoint<T: Copy + PartialOrd>(
+    program: &Program,
+    top: T,
+    value: impl Fn(NodeId, &[T]) -> T,
+) -> Vec<T> {
+    let n = program.nodes.len();
+    let users = users(program);
+    let mut values = vec![top; n];
+    let mut queued = vec![true; n];
+    let mut queue: std::collections::VecDeque<NodeId> = (0..n as NodeId).collect();
+    while let Some(id) = queue.pop_front() {
+        queued[id as usize] = false;
+        let new = value(id, &values);
+        if new < values[id as usize] {
+            values[id as usize] = new;
+            for &user in &users[id as usize] {
+                if !std::mem::replace(&mut queued[user as usize], true) {
+                    queue.push_back(user);
+                }
+            }
+        }
+    }
+    values
+}
+
+/// Which nodes look at each node.
+fn users(program: &Program) -> Vec<Vec<NodeId>> {
+    let mut users = vec![Vec::new(); program.nodes.len()];
+    for (id, node) in program.nodes.iter().enumerate() {
+        let id = id as NodeId;
+        let mut uses = |used: NodeId| users[used as usize].push(id);
+        match node {
+            Node::End => {}
+            Node::Terminal { next, .. } | Node::Token { next, .. } => uses(*next),
+            Node::Split(arms) => arms.iter().copied().for_each(uses),
+            Node::Call { proc, next } | Node::Repeat { proc, next, .. } => {
+                uses(*next);
+                uses(program.proc(*proc).entry);
+            }
+            Node::Object { object, next } => {
+                uses(*next);
+                let object = &program.objects[*object as usize];
+                object
+                    .properties
+                    .iter()
+                    .filter(|property| property.required)
+                    .for_each(|property| uses(property.value));
+            }
+            Node::Array { array, next } => {
+                uses(*next);
+                let array = &program.arrays[*array as usize];
+                (0..array.min.min(array.prefix.len() as u32 + 1))
+                    .filter_map(|i| array.item(i))
+                    .for_each(uses);
+            }
+        }
+    }
+    users
+}
+
+fn node_cost(program: &Program, terminals: &[u32], id: NodeId, cost: &[u64]) -> u64 {
+    let at = |node: NodeId| cost[node as usize];
+    match program.node(id) {
+        Node::End => 0,
+        Node::Terminal { terminal, next } => {
+            u64::from(terminals[*terminal as usize]).saturating_add(at(*next))
+        }
+        Node::Token { next, .. } => at(*next).saturating_add(1),
+        Node::Split(arms) => arms.iter().map(|&arm| at(arm)).min().unwrap_or(u64::MAX),
+        Node::Call { proc, next } => {
+            let body = if program.proc(*proc).nullable {
+                0
+            } else {
+                at(program.proc(*proc).entry)
+            };
+            body.saturating_add(at(*next))
+        }
+        Node::Repeat {
+            proc, min, next, ..
+        } => {
+            let body = at(program.proc(*proc).entry);
+            let times = if *min == 0 {
+                0
+            } else {
+                body.saturating_mul(u64::from(*min))
+            };
+            times.saturating_add(at(*next))
+        }
+        Node::Object { object, next } => {
+            let object = &program.objects[*object as usize];
+            object
+                .cost(&at, |_| true)
+                .saturating_add(1)
+                .saturating_add(at(*next))
+        }
+        Node::Array { array, next } => {
+            let array = &program.arrays[*array as usize];
+            array
+                .cost_from(0, &at)
+                .saturating_add(1)
+                .saturating_add(at(*next))
+        }
+    }
+}
+
+impl ObjectProgram {
+    /// Where the value of a key of this label begins.
+    pub(crate) fn value(&self, label: u32) -> NodeId {
+        match label {
+            OTHER_KEY => self.additional.unwrap_or_default(),
+            property => self.properties[property as usize].value,
+        }
+    }
+
+    /// The bytes of the required members that are `missing`, a comma or opening brace's place before each, and the closing brace.
+    pub(crate) fn cost(&self, at: &impl Fn(NodeId) -> u64, missing: impl Fn(usize) -> bool) -> u64 {
+        let members = self
+            .properties
+            .iter()
+            .enumerate()
+            .filter(|(i, property)| property.required && missing(*i));
+        let mut cost = 0_u64;
+        let mut count = 0_u64;
+        for (i, _) in members {
+            cost = cost.saturating_add(self.member_cost(i, at));
+            count += 1;
+        }
+        cost.saturating_add(count.saturating_sub(1))
+            .saturating_add(1)
+    }
+
+    /// The bytes of a member: key, colon and value.
+    pub(crate) fn member_cost(&self, property: usize, at: &impl Fn(NodeId) -> u64) -> u64 {
+        let property = &self.properties[property];
+        u64::from(escaped_length(property.key.as_bytes()))
+            + 3
+            + at(property.value).min(u64::MAX / 4)
+    }
+}
+
+impl ArrayProgram {
+    /// What the item of this index may be.
+    pub(crate) fn item(&self, index: u32) -> Option<NodeId> {
+        self.prefix.get(index as usize).copied().or(self.rest)
+    }
+
+    /// The bytes of the items that are missing once there are `count`, with their commas, and the closing bracket.
+    pub(crate) fn cost_from(&self, count: u32, at: &impl Fn(NodeId) -> u64) -> u64 {
+        let listed = self.prefix.len() as u32;
+        let mut cost = 1_u64;
+        for i in count..self.min.min(listed).max(count) {
+            cost = cost
+                .saturating_add(at(self.prefix[i as usize]))
+                .saturating_add(u64::from(i > 0));
+        }
+        let from = count.max(listed);
+        if self.min > from {
+            let item = self.rest.map_or(u64::MAX, at).saturating_add(1);
+            cost = cost
+                .saturating_add(item.saturating_mul(u64::from(self.min - from)))
+                .saturating_sub(u64::from(from == 0));
+        }
+        cost
+    }
+}
+
+fn node_height(program: &Program, id: NodeId, height: &[u32]) -> u32 {
+    let at = |node: NodeId| height[node as usize];
+    match program.node(id) {
+        Node::End => 0,
+        Node::Terminal { next, .. } | Node::Token { next, .. } => at(*next),
+        Node::Split(arms) => arms.iter().map(|&arm| at(arm)).min().unwrap_or(u32::MAX),
+        Node::Call { proc, next } => {
+            let body = if program.proc(*proc).nullable {
+                0
+            } else {
+                at(program.proc(*proc).entry)
+            };
+            body.max(at(*next))
+        }
+        Node::Repeat {
+            proc, min, next, ..
+        } => {
+            let body = if *min == 0 {
+                0
+            } else {
+                at(program.proc(*proc).entry)
+            };
+            body.max(at(*next))
+        }
+        Node::Object { object, next } => {
+            let required = program.objects[*object as usize]
+                .properties
+                .iter()
+                .filter(|property| property.required);
+            let inside = required
+                .map(|property| at(property.value))
+                .max()
+                .unwrap_or(0);
+            inside.saturating_add(1).max(at(*next))
+        }
+        Node::Array { array, next } => {
+            let array = &program.arrays[*array as usize];
+            let items =
+                (0..array.min.min(array.prefix.len() as u32 + 1)).filter_map(|i| array.item(i));
+            let inside = items.map(at).max().unwrap_or(0);
+            inside.saturating_add(1).max(at(*next))
+        }
+    }
+}

@@ -1,1 +1,0 @@
-//! Regular sets as byte automata, by derivatives.

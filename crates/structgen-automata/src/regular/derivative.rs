@@ -1,0 +1,236 @@
+//! Derivatives: what may follow one more byte (Brzozowski, "Derivatives of Regular Expressions", 1964).
+
+use super::arena::{Arena, Node, NodeId};
+use crate::LimitExceeded;
+
+/// A set of bytes that starts new classes: bytes between two members are alike.
+pub(super) type Boundaries = [u64; 4];
+
+/// Working memory for walks over the arena, kept from call to call.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scratch {
+    /// For every node, the walk that saw it last and what it found.
+    seen: Vec<(u32, NodeId)>,
+    walk: u32,
+    stack: Vec<NodeId>,
+}
+
+impl Scratch {
+    fn start(&mut self, nodes: usize) {
+        // After 2³² walks the numbers start again: forget what the old ones have seen.
+        self.walk = self.walk.wrapping_add(1);
+        if self.walk == 0 {
+            self.seen.clear();
+            self.walk = 1;
+        }
+        self.seen
+            .resize(nodes.max(self.seen.len()), (0, Arena::NEVER));
+        self.stack.clear();
+    }
+
+    fn get(&self, id: NodeId) -> Option<NodeId> {
+        match self.seen.get(id.0 as usize) {
+            Some(&(walk, found)) if walk == self.walk => Some(found),
+            _ => None,
+        }
+    }
+
+    fn set(&mut self, id: NodeId, found: NodeId) {
+        self.seen[id.0 as usize] = (self.walk, found);
+    }
+}
+
+impl Arena {
+    /// The strings that follow `byte` in the strings of `root`. An explicit stack: expressions may nest deeper than calls.
+    pub(super) fn derivative(
+        &mut self,
+        root: NodeId,
+        byte: u8,
+        limit: usize,
+        scratch: &mut Scratch,
+    ) -> Result<NodeId, LimitExceeded> {
+        if let Some(result) = self.leaf_derivative(root, byte) {
+            return Ok(result);
+        }
+        scratch.start(self.len());
+        scratch.stack.push(root);
+        while let Some(&id) = scratch.stack.last() {
+            if scratch.get(id).is_some() {
+                scratch.stack.pop();
+                continue;
+            }
+            let waiting = scratch.stack.len();
+            self.for_each_front(id, |part| {
+                if !self.is_leaf(part) && scratch.get(part).is_none() {
+                    scratch.stack.push(part);
+                }
+            });
+            if scratch.stack.len() == waiting {
+                let result = self.combine(id, byte, scratch);
+                scratch.set(id, result);
+                scratch.stack.pop();
+                if self.size() > limit {
+                    return Err(LimitExceeded {
+                        what: "expressions of a regular set",
+                        limit: limit as u64,
+                    });
+                }
+            }
+        }
+        Ok(scratch.get(root).unwrap_or(Self::NEVER))
+    }
+
+    fn is_leaf(&self, id: NodeId) -> bool {
+        matches!(
+            self.node(id),
+            Node::Never | Node::Empty | Node::AllBytes | Node::Literal { .. } | Node::Finite(_)
+        )
+    }
+
+    /// The parts of an expression that its derivative derives.
+    fn for_each_front(&self, id: NodeId, mut visit: impl FnMut(NodeId)) {
+        match self.node(id) {
+            Node::Concat(..) => {
+                let mut at = id;
+                while let Node::Concat(first, rest) = *self.node(at) {
+                    visit(first);
+                    if !self.nullable(first) {
+                        return;
+                    }
+                    at = rest;
+                }
+                visit(at);
+            }
+            Node::Union(arms) | Node::Intersection(arms) => arms.iter().copied().for_each(visit),
+            Node::Not(body) | Node::Repeat { body, .. } => visit(*body),
+            _ => {}
+        }
+    }
+
+    fn leaf_derivative(&mut self, id: NodeId, byte: u8) -> Option<NodeId> {
+        Some(match *self.node(id) {
+            Node::Never | Node::Empty => Self::NEVER,
+            Node::AllBytes => Self::ALL_BYTES,
+            Node::Literal { literal, offset } => {
+                if self.literal_bytes(literal, offset)[0] == byte {
+                    self.literal_tail(literal, offset + 1)
+                } else {
+                    Self::NEVER
+                }
+            }
+            Node::Finite(state) => match self.finite.step(state, byte) {
+                Some(next) => self.finite(next),
+                None => Self::NEVER,
+            },
+            _ => return None,
+        })
+    }
+
+    /// The derivative of a node whose fronts are derived.
+    fn combine(&mut self, id: NodeId, byte: u8, scratch: &Scratch) -> NodeId {
+        let derived = |arena: &mut Self, part: NodeId| {
+            scratch
+                .get(part)
+                .or_else(|| arena.leaf_derivative(part, byte))
+                .unwrap_or(Self::NEVER)
+        };
+        match self.node(id).clone() {
+            Node::Concat(..) => {
+                let mut arms = Vec::new();
+                let mut at = id;
+                loop {
+                    let Node::Concat(first, rest) = *self.node(at) else {
+                        arms.push(derived(self, at));
+                        break;
+                    };
+                    let front = derived(self, first);
+                    arms.push(self.concat(front, rest));
+                    if !self.nullable(first) {
+                        break;
+                    }
+                    at = rest;
+                }
+                self.union(arms)
+            }
+            Node::Union(arms) => {
+                let arms = arms.iter().map(|&arm| derived(self, arm)).collect();
+                self.union(arms)
+            }
+            Node::Intersection(arms) => {
+                let arms = arms.iter().map(|&arm| derived(self, arm)).collect();
+                self.intersection(arms)
+            }
+            Node::Not(body) => {
+                let body = derived(self, body);
+                self.not(body)
+            }
+            Node::Repeat { body, min, max } => {
+                // Where the body holds the empty string, min is 0 and it does not matter which round takes the byte.
+                let front = derived(self, body);
+                if front == Self::NEVER {
+                    return Self::NEVER;
+                }
+                let rest = self.repeat(body, min.saturating_sub(1), max.map(|max| max - 1));
+                self.concat(front, rest)
+            }
+            _ => Self::NEVER,
+        }
+    }
+
+    /// Where the classes of bytes start that the derivatives of `root` tell apart. Byte 0 always starts one.
+    pub(super) fn boundaries(&self, root: NodeId, scratch: &mut Scratch) -> Boundaries {
+        let mut boundaries: Boundaries = [1, 0, 0, 0];
+        let mut mark = |low: u8, high: u8| {
+            boundaries[usize::from(low >> 6)] |= 1 << (low & 63);
+            if let Some(next) = high.checked_add(1) {
+                boundaries[usize::from(next >> 6)] |= 1 << (next & 63);
+            }
+        };
+        scratch.start(self.len());
+        scratch.stack.push(root);
+        while let Some(id) = scratch.stack.pop() {
+            if scratch.get(id).is_some() {
+                continue;
+            }
+            scratch.set(id, id);
+            match *self.node(id) {
+                Node::Literal { literal, offset } => {
+                    let byte = self.literal_bytes(literal, offset)[0];
+                    mark(byte, byte);
+                }
+                Node::Finite(state) => {
+                    for transition in self.finite.transitions(state) {
+                        mark(transition.low, transition.high);
+                    }
+                }
+                _ => self.for_each_front(id, |part| scratch.stack.push(part)),
+            }
+        }
+        boundaries
+    }
+}
+
+/// How many classes there are.
+pub(super) fn class_count(boundaries: &Boundaries) -> usize {
+    boundaries
+        .iter()
+        .map(|word| word.count_ones() as usize)
+        .sum()
+}
+
+/// The class of a byte, counted from zero.
+pub(super) fn class_of(boundaries: &Boundaries, byte: u8) -> usize {
+    let word = usize::from(byte >> 6);
+    let up_to = u64::MAX >> (63 - (byte & 63));
+    let below: usize = boundaries[..word]
+        .iter()
+        .map(|word| word.count_ones() as usize)
+        .sum();
+    below + (boundaries[word] & up_to).count_ones() as usize - 1
+}
+
+/// One byte of every class, in order.
+pub(super) fn representatives(boundaries: &Boundaries) -> impl Iterator<Item = u8> + use<> {
+    let boundaries = *boundaries;
+    (0..=u8::MAX).filter(move |byte| boundaries[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1)
+}

@@ -1,0 +1,189 @@
+//! From syntax trees to expressions in the arena.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use structgen_grammar::{CharSet, Regular};
+
+use super::arena::{Arena, NodeId};
+use super::finite::{FiniteStates, Transition};
+use super::{RegularLimits, characters};
+use crate::LimitExceeded;
+
+/// What identifies a shared subtree: its kind, the address of its children, and its counter.
+type SharedKey = (u8, usize, u32, Option<u32>);
+
+enum Task<'r> {
+    Visit(&'r Regular),
+    Build(&'r Regular),
+}
+
+impl Arena {
+    /// Adds a syntax tree. An explicit stack: trees may be deeper than the call stack.
+    pub(super) fn lower(
+        &mut self,
+        root: &Regular,
+        limits: &RegularLimits,
+    ) -> Result<NodeId, LimitExceeded> {
+        let mut tasks = vec![Task::Visit(root)];
+        let mut values: Vec<NodeId> = Vec::new();
+        // Trees share subtrees; without this, a small tree could stand for an exponential one.
+        let mut shared: FxHashMap<SharedKey, NodeId> = FxHashMap::default();
+        while let Some(task) = tasks.pop() {
+            match task {
+                Task::Visit(regular) => {
+                    let known = shared_key(regular).and_then(|key| shared.get(&key));
+                    if let Some(&known) = known {
+                        values.push(known);
+                        continue;
+                    }
+                    let children = children(regular);
+                    if children.is_empty() {
+                        let leaf = self.leaf(regular);
+                        values.push(leaf);
+                    } else {
+                        tasks.push(Task::Build(regular));
+                        tasks.extend(children.iter().rev().map(Task::Visit));
+                    }
+                }
+                Task::Build(regular) => {
+                    let from = values.len() - children(regular).len();
+                    let parts = values.split_off(from);
+                    let built = self.build(regular, parts);
+                    if let Some(key) = shared_key(regular) {
+                        shared.insert(key, built);
+                    }
+                    values.push(built);
+                }
+            }
+            if self.size() > limits.expressions {
+                return Err(LimitExceeded {
+                    what: "expressions of a regular set",
+                    limit: limits.expressions as u64,
+                });
+            }
+        }
+        Ok(values.pop().unwrap_or(Self::NEVER))
+    }
+
+    fn leaf(&mut self, regular: &Regular) -> NodeId {
+        match regular {
+            Regular::Empty | Regular::Concat(_) => Self::EMPTY,
+            Regular::Bytes(bytes) => self.literal(bytes),
+            Regular::Chars(set) => self.characters(set),
+            Regular::ByteRange(low, high) if low <= high => {
+                let transition = Transition {
+                    low: *low,
+                    high: *high,
+                    next: FiniteStates::EMPTY,
+                };
+                let state = self.finite.intern(false, &[transition]);
+                self.finite(state)
+            }
+            // An intersection of nothing demands nothing.
+            Regular::Intersection(_) => self.every_text(),
+            _ => Self::NEVER,
+        }
+    }
+
+    fn characters(&mut self, set: &CharSet) -> NodeId {
+        if set.is_empty() {
+            return Self::NEVER;
+        }
+        let state = characters::add(set, &mut self.finite);
+        self.finite(state)
+    }
+
+    fn every_text(&mut self) -> NodeId {
+        if let Some(any) = self.any_text() {
+            return any;
+        }
+        let one = self.characters(&CharSet::all());
+        let any = self.repeat(one, 0, None);
+        self.set_any_text(any);
+        any
+    }
+
+    fn build(&mut self, regular: &Regular, parts: Vec<NodeId>) -> NodeId {
+        match regular {
+            Regular::Concat(_) => parts
+                .into_iter()
+                .rev()
+                .fold(Self::EMPTY, |rest, part| self.concat(part, rest)),
+            Regular::Union(arms) => {
+                let parts = self.join_literals(arms, parts);
+                self.union(parts)
+            }
+            Regular::Intersection(_) => self.intersection(parts),
+            Regular::Complement(_) => {
+                self.every_text();
+                self.text_complement(parts[0])
+            }
+            Regular::Repeat { body, min, max } => {
+                if matches!(&**body, Regular::Chars(set) if *set.ranges() == [('\0', char::MAX)]) {
+                    // Unions look for it by its number.
+                    self.every_text();
+                }
+                self.repeat(parts[0], *min, *max)
+            }
+            _ => parts.first().copied().unwrap_or(Self::NEVER),
+        }
+    }
+
+    /// Literals among the arms of a union become one automaton: a step costs one table walk, however many they are.
+    fn join_literals(&mut self, arms: &Arc<[Regular]>, parts: Vec<NodeId>) -> Vec<NodeId> {
+        let mut literals: Vec<&[u8]> = Vec::new();
+        let mut others: Vec<NodeId> = Vec::new();
+        for (arm, part) in arms.iter().zip(&parts) {
+            match arm {
+                Regular::Bytes(bytes) => literals.push(bytes),
+                Regular::Empty => literals.push(&[]),
+                _ => others.push(*part),
+            }
+        }
+        if literals.len() < 2 {
+            return parts;
+        }
+        literals.sort_unstable();
+        literals.dedup();
+        let state = self.finite.literals(&literals);
+        let joined = self.finite(state);
+        others.push(joined);
+        others
+    }
+}
+
+fn children(regular: &Regular) -> &[Regular] {
+    match regular {
+        Regular::Concat(parts) | Regular::Union(parts) | Regular::Intersection(parts) => parts,
+        Regular::Complement(body) | Regular::Repeat { body, .. } => std::slice::from_ref(&**body),
+        _ => &[],
+    }
+}
+
+/// The identity of a subtree that something else may refer to as well.
+fn shared_key(regular: &Regular) -> Option<SharedKey> {
+    let (kind, count, address, min, max) = match regular {
+        Regular::Concat(parts) => (0, Arc::strong_count(parts), parts.as_ptr().addr(), 0, None),
+        Regular::Union(parts) => (1, Arc::strong_count(parts), parts.as_ptr().addr(), 0, None),
+        Regular::Intersection(parts) => {
+            (2, Arc::strong_count(parts), parts.as_ptr().addr(), 0, None)
+        }
+        Regular::Complement(body) => (
+            3,
+            Arc::strong_count(body),
+            Arc::as_ptr(body).addr(),
+            0,
+            None,
+        ),
+        Regular::Repeat { body, min, max } => (
+            4,
+            Arc::strong_count(body),
+            Arc::as_ptr(body).addr(),
+            *min,
+            *max,
+        ),
+        _ => return None,
+    };
+    (count > 1).then_some((kind, address, min, max))
+}

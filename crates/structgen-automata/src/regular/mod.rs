@@ -1,0 +1,140 @@
+//! Regular sets as byte automata, by derivatives.
+//!
+//! A state is an expression: the set of what may still follow. Nothing is determinised ahead of time and no counter is
+//! unrolled, so that building a machine costs about as much as reading the expression; intersection and complement come for free.
+
+mod arena;
+mod characters;
+mod derivative;
+mod finite;
+mod liveness;
+mod lower;
+mod steps;
+
+use structgen_grammar::Regular;
+
+use self::arena::{Arena, NodeId};
+use self::liveness::Liveness;
+use self::steps::Steps;
+use crate::{LimitExceeded, Machine};
+
+/// What a regular set may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegularLimits {
+    /// The most expressions a machine may hold, counted with their operands: its memory, about 100 bytes each.
+    pub expressions: usize,
+    /// The most states that one search for a completion may visit. Only sets with intersections or complements are searched.
+    pub search: usize,
+}
+
+impl Default for RegularLimits {
+    fn default() -> Self {
+        Self {
+            expressions: 500_000,
+            search: 50_000,
+        }
+    }
+}
+
+/// A state of a [`RegularMachine`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RegularState(NodeId);
+
+/// A regular set as a lazy byte automaton.
+///
+/// ```
+/// use structgen_automata::Machine;
+/// use structgen_automata::regular::{RegularLimits, RegularMachine};
+/// use structgen_grammar::{CharSet, Regular};
+///
+/// // The lower-case words but "no".
+/// let words = Regular::repeat(Regular::Chars(CharSet::new([('a', 'z')])), 1, None);
+/// let set = Regular::Intersection([words, Regular::Complement(Regular::literal("no").into())].into());
+/// let mut machine = RegularMachine::new(&set, RegularLimits::default())?;
+///
+/// let mut state = machine.start()?.expect("not empty");
+/// for byte in *b"no" {
+///     state = machine.step(&state, byte)?.expect("a word may start like this");
+/// }
+/// assert_eq!(machine.accept(&state), None);
+/// assert_eq!(machine.cost(&state), 1);
+/// # Ok::<(), structgen_automata::LimitExceeded>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RegularMachine {
+    steps: Steps,
+    start: NodeId,
+    liveness: Liveness,
+    limits: RegularLimits,
+}
+
+impl RegularMachine {
+    /// A machine for the set. Any depth of nesting is taken; nothing is decided yet.
+    ///
+    /// # Errors
+    /// When the expression itself is larger than the limit.
+    pub fn new(regular: &Regular, limits: RegularLimits) -> Result<Self, LimitExceeded> {
+        let mut arena = Arena::new();
+        let start = arena.lower(regular, &limits)?;
+        Ok(Self {
+            steps: Steps::new(arena, limits.expressions),
+            start,
+            liveness: Liveness::default(),
+            limits,
+        })
+    }
+
+    fn if_live(&mut self, id: NodeId) -> Result<Option<RegularState>, LimitExceeded> {
+        let live = self
+            .liveness
+            .is_live(id, &mut self.steps, self.limits.search)?;
+        Ok(live.then_some(RegularState(id)))
+    }
+}
+
+impl Machine for RegularMachine {
+    type State = RegularState;
+
+    fn start(&mut self) -> Result<Option<RegularState>, LimitExceeded> {
+        self.if_live(self.start)
+    }
+
+    fn step(
+        &mut self,
+        state: &RegularState,
+        byte: u8,
+    ) -> Result<Option<RegularState>, LimitExceeded> {
+        let next = self.steps.step(state.0, byte)?;
+        self.if_live(next)
+    }
+
+    fn accept(&self, state: &RegularState) -> Option<u32> {
+        self.steps.arena.nullable(state.0).then_some(0)
+    }
+
+    /// Exact for sets without intersections and complements. Stops at `u32::MAX`.
+    fn cost(&mut self, state: &RegularState) -> u32 {
+        self.liveness.cost(state.0, &self.steps.arena)
+    }
+}
+
+/// Whether no string is in the set.
+///
+/// ```
+/// use structgen_automata::regular::{RegularLimits, is_empty};
+/// use structgen_grammar::Regular;
+///
+/// let set = Regular::Intersection([Regular::literal("a"), Regular::literal("b")].into());
+/// assert!(is_empty(&set, RegularLimits::default())?);
+/// # Ok::<(), structgen_automata::LimitExceeded>(())
+/// ```
+///
+/// # Errors
+/// When a limit does not suffice to decide that.
+pub fn is_empty(regular: &Regular, limits: RegularLimits) -> Result<bool, LimitExceeded> {
+    let mut machine = RegularMachine::new(regular, limits)?;
+    Ok(machine.start()?.is_none())
+}
+
+#[cfg(test)]
+mod tests;

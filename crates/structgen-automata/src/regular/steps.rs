@@ -1,0 +1,82 @@
+//! Derivatives, remembered by class of bytes.
+
+use rustc_hash::FxHashMap;
+
+use super::arena::{Arena, NodeId};
+use super::derivative::{Boundaries, Scratch, class_count, class_of};
+use crate::LimitExceeded;
+
+/// The arena with the steps that were asked for so far.
+#[derive(Clone, Debug)]
+pub(super) struct Steps {
+    pub(super) arena: Arena,
+    rows: FxHashMap<NodeId, Row>,
+    /// The entries of all rows together.
+    entries: usize,
+    scratch: Scratch,
+    /// The most expressions.
+    limit: usize,
+}
+
+/// The steps from one expression.
+#[derive(Clone, Debug)]
+struct Row {
+    boundaries: Boundaries,
+    /// Where each class of bytes leads; [`UNKNOWN`] where nobody has asked.
+    next: Box<[NodeId]>,
+}
+
+const UNKNOWN: NodeId = NodeId(u32::MAX);
+/// How many entries of rows count as much as one expression.
+const ENTRIES_PER_EXPRESSION: usize = 16;
+
+impl Steps {
+    pub(super) fn new(arena: Arena, limit: usize) -> Self {
+        Self {
+            arena,
+            rows: FxHashMap::default(),
+            entries: 0,
+            scratch: Scratch::default(),
+            limit,
+        }
+    }
+
+    /// What may follow the byte; it may be dead.
+    pub(super) fn step(&mut self, from: NodeId, byte: u8) -> Result<NodeId, LimitExceeded> {
+        let row = self.row(from);
+        let class = class_of(&row.boundaries, byte);
+        let known = row.next[class];
+        if known != UNKNOWN {
+            return Ok(known);
+        }
+        let limit = self
+            .limit
+            .saturating_sub(self.entries / ENTRIES_PER_EXPRESSION);
+        let next = self
+            .arena
+            .derivative(from, byte, limit, &mut self.scratch)
+            .map_err(|error| LimitExceeded {
+                limit: self.limit as u64,
+                ..error
+            })?;
+        self.row(from).next[class] = next;
+        Ok(next)
+    }
+
+    /// Where the classes of bytes start, by which the steps from here differ.
+    pub(super) fn boundaries(&mut self, from: NodeId) -> Boundaries {
+        self.row(from).boundaries
+    }
+
+    fn row(&mut self, from: NodeId) -> &mut Row {
+        self.rows.entry(from).or_insert_with(|| {
+            let boundaries = self.arena.boundaries(from, &mut self.scratch);
+            let classes = class_count(&boundaries);
+            self.entries += classes;
+            Row {
+                boundaries,
+                next: vec![UNKNOWN; classes].into(),
+            }
+        })
+    }
+}

@@ -1,0 +1,129 @@
+//! What large and hostile expressions cost.
+
+use std::sync::Arc;
+
+use super::*;
+
+#[test]
+fn counters_are_never_unrolled() {
+    let a = || Regular::literal("a");
+    let nested = (0..3).fold(a(), |body, _| Regular::repeat(body, 65_536, Some(65_536)));
+    let mut nested = machine(&nested);
+    let state = walk(&mut nested, &[b'a'; 1_000]).expect("alive");
+    assert_eq!(nested.cost(&state), u32::MAX);
+    assert!(walk(&mut nested, b"aab").is_none());
+
+    let mut range = machine(&Regular::repeat(a(), 3, Some(65_536)));
+    for (count, accepted) in [(2, false), (3, true), (65_536, true), (65_537, false)] {
+        assert_eq!(accepts(&mut range, &vec![b'a'; count]), accepted, "{count}");
+    }
+}
+
+#[test]
+fn counters_of_bodies_that_may_be_empty_count_right() {
+    // ((a|b?){3,4}){2}: up to eight letters.
+    let letter = Regular::union([
+        Regular::literal("a"),
+        Regular::repeat(Regular::literal("b"), 0, Some(1)),
+    ]);
+    let body = Regular::repeat(letter, 3, Some(4));
+    let mut machine = machine(&Regular::repeat(body, 2, Some(2)));
+    for (text, accepted) in [
+        ("", true),
+        ("ab", true),
+        ("abababab", true),
+        ("ababababa", false),
+    ] {
+        assert_eq!(accepts(&mut machine, text.as_bytes()), accepted, "{text}");
+    }
+}
+
+#[test]
+fn ten_thousand_literals_are_one_automaton() {
+    let words: Vec<String> = (0..10_000).map(|n| format!("word-{}", n * 7_919)).collect();
+    let set = Regular::union(words.iter().map(|word| Regular::literal(word)));
+    let mut machine = machine(&set);
+    for word in &words {
+        assert!(accepts(&mut machine, word.as_bytes()), "{word}");
+    }
+    assert!(walk(&mut machine, b"word-7920x").is_none());
+    assert!(!accepts(&mut machine, b"word-"));
+}
+
+#[test]
+fn a_hundred_thousand_levels_are_taken() {
+    let mut deep = Regular::literal("a");
+    for level in 0..100_000 {
+        deep = match level % 3 {
+            0 => Regular::Concat([deep, Regular::literal("b")].into()),
+            1 => Regular::Union([deep, Regular::literal("c")].into()),
+            _ => Regular::repeat(deep, 1, Some(2)),
+        };
+    }
+    let mut machine = machine(&deep);
+    assert!(walk(&mut machine, b"abb").is_some());
+    assert!(walk(&mut machine, b"c").is_some());
+    // Dropping such a tree is the business of whoever builds it.
+    std::mem::forget(deep);
+}
+
+#[test]
+fn shared_subtrees_are_lowered_once() {
+    let mut doubled = Regular::repeat(Regular::literal("a"), 0, Some(1));
+    for _ in 0..60 {
+        let half: Arc<[Regular]> = [doubled.clone(), doubled].into();
+        doubled = Regular::Concat(half);
+    }
+    assert!(accepts(&mut machine(&doubled), b"aaaa"));
+}
+
+#[test]
+fn an_exponential_set_ends_at_the_limit() {
+    // (a|b)*a(a|b){40} needs 2⁴⁰ states.
+    let letter = || chars('a', 'b');
+    let set = Regular::concat([
+        Regular::repeat(letter(), 0, None),
+        Regular::literal("a"),
+        Regular::repeat(letter(), 40, Some(40)),
+    ]);
+    let limits = RegularLimits {
+        expressions: 20_000,
+        ..RegularLimits::default()
+    };
+    let mut machine = RegularMachine::new(&set, limits).expect("small to begin with");
+    let mut state = machine.start().expect("live").expect("not empty");
+    let mut seed = 1_u32;
+    let error = loop {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        match machine.step(&state, if seed >> 31 == 0 { b'a' } else { b'b' }) {
+            Ok(next) => state = next.expect("alive"),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(
+        error.to_string(),
+        "expressions of a regular set exceed the limit of 20000"
+    );
+}
+
+#[test]
+fn a_search_ends_at_the_limit() {
+    // No string is in both, but only 30,000 steps show it.
+    let a = || Regular::literal("a");
+    let set = Regular::Intersection(
+        [
+            Regular::repeat(Regular::repeat(a(), 173, Some(173)), 1, None),
+            Regular::repeat(Regular::repeat(a(), 179, Some(179)), 1, Some(172)),
+        ]
+        .into(),
+    );
+    let tight = RegularLimits {
+        search: 1_000,
+        ..RegularLimits::default()
+    };
+    assert_eq!(
+        is_empty(&set, tight).unwrap_err().to_string(),
+        "states searched for a completion of a regular set exceed the limit of 1000"
+    );
+    assert_eq!(is_empty(&set, RegularLimits::default()), Ok(true));
+}

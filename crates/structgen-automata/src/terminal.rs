@@ -1,0 +1,220 @@
+//! A terminal: a machine whose states are numbered and whose steps are remembered.
+
+use std::fmt;
+
+use rustc_hash::FxHashMap;
+
+use crate::{LimitExceeded, Machine};
+
+/// The number of a state within its terminal. [`DEAD`] and [`START`] are the same in every terminal.
+pub type TerminalState = u32;
+
+/// No text goes on from here.
+pub const DEAD: TerminalState = 0;
+
+/// Before the first byte. Not final even where the terminal takes the empty text: see [`Terminal::is_nullable`].
+pub const START: TerminalState = 1;
+
+const UNKNOWN: TerminalState = u32::MAX;
+const NOT_FINAL: u32 = u32::MAX;
+
+/// A lazily built deterministic automaton: what a [`Machine`] computes once is a table look-up from then on.
+pub struct Terminal {
+    rows: Vec<Option<Box<[TerminalState; 256]>>>,
+    accept: Vec<u32>,
+    is_end: Vec<bool>,
+    free_for: Vec<Option<u32>>,
+    nullable: Option<u32>,
+    source: Box<dyn Numbered + Send>,
+}
+
+impl Terminal {
+    /// A terminal over a machine; nothing is built but the start.
+    ///
+    /// # Errors
+    /// When the machine cannot tell within its limits whether it accepts anything.
+    pub fn new<M>(mut machine: M) -> Result<Self, LimitExceeded>
+    where
+        M: Machine + Send + 'static,
+        M::State: Send,
+    {
+        let start = machine.start()?;
+        let nullable = start.as_ref().and_then(|state| machine.accept(state));
+        let mut source = Numbering {
+            machine,
+            states: Vec::new(),
+            ids: FxHashMap::default(),
+        };
+        source.states.push(start.clone());
+        source.states.push(start);
+        Ok(Self {
+            rows: vec![None, None],
+            accept: vec![NOT_FINAL; 2],
+            is_end: vec![false; 2],
+            free_for: vec![None; 2],
+            nullable,
+            source: Box::new(source),
+        })
+    }
+
+    /// Whether the terminal takes no text at all.
+    #[must_use]
+    pub fn is_never(&self) -> bool {
+        !self.source.is_live()
+    }
+
+    /// The label under which the empty text is taken. [`START`] itself is never final, so that taking nothing is decided by whoever
+    /// uses the terminal, once.
+    #[must_use]
+    pub fn is_nullable(&self) -> Option<u32> {
+        self.nullable
+    }
+
+    /// The state behind one more byte, [`DEAD`] where no text goes on.
+    ///
+    /// # Errors
+    /// When the machine runs over a limit.
+    #[inline]
+    pub fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, LimitExceeded> {
+        if let Some(row) = &self.rows[state as usize] {
+            let next = row[byte as usize];
+            if next != UNKNOWN {
+                return Ok(next);
+            }
+        }
+        self.resolve(state, byte)
+    }
+
+    #[cold]
+    fn resolve(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, LimitExceeded> {
+        if state == DEAD {
+            return Ok(DEAD);
+        }
+        let next = self.source.step(state, byte)?;
+        if next as usize == self.rows.len() {
+            self.rows.push(None);
+            self.accept
+                .push(self.source.accept(next).unwrap_or(NOT_FINAL));
+            self.is_end.push(self.source.is_end(next));
+            self.free_for.push(self.source.free_for(next));
+        }
+        let row = self.rows[state as usize].get_or_insert_with(|| Box::new([UNKNOWN; 256]));
+        row[byte as usize] = next;
+        Ok(next)
+    }
+
+    /// The label of a final state.
+    #[inline]
+    #[must_use]
+    pub fn accept(&self, state: TerminalState) -> Option<u32> {
+        let label = self.accept[state as usize];
+        (label != NOT_FINAL).then_some(label)
+    }
+
+    /// Whether the state is known to be final with nothing behind it.
+    #[inline]
+    #[must_use]
+    pub fn is_end(&self, state: TerminalState) -> bool {
+        self.is_end[state as usize]
+    }
+
+    /// For how many code points every string goes on; see [`Machine::free_for`].
+    #[inline]
+    #[must_use]
+    pub fn free_for(&self, state: TerminalState) -> Option<u32> {
+        self.free_for[state as usize]
+    }
+
+    /// How many bytes a known completion takes; see [`Machine::cost`].
+    pub fn cost(&mut self, state: TerminalState) -> u32 {
+        self.source.cost(state)
+    }
+
+    /// About how many bytes the tables take.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.rows.iter().flatten().count() * 1024 + self.rows.len() * 64
+    }
+
+    /// How many states have been built.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether nothing but the start has been built.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.len() <= 2
+    }
+}
+
+impl fmt::Debug for Terminal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Terminal")
+            .field("states", &self.rows.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A machine with its states numbered, whatever their type.
+trait Numbered {
+    fn is_live(&self) -> bool;
+    fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, LimitExceeded>;
+    fn accept(&self, state: TerminalState) -> Option<u32>;
+    fn is_end(&self, state: TerminalState) -> bool;
+    fn free_for(&self, state: TerminalState) -> Option<u32>;
+    fn cost(&mut self, state: TerminalState) -> u32;
+}
+
+struct Numbering<M: Machine> {
+    machine: M,
+    /// `DEAD` and `START` both hold the machine's start; it gets a third number where it comes back after a byte.
+    states: Vec<Option<M::State>>,
+    ids: FxHashMap<M::State, TerminalState>,
+}
+
+impl<M: Machine> Numbered for Numbering<M> {
+    fn is_live(&self) -> bool {
+        self.states[START as usize].is_some()
+    }
+
+    fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, LimitExceeded> {
+        let Some(from) = &self.states[state as usize] else {
+            return Ok(DEAD);
+        };
+        let Some(next) = self.machine.step(from, byte)? else {
+            return Ok(DEAD);
+        };
+        if let Some(&id) = self.ids.get(&next) {
+            return Ok(id);
+        }
+        let id = self.states.len() as TerminalState;
+        self.ids.insert(next.clone(), id);
+        self.states.push(Some(next));
+        Ok(id)
+    }
+
+    fn accept(&self, state: TerminalState) -> Option<u32> {
+        self.machine.accept(self.states[state as usize].as_ref()?)
+    }
+
+    fn is_end(&self, state: TerminalState) -> bool {
+        self.states[state as usize]
+            .as_ref()
+            .is_some_and(|state| self.machine.is_end(state))
+    }
+
+    fn free_for(&self, state: TerminalState) -> Option<u32> {
+        self.states[state as usize]
+            .as_ref()
+            .and_then(|state| self.machine.free_for(state))
+    }
+
+    fn cost(&mut self, state: TerminalState) -> u32 {
+        match &self.states[state as usize] {
+            Some(state) => self.machine.cost(state),
+            None => 0,
+        }
+    }
+}

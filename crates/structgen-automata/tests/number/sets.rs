@@ -1,0 +1,217 @@
+//! Single sets: what they take, how few states they need, and what is refused.
+
+use std::collections::HashSet;
+
+use structgen_automata::number::{NumberMachine, is_empty};
+use structgen_automata::{LimitExceeded, Machine};
+use structgen_grammar::{Decimal, NumberForm, NumberSet};
+
+use super::support::{BYTES, accepts, exact, generate, machine, set, walk};
+
+fn check(words: &str, form: &NumberForm, yes: &[&str], no: &[&str]) {
+    let mut machine = machine(&set(words), form);
+    for text in yes {
+        assert!(accepts(&mut machine, text), "{text} is in {words}");
+    }
+    for text in no {
+        assert!(!accepts(&mut machine, text), "{text} is not in {words}");
+    }
+}
+
+#[test]
+fn any_number_is_any_json_number() {
+    let yes = ["0", "-0", "10", "0.50", "1e5", "1E-05", "-12.75e+9"];
+    let no = [
+        "", "-", "01", "1.", ".5", "+1", "1e", "1e1234", "0x1", "1 ", "--1",
+    ];
+    check("", &exact(), &yes, &no);
+}
+
+#[test]
+fn generated_numbers_are_plain_and_canonical() {
+    let yes = ["0", "10", "0.5", "-0.05", "100", "-123456789012345"];
+    let no = [
+        "-0",
+        "-0.0",
+        "0.50",
+        "1.0",
+        "0.0",
+        "1e5",
+        "1234567890123456",
+    ];
+    check("", &generate(), &yes, &no);
+}
+
+#[test]
+fn integers_may_have_any_form_where_the_form_allows() {
+    let yes = ["15", "1.5e1", "1.50e1", "15.0", "1500e-2", "-0.0", "0e-9"];
+    check("*1", &exact(), &yes, &["1.5", "15e-1", "1.55e1"]);
+    check(
+        "*1",
+        &generate(),
+        &["15", "-15", "0"],
+        &["15.0", "1.5", "1.5e1", "-0"],
+    );
+}
+
+#[test]
+fn prices_have_two_digits_at_most() {
+    check(
+        "*0.01 >=0",
+        &generate(),
+        &["0", "0.01", "12.3"],
+        &["-1", "0.001", "1.10"],
+    );
+    check(
+        "*0.01 >=0",
+        &exact(),
+        &["1.10", "1.100e0", "5e-2", "-0"],
+        &["5e-3", "-5e-2"],
+    );
+}
+
+#[test]
+fn extreme_values_are_exact() {
+    check(
+        ">=1e400",
+        &exact(),
+        &["1e400", "10e399", "0.1e401"],
+        &["9.99e399", "1e399"],
+    );
+    check(
+        "<=-1e-300",
+        &exact(),
+        &["-1e-300", "-1"],
+        &["0", "-1e-301", "-0.9e-300"],
+    );
+    check(
+        "*1e-20 >0 <=1e-20",
+        &exact(),
+        &["1e-20", "0.00000000000000000001"],
+        &["2e-20", "5e-21"],
+    );
+    check(
+        "*123456789.123456789",
+        &exact(),
+        &["246913578.246913578", "0"],
+        &["123456789.12345679"],
+    );
+    check(
+        ">=0.000001",
+        &generate(),
+        &["0.000001", "3"],
+        &["0.0000009", "0"],
+    );
+    check(
+        "*1e400",
+        &exact(),
+        &["0", "1e400", "25e401"],
+        &["1", "1e399"],
+    );
+}
+
+#[test]
+fn what_no_text_can_say_is_empty() {
+    let empty = |words: &str, form: &NumberForm| is_empty(&set(words), form);
+    assert_eq!(empty("*1 >=1.1 <=1.9", &exact()), Ok(true));
+    assert_eq!(empty(">=2 <=1", &exact()), Ok(true));
+    assert_eq!(empty(">=1e16", &generate()), Ok(true));
+    assert_eq!(empty(">=1e15", &generate()), Ok(true));
+    assert_eq!(empty(">=999999999999999", &generate()), Ok(false));
+    assert_eq!(empty(">0 <1e-15", &generate()), Ok(true));
+    assert_eq!(empty(">0 <1e-15", &exact()), Ok(false));
+    assert_eq!(empty(">=1e1100", &exact()), Ok(true));
+    assert_eq!(empty(">0 <=0", &exact()), Ok(true));
+    assert_eq!(empty("*7 >7 <14", &exact()), Ok(true));
+    assert_eq!(empty("*1e400", &generate()), Ok(false));
+    assert_eq!(empty("*1e400 >0", &generate()), Ok(true));
+}
+
+#[test]
+fn only_zero_is_a_multiple_of_zero() {
+    let zero = NumberSet {
+        multiples_of: vec![Decimal::default()],
+        ..NumberSet::default()
+    };
+    let mut machine = machine(&zero, &generate());
+    assert!(accepts(&mut machine, "0"));
+    assert!(!accepts(&mut machine, "1"));
+    assert!(!accepts(&mut machine, "0.5"));
+}
+
+#[test]
+fn divisors_beyond_the_limit_are_refused() {
+    let error = NumberMachine::new(&set("*1234567890123456789.1"), &exact()).map(|_| ());
+    assert!(
+        matches!(error, Err(LimitExceeded { limit, .. }) if limit == 1_000_000_000_000_000_000)
+    );
+    assert!(is_empty(&set("*1e400 *3"), &exact()).is_err());
+    assert!(is_empty(&set("*1e999999999999999 *7e-999999999999999"), &exact()).is_err());
+}
+
+#[test]
+fn huge_bounds_and_forms_are_answered() {
+    let digits = "123456789".repeat(20_000);
+    let form = NumberForm {
+        integer_digits: u16::MAX,
+        fraction_digits: u16::MAX,
+        exponent_digits: u16::MAX,
+        ..exact()
+    };
+    for words in [
+        format!(">={digits}"),
+        format!("<=-0.{digits}"),
+        format!(">={digits} <={digits} *1"),
+    ] {
+        for form in [exact(), generate(), form] {
+            let mut machine = machine(&set(&words), &form);
+            if let Some(state) = machine.start().expect("within limits") {
+                assert!(machine.cost(&state) > 0);
+            }
+        }
+    }
+    let mut machine = machine(&set(">=1e999999999999999"), &form);
+    assert!(accepts(&mut machine, "1e999999999999999"));
+    assert!(accepts(
+        &mut machine,
+        "1e00000000000000000000999999999999999"
+    ));
+    assert!(accepts(&mut machine, "1e99999999999999999999999999999"));
+    assert!(!accepts(&mut machine, "9e999999999999998"));
+}
+
+/// How many states can be reached.
+fn states(words: &str, form: &NumberForm) -> usize {
+    let mut machine = machine(&set(words), form);
+    let mut open: Vec<_> = machine
+        .start()
+        .expect("within limits")
+        .into_iter()
+        .collect();
+    let mut seen: HashSet<_> = open.iter().copied().collect();
+    while let Some(state) = open.pop() {
+        for &byte in BYTES {
+            let next = machine.step(&state, byte).expect("within limits");
+            open.extend(next.filter(|&next| seen.insert(next)));
+        }
+    }
+    seen.len()
+}
+
+#[test]
+fn common_sets_need_few_states() {
+    // 15 digits on either side of the point, each of the latter also behind a zero; start, minus, zero and its fractions.
+    assert!(states("", &generate()) < 80);
+    assert!(states("*1", &generate()) < 20);
+    assert!(states("*1 >=0", &generate()) < 20);
+    assert!(states("*1 >=0 <=100", &generate()) < 10);
+    assert!(states("*0.01", &generate()) < 40);
+    assert!(states("", &exact()) < 180);
+}
+
+#[test]
+fn the_sign_is_forgotten_where_it_makes_no_difference() {
+    let mut machine = machine(&set(">=-100 <=100"), &generate());
+    assert_eq!(walk(&mut machine, "-12.5"), walk(&mut machine, "12.5"));
+    assert_ne!(walk(&mut machine, "-0"), walk(&mut machine, "0"));
+}
