@@ -141,6 +141,22 @@ pub enum TokenizerError {
     },
 }
 
+/// Refuses what is over a limit.
+pub(crate) fn check_size(
+    what: &'static str,
+    size: usize,
+    limit: usize,
+) -> Result<(), VocabularyError> {
+    if size <= limit {
+        return Ok(());
+    }
+    Err(VocabularyError::TooLarge {
+        what,
+        size: size as u64,
+        limit: limit as u64,
+    })
+}
+
 /// The start of a text that came from a file, for a message of one line.
 pub(crate) fn shorten(text: &str) -> String {
     const CHARS: usize = 60;

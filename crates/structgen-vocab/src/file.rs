@@ -4,11 +4,14 @@
 //! go straight into vectors, because a `serde_json::Value` of a 128,000-token file costs several
 //! times the file.
 
-use crate::VocabularyError;
+use crate::error::check_size;
+use crate::{Vocabulary, VocabularyError};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use std::fmt;
+use std::io::Read;
+use std::path::Path;
 
 /// A file; `M` is what is kept of its merges.
 #[derive(Debug, Deserialize)]
@@ -65,16 +68,9 @@ pub(crate) struct Model<M> {
 }
 
 impl<'a, M: Deserialize<'a>> TokenizerFile<M> {
-    /// Reads a file of at most [`MAX_FILE_BYTES`](crate::Vocabulary::MAX_FILE_BYTES).
+    /// Reads a file of at most [`MAX_FILE_BYTES`](Vocabulary::MAX_FILE_BYTES).
     pub(crate) fn parse(json: &'a [u8]) -> Result<Self, VocabularyError> {
-        let limit = crate::Vocabulary::MAX_FILE_BYTES;
-        if json.len() as u64 > limit {
-            return Err(VocabularyError::TooLarge {
-                what: "the tokenizer file in bytes",
-                size: json.len() as u64,
-                limit,
-            });
-        }
+        check_size(FILE_SIZE, json.len(), Vocabulary::MAX_FILE_BYTES as usize)?;
         let file: Self =
             serde_json::from_slice(json).map_err(|error| VocabularyError::json(&error))?;
         if let Some(version) = file.version.as_deref().filter(|&version| version != "1.0") {
@@ -86,6 +82,24 @@ impl<'a, M: Deserialize<'a>> TokenizerFile<M> {
         }
         Ok(file)
     }
+}
+
+const FILE_SIZE: &str = "the tokenizer file in bytes";
+
+/// Reads a file, but no more of it than a tokenizer file may have.
+pub(crate) fn read_limited(path: &Path) -> Result<Vec<u8>, VocabularyError> {
+    let io = |source| VocabularyError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .map_err(io)?
+        .take(Vocabulary::MAX_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(io)?;
+    check_size(FILE_SIZE, bytes.len(), Vocabulary::MAX_FILE_BYTES as usize)?;
+    Ok(bytes)
 }
 
 /// A model's vocabulary, in the order of the file, repeated strings included.

@@ -23,6 +23,7 @@
 mod error;
 mod file;
 mod mask;
+mod names;
 mod scheme;
 mod token_id;
 mod tokenizer;

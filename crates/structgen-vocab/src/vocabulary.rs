@@ -1,12 +1,12 @@
 //! The vocabulary: the bytes of every token.
 
-use crate::file::{AddedToken, Model, Pieces, TokenizerFile};
+use crate::error::check_size;
+use crate::file::{TokenizerFile, read_limited};
+use crate::names::{add_tokens, model_names};
 use crate::{TokenId, TokenMask, TokenTrie, VocabularyError, scheme};
 use rustc_hash::FxHashMap;
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 
 /// The tokens of a tokenizer as byte strings, byte for byte what they add to a text.
@@ -360,135 +360,76 @@ impl Vocabulary {
     }
 }
 
-/// Reads a file, but no more of it than a tokenizer file may have.
-pub(crate) fn read_limited(path: &Path) -> Result<Vec<u8>, VocabularyError> {
-    let io = |source| VocabularyError::Io {
-        path: path.to_owned(),
-        source,
-    };
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)
-        .map_err(io)?
-        .take(Vocabulary::MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(io)?;
-    check_size(
-        "the tokenizer file in bytes",
-        bytes.len(),
-        Vocabulary::MAX_FILE_BYTES as usize,
-    )?;
-    Ok(bytes)
-}
-
-/// The strings of a model by their ids.
-fn model_names<M>(model: &Model<M>) -> Result<BTreeMap<TokenId, &str>, VocabularyError> {
-    let pointer = "/model/vocab";
-    let mut names = BTreeMap::new();
-    match &model.vocab {
-        Pieces::Missing => {}
-        Pieces::Scores(pieces) => {
-            check_size("the token ids", pieces.len(), Vocabulary::MAX_TOKENS)?;
-            names.extend(
-                (0..)
-                    .map(TokenId)
-                    .zip(pieces)
-                    .map(|(id, (name, _))| (id, name.as_str())),
-            );
-        }
-        Pieces::Ids(pieces) => {
-            let mut ids: FxHashMap<&str, TokenId> = FxHashMap::default();
-            for (name, id) in pieces {
-                let id = checked_id(*id)?;
-                if let Some(first) = names.insert(id, name.as_str()) {
-                    return Err(conflict(pointer, id, first, name));
-                }
-                if ids.insert(name, id).is_some() {
-                    return Err(conflict(pointer, id, "a token with another id", name));
-                }
-            }
-        }
-    }
-    Ok(names)
-}
-
-/// Adds the added tokens to a model's; returns the special ones.
-fn add_tokens<'a>(
-    names: &mut BTreeMap<TokenId, &'a str>,
-    added: &'a [AddedToken],
-) -> Result<BTreeMap<TokenId, &'a str>, VocabularyError> {
-    let pointer = "/added_tokens";
-    let model_ids: FxHashMap<&str, TokenId> = names.iter().map(|(&id, &name)| (name, id)).collect();
-    let mut seen: FxHashMap<&str, &AddedToken> = FxHashMap::default();
-    let mut specials = BTreeMap::new();
-    for token in added {
-        let id = checked_id(token.id)?;
-        // A token without a string is never matched and decodes to nothing: a hole.
-        if token.content.is_empty() {
-            continue;
-        }
-        if let Some(first) = seen.insert(&token.content, token)
-            && (first.id, first.special) != (token.id, token.special)
-        {
-            return Err(conflict(pointer, id, "another added token", &token.content));
-        }
-        if model_ids
-            .get(token.content.as_str())
-            .is_some_and(|&model_id| model_id != id)
-        {
-            return Err(conflict(
-                pointer,
-                id,
-                "a token of the model",
-                &token.content,
-            ));
-        }
-        if let Some(first) = names.insert(id, &token.content)
-            && first != token.content
-        {
-            return Err(conflict(pointer, id, first, &token.content));
-        }
-        if token.special {
-            specials.insert(id, token.content.as_str());
-        }
-    }
-    Ok(specials)
-}
-
-fn conflict(pointer: &'static str, id: TokenId, first: &str, second: &str) -> VocabularyError {
-    VocabularyError::ConflictingToken {
-        pointer,
-        id,
-        first: crate::error::shorten(first),
-        second: crate::error::shorten(second),
-    }
-}
-
-pub(crate) fn checked_id(id: u64) -> Result<TokenId, VocabularyError> {
-    match u32::try_from(id) {
-        Ok(small) if (small as usize) < Vocabulary::MAX_TOKENS => Ok(TokenId(small)),
-        _ => Err(VocabularyError::TooLarge {
-            what: "a token id",
-            size: id,
-            limit: Vocabulary::MAX_TOKENS as u64 - 1,
-        }),
-    }
-}
-
-fn check_size(what: &'static str, size: usize, limit: usize) -> Result<(), VocabularyError> {
-    if size <= limit {
-        return Ok(());
-    }
-    Err(VocabularyError::TooLarge {
-        what,
-        size: size as u64,
-        limit: limit as u64,
-    })
-}
-
 fn widened(mask: &TokenMask, len: usize) -> TokenMask {
     let mut wide = TokenMask::new(len);
     for id in mask {
         wide.allow(id);
     }
     wide
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vocabulary(tokens: &[&str], specials: &[(TokenId, &str)]) -> Vocabulary {
+        let tokens = tokens.iter().map(|token| token.as_bytes().to_vec());
+        Vocabulary::from_tokens(tokens, specials).unwrap()
+    }
+
+    #[test]
+    fn holes_and_special_tokens_have_no_bytes() {
+        let vocabulary = vocabulary(
+            &["a", "", "b", "</s>"],
+            &[(TokenId(3), "eos"), (TokenId(6), "pad")],
+        );
+        assert_eq!(vocabulary.len(), 7);
+        let ids: Vec<TokenId> = vocabulary.tokens().map(|(id, _)| id).collect();
+        assert_eq!(ids, [TokenId(0), TokenId(2)]);
+        for id in [1, 3, 4, 5, 6, 7, u32::MAX].map(TokenId) {
+            assert_eq!(vocabulary.token_bytes(id), None);
+            assert!(!vocabulary.text_tokens().contains(id));
+        }
+        assert_eq!(vocabulary.trie().find(b"</s>"), None);
+        assert_eq!(vocabulary.special_token("eos"), Some(TokenId(3)));
+        assert_eq!(vocabulary.special_token("a"), None);
+        assert_eq!(vocabulary.token_name(TokenId(6)), Some("pad"));
+        assert_eq!(vocabulary.token_name(TokenId(0)), None);
+    }
+
+    #[test]
+    fn tokens_with_the_same_bytes_are_all_kept() {
+        let vocabulary = vocabulary(&["x", "a", "a"], &[]);
+        let a = vocabulary.trie().root_child(b'a').unwrap();
+        assert_eq!(vocabulary.trie().tokens(a), [TokenId(1), TokenId(2)]);
+        assert_eq!(
+            vocabulary.byte_tokens()[usize::from(b'a')],
+            Some(TokenId(1))
+        );
+    }
+
+    #[test]
+    fn fingerprints_tell_vocabularies_apart() {
+        let all = [
+            vocabulary(&["ab", "c"], &[]),
+            vocabulary(&["a", "bc"], &[]),
+            vocabulary(&["c", "ab"], &[]),
+            vocabulary(&["ab", "c", ""], &[]),
+            vocabulary(&["ab", ""], &[(TokenId(1), "c")]),
+            vocabulary(&["ab", ""], &[(TokenId(1), "d")]),
+        ];
+        for (i, a) in all.iter().enumerate() {
+            for b in &all[..i] {
+                assert_ne!(a.fingerprint(), b.fingerprint());
+            }
+            assert_eq!(a.fingerprint(), a.clone().fingerprint());
+        }
+    }
+
+    #[test]
+    fn a_vocabulary_is_shared_between_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Vocabulary>();
+        shared::<crate::Tokenizer>();
+    }
 }

@@ -25,6 +25,29 @@ fn small_file() -> Value {
     })
 }
 
+fn small_unigram_file() -> Value {
+    let metaspace = json!({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first"});
+    json!({
+        "version": "1.0",
+        "added_tokens": [{
+            "id": 4, "content": "</s>", "special": true, "single_word": true,
+            "lstrip": false, "rstrip": false, "normalized": false,
+        }],
+        "normalizer": {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "},
+        "pre_tokenizer": metaspace,
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "s", "type_id": 0}}],
+            "pair": [], "special_tokens": {"s": {"id": "s", "ids": [4], "tokens": ["</s>"]}},
+        },
+        "decoder": {"type": "Sequence", "decoders": [metaspace, {"type": "ByteFallback"}]},
+        "model": {
+            "type": "Unigram", "unk_id": 0, "byte_fallback": true,
+            "vocab": [["<unk>", 0.0], ["▁", -1.0], ["a", -2.5], ["<0x0A>", -3], ["</s>", 0]],
+        },
+    })
+}
+
 fn edited(pointer: &str, value: Value) -> Vec<u8> {
     let mut file = small_file();
     *file.pointer_mut(pointer).unwrap() = value;
@@ -44,6 +67,16 @@ fn the_small_file_is_fine() {
     // Truncation to nothing is ignored.
     assert_eq!(tokenizer.encode("ab a").unwrap(), [2, 3, 0].map(TokenId));
     assert_eq!(tokenizer.vocabulary().len(), 5);
+}
+
+#[test]
+fn the_small_unigram_file_is_fine() {
+    let json = serde_json::to_vec(&small_unigram_file()).unwrap();
+    let tokenizer = Tokenizer::from_bytes(&json).unwrap();
+    let ids = tokenizer.encode_prompt("a  a\n", true).unwrap();
+    assert_eq!(ids, [1, 2, 1, 2, 3, 4].map(TokenId));
+    assert_eq!(tokenizer.decode(&ids, true).unwrap(), "a a\n");
+    assert_eq!(tokenizer.decode_bytes(&ids), b" a a\n");
 }
 
 #[test]
@@ -324,8 +357,10 @@ proptest! {
     fn damaged_files_do_not_panic(
         edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 1..6),
         text in "\\PC{0,12}",
+        unigram in any::<bool>(),
     ) {
-        let mut json = serde_json::to_vec(&small_file()).unwrap();
+        let file = if unigram { small_unigram_file() } else { small_file() };
+        let mut json = serde_json::to_vec(&file).unwrap();
         for (at, byte, kind) in edits {
             let at = at.index(json.len());
             match kind {

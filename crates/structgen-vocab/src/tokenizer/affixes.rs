@@ -1,6 +1,6 @@
 //! The special tokens that a tokenizer's post-processor puts around a text.
 
-use crate::vocabulary::checked_id;
+use crate::names::checked_id;
 use crate::{TokenId, TokenizerError, Vocabulary};
 use serde_json::Value;
 

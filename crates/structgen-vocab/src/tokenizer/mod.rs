@@ -5,8 +5,8 @@ mod charsmap;
 mod limits;
 mod pipeline;
 
-use crate::file::{AddedToken, Merge, TokenizerFile};
-use crate::vocabulary::{checked_id, read_limited};
+use crate::file::{AddedToken, Merge, TokenizerFile, read_limited};
+use crate::names::checked_id;
 use crate::{TokenId, TokenizerError, Vocabulary, VocabularyError};
 use affixes::Affixes;
 use pipeline::Pipeline;

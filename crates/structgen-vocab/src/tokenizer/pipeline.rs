@@ -9,7 +9,7 @@
 
 use super::{charsmap, limits};
 use crate::file::{AddedToken, Merge, Model, Pieces, TokenizerFile};
-use crate::vocabulary::checked_id;
+use crate::names::checked_id;
 use crate::{TokenId, TokenizerError, Vocabulary};
 use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
