@@ -14,7 +14,8 @@ const EXP_UNDERFLOW: f32 = -87.0;
 pub(crate) fn exp(x: f32) -> f32 {
     // Adding and taking away 1.5 * 2^23 rounds to the nearest integer without a call into the C library.
     const ROUND: f32 = 12_582_912.0;
-    const LN2_HIGH: f32 = 0.693_359_375;
+    // 355/512: few enough bits that the product with any n here is exact.
+    const LN2_HIGH: f32 = 355.0 / 512.0;
     const LN2_LOW: f32 = -2.121_944_4e-4;
     let clamped = x.clamp(EXP_UNDERFLOW, 0.0);
     let n = (clamped * std::f32::consts::LOG2_E + ROUND) - ROUND;

@@ -100,7 +100,7 @@ impl<'a, M: LanguageModel> Generator<'a, M> {
     ) -> Result<Generation, GenerateError> {
         let started = Instant::now();
         let mut run = Run::start(self, prompt, constraint, options, on_delta, started)?;
-        let finish = run.to_the_end()?;
+        let finish = run.run_to_end()?;
         run.finish(finish)
     }
 }
@@ -208,7 +208,7 @@ where
         })
     }
 
-    fn to_the_end(&mut self) -> Result<FinishReason, GenerateError> {
+    fn run_to_end(&mut self) -> Result<FinishReason, GenerateError> {
         if self.prefill_bytes > 0
             && let Some(reason) = self.deliver()
         {

@@ -21,7 +21,7 @@ impl MinP {
 
 impl Sampler for MinP {
     fn apply(&mut self, candidates: &mut Candidates) {
-        if !(self.m > 0.0) || candidates.len() <= self.min_keep {
+        if self.m <= 0.0 || candidates.len() <= self.min_keep {
             return;
         }
         candidates.weigh();

@@ -21,8 +21,7 @@ impl TopP {
 
 impl Sampler for TopP {
     fn apply(&mut self, candidates: &mut Candidates) {
-        // The negated comparison also takes NaN as off.
-        if !(self.p < 1.0) || candidates.len() <= self.min_keep {
+        if self.p >= 1.0 || candidates.len() <= self.min_keep {
             return;
         }
         let total = candidates.weigh();
