@@ -174,7 +174,8 @@ impl Mantissa {
     }
 
     fn prefix<'a>(&self, rules: &'a Rules) -> Prefix<'a> {
-        let ends_in_zero = self.fraction_digits == 0 || self.zeros > 0;
+        // What is zero so far goes on with a digit that is not, in any case.
+        let lacks_digit = !self.is_zero && (self.fraction_digits == 0 || self.zeros > 0);
         Prefix {
             magnitudes: rules.magnitudes(self.negative),
             divisor: rules.divisor.as_ref(),
@@ -188,7 +189,7 @@ impl Mantissa {
             upper: self.upper,
             residue: self.residue,
             zeros: self.zeros,
-            needs_nonzero: self.has_point && ends_in_zero && !rules.form.redundant_fraction,
+            needs_nonzero: self.has_point && lacks_digit && !rules.form.redundant_fraction,
         }
     }
 

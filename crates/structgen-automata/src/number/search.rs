@@ -21,7 +21,7 @@ pub(super) struct Prefix<'a> {
     /// The digits as an integer are M × 10^`zeros`, and this is M modulo the divisor.
     pub(super) residue: u64,
     pub(super) zeros: u32,
-    /// Whether some further digit must not be zero.
+    /// Whether some further digit must not be zero, where there are significant digits.
     pub(super) needs_nonzero: bool,
 }
 

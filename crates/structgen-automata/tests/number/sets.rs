@@ -145,8 +145,7 @@ fn divisors_beyond_the_limit_are_refused() {
     assert!(
         matches!(error, Err(LimitExceeded { limit, .. }) if limit == 1_000_000_000_000_000_000)
     );
-    assert!(is_empty(&set("*1e400 *3"), &exact()).is_err());
-    assert!(is_empty(&set("*1e999999999999999 *7e-999999999999999"), &exact()).is_err());
+    assert!(is_empty(&set("*1000000007 *998244353 *19"), &exact()).is_err());
 }
 
 #[test]
