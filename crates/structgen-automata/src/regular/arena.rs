@@ -288,14 +288,24 @@ impl Arena {
     }
 
     /// `first` is no concatenation.
-    fn prepend(&mut self, first: NodeId, rest: NodeId) -> NodeId {
-        if first == Self::EMPTY {
+    fn prepend(&mut self, first: NodeId, mut rest: NodeId) -> NodeId {
+        if first == Self::EMPTY || rest == Self::NEVER {
+            return rest;
+        }
+        // Any text swallows what may be empty beside it.
+        let swallowed = |part: NodeId| self.nullable(part) && self.utf8(part);
+        if self.any_text == Some(first) {
+            while rest != Self::EMPTY && swallowed(self.split(rest).0) {
+                rest = self.split(rest).1;
+            }
+        }
+        let (head, tail) = self.split(rest);
+        if self.any_text == Some(head) && swallowed(first) {
             return rest;
         }
         if rest == Self::EMPTY {
             return first;
         }
-        let (head, tail) = self.split(rest);
         if let (
             &Node::Repeat { body, min, max },
             Node::Repeat {
