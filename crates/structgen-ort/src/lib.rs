@@ -1,10 +1,23 @@
 //! Language models on ONNX Runtime: the runtime library, sessions, key-value caches and execution providers.
 //!
 //! The only crate that names `ort`. The library is loaded at run time ([`Runtime::load`]) and can be fetched
-//! ([`install`]).
+//! ([`install`]); an [`OrtModel`] is loaded from a [`ModelFolder`] or from memory.
 
+mod cache;
+mod config;
+mod device;
+mod error;
+mod folder;
+mod model;
 mod runtime;
+mod signature;
 
+pub use cache::OrtCache;
+pub use config::ModelConfig;
+pub use device::Device;
+pub use error::LoadError;
+pub use folder::ModelFolder;
+pub use model::{LoadOptions, OrtModel};
 pub use runtime::{
     CudaError, InstallOptions, Installed, Looked, RUNTIME_VERSION, Runtime, RuntimeError, Search,
     Source, cuda_libraries, ensure_runtime, install,

@@ -7,6 +7,7 @@ mod error;
 mod install;
 mod search;
 
+pub(crate) use cuda::prepare as prepare_cuda;
 pub use cuda::{CudaError, cuda_libraries};
 pub use error::{Looked, RuntimeError};
 pub use install::{InstallOptions, Installed, RUNTIME_VERSION, install};

@@ -1,0 +1,142 @@
+//! Keys and values between runs.
+
+use half::f16;
+use ort::value::{DynValue, PrimitiveTensorElementType, Tensor};
+use structgen_decode::{KeyValueCache, ModelError};
+
+use crate::signature::{CacheTensor, Float};
+
+/// The key-value cache of an [`OrtModel`](crate::OrtModel).
+///
+/// From run to run the tensors that the graph gives out are handed back to it as they are, without a copy. Cutting,
+/// forking and choosing rows copy what remains: the memory belongs to ONNX Runtime, which has no views.
+#[derive(Debug)]
+pub struct OrtCache {
+    pub(crate) tensors: Vec<DynValue>,
+    pub(crate) layout: Vec<CacheTensor>,
+    pub(crate) left_padding: Vec<usize>,
+    pub(crate) len: usize,
+}
+
+impl OrtCache {
+    pub(crate) fn new(layout: &[CacheTensor], left_padding: &[usize]) -> Result<Self, ModelError> {
+        if left_padding.is_empty() {
+            return Err(shape("rows", 0, 0));
+        }
+        let rows = left_padding.len();
+        let tensors = layout.iter().map(|tensor| {
+            let shape = tensor.shape(rows, 0);
+            match tensor.float {
+                Float::F32 => value(shape, Vec::<f32>::new()),
+                Float::F16 => value(shape, Vec::<f16>::new()),
+            }
+        });
+        Ok(Self {
+            tensors: tensors.collect::<Result<_, _>>()?,
+            layout: layout.to_vec(),
+            left_padding: left_padding.to_vec(),
+            len: 0,
+        })
+    }
+
+    /// The cache's tensors, each rearranged: new rows, which are old rows, and how many of the first positions stay.
+    fn rearranged(&self, rows: &[usize], len: usize) -> Result<Vec<DynValue>, ModelError> {
+        let tensors = self.tensors.iter().zip(&self.layout);
+        tensors
+            .map(|(tensor, layout)| {
+                let old = (self.rows(), self.len);
+                let shape = layout.shape(rows.len(), len);
+                match layout.float {
+                    Float::F32 => value(shape, copy::<f32>(tensor, layout, old, rows, len)?),
+                    Float::F16 => value(shape, copy::<f16>(tensor, layout, old, rows, len)?),
+                }
+            })
+            .collect()
+    }
+}
+
+impl KeyValueCache for OrtCache {
+    fn rows(&self) -> usize {
+        self.left_padding.len()
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn truncate(&mut self, len: usize) -> Result<(), ModelError> {
+        if len < self.len {
+            let rows: Vec<usize> = (0..self.rows()).collect();
+            self.tensors = self.rearranged(&rows, len)?;
+            self.len = len;
+        }
+        Ok(())
+    }
+
+    fn select_rows(&mut self, rows: &[usize]) -> Result<(), ModelError> {
+        let padding: Option<Vec<usize>> = rows
+            .iter()
+            .map(|&row| self.left_padding.get(row).copied())
+            .collect();
+        let padding = padding.filter(|padding| !padding.is_empty());
+        let padding = padding.ok_or_else(|| shape("row choices", rows.len(), self.rows()))?;
+        self.tensors = self.rearranged(rows, self.len)?;
+        self.left_padding = padding;
+        Ok(())
+    }
+
+    fn fork(&self) -> Result<Self, ModelError> {
+        let rows: Vec<usize> = (0..self.rows()).collect();
+        Ok(Self {
+            tensors: self.rearranged(&rows, self.len)?,
+            layout: self.layout.clone(),
+            left_padding: self.left_padding.clone(),
+            len: self.len,
+        })
+    }
+}
+
+/// Copies rows `rows` and the first `len` positions out of a tensor with `old` rows and positions.
+fn copy<T: PrimitiveTensorElementType + Copy>(
+    tensor: &DynValue,
+    layout: &CacheTensor,
+    old: (usize, usize),
+    rows: &[usize],
+    len: usize,
+) -> Result<Vec<T>, ModelError> {
+    let (old_rows, old_len) = old;
+    let (_, data) = tensor.try_extract_tensor::<T>().map_err(backend)?;
+    let parts = if layout.joint { 2 } else { 1 };
+    let head = old_len * layout.head_dim;
+    if data.len() != parts * old_rows * layout.heads * head {
+        return Err(shape("numbers in the cache", data.len(), old_rows));
+    }
+    let kept = len * layout.head_dim;
+    let mut copied = Vec::with_capacity(parts * rows.len() * layout.heads * kept);
+    for part in 0..parts {
+        for row in rows {
+            for h in 0..layout.heads {
+                let start = ((part * old_rows + row) * layout.heads + h) * head;
+                copied.extend_from_slice(&data[start..start + kept]);
+            }
+        }
+    }
+    Ok(copied)
+}
+
+fn value<T: PrimitiveTensorElementType + std::fmt::Debug + Clone + 'static>(
+    shape: Vec<usize>,
+    data: Vec<T>,
+) -> Result<DynValue, ModelError> {
+    Ok(Tensor::from_array((shape, data))
+        .map_err(backend)?
+        .into_dyn())
+}
+
+fn shape(what: &'static str, got: usize, rows: usize) -> ModelError {
+    ModelError::Shape { what, got, rows }
+}
+
+pub(crate) fn backend(error: ort::Error) -> ModelError {
+    ModelError::Backend(Box::new(error))
+}

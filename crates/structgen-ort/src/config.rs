@@ -1,0 +1,467 @@
+//! What the model's JSON files say: context length, vocabulary, special ids, and onnxruntime-genai's names.
+
+use serde_json::Value;
+use structgen_vocab::TokenId;
+
+use crate::LoadError;
+
+/// What the loop must know of a model beyond its ONNX file.
+///
+/// ```
+/// use structgen_ort::ModelConfig;
+/// use structgen_vocab::TokenId;
+///
+/// let config = ModelConfig::from_json(
+///     r#"{"max_position_embeddings": 512, "vocab_size": 1024, "eos_token_id": [2, 7]}"#,
+///     None,
+/// )?;
+/// assert_eq!(config.context_length, Some(512));
+/// assert_eq!(config.eos, [TokenId(2), TokenId(7)]);
+/// # Ok::<(), structgen_ort::LoadError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ModelConfig {
+    /// Positions that the model can attend to.
+    pub context_length: Option<usize>,
+    /// Logits of each position, for graphs that leave the number open.
+    pub vocab_size: Option<usize>,
+    /// Every id that ends a text.
+    pub eos: Vec<TokenId>,
+    /// The id that starts a text.
+    pub bos: Option<TokenId>,
+    /// Heads of keys and values, for graphs that leave the number open.
+    pub kv_heads: Option<usize>,
+    /// Numbers in each head's key or value, for graphs that leave the number open.
+    pub head_dim: Option<usize>,
+}
+
+impl ModelConfig {
+    /// Reads the texts of `config.json` and, where there is one, `generation_config.json`.
+    ///
+    /// End-of-sequence ids of both count.
+    ///
+    /// # Errors
+    /// [`LoadError::Config`] with file, and line or field, for what is no JSON or makes no sense.
+    pub fn from_json(config: &str, generation: Option<&str>) -> Result<Self, LoadError> {
+        let root = Fields::parse("config.json", config)?;
+        let text = root.object("text_config")?;
+        let first = |names: &[&str]| -> Result<Option<usize>, LoadError> {
+            for fields in text.iter().chain([&root]) {
+                for name in names {
+                    if let Some(number) = fields.number(name)? {
+                        return Ok(Some(number));
+                    }
+                }
+            }
+            Ok(None)
+        };
+        let heads = first(&["num_attention_heads", "n_head", "num_heads"])?;
+        let hidden = first(&["hidden_size", "n_embd", "d_model"])?;
+        let derived = match (hidden, heads) {
+            (Some(hidden), Some(heads)) if heads > 0 => Some(hidden / heads),
+            _ => None,
+        };
+        let mut result = Self {
+            context_length: first(&[
+                "max_position_embeddings",
+                "n_positions",
+                "n_ctx",
+                "max_sequence_length",
+                "max_seq_len",
+                "seq_length",
+            ])?,
+            vocab_size: first(&["vocab_size"])?,
+            eos: root.ids("eos_token_id")?,
+            bos: root.ids("bos_token_id")?.first().copied(),
+            kv_heads: first(&["num_key_value_heads"])?.or(heads),
+            head_dim: first(&["head_dim"])?.or(derived),
+        };
+        if let Some(generation) = generation {
+            let generation = Fields::parse("generation_config.json", generation)?;
+            for id in generation.ids("eos_token_id")? {
+                if !result.eos.contains(&id) {
+                    result.eos.push(id);
+                }
+            }
+            result.bos = result
+                .bos
+                .or(generation.ids("bos_token_id")?.first().copied());
+        }
+        Ok(result)
+    }
+}
+
+/// The decoder that a `genai_config.json` describes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GenaiConfig {
+    pub(crate) config: ModelConfig,
+    pub(crate) file: String,
+    pub(crate) names: Names,
+}
+
+/// The names of a graph's inputs and outputs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Names {
+    pub(crate) input_ids: String,
+    pub(crate) attention_mask: String,
+    pub(crate) position_ids: String,
+    pub(crate) logits: String,
+    pub(crate) past: PastNames,
+}
+
+/// How the inputs and outputs of the cache are named. Each name is split around the number of its layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PastNames {
+    /// One tensor for the keys and one for the values of each layer: past key, past value, present key, present value.
+    Separate([Template; 4]),
+    /// One tensor for both: past, present.
+    Joint([Template; 2]),
+}
+
+/// A name with a number in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Template {
+    before: String,
+    after: String,
+}
+
+impl Template {
+    pub(crate) fn new(before: &str, after: &str) -> Self {
+        Self {
+            before: before.into(),
+            after: after.into(),
+        }
+    }
+
+    pub(crate) fn name(&self, layer: usize) -> String {
+        format!("{}{layer}{}", self.before, self.after)
+    }
+}
+
+impl Default for Names {
+    /// The names that optimum gives.
+    fn default() -> Self {
+        Self {
+            input_ids: "input_ids".into(),
+            attention_mask: "attention_mask".into(),
+            position_ids: "position_ids".into(),
+            logits: "logits".into(),
+            past: PastNames::Separate([
+                Template::new("past_key_values.", ".key"),
+                Template::new("past_key_values.", ".value"),
+                Template::new("present.", ".key"),
+                Template::new("present.", ".value"),
+            ]),
+        }
+    }
+}
+
+impl GenaiConfig {
+    pub(crate) fn from_json(text: &str) -> Result<Self, LoadError> {
+        let root = Fields::parse("genai_config.json", text)?;
+        let model = root.required_object("model")?;
+        let decoder = model.required_object("decoder")?;
+        let file = decoder
+            .string("filename")?
+            .ok_or_else(|| decoder.missing("filename"))?;
+        let inputs = decoder.object("inputs")?;
+        let outputs = decoder.object("outputs")?;
+        let defaults = Names::default();
+        let read = |fields: &Option<Fields<'_>>, name: &str| match fields {
+            Some(fields) => fields.string(name),
+            None => Ok(None),
+        };
+        let template = |fields: &Option<Fields<'_>>,
+                        name: &str|
+         -> Result<Option<Template>, LoadError> {
+            let Some(pattern) = read(fields, name)? else {
+                return Ok(None);
+            };
+            match pattern.split_once("%d") {
+                Some((before, after)) if !after.contains('%') => {
+                    Ok(Some(Template::new(before, after)))
+                }
+                _ => Err(LoadError::Config {
+                    file: "genai_config.json",
+                    problem: format!("{name} is {pattern:?}, and must have one %d for the layer"),
+                }),
+            }
+        };
+        let joint = (
+            template(&inputs, "past_names")?,
+            template(&outputs, "present_names")?,
+        );
+        let past = if let (Some(past), Some(present)) = joint {
+            PastNames::Joint([past, present])
+        } else {
+            let PastNames::Separate(mut names) = defaults.past else {
+                return Err(root.missing("past_key_names"));
+            };
+            let given = [
+                template(&inputs, "past_key_names")?,
+                template(&inputs, "past_value_names")?,
+                template(&outputs, "present_key_names")?,
+                template(&outputs, "present_value_names")?,
+            ];
+            for (name, given) in names.iter_mut().zip(given) {
+                if let Some(given) = given {
+                    *name = given;
+                }
+            }
+            PastNames::Separate(names)
+        };
+        let names = Names {
+            input_ids: read(&inputs, "input_ids")?.unwrap_or(defaults.input_ids),
+            attention_mask: read(&inputs, "attention_mask")?.unwrap_or(defaults.attention_mask),
+            position_ids: read(&inputs, "position_ids")?.unwrap_or(defaults.position_ids),
+            logits: read(&outputs, "logits")?.unwrap_or(defaults.logits),
+            past,
+        };
+        let heads = decoder.number("num_attention_heads")?;
+        Ok(Self {
+            config: ModelConfig {
+                context_length: model.number("context_length")?,
+                vocab_size: model.number("vocab_size")?,
+                eos: model.ids("eos_token_id")?,
+                bos: model.ids("bos_token_id")?.first().copied(),
+                kv_heads: decoder.number("num_key_value_heads")?.or(heads),
+                head_dim: decoder.number("head_size")?,
+            },
+            file,
+            names,
+        })
+    }
+}
+
+/// A JSON object of one of the files, read field by field with errors that name file and field.
+struct Fields<'v> {
+    file: &'static str,
+    value: std::borrow::Cow<'v, Value>,
+}
+
+impl<'v> Fields<'v> {
+    fn parse(file: &'static str, text: &str) -> Result<Self, LoadError> {
+        let value: Value = serde_json::from_str(text).map_err(|error| LoadError::Config {
+            file,
+            problem: error.to_string(),
+        })?;
+        if !value.is_object() {
+            return Err(LoadError::Config {
+                file,
+                problem: "it is no JSON object".into(),
+            });
+        }
+        Ok(Self {
+            file,
+            value: std::borrow::Cow::Owned(value),
+        })
+    }
+
+    fn wrong(&self, name: &str, wanted: &str, value: &Value) -> LoadError {
+        let mut shown = value.to_string();
+        if shown.len() > 60 {
+            shown = "something else".into();
+        }
+        LoadError::Config {
+            file: self.file,
+            problem: format!("{name} must be {wanted}, and is {shown}"),
+        }
+    }
+
+    fn missing(&self, name: &str) -> LoadError {
+        LoadError::Config {
+            file: self.file,
+            problem: format!("{name} is missing"),
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.value.get(name).filter(|value| !value.is_null())
+    }
+
+    fn number(&self, name: &str) -> Result<Option<usize>, LoadError> {
+        // Nothing real has more positions, heads or logits; larger numbers would overflow what is computed of them.
+        const LARGEST: u64 = 1 << 31;
+        self.get(name)
+            .map(|value| {
+                let number = value.as_u64().filter(|&n| 0 < n && n <= LARGEST);
+                number
+                    .map(|n| n as usize)
+                    .ok_or_else(|| self.wrong(name, "a number from 1 to 2147483648", value))
+            })
+            .transpose()
+    }
+
+    fn ids(&self, name: &str) -> Result<Vec<TokenId>, LoadError> {
+        let Some(value) = self.get(name) else {
+            return Ok(Vec::new());
+        };
+        let items = match value {
+            Value::Array(items) => items.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let id = |item: &Value| {
+            item.as_u64()
+                .and_then(|n| u32::try_from(n).ok())
+                .map(TokenId)
+        };
+        let ids: Option<Vec<TokenId>> = items.iter().map(id).collect();
+        ids.ok_or_else(|| self.wrong(name, "a token id or a list of them", value))
+    }
+
+    fn string(&self, name: &str) -> Result<Option<String>, LoadError> {
+        self.get(name)
+            .map(|value| {
+                let text = value.as_str().map(str::to_owned);
+                text.ok_or_else(|| self.wrong(name, "a string", value))
+            })
+            .transpose()
+    }
+
+    fn object(&self, name: &str) -> Result<Option<Fields<'_>>, LoadError> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(value) if value.is_object() => Ok(Some(Fields {
+                file: self.file,
+                value: std::borrow::Cow::Borrowed(value),
+            })),
+            Some(value) => Err(self.wrong(name, "an object", value)),
+        }
+    }
+
+    fn required_object(&self, name: &str) -> Result<Fields<'_>, LoadError> {
+        self.object(name)?.ok_or_else(|| self.missing(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_both_files_count_and_nested_text_models_are_read() {
+        let config = ModelConfig::from_json(
+            r#"{"eos_token_id": 1, "bos_token_id": null,
+                "text_config": {"n_positions": 64, "num_attention_heads": 8, "hidden_size": 96,
+                                "num_key_value_heads": 2, "vocab_size": 99}}"#,
+            Some(r#"{"eos_token_id": [1, 5], "bos_token_id": 3}"#),
+        )
+        .unwrap();
+        expect_test::expect![[r#"
+            ModelConfig {
+                context_length: Some(
+                    64,
+                ),
+                vocab_size: Some(
+                    99,
+                ),
+                eos: [
+                    TokenId(
+                        1,
+                    ),
+                    TokenId(
+                        5,
+                    ),
+                ],
+                bos: Some(
+                    TokenId(
+                        3,
+                    ),
+                ),
+                kv_heads: Some(
+                    2,
+                ),
+                head_dim: Some(
+                    12,
+                ),
+            }
+        "#]].assert_debug_eq(&config);
+    }
+
+    #[test]
+    fn genai_names_are_read_and_the_rest_is_filled_in() {
+        let config = GenaiConfig::from_json(
+            r#"{"model": {"context_length": 32, "eos_token_id": [4], "decoder": {
+                "filename": "decoder.onnx", "head_size": 8, "num_attention_heads": 4, "num_key_value_heads": 2,
+                "inputs": {"input_ids": "ids", "past_names": "past_%d"},
+                "outputs": {"present_names": "present_%d"}}}}"#,
+        )
+        .unwrap();
+        expect_test::expect![[r#"
+            GenaiConfig {
+                config: ModelConfig {
+                    context_length: Some(
+                        32,
+                    ),
+                    vocab_size: None,
+                    eos: [
+                        TokenId(
+                            4,
+                        ),
+                    ],
+                    bos: None,
+                    kv_heads: Some(
+                        2,
+                    ),
+                    head_dim: Some(
+                        8,
+                    ),
+                },
+                file: "decoder.onnx",
+                names: Names {
+                    input_ids: "ids",
+                    attention_mask: "attention_mask",
+                    position_ids: "position_ids",
+                    logits: "logits",
+                    past: Joint(
+                        [
+                            Template {
+                                before: "past_",
+                                after: "",
+                            },
+                            Template {
+                                before: "present_",
+                                after: "",
+                            },
+                        ],
+                    ),
+                },
+            }
+        "#]].assert_debug_eq(&config);
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_file_and_field() {
+        let hf = |text: &str| ModelConfig::from_json(text, None).unwrap_err().to_string();
+        let genai = |text: &str| GenaiConfig::from_json(text).unwrap_err().to_string();
+        let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+        let errors = [
+            hf("{\"a\":\n  oops}"),
+            hf("[]"),
+            hf(&deep),
+            hf(r#"{"max_position_embeddings": -3}"#),
+            hf(r#"{"max_position_embeddings": 99999999999}"#),
+            hf(r#"{"num_attention_heads": 0, "hidden_size": 8}"#),
+            hf(r#"{"eos_token_id": ["</s>"]}"#),
+            hf(r#"{"text_config": 3}"#),
+            genai("{}"),
+            genai(r#"{"model": {"decoder": {}}}"#),
+            genai(
+                r#"{"model": {"decoder": {"filename": "m.onnx", "inputs": {"past_key_names": "past"}}}}"#,
+            ),
+        ];
+        expect_test::expect![[r#"
+            config.json: expected value at line 2 column 3
+            config.json: it is no JSON object
+            config.json: recursion limit exceeded at line 1 column 128
+            config.json: max_position_embeddings must be a number from 1 to 2147483648, and is -3
+            config.json: max_position_embeddings must be a number from 1 to 2147483648, and is 99999999999
+            config.json: num_attention_heads must be a number from 1 to 2147483648, and is 0
+            config.json: eos_token_id must be a token id or a list of them, and is ["</s>"]
+            config.json: text_config must be an object, and is 3
+            genai_config.json: model is missing
+            genai_config.json: filename is missing
+            genai_config.json: past_key_names is "past", and must have one %d for the layer"#]].assert_eq(&errors.join("\n"));
+    }
+}

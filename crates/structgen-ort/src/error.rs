@@ -1,0 +1,121 @@
+use std::io;
+use std::path::PathBuf;
+
+use crate::{CudaError, RuntimeError};
+
+/// Why a model could not be loaded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The runtime library is missing or unusable.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// CUDA was asked for and cannot be used.
+    #[error(transparent)]
+    Cuda(#[from] CudaError),
+    /// A file cannot be read.
+    #[error("{} cannot be read", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// The folder has no model file of the kind asked for.
+    #[error("{} has no model: {looked_for}{}", folder.display(), found(variants))]
+    NoModel {
+        /// The folder.
+        folder: PathBuf,
+        /// The files that were looked for.
+        looked_for: String,
+        /// The variants that are there.
+        variants: Vec<String>,
+    },
+    /// One of the JSON files is wrong.
+    #[error("{file}: {problem}")]
+    Config {
+        /// The file's name.
+        file: &'static str,
+        /// What is wrong, with line or field.
+        problem: String,
+    },
+    /// ONNX Runtime refuses the file.
+    #[error("{model} is no model that ONNX Runtime can run: {reason}")]
+    Session {
+        /// The file, or what stands for it.
+        model: String,
+        /// What ONNX Runtime says.
+        reason: String,
+    },
+    /// The graph lacks an input or output that decoding needs.
+    #[error("the model has no {kind} {name:?}; it has {}", list(present))]
+    Missing {
+        /// `input` or `output`.
+        kind: &'static str,
+        /// What is missing.
+        name: String,
+        /// What there is.
+        present: Vec<String>,
+    },
+    /// The model keeps no cache.
+    #[error(
+        "the model has no inputs for a key-value cache (such as {example:?}), and without one every token would cost a \
+         run over the whole text; export it with its cache (optimum: task text-generation-with-past). It has {}",
+        list(present)
+    )]
+    NoCache {
+        /// The first name that was looked for.
+        example: String,
+        /// The inputs there are.
+        present: Vec<String>,
+    },
+    /// The graph has an input that nobody here knows how to fill.
+    #[error("the model has an input that structgen cannot fill: {name} ({dtype})")]
+    UnknownInput {
+        /// The input.
+        name: String,
+        /// Its type and shape.
+        dtype: String,
+    },
+    /// An input or output has a type or shape that is not supported.
+    #[error("{name} of the model is {got}, and must be {wanted}")]
+    Unsupported {
+        /// The input or output.
+        name: String,
+        /// Its type and shape.
+        got: String,
+        /// What would be right.
+        wanted: String,
+    },
+    /// Neither the graph nor the configuration tells a number that is needed.
+    #[error(
+        "neither the model nor its configuration tells {what}: {field} is missing from config.json"
+    )]
+    Untold {
+        /// The number.
+        what: &'static str,
+        /// The field that would tell it.
+        field: &'static str,
+    },
+}
+
+fn list(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    if names.is_empty() {
+        return "none".into();
+    }
+    let mut text = names[..names.len().min(SHOWN)].join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    }
+    text
+}
+
+fn found(variants: &[String]) -> String {
+    if variants.is_empty() {
+        String::new()
+    } else {
+        format!("; it has the variants {}", variants.join(", "))
+    }
+}

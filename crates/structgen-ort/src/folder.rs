@@ -1,0 +1,254 @@
+//! Model folders: which file to load, and what the files beside it say.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use crate::LoadError;
+use crate::config::{GenaiConfig, ModelConfig, Names};
+
+/// A model folder, as optimum or onnxruntime-genai writes it.
+///
+/// - optimum: `model.onnx` or `decoder_model_merged.onnx`, in the folder or its `onnx` folder, quantised variants as
+///   `model_quantized.onnx`, `model_q4.onnx` and the like, with `config.json` and `generation_config.json`;
+/// - onnxruntime-genai: `genai_config.json`, which names the file.
+///
+/// External data lies beside the model file, and ONNX Runtime finds it there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModelFolder {
+    /// The ONNX file.
+    pub model: PathBuf,
+    /// What the configuration says.
+    pub config: ModelConfig,
+    /// Whether the folder is onnxruntime-genai's.
+    pub genai: bool,
+    pub(crate) names: Names,
+}
+
+/// The stems of model files that hold a whole decoder, the usual one first.
+const STEMS: [&str; 3] = ["model", "decoder_model_merged", "model_merged"];
+
+impl ModelFolder {
+    /// Looks through a folder.
+    ///
+    /// `variant` is the suffix of a quantised file, such as `quantized`, `int8`, `fp16` or `q4`; none takes the plain
+    /// file, or the only variant there is.
+    ///
+    /// # Errors
+    /// [`LoadError::NoModel`] with the variants that are there, [`LoadError::Config`], [`LoadError::Read`].
+    pub fn open(folder: &Path, variant: Option<&str>) -> Result<Self, LoadError> {
+        if !folder.is_dir() {
+            let kind = std::io::ErrorKind::NotADirectory;
+            return Err(LoadError::Read {
+                path: folder.to_owned(),
+                source: std::io::Error::new(kind, "there is no such folder"),
+            });
+        }
+        if variant.is_none()
+            && let Some(text) = read(&folder.join("genai_config.json"))?
+        {
+            let genai = GenaiConfig::from_json(&text)?;
+            return Self::open_genai(folder, genai);
+        }
+        let model = find_model(folder, variant)?;
+        let beside = model.parent().unwrap_or(folder);
+        let read_either = |name: &str| -> Result<Option<String>, LoadError> {
+            match read(&folder.join(name))? {
+                Some(text) => Ok(Some(text)),
+                None => read(&beside.join(name)),
+            }
+        };
+        let config = read_either("config.json")?.ok_or_else(|| LoadError::Config {
+            file: "config.json",
+            problem: format!("it is missing from {}", folder.display()),
+        })?;
+        let generation = read_either("generation_config.json")?;
+        Ok(Self {
+            model,
+            config: ModelConfig::from_json(&config, generation.as_deref())?,
+            genai: false,
+            names: Names::default(),
+        })
+    }
+
+    fn open_genai(folder: &Path, genai: GenaiConfig) -> Result<Self, LoadError> {
+        let file = Path::new(&genai.file);
+        // The folder may come from anywhere: its configuration does not get to name files elsewhere.
+        if !file
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)))
+        {
+            return Err(LoadError::Config {
+                file: "genai_config.json",
+                problem: format!("filename {:?} leads out of the folder", genai.file),
+            });
+        }
+        let model = folder.join(file);
+        if !model.is_file() {
+            return Err(LoadError::NoModel {
+                folder: folder.to_owned(),
+                looked_for: format!(
+                    "genai_config.json names {:?}, which is not there",
+                    genai.file
+                ),
+                variants: Vec::new(),
+            });
+        }
+        Ok(Self {
+            model,
+            config: genai.config,
+            genai: true,
+            names: genai.names,
+        })
+    }
+}
+
+fn find_model(folder: &Path, variant: Option<&str>) -> Result<PathBuf, LoadError> {
+    let folders = [folder.to_owned(), folder.join("onnx")];
+    let suffix = variant.map(|v| format!("_{v}")).unwrap_or_default();
+    for dir in &folders {
+        for stem in STEMS {
+            let path = dir.join(format!("{stem}{suffix}.onnx"));
+            if path.is_file() {
+                return Ok(path);
+            }
+        }
+    }
+    let found: Vec<(String, PathBuf)> = folders.iter().flat_map(|dir| variants(dir)).collect();
+    match (&found[..], variant) {
+        ([(_, only)], None) => Ok(only.clone()),
+        _ => Err(LoadError::NoModel {
+            folder: folder.to_owned(),
+            looked_for: format!(
+                "neither model{suffix}.onnx nor decoder_model_merged{suffix}.onnx is in it or in its folder onnx"
+            ),
+            variants: found.into_iter().map(|(name, _)| name).collect(),
+        }),
+    }
+}
+
+/// The variants in a folder, by name.
+fn variants(dir: &Path) -> Vec<(String, PathBuf)> {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return Vec::new();
+    };
+    let mut found: Vec<(String, PathBuf)> = entries
+        .filter_map(Result::ok)
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let name = name.strip_suffix(".onnx")?;
+            // Longer stems first: `model_merged_q4` is no variant `merged_q4`.
+            let stems = ["decoder_model_merged_", "model_merged_", "model_"];
+            let variant = stems.iter().find_map(|stem| name.strip_prefix(stem))?;
+            Some((variant.to_owned(), entry.path()))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// The text of a file, none if there is no such file.
+fn read(path: &Path) -> Result<Option<String>, LoadError> {
+    // A configuration is a few kilobytes; what is a thousand times that is not read into memory.
+    const LARGEST: u64 = 16 << 20;
+    let fail = |source| LoadError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    match fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(fail(error)),
+        Ok(metadata) if metadata.len() > LARGEST => {
+            return Err(fail(std::io::ErrorKind::FileTooLarge.into()));
+        }
+        Ok(_) => {}
+    }
+    fs::read_to_string(path).map(Some).map_err(fail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        dir
+    }
+
+    fn name(dir: &tempfile::TempDir, variant: Option<&str>) -> Result<String, String> {
+        let opened = ModelFolder::open(dir.path(), variant).map_err(|e| {
+            e.to_string()
+                .replace(&dir.path().display().to_string(), "DIR")
+        })?;
+        Ok(opened
+            .model
+            .strip_prefix(dir.path())
+            .unwrap()
+            .display()
+            .to_string())
+    }
+
+    #[test]
+    fn the_plain_file_wins_and_variants_are_chosen_by_name() {
+        let dir = folder(&[
+            ("config.json", "{}"),
+            ("onnx/model.onnx", ""),
+            ("onnx/model_q4.onnx", ""),
+            ("onnx/model_quantized.onnx", ""),
+        ]);
+        assert_eq!(name(&dir, None).unwrap(), "onnx/model.onnx");
+        assert_eq!(name(&dir, Some("q4")).unwrap(), "onnx/model_q4.onnx");
+        expect_test::expect!["DIR has no model: neither model_fp16.onnx nor decoder_model_merged_fp16.onnx is in it or in its folder onnx; it has the variants q4, quantized"].assert_eq(&name(&dir, Some("fp16")).unwrap_err());
+    }
+
+    #[test]
+    fn an_only_variant_is_taken_and_several_are_not_guessed_at() {
+        let one = folder(&[
+            ("config.json", "{}"),
+            ("decoder_model_merged_int8.onnx", ""),
+        ]);
+        assert_eq!(name(&one, None).unwrap(), "decoder_model_merged_int8.onnx");
+        let two = folder(&[
+            ("config.json", "{}"),
+            ("model_int8.onnx", ""),
+            ("model_q4.onnx", ""),
+        ]);
+        expect_test::expect!["DIR has no model: neither model.onnx nor decoder_model_merged.onnx is in it or in its folder onnx; it has the variants int8, q4"].assert_eq(&name(&two, None).unwrap_err());
+    }
+
+    #[test]
+    fn a_genai_folder_goes_by_its_own_configuration() {
+        let genai =
+            |file: &str| format!("{{\"model\":{{\"decoder\":{{\"filename\":\"{file}\"}}}}}}");
+        let dir = folder(&[("genai_config.json", &genai("m.onnx")), ("m.onnx", "")]);
+        assert_eq!(name(&dir, None).unwrap(), "m.onnx");
+        let errors = ["../m.onnx", "/etc/passwd", "n.onnx"].map(|file| {
+            let dir = folder(&[("genai_config.json", &genai(file))]);
+            name(&dir, None).unwrap_err()
+        });
+        expect_test::expect![[r#"
+            genai_config.json: filename "../m.onnx" leads out of the folder
+            genai_config.json: filename "/etc/passwd" leads out of the folder
+            DIR has no model: genai_config.json names "n.onnx", which is not there"#]].assert_eq(&errors.join("\n"));
+    }
+
+    #[test]
+    fn folders_without_a_model_or_a_configuration_are_refused() {
+        let errors = [
+            name(&folder(&[]), None).unwrap_err(),
+            name(&folder(&[("model.onnx", "")]), None).unwrap_err(),
+            ModelFolder::open(Path::new("/nowhere/at/all"), None)
+                .unwrap_err()
+                .to_string(),
+        ];
+        expect_test::expect![[r#"
+            DIR has no model: neither model.onnx nor decoder_model_merged.onnx is in it or in its folder onnx
+            config.json: it is missing from DIR
+            /nowhere/at/all cannot be read"#]].assert_eq(&errors.join("\n"));
+    }
+}

@@ -1,0 +1,401 @@
+//! A decoder in an ONNX Runtime session.
+
+use std::path::Path;
+use std::time::Instant;
+
+use half::f16;
+use ort::ep::CUDA;
+use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
+use ort::session::{Session, SessionInputValue, SessionInputs};
+use ort::value::{DynValue, Tensor, TensorRef};
+use structgen_decode::{
+    Forward, KeyValueCache, LanguageModel, Logits, ModelError, ModelInfo, ModelStats,
+};
+
+use crate::cache::{OrtCache, backend};
+use crate::config::{ModelConfig, Names};
+use crate::runtime::prepare_cuda;
+use crate::signature::{Float, Input, Integer, Output, Signature};
+use crate::{CudaError, Device, LoadError, ModelFolder, Runtime};
+
+/// A language model that ONNX Runtime runs.
+///
+/// ```no_run
+/// use structgen_decode::LanguageModel;
+/// use structgen_ort::{LoadOptions, OrtModel, Runtime, Search};
+///
+/// let runtime = Runtime::load(&Search::from_env(None))?;
+/// let model = OrtModel::open(runtime, "path/to/model".as_ref(), &LoadOptions::default())?;
+/// println!("{} positions", model.info().context_length);
+/// # Ok::<(), structgen_ort::LoadError>(())
+/// ```
+#[derive(Debug)]
+pub struct OrtModel {
+    session: Session,
+    signature: Signature,
+    info: ModelInfo,
+    buffers: Buffers,
+    /// The logits of the last run, which views borrow.
+    logits: Option<DynValue>,
+    /// The same as f32, where the graph computes in f16.
+    converted: Vec<f32>,
+    stats: ModelStats,
+}
+
+/// How to load a model.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LoadOptions {
+    /// Where it runs.
+    pub device: Device,
+    /// The suffix of a quantised file, such as `quantized`, `int8`, `fp16` or `q4`; none takes the plain file.
+    pub variant: Option<String>,
+}
+
+impl OrtModel {
+    /// Loads a model folder; [`ModelFolder`] says what it may look like.
+    ///
+    /// # Errors
+    /// [`LoadError`]: what is missing or not understood, by name.
+    pub fn open(
+        runtime: &'static Runtime,
+        folder: &Path,
+        options: &LoadOptions,
+    ) -> Result<Self, LoadError> {
+        let folder = ModelFolder::open(folder, options.variant.as_deref())?;
+        let model = folder.model.display().to_string();
+        let mut builder = session_builder(runtime, options.device)?;
+        let session = builder.commit_from_file(&folder.model);
+        let session = session.map_err(|error| refused(&model, &error))?;
+        Self::new(session, &folder.names, &folder.config)
+    }
+
+    /// Loads a model from memory, with the names that optimum gives inputs and outputs.
+    ///
+    /// # Errors
+    /// As [`open`](OrtModel::open).
+    pub fn from_bytes(
+        runtime: &'static Runtime,
+        bytes: &[u8],
+        config: &ModelConfig,
+        device: Device,
+    ) -> Result<Self, LoadError> {
+        let mut builder = session_builder(runtime, device)?;
+        let session = builder.commit_from_memory(bytes);
+        let session = session.map_err(|error| refused("the model in memory", &error))?;
+        Self::new(session, &Names::default(), config)
+    }
+
+    fn new(session: Session, names: &Names, config: &ModelConfig) -> Result<Self, LoadError> {
+        let signature = Signature::read(session.inputs(), session.outputs(), names, config)?;
+        let context_length = config.context_length.ok_or(LoadError::Untold {
+            what: "the context length",
+            field: "max_position_embeddings",
+        })?;
+        let buffers = Buffers::of(&signature.inputs);
+        let info = ModelInfo::new(signature.width, context_length, config.eos.iter().copied());
+        Ok(Self {
+            info: info.with_bos(config.bos),
+            session,
+            signature,
+            buffers,
+            logits: None,
+            converted: Vec::new(),
+            stats: ModelStats::default(),
+        })
+    }
+
+    /// The names and types of the graph's inputs, in its order.
+    pub fn inputs(&self) -> Vec<(String, String)> {
+        outlets(self.session.inputs())
+    }
+
+    /// The names and types of the graph's outputs, in its order.
+    pub fn outputs(&self) -> Vec<(String, String)> {
+        outlets(self.session.outputs())
+    }
+}
+
+impl LanguageModel for OrtModel {
+    type Cache = OrtCache;
+
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn new_cache(&mut self, left_padding: &[usize]) -> Result<OrtCache, ModelError> {
+        OrtCache::new(&self.signature.cache, left_padding)
+    }
+
+    fn forward(
+        &mut self,
+        input: Forward<'_>,
+        cache: &mut OrtCache,
+    ) -> Result<Logits<'_>, ModelError> {
+        let rows = cache.rows();
+        let n = input.check(rows, cache.len(), &self.info)?;
+        let total = cache.len + n;
+        if cache.layout != self.signature.cache {
+            return Err(ModelError::Shape {
+                what: "tensors of another model's cache",
+                got: cache.tensors.len(),
+                rows,
+            });
+        }
+        self.buffers.fill(&input, cache, n);
+        let mut values: Vec<SessionInputValue<'_>> =
+            Vec::with_capacity(self.signature.inputs.len());
+        for role in &self.signature.inputs {
+            let value = match *role {
+                Input::Ids(ty) => self.buffers.ids.tensor(ty, [rows, n])?,
+                Input::AttentionMask(ty) => self.buffers.mask.tensor(ty, [rows, total])?,
+                Input::PositionIds(ty) => self.buffers.positions.tensor(ty, [rows, n])?,
+                Input::UseCacheBranch => {
+                    let flag = Tensor::from_array(([1usize], vec![cache.len > 0]));
+                    flag.map_err(backend)?.into()
+                }
+                Input::LogitsToKeep => {
+                    let count =
+                        Tensor::from_array((Vec::<usize>::new(), vec![input.positions as i64]));
+                    count.map_err(backend)?.into()
+                }
+                // Views: if the run fails, the cache is still there. The session keeps no reference.
+                Input::Past(i) => (&cache.tensors[i]).into(),
+            };
+            values.push(value);
+        }
+
+        let started = Instant::now();
+        let outputs = self.session.run(SessionInputs::<0>::ValueSlice(&values));
+        let outputs = outputs.map_err(backend)?;
+        self.stats.record(input.tokens.len(), started.elapsed());
+        drop(values);
+
+        let mut present: Vec<Option<DynValue>> = Vec::new();
+        present.resize_with(cache.tensors.len(), || None);
+        let mut logits = None;
+        for ((_, value), output) in outputs.into_iter().zip(&self.signature.outputs) {
+            match *output {
+                Output::Logits => logits = Some(value),
+                Output::Present(i) => present[i] = Some(value),
+                Output::Unused => {}
+            }
+        }
+        let logits = logits.ok_or_else(|| unexpected("logits", &[]))?;
+        let present: Option<Vec<DynValue>> = present.into_iter().collect();
+        let present = present.ok_or_else(|| unexpected("the cache", &[]))?;
+        for (value, layout) in present.iter().zip(&cache.layout) {
+            check_shape(value, &layout.shape(rows, total), "the cache")?;
+        }
+        // Some graphs compute the last position only.
+        let width = self.info.logits_width;
+        let given = match dims(&logits) {
+            &[r, given, w] if r == rows as i64 && w == width as i64 => given as usize,
+            other => return Err(unexpected("logits", other)),
+        };
+        if given != n && given != input.positions {
+            return Err(unexpected("logits", dims(&logits)));
+        }
+        cache.tensors = present;
+        cache.len = total;
+
+        let logits = self.logits.insert(logits);
+        let values = match self.signature.logits {
+            Float::F32 => logits.try_extract_tensor::<f32>().map_err(backend)?.1,
+            Float::F16 => {
+                let (_, half) = logits.try_extract_tensor::<f16>().map_err(backend)?;
+                convert(
+                    half,
+                    rows,
+                    given,
+                    width,
+                    input.positions,
+                    &mut self.converted,
+                );
+                return Logits::last_of(
+                    &self.converted,
+                    rows,
+                    input.positions,
+                    width,
+                    input.positions,
+                );
+            }
+        };
+        Logits::last_of(values, rows, given, width, input.positions)
+    }
+
+    fn stats(&self) -> ModelStats {
+        self.stats
+    }
+}
+
+/// Input buffers that are used again in every run.
+#[derive(Debug, Default)]
+struct Buffers {
+    ids: Integers,
+    mask: Integers,
+    positions: Integers,
+}
+
+impl Buffers {
+    fn of(inputs: &[Input]) -> Self {
+        let mut buffers = Self::default();
+        for input in inputs {
+            match *input {
+                Input::Ids(ty) => buffers.ids.wants_short = ty == Integer::I32,
+                Input::AttentionMask(ty) => buffers.mask.wants_short = ty == Integer::I32,
+                Input::PositionIds(ty) => buffers.positions.wants_short = ty == Integer::I32,
+                _ => {}
+            }
+        }
+        buffers
+    }
+
+    fn fill(&mut self, input: &Forward<'_>, cache: &OrtCache, n: usize) {
+        let total = cache.len + n;
+        let rows = cache.left_padding.iter();
+        self.ids
+            .fill(input.tokens.iter().map(|token| i64::from(token.0)));
+        self.mask.fill(
+            rows.clone().flat_map(|&padding| {
+                (0..total).map(move |position| i64::from(position >= padding))
+            }),
+        );
+        self.positions.fill(rows.flat_map(|&padding| {
+            (cache.len..total).map(move |position| position.saturating_sub(padding) as i64)
+        }));
+    }
+}
+
+/// Numbers as the graph wants them.
+#[derive(Debug, Default)]
+struct Integers {
+    long: Vec<i64>,
+    short: Vec<i32>,
+    /// Whether the graph takes the short ones.
+    wants_short: bool,
+}
+
+impl Integers {
+    fn fill(&mut self, numbers: impl Iterator<Item = i64>) {
+        self.long.clear();
+        self.long.extend(numbers);
+        self.short.clear();
+        if self.wants_short {
+            // Ids, positions and mask bits are below the vocabulary or the context length, both at most 2^31.
+            self.short
+                .extend(self.long.iter().map(|&number| number as i32));
+        }
+    }
+
+    fn tensor(&self, ty: Integer, shape: [usize; 2]) -> Result<SessionInputValue<'_>, ModelError> {
+        match ty {
+            Integer::I64 => {
+                let view = TensorRef::from_array_view((shape, self.long.as_slice()));
+                Ok(view.map_err(backend)?.into())
+            }
+            Integer::I32 => {
+                // Ids, positions and mask bits are all below the context length or the vocabulary, both under 2^31.
+                let view = TensorRef::from_array_view((shape, self.short.as_slice()));
+                Ok(view.map_err(backend)?.into())
+            }
+        }
+    }
+}
+
+fn session_builder(runtime: &'static Runtime, device: Device) -> Result<SessionBuilder, LoadError> {
+    if let Device::Cuda { .. } = device {
+        prepare_cuda(runtime)?;
+    }
+    let fail = |error: &dyn std::fmt::Display| LoadError::Session {
+        model: "the session".into(),
+        reason: error.to_string(),
+    };
+    let builder = Session::builder(runtime.environment()).map_err(|e| fail(&e))?;
+    let builder = builder
+        .with_optimization_level(GraphOptimizationLevel::Level3)
+        .map_err(|e| fail(&e))?;
+    // Rewriting quantised weights into integer products makes logits depend on how a text is cut into runs.
+    let builder = builder.with_quant_qdq(false).map_err(|e| fail(&e))?;
+    match device {
+        Device::Cpu { threads: None } => Ok(builder),
+        Device::Cpu {
+            threads: Some(threads),
+        } => builder
+            .with_intra_threads(threads.get())
+            .map_err(|e| fail(&e)),
+        Device::Cuda { id } => {
+            let provider = CUDA::default()
+                .with_device_id(id)
+                .build()
+                .error_on_failure();
+            builder
+                .with_execution_providers([provider])
+                .map_err(|error| {
+                    LoadError::Cuda(CudaError::Refused {
+                        device: id,
+                        reason: error.to_string(),
+                    })
+                })
+        }
+    }
+}
+
+fn refused(model: &str, error: &ort::Error) -> LoadError {
+    LoadError::Session {
+        model: model.into(),
+        reason: error.to_string(),
+    }
+}
+
+fn outlets(outlets: &[ort::value::Outlet]) -> Vec<(String, String)> {
+    let pairs = outlets
+        .iter()
+        .map(|o| (o.name().to_owned(), o.dtype().to_string()));
+    pairs.collect()
+}
+
+fn dims(value: &DynValue) -> &[i64] {
+    value.dtype().tensor_shape().map_or(&[], |shape| shape)
+}
+
+fn check_shape(value: &DynValue, expected: &[usize], what: &'static str) -> Result<(), ModelError> {
+    let got = dims(value);
+    let equal =
+        got.len() == expected.len() && got.iter().zip(expected).all(|(&g, &e)| g == e as i64);
+    if equal {
+        Ok(())
+    } else {
+        Err(unexpected(what, got))
+    }
+}
+
+fn unexpected(what: &'static str, got: &[i64]) -> ModelError {
+    ModelError::Backend(Box::new(UnexpectedShape {
+        what,
+        got: got.to_vec(),
+    }))
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the graph gave {what} of the unexpected shape {got:?}")]
+struct UnexpectedShape {
+    what: &'static str,
+    got: Vec<i64>,
+}
+
+/// The last `positions` of each row, as f32.
+fn convert(
+    half: &[f16],
+    rows: usize,
+    given: usize,
+    width: usize,
+    positions: usize,
+    converted: &mut Vec<f32>,
+) {
+    converted.clear();
+    for row in 0..rows {
+        let start = (row * given + given - positions) * width;
+        let wanted = &half[start..start + positions * width];
+        converted.extend(wanted.iter().map(|number| number.to_f32()));
+    }
+}

@@ -1,0 +1,300 @@
+//! What a graph takes and gives, checked before it is run.
+
+use ort::value::{Outlet, TensorElementType, ValueType};
+
+use crate::LoadError;
+use crate::config::{ModelConfig, Names, PastNames};
+
+/// The inputs and outputs of a decoder, in the order of its session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Signature {
+    /// What each input is fed with.
+    pub(crate) inputs: Vec<Input>,
+    /// Where each output goes.
+    pub(crate) outputs: Vec<Output>,
+    /// The tensors of the cache, in the order in which [`Input::Past`] numbers them.
+    pub(crate) cache: Vec<CacheTensor>,
+    /// The type of the logits.
+    pub(crate) logits: Float,
+    /// How many logits each position has.
+    pub(crate) width: usize,
+}
+
+/// What an input is fed with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Input {
+    Ids(Integer),
+    AttentionMask(Integer),
+    PositionIds(Integer),
+    /// A switch of merged decoders: false for a run without a past.
+    UseCacheBranch,
+    /// For how many of the last positions logits are wanted, as a scalar.
+    LogitsToKeep,
+    Past(usize),
+}
+
+/// Where an output goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Output {
+    Logits,
+    Present(usize),
+    /// Nobody asked for it.
+    Unused,
+}
+
+/// The type of ids, masks and positions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Integer {
+    I64,
+    I32,
+}
+
+/// The type of logits and caches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Float {
+    F32,
+    F16,
+}
+
+/// One tensor of the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CacheTensor {
+    pub(crate) float: Float,
+    /// Keys and values in one, behind a dimension of two.
+    pub(crate) joint: bool,
+    pub(crate) heads: usize,
+    pub(crate) head_dim: usize,
+}
+
+impl CacheTensor {
+    /// The shape with this many rows and positions: `[rows, heads, len, dim]`, or `[2, rows, heads, len, dim]`.
+    pub(crate) fn shape(&self, rows: usize, len: usize) -> Vec<usize> {
+        let mut shape = vec![rows, self.heads, len, self.head_dim];
+        if self.joint {
+            shape.insert(0, 2);
+        }
+        shape
+    }
+}
+
+impl Signature {
+    pub(crate) fn read(
+        inputs: &[Outlet],
+        outputs: &[Outlet],
+        names: &Names,
+        config: &ModelConfig,
+    ) -> Result<Self, LoadError> {
+        let pairs = cache_names(inputs, names)?;
+        let cache = pairs
+            .iter()
+            .map(|(past, present)| {
+                let past = find(inputs, past, "input")?;
+                let present = find(outputs, present, "output")?;
+                cache_tensor(past, present, config)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        for name in [&names.input_ids, &names.attention_mask] {
+            find(inputs, name, "input")?;
+        }
+        let (logits, width) = logits(find(outputs, &names.logits, "output")?, config)?;
+        Ok(Self {
+            inputs: inputs
+                .iter()
+                .map(|outlet| input(outlet, names, &pairs))
+                .collect::<Result<_, _>>()?,
+            outputs: outputs
+                .iter()
+                .map(|outlet| output(outlet, names, &pairs))
+                .collect::<Result<_, _>>()?,
+            cache,
+            logits,
+            width,
+        })
+    }
+}
+
+/// The names of past inputs and present outputs, layer by layer.
+fn cache_names(inputs: &[Outlet], names: &Names) -> Result<Vec<(String, String)>, LoadError> {
+    let has = |name: &str| inputs.iter().any(|outlet| outlet.name() == name);
+    let of_layer = |layer| match &names.past {
+        PastNames::Separate([past_key, past_value, key, value]) => vec![
+            (past_key.name(layer), key.name(layer)),
+            (past_value.name(layer), value.name(layer)),
+        ],
+        PastNames::Joint([past, present]) => vec![(past.name(layer), present.name(layer))],
+    };
+    let mut pairs = Vec::new();
+    // More layers than inputs cannot be; the bound also ends a template without a number in effect.
+    for layer in 0..inputs.len() {
+        let layer = of_layer(layer);
+        if !has(&layer[0].0) {
+            break;
+        }
+        pairs.extend(layer);
+    }
+    if pairs.is_empty() {
+        return Err(LoadError::NoCache {
+            example: of_layer(0)[0].0.clone(),
+            present: all_names(inputs),
+        });
+    }
+    Ok(pairs)
+}
+
+fn input(outlet: &Outlet, names: &Names, pairs: &[(String, String)]) -> Result<Input, LoadError> {
+    let name = outlet.name();
+    if let Some(i) = pairs.iter().position(|(past, _)| past == name) {
+        return Ok(Input::Past(i));
+    }
+    if name == names.input_ids {
+        return Ok(Input::Ids(integer_matrix(outlet)?));
+    }
+    if name == names.attention_mask {
+        return Ok(Input::AttentionMask(integer_matrix(outlet)?));
+    }
+    if name == names.position_ids {
+        return Ok(Input::PositionIds(integer_matrix(outlet)?));
+    }
+    match (name, tensor(outlet)?) {
+        ("use_cache_branch", (TensorElementType::Bool, [1])) => Ok(Input::UseCacheBranch),
+        ("num_logits_to_keep" | "logits_to_keep", (TensorElementType::Int64, [])) => {
+            Ok(Input::LogitsToKeep)
+        }
+        _ => Err(LoadError::UnknownInput {
+            name: name.into(),
+            dtype: outlet.dtype().to_string(),
+        }),
+    }
+}
+
+fn output(outlet: &Outlet, names: &Names, pairs: &[(String, String)]) -> Result<Output, LoadError> {
+    // An optional output may be absent after a run, which the binding does not expect.
+    tensor(outlet)?;
+    let name = outlet.name();
+    if name == names.logits {
+        return Ok(Output::Logits);
+    }
+    let present = pairs.iter().position(|(_, present)| present == name);
+    Ok(present.map_or(Output::Unused, Output::Present))
+}
+
+fn cache_tensor(
+    past: &Outlet,
+    present: &Outlet,
+    config: &ModelConfig,
+) -> Result<CacheTensor, LoadError> {
+    let (ty, dims) = tensor(past)?;
+    let float = float(past, ty)?;
+    let (joint, heads, head_dim) = match *dims {
+        [_, heads, _, dim] => (false, heads, dim),
+        [2, _, heads, _, dim] => (true, heads, dim),
+        _ => {
+            return Err(unsupported(
+                past,
+                "[batch, heads, past, dim] or [2, batch, heads, past, dim]",
+            ));
+        }
+    };
+    let length = dims[dims.len() - 2];
+    if length >= 0 {
+        return Err(unsupported(past, "of open length"));
+    }
+    let (present_type, present_dims) = tensor(present)?;
+    if present_type != ty || present_dims.len() != dims.len() {
+        return Err(unsupported(
+            present,
+            "of the same type and rank as its past",
+        ));
+    }
+    Ok(CacheTensor {
+        float,
+        joint,
+        heads: told(
+            heads,
+            config.kv_heads,
+            "the number of key-value heads",
+            "num_key_value_heads",
+        )?,
+        head_dim: told(head_dim, config.head_dim, "the size of a head", "head_dim")?,
+    })
+}
+
+fn logits(outlet: &Outlet, config: &ModelConfig) -> Result<(Float, usize), LoadError> {
+    let (ty, dims) = tensor(outlet)?;
+    let float = float(outlet, ty)?;
+    let [_, _, width] = *dims else {
+        return Err(unsupported(outlet, "[batch, sequence, vocabulary]"));
+    };
+    let width = told(
+        width,
+        config.vocab_size,
+        "the number of logits",
+        "vocab_size",
+    )?;
+    Ok((float, width))
+}
+
+/// A dimension of the graph, or what the configuration says where the graph leaves it open.
+fn told(
+    dim: i64,
+    config: Option<usize>,
+    what: &'static str,
+    field: &'static str,
+) -> Result<usize, LoadError> {
+    match usize::try_from(dim) {
+        Ok(dim) if dim > 0 => Ok(dim),
+        _ => config.ok_or(LoadError::Untold { what, field }),
+    }
+}
+
+fn integer_matrix(outlet: &Outlet) -> Result<Integer, LoadError> {
+    const WANTED: &str = "an i64 or i32 tensor [batch, sequence] of open length";
+    match tensor(outlet)? {
+        (TensorElementType::Int64, [_, length]) if *length < 0 => Ok(Integer::I64),
+        (TensorElementType::Int32, [_, length]) if *length < 0 => Ok(Integer::I32),
+        _ => Err(unsupported(outlet, WANTED)),
+    }
+}
+
+fn float(outlet: &Outlet, ty: TensorElementType) -> Result<Float, LoadError> {
+    match ty {
+        TensorElementType::Float32 => Ok(Float::F32),
+        TensorElementType::Float16 => Ok(Float::F16),
+        _ => Err(unsupported(outlet, "of type f32 or f16")),
+    }
+}
+
+fn tensor(outlet: &Outlet) -> Result<(TensorElementType, &[i64]), LoadError> {
+    match outlet.dtype() {
+        ValueType::Tensor { ty, shape, .. } => Ok((*ty, shape)),
+        _ => Err(unsupported(outlet, "a tensor")),
+    }
+}
+
+fn find<'o>(
+    outlets: &'o [Outlet],
+    name: &str,
+    kind: &'static str,
+) -> Result<&'o Outlet, LoadError> {
+    let found = outlets.iter().find(|outlet| outlet.name() == name);
+    found.ok_or_else(|| LoadError::Missing {
+        kind,
+        name: name.into(),
+        present: all_names(outlets),
+    })
+}
+
+fn unsupported(outlet: &Outlet, wanted: &str) -> LoadError {
+    LoadError::Unsupported {
+        name: outlet.name().into(),
+        got: outlet.dtype().to_string(),
+        wanted: wanted.into(),
+    }
+}
+
+fn all_names(outlets: &[Outlet]) -> Vec<String> {
+    outlets
+        .iter()
+        .map(|outlet| outlet.name().to_owned())
+        .collect()
+}
