@@ -1,6 +1,7 @@
 //! Which expressions hold a string at all, and how short a known one is.
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
@@ -45,8 +46,8 @@ impl Liveness {
                     }
                     Some(None) => {}
                     None => {
-                        if !parents.contains_key(&next) {
-                            parents.insert(next, from);
+                        if let Entry::Vacant(entry) = parents.entry(next) {
+                            entry.insert(from);
                             queue.push_back(next);
                         }
                     }

@@ -1,3 +1,6 @@
+use expect_test::expect;
+use structgen_grammar::CharSet;
+
 use super::*;
 
 fn search(pattern: &str) -> Result<Regular, String> {
@@ -9,4 +12,185 @@ fn anchored_patterns_lose_their_anchors() {
     for (pattern, text) in [("^abc$", "abc"), ("^(?:a)(b)c$", "abc"), ("^(^a$)$", "a")] {
         assert_eq!(search(pattern), Ok(Regular::literal(text)), "{pattern}");
     }
+}
+
+#[test]
+fn both_dialects_give_the_same_tree() {
+    for pattern in ["^a(b|[c-e])*x{2,70000}$", "ab|c+", "^é|[^a]?$", "(^a|b){3}"] {
+        let rust = parse(pattern, RegexOptions::rust().with_search(true));
+        assert_eq!(
+            rust,
+            parse(pattern, RegexOptions::json_schema()),
+            "{pattern}"
+        );
+    }
+}
+
+#[test]
+fn a_search_without_anchors_may_start_and_end_anywhere() {
+    let any = Regular::any_text;
+    let expected = Regular::concat([any(), Regular::literal("a"), any()]);
+    assert_eq!(search("a"), Ok(expected));
+    let open_ended = Regular::concat([Regular::Chars(CharSet::new([('0', '9')])), any()]);
+    assert_eq!(search("^\\d"), Ok(open_ended));
+}
+
+#[test]
+fn a_counter_is_one_node() {
+    let whole = RegexOptions::json_schema().with_search(false);
+    for (pattern, min, max) in [
+        ("a{3,}", 3, None),
+        ("a{1000000}", 1_000_000, Some(1_000_000)),
+    ] {
+        let expected = Regular::repeat(Regular::literal("a"), min, max);
+        assert_eq!(parse(pattern, whole), Ok(expected));
+    }
+}
+
+#[test]
+fn what_is_refused_is_refused_by_position() {
+    let mut report = String::new();
+    for pattern in [
+        "a(?=b)",
+        "a(?!b)",
+        "é(?<=b)",
+        "(?<!b)",
+        r"\bword",
+        r"x\B",
+        r"(a)\1",
+        r"(?<n>a)\k<n>",
+        "(?i:a)",
+        "(?P<n>a)",
+        "(?<1>a)",
+        "(?<n",
+        "(a",
+        "a)",
+        "((a)",
+        "a**",
+        "*a",
+        "a|+",
+        "^*",
+        "a{3,2}",
+        "[a",
+        "[z-a]",
+        r"a\",
+        r"\p{Nonsense}",
+        r"\pL",
+        r"\x4",
+        r"\u12",
+        r"\u{110000}",
+        r"\uD800",
+        r"[\uD800]",
+        r"\c1",
+        r"\a",
+        r"\Z",
+    ] {
+        let error = search(pattern).expect_err(pattern);
+        report += &format!("{pattern}: {error}\n");
+    }
+    expect![[r#"
+        a(?=b): look-ahead is not supported (at byte 1 of the pattern)
+        a(?!b): look-ahead is not supported (at byte 1 of the pattern)
+        é(?<=b): look-behind is not supported (at byte 2 of the pattern)
+        (?<!b): look-behind is not supported (at byte 0 of the pattern)
+        \bword: a word boundary is not supported (at byte 0 of the pattern)
+        x\B: a word boundary is not supported (at byte 1 of the pattern)
+        (a)\1: a back-reference is not supported (at byte 3 of the pattern)
+        (?<n>a)\k<n>: a back-reference is not supported (at byte 7 of the pattern)
+        (?i:a): a group with flags is not supported (at byte 0 of the pattern)
+        (?P<n>a): ECMA-262 has no such group: a group starts with `(`, `(?:` or `(?<name>` (at byte 0 of the pattern)
+        (?<1>a): this is no name of a group (at byte 3 of the pattern)
+        (?<n: this is no name of a group (at byte 3 of the pattern)
+        (a: a group is not closed (at byte 0 of the pattern)
+        a): no group is open here (at byte 1 of the pattern)
+        ((a): a group is not closed (at byte 0 of the pattern)
+        a**: there is nothing to repeat (at byte 2 of the pattern)
+        *a: there is nothing to repeat (at byte 0 of the pattern)
+        a|+: there is nothing to repeat (at byte 2 of the pattern)
+        ^*: there is nothing to repeat (at byte 1 of the pattern)
+        a{3,2}: the quantifier's numbers are out of order (at byte 1 of the pattern)
+        [a: the class is not closed (at byte 0 of the pattern)
+        [z-a]: the range's ends are out of order (at byte 1 of the pattern)
+        a\: a backslash ends the pattern (at byte 1 of the pattern)
+        \p{Nonsense}: `Nonsense` is no Unicode property that is known (at byte 0 of the pattern)
+        \pL: `\p` needs a Unicode property in braces (at byte 0 of the pattern)
+        \x4: `\x` needs two hexadecimal digits (at byte 0 of the pattern)
+        \u12: `\u` needs four hexadecimal digits or a code point in braces (at byte 0 of the pattern)
+        \u{110000}: this is no code point (at byte 0 of the pattern)
+        \uD800: a lone surrogate is not supported (at byte 0 of the pattern)
+        [\uD800]: a class of lone surrogates is not supported (at byte 0 of the pattern)
+        \c1: `\c` needs a letter behind it (at byte 0 of the pattern)
+        \a: ECMA-262 has no escape `\a` (at byte 0 of the pattern)
+        \Z: ECMA-262 has no escape `\Z` (at byte 0 of the pattern)
+    "#]].assert_eq(&report);
+}
+
+#[test]
+fn the_rust_dialect_refuses_in_the_same_way() {
+    let mut report = String::new();
+    for pattern in [
+        "a(?=b)", "(?m)^a", r"\ba", "(a", r"(a)\1", "[z-a]", "a{3,2}",
+    ] {
+        let error = parse(pattern, RegexOptions::rust()).expect_err(pattern);
+        report += &format!("{pattern}: {error}\n");
+    }
+    expect![[r#"
+        a(?=b): look-around is not supported (at byte 1 of the pattern)
+        (?m)^a: an anchor of a line (flag `m`) is not supported (at byte 0 of the pattern)
+        \ba: a word boundary is not supported (at byte 0 of the pattern)
+        (a: unclosed group (at byte 0 of the pattern)
+        (a)\1: a back-reference is not supported (at byte 3 of the pattern)
+        [z-a]: invalid character class range, the start must be <= the end (at byte 1 of the pattern)
+        a{3,2}: invalid repetition count range, the start must be <= the end (at byte 1 of the pattern)
+    "#]].assert_eq(&report);
+}
+
+#[test]
+fn nesting_and_anchors_are_limited() {
+    for options in [RegexOptions::json_schema(), RegexOptions::rust()] {
+        for depth in [80, 100_000] {
+            let nested = "(".repeat(depth) + "a" + &")".repeat(depth);
+            let starred = "(?:".repeat(depth) + "a" + &"b|c)*".repeat(depth);
+            for pattern in [nested, starred] {
+                let result = parse(&pattern, options);
+                assert_eq!(result.is_ok(), depth == 80, "{:?}", options.dialect);
+                if let Err(error) = result {
+                    let limit = RegexErrorKind::Limit {
+                        what: "nested groups",
+                        limit: 250,
+                    };
+                    assert_eq!(error.kind, limit);
+                }
+            }
+        }
+        // The deepest nesting that can be asked for fits the stack of a thread.
+        let deepest = RegexOptions {
+            max_nesting: u32::MAX,
+            ..options
+        };
+        let starred = "(?:".repeat(330) + "a" + &"b|c)*".repeat(330);
+        assert!(parse(&starred, deepest).is_ok(), "{:?}", options.dialect);
+        let anchors = "(?:^|a)".repeat(101);
+        let error = parse(&anchors, options).expect_err("too many anchors");
+        assert_eq!(
+            error.kind,
+            RegexErrorKind::Limit {
+                what: "anchors",
+                limit: 100
+            }
+        );
+    }
+}
+
+#[test]
+fn no_text_panics() {
+    use proptest::prelude::*;
+    proptest!(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() },
+        |(pattern in r"([()\[\]{}|*+?^$\\.,:=!<>\-0-9abcdkpuxDW]|é){0,24}")| {
+        for options in [RegexOptions::json_schema(), RegexOptions::rust()] {
+            if let Err(error) = parse(&pattern, options) {
+                prop_assert!(pattern.is_char_boundary(error.position), "{pattern}: {error}");
+            }
+        }
+    });
 }

@@ -3,6 +3,7 @@
 mod boolean;
 mod differential;
 mod limits;
+mod patterns;
 
 use structgen_grammar::{CharSet, Regular};
 
