@@ -1,3 +1,4 @@
 //! From source text to the grammar IR: JSON Schema, regular expressions and GBNF.
 
+pub mod json_schema;
 pub mod regex;

@@ -1,0 +1,167 @@
+//! Proving that nothing fits a node.
+//!
+//! Values are finite, so what fits is a least fixed point: while a node is being looked at, it counts as empty, and an answer
+//! that rests on that is not remembered beyond it. What is not proven within the depth counts as not empty.
+
+use super::atoms::{Atom, Literal, TypeSet};
+use super::{Arrays, Canonicalizer, NodeId, Objects, SchemaId};
+use crate::json_schema::SchemaError;
+use crate::json_schema::parse::Assertion;
+
+/// How many parts within parts are looked into.
+const MAX_DEPTH: usize = 96;
+
+/// An answer, and the outermost node under way that it rests on.
+struct Answer {
+    empty: bool,
+    rests_on: usize,
+}
+
+const FREE: usize = usize::MAX;
+
+impl Canonicalizer<'_, '_> {
+    /// Whether it is proven that nothing fits the node.
+    pub(crate) fn is_empty(&mut self, id: NodeId) -> Result<bool, SchemaError> {
+        Ok(self.look(id, &mut Vec::new())?.empty)
+    }
+
+    fn look(&mut self, id: NodeId, path: &mut Vec<NodeId>) -> Result<Answer, SchemaError> {
+        let known = |empty| Answer {
+            empty,
+            rests_on: FREE,
+        };
+        if id == NodeId::NEVER || id == NodeId::ANY {
+            return Ok(known(id == NodeId::NEVER));
+        }
+        if let Some(&empty) = self.empty.get(&id) {
+            return Ok(known(empty));
+        }
+        if let Some(depth) = path.iter().position(|&other| other == id) {
+            return Ok(Answer {
+                empty: true,
+                rests_on: depth,
+            });
+        }
+        self.step(1)?;
+        if path.len() >= MAX_DEPTH {
+            return Ok(known(false));
+        }
+        let Some(values) = self.try_expand(id)? else {
+            return Ok(known(false));
+        };
+        let is_plain = values.null
+            || values.no
+            || values.yes
+            || !values.numbers.is_empty()
+            || !values.literals.is_empty()
+            || !values.strings.is_empty();
+        let depth = path.len();
+        let mut answer = known(!is_plain);
+        if !is_plain {
+            path.push(id);
+            for objects in &values.objects {
+                let part = self.look_objects(objects, path)?;
+                answer.rests_on = answer.rests_on.min(part.rests_on);
+                answer.empty &= part.empty;
+                if !answer.empty {
+                    break;
+                }
+            }
+            for arrays in &values.arrays {
+                if !answer.empty {
+                    break;
+                }
+                let part = self.look_arrays(arrays, path)?;
+                answer.rests_on = answer.rests_on.min(part.rests_on);
+                answer.empty &= part.empty;
+            }
+            path.pop();
+        }
+        if answer.rests_on >= depth || !answer.empty {
+            answer.rests_on = FREE;
+            self.empty.insert(id, answer.empty);
+        }
+        Ok(answer)
+    }
+
+    fn look_objects(
+        &mut self,
+        objects: &Objects<'_>,
+        path: &mut Vec<NodeId>,
+    ) -> Result<Answer, SchemaError> {
+        for field in objects.properties.iter().filter(|field| field.required) {
+            let part = self.look(field.node, path)?;
+            if part.empty {
+                return Ok(part);
+            }
+        }
+        Ok(Answer {
+            empty: false,
+            rests_on: FREE,
+        })
+    }
+
+    fn look_arrays(
+        &mut self,
+        arrays: &Arrays,
+        path: &mut Vec<NodeId>,
+    ) -> Result<Answer, SchemaError> {
+        let needed = arrays.prefix.iter().take(arrays.min as usize).copied();
+        let more = arrays.min as usize > arrays.prefix.len();
+        for node in needed.chain(more.then_some(arrays.rest)) {
+            let part = self.look(node, path)?;
+            if part.empty {
+                return Ok(part);
+            }
+        }
+        Ok(Answer {
+            empty: false,
+            rests_on: FREE,
+        })
+    }
+
+    /// Whether it is proven that no value fits both schemas.
+    pub(super) fn are_disjoint(
+        &mut self,
+        one: SchemaId,
+        other: SchemaId,
+    ) -> Result<bool, SchemaError> {
+        if !self.types(one, 0)?.meets(self.types(other, 0)?) {
+            return Ok(true);
+        }
+        let both = self.node([Literal::schema(one), Literal::schema(other)])?;
+        let notes = self.notes.len();
+        match self.is_empty(both) {
+            Ok(empty) => Ok(empty),
+            Err(error @ SchemaError::Limit { .. }) => Err(error),
+            Err(error @ SchemaError::CircularReference { .. }) => Err(error),
+            // What is not compiled in the conjunction may not matter, or it is met again in one of the two.
+            Err(_) => {
+                self.notes.truncate(notes);
+                Ok(false)
+            }
+        }
+    }
+
+    /// The types that values of the schema may have, as far as that is plain.
+    fn types(&mut self, id: SchemaId, depth: u32) -> Result<TypeSet, SchemaError> {
+        let schema = self.program.get(id);
+        let mut types = TypeSet::ALL;
+        for keyword in &schema.keywords {
+            match &keyword.assertion {
+                Assertion::Never => types = TypeSet::NONE,
+                Assertion::Atom(Atom::Types(some)) => types = types.intersection(*some),
+                Assertion::Atom(Atom::Values(values)) => {
+                    let all = values.iter().map(TypeSet::of);
+                    types = types.intersection(all.fold(TypeSet::NONE, TypeSet::union));
+                }
+                Assertion::Reference(reference) if depth < 16 => {
+                    let target = self.program.resolve(id, "$ref", reference)?;
+                    types = types.intersection(self.types(target, depth + 1)?);
+                }
+                _ => {}
+            }
+        }
+        Ok(types)
+    }
+}

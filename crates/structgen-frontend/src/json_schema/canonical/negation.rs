@@ -1,0 +1,234 @@
+//! The negation of a schema: one of its keywords does not hold.
+
+use std::rc::Rc;
+
+use structgen_grammar::{NumberBound, Regular};
+
+use super::Canonicalizer;
+use super::atoms::{Atom, Contains, Literal, Place, Placed, TypeSet};
+use super::branch::{Arm, DYNAMIC, Part};
+use crate::json_schema::parse::{Assertion, Dependent, Schema, SchemaId};
+use crate::json_schema::{FormatMode, SchemaError};
+
+impl<'j> Canonicalizer<'_, 'j> {
+    /// The disjunction that says that the schema does not fit.
+    pub(super) fn negated(
+        &mut self,
+        id: SchemaId,
+        schema: &Schema<'j>,
+    ) -> Result<Vec<Arm<'j>>, SchemaError> {
+        let mut arms = Vec::new();
+        for keyword in &schema.keywords {
+            let place = Place {
+                schema: id,
+                keyword: keyword.name,
+            };
+            // Without this keyword the schema would take more, so its negation takes less: one arm is gone.
+            if self.ignored.contains(&place) {
+                continue;
+            }
+            self.step(1)?;
+            let placed = |atom| Part::Atom(Placed { atom, place });
+            let of = |types, atom| vec![placed(Atom::Types(types)), placed(atom)];
+            let schema = |id: SchemaId| Part::Literal(Literal::schema(id));
+            let not = |id: SchemaId| Part::Literal(Literal::not(id));
+            match &keyword.assertion {
+                Assertion::Never => arms.push(Vec::new()),
+                Assertion::Atom(atom) => self.negate_atom(atom, place, &mut arms),
+                Assertion::Pattern(source) => {
+                    // A pattern that leniency drops is dropped in the negation too: the arm takes every string then.
+                    arms.push(match self.pattern(source, place)? {
+                        Some(regular) => of(
+                            TypeSet::STRING,
+                            Atom::Text(Regular::Complement(regular.into())),
+                        ),
+                        None => vec![placed(Atom::Types(TypeSet::STRING))],
+                    });
+                }
+                Assertion::Format(format) if self.options.formats == FormatMode::Assert => {
+                    let atom = match format.regular() {
+                        Ok(regular) => Atom::Text(Regular::Complement(regular.into())),
+                        Err(reason) => Atom::Refused(TypeSet::STRING, reason),
+                    };
+                    arms.push(of(TypeSet::STRING, atom));
+                }
+                Assertion::Format(_) | Assertion::NumberFormat(_) => {}
+                Assertion::AllOf(schemas) => arms.extend(schemas.iter().map(|&id| vec![not(id)])),
+                Assertion::AnyOf(schemas) => arms.push(schemas.iter().map(|&id| not(id)).collect()),
+                Assertion::OneOf(schemas) => {
+                    arms.push(schemas.iter().map(|&id| not(id)).collect());
+                    for (i, &one) in schemas.iter().enumerate() {
+                        for &other in &schemas[i + 1..] {
+                            self.step(1)?;
+                            arms.push(vec![schema(one), schema(other)]);
+                        }
+                    }
+                }
+                Assertion::Not(inner) => arms.push(vec![schema(*inner)]),
+                Assertion::Conditional {
+                    condition,
+                    then,
+                    otherwise,
+                } => {
+                    arms.extend(then.map(|then| vec![schema(*condition), not(then)]));
+                    arms.extend(otherwise.map(|other| vec![not(*condition), not(other)]));
+                }
+                Assertion::Dependent(dependencies) => {
+                    for (key, dependent) in dependencies {
+                        let has = of(TypeSet::OBJECT, Atom::Required([*key].into()));
+                        let with = |part| has.iter().cloned().chain([part]).collect::<Arm<'j>>();
+                        match dependent {
+                            Dependent::Keys(keys) => arms
+                                .extend(keys.iter().map(|key| with(placed(Atom::Forbidden(key))))),
+                            Dependent::Schema(id) => arms.push(with(not(*id))),
+                        }
+                    }
+                }
+                Assertion::Reference(reference) => {
+                    let target = self.program.resolve(id, "$ref", reference)?;
+                    arms.push(vec![not(target)]);
+                }
+                Assertion::DynamicReference(reference) => {
+                    arms.push(match self.dynamic_target(id, keyword.name, reference)? {
+                        Some(target) => vec![not(target)],
+                        None => vec![placed(Atom::Refused(TypeSet::ALL, DYNAMIC))],
+                    });
+                }
+                Assertion::Refused(types, reason) => {
+                    arms.push(of(*types, Atom::Refused(*types, reason)));
+                }
+                Assertion::Invalid(error) => return Err((**error).clone()),
+            }
+        }
+        Ok(arms)
+    }
+
+    fn negate_atom(&self, atom: &Atom<'j>, place: Place, arms: &mut Vec<Arm<'j>>) {
+        let placed = |atom| Part::Atom(Placed { atom, place });
+        let of = |types, atom| vec![placed(Atom::Types(types)), placed(atom)];
+        let turned = |bound: &NumberBound| NumberBound {
+            value: bound.value.clone(),
+            exclusive: !bound.exclusive,
+        };
+        let object = |atoms: Vec<Atom<'j>>| {
+            let types = Atom::Types(TypeSet::OBJECT);
+            std::iter::once(types)
+                .chain(atoms)
+                .map(placed)
+                .collect::<Arm<'j>>()
+        };
+        let array = |atoms: Vec<Atom<'j>>| {
+            let types = Atom::Types(TypeSet::ARRAY);
+            std::iter::once(types)
+                .chain(atoms)
+                .map(placed)
+                .collect::<Arm<'j>>()
+        };
+        match atom {
+            Atom::Types(types) => arms.push(vec![placed(Atom::Types(types.complement()))]),
+            Atom::Values(values) => arms.push(vec![placed(Atom::NotValues(values))]),
+            Atom::NotValues(values) => arms.push(vec![placed(Atom::Values(values))]),
+            Atom::Lower(bound) => arms.push(of(TypeSet::NUMBER, Atom::Upper(turned(bound)))),
+            Atom::Upper(bound) => arms.push(of(TypeSet::NUMBER, Atom::Lower(turned(bound)))),
+            Atom::MultipleOf(divisor) => {
+                arms.push(of(TypeSet::NUMBER, Atom::NotMultipleOf(divisor.clone())));
+            }
+            Atom::NotMultipleOf(divisor) => {
+                arms.push(of(TypeSet::NUMBER, Atom::MultipleOf(divisor.clone())));
+            }
+            Atom::MinLength(count) => arms.push(of(TypeSet::STRING, Atom::MaxLength(count - 1))),
+            Atom::MaxLength(count) => {
+                arms.push(of(
+                    TypeSet::STRING,
+                    Atom::MinLength(count.saturating_add(1)),
+                ));
+            }
+            Atom::Text(regular) => arms.push(of(
+                TypeSet::STRING,
+                Atom::Text(Regular::Complement(regular.clone().into())),
+            )),
+            Atom::Fields(fields) => {
+                for &(key, id) in &fields.properties {
+                    if !self.is_trivial(Literal::schema(id)) {
+                        arms.push(object(vec![
+                            Atom::Required([key].into()),
+                            Atom::Field(key, Literal::not(id)),
+                        ]));
+                    }
+                }
+                let others = fields.patterns.iter().map(|pattern| pattern.1);
+                let says_something = |id: SchemaId| !self.is_trivial(Literal::schema(id));
+                if others.chain(fields.additional).any(says_something) {
+                    arms.push(object(vec![Atom::Refused(
+                        TypeSet::OBJECT,
+                        "its negation asks for some other key with some other value",
+                    )]));
+                }
+            }
+            Atom::Field(key, literal) => arms.push(object(vec![
+                Atom::Required([*key].into()),
+                Atom::Field(key, literal.complement()),
+            ])),
+            Atom::Required(keys) => {
+                arms.extend(keys.iter().map(|key| object(vec![Atom::Forbidden(key)])));
+            }
+            Atom::Forbidden(key) => arms.push(object(vec![Atom::Required([*key].into())])),
+            Atom::Names(_) => arms.push(object(vec![Atom::Refused(
+                TypeSet::OBJECT,
+                "its negation asks for some key that does not fit",
+            )])),
+            Atom::MinProperties(count) => arms.push(object(vec![Atom::MaxProperties(count - 1)])),
+            Atom::MaxProperties(count) => {
+                arms.push(object(vec![Atom::MinProperties(count.saturating_add(1))]));
+            }
+            Atom::Elements(elements) => {
+                for (index, &id) in elements.prefix.iter().enumerate() {
+                    let index = u32::try_from(index).unwrap_or(u32::MAX);
+                    arms.push(array(vec![
+                        Atom::MinItems(index.saturating_add(1)),
+                        Atom::Element(index, Literal::not(id)),
+                    ]));
+                }
+                if let Some(rest) = elements.rest {
+                    let any = self.is_trivial(Literal::schema(rest));
+                    if self.is_trivial(Literal::not(rest)) {
+                        let count = u32::try_from(elements.prefix.len()).unwrap_or(u32::MAX);
+                        arms.push(array(vec![Atom::MinItems(count.saturating_add(1))]));
+                    } else if !any {
+                        arms.push(array(vec![Atom::Refused(
+                            TypeSet::ARRAY,
+                            "its negation asks for some item that does not fit",
+                        )]));
+                    }
+                }
+            }
+            Atom::Element(index, literal) => arms.push(array(vec![
+                Atom::MinItems(index.saturating_add(1)),
+                Atom::Element(*index, literal.complement()),
+            ])),
+            Atom::MinItems(count) => arms.push(array(vec![Atom::MaxItems(count - 1)])),
+            Atom::MaxItems(count) => {
+                arms.push(array(vec![Atom::MinItems(count.saturating_add(1))]));
+            }
+            Atom::Unique => arms.push(array(vec![Atom::Refused(
+                TypeSet::ARRAY,
+                "its negation asks for two equal items",
+            )])),
+            Atom::Contains(contains) => {
+                let counted = |min, max| {
+                    let item = contains.item;
+                    array(vec![Atom::Contains(Rc::new(Contains { item, min, max }))])
+                };
+                if contains.min > 0 {
+                    arms.push(counted(0, Some(contains.min - 1)));
+                }
+                if let Some(max) = contains.max {
+                    arms.push(counted(max.saturating_add(1), None));
+                }
+            }
+            Atom::Refused(types, reason) => {
+                arms.push(of(*types, Atom::Refused(*types, reason)));
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! `date-time`: RFC 3339, section 5.6.
+
+use structgen_grammar::Regular;
+
+use super::syntax::{class, seq};
+use super::{date, time};
+
+pub(super) fn build() -> Regular {
+    seq([date::build(), class("Tt"), time::build()])
+}

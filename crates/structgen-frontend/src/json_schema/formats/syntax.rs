@@ -1,0 +1,80 @@
+//! Short names for building regular sets by hand.
+
+use structgen_grammar::{CharSet, Regular};
+
+/// A text.
+pub(super) fn text(text: &str) -> Regular {
+    Regular::literal(text)
+}
+
+/// One character out of ranges and single characters, as `"a-z0-9_"`; a hyphen that is meant comes last.
+pub(super) fn class(ranges: &str) -> Regular {
+    Regular::Chars(char_set(ranges))
+}
+
+/// The characters of [`class`].
+pub(super) fn char_set(ranges: &str) -> CharSet {
+    let chars: Vec<char> = ranges.chars().collect();
+    let mut pairs = Vec::new();
+    let mut at = 0;
+    while at < chars.len() {
+        if at + 2 < chars.len() && chars[at + 1] == '-' {
+            pairs.push((chars[at], chars[at + 2]));
+            at += 3;
+        } else {
+            pairs.push((chars[at], chars[at]));
+            at += 1;
+        }
+    }
+    CharSet::new(pairs)
+}
+
+/// One after another.
+pub(super) fn seq(parts: impl IntoIterator<Item = Regular>) -> Regular {
+    Regular::concat(parts)
+}
+
+/// Any one of these.
+pub(super) fn any(arms: impl IntoIterator<Item = Regular>) -> Regular {
+    Regular::union(arms)
+}
+
+/// Any one of these texts.
+pub(super) fn texts(words: &[&str]) -> Regular {
+    Regular::union(words.iter().map(|word| Regular::literal(word)))
+}
+
+/// It or nothing.
+pub(super) fn optional(body: Regular) -> Regular {
+    Regular::repeat(body, 0, Some(1))
+}
+
+/// As often as one likes.
+pub(super) fn many(body: Regular) -> Regular {
+    Regular::repeat(body, 0, None)
+}
+
+/// Once or more.
+pub(super) fn some(body: Regular) -> Regular {
+    Regular::repeat(body, 1, None)
+}
+
+/// So many times.
+pub(super) fn times(body: Regular, count: u32) -> Regular {
+    Regular::repeat(body, count, Some(count))
+}
+
+/// From `min` to `max` times.
+pub(super) fn between(body: Regular, min: u32, max: u32) -> Regular {
+    Regular::repeat(body, min, Some(max))
+}
+
+/// A decimal digit.
+pub(super) fn digit() -> Regular {
+    class("0-9")
+}
+
+/// A hexadecimal digit in either case.
+pub(super) fn hex() -> Regular {
+    class("0-9A-Fa-f")
+}

@@ -1,0 +1,437 @@
+//! First stage: from JSON to typed schemas, each with its place.
+//!
+//! A keyword with a wrong value is kept as [`Assertion::Invalid`] and is an error only where the schema is used, as is a
+//! reference that leads nowhere: a definition that nothing refers to does no harm.
+
+mod arrays;
+mod combinators;
+mod location;
+mod numbers;
+mod objects;
+mod strings;
+mod values;
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use super::canonical::atoms::{Atom, TypeSet};
+use super::formats::Format;
+use super::json::Json;
+use super::keywords::{self, Role};
+use super::resolve::{Resource, ResourceId, Resources};
+use super::{Draft, SchemaError};
+
+pub(crate) use location::{Location, Step};
+
+/// A schema of a [`Program`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct SchemaId(pub(crate) u32);
+
+/// A schema: a conjunction of what its keywords assert.
+#[derive(Debug)]
+pub(crate) struct Schema<'j> {
+    pub(crate) location: Location<'j>,
+    pub(crate) resource: ResourceId,
+    /// In the order as written, but `required` last: the keys that it alone declares come behind those of `properties`.
+    pub(crate) keywords: Vec<Keyword<'j>>,
+    /// What asserts nothing: the name, and a note on why not.
+    pub(crate) annotations: Vec<(&'j str, &'static str)>,
+}
+
+/// A keyword that asserts something.
+#[derive(Debug)]
+pub(crate) struct Keyword<'j> {
+    pub(crate) name: &'static str,
+    pub(crate) assertion: Assertion<'j>,
+}
+
+/// What a keyword asserts.
+#[derive(Debug)]
+pub(crate) enum Assertion<'j> {
+    /// Nothing fits: the schema `false`.
+    Never,
+    /// Something about the value itself.
+    Atom(Atom<'j>),
+    /// A `pattern`, not read yet.
+    Pattern(&'j str),
+    /// A `format` that a draft defines.
+    Format(&'static Format),
+    /// A `format` that only says how wide a number of the language at hand is.
+    NumberFormat(&'j str),
+    /// All of these.
+    AllOf(Vec<SchemaId>),
+    /// One of these at least.
+    AnyOf(Vec<SchemaId>),
+    /// Exactly one of these.
+    OneOf(Vec<SchemaId>),
+    /// Not this.
+    Not(SchemaId),
+    /// `if`, `then`, `else`.
+    Conditional {
+        condition: SchemaId,
+        then: Option<SchemaId>,
+        otherwise: Option<SchemaId>,
+    },
+    /// An object with the key has to have these keys, or to fit the schema.
+    Dependent(Vec<(&'j str, Dependent<'j>)>),
+    /// Whatever the reference leads to.
+    Reference(&'j str),
+    /// `$dynamicRef` and `$recursiveRef`: the reference, which may lead elsewhere when there are dynamic anchors.
+    DynamicReference(&'j str),
+    /// What is not compiled, about values of these types.
+    Refused(TypeSet, &'static str),
+    /// The keyword's value is wrong.
+    Invalid(Box<SchemaError>),
+}
+
+/// What a key brings with it.
+#[derive(Debug)]
+pub(crate) enum Dependent<'j> {
+    Keys(Rc<[&'j str]>),
+    Schema(SchemaId),
+}
+
+/// All schemas of a document and of the documents that it refers to.
+pub(crate) struct Program<'j> {
+    schemas: Vec<Rc<Schema<'j>>>,
+    /// Which schema a JSON value was read as, by the value's address: documents neither move nor change meanwhile.
+    by_address: FxHashMap<usize, SchemaId>,
+    pub(crate) resources: Resources<'j>,
+}
+
+impl<'j> Program<'j> {
+    /// Reads a document that is to be found under `uri`, if under any.
+    pub(crate) fn read_document(
+        &mut self,
+        json: &'j Json<'j>,
+        uri: Option<&str>,
+        draft: Draft,
+    ) -> SchemaId {
+        let resource = self.resources.add(Resource {
+            base: uri.map(str::to_owned),
+            document: uri.map(Rc::from),
+            root: json,
+            draft,
+        });
+        self.schema(json, Location::Root(uri.map(Rc::from)), resource)
+    }
+
+    pub(crate) fn new(resources: Resources<'j>) -> Self {
+        Self {
+            schemas: Vec::new(),
+            by_address: FxHashMap::default(),
+            resources,
+        }
+    }
+
+    pub(crate) fn get(&self, id: SchemaId) -> Rc<Schema<'j>> {
+        Rc::clone(&self.schemas[id.0 as usize])
+    }
+
+    pub(crate) fn schema_ref(&self, id: SchemaId) -> &Schema<'j> {
+        &self.schemas[id.0 as usize]
+    }
+
+    /// The schema that this value was read as, if it was.
+    pub(crate) fn at_address(&self, json: &'j Json<'j>) -> Option<SchemaId> {
+        self.by_address.get(&address(json)).copied()
+    }
+
+    /// The JSON Pointer of a schema.
+    pub(crate) fn pointer(&self, id: SchemaId) -> String {
+        location::pointer(self, id, None)
+    }
+
+    /// The JSON Pointer of a keyword in a schema.
+    pub(crate) fn keyword_pointer(&self, id: SchemaId, keyword: &str) -> String {
+        location::pointer(self, id, Some(keyword))
+    }
+
+    /// Reads a value as a schema, with all schemas in it.
+    pub(crate) fn schema(
+        &mut self,
+        json: &'j Json<'j>,
+        location: Location<'j>,
+        resource: ResourceId,
+    ) -> SchemaId {
+        if let Some(id) = self.at_address(json) {
+            return id;
+        }
+        let id = SchemaId(u32::try_from(self.schemas.len()).unwrap_or(u32::MAX));
+        self.by_address.insert(address(json), id);
+        self.schemas.push(Rc::new(Schema {
+            location: location.clone(),
+            resource,
+            keywords: Vec::new(),
+            annotations: Vec::new(),
+        }));
+        let mut schema = Schema {
+            location,
+            resource,
+            keywords: Vec::new(),
+            annotations: Vec::new(),
+        };
+        match json {
+            Json::Bool(true) => {}
+            Json::Bool(false) => schema.keywords.push(Keyword {
+                name: "false",
+                assertion: Assertion::Never,
+            }),
+            Json::Object(entries) => {
+                schema.resource = self.identify(json, id, resource, &mut schema);
+                let mut parser = Parser {
+                    program: self,
+                    id,
+                    json,
+                    resource: schema.resource,
+                    schema: &mut schema,
+                    done: Done::default(),
+                };
+                parser.read(entries);
+                let is_required = |keyword: &Keyword<'_>| keyword.name == "required";
+                schema.keywords.sort_by_key(is_required);
+            }
+            _ => {
+                let pointer = self.pointer(id);
+                schema.keywords.push(Keyword {
+                    name: "",
+                    assertion: Assertion::Invalid(Box::new(SchemaError::NotASchema { pointer })),
+                });
+            }
+        }
+        self.schemas[id.0 as usize] = Rc::new(schema);
+        id
+    }
+
+    /// Takes up `$schema`, `$id` and the anchors of a schema; returns the resource that it belongs to.
+    fn identify(
+        &mut self,
+        json: &'j Json<'j>,
+        id: SchemaId,
+        outer: ResourceId,
+        schema: &mut Schema<'j>,
+    ) -> ResourceId {
+        let is_root = std::ptr::eq(self.resources.get(outer).root, json);
+        let mut draft = self.resources.get(outer).draft;
+        let identifier = |draft| {
+            let keyword = if draft == Draft::Draft4 { "id" } else { "$id" };
+            match json.get(keyword) {
+                Some(Json::String(text)) => Some(text.as_ref()),
+                _ => None,
+            }
+        };
+        if let Some(Json::String(uri)) = json.get("$schema")
+            && (is_root || identifier(draft).is_some())
+        {
+            match keywords::draft_of(uri) {
+                Some(named) => {
+                    draft = named;
+                    if is_root {
+                        self.resources.set_draft(outer, draft);
+                    }
+                }
+                None if uri.contains("json-schema.org/draft-0") => {
+                    let error = SchemaError::UnknownDialect {
+                        uri: uri.to_string(),
+                        pointer: self.keyword_pointer(id, "$schema"),
+                    };
+                    schema.keywords.push(Keyword {
+                        name: "$schema",
+                        assertion: Assertion::Invalid(Box::new(error)),
+                    });
+                }
+                None => schema
+                    .annotations
+                    .push(("$schema", "an unknown dialect: read as the default draft")),
+            }
+        }
+        let mut resource = outer;
+        // Up to draft 7, `$ref` switches off everything beside it.
+        let alone = draft <= Draft::Draft7 && json.get("$ref").is_some();
+        if let Some(uri) = identifier(draft)
+            && !alone
+        {
+            let (path, anchor) = uri.split_once('#').unwrap_or((uri, ""));
+            if !path.is_empty() {
+                resource = self.resources.open(outer, json, path, draft, is_root);
+            }
+            if !anchor.is_empty() && draft <= Draft::Draft7 {
+                self.resources.set_anchor(resource, anchor, id);
+            }
+        }
+        for keyword in ["$anchor", "$dynamicAnchor"] {
+            if let Some(Json::String(anchor)) = json.get(keyword)
+                && keywords::find(keyword, draft).is_some_and(|(_, role)| role == Role::Identifier)
+            {
+                self.resources.set_anchor(resource, anchor, id);
+                if keyword == "$dynamicAnchor" {
+                    self.resources.dynamic_anchors += 1;
+                }
+            }
+        }
+        if draft == Draft::Draft2019
+            && matches!(json.get("$recursiveAnchor"), Some(Json::Bool(true)))
+        {
+            self.resources.dynamic_anchors += 1;
+        }
+        resource
+    }
+}
+
+fn address(json: &Json<'_>) -> usize {
+    std::ptr::from_ref(json).addr()
+}
+
+/// Which groups of keywords, each read as one, were met already.
+#[derive(Default)]
+struct Done {
+    fields: bool,
+    elements: bool,
+    contains: bool,
+    conditional: bool,
+}
+
+/// Reads the keywords of one schema object.
+struct Parser<'p, 'j> {
+    program: &'p mut Program<'j>,
+    id: SchemaId,
+    json: &'j Json<'j>,
+    resource: ResourceId,
+    schema: &'p mut Schema<'j>,
+    done: Done,
+}
+
+impl<'j> Parser<'_, 'j> {
+    fn draft(&self) -> Draft {
+        self.program.resources.get(self.resource).draft
+    }
+
+    fn read(&mut self, entries: &'j [(std::borrow::Cow<'j, str>, Json<'j>)]) {
+        let draft = self.draft();
+        let alone =
+            draft <= Draft::Draft7 && matches!(self.json.get("$ref"), Some(Json::String(_)));
+        for (name, value) in entries {
+            let Some((keyword, role)) = keywords::find(name, draft) else {
+                self.annotation(name, "no keyword of any draft");
+                continue;
+            };
+            // Definitions beside a `$ref` can still be referred to.
+            if alone && !matches!(keyword, "$ref" | "definitions") {
+                self.annotation(keyword, "ignored beside `$ref` up to draft 7");
+                continue;
+            }
+            match role {
+                Role::Unknown if keyword == "additionalItems" => self.read_elements(),
+                Role::Unknown => self.annotation(keyword, "no keyword of this draft"),
+                Role::Annotation => self.annotation(keyword, ""),
+                Role::Identifier => self.read_identifier(keyword, value),
+                Role::Assertion | Role::Applicator => self.read_keyword(keyword, value),
+            }
+        }
+    }
+
+    fn read_keyword(&mut self, keyword: &'static str, value: &'j Json<'j>) {
+        match keyword {
+            "type" | "enum" | "const" => self.read_values(keyword, value),
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
+                self.read_numbers(keyword, value);
+            }
+            "minLength" | "maxLength" | "pattern" | "format" => self.read_strings(keyword, value),
+            "properties" | "patternProperties" | "additionalProperties" => self.read_fields(),
+            "required"
+            | "propertyNames"
+            | "minProperties"
+            | "maxProperties"
+            | "dependencies"
+            | "dependentRequired"
+            | "dependentSchemas"
+            | "unevaluatedProperties" => {
+                self.read_objects(keyword, value);
+            }
+            "items" | "prefixItems" | "additionalItems" => self.read_elements(),
+            "contains" | "minContains" | "maxContains" => self.read_contains(),
+            "minItems" | "maxItems" | "uniqueItems" | "unevaluatedItems" => {
+                self.read_arrays(keyword, value);
+            }
+            _ => self.read_combinators(keyword, value),
+        }
+    }
+
+    fn read_identifier(&mut self, keyword: &'static str, value: &'j Json<'j>) {
+        match (keyword, value) {
+            ("$defs" | "definitions", Json::Object(entries)) => {
+                for (key, value) in entries {
+                    self.subschema(value, keyword, Step::Key(key));
+                }
+            }
+            ("$vocabulary", _) => self.annotation(keyword, "vocabularies are not switched off"),
+            _ => {}
+        }
+    }
+
+    fn annotation(&mut self, name: &'j str, note: &'static str) {
+        self.schema.annotations.push((name, note));
+    }
+
+    fn push(&mut self, name: &'static str, assertion: Assertion<'j>) {
+        self.schema.keywords.push(Keyword { name, assertion });
+    }
+
+    fn atom(&mut self, name: &'static str, atom: Atom<'j>) {
+        self.push(name, Assertion::Atom(atom));
+    }
+
+    fn invalid(&mut self, keyword: &'static str, expected: &str) {
+        let error = SchemaError::InvalidKeyword {
+            keyword: keyword.to_owned(),
+            pointer: self.program.keyword_pointer(self.id, keyword),
+            expected: expected.to_owned(),
+        };
+        self.push(keyword, Assertion::Invalid(Box::new(error)));
+    }
+
+    fn subschema(&mut self, json: &'j Json<'j>, keyword: &'static str, step: Step<'j>) -> SchemaId {
+        let location = Location::Below {
+            parent: self.id,
+            keyword,
+            step,
+        };
+        self.program.schema(json, location, self.resource)
+    }
+
+    /// A list of schemas that must not be empty.
+    fn subschemas(&mut self, keyword: &'static str, value: &'j Json<'j>) -> Option<Vec<SchemaId>> {
+        match value {
+            Json::Array(items) if !items.is_empty() => {
+                let read = |(index, item)| self.subschema(item, keyword, Step::Index(index));
+                Some(items.iter().enumerate().map(read).collect())
+            }
+            _ => {
+                self.invalid(keyword, "a list of schemas that is not empty");
+                None
+            }
+        }
+    }
+
+    /// A count of something: an integer that is not negative. What does not fit is more than any text can hold.
+    fn count(&mut self, keyword: &'static str, value: &Json<'_>) -> Option<u32> {
+        let count = match value {
+            Json::Number(number) if number.is_integer() && !number.is_negative() => {
+                if number.exponent() > 10 {
+                    Some(u32::MAX)
+                } else {
+                    let digits = (0..number.exponent() as usize)
+                        .map(|place| u64::from(number.digits().get(place).copied().unwrap_or(0)));
+                    let value = digits.fold(0, |value, digit| value * 10 + digit);
+                    Some(u32::try_from(value).unwrap_or(u32::MAX))
+                }
+            }
+            _ => None,
+        };
+        if count.is_none() {
+            self.invalid(keyword, "an integer that is not negative");
+        }
+        count
+    }
+}

@@ -1,0 +1,36 @@
+//! Lengths, `pattern`, `format`.
+
+use super::{Assertion, Parser};
+use crate::json_schema::canonical::atoms::Atom;
+use crate::json_schema::formats;
+use crate::json_schema::json::Json;
+
+impl<'j> Parser<'_, 'j> {
+    pub(super) fn read_strings(&mut self, keyword: &'static str, value: &'j Json<'j>) {
+        match (keyword, value) {
+            ("minLength", _) => {
+                if let Some(count) = self.count(keyword, value).filter(|&count| count > 0) {
+                    self.atom(keyword, Atom::MinLength(count));
+                }
+            }
+            ("maxLength", _) => {
+                if let Some(count) = self.count(keyword, value).filter(|&count| count < u32::MAX) {
+                    self.atom(keyword, Atom::MaxLength(count));
+                }
+            }
+            ("pattern", Json::String(pattern)) => {
+                self.push(keyword, Assertion::Pattern(pattern));
+            }
+            ("format", Json::String(name)) => {
+                if let Some(format) = formats::find(name) {
+                    self.push(keyword, Assertion::Format(format));
+                } else if formats::number_range(name).is_some() {
+                    self.push(keyword, Assertion::NumberFormat(name));
+                } else {
+                    self.annotation(keyword, "a format that no draft defines");
+                }
+            }
+            _ => self.invalid(keyword, "a string"),
+        }
+    }
+}
