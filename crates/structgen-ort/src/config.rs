@@ -376,7 +376,8 @@ mod tests {
                     12,
                 ),
             }
-        "#]].assert_debug_eq(&config);
+        "#]]
+        .assert_debug_eq(&config);
     }
 
     #[test]
@@ -428,7 +429,8 @@ mod tests {
                     ),
                 },
             }
-        "#]].assert_debug_eq(&config);
+        "#]]
+        .assert_debug_eq(&config);
     }
 
     #[test]

@@ -234,7 +234,8 @@ mod tests {
         expect_test::expect![[r#"
             genai_config.json: filename "../m.onnx" leads out of the folder
             genai_config.json: filename "/etc/passwd" leads out of the folder
-            DIR has no model: genai_config.json names "n.onnx", which is not there"#]].assert_eq(&errors.join("\n"));
+            DIR has no model: genai_config.json names "n.onnx", which is not there"#]]
+        .assert_eq(&errors.join("\n"));
     }
 
     #[test]
