@@ -39,8 +39,8 @@ pub struct RegexOptions {
     pub dialect: Dialect,
     /// Whether the pattern may match anywhere in the text; otherwise the whole text has to match.
     pub search: bool,
-    /// How deep groups may nest; in the dialect of the crate `regex`, quantifiers and alternatives count as well. Values above 1,000 count as
-    /// 1,000.
+    /// How deep groups may nest; in the dialect of the crate `regex`, quantifiers and alternatives count as well. Values above 500 count as
+    /// 500.
     pub max_nesting: u32,
 }
 
@@ -72,7 +72,7 @@ impl RegexOptions {
     }
 
     fn nesting(self) -> u32 {
-        self.max_nesting.min(1_000)
+        self.max_nesting.min(500)
     }
 }
 

@@ -148,12 +148,12 @@ fn the_rust_dialect_refuses_in_the_same_way() {
 #[test]
 fn nesting_and_anchors_are_limited() {
     for options in [RegexOptions::json_schema(), RegexOptions::rust()] {
-        for depth in [80, 100_000] {
+        for depth in [50, 100_000] {
             let nested = "(".repeat(depth) + "a" + &")".repeat(depth);
             let starred = "(?:".repeat(depth) + "a" + &"b|c)*".repeat(depth);
             for pattern in [nested, starred] {
                 let result = parse(&pattern, options);
-                assert_eq!(result.is_ok(), depth == 80, "{:?}", options.dialect);
+                assert_eq!(result.is_ok(), depth == 50, "{:?}", options.dialect);
                 if let Err(error) = result {
                     let limit = RegexErrorKind::Limit {
                         what: "nested groups",
@@ -168,7 +168,7 @@ fn nesting_and_anchors_are_limited() {
             max_nesting: u32::MAX,
             ..options
         };
-        let starred = "(?:".repeat(330) + "a" + &"b|c)*".repeat(330);
+        let starred = "(?:".repeat(120) + "a" + &"b|c)*".repeat(120);
         assert!(parse(&starred, deepest).is_ok(), "{:?}", options.dialect);
         let anchors = "(?:^|a)".repeat(101);
         let error = parse(&anchors, options).expect_err("too many anchors");
