@@ -1,1 +1,20 @@
 //! Automata on a token trie: masks, the matcher and the naive oracle.
+//!
+//! [`CompiledConstraint`] joins a [`Program`](structgen_automata::Program) to a vocabulary. It is immutable, shared and cheap to clone; what
+//! its matchers find out together (states visited, masks computed) is kept inside, under a limit on memory. A [`Matcher`] is one
+//! output in progress.
+
+mod constraint;
+mod error;
+mod mask;
+mod matcher;
+pub mod oracle;
+mod store;
+mod tables;
+mod walk;
+
+pub use constraint::{CompiledConstraint, ConstraintOptions, Statistics};
+pub use error::{CompileError, MatcherError};
+pub use mask::Mask;
+pub use matcher::{Matcher, Refusal};
+pub use tables::VocabularyTables;

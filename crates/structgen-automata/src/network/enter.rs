@@ -26,6 +26,9 @@ enum Job {
         below: SetId,
         fresh: bool,
     },
+    /// The same, but for a call that may be empty not behind it: whoever asks has followed that
+    /// already.
+    EnterOnly { node: NodeId, below: SetId },
     /// Goes on with what waits on top of the set.
     Resume(SetId),
 }
@@ -114,7 +117,27 @@ impl Network {
         while let Some(job) = jobs.todo.pop() {
             match job {
                 Job::Enter { node, below, fresh } => {
-                    self.enter(node, below, fresh, &mut jobs, found)?
+                    match *self.program.node(node) {
+                        Node::Call { proc, next } if self.program.proc(proc).nullable => {
+                            jobs.add(Job::Enter {
+                                node: next,
+                                below,
+                                fresh,
+                            });
+                        }
+                        Node::Repeat { min: 0, next, .. } => {
+                            jobs.add(Job::Enter {
+                                node: next,
+                                below,
+                                fresh,
+                            });
+                        }
+                        _ => {}
+                    }
+                    self.enter(node, below, fresh, &mut jobs, found)?;
+                }
+                Job::EnterOnly { node, below } => {
+                    self.enter(node, below, true, &mut jobs, found)?;
                 }
                 Job::Resume(set) => {
                     for i in 0..self.sets.elements(set).len() {
@@ -158,14 +181,6 @@ impl Network {
                 below,
             }),
             Node::Call { proc, next } => {
-                let called = program.proc(*proc);
-                if called.nullable {
-                    jobs.add(Job::Enter {
-                        node: *next,
-                        below,
-                        fresh,
-                    });
-                }
                 let below = match program.node(*next) {
                     // Nothing is left to do here: what waits below waits for the callee.
                     Node::End if !self.program.left_recursion.contains(*proc) => below,
@@ -173,19 +188,7 @@ impl Network {
                 };
                 self.call(*proc, below, jobs)?;
             }
-            Node::Repeat {
-                proc,
-                min,
-                max,
-                next,
-            } => {
-                if *min == 0 {
-                    jobs.add(Job::Enter {
-                        node: *next,
-                        below,
-                        fresh,
-                    });
-                }
+            Node::Repeat { proc, max, .. } => {
                 if *max != Some(0) {
                     let below = self.waiting(Place::Repeat(node), 0, 0, below)?;
                     self.call(*proc, below, jobs)?;
@@ -228,10 +231,9 @@ impl Network {
         for &proc in program.left_recursion.reach(root) {
             let within = self.waiting(Place::LeftCorner(proc), 0, root, below)?;
             for &node in program.left_recursion.starts(proc) {
-                jobs.add(Job::Enter {
+                jobs.add(Job::EnterOnly {
                     node,
                     below: within,
-                    fresh: true,
                 });
             }
         }

@@ -142,7 +142,7 @@ impl Network {
                 found.extend_from_slice(self.sets.elements(next));
             }
         }
-        Ok(self.sets.intern(found, self.program.limits.threads)?)
+        Ok(self.intern(found)?)
     }
 
     /// The frame behind one more byte of its own terminal.
@@ -212,6 +212,23 @@ impl Network {
             .intern(vec![Element { frame, below }], self.program.limits.threads)?)
     }
 
+    /// The state with these elements.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn set_of(&mut self, elements: Vec<Element>) -> Result<SetId, LimitExceeded> {
+        self.intern(elements)
+    }
+
+    /// The state that goes on as either of two does.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn union(&mut self, a: SetId, b: SetId) -> Result<SetId, LimitExceeded> {
+        let elements = [self.elements(a), self.elements(b)].concat();
+        self.intern(elements)
+    }
+
     /// The state without the texts of keys in progress.
     ///
     /// # Errors
@@ -236,7 +253,7 @@ impl Network {
             }
         };
         let elements = elements.iter().map(without).collect();
-        self.sets.intern(elements, self.program.limits.threads)
+        self.intern(elements)
     }
 
     /// The state behind a token terminal of the program, whatever that token's bytes are.
@@ -257,7 +274,7 @@ impl Network {
                 found.extend_from_slice(self.sets.elements(next));
             }
         }
-        Ok(self.sets.intern(found, self.program.limits.threads)?)
+        Ok(self.intern(found)?)
     }
 
     /// The token terminals that may come next, sorted.

@@ -69,10 +69,13 @@ enum Phase {
 /// Whether no number of the set can be written in the form.
 ///
 /// # Errors
-/// When the divisors of the set are over the limit of [`NumberMachine::new`].
+/// When the divisors of the set or the digits of the form are over the limits of [`NumberMachine::new`].
 pub fn is_empty(set: &NumberSet, form: &NumberForm) -> Result<bool, LimitExceeded> {
     Ok(!NumberMachine::new(set, form)?.rules.is_live(Phase::Start))
 }
+
+/// The most digits of a form on one side of the point: a step and a cost take time that grows with them.
+const MAX_FORM_DIGITS: u16 = 1000;
 
 /// What stays the same in all states.
 #[derive(Clone, Debug)]
@@ -96,8 +99,15 @@ impl NumberMachine {
     /// The divisors in [`NumberSet::multiples_of`] are taken without their sign, and of zero only zero is a multiple.
     ///
     /// # Errors
-    /// When the least common multiple of the divisors, its power of ten aside, is above 10¹⁸.
+    /// When the least common multiple of the divisors, its power of ten aside, is above 10¹⁸, or when the form has more than
+    /// 1000 digits on a side of the point. (Exponents may have any number of digits.)
     pub fn new(set: &NumberSet, form: &NumberForm) -> Result<Self, LimitExceeded> {
+        if form.integer_digits.max(form.fraction_digits) > MAX_FORM_DIGITS {
+            return Err(LimitExceeded {
+                what: "the digits before or behind the point of a number",
+                limit: u64::from(MAX_FORM_DIGITS),
+            });
+        }
         let exponent_digits = if form.exponent {
             form.exponent_digits
         } else {

@@ -197,6 +197,11 @@ fn all_texts_without_an_exponent() {
         "*1000",
         "*0.01 >0 <0.02",
         "*0.001 >0 <0.01",
+        // Bounds with more digits than the form or the divisor has.
+        ">=0.12 <0.125",
+        ">=12 <12.5",
+        ">11.5 <=12.5 *1",
+        "*0.1 >=1.2 <1.25",
     ];
     for text in sets {
         for redundant in [false, true] {

@@ -209,7 +209,7 @@ fn random_walk(set: &NumberSet, form: &NumberForm, steps: usize, rng: &mut TestR
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3_000))]
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
     fn accepts_what_the_oracle_accepts(

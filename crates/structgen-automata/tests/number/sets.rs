@@ -6,7 +6,7 @@ use structgen_automata::number::{NumberMachine, is_empty};
 use structgen_automata::{LimitExceeded, Machine};
 use structgen_grammar::{Decimal, NumberForm, NumberSet};
 
-use super::support::{BYTES, accepts, exact, generate, machine, set, walk};
+use super::support::{self, BYTES, accepts, exact, generate, machine, set, walk};
 
 fn check(words: &str, form: &NumberForm, yes: &[&str], no: &[&str]) {
     let mut machine = machine(&set(words), form);
@@ -152,8 +152,8 @@ fn divisors_beyond_the_limit_are_refused() {
 fn huge_bounds_and_forms_are_answered() {
     let digits = "123456789".repeat(20_000);
     let form = NumberForm {
-        integer_digits: u16::MAX,
-        fraction_digits: u16::MAX,
+        integer_digits: 1000,
+        fraction_digits: 1000,
         exponent_digits: u16::MAX,
         ..exact()
     };
@@ -177,6 +177,19 @@ fn huge_bounds_and_forms_are_answered() {
     ));
     assert!(accepts(&mut machine, "1e99999999999999999999999999999"));
     assert!(!accepts(&mut machine, "9e999999999999998"));
+    let longest = format!("{}.{}", "7".repeat(1000), "3".repeat(1000));
+    let mut machine = support::machine(&set(&format!(">={longest} <={longest}")), &form);
+    let start = machine.start().expect("within limits");
+    assert_eq!(start.map(|start| machine.cost(&start)), Some(2001));
+    assert!(accepts(&mut machine, &longest));
+    let longer = NumberForm {
+        fraction_digits: 1001,
+        ..form
+    };
+    assert!(matches!(
+        NumberMachine::new(&set(""), &longer),
+        Err(LimitExceeded { limit: 1000, .. })
+    ));
 }
 
 /// How many states can be reached.

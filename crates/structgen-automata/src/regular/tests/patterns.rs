@@ -14,10 +14,16 @@ fn search(pattern: &str) -> RegularMachine {
 fn check(pattern: &str, found: &[&str], not_found: &[&str]) {
     let mut machine = search(pattern);
     for text in found {
-        assert!(accepts(&mut machine, text.as_bytes()), "{pattern} on {text:?}");
+        assert!(
+            accepts(&mut machine, text.as_bytes()),
+            "{pattern} on {text:?}"
+        );
     }
     for text in not_found {
-        assert!(!accepts(&mut machine, text.as_bytes()), "{pattern} on {text:?}");
+        assert!(
+            !accepts(&mut machine, text.as_bytes()),
+            "{pattern} on {text:?}"
+        );
     }
 }
 
@@ -26,16 +32,28 @@ fn anchors_hold_wherever_they_stand() {
     check("^ab$", &["ab"], &["", "abab", "xab", "ab\n"]);
     check("ab", &["ab", "xaby", "é ab\n"], &["", "a b", "a"]);
     check("^a|b$", &["a", "ax", "xb", "b"], &["xa", "bx", ""]);
-    check("(^|,)x(,|$)", &["x", "a,x", "x,a", "a,x,b"], &["ax", "xa", ""]);
+    check(
+        "(^|,)x(,|$)",
+        &["x", "a,x", "x,a", "a,x,b"],
+        &["ax", "xa", ""],
+    );
     check("^$", &[""], &["a"]);
     check("$^", &[""], &["a"]);
     check("^^a$$", &["a"], &["aa", ""]);
     check("a^b|c$d", &[], &["ab", "cd", "a", "b", ""]);
     check("a*^b", &["b", "bx"], &["ab", "xb", ""]);
     check("b$a*", &["b", "xb"], &["ba", "bx"]);
-    check("(?:^a|b)+c", &["ac", "abbc", "xbc", "bc"], &["xac", "c", "xc"]);
+    check(
+        "(?:^a|b)+c",
+        &["ac", "abbc", "xbc", "bc"],
+        &["xac", "c", "xc"],
+    );
     check("(?:^a){2}", &[], &["a", "aa"]);
-    check("(?:^|a){3}b", &["b", "ab", "aab", "aaab", "xaaab"], &["xb", "xaab", ""]);
+    check(
+        "(?:^|a){3}b",
+        &["b", "ab", "aab", "aaab", "xaaab"],
+        &["xb", "xaab", ""],
+    );
     check("(?:a|$){3}", &["a", "aaa", "xaaax", ""], &[]);
     check("(?:^|x)(?:$|y)", &["", "xy", "yx", "y"], &["ab", "zz"]);
 }
@@ -44,14 +62,30 @@ fn anchors_hold_wherever_they_stand() {
 fn escapes_mean_what_ecma_262_says() {
     check(r"^\d$", &["7"], &["٣", "a"]);
     check(r"^\w$", &["a", "_", "Z", "0"], &["é", "-"]);
-    check(r"^\s$", &[" ", "\t", "\u{A0}", "\u{FEFF}", "\u{2029}"], &["a", "\u{180E}"]);
+    check(
+        r"^\s$",
+        &[" ", "\t", "\u{A0}", "\u{FEFF}", "\u{2029}"],
+        &["a", "\u{180E}"],
+    );
     check(r"^[\W\d]$", &["é", "-", "5"], &["a", "_"]);
-    check(r"^.$", &["a", "€", "\u{85}"], &["\n", "\r", "\u{2028}", "\u{2029}", ""]);
+    check(
+        r"^.$",
+        &["a", "€", "\u{85}"],
+        &["\n", "\r", "\u{2028}", "\u{2029}", ""],
+    );
     check(r"^[^]$", &["\n", "a", "💩"], &[""]);
     check(r"[]", &[], &["", "a"]);
     check(r"^\/\-\_\.\]\}\{$", &["/-_.]}{"], &["/"]);
-    check(r"^\cJ\x41\u0042\u{43}\u{1F4A9}\uD83D\uDCA9\0$", &["\nABC💩💩\0"], &["J"]);
-    check(r"^[\b\x41-\u0043\-]$", &["\u{8}", "A", "B", "C", "-"], &["b", "D"]);
+    check(
+        r"^\cJ\x41\u0042\u{43}\u{1F4A9}\uD83D\uDCA9\0$",
+        &["\nABC💩💩\0"],
+        &["J"],
+    );
+    check(
+        r"^[\b\x41-\u0043\-]$",
+        &["\u{8}", "A", "B", "C", "-"],
+        &["b", "D"],
+    );
     check(r"^\p{L}\P{L}\p{Script=Greek}$", &["é1α"], &["11α", "é1a"]);
     check(r"^[\p{Lu}\d]+$", &["ÉA9"], &["é", ""]);
     check(r"^[^\p{Lu}]+$", &["é9"], &["É", ""]);
@@ -77,7 +111,11 @@ fn lone_brackets_and_braces_are_themselves() {
 
 #[test]
 fn code_points_of_a_pair_are_one_character() {
-    check("^[\\uD83D\\uDCA9-\\u{1F4AB}]$", &["💩", "💫"], &["💨", "💬"]);
+    check(
+        "^[\\uD83D\\uDCA9-\\u{1F4AB}]$",
+        &["💩", "💫"],
+        &["💨", "💬"],
+    );
     check("^[^\\uD800-\\uDFFF]$", &["a", "💩"], &["ab"]);
     check("^💩{2}$", &["💩💩"], &["💩"]);
 }

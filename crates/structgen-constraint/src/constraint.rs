@@ -1,0 +1,209 @@
+//! A grammar joined to a vocabulary.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use structgen_automata::{Limits, Program};
+use structgen_grammar::{Grammar, TokenTerminal};
+use structgen_vocab::{TokenId, Vocabulary};
+
+use crate::store::{Shared, Store};
+use crate::{CompileError, Matcher, VocabularyTables};
+
+/// A grammar compiled for a vocabulary: immutable, `Send + Sync`, and cheap to clone.
+///
+/// ```
+/// use std::sync::Arc;
+/// use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
+/// use structgen_grammar::{GrammarBuilder, JsonForm};
+/// use structgen_vocab::{TokenId, Vocabulary};
+///
+/// let mut builder = GrammarBuilder::new();
+/// let root = builder.declare("root");
+/// let (yes, no) = (builder.bytes("yes"), builder.bytes("no"));
+/// let body = builder.choice([yes, no]);
+/// builder.define(root, body);
+/// let grammar = builder.finish(root, JsonForm::generate());
+///
+/// // All single bytes, and "yes" as one token.
+/// let tokens = (0..=255).map(|byte| vec![byte]).chain([b"yes".to_vec()]);
+/// let vocabulary = Arc::new(Vocabulary::from_tokens(tokens, &[])?);
+/// let tables = Arc::new(VocabularyTables::new(vocabulary));
+/// let constraint = CompiledConstraint::new(grammar, &tables, &ConstraintOptions::default())?;
+///
+/// let mut matcher = constraint.matcher();
+/// let mask = matcher.mask()?;
+/// let allowed = [TokenId(u32::from(b'n')), TokenId(u32::from(b'y')), TokenId(256)];
+/// assert_eq!(mask.list(), Some(&allowed[..]));
+/// matcher.accept_token(TokenId(256))?;
+/// assert!(matcher.is_finished());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CompiledConstraint {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    program: Arc<Program>,
+    shared: Shared,
+    store: Mutex<Store>,
+}
+
+/// How a constraint is compiled.
+#[derive(Clone, Debug)]
+pub struct ConstraintOptions {
+    /// The model's end-of-sequence ids: allowed exactly where the output may end.
+    pub eos: Vec<TokenId>,
+    /// What the automata may cost.
+    pub limits: Limits,
+    /// How many bytes of masks are kept.
+    pub mask_bytes: usize,
+    /// How many bytes of states are kept.
+    pub state_bytes: usize,
+}
+
+impl Default for ConstraintOptions {
+    fn default() -> Self {
+        Self {
+            eos: Vec::new(),
+            limits: Limits::default(),
+            mask_bytes: 128 << 20,
+            state_bytes: 256 << 20,
+        }
+    }
+}
+
+/// What a constraint's matchers have found out so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// Nodes of the program.
+    pub nodes: usize,
+    /// States visited.
+    pub states: usize,
+    /// About how many bytes the states take.
+    pub state_bytes: usize,
+    /// Masks that were at hand.
+    pub mask_hits: u64,
+    /// Masks that were computed.
+    pub mask_misses: u64,
+}
+
+impl CompiledConstraint {
+    /// Compiles a grammar for a vocabulary.
+    ///
+    /// # Errors
+    /// When no text matches, the grammar names a token that the vocabulary lacks, the vocabulary lacks a byte, or a limit is exceeded.
+    pub fn new(
+        grammar: Grammar,
+        tables: &Arc<VocabularyTables>,
+        options: &ConstraintOptions,
+    ) -> Result<Self, CompileError> {
+        let program = Arc::new(Program::new(grammar, options.limits.clone())?);
+        let vocabulary = tables.vocabulary();
+        check_bytes(vocabulary)?;
+        if let Some(&id) = options.eos.iter().find(|id| id.index() >= vocabulary.len()) {
+            return Err(CompileError::EosOutOfRange {
+                id,
+                len: vocabulary.len(),
+            });
+        }
+        let tokens: Result<Vec<TokenId>, CompileError> = program
+            .token_terminals()
+            .iter()
+            .map(|token| find_token(vocabulary, token))
+            .collect();
+        let shared = Shared {
+            tables: tables.clone(),
+            tokens: tokens?,
+            eos: options.eos.clone(),
+        };
+        let store = Store::new(
+            program.clone(),
+            vocabulary.len(),
+            options.mask_bytes,
+            options.state_bytes,
+        )?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                program,
+                shared,
+                store: Mutex::new(store),
+            }),
+        })
+    }
+
+    /// A matcher at the start of an output.
+    #[must_use]
+    pub fn matcher(&self) -> Matcher {
+        Matcher::new(self.clone())
+    }
+
+    /// The vocabulary.
+    #[must_use]
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
+        self.inner.shared.tables.vocabulary()
+    }
+
+    /// The program that the grammar became.
+    #[must_use]
+    pub fn program(&self) -> &Arc<Program> {
+        &self.inner.program
+    }
+
+    /// The end-of-sequence ids.
+    #[must_use]
+    pub fn eos(&self) -> &[TokenId] {
+        &self.inner.shared.eos
+    }
+
+    /// What has been found out so far.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        let store = self.store();
+        Statistics {
+            nodes: self.inner.program.len(),
+            states: store.network.len(),
+            state_bytes: store.network.memory(),
+            mask_hits: store.hits,
+            mask_misses: store.misses,
+        }
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.inner.shared
+    }
+
+    pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
+        // What the store holds is only ever added to: a panic elsewhere leaves nothing half-made that a reader would see.
+        self.inner
+            .store
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Every byte that can stand in UTF-8 has to be a token: then whatever can be completed in bytes can be completed in tokens.
+fn check_bytes(vocabulary: &Vocabulary) -> Result<(), CompileError> {
+    let in_utf8 = |byte: &u8| !matches!(byte, 0xC0 | 0xC1 | 0xF5..);
+    match (0..=u8::MAX)
+        .filter(in_utf8)
+        .find(|&byte| vocabulary.byte_tokens()[usize::from(byte)].is_none())
+    {
+        Some(byte) => Err(CompileError::IncompleteVocabulary { byte }),
+        None => Ok(()),
+    }
+}
+
+fn find_token(vocabulary: &Vocabulary, token: &TokenTerminal) -> Result<TokenId, CompileError> {
+    let found = match token {
+        TokenTerminal::Name(name) => vocabulary.special_token(name),
+        TokenTerminal::Id(id) => (*id as usize <= vocabulary.len()).then_some(TokenId(*id)),
+    };
+    found.ok_or_else(|| CompileError::UnknownToken {
+        name: match token {
+            TokenTerminal::Name(name) => name.clone(),
+            TokenTerminal::Id(id) => format!("[{id}]"),
+        },
+    })
+}

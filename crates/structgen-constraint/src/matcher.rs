@@ -1,0 +1,310 @@
+//! One output in progress.
+
+use std::sync::Arc;
+
+use structgen_automata::{LimitExceeded, SetId};
+use structgen_vocab::{TokenId, TokenMask};
+
+use crate::store::{Store, limit};
+use crate::walk::run;
+use crate::{CompiledConstraint, Mask, MatcherError};
+
+/// One output in progress: what has been taken, and what may come next.
+///
+/// A clone is a fork: it shares nothing that either could change. After an error a matcher is as it was before.
+#[derive(Clone, Debug)]
+pub struct Matcher {
+    constraint: CompiledConstraint,
+    epoch: u64,
+    now: Position,
+    /// The tokens taken, each with the position before it.
+    history: Vec<(TokenId, Position)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    state: SetId,
+    accepting: bool,
+    /// Nothing can follow.
+    is_final: bool,
+    /// An end-of-sequence id was taken.
+    ended: bool,
+}
+
+/// Where a text stops fitting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The offset of the first byte that does not fit; the length of the text where it ends too early.
+    pub offset: usize,
+    /// The bytes that could stand there, sorted.
+    pub expected: Vec<u8>,
+    /// Whether the text could have ended there.
+    pub may_end: bool,
+}
+
+impl Matcher {
+    pub(crate) fn new(constraint: CompiledConstraint) -> Self {
+        let mut store = constraint.store();
+        let start = store.network.start();
+        let now = Position::new(&mut store, start, false).unwrap_or(Position {
+            state: start,
+            accepting: false,
+            is_final: false,
+            ended: false,
+        });
+        let epoch = store.epoch;
+        drop(store);
+        Self {
+            constraint,
+            epoch,
+            now,
+            history: Vec::new(),
+        }
+    }
+
+    /// The constraint that is matched.
+    #[must_use]
+    pub fn constraint(&self) -> &CompiledConstraint {
+        &self.constraint
+    }
+
+    /// The tokens that may come next. Handed out by reference: nothing is copied.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn mask(&mut self) -> Result<Arc<Mask>, MatcherError> {
+        if self.now.ended {
+            let width = self.constraint.vocabulary().len();
+            return Ok(Arc::new(Mask::new(TokenMask::new(width))));
+        }
+        let constraint = self.constraint.clone();
+        let mut store = constraint.store();
+        self.enter(&mut store)?;
+        Ok(store.mask(self.now.state, constraint.shared())?)
+    }
+
+    /// Writes the tokens that may come next into a mask of the caller's.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    ///
+    /// # Panics
+    /// When the mask is not as wide as the vocabulary.
+    pub fn fill_mask(&mut self, mask: &mut TokenMask) -> Result<(), MatcherError> {
+        mask.copy_from(self.mask()?.bits());
+        Ok(())
+    }
+
+    /// Takes a token, an end-of-sequence id included.
+    ///
+    /// # Errors
+    /// When the token is not allowed here, the output has ended, or a limit is exceeded.
+    pub fn accept_token(&mut self, token: TokenId) -> Result<(), MatcherError> {
+        let before = self.now;
+        let constraint = self.constraint.clone();
+        let mut store = constraint.store();
+        self.enter(&mut store)?;
+        let after = self.after(&mut store, token)?;
+        self.history.push((
+            token,
+            Position {
+                state: self.now.state,
+                ..before
+            },
+        ));
+        self.now = after;
+        Ok(())
+    }
+
+    /// The position behind a token.
+    fn after(&self, store: &mut Store, token: TokenId) -> Result<Position, MatcherError> {
+        if self.now.ended {
+            return Err(MatcherError::Finished);
+        }
+        let shared = self.constraint.shared();
+        if self.now.accepting && shared.eos.contains(&token) {
+            return Ok(Position {
+                accepting: true,
+                is_final: true,
+                ended: true,
+                ..self.now
+            });
+        }
+        let mut found = SetId::DEAD;
+        let mut offset = 0;
+        if let Some(bytes) = shared
+            .tables
+            .vocabulary()
+            .token_bytes(token)
+            .filter(|bytes| !bytes.is_empty())
+        {
+            match run(&mut store.network, self.now.state, bytes)? {
+                Ok(state) => found = state,
+                Err(at) => offset = at,
+            }
+        }
+        // A token that the grammar names is taken as such; where its text fits as well, both readings go on.
+        for (terminal, _) in shared
+            .tokens
+            .iter()
+            .enumerate()
+            .filter(|&(_, &named)| named == token)
+        {
+            let state = store.network.step_token(self.now.state, terminal as u32)?;
+            found = store.network.union(found, state)?;
+        }
+        if found == SetId::DEAD {
+            return Err(MatcherError::TokenRefused { token, offset });
+        }
+        Ok(Position::new(store, found, false)?)
+    }
+
+    /// Whether the output may end here.
+    #[must_use]
+    pub fn is_accepting(&self) -> bool {
+        self.now.accepting
+    }
+
+    /// Whether an end-of-sequence id was taken, or the output may end here and nothing can follow.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.now.ended || self.now.is_final
+    }
+
+    /// Takes back the last `n` tokens.
+    ///
+    /// # Errors
+    /// When fewer tokens were taken.
+    pub fn rollback(&mut self, n: usize) -> Result<(), MatcherError> {
+        let taken = self.history.len();
+        if n > taken {
+            return Err(MatcherError::RollbackTooFar { asked: n, taken });
+        }
+        if n > 0 {
+            self.now = self.history[taken - n].1;
+            self.history.truncate(taken - n);
+        }
+        Ok(())
+    }
+
+    /// The tokens taken so far.
+    pub fn tokens(&self) -> impl Iterator<Item = TokenId> + '_ {
+        self.history.iter().map(|&(token, _)| token)
+    }
+
+    /// The one token that may come next, if there is exactly one.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn forced_token(&mut self) -> Result<Option<TokenId>, MatcherError> {
+        let mask = self.mask()?;
+        Ok(match mask.list() {
+            Some(&[token]) => Some(token),
+            _ => None,
+        })
+    }
+
+    /// In how many tokens the output can certainly be completed from here, end-of-sequence not counted: 0 where it may end.
+    pub fn completion_cost(&mut self) -> u64 {
+        let constraint = self.constraint.clone();
+        let mut store = constraint.store();
+        if self.now.ended || self.enter(&mut store).is_err() {
+            return 0;
+        }
+        store.network.cost(self.now.state)
+    }
+
+    /// The [`completion_cost`](Matcher::completion_cost) after one more token, which is not taken.
+    ///
+    /// # Errors
+    /// When the token is not allowed here, the output has ended, or a limit is exceeded.
+    pub fn completion_cost_after(&mut self, token: TokenId) -> Result<u64, MatcherError> {
+        let constraint = self.constraint.clone();
+        let mut store = constraint.store();
+        self.enter(&mut store)?;
+        let after = self.after(&mut store, token)?;
+        Ok(if after.ended {
+            0
+        } else {
+            store.network.cost(after.state)
+        })
+    }
+
+    /// Checks a text from here on, without taking it: `None` where it fits and may end, else where it stops fitting.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn check_text(&mut self, text: &[u8]) -> Result<Option<Refusal>, MatcherError> {
+        let constraint = self.constraint.clone();
+        let mut store = constraint.store();
+        self.enter(&mut store)?;
+        let network = &mut store.network;
+        let mut state = self.now.state;
+        let mut offset = text.len();
+        for (at, byte) in text.iter().enumerate() {
+            match run(network, state, std::slice::from_ref(byte))? {
+                Ok(next) => state = next,
+                Err(_) => {
+                    offset = at;
+                    break;
+                }
+            }
+        }
+        let may_end = network.is_accepting(state).map_err(limit)?;
+        if offset == text.len() && may_end {
+            return Ok(None);
+        }
+        let mut expected = Vec::new();
+        for byte in 0..=u8::MAX {
+            if run(network, state, &[byte])?.is_ok() {
+                expected.push(byte);
+            }
+        }
+        Ok(Some(Refusal {
+            offset,
+            expected,
+            may_end,
+        }))
+    }
+
+    /// Makes room in the store if it is full, and finds this matcher's states again if they were thrown away.
+    fn enter(&mut self, store: &mut Store) -> Result<(), MatcherError> {
+        store.make_room()?;
+        if self.epoch == store.epoch {
+            return Ok(());
+        }
+        let start = store.network.start();
+        let mut replayed = Self {
+            constraint: self.constraint.clone(),
+            epoch: store.epoch,
+            now: Position::new(store, start, false)?,
+            history: Vec::with_capacity(self.history.len()),
+        };
+        for &(token, _) in &self.history {
+            let after = replayed.after(store, token)?;
+            replayed.history.push((token, replayed.now));
+            replayed.now = after;
+        }
+        *self = replayed;
+        Ok(())
+    }
+
+    /// The state, for the oracle.
+    pub(crate) fn state(&mut self, store: &mut Store) -> Result<SetId, MatcherError> {
+        self.enter(store)?;
+        Ok(self.now.state)
+    }
+}
+
+impl Position {
+    fn new(store: &mut Store, state: SetId, ended: bool) -> Result<Self, LimitExceeded> {
+        let accepting = store.network.is_accepting(state).map_err(limit)?;
+        let is_final = accepting && store.network.is_final(state);
+        Ok(Self {
+            state,
+            accepting,
+            is_final,
+            ended,
+        })
+    }
+}

@@ -1,0 +1,47 @@
+//! The naive oracle: every token, byte by byte.
+//!
+//! It shares the automaton with the fast path and nothing else: no trie, no tables of plain tokens, no sketches, no kept masks. The
+//! masks of the two have to be equal; the tests hold the fast path to it.
+
+use structgen_vocab::{TokenId, TokenMask};
+
+use crate::store::limit;
+use crate::walk::takes;
+use crate::{Matcher, MatcherError};
+
+/// The tokens that may come next, found by trying them all.
+///
+/// # Errors
+/// When a limit is exceeded.
+pub fn mask(matcher: &Matcher) -> Result<TokenMask, MatcherError> {
+    let mut matcher = matcher.clone();
+    let constraint = matcher.constraint().clone();
+    let vocabulary = constraint.vocabulary();
+    let mut mask = TokenMask::new(vocabulary.len());
+    if matcher.is_finished()
+        && matcher
+            .tokens()
+            .last()
+            .is_some_and(|token| constraint.eos().contains(&token))
+    {
+        return Ok(mask);
+    }
+    let mut store = constraint.store();
+    let state = matcher.state(&mut store)?;
+    let network = &mut store.network;
+    for id in (0..vocabulary.len() as u32).map(TokenId) {
+        let bytes = vocabulary.token_bytes(id).unwrap_or_default();
+        if !bytes.is_empty() && takes(network, state, bytes)? {
+            mask.allow(id);
+        }
+    }
+    for (terminal, &id) in constraint.shared().tokens.iter().enumerate() {
+        if network.step_token(state, terminal as u32)? != structgen_automata::SetId::DEAD {
+            mask.allow(id);
+        }
+    }
+    if network.is_accepting(state).map_err(limit)? {
+        mask.allow_all(constraint.eos());
+    }
+    Ok(mask)
+}

@@ -1,0 +1,165 @@
+//! What the matchers of one constraint find out together.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use structgen_automata::{LimitExceeded, Network, Program, SetId};
+use structgen_vocab::{TokenId, TokenMask};
+
+use crate::walk::walk;
+use crate::{Mask, VocabularyTables};
+
+/// States and masks, kept while they fit.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(crate) network: Network,
+    /// Grows by one whenever the states are thrown away: a matcher of another epoch finds its state again by replaying its tokens.
+    pub(crate) epoch: u64,
+    recent: FxHashMap<SetId, Arc<Mask>>,
+    old: FxHashMap<SetId, Arc<Mask>>,
+    recent_bytes: usize,
+    mask_bytes: usize,
+    state_bytes: usize,
+    /// The number of states at which memory is measured next.
+    measure_at: usize,
+    pub(crate) hits: u64,
+    pub(crate) misses: u64,
+    scratch: TokenMask,
+}
+
+/// How many new states are made between two measurements of memory.
+const MEASURE_EVERY: usize = 8_192;
+
+impl Store {
+    pub(crate) fn new(
+        program: Arc<Program>,
+        width: usize,
+        mask_bytes: usize,
+        state_bytes: usize,
+    ) -> Result<Self, LimitExceeded> {
+        Ok(Self {
+            network: Network::new(program)?,
+            epoch: 0,
+            recent: FxHashMap::default(),
+            old: FxHashMap::default(),
+            recent_bytes: 0,
+            mask_bytes,
+            state_bytes,
+            measure_at: MEASURE_EVERY,
+            hits: 0,
+            misses: 0,
+            scratch: TokenMask::new(width),
+        })
+    }
+
+    /// Throws the states away if they take more memory than they may. Called between operations, never within one.
+    pub(crate) fn make_room(&mut self) -> Result<(), LimitExceeded> {
+        if self.network.len() < self.measure_at {
+            return Ok(());
+        }
+        self.measure_at = self.network.len() + MEASURE_EVERY;
+        if self.network.memory() > self.state_bytes {
+            self.network = Network::new(self.network.program().clone())?;
+            self.measure_at = MEASURE_EVERY;
+            self.recent.clear();
+            self.old.clear();
+            self.recent_bytes = 0;
+            self.epoch += 1;
+        }
+        Ok(())
+    }
+
+    /// The mask of a state: found, or computed and kept.
+    pub(crate) fn mask(
+        &mut self,
+        exact: SetId,
+        shared: &Shared,
+    ) -> Result<Arc<Mask>, LimitExceeded> {
+        let sketch = self.network.sketch(exact)?;
+        if let Some(mask) = self.recent.get(&sketch) {
+            self.hits += 1;
+            return Ok(mask.clone());
+        }
+        if let Some(mask) = self.old.remove(&sketch) {
+            self.hits += 1;
+            self.keep(sketch, mask.clone());
+            return Ok(mask);
+        }
+        self.misses += 1;
+        let mut bits = std::mem::replace(&mut self.scratch, TokenMask::new(0));
+        bits.clear();
+        let computed = self.compute(sketch, exact, shared, &mut bits);
+        let mask = computed.map(|()| Arc::new(Mask::new(bits.clone())));
+        self.scratch = bits;
+        let mask = mask?;
+        self.keep(sketch, mask.clone());
+        Ok(mask)
+    }
+
+    /// Masks age in two generations: when the younger one is full, the older one goes.
+    fn keep(&mut self, state: SetId, mask: Arc<Mask>) {
+        if self.recent_bytes > self.mask_bytes / 2 {
+            self.old = std::mem::take(&mut self.recent);
+            self.recent_bytes = 0;
+        }
+        self.recent_bytes += mask.memory();
+        self.recent.insert(state, mask);
+    }
+
+    fn compute(
+        &mut self,
+        sketch: SetId,
+        exact: SetId,
+        shared: &Shared,
+        mask: &mut TokenMask,
+    ) -> Result<(), LimitExceeded> {
+        let network = &mut self.network;
+        let vocabulary = shared.tables.vocabulary();
+        let bytes_of = |token: TokenId| vocabulary.token_bytes(token).unwrap_or_default().into();
+        // A set takes what its elements take: those inside a free string need only a look at the tokens that are not plain text.
+        let mut free = Vec::new();
+        let mut others = Vec::new();
+        for &element in network.elements(sketch) {
+            match network.free_for(element.frame) {
+                Some(code_points) => {
+                    mask.union_with(shared.tables.plain(code_points));
+                    free.push(element);
+                }
+                None => others.push(element),
+            }
+        }
+        for (elements, trie) in [(free, shared.tables.others()), (others, vocabulary.trie())] {
+            if !elements.is_empty() {
+                let part = network.set_of(elements)?;
+                walk(network, trie, (part, exact), bytes_of, mask)?;
+            }
+        }
+        for token in network.next_tokens(sketch).map_err(limit)? {
+            mask.allow(shared.tokens[token as usize]);
+        }
+        if network.is_accepting(sketch).map_err(limit)? {
+            mask.allow_all(&shared.eos);
+        }
+        Ok(())
+    }
+}
+
+/// What never changes: the vocabulary's side of a constraint.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) tables: Arc<VocabularyTables>,
+    /// The vocabulary's id of each token terminal.
+    pub(crate) tokens: Vec<TokenId>,
+    pub(crate) eos: Vec<TokenId>,
+}
+
+/// Questions about a state, unlike steps, never depend on what a sketch leaves out.
+pub(crate) fn limit(error: structgen_automata::StepError) -> LimitExceeded {
+    match error {
+        structgen_automata::StepError::Limit(limit) => limit,
+        structgen_automata::StepError::NeedsExact => LimitExceeded {
+            what: "keys within one token",
+            limit: 1,
+        },
+    }
+}

@@ -1,0 +1,126 @@
+//! The walk: which tokens of a trie a state takes.
+
+use structgen_automata::{Element, LimitExceeded, Memory, Network, SetId, StepError};
+use structgen_vocab::{TokenMask, TokenTrie};
+
+/// Where the walk stands on the automaton's side: mostly inside one terminal, where a step is a table look-up.
+#[derive(Clone, Copy)]
+enum Cursor {
+    /// Inside the terminal on top of one stack, where it cannot end.
+    Inside(Element),
+    /// Anywhere.
+    Set(SetId),
+}
+
+impl Cursor {
+    fn new(network: &Network, set: SetId) -> Self {
+        match *network.elements(set) {
+            [element]
+                if element.frame.reads()
+                    && !network.terminal_accepts(element.frame, element.frame.state()) =>
+            {
+                Self::Inside(element)
+            }
+            _ => Self::Set(set),
+        }
+    }
+
+    /// The cursor behind one more byte; `None` where no text goes on.
+    #[inline]
+    fn step(self, network: &mut Network, byte: u8) -> Result<Option<Self>, StepError> {
+        match self {
+            Self::Inside(element) => {
+                let frame = element.frame;
+                let state = network.step_terminal(frame, frame.state(), byte)?;
+                if state == structgen_automata::DEAD {
+                    return Ok(None);
+                }
+                let frame = frame.with_state(state);
+                if network.terminal_accepts(frame, state) {
+                    let set = network.single(frame, element.below)?;
+                    return Ok(Some(Self::new(network, set)));
+                }
+                Ok(Some(Self::Inside(Element { frame, ..element })))
+            }
+            Self::Set(set) => {
+                let next = network.step(set, byte, Memory::Sketch)?;
+                Ok((next != SetId::DEAD).then(|| Self::new(network, next)))
+            }
+        }
+    }
+}
+
+/// Adds to `mask` the tokens of the trie that the state takes.
+///
+/// `sketch` is the state that is walked, `exact` the one that it is a sketch of: where a step depends on what the sketch left out, the
+/// tokens in question are tried one by one on the exact state.
+///
+/// The trie is depth first with subtree skips: a byte that does not fit skips all tokens that go on with it.
+pub(crate) fn walk(
+    network: &mut Network,
+    trie: &TokenTrie,
+    (sketch, exact): (SetId, SetId),
+    bytes_of: impl Fn(structgen_vocab::TokenId) -> Box<[u8]>,
+    mask: &mut TokenMask,
+) -> Result<(), LimitExceeded> {
+    let root = Cursor::new(network, sketch);
+    // The open nodes above the current one: where each one's subtree ends, and the cursor behind its byte.
+    let mut open: Vec<(u32, Cursor)> = Vec::with_capacity(32);
+    let mut i = 1;
+    let end = trie.len() as u32;
+    while i < end {
+        while open.last().is_some_and(|&(end, _)| end <= i) {
+            open.pop();
+        }
+        let cursor = open.last().map_or(root, |&(_, cursor)| cursor);
+        let node = trie.node(i);
+        match cursor.step(network, node.byte()) {
+            Ok(None) => i = node.end(),
+            Ok(Some(next)) => {
+                mask.allow_all(trie.tokens(i));
+                if node.end() > i + 1 {
+                    open.push((node.end(), next));
+                }
+                i += 1;
+            }
+            Err(StepError::NeedsExact) => {
+                for &token in trie.subtree_tokens(i) {
+                    if takes(network, exact, &bytes_of(token))? {
+                        mask.allow(token);
+                    }
+                }
+                i = node.end();
+            }
+            Err(StepError::Limit(limit)) => return Err(limit),
+        }
+    }
+    Ok(())
+}
+
+/// Whether the exact state takes all of the bytes.
+pub(crate) fn takes(
+    network: &mut Network,
+    exact: SetId,
+    bytes: &[u8],
+) -> Result<bool, LimitExceeded> {
+    Ok(run(network, exact, bytes)?.is_ok())
+}
+
+/// The state behind the bytes, or the offset of the first one that does not fit.
+pub(crate) fn run(
+    network: &mut Network,
+    exact: SetId,
+    bytes: &[u8],
+) -> Result<Result<SetId, usize>, LimitExceeded> {
+    let mut state = exact;
+    for (offset, &byte) in bytes.iter().enumerate() {
+        state = match network.step(state, byte, Memory::Exact) {
+            Ok(SetId::DEAD) => return Ok(Err(offset)),
+            Ok(next) => next,
+            Err(StepError::Limit(limit)) => return Err(limit),
+            // An exact state keeps every text, so that nothing depends on what it does not know.
+            Err(StepError::NeedsExact) => return Ok(Err(offset)),
+        };
+    }
+    Ok(Ok(state))
+}
