@@ -11,6 +11,8 @@ from values import *  # noqa: F403 - a vocabulary of generators, used as such
 class Slot:
     """A value with its schema type, the keys it may have, and how it is drawn."""
 
+    told = False  # whether the generator writes a whole sentence
+
     def __init__(self, kind, gen, keys, options=None):
         self.kind, self.gen, self.keys, self.options = kind, gen, keys.split(), options
 
