@@ -32,7 +32,7 @@ pub enum DecimalError {
     /// The text is not a JSON number.
     #[error("not a JSON number")]
     Syntax,
-    /// The exponent is beyond ±10¹⁵.
+    /// The number is not zero, and its [`Decimal::exponent`] is beyond ±10¹⁵.
     #[error("the exponent is out of range")]
     Exponent,
 }
@@ -117,7 +117,7 @@ impl FromStr for Decimal {
             .map_or((false, text), |rest| (true, rest));
         let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, parse_exponent(exponent)?),
-            None => (rest, 0),
+            None => (rest, Some(0)),
         };
         let (whole, fraction) = match mantissa.split_once('.') {
             Some((_, "")) => return Err(DecimalError::Syntax),
@@ -134,15 +134,26 @@ impl FromStr for Decimal {
             .chain(fraction.bytes())
             .map(|byte| byte - b'0')
             .collect();
-        Ok(Self::from_parts(
+        // Zero is zero with any exponent.
+        let number = Self::from_parts(
             negative,
             &digits,
-            exponent + whole.len() as i64,
-        ))
+            exponent.unwrap_or(0) + whole.len() as i64,
+        );
+        let in_range = exponent.is_some() && number.exponent.abs() <= MAX_EXPONENT;
+        if number.is_zero() || in_range {
+            Ok(number)
+        } else {
+            Err(DecimalError::Exponent)
+        }
     }
 }
 
-fn parse_exponent(text: &str) -> Result<i64, DecimalError> {
+/// The largest size of an exponent: sums of exponents and lengths stay far inside 64 bits.
+const MAX_EXPONENT: i64 = 1_000_000_000_000_000;
+
+/// The exponent, or `None` where it has so many digits that no mantissa brings the number back into range.
+fn parse_exponent(text: &str) -> Result<Option<i64>, DecimalError> {
     let (negative, digits) = match text.as_bytes() {
         [b'-', ..] => (true, &text[1..]),
         [b'+', ..] => (false, &text[1..]),
@@ -152,15 +163,14 @@ fn parse_exponent(text: &str) -> Result<i64, DecimalError> {
         return Err(DecimalError::Syntax);
     }
     let significant = digits.trim_start_matches('0');
-    if significant.len() > 15 {
-        return Err(DecimalError::Exponent);
+    // A mantissa of 10^17 digits does not fit any memory.
+    if significant.len() > 17 {
+        return Ok(None);
     }
-    let value = if significant.is_empty() {
-        0
-    } else {
-        significant.parse().map_err(|_| DecimalError::Exponent)?
-    };
-    Ok(if negative { -value } else { value })
+    let value = significant
+        .bytes()
+        .fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+    Ok(Some(if negative { -value } else { value }))
 }
 
 impl From<i64> for Decimal {
