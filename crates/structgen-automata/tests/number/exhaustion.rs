@@ -254,7 +254,7 @@ fn small_set() -> impl Strategy<Value = NumberSet> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(10))]
 
     #[test]
     fn all_texts_of_random_sets(set in small_set(), redundant in any::<bool>()) {
