@@ -76,23 +76,26 @@ impl Store {
         shared: &Shared,
     ) -> Result<Arc<Mask>, LimitExceeded> {
         let sketch = self.network.sketch(exact)?;
-        if let Some(mask) = self.recent.get(&sketch) {
-            self.hits += 1;
-            return Ok(mask.clone());
-        }
-        if let Some(mask) = self.old.remove(&sketch) {
-            self.hits += 1;
-            self.keep(sketch, mask.clone());
-            return Ok(mask);
+        // Mostly all states of a sketch share its mask; where it depends on their texts, each has its own.
+        for state in [sketch, exact] {
+            if let Some(mask) = self.recent.get(&state) {
+                self.hits += 1;
+                return Ok(mask.clone());
+            }
+            if let Some(mask) = self.old.remove(&state) {
+                self.hits += 1;
+                self.keep(state, mask.clone());
+                return Ok(mask);
+            }
         }
         self.misses += 1;
         let mut bits = std::mem::replace(&mut self.scratch, TokenMask::new(0));
         bits.clear();
         let computed = self.compute(sketch, exact, shared, &mut bits);
-        let mask = computed.map(|()| Arc::new(Mask::new(bits.clone())));
+        let mask = Arc::new(Mask::new(bits.clone()));
         self.scratch = bits;
-        let mask = mask?;
-        self.keep(sketch, mask.clone());
+        let depends_on_texts = computed?;
+        self.keep(if depends_on_texts { exact } else { sketch }, mask.clone());
         Ok(mask)
     }
 
@@ -106,17 +109,19 @@ impl Store {
         self.recent.insert(state, mask);
     }
 
+    /// Computes a mask; returns whether it depends on texts that the sketch leaves out.
     fn compute(
         &mut self,
         sketch: SetId,
         exact: SetId,
         shared: &Shared,
         mask: &mut TokenMask,
-    ) -> Result<(), LimitExceeded> {
+    ) -> Result<bool, LimitExceeded> {
         let network = &mut self.network;
         let vocabulary = shared.tables.vocabulary();
         let bytes_of = |token: TokenId| vocabulary.token_bytes(token).unwrap_or_default().into();
         // A set takes what its elements take: those inside a free string need only a look at the tokens that are not plain text.
+        let mut depends_on_texts = false;
         let mut free = Vec::new();
         let mut others = Vec::new();
         for &element in network.elements(sketch) {
@@ -131,7 +136,7 @@ impl Store {
         for (elements, trie) in [(free, shared.tables.others()), (others, vocabulary.trie())] {
             if !elements.is_empty() {
                 let part = network.set_of(elements)?;
-                walk(network, trie, (part, exact), bytes_of, mask)?;
+                depends_on_texts |= walk(network, trie, (part, exact), bytes_of, mask)?;
             }
         }
         for token in network.next_tokens(sketch).map_err(limit)? {
@@ -140,7 +145,7 @@ impl Store {
         if network.is_accepting(sketch).map_err(limit)? {
             mask.allow_all(&shared.eos);
         }
-        Ok(())
+        Ok(depends_on_texts)
     }
 }
 

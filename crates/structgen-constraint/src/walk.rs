@@ -55,6 +55,8 @@ impl Cursor {
 /// `sketch` is the state that is walked, `exact` the one that it is a sketch of: where a step depends on what the sketch left out, the
 /// tokens in question are tried one by one on the exact state.
 ///
+/// Returns whether that was so.
+///
 /// The trie is depth first with subtree skips: a byte that does not fit skips all tokens that go on with it.
 pub(crate) fn walk(
     network: &mut Network,
@@ -62,7 +64,8 @@ pub(crate) fn walk(
     (sketch, exact): (SetId, SetId),
     bytes_of: impl Fn(structgen_vocab::TokenId) -> Box<[u8]>,
     mask: &mut TokenMask,
-) -> Result<(), LimitExceeded> {
+) -> Result<bool, LimitExceeded> {
+    let mut depends_on_texts = false;
     let root = Cursor::new(network, sketch);
     // The open nodes above the current one: where each one's subtree ends, and the cursor behind its byte.
     let mut open: Vec<(u32, Cursor)> = Vec::with_capacity(32);
@@ -84,6 +87,7 @@ pub(crate) fn walk(
                 i += 1;
             }
             Err(StepError::NeedsExact) => {
+                depends_on_texts = true;
                 for &token in trie.subtree_tokens(i) {
                     if takes(network, exact, &bytes_of(token))? {
                         mask.allow(token);
@@ -94,7 +98,7 @@ pub(crate) fn walk(
             Err(StepError::Limit(limit)) => return Err(limit),
         }
     }
-    Ok(())
+    Ok(depends_on_texts)
 }
 
 /// Whether the exact state takes all of the bytes.

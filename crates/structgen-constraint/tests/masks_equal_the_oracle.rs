@@ -314,6 +314,24 @@ fn nesting_stays_within_its_limit() {
     }
 }
 
+#[test]
+fn a_key_repeated_within_one_token_is_seen() {
+    for form in forms().into_iter().chain([JsonForm {
+        max_depth: 3,
+        ..JsonForm::generate()
+    }]) {
+        let constraint = compile(json(any_value, form));
+        for text in ["{\"", "[[{\"_", "{\"_", "[[{\"a\":1,\"", "[[{\"b"] {
+            let mut matcher = constraint.matcher();
+            for byte in text.bytes() {
+                matcher.accept_token(TokenId(u32::from(byte))).unwrap();
+            }
+            let mask = matcher.mask().unwrap();
+            assert_eq!(mask.bits(), &oracle::mask(&matcher).unwrap(), "{text}");
+        }
+    }
+}
+
 /// `e ::= e "+" t | t`, `t ::= "(" e ")" | "1"`: left recursion.
 fn sums() -> Grammar {
     let mut builder = GrammarBuilder::new();
