@@ -51,6 +51,9 @@ pub trait Constraint {
     /// When the token is not allowed, or a limit is exceeded.
     fn completion_cost_after(&mut self, token: TokenId) -> Result<u64, ConstraintError>;
 
+    /// The ids that end the output.
+    fn eos(&self) -> &[TokenId];
+
     /// Whether the output has a structure that can be cut. Free text has none, and may end anywhere.
     fn has_structure(&self) -> bool {
         true
@@ -180,6 +183,10 @@ impl Constraint for Unconstrained {
 
     fn completion_cost_after(&mut self, _token: TokenId) -> Result<u64, ConstraintError> {
         Ok(0)
+    }
+
+    fn eos(&self) -> &[TokenId] {
+        &self.eos
     }
 
     fn has_structure(&self) -> bool {

@@ -9,6 +9,7 @@
 mod candidates;
 mod constraint;
 mod generate;
+mod matcher;
 mod mock;
 mod model;
 mod numeric;

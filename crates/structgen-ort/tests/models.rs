@@ -99,10 +99,9 @@ fn greedy_ids_equal_those_of_python_in_every_layout() {
         let vocabulary = vocabulary(width);
         let options = GenerateOptions {
             max_new_tokens: Some(greedy.len()),
-            // The recorded loop did not stop at these ids, either.
-            eos: Some(Vec::new()),
             ..GenerateOptions::default()
         };
+        // The recorded loop did not stop at end-of-sequence ids, either.
         let mut free = Unconstrained::new(TokenMask::full(width), &[]);
         let output = Generator::new(&mut model, &vocabulary)
             .generate(&prompt, &mut free, &options)

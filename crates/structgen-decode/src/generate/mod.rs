@@ -180,10 +180,7 @@ where
             });
         }
 
-        let eos = match &options.eos {
-            Some(eos) => eos.clone(),
-            None => generator.model.info().eos.clone(),
-        };
+        let eos = constraint.eos().to_vec();
         let cache = generator.model.new_cache(&[0])?;
         Ok(Self {
             backend_before: generator.model.stats().backend_time,

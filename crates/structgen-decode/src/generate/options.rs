@@ -25,8 +25,6 @@ pub struct GenerateOptions {
     pub log_probs: bool,
     /// Tokens that the answer begins with. The constraint takes them, and the text has them; they cost no new tokens.
     pub prefill: Vec<TokenId>,
-    /// The ids that end the output; none takes those of the model's configuration.
-    pub eos: Option<Vec<TokenId>>,
 }
 
 /// What happens to a stop string that ended the output.

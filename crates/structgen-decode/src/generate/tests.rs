@@ -47,6 +47,7 @@ fn model(vocabulary: &Vocabulary, seed: u64) -> MockModel {
 struct Strings<'v> {
     vocabulary: &'v Vocabulary,
     language: Vec<Vec<u8>>,
+    eos: [TokenId; 1],
     taken: Vec<TokenId>,
     ended: bool,
 }
@@ -56,6 +57,7 @@ impl<'v> Strings<'v> {
         Self {
             vocabulary,
             language: language.iter().map(|s| s.as_bytes().to_vec()).collect(),
+            eos: [eos(vocabulary)],
             taken: Vec::new(),
             ended: false,
         }
@@ -124,6 +126,10 @@ impl Constraint for Strings<'_> {
     fn forced_token(&mut self) -> Result<Option<TokenId>, ConstraintError> {
         let mask = self.mask()?;
         Ok((mask.count() == 1).then(|| mask.bits().first()).flatten())
+    }
+
+    fn eos(&self) -> &[TokenId] {
+        &self.eos
     }
 
     fn completion_cost(&mut self) -> u64 {
@@ -318,7 +324,9 @@ fn structure_that_is_cut_is_an_error_with_what_there_is() {
         ..GenerateOptions::default()
     };
     let error = run(&["abcd"], plain, &options).unwrap_err();
-    expect_test::expect![[r#"the output was cut after 2 tokens (stop string "bc") before it was complete"#]]
+    expect_test::expect![[
+        r#"the output was cut after 2 tokens (stop string "bc") before it was complete"#
+    ]]
     .assert_eq(&error.to_string());
     let GenerateError::Incomplete(incomplete) = error else {
         panic!("{error}")

@@ -1,0 +1,63 @@
+//! The matcher as the loop's constraint.
+
+use std::sync::Arc;
+
+use structgen_constraint::{Mask, Matcher};
+use structgen_vocab::{TokenId, TokenMask};
+
+use crate::{AllowedTokens, Constraint, ConstraintError};
+
+impl AllowedTokens for Mask {
+    fn bits(&self) -> &TokenMask {
+        self.bits()
+    }
+
+    fn list(&self) -> Option<&[TokenId]> {
+        self.list()
+    }
+
+    fn count(&self) -> usize {
+        self.count()
+    }
+}
+
+impl Constraint for Matcher {
+    type Mask = Mask;
+
+    fn mask(&mut self) -> Result<Arc<Mask>, ConstraintError> {
+        self.mask().map_err(ConstraintError::new)
+    }
+
+    fn accept_token(&mut self, token: TokenId) -> Result<(), ConstraintError> {
+        self.accept_token(token).map_err(ConstraintError::new)
+    }
+
+    fn is_accepting(&self) -> bool {
+        self.is_accepting()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.is_finished()
+    }
+
+    fn rollback(&mut self, n: usize) -> Result<(), ConstraintError> {
+        self.rollback(n).map_err(ConstraintError::new)
+    }
+
+    fn forced_token(&mut self) -> Result<Option<TokenId>, ConstraintError> {
+        self.forced_token().map_err(ConstraintError::new)
+    }
+
+    fn completion_cost(&mut self) -> u64 {
+        self.completion_cost()
+    }
+
+    fn completion_cost_after(&mut self, token: TokenId) -> Result<u64, ConstraintError> {
+        self.completion_cost_after(token)
+            .map_err(ConstraintError::new)
+    }
+
+    fn eos(&self) -> &[TokenId] {
+        self.constraint().eos()
+    }
+}
