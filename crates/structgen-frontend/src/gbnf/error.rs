@@ -1,0 +1,141 @@
+//! Why a grammar is refused, with the place marked.
+
+use std::fmt;
+
+/// Why a grammar is refused, and where.
+///
+/// `Display` shows the line with a caret under the place:
+///
+/// ```
+/// use structgen_frontend::gbnf::{GbnfOptions, parse};
+///
+/// let error = parse("root ::= 'yes'", &GbnfOptions::default()).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "line 1, column 10: expected something to match, `|` or the end of the rule
+///   |
+/// 1 | root ::= 'yes'
+///   |          ^
+/// hint: literals stand in double quotes"
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GbnfError {
+    /// The line, counted from one.
+    pub line: usize,
+    /// The column in code points, counted from one.
+    pub column: usize,
+    /// What is wrong.
+    pub kind: GbnfErrorKind,
+    /// What to do about it, where that can be guessed.
+    pub hint: Option<String>,
+    /// The line's text, cut around the place where it is long.
+    excerpt: String,
+    /// Where in the excerpt the caret stands.
+    caret: usize,
+}
+
+/// What is wrong with a grammar.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GbnfErrorKind {
+    /// The text is no GBNF.
+    #[error("{0}")]
+    Syntax(String),
+    /// A rule is named that is not there.
+    #[error("there is no rule `{0}`")]
+    UndefinedRule(String),
+    /// A rule is defined again.
+    #[error("the rule `{name}` is defined already, in line {first_line}")]
+    DuplicateRule {
+        /// The rule.
+        name: String,
+        /// The line of its first definition.
+        first_line: usize,
+    },
+    /// The rule to start from is not there.
+    #[error("there is no rule `{0}` to start from")]
+    NoRoot(String),
+    /// An escape stands for no character.
+    #[error("`{0}` is no Unicode character")]
+    NotACharacter(String),
+    /// A number, range or counter makes no sense.
+    #[error("{0}")]
+    Range(&'static str),
+    /// The grammar is sound, but this is not supported.
+    #[error("{0} is not supported")]
+    Unsupported(&'static str),
+    /// The grammar goes over a limit.
+    #[error("{what} exceed the limit of {limit}")]
+    Limit {
+        /// What was counted, in the plural.
+        what: &'static str,
+        /// The limit.
+        limit: u32,
+    },
+}
+
+/// The most code points of a line that are shown on either side of the caret.
+const CONTEXT: usize = 60;
+
+impl GbnfError {
+    /// An error at a byte of the text; the byte is on a character boundary.
+    pub(super) fn at(text: &str, position: usize, kind: GbnfErrorKind) -> Self {
+        let line_start = text[..position].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        let before: Vec<char> = text[line_start..position].chars().collect();
+        let shown_before = &before[before.len().saturating_sub(CONTEXT)..];
+        let after = text[position..].split(['\n', '\r']).next().unwrap_or("");
+        let excerpt = shown_before
+            .iter()
+            .copied()
+            .chain(after.chars().take(CONTEXT))
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
+        Self {
+            line: Self::line_of(text, position),
+            column: before.len() + 1,
+            kind,
+            hint: None,
+            excerpt,
+            caret: shown_before.len(),
+        }
+    }
+
+    /// The line of a byte, counted from one.
+    pub(super) fn line_of(text: &str, position: usize) -> usize {
+        let mut line = 1;
+        let mut before = text[..position].chars().peekable();
+        while let Some(c) = before.next() {
+            // A carriage return and the line feed behind it end one line.
+            let ends = c == '\n' || (c == '\r' && before.peek() != Some(&'\n'));
+            line += usize::from(ends);
+        }
+        line
+    }
+
+    pub(super) fn with_hint(mut self, hint: impl Into<Option<String>>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+}
+
+impl fmt::Display for GbnfError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.line.to_string();
+        let margin = number.len();
+        writeln!(
+            f,
+            "line {}, column {}: {}",
+            self.line, self.column, self.kind
+        )?;
+        writeln!(f, "{:margin$} |", "")?;
+        writeln!(f, "{number} | {}", self.excerpt)?;
+        write!(f, "{:margin$} | {:2$}^", "", "", self.caret)?;
+        if let Some(hint) = &self.hint {
+            write!(f, "\nhint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for GbnfError {}
