@@ -1,1 +1,3 @@
 //! Benchmarks of structgen beside its peers; not published.
+
+pub mod llguidance_engine;

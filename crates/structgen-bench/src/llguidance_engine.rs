@@ -1,0 +1,89 @@
+//! llguidance behind the benchmark's seam.
+
+use std::sync::Arc;
+
+use llguidance::api::TopLevelGrammar;
+use llguidance::{Matcher, ParserFactory, TokenParser};
+use serde_json::Value;
+use structgen_maskbench::Engine;
+use structgen_vocab::{TokenId, Vocabulary};
+use toktrie::{TokEnv, TokRxInfo, TokTrie, TokenizerEnv};
+
+/// llguidance, with what it builds once per tokenizer.
+pub struct LlGuidance {
+    factory: ParserFactory,
+}
+
+struct Environment {
+    trie: TokTrie,
+}
+
+impl TokenizerEnv for Environment {
+    fn tok_trie(&self) -> &TokTrie {
+        &self.trie
+    }
+
+    fn tokenize_bytes(&self, bytes: &[u8]) -> Vec<u32> {
+        self.trie.greedy_tokenize(bytes)
+    }
+}
+
+impl LlGuidance {
+    /// The engine over a vocabulary.
+    ///
+    /// # Errors
+    /// When llguidance does not take the vocabulary.
+    pub fn new(vocabulary: &Vocabulary, eos: TokenId) -> anyhow::Result<Self> {
+        // A special token has a marker byte before its name, which no text has.
+        let bytes = |id: u32| match vocabulary.token_bytes(TokenId(id)) {
+            Some(bytes) => bytes.to_vec(),
+            None => {
+                let name = vocabulary.token_name(TokenId(id)).unwrap_or_default();
+                [&[TokTrie::SPECIAL_TOKEN_MARKER], name.as_bytes()].concat()
+            }
+        };
+        let words: Vec<Vec<u8>> = (0..vocabulary.len() as u32).map(bytes).collect();
+        let info = TokRxInfo::new(words.len() as u32, eos.0);
+        let env: TokEnv = Arc::new(Environment {
+            trie: TokTrie::from(&info, &words),
+        });
+        let mut factory = ParserFactory::new_simple(&env)?;
+        factory.quiet();
+        Ok(Self { factory })
+    }
+}
+
+impl Engine for LlGuidance {
+    type Compiled = TokenParser;
+    type State = Matcher;
+
+    fn compile(&mut self, schema: &Value) -> Result<TokenParser, String> {
+        let grammar = TopLevelGrammar::from_json_schema(schema.clone());
+        let parser = self
+            .factory
+            .create_parser(grammar)
+            .map_err(|error| error.to_string())?;
+        Ok(parser)
+    }
+
+    fn start(&mut self, compiled: &TokenParser) -> Result<Matcher, String> {
+        Ok(Matcher::new(Ok(compiled.deep_clone())))
+    }
+
+    fn mask_has(&mut self, state: &mut Matcher, token: u32) -> Result<bool, String> {
+        Ok(state
+            .compute_mask()
+            .map_err(|error| error.to_string())?
+            .is_allowed(token))
+    }
+
+    fn accept(&mut self, state: &mut Matcher, token: u32) -> Result<(), String> {
+        state
+            .consume_token(token)
+            .map_err(|error| error.to_string())
+    }
+
+    fn may_end(&mut self, state: &mut Matcher) -> Result<bool, String> {
+        state.is_accepting().map_err(|error| error.to_string())
+    }
+}

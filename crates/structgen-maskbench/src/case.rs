@@ -1,0 +1,130 @@
+//! A file of MaskBench: a schema and instances that fit it or do not.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::order::declared_order;
+use crate::python_json::to_python_json;
+
+/// A schema and its instances.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The file's name.
+    pub file: String,
+    /// The schema.
+    pub schema: Value,
+    /// The instances, as the file has them.
+    pub instances: Vec<Instance>,
+}
+
+/// An instance, serialised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// The JSON text.
+    pub text: String,
+    /// Whether it fits the schema.
+    pub is_valid: bool,
+}
+
+/// Why a file is no case.
+#[derive(Debug, thiserror::Error)]
+pub enum CaseError {
+    /// The file cannot be read.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is not of the benchmark's form.
+    #[error("{path}: not a MaskBench file: {source}")]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        source: serde_json::Error,
+    },
+}
+
+#[derive(Deserialize)]
+struct RawCase {
+    schema: Value,
+    #[serde(default)]
+    tests: Vec<RawInstance>,
+}
+
+#[derive(Deserialize)]
+struct RawInstance {
+    data: Value,
+    valid: bool,
+}
+
+impl Case {
+    /// Reads a file. With `reorder`, the keys of every instance are first brought into the schema's declared order.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is not of the benchmark's form.
+    pub fn read(path: &Path, reorder: bool) -> Result<Self, CaseError> {
+        let text = std::fs::read_to_string(path).map_err(|source| CaseError::Io {
+            path: path.into(),
+            source,
+        })?;
+        let raw: RawCase = serde_json::from_str(&text).map_err(|source| CaseError::Form {
+            path: path.into(),
+            source,
+        })?;
+        let instance = |raw_instance: RawInstance| {
+            let RawInstance { mut data, valid } = raw_instance;
+            if reorder {
+                declared_order(&raw.schema, &mut data);
+            }
+            Instance {
+                text: to_python_json(&data),
+                is_valid: valid,
+            }
+        };
+        let instances = raw.tests.into_iter().map(instance).collect();
+        let file = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        Ok(Self {
+            file,
+            schema: raw.schema,
+            instances,
+        })
+    }
+}
+
+/// The `.json` files that the paths name, folders searched, sorted.
+///
+/// # Errors
+/// When a folder cannot be read.
+pub fn case_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CaseError> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let io = |source| CaseError::Io {
+            path: path.clone(),
+            source,
+        };
+        for entry in std::fs::read_dir(path).map_err(io)? {
+            let entry = entry.map_err(io)?.path();
+            if entry
+                .extension()
+                .is_some_and(|extension| extension == "json")
+            {
+                files.push(entry);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,36 @@
+//! What came out for one file.
+
+use serde::Serialize;
+
+/// How a file was judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Every instance was judged right.
+    Ok,
+    /// The schema was refused.
+    CompileError,
+    /// A valid instance was rejected.
+    ValidationError,
+    /// An invalid instance was accepted.
+    InvalidationError,
+}
+
+/// One line of the benchmark's output.
+#[derive(Clone, Debug, Serialize)]
+pub struct FileResult {
+    /// The file's name.
+    pub file: String,
+    /// How it was judged.
+    pub status: Status,
+    /// What the engine said, where it refused or failed; else which instance was misjudged.
+    pub error: Option<String>,
+    /// Compiling plus the first mask, in microseconds.
+    pub ttfm_us: Option<f64>,
+    /// One mask plus accepting its token, in nanoseconds, for each token of each instance.
+    pub tbm_ns: Vec<u64>,
+    /// Of the valid instances, how many were accepted, and how many there are.
+    pub valid: (usize, usize),
+    /// Of the invalid instances, how many were rejected, and how many there are.
+    pub invalid: (usize, usize),
+}
