@@ -4,9 +4,11 @@
 //!   [`MockModel`] implements it for tests.
 //! - [`Constraint`] is what it needs of a constraint; a matcher implements it, and [`Unconstrained`] for free text.
 //! - [`SamplerChain`] chooses among [`Candidates`], which are allowed tokens and nothing else.
+//! - [`ChatTemplate`] turns a conversation into a prompt.
 //! - [`Generator`] brings them together: prompt, steps, budget, stop conditions, streaming.
 
 mod candidates;
+mod chat;
 mod constraint;
 mod generate;
 mod matcher;
@@ -17,6 +19,7 @@ mod rng;
 mod samplers;
 
 pub use candidates::Candidates;
+pub use chat::{ChatError, ChatMessage, ChatOptions, ChatTemplate};
 pub use constraint::{AllowedTokens, Constraint, ConstraintError, PlainMask, Unconstrained};
 pub use generate::{
     Delta, FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation,
