@@ -134,7 +134,22 @@ impl<'j> Lowering<'_, '_, 'j> {
     fn values(&mut self, values: &Values<'j>) -> Result<ExprId, SchemaError> {
         let mut arms: Vec<ExprId> = Vec::new();
         for objects in &values.objects {
-            arms.extend(self.objects(objects)?);
+            if objects.others.is_empty() {
+                arms.extend(self.objects(objects)?);
+                continue;
+            }
+            // Closed by the profile, the keys are known, and with them what "some other key" can be.
+            let mut closed = objects.clone();
+            if let Some(place) = self.closes(objects) {
+                self.narrow(place);
+                closed.additional = NodeId::NEVER;
+                closed
+                    .properties
+                    .retain(|field| field.node != NodeId::NEVER);
+            }
+            for objects in self.canonical.with_other_fields(closed)? {
+                arms.extend(self.objects(&objects)?);
+            }
         }
         for arrays in &values.arrays {
             arms.extend(self.arrays(arrays)?);
@@ -183,14 +198,17 @@ impl<'j> Lowering<'_, '_, 'j> {
             self.canonical
                 .refuse(*place, "keys are generated from lists of names only")?;
         }
+        if let Some((_, place)) = objects.others.first() {
+            self.canonical
+                .refuse(*place, "that some other key does not fit is not tracked")?;
+        }
         for (_, place) in objects.min.iter().chain(&objects.max) {
             self.canonical
                 .refuse(*place, "the number of keys is not counted")?;
         }
         let additional = match self.closes(objects) {
             Some(place) => {
-                let how = "keys that the schema says nothing about are left out";
-                self.canonical.note(place, Effect::Narrowed { how });
+                self.narrow(place);
                 None
             }
             None => self.node(objects.additional)?,
@@ -218,6 +236,11 @@ impl<'j> Lowering<'_, '_, 'j> {
         )))))
     }
 
+    fn narrow(&mut self, place: Place) {
+        let how = "keys that the schema says nothing about are left out";
+        self.canonical.note(place, Effect::Narrowed { how });
+    }
+
     /// Where the profile leaves out keys that nothing is said about: in objects that have keys of their own.
     fn closes(&self, objects: &Objects<'_>) -> Option<Place> {
         let is_narrow = self.canonical.options.profile != Profile::Exact;
@@ -241,6 +264,10 @@ impl<'j> Lowering<'_, '_, 'j> {
         if let Some((_, place)) = arrays.contains.first() {
             self.canonical
                 .refuse(*place, "items that fit are not counted")?;
+        }
+        if let Some((_, place)) = arrays.others.first() {
+            self.canonical
+                .refuse(*place, "that some item does not fit is not tracked")?;
         }
         let mut shape = ArrayShape {
             prefix: Vec::with_capacity(arrays.prefix.len()),

@@ -58,11 +58,7 @@ impl CompileReport {
     }
 
     pub(crate) fn add(&mut self, pointer: String, effect: Effect) {
-        let entry = ReportEntry { pointer, effect };
-        // Narrowings and drops may be met once per branch of alternatives.
-        if matches!(entry.effect, Effect::Enforced) || !self.entries.contains(&entry) {
-            self.entries.push(entry);
-        }
+        self.entries.push(ReportEntry { pointer, effect });
     }
 }
 

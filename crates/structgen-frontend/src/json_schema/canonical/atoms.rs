@@ -141,6 +141,8 @@ pub(crate) enum Atom<'j> {
     Fields(Rc<Fields<'j>>),
     /// The value of the key, if there is one, is this.
     Field(&'j str, Literal),
+    /// Some key has a value that does not fit: see [`OtherField`].
+    OtherField(OtherField<'j>),
     Required(Rc<[&'j str]>),
     Forbidden(&'j str),
     /// Every key, as a string, fits the schema.
@@ -150,6 +152,8 @@ pub(crate) enum Atom<'j> {
     Elements(Rc<Elements>),
     /// The item at this index, if there is one, is this.
     Element(u32, Literal),
+    /// Some item behind the prefix does not fit the rest.
+    OtherElement(Rc<Elements>),
     MinItems(u32),
     MaxItems(u32),
     Unique,
@@ -196,6 +200,23 @@ impl<'j> Fields<'j> {
             found.map(|&(_, id)| id)
         } else {
             self.by_key.get(key).copied()
+        }
+    }
+}
+
+/// That some key that `additionalProperties`, or the pattern of this number, is about has a value that does not fit.
+#[derive(Clone, Debug)]
+pub(crate) struct OtherField<'j> {
+    pub(crate) fields: Rc<Fields<'j>>,
+    pub(crate) pattern: Option<usize>,
+}
+
+impl OtherField<'_> {
+    /// What the value of the key does not fit.
+    pub(crate) fn schema(&self) -> Option<SchemaId> {
+        match self.pattern {
+            Some(index) => self.fields.patterns.get(index).map(|pattern| pattern.1),
+            None => self.fields.additional,
         }
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Branch<'j> {
     pub(super) atoms: Vec<Placed<'j>>,
     /// The disjunctions that are left, in order.
     pub(super) choices: std::collections::VecDeque<Choice<'j>>,
+    /// How many of the atoms were looked at for contradictions.
+    pub(super) looked_at: usize,
     /// What is in already: `S and S` is `S`.
     seen: Vec<Literal>,
 }
@@ -25,7 +27,9 @@ pub(super) struct Branch<'j> {
 #[derive(Clone, Debug)]
 pub(super) struct Choice<'j> {
     pub(super) arms: Rc<[Arm<'j>]>,
-    path: Path,
+    /// For `oneOf`: by arm, the schemas that may fit together with the arm's, and must not.
+    pub(super) overlaps: Rc<[Vec<SchemaId>]>,
+    pub(super) path: Path,
 }
 
 /// A conjunction within a [`Choice`].
@@ -58,8 +62,19 @@ impl<'j> Branch<'j> {
             types: TypeSet::ALL,
             atoms: Vec::new(),
             choices: std::collections::VecDeque::new(),
+            looked_at: 0,
             seen: Vec::new(),
         }
+    }
+
+    /// Whether the literal is one of the conjunction's.
+    pub(super) fn has(&self, literal: Literal) -> bool {
+        self.seen.contains(&literal)
+    }
+
+    /// What it costs to copy the branch.
+    pub(super) fn size(&self) -> usize {
+        1 + self.atoms.len() + self.seen.len() / 4 + self.choices.len()
     }
 
     pub(super) fn is_dead(&self) -> bool {
@@ -198,6 +213,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             _ if arms.iter().any(Vec::is_empty) => {}
             _ => branch.choices.push_back(Choice {
                 arms: arms.into(),
+                overlaps: Rc::new([]),
                 path: path.clone(),
             }),
         }
@@ -257,10 +273,17 @@ impl<'j> Canonicalizer<'_, 'j> {
                 }
             }
             Assertion::AnyOf(arms) => self.add_choice(branch, literals(arms), path)?,
-            Assertion::OneOf(arms) => {
-                let arms = self.exactly_one(arms)?;
-                self.add_choice(branch, arms, path)?;
-            }
+            Assertion::OneOf(schemas) => match schemas.as_slice() {
+                [only] => self.add_literal(branch, Literal::schema(*only), path)?,
+                _ => {
+                    let overlaps = self.overlaps(schemas)?;
+                    branch.choices.push_back(Choice {
+                        arms: literals(schemas).into(),
+                        overlaps: overlaps.into(),
+                        path: path.clone(),
+                    });
+                }
+            },
             Assertion::Not(inner) => self.add_literal(branch, Literal::not(*inner), path)?,
             Assertion::Conditional {
                 condition,
@@ -322,20 +345,19 @@ impl<'j> Canonicalizer<'_, 'j> {
         self.program.resolve(id, keyword, reference).map(Some)
     }
 
-    /// Exactly one of the schemas, as a disjunction: each arm without the others, where they are not disjoint from it anyway.
-    fn exactly_one(&mut self, schemas: &[SchemaId]) -> Result<Vec<Arm<'j>>, SchemaError> {
-        let positive = |&id: &SchemaId| vec![Part::Literal(Literal::schema(id))];
-        let mut arms: Vec<Arm<'j>> = schemas.iter().map(positive).collect();
+    /// For each of the schemas, the others that are not proven to be disjoint from it.
+    fn overlaps(&mut self, schemas: &[SchemaId]) -> Result<Vec<Vec<SchemaId>>, SchemaError> {
+        let mut overlaps = vec![Vec::new(); schemas.len()];
         for (i, &one) in schemas.iter().enumerate() {
             for (j, &other) in schemas.iter().enumerate().skip(i + 1) {
                 self.step(1)?;
                 if !self.are_disjoint(one, other)? {
-                    arms[i].push(Part::Literal(Literal::not(other)));
-                    arms[j].push(Part::Literal(Literal::not(one)));
+                    overlaps[i].push(other);
+                    overlaps[j].push(one);
                 }
             }
         }
-        Ok(arms)
+        Ok(overlaps)
     }
 }
 

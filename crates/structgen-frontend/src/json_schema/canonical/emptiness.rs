@@ -4,7 +4,7 @@
 //! that rests on that is not remembered beyond it. What is not proven within the depth counts as not empty.
 
 use super::atoms::{Atom, Literal, TypeSet};
-use super::{Arrays, Canonicalizer, NodeId, Objects, SchemaId};
+use super::{Arrays, Canonicalizer, NodeId, Objects, SchemaId, Values};
 use crate::json_schema::SchemaError;
 use crate::json_schema::parse::Assertion;
 
@@ -49,37 +49,58 @@ impl Canonicalizer<'_, '_> {
         let Some(values) = self.try_expand(id)? else {
             return Ok(known(false));
         };
+        let depth = path.len();
+        path.push(id);
+        let mut answer = self.look_into(&values, path)?;
+        path.pop();
+        if answer.rests_on >= depth || !answer.empty {
+            answer.rests_on = FREE;
+            self.empty.insert(id, answer.empty);
+        }
+        Ok(answer)
+    }
+
+    /// Whether it is proven that none of these are left.
+    pub(super) fn are_values_empty(&mut self, values: &Values<'_>) -> Result<bool, SchemaError> {
+        match self.look_into(values, &mut Vec::new()) {
+            Ok(answer) => Ok(answer.empty),
+            Err(error @ (SchemaError::Limit { .. } | SchemaError::CircularReference { .. })) => {
+                Err(error)
+            }
+            Err(_) => Ok(false),
+        }
+    }
+
+    fn look_into(
+        &mut self,
+        values: &Values<'_>,
+        path: &mut Vec<NodeId>,
+    ) -> Result<Answer, SchemaError> {
         let is_plain = values.null
             || values.no
             || values.yes
             || !values.numbers.is_empty()
             || !values.literals.is_empty()
             || !values.strings.is_empty();
-        let depth = path.len();
-        let mut answer = known(!is_plain);
-        if !is_plain {
-            path.push(id);
-            for objects in &values.objects {
-                let part = self.look_objects(objects, path)?;
-                answer.rests_on = answer.rests_on.min(part.rests_on);
-                answer.empty &= part.empty;
-                if !answer.empty {
-                    break;
-                }
+        let mut answer = Answer {
+            empty: !is_plain,
+            rests_on: FREE,
+        };
+        for objects in &values.objects {
+            if !answer.empty {
+                break;
             }
-            for arrays in &values.arrays {
-                if !answer.empty {
-                    break;
-                }
-                let part = self.look_arrays(arrays, path)?;
-                answer.rests_on = answer.rests_on.min(part.rests_on);
-                answer.empty &= part.empty;
-            }
-            path.pop();
+            let part = self.look_objects(objects, path)?;
+            answer.rests_on = answer.rests_on.min(part.rests_on);
+            answer.empty &= part.empty;
         }
-        if answer.rests_on >= depth || !answer.empty {
-            answer.rests_on = FREE;
-            self.empty.insert(id, answer.empty);
+        for arrays in &values.arrays {
+            if !answer.empty {
+                break;
+            }
+            let part = self.look_arrays(arrays, path)?;
+            answer.rests_on = answer.rests_on.min(part.rests_on);
+            answer.empty &= part.empty;
         }
         Ok(answer)
     }
@@ -130,17 +151,7 @@ impl Canonicalizer<'_, '_> {
             return Ok(true);
         }
         let both = self.node([Literal::schema(one), Literal::schema(other)])?;
-        let notes = self.notes.len();
-        match self.is_empty(both) {
-            Ok(empty) => Ok(empty),
-            Err(error @ SchemaError::Limit { .. }) => Err(error),
-            Err(error @ SchemaError::CircularReference { .. }) => Err(error),
-            // What is not compiled in the conjunction may not matter, or it is met again in one of the two.
-            Err(_) => {
-                self.notes.truncate(notes);
-                Ok(false)
-            }
-        }
+        self.is_proven_empty(both)
     }
 
     /// The types that values of the schema may have, as far as that is plain.

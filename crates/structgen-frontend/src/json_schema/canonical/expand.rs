@@ -63,14 +63,35 @@ impl<'j> Canonicalizer<'_, 'j> {
             if branch.is_dead() {
                 continue;
             }
-            self.step(1 + branch.atoms.len())?;
+            self.step(branch.size())?;
+            if !branch.choices.is_empty() {
+                self.prune(&mut branch)?;
+                if branch.is_dead() {
+                    continue;
+                }
+            }
             let Some(choice) = branch.choices.pop_front() else {
                 self.finish(&branch, &mut values)?;
                 continue;
             };
-            for arm in choice.arms.iter().rev() {
+            if choice.overlaps.is_empty() && self.is_entailed(&branch, &choice)? {
+                branches.push(branch);
+                continue;
+            }
+            for (index, arm) in choice.arms.iter().enumerate().rev() {
+                self.step(branch.size())?;
                 let mut taken = branch.clone();
                 self.add_arm(&mut taken, &choice, arm)?;
+                self.prune(&mut taken)?;
+                for &other in choice.overlaps.get(index).into_iter().flatten() {
+                    if taken.is_dead() {
+                        break;
+                    }
+                    self.step(branch.size())?;
+                    if !self.excludes(&taken, other)? {
+                        self.add_literal(&mut taken, Literal::not(other), &choice.path)?;
+                    }
+                }
                 if !taken.is_dead() {
                     branches.push(taken);
                 }
@@ -80,7 +101,11 @@ impl<'j> Canonicalizer<'_, 'j> {
     }
 
     /// Turns a branch without disjunctions into values.
-    fn finish(&mut self, branch: &Branch<'j>, out: &mut Values<'j>) -> Result<(), SchemaError> {
+    pub(super) fn finish(
+        &mut self,
+        branch: &Branch<'j>,
+        out: &mut Values<'j>,
+    ) -> Result<(), SchemaError> {
         let listed = branch.atoms.iter().filter_map(|placed| match placed.atom {
             Atom::Values(values) => Some(values),
             _ => None,
@@ -178,6 +203,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     max: Some(count),
                     unique: None,
                     contains: Vec::new(),
+                    others: Vec::new(),
                 });
             }
             Json::Object(entries) => {
@@ -198,6 +224,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     names: Vec::new(),
                     min: None,
                     max: None,
+                    others: Vec::new(),
                 });
             }
         }

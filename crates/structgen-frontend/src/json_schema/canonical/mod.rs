@@ -15,6 +15,7 @@ pub(crate) mod matching;
 mod negation;
 mod numbers;
 mod objects;
+mod prune;
 mod strings;
 mod validate;
 mod values;

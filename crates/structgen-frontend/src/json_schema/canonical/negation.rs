@@ -5,7 +5,7 @@ use std::rc::Rc;
 use structgen_grammar::{NumberBound, Regular};
 
 use super::Canonicalizer;
-use super::atoms::{Atom, Contains, Literal, Place, Placed, TypeSet};
+use super::atoms::{Atom, Contains, Literal, OtherField, Place, Placed, TypeSet};
 use super::branch::{Arm, DYNAMIC, Part};
 use crate::json_schema::parse::{Assertion, Dependent, Schema, SchemaId};
 use crate::json_schema::{FormatMode, SchemaError};
@@ -104,49 +104,29 @@ impl<'j> Canonicalizer<'_, 'j> {
     }
 
     fn negate_atom(&self, atom: &Atom<'j>, place: Place, arms: &mut Vec<Arm<'j>>) {
-        let placed = |atom| Part::Atom(Placed { atom, place });
-        let of = |types, atom| vec![placed(Atom::Types(types)), placed(atom)];
+        let arm = |types: TypeSet, atoms: Vec<Atom<'j>>| {
+            let atoms = std::iter::once(Atom::Types(types)).chain(atoms);
+            let part = |atom| Part::Atom(Placed { atom, place });
+            atoms.map(part).collect::<Arm<'j>>()
+        };
+        let number = |atom| arm(TypeSet::NUMBER, vec![atom]);
+        let string = |atom| arm(TypeSet::STRING, vec![atom]);
+        let object = |atoms| arm(TypeSet::OBJECT, atoms);
+        let array = |atoms| arm(TypeSet::ARRAY, atoms);
         let turned = |bound: &NumberBound| NumberBound {
             value: bound.value.clone(),
             exclusive: !bound.exclusive,
         };
-        let object = |atoms: Vec<Atom<'j>>| {
-            let types = Atom::Types(TypeSet::OBJECT);
-            std::iter::once(types)
-                .chain(atoms)
-                .map(placed)
-                .collect::<Arm<'j>>()
-        };
-        let array = |atoms: Vec<Atom<'j>>| {
-            let types = Atom::Types(TypeSet::ARRAY);
-            std::iter::once(types)
-                .chain(atoms)
-                .map(placed)
-                .collect::<Arm<'j>>()
-        };
         match atom {
-            Atom::Types(types) => arms.push(vec![placed(Atom::Types(types.complement()))]),
-            Atom::Values(values) => arms.push(vec![placed(Atom::NotValues(values))]),
-            Atom::NotValues(values) => arms.push(vec![placed(Atom::Values(values))]),
-            Atom::Lower(bound) => arms.push(of(TypeSet::NUMBER, Atom::Upper(turned(bound)))),
-            Atom::Upper(bound) => arms.push(of(TypeSet::NUMBER, Atom::Lower(turned(bound)))),
-            Atom::MultipleOf(divisor) => {
-                arms.push(of(TypeSet::NUMBER, Atom::NotMultipleOf(divisor.clone())));
-            }
-            Atom::NotMultipleOf(divisor) => {
-                arms.push(of(TypeSet::NUMBER, Atom::MultipleOf(divisor.clone())));
-            }
-            Atom::MinLength(count) => arms.push(of(TypeSet::STRING, Atom::MaxLength(count - 1))),
+            Atom::Types(types) => arms.push(arm(types.complement(), Vec::new())),
+            Atom::Values(values) => arms.push(arm(TypeSet::ALL, vec![Atom::NotValues(values)])),
+            Atom::Lower(bound) => arms.push(number(Atom::Upper(turned(bound)))),
+            Atom::Upper(bound) => arms.push(number(Atom::Lower(turned(bound)))),
+            Atom::MultipleOf(divisor) => arms.push(number(Atom::NotMultipleOf(divisor.clone()))),
+            Atom::MinLength(count) => arms.push(string(Atom::MaxLength(count - 1))),
             Atom::MaxLength(count) => {
-                arms.push(of(
-                    TypeSet::STRING,
-                    Atom::MinLength(count.saturating_add(1)),
-                ));
+                arms.push(string(Atom::MinLength(count.saturating_add(1))));
             }
-            Atom::Text(regular) => arms.push(of(
-                TypeSet::STRING,
-                Atom::Text(Regular::Complement(regular.clone().into())),
-            )),
             Atom::Fields(fields) => {
                 for &(key, id) in &fields.properties {
                     if !self.is_trivial(Literal::schema(id)) {
@@ -156,23 +136,19 @@ impl<'j> Canonicalizer<'_, 'j> {
                         ]));
                     }
                 }
-                let others = fields.patterns.iter().map(|pattern| pattern.1);
-                let says_something = |id: SchemaId| !self.is_trivial(Literal::schema(id));
-                if others.chain(fields.additional).any(says_something) {
-                    arms.push(object(vec![Atom::Refused(
-                        TypeSet::OBJECT,
-                        "its negation asks for some other key with some other value",
-                    )]));
+                let patterns = (0..fields.patterns.len()).map(Some);
+                for pattern in patterns.chain([None]) {
+                    let fields = Rc::clone(fields);
+                    let other = OtherField { fields, pattern };
+                    let schema = other.schema().map(Literal::schema);
+                    if schema.is_some_and(|schema| !self.is_trivial(schema)) {
+                        arms.push(object(vec![Atom::OtherField(other)]));
+                    }
                 }
             }
-            Atom::Field(key, literal) => arms.push(object(vec![
-                Atom::Required([*key].into()),
-                Atom::Field(key, literal.complement()),
-            ])),
             Atom::Required(keys) => {
                 arms.extend(keys.iter().map(|key| object(vec![Atom::Forbidden(key)])));
             }
-            Atom::Forbidden(key) => arms.push(object(vec![Atom::Required([*key].into())])),
             Atom::Names(_) => arms.push(object(vec![Atom::Refused(
                 TypeSet::OBJECT,
                 "its negation asks for some key that does not fit",
@@ -189,23 +165,12 @@ impl<'j> Canonicalizer<'_, 'j> {
                         Atom::Element(index, Literal::not(id)),
                     ]));
                 }
-                if let Some(rest) = elements.rest {
-                    let any = self.is_trivial(Literal::schema(rest));
-                    if self.is_trivial(Literal::not(rest)) {
-                        let count = u32::try_from(elements.prefix.len()).unwrap_or(u32::MAX);
-                        arms.push(array(vec![Atom::MinItems(count.saturating_add(1))]));
-                    } else if !any {
-                        arms.push(array(vec![Atom::Refused(
-                            TypeSet::ARRAY,
-                            "its negation asks for some item that does not fit",
-                        )]));
-                    }
+                if let Some(rest) = elements.rest.map(Literal::schema)
+                    && !self.is_trivial(rest)
+                {
+                    arms.push(array(vec![Atom::OtherElement(Rc::clone(elements))]));
                 }
             }
-            Atom::Element(index, literal) => arms.push(array(vec![
-                Atom::MinItems(index.saturating_add(1)),
-                Atom::Element(*index, literal.complement()),
-            ])),
             Atom::MinItems(count) => arms.push(array(vec![Atom::MaxItems(count - 1)])),
             Atom::MaxItems(count) => {
                 arms.push(array(vec![Atom::MinItems(count.saturating_add(1))]));
@@ -226,8 +191,18 @@ impl<'j> Canonicalizer<'_, 'j> {
                     arms.push(counted(max.saturating_add(1), None));
                 }
             }
-            Atom::Refused(types, reason) => {
-                arms.push(of(*types, Atom::Refused(*types, reason)));
+            // No keyword is one of these: they come from patterns, formats and negations only.
+            Atom::Text(_)
+            | Atom::NotValues(_)
+            | Atom::NotMultipleOf(_)
+            | Atom::Field(..)
+            | Atom::OtherField(_)
+            | Atom::Forbidden(_)
+            | Atom::Element(..)
+            | Atom::OtherElement(_)
+            | Atom::Refused(..) => {
+                let reason = "the negation of a negation is not compiled here";
+                arms.push(arm(TypeSet::ALL, vec![Atom::Refused(TypeSet::ALL, reason)]));
             }
         }
     }

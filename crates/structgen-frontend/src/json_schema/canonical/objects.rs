@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::atoms::{Atom, Fields, Literal, Place, Placed, TypeSet};
+use super::atoms::{Atom, Fields, Literal, OtherField, Place, Placed, TypeSet};
 use super::branch::Branch;
 use super::{Canonicalizer, Field, NodeId, Objects, Values};
 use crate::json_schema::SchemaError;
@@ -33,10 +33,34 @@ impl<'j> Keys<'j> {
 }
 
 /// The atoms of a branch that say something about keys.
-struct Rules<'b, 'j> {
-    fields: Vec<(&'b Rc<Fields<'j>>, Place)>,
-    single: Vec<(&'j str, Option<Literal>)>,
+pub(super) struct Rules<'b, 'j> {
+    pub(super) fields: Vec<(&'b Rc<Fields<'j>>, Place)>,
+    /// What one key has, or that it must not be there.
+    pub(super) single: Vec<(&'j str, Option<Literal>)>,
     names: Vec<(SchemaId, Place)>,
+    pub(super) required: FxHashSet<&'j str>,
+}
+
+impl<'b, 'j> Rules<'b, 'j> {
+    pub(super) fn of(atoms: &'b [Placed<'j>]) -> Self {
+        let mut rules = Self {
+            fields: Vec::new(),
+            single: Vec::new(),
+            names: Vec::new(),
+            required: FxHashSet::default(),
+        };
+        for Placed { atom, place } in atoms {
+            match atom {
+                Atom::Fields(fields) => rules.fields.push((fields, *place)),
+                Atom::Field(key, literal) => rules.single.push((key, Some(*literal))),
+                Atom::Forbidden(key) => rules.single.push((key, None)),
+                Atom::Names(id) => rules.names.push((*id, *place)),
+                Atom::Required(keys) => rules.required.extend(keys.iter()),
+                _ => {}
+            }
+        }
+        rules
+    }
 }
 
 impl<'j> Canonicalizer<'_, 'j> {
@@ -46,12 +70,8 @@ impl<'j> Canonicalizer<'_, 'j> {
         branch: &Branch<'j>,
         out: &mut Values<'j>,
     ) -> Result<(), SchemaError> {
+        let rules = Rules::of(&branch.atoms);
         let mut keys = Keys::default();
-        let mut rules = Rules {
-            fields: Vec::new(),
-            single: Vec::new(),
-            names: Vec::new(),
-        };
         let mut objects = Objects {
             properties: Vec::new(),
             additional: NodeId::ANY,
@@ -61,7 +81,9 @@ impl<'j> Canonicalizer<'_, 'j> {
             names: Vec::new(),
             min: None,
             max: None,
+            others: Vec::new(),
         };
+        let mut others = Vec::new();
         for Placed { atom, place } in &branch.atoms {
             match atom {
                 Atom::Fields(fields) => {
@@ -70,23 +92,15 @@ impl<'j> Canonicalizer<'_, 'j> {
                     }
                     objects.stated |= fields.additional.is_some() || !fields.patterns.is_empty();
                     objects.place = objects.place.or(Some(*place));
-                    rules.fields.push((fields, *place));
                 }
-                Atom::Field(key, literal) => {
-                    keys.meet(key, false);
-                    rules.single.push((key, Some(*literal)));
-                }
-                Atom::Forbidden(key) => {
-                    keys.meet(key, false);
-                    rules.single.push((key, None));
-                }
+                Atom::Field(key, _) | Atom::Forbidden(key) => keys.meet(key, false),
+                Atom::OtherField(other) => others.push((other.clone(), *place)),
                 Atom::Required(required) => {
                     for key in required.iter() {
                         keys.meet(key, true);
                     }
                     objects.place = objects.place.or(Some(*place));
                 }
-                Atom::Names(id) => rules.names.push((*id, *place)),
                 Atom::MinProperties(count) => {
                     if objects.min.is_none_or(|(min, _)| min < *count) {
                         objects.min = Some((*count, *place));
@@ -113,15 +127,17 @@ impl<'j> Canonicalizer<'_, 'j> {
             });
         }
         self.other_keys(&rules, &keys, &mut objects)?;
-        if objects.additional == NodeId::NEVER && objects.patterns.is_empty() {
+        if objects.is_closed() {
             objects.names.clear();
             objects
                 .properties
                 .retain(|field| field.node != NodeId::NEVER);
         }
-        let counted = count(objects);
-        for objects in counted {
-            self.finish_object(branch, objects, out)?;
+        objects.others = others;
+        for objects in self.with_other_fields(objects)? {
+            for objects in count(objects) {
+                self.finish_object(branch, objects, out)?;
+            }
         }
         Ok(())
     }
@@ -159,8 +175,102 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
+    /// The objects in which some other key has a value that does not fit, for each of `others`: as alternatives where the keys are
+    /// known; what is left over stays in `others`.
+    pub(crate) fn with_other_fields(
+        &mut self,
+        mut objects: Objects<'j>,
+    ) -> Result<Vec<Objects<'j>>, SchemaError> {
+        let Some((other, place)) = objects.others.pop() else {
+            return Ok(vec![objects]);
+        };
+        let Some(schema) = other.schema() else {
+            return Ok(Vec::new());
+        };
+        let mut candidates: Vec<(usize, NodeId)> = Vec::new();
+        for index in 0..objects.properties.len() {
+            self.step(1)?;
+            let Field {
+                node,
+                required,
+                ref key,
+            } = objects.properties[index];
+            if node == NodeId::NEVER || !self.is_about(&other, &key.clone(), place)? {
+                continue;
+            }
+            let literals = self.literals(node);
+            let with = |literal| literals.iter().copied().chain([literal]);
+            let fitting = self.node(with(Literal::schema(schema)).collect::<Vec<_>>())?;
+            if required && self.is_proven_empty(fitting)? {
+                return self.with_other_fields(objects);
+            }
+            let node = self.node(with(Literal::not(schema)).collect::<Vec<_>>())?;
+            if !self.is_proven_empty(node)? {
+                candidates.push((index, node));
+            }
+        }
+        if !objects.is_closed() {
+            let mut all = self.with_other_fields(objects)?;
+            for objects in &mut all {
+                objects.others.push((other.clone(), place));
+            }
+            return Ok(all);
+        }
+        let mut all = Vec::new();
+        for (index, node) in candidates {
+            let mut objects = objects.clone();
+            objects.properties[index].required = true;
+            objects.properties[index].node = node;
+            all.extend(self.with_other_fields(objects)?);
+        }
+        Ok(all)
+    }
+
+    /// Whether the key is one of those that the assertion is about.
+    pub(super) fn is_about(
+        &mut self,
+        other: &OtherField<'j>,
+        key: &str,
+        place: Place,
+    ) -> Result<bool, SchemaError> {
+        if other.pattern.is_none() && other.fields.property(key).is_some() {
+            return Ok(false);
+        }
+        for (index, &(pattern, _)) in other.fields.patterns.iter().enumerate() {
+            if other.pattern.is_some_and(|wanted| wanted != index) {
+                continue;
+            }
+            let place = Place {
+                keyword: "patternProperties",
+                ..place
+            };
+            if let Some(regular) = self.pattern(pattern, place)?
+                && self.matches(&regular, key)?
+            {
+                return Ok(other.pattern.is_some());
+            }
+        }
+        Ok(other.pattern.is_none())
+    }
+
     /// What the branch says about the value of one key.
-    fn key_node(&mut self, rules: &Rules<'_, 'j>, key: &str) -> Result<NodeId, SchemaError> {
+    pub(super) fn key_node(
+        &mut self,
+        rules: &Rules<'_, 'j>,
+        key: &str,
+    ) -> Result<NodeId, SchemaError> {
+        match self.key_literals(rules, key)? {
+            Some(literals) => self.node(literals),
+            None => Ok(NodeId::NEVER),
+        }
+    }
+
+    /// What the branch says about the value of one key; `None` when the key must not be there.
+    pub(super) fn key_literals(
+        &mut self,
+        rules: &Rules<'_, 'j>,
+        key: &str,
+    ) -> Result<Option<Vec<Literal>>, SchemaError> {
         let mut literals: Vec<Literal> = Vec::new();
         for (fields, place) in &rules.fields {
             let listed = fields.property(key);
@@ -186,16 +296,16 @@ impl<'j> Canonicalizer<'_, 'j> {
             if name == key {
                 match literal {
                     Some(literal) => literals.push(literal),
-                    None => return Ok(NodeId::NEVER),
+                    None => return Ok(None),
                 }
             }
         }
         for &(id, _) in &rules.names {
             if !self.satisfies(id, &Json::String(key.into()), 0)? {
-                return Ok(NodeId::NEVER);
+                return Ok(None);
             }
         }
-        self.node(literals)
+        Ok(Some(literals))
     }
 
     /// What the branch says about keys that it does not name.
@@ -285,8 +395,6 @@ impl<'j> Canonicalizer<'_, 'j> {
 fn count(mut objects: Objects<'_>) -> Vec<Objects<'_>> {
     let required = objects.properties.iter().filter(|field| field.required);
     let required = u32::try_from(required.count()).unwrap_or(u32::MAX);
-    let is_closed =
-        |objects: &Objects<'_>| objects.additional == NodeId::NEVER && objects.patterns.is_empty();
     if let Some((max, _)) = objects.max {
         if max < required || objects.min.is_some_and(|(min, _)| max < min) {
             return Vec::new();
@@ -301,7 +409,7 @@ fn count(mut objects: Objects<'_>) -> Vec<Objects<'_>> {
             .properties
             .iter()
             .filter(|field| field.node != NodeId::NEVER);
-        if is_closed(&objects) && possible.count() <= max as usize {
+        if objects.is_closed() && possible.count() <= max as usize {
             objects.max = None;
         }
     }
@@ -312,7 +420,7 @@ fn count(mut objects: Objects<'_>) -> Vec<Objects<'_>> {
         objects.min = None;
         return vec![objects];
     }
-    if !is_closed(&objects) {
+    if !objects.is_closed() {
         return vec![objects];
     }
     let possible = objects.properties.len();

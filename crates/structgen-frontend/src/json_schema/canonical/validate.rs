@@ -246,6 +246,17 @@ impl<'j> Canonicalizer<'_, 'j> {
                 Some((_, value)) => self.literal_holds(*literal, value, depth),
                 None => Ok(true),
             },
+            Atom::OtherField(other) => {
+                for (key, value) in entries {
+                    if let Some(schema) = other.schema()
+                        && self.is_about(other, key, place)?
+                        && !self.satisfies(schema, value, depth)?
+                    {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
             Atom::Required(keys) => Ok(keys.iter().all(|key| find(key).is_some())),
             Atom::Forbidden(key) => Ok(find(key).is_none()),
             Atom::Names(id) => {
@@ -285,6 +296,16 @@ impl<'j> Canonicalizer<'_, 'j> {
                 Some(item) => self.literal_holds(*literal, item, depth),
                 None => Ok(true),
             },
+            Atom::OtherElement(elements) => {
+                for item in items.iter().skip(elements.prefix.len()) {
+                    if let Some(rest) = elements.rest
+                        && !self.satisfies(rest, item, depth)?
+                    {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
             Atom::MinItems(count) => Ok(items.len() >= *count as usize),
             Atom::MaxItems(count) => Ok(items.len() <= *count as usize),
             Atom::Unique => {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use structgen_grammar::{Decimal, NumberSet, StringContent, StringShape};
 
 use super::NodeId;
-use super::atoms::{Contains, Fields, Place};
+use super::atoms::{Contains, Elements, Fields, OtherField, Place};
 use crate::json_schema::parse::SchemaId;
 
 /// A set of values: the union of everything in it.
@@ -47,6 +47,8 @@ pub(crate) struct Objects<'j> {
     pub(crate) names: Vec<(SchemaId, Place)>,
     pub(crate) min: Option<(u32, Place)>,
     pub(crate) max: Option<(u32, Place)>,
+    /// Some key has a value that does not fit, for each of these.
+    pub(crate) others: Vec<(OtherField<'j>, Place)>,
 }
 
 /// A key that is spoken of.
@@ -66,6 +68,8 @@ pub(crate) struct Arrays {
     pub(crate) max: Option<u32>,
     pub(crate) unique: Option<Place>,
     pub(crate) contains: Vec<(Rc<Contains>, Place)>,
+    /// Some item behind the prefix does not fit the rest, for each of these.
+    pub(crate) others: Vec<(Rc<Elements>, Place)>,
 }
 
 impl Values<'_> {
@@ -156,12 +160,18 @@ impl Objects<'_> {
         self.properties.is_empty() && self.additional == NodeId::ANY && self.is_plain()
     }
 
+    /// Whether there are no keys but those that are spoken of.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.additional == NodeId::NEVER && self.patterns.is_empty()
+    }
+
     /// Whether nothing is said beyond properties and one node for all other keys.
     pub(crate) fn is_plain(&self) -> bool {
         self.patterns.is_empty()
             && self.names.is_empty()
             && self.min.is_none()
             && self.max.is_none()
+            && self.others.is_empty()
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -172,6 +182,8 @@ impl Objects<'_> {
             && self.min == other.min
             && self.max == other.max
             && self.names == other.names
+            && self.others.is_empty()
+            && other.others.is_empty()
             && self.patterns.len() == other.patterns.len()
             && self
                 .patterns
@@ -190,11 +202,14 @@ impl Arrays {
             && self.max.is_none()
             && self.unique.is_none()
             && self.contains.is_empty()
+            && self.others.is_empty()
     }
 
     fn is_same(&self, other: &Self) -> bool {
         self.prefix == other.prefix
             && self.rest == other.rest
+            && self.others.is_empty()
+            && other.others.is_empty()
             && (self.min, self.max, self.unique) == (other.min, other.max, other.unique)
             && self.contains.len() == other.contains.len()
             && self

@@ -1,11 +1,40 @@
 //! Tests of the whole compiler.
 
-#[test]
-fn smoke() {
-    let c = super::compile_str(
-        r#"{"type":"object","properties":{"a":{"type":"string"}}}"#,
-        &Default::default(),
-    )
-    .unwrap();
-    println!("{}", c.grammar);
+mod corpus;
+mod suite;
+
+use super::canonical::Canonicalizer;
+use super::json::Json;
+use super::{SchemaError, SchemaOptions, lower};
+
+/// What became of a schema and its instances.
+struct Judged {
+    /// Whether each instance is in the canonical form, or why the form could not be built.
+    canonical: Result<Vec<bool>, SchemaError>,
+    /// Whether a grammar came out, or why not.
+    grammar: Result<(), SchemaError>,
+}
+
+/// Builds the canonical form of a schema, judges instances by it, and lowers it.
+fn judge(schema: &Json<'_>, instances: &[Json<'_>], options: &SchemaOptions) -> Judged {
+    let canonical = super::with_program(schema, options, |program, root| {
+        let mut canonical = Canonicalizer::new(program, options);
+        let node = canonical.schema_node(root)?;
+        instances
+            .iter()
+            .map(|instance| canonical.contains(node, instance))
+            .collect::<Result<Vec<bool>, _>>()
+    });
+    let grammar = super::with_program(schema, options, |program, root| {
+        let mut canonical = Canonicalizer::new(program, options);
+        let node = canonical.schema_node(root)?;
+        if canonical.is_empty(node)? {
+            return Err(SchemaError::Unsatisfiable {
+                pointer: String::new(),
+                conflicts: Vec::new(),
+            });
+        }
+        lower::lower(&mut canonical, node).map(|_| ())
+    });
+    Judged { canonical, grammar }
 }

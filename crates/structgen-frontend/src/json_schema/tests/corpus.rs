@@ -1,0 +1,152 @@
+//! The folder of test data, and real schemas out of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::judge;
+use crate::json_schema::json::Json;
+use crate::json_schema::{Profile, SchemaError, SchemaLimits, SchemaOptions};
+
+/// The unpacked folder of this name in `STRUCTGEN_DATA`, by default `../shared/data` beside the workspace; `None`, with a
+/// message, when there is none.
+pub(super) fn data(name: &str) -> Option<PathBuf> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let data = std::env::var_os("STRUCTGEN_DATA")
+        .map_or_else(|| workspace.join("../shared/data"), PathBuf::from);
+    let folder = data.join(name);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    let archive = data.join(format!("{name}.tar.xz"));
+    let unpacked = workspace.join("target/test-data").join(name);
+    if archive.is_file() {
+        if unpacked.is_dir() {
+            return Some(unpacked);
+        }
+        // Unpacked aside and moved into place, so that no test ever sees half of it.
+        let aside = workspace.join(format!("target/test-data/.{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&aside).expect("the target folder can be written");
+        let status = Command::new("tar")
+            .arg("xf")
+            .arg(&archive)
+            .arg("-C")
+            .arg(&aside)
+            .status();
+        if status.is_ok_and(|status| status.success()) {
+            // Another test may have been faster.
+            let _ = std::fs::rename(aside.join(name), &unpacked);
+            let _ = std::fs::remove_dir_all(&aside);
+            return unpacked.is_dir().then_some(unpacked);
+        }
+    }
+    report(&format!(
+        "skipped: {name} is not in {} (STRUCTGEN_DATA)",
+        data.display()
+    ));
+    None
+}
+
+#[allow(
+    clippy::print_stderr,
+    reason = "a test says what it measured or skipped"
+)]
+pub(super) fn report(line: &str) {
+    eprintln!("{line}");
+}
+
+pub(super) fn limits() -> SchemaLimits {
+    SchemaLimits::default()
+}
+
+/// All JSON files of a folder, sorted.
+pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("the folder can be read")
+        .map(|entry| entry.expect("the folder can be read").path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn real_schemas_compile_and_judge_their_instances_as_marked() {
+    let Some(folder) = data("maskbench") else {
+        return;
+    };
+    let options = SchemaOptions::new().with_profile(Profile::Exact);
+    let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let (mut all, mut compiled, mut wrong) = (0, 0, Vec::new());
+    let mut slowest = (std::time::Duration::ZERO, String::new());
+    let mut total = std::time::Duration::ZERO;
+    for path in files(&folder) {
+        let name = path
+            .file_name()
+            .expect("a file has a name")
+            .to_string_lossy()
+            .into_owned();
+        let text = std::fs::read_to_string(&path).expect("the file can be read");
+        let file: serde_json::Value = serde_json::from_str(&text).expect("the file is JSON");
+        let tests = file["tests"].as_array().expect("a file has tests");
+        let read = |value| Json::from_value(value, &limits()).expect("an instance is small");
+        let instances: Vec<Json<'_>> = tests.iter().map(|test| read(&test["data"])).collect();
+        all += 1;
+        let start = std::time::Instant::now();
+        let whole = super::super::compile(&file["schema"], &options);
+        let took = start.elapsed();
+        if std::env::var_os("STRUCTGEN_TIMES").is_some() {
+            report(&format!(
+                "TIME {} {name} {}",
+                took.as_micros(),
+                whole.is_ok()
+            ));
+        }
+        total += took;
+        if took > slowest.0 {
+            slowest = (took, name.clone());
+        }
+        let judged = judge(&read(&file["schema"]), &instances, &options);
+        assert_eq!(whole.is_ok(), judged.grammar.is_ok(), "{name}");
+        match &judged.grammar {
+            Ok(()) => compiled += 1,
+            Err(error) => reasons.entry(reason(error)).or_default().push(name.clone()),
+        }
+        if let Ok(verdicts) = &judged.canonical {
+            for (test, verdict) in tests.iter().zip(verdicts) {
+                if test["valid"].as_bool() != Some(*verdict) {
+                    wrong.push(format!("{name}: judged {verdict}: {}", test["data"]));
+                }
+            }
+        }
+    }
+    for (reason, names) in &reasons {
+        report(&format!("{:5} {reason} ({})", names.len(), names[0]));
+    }
+    report(&format!(
+        "{compiled} of {all} compiled, {:.1}%; mean {:?}, slowest {slowest:?}",
+        f64::from(compiled) * 100.0 / f64::from(all),
+        total / all
+    ));
+    for line in &wrong {
+        report(&line.chars().take(300).collect::<String>());
+    }
+    report(&format!("{} instances judged wrong", wrong.len()));
+}
+
+/// What kind of refusal it is.
+fn reason(error: &SchemaError) -> String {
+    match error {
+        SchemaError::Unsupported {
+            keyword, reason, ..
+        } => format!("{keyword}: {reason}"),
+        SchemaError::Limit { what, .. } => format!("limit: {what}"),
+        SchemaError::InvalidKeyword { keyword, .. } => format!("invalid {keyword}"),
+        SchemaError::UnresolvedReference { .. } => "unresolved reference".to_owned(),
+        SchemaError::Unsatisfiable { .. } => "unsatisfiable".to_owned(),
+        other => other.to_string(),
+    }
+}
