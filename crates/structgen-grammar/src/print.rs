@@ -1,55 +1,395 @@
 //! Printing a grammar, one rule a line, in the notation of GBNF as far as it goes.
+//!
+//! What GBNF has no words for is written like a call: `regular(…)` around a regular terminal, `json-object({…})` and its likes for JSON
+//! shapes, `never()`. It is for people; nothing reads it back.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
-use crate::{Expr, ExprId, Grammar};
+use crate::{
+    ArrayShape, CharSet, Expr, ExprId, Grammar, NumberSet, ObjectShape, Regular, StringContent,
+    StringShape, TokenTerminal,
+};
+
+/// The most pieces that are printed of one rule: expressions share parts, and what is small in memory may be endless on paper.
+const MAX_PIECES: usize = 20_000;
+/// The most ranges, texts or arms that are printed of one set.
+const MAX_MEMBERS: usize = 24;
 
 impl fmt::Display for Grammar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for rule in self.rules() {
-            writeln!(
-                f,
-                "{} ::= {}",
-                rule.name,
-                Printed {
-                    grammar: self,
-                    id: rule.body,
-                    nested: false
-                }
-            )?;
+            write!(f, "{} ::= ", rule.name)?;
+            Printer {
+                grammar: self,
+                stack: vec![Piece::Expr(rule.body, Place::Rule)],
+            }
+            .print(f)?;
+            f.write_char('\n')?;
         }
         Ok(())
     }
 }
 
-struct Printed<'g> {
-    grammar: &'g Grammar,
-    id: ExprId,
-    nested: bool,
+/// What is around an expression, which says whether it needs parentheses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Rule,
+    Choice,
+    Sequence,
+    Repeat,
 }
 
-impl fmt::Display for Printed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.grammar.expr(self.id) {
-            Expr::Choice(arms) if !self.nested => {
-                for (i, &id) in arms.iter().enumerate() {
-                    if i > 0 {
-                        f.write_str(" | ")?;
-                    }
-                    write!(
-                        f,
-                        "{}",
-                        Printed {
-                            grammar: self.grammar,
-                            id,
-                            nested: true
-                        }
-                    )?;
-                }
-                Ok(())
+/// Something still to be printed.
+enum Piece<'g> {
+    Text(&'static str),
+    Owned(String),
+    Expr(ExprId, Place),
+    Regular(&'g Regular, Place),
+}
+
+/// Prints with a stack of its own: expressions may nest deeper than calls.
+struct Printer<'g> {
+    grammar: &'g Grammar,
+    stack: Vec<Piece<'g>>,
+}
+
+impl<'g> Printer<'g> {
+    fn print(mut self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut pieces = 0;
+        while let Some(piece) = self.stack.pop() {
+            pieces += 1;
+            if pieces > MAX_PIECES {
+                return f.write_str(" …");
             }
-            Expr::Bytes(bytes) => write!(f, "\"{}\"", bytes.escape_ascii()),
-            other => write!(f, "{other:?}"),
+            let from = self.stack.len();
+            match piece {
+                Piece::Text(text) => f.write_str(text)?,
+                Piece::Owned(text) => f.write_str(&text)?,
+                Piece::Expr(id, place) => self.expr(id, place),
+                Piece::Regular(regular, place) => self.regular(regular, place),
+            }
+            // Pieces were pushed in reading order.
+            self.stack[from..].reverse();
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, text: &'static str) {
+        self.stack.push(Piece::Text(text));
+    }
+
+    fn owned(&mut self, text: String) {
+        self.stack.push(Piece::Owned(text));
+    }
+
+    /// Parts with something between them, in parentheses where `place` binds tighter than `own`.
+    fn list(
+        &mut self,
+        parts: impl Iterator<Item = Piece<'g>>,
+        between: &'static str,
+        own: Place,
+        place: Place,
+    ) {
+        let parentheses = place > own;
+        if parentheses {
+            self.text("(");
+        }
+        for (index, part) in parts.enumerate() {
+            if index > 0 {
+                self.text(between);
+            }
+            self.stack.push(part);
+        }
+        if parentheses {
+            self.text(")");
+        }
+    }
+
+    fn expr(&mut self, id: ExprId, place: Place) {
+        let grammar: &'g Grammar = self.grammar;
+        match grammar.expr(id) {
+            Expr::Never => self.text("never()"),
+            Expr::Empty => self.text("\"\""),
+            Expr::Bytes(bytes) => self.owned(literal(bytes)),
+            Expr::Regular(Regular::Chars(set)) => self.owned(class(set)),
+            Expr::Regular(regular) => {
+                self.text("regular(");
+                self.stack.push(Piece::Regular(regular, Place::Rule));
+                self.text(")");
+            }
+            Expr::Sequence(parts) => self.list(
+                parts.iter().map(|&id| Piece::Expr(id, Place::Sequence)),
+                " ",
+                Place::Choice,
+                place,
+            ),
+            Expr::Choice(arms) => self.list(
+                arms.iter().map(|&id| Piece::Expr(id, Place::Choice)),
+                " | ",
+                Place::Rule,
+                place,
+            ),
+            Expr::Repeat { body, min, max } => {
+                self.stack.push(Piece::Expr(*body, Place::Repeat));
+                self.owned(quantifier(*min, *max));
+            }
+            Expr::Rule(rule) => self.owned(grammar.rule(*rule).name.clone()),
+            Expr::Token(TokenTerminal::Name(name)) if name.starts_with('<') => {
+                self.owned(name.clone());
+            }
+            Expr::Token(TokenTerminal::Name(name)) => self.owned(format!("token({name:?})")),
+            Expr::Token(TokenTerminal::Id(id)) => self.owned(format!("<[{id}]>")),
+            Expr::String(shape) => self.string(shape),
+            Expr::Number(set) => self.owned(number(set)),
+            Expr::Object(shape) => self.object(shape),
+            Expr::Array(shape) => self.array(shape),
+        }
+    }
+
+    fn regular(&mut self, regular: &'g Regular, place: Place) {
+        match regular {
+            Regular::Never => self.text("never()"),
+            Regular::Empty => self.text("\"\""),
+            Regular::Bytes(bytes) => self.owned(literal(bytes)),
+            Regular::Chars(set) => self.owned(class(set)),
+            Regular::ByteRange(low, high) => {
+                self.owned(format!("byte({low:#04x}-{high:#04x})"));
+            }
+            Regular::Concat(parts) => self.list(
+                parts
+                    .iter()
+                    .map(|part| Piece::Regular(part, Place::Sequence)),
+                " ",
+                Place::Choice,
+                place,
+            ),
+            Regular::Union(arms) => {
+                let shown = arms.iter().take(MAX_MEMBERS);
+                let more = arms.len().saturating_sub(MAX_MEMBERS);
+                let cut = (more > 0).then(|| Piece::Owned(format!("… {more} more")));
+                self.list(
+                    shown
+                        .map(|arm| Piece::Regular(arm, Place::Choice))
+                        .chain(cut),
+                    " | ",
+                    Place::Rule,
+                    place,
+                );
+            }
+            Regular::Intersection(arms) => {
+                self.text("intersection(");
+                self.list(
+                    arms.iter().map(|arm| Piece::Regular(arm, Place::Rule)),
+                    ", ",
+                    Place::Repeat,
+                    Place::Rule,
+                );
+                self.text(")");
+            }
+            Regular::Complement(body) => {
+                self.text("complement(");
+                self.stack.push(Piece::Regular(body, Place::Rule));
+                self.text(")");
+            }
+            Regular::Repeat { body, min, max } => {
+                self.stack.push(Piece::Regular(body, Place::Repeat));
+                self.owned(quantifier(*min, *max));
+            }
+        }
+    }
+
+    fn string(&mut self, shape: &'g StringShape) {
+        self.text("json-string(");
+        match &shape.content {
+            StringContent::Any => {}
+            StringContent::Regular(regular) => {
+                self.stack.push(Piece::Regular(regular, Place::Rule));
+            }
+            StringContent::Literals(texts) => {
+                for (index, text) in texts.iter().take(MAX_MEMBERS).enumerate() {
+                    if index > 0 {
+                        self.text(" | ");
+                    }
+                    self.owned(literal(text.as_bytes()));
+                }
+                if texts.len() > MAX_MEMBERS {
+                    self.owned(format!(" | … {} more", texts.len() - MAX_MEMBERS));
+                }
+            }
+        }
+        if (shape.min_length, shape.max_length) != (0, None) {
+            if shape.content != StringContent::Any {
+                self.text(", ");
+            }
+            self.owned(format!(
+                "length {}",
+                bounds(shape.min_length, shape.max_length)
+            ));
+        }
+        self.text(")");
+    }
+
+    fn object(&mut self, shape: &'g ObjectShape) {
+        if shape.properties.is_empty() && shape.additional.is_none() {
+            self.text("json-object({})");
+            return;
+        }
+        self.text("json-object({ ");
+        for (index, property) in shape.properties.iter().enumerate() {
+            if index > 0 {
+                self.text(", ");
+            }
+            let mark = if property.required { "!" } else { "" };
+            self.owned(format!("{}{mark}: ", literal(property.key.as_bytes())));
+            self.stack.push(Piece::Expr(property.value, Place::Rule));
+        }
+        if let Some(additional) = shape.additional {
+            self.text(if shape.properties.is_empty() {
+                "*: "
+            } else {
+                ", *: "
+            });
+            self.stack.push(Piece::Expr(additional, Place::Rule));
+        }
+        self.text(" })");
+    }
+
+    fn array(&mut self, shape: &'g ArrayShape) {
+        self.text("json-array([");
+        for (index, &item) in shape.prefix.iter().enumerate() {
+            if index > 0 {
+                self.text(", ");
+            }
+            self.stack.push(Piece::Expr(item, Place::Rule));
+        }
+        if let Some(rest) = shape.rest {
+            self.text(if shape.prefix.is_empty() {
+                "*: "
+            } else {
+                ", *: "
+            });
+            self.stack.push(Piece::Expr(rest, Place::Rule));
+        }
+        self.text("]");
+        if (shape.min_items, shape.max_items) != (0, None) {
+            self.owned(format!(
+                ", {} items",
+                bounds(shape.min_items, shape.max_items)
+            ));
+        }
+        self.text(")");
+    }
+}
+
+fn quantifier(min: u32, max: Option<u32>) -> String {
+    match (min, max) {
+        (0, None) => "*".to_owned(),
+        (1, None) => "+".to_owned(),
+        (0, Some(1)) => "?".to_owned(),
+        (min, None) => format!("{{{min},}}"),
+        (min, Some(max)) if min == max => format!("{{{min}}}"),
+        (min, Some(max)) => format!("{{{min},{max}}}"),
+    }
+}
+
+fn bounds(min: u32, max: Option<u32>) -> String {
+    match max {
+        None => format!("{min}.."),
+        Some(max) if max == min => min.to_string(),
+        Some(max) => format!("{min}..={max}"),
+    }
+}
+
+fn number(set: &NumberSet) -> String {
+    let mut parts = Vec::new();
+    if let Some(lower) = &set.lower {
+        parts.push(format!(
+            "{} {}",
+            if lower.exclusive { ">" } else { ">=" },
+            lower.value
+        ));
+    }
+    if let Some(upper) = &set.upper {
+        parts.push(format!(
+            "{} {}",
+            if upper.exclusive { "<" } else { "<=" },
+            upper.value
+        ));
+    }
+    for divisor in &set.multiples_of {
+        parts.push(format!("multiple of {divisor}"));
+    }
+    format!("json-number({})", parts.join(", "))
+}
+
+/// A literal in double quotes; bytes that are no UTF-8 as `bytes("…")`.
+fn literal(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => {
+            let mut printed = String::from("\"");
+            for c in text.chars() {
+                push_escaped(&mut printed, c, &['"', '\\']);
+            }
+            printed.push('"');
+            printed
+        }
+        Err(_) => format!("bytes(\"{}\")", bytes.escape_ascii()),
+    }
+}
+
+fn class(set: &CharSet) -> String {
+    let complement = set.complement();
+    if complement.is_empty() {
+        return ".".to_owned();
+    }
+    let negated = complement.ranges().len() < set.ranges().len();
+    let ranges = if negated {
+        complement.ranges()
+    } else {
+        set.ranges()
+    };
+    let mut printed = String::from(if negated { "[^" } else { "[" });
+    let special = ['[', ']', '\\', '-', '^'];
+    for &(low, high) in ranges.iter().take(MAX_MEMBERS) {
+        push_escaped(&mut printed, low, &special);
+        if low < high {
+            if u32::from(high) > u32::from(low) + 1 {
+                printed.push('-');
+            }
+            push_escaped(&mut printed, high, &special);
+        }
+    }
+    if ranges.len() > MAX_MEMBERS {
+        printed += &format!("… {} more", ranges.len() - MAX_MEMBERS);
+    }
+    printed.push(']');
+    printed
+}
+
+fn push_escaped(printed: &mut String, c: char, special: &[char]) {
+    match c {
+        '\n' => printed.push_str("\\n"),
+        '\r' => printed.push_str("\\r"),
+        '\t' => printed.push_str("\\t"),
+        // GBNF takes `^` only as it is; by code point it cannot be taken for a negation.
+        '^' if special.contains(&c) => printed.push_str("\\x5E"),
+        _ if special.contains(&c) => {
+            printed.push('\\');
+            printed.push(c);
+        }
+        _ => {
+            let code = u32::from(c);
+            // What shows, shows; the rest by code point.
+            let shows = (' '..='~').contains(&c) || c.is_alphanumeric();
+            printed.push_str(&match code {
+                _ if shows => c.to_string(),
+                0..=0xFF => format!("\\x{code:02X}"),
+                0x100..=0xFFFF => format!("\\u{code:04X}"),
+                _ => format!("\\U{code:08X}"),
+            });
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

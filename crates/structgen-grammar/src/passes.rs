@@ -1,1 +1,0 @@
-//! Passes over a grammar, in the order in which they run.

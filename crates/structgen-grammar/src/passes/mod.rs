@@ -1,0 +1,62 @@
+//! Passes over a grammar, in the order in which they run.
+//!
+//! Every pass takes a grammar and gives a grammar of the same texts, with a report of what it changed:
+//!
+//! 1. [`productive`] takes out what derives no text;
+//! 2. [`regularise`] joins what needs no stack into regular terminals;
+//! 3. [`reachable`] drops the rules that are not needed any more.
+//!
+//! None of them recurses on the call stack, and each takes about as long as the grammar is large.
+
+pub mod productive;
+pub mod reachable;
+mod rebuild;
+pub mod regularise;
+
+use crate::Grammar;
+
+/// What all passes have changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// What derives no text.
+    pub productive: productive::Report,
+    /// What has become regular terminals.
+    pub regularise: regularise::Report,
+    /// What is not needed.
+    pub reachable: reachable::Report,
+}
+
+/// Runs all passes in order.
+///
+/// ```
+/// use structgen_grammar::{passes, Expr, GrammarBuilder, JsonForm};
+///
+/// // root ::= digits "x"*, digits ::= "0" | "1"
+/// let mut builder = GrammarBuilder::new();
+/// let [root, digits] = ["root", "digits"].map(|name| builder.declare(name));
+/// let [zero, one, x] = ["0", "1", "x"].map(|text| builder.bytes(text));
+/// let digit = builder.choice([zero, one]);
+/// builder.define(digits, digit);
+/// let (head, tail) = (builder.rule(digits), builder.repeat(x, 0, None));
+/// let body = builder.sequence([head, tail]);
+/// builder.define(root, body);
+///
+/// let (grammar, report) = passes::run(builder.finish(root, JsonForm::generate()));
+/// assert_eq!(grammar.to_string(), "root ::= regular((\"0\" | \"1\") \"x\"*)\n");
+/// assert_eq!(report.reachable.dropped, ["digits"]);
+/// ```
+#[must_use]
+pub fn run(grammar: Grammar) -> (Grammar, Report) {
+    let (grammar, productive) = productive::run(grammar);
+    let (grammar, regularise) = regularise::run(grammar);
+    let (grammar, reachable) = reachable::run(grammar);
+    let report = Report {
+        productive,
+        regularise,
+        reachable,
+    };
+    (grammar, report)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+use expect_test::{Expect, expect};
+
+use super::*;
+use crate::{CharSet, Decimal, JsonForm, NumberBound, Property, RuleId};
+
+fn check(build: impl FnOnce(&mut GrammarBuilder, RuleId) -> ExprId, expected: Expect) {
+    let mut builder = GrammarBuilder::new();
+    let root = builder.declare("root");
+    let body = build(&mut builder, root);
+    builder.define(root, body);
+    let (grammar, report) = run(builder.finish(root, JsonForm::generate()));
+    expected.assert_eq(&format!("{grammar}{report:?}"));
+}
+
+/// A rule that never comes to an end.
+fn endless(builder: &mut GrammarBuilder) -> ExprId {
+    let rule = builder.declare("endless");
+    let (a, again) = (builder.bytes("a"), builder.rule(rule));
+    let body = builder.sequence([a, again]);
+    builder.define(rule, body);
+    again
+}
+
+#[test]
+fn arms_and_optional_parts_that_never_end_are_gone() {
+    check(
+        |builder, root| {
+            let endless = endless(builder);
+            let (a, again) = (builder.bytes("a"), builder.rule(root));
+            let optional = builder.repeat(endless, 0, None);
+            let first = builder.sequence([a, optional, again]);
+            let second = builder.sequence([endless, a]);
+            builder.choice([first, second, a])
+        },
+        expect![[r#"
+            root ::= "a" root | "a"
+            endless ::= never()
+            Report { never: ["endless"], root_is_never: false }"#]],
+    );
+}
+
+#[test]
+fn a_root_that_derives_nothing_is_reported_with_the_rules_at_fault() {
+    check(
+        |builder, root| {
+            let endless = endless(builder);
+            let good = builder.declare("good");
+            let text = builder.bytes("good");
+            builder.define(good, text);
+            let (good, again) = (builder.rule(good), builder.rule(root));
+            let empty_class = builder.expr(Expr::Regular(Regular::Chars(CharSet::default())));
+            let part = builder.choice([empty_class, endless, again]);
+            builder.sequence([good, part])
+        },
+        expect![[r#"
+            root ::= never()
+            endless ::= never()
+            good ::= "good"
+            Report { never: ["root", "endless"], root_is_never: true }"#]],
+    );
+}
+
+#[test]
+fn objects_need_their_required_values_and_forbid_what_has_none() {
+    let object = |required, additional: bool| {
+        move |builder: &mut GrammarBuilder, _| {
+            let never = endless(builder);
+            let value = builder.bytes("1");
+            let property = |key: &str, value, required| Property {
+                key: key.into(),
+                value,
+                required,
+            };
+            let shape = ObjectShape {
+                properties: vec![
+                    property("good", value, true),
+                    property("bad", never, required),
+                ],
+                additional: additional.then_some(value),
+            };
+            builder.expr(Expr::Object(Box::new(shape)))
+        }
+    };
+    check(
+        object(true, true),
+        expect![[r#"
+        root ::= never()
+        endless ::= never()
+        Report { never: ["root", "endless"], root_is_never: true }"#]],
+    );
+    check(
+        object(false, true),
+        expect![[r#"
+        root ::= json-object({ "good"!: "1", "bad": never(), *: "1" })
+        endless ::= never()
+        Report { never: ["endless"], root_is_never: false }"#]],
+    );
+    check(
+        object(false, false),
+        expect![[r#"
+        root ::= json-object({ "good"!: "1" })
+        endless ::= never()
+        Report { never: ["endless"], root_is_never: false }"#]],
+    );
+    check(
+        |builder, _| {
+            let never = endless(builder);
+            builder.expr(Expr::Object(Box::new(ObjectShape {
+                additional: Some(never),
+                ..ObjectShape::default()
+            })))
+        },
+        expect![[r#"
+            root ::= json-object({})
+            endless ::= never()
+            Report { never: ["endless"], root_is_never: false }"#]],
+    );
+}
+
+#[test]
+fn arrays_end_before_an_item_that_has_no_value() {
+    let array = |min_items, max_items, rest_lives: bool| {
+        move |builder: &mut GrammarBuilder, _| {
+            let never = endless(builder);
+            let value = builder.bytes("1");
+            let shape = ArrayShape {
+                prefix: if rest_lives {
+                    vec![value, never]
+                } else {
+                    vec![value]
+                },
+                rest: Some(if rest_lives { value } else { never }),
+                min_items,
+                max_items,
+            };
+            builder.expr(Expr::Array(Box::new(shape)))
+        }
+    };
+    check(
+        array(0, None, true),
+        expect![[r#"
+        root ::= json-array(["1"], 0..=1 items)
+        endless ::= never()
+        Report { never: ["endless"], root_is_never: false }"#]],
+    );
+    check(
+        array(2, None, true),
+        expect![[r#"
+        root ::= never()
+        endless ::= never()
+        Report { never: ["root", "endless"], root_is_never: true }"#]],
+    );
+    check(
+        array(1, Some(7), false),
+        expect![[r#"
+        root ::= json-array(["1"], 1 items)
+        endless ::= never()
+        Report { never: ["endless"], root_is_never: false }"#]],
+    );
+    check(
+        array(2, Some(7), false),
+        expect![[r#"
+        root ::= never()
+        endless ::= never()
+        Report { never: ["root", "endless"], root_is_never: true }"#]],
+    );
+}
+
+#[test]
+fn contradictory_lengths_and_bounds_are_never() {
+    check(
+        |builder, _| {
+            let bound = |n: i64| {
+                Some(NumberBound {
+                    value: Decimal::from(n),
+                    exclusive: true,
+                })
+            };
+            let number = builder.expr(Expr::Number(NumberSet {
+                lower: bound(3),
+                upper: bound(3),
+                ..NumberSet::default()
+            }));
+            let string = builder.expr(Expr::String(StringShape {
+                min_length: 2,
+                max_length: Some(1),
+                ..StringShape::default()
+            }));
+            let literals = builder.expr(Expr::String(StringShape {
+                content: StringContent::Literals(Box::default()),
+                ..StringShape::default()
+            }));
+            let good = builder.expr(Expr::String(StringShape::default()));
+            builder.choice([number, string, literals, good])
+        },
+        expect![[r#"
+            root ::= json-string()
+            Report { never: [], root_is_never: false }"#]],
+    );
+}
+
+#[test]
+fn a_hundred_thousand_rules_in_a_row_are_no_burden() {
+    let mut builder = GrammarBuilder::new();
+    let rules: Vec<RuleId> = (0..100_000)
+        .map(|n| builder.declare(format!("rule-{n}")))
+        .collect();
+    let a = builder.bytes("a");
+    for pair in rules.windows(2) {
+        let next = builder.rule(pair[1]);
+        let body = builder.sequence([a, next]);
+        builder.define(pair[0], body);
+    }
+    // The last rule is left without a body: nothing derives a text.
+    let (_, report) = run(builder.finish(rules[0], JsonForm::generate()));
+    assert_eq!(report.never.len(), 100_000);
+}

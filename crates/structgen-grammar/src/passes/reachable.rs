@@ -1,0 +1,74 @@
+//! Drops the rules, and the expressions, that the root does not need.
+
+use super::rebuild;
+use crate::{Expr, ExprId, Grammar, GrammarBuilder, RuleId};
+
+/// What the pass has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The rules that are gone, in the order of the grammar.
+    pub dropped: Vec<String>,
+}
+
+/// Runs the pass. The rules that stay keep their order.
+#[must_use]
+pub fn run(grammar: Grammar) -> (Grammar, Report) {
+    let (exprs, rules) = reach(&grammar);
+    let mut builder = GrammarBuilder::new();
+    let mut report = Report::default();
+    // The new ids of the rules that stay.
+    let mut renamed: Vec<Option<RuleId>> = Vec::with_capacity(rules.len());
+    for (rule, &reached) in grammar.rules().iter().zip(&rules) {
+        renamed.push(reached.then(|| builder.declare(rule.name.clone())));
+        if !reached {
+            report.dropped.push(rule.name.clone());
+        }
+    }
+    // Children stand in the arena before what is made of them.
+    let mut copies: Vec<ExprId> = Vec::with_capacity(exprs.len());
+    for (expr, &reached) in grammar.exprs().iter().zip(&exprs) {
+        let copy = match expr {
+            _ if !reached => ExprId(u32::MAX),
+            Expr::Rule(rule) => match renamed[rule.index()] {
+                Some(rule) => builder.rule(rule),
+                None => builder.never(),
+            },
+            expr => rebuild::copy(&mut builder, expr, |id| copies[id.index()]),
+        };
+        copies.push(copy);
+    }
+    let mut root = RuleId(0);
+    for (index, rule) in grammar.rules().iter().enumerate() {
+        if let Some(new) = renamed[index] {
+            builder.define(new, copies[rule.body.index()]);
+            if grammar.root().index() == index {
+                root = new;
+            }
+        }
+    }
+    (builder.finish(root, grammar.form), report)
+}
+
+/// Which expressions and which rules can be met on the way from the root.
+fn reach(grammar: &Grammar) -> (Vec<bool>, Vec<bool>) {
+    let mut exprs = vec![false; grammar.exprs().len()];
+    let mut rules = vec![false; grammar.rules().len()];
+    rules[grammar.root().index()] = true;
+    let mut stack = vec![grammar.rule(grammar.root()).body];
+    while let Some(id) = stack.pop() {
+        if std::mem::replace(&mut exprs[id.index()], true) {
+            continue;
+        }
+        let expr = grammar.expr(id);
+        if let Expr::Rule(rule) = expr
+            && !std::mem::replace(&mut rules[rule.index()], true)
+        {
+            stack.push(grammar.rule(*rule).body);
+        }
+        stack.extend(expr.children());
+    }
+    (exprs, rules)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,323 @@
+//! Joins what needs no stack into regular terminals: `[a-z]+ ("," [a-z]+)*` becomes one automaton instead of four and a counter.
+//!
+//! Literals, regular terminals, and the sequences, choices and repetitions of them are regular; so is a rule that is made of them and does
+//! not come back to itself, and it is put in the place of its references where that keeps terminals small. In
+//! a sequence or choice that is not regular as a whole, the neighbours or arms that are regular are joined. JSON shapes and
+//! token terminals are borders: nothing is joined across them.
+
+use crate::{Expr, ExprId, Grammar, GrammarBuilder, Regular, RuleId, passes::rebuild};
+
+/// The most nodes of one regular terminal, shared ones counted every time they occur.
+const MAX_SIZE: usize = 100_000;
+/// The most nodes of a rule that is put in the place of more than one reference.
+const MAX_INLINED: usize = 256;
+/// How deep a regular terminal may nest.
+const MAX_DEPTH: u32 = 200;
+/// Inner sequences and choices up to this length are copied into outer ones.
+const FLATTENED: usize = 64;
+
+/// What the pass has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The rules that are now one regular terminal, in the order of the grammar.
+    pub regular: Vec<String>,
+}
+
+/// Runs the pass. Rules stay, even those that nothing refers to any more.
+#[must_use]
+pub fn run(grammar: Grammar) -> (Grammar, Report) {
+    let forms = forms(&grammar);
+    let mut builder = GrammarBuilder::new();
+    for rule in grammar.rules() {
+        builder.declare(rule.name.clone());
+    }
+    let needed = needed(&grammar, &forms);
+    // Children stand in the arena before what is made of them.
+    let mut copies: Vec<ExprId> = Vec::with_capacity(needed.len());
+    for (index, expr) in grammar.exprs().iter().enumerate() {
+        let copy = match &forms[index] {
+            _ if !needed[index] => ExprId(u32::MAX),
+            Some(form) => terminal(&mut builder, form),
+            None => joined(&mut builder, expr, &forms, &copies),
+        };
+        copies.push(copy);
+    }
+    let mut report = Report::default();
+    for (index, rule) in grammar.rules().iter().enumerate() {
+        builder.define(RuleId(index as u32), copies[rule.body.index()]);
+        if forms[rule.body.index()].is_some() {
+            report.regular.push(rule.name.clone());
+        }
+    }
+    (builder.finish(grammar.root(), grammar.form), report)
+}
+
+/// An expression as a regular set, with its size and depth.
+#[derive(Clone, Debug)]
+struct Form {
+    regular: Regular,
+    size: usize,
+    depth: u32,
+}
+
+impl Form {
+    fn leaf(regular: Regular) -> Self {
+        Self {
+            regular,
+            size: 1,
+            depth: 1,
+        }
+    }
+
+    /// A regular terminal that is there already, if it is not too large.
+    fn measured(regular: &Regular) -> Option<Self> {
+        let mut size = 0;
+        let mut depth = 0;
+        let mut stack = vec![(regular, 1)];
+        while let Some((part, level)) = stack.pop() {
+            size += 1;
+            depth = depth.max(level);
+            match part {
+                Regular::Concat(parts) | Regular::Union(parts) | Regular::Intersection(parts) => {
+                    stack.extend(parts.iter().map(|part| (part, level + 1)));
+                }
+                Regular::Complement(body) | Regular::Repeat { body, .. } => {
+                    stack.push((body, level + 1));
+                }
+                _ => {}
+            }
+            if size > MAX_SIZE || depth > MAX_DEPTH {
+                return None;
+            }
+        }
+        Some(Self {
+            regular: regular.clone(),
+            size,
+            depth,
+        })
+    }
+
+    fn within_limits(self) -> Option<Self> {
+        (self.size <= MAX_SIZE && self.depth <= MAX_DEPTH).then_some(self)
+    }
+
+    fn concat<'f>(parts: impl Iterator<Item = &'f Self>) -> Option<Self> {
+        let mut list = List::default();
+        let mut bytes: Vec<u8> = Vec::new();
+        for part in parts {
+            list.measure(part);
+            match &part.regular {
+                Regular::Never => return Some(Self::leaf(Regular::Never)),
+                Regular::Empty => {}
+                Regular::Concat(inner) if inner.len() <= FLATTENED => {
+                    for part in inner.iter() {
+                        list.push_part(part, &mut bytes);
+                    }
+                }
+                other => list.push_part(other, &mut bytes),
+            }
+        }
+        list.flush(&mut bytes);
+        list.finish(Regular::Empty, |parts| Regular::Concat(parts.into()))
+    }
+
+    fn union<'f>(arms: impl Iterator<Item = &'f Self>) -> Option<Self> {
+        let mut list = List::default();
+        for arm in arms {
+            list.measure(arm);
+            match &arm.regular {
+                Regular::Never => {}
+                Regular::Union(inner) if inner.len() <= FLATTENED => {
+                    list.parts.extend(inner.iter().cloned());
+                }
+                other => list.parts.push(other.clone()),
+            }
+        }
+        list.finish(Regular::Never, |arms| Regular::Union(arms.into()))
+    }
+
+    fn repeat(&self, min: u32, max: Option<u32>) -> Option<Self> {
+        Self {
+            regular: Regular::repeat(self.regular.clone(), min, max),
+            size: self.size + 1,
+            depth: self.depth + 1,
+        }
+        .within_limits()
+    }
+}
+
+/// The parts of a concatenation or union that is being made.
+#[derive(Default)]
+struct List {
+    parts: Vec<Regular>,
+    size: usize,
+    depth: u32,
+}
+
+impl List {
+    fn measure(&mut self, part: &Form) {
+        self.size = self.size.saturating_add(part.size);
+        self.depth = self.depth.max(part.depth);
+    }
+
+    /// Adds a part of a concatenation; adjacent bytes are joined.
+    fn push_part(&mut self, part: &Regular, bytes: &mut Vec<u8>) {
+        match part {
+            Regular::Bytes(more) => bytes.extend_from_slice(more),
+            other => {
+                self.flush(bytes);
+                self.parts.push(other.clone());
+            }
+        }
+    }
+
+    fn flush(&mut self, bytes: &mut Vec<u8>) {
+        if !bytes.is_empty() {
+            self.parts.push(Regular::Bytes(bytes.as_slice().into()));
+            bytes.clear();
+        }
+    }
+
+    fn finish(mut self, none: Regular, some: fn(Vec<Regular>) -> Regular) -> Option<Form> {
+        let regular = match self.parts.len() {
+            0 => none,
+            1 => self.parts.swap_remove(0),
+            _ => some(self.parts),
+        };
+        Form {
+            regular,
+            size: self.size + 1,
+            depth: self.depth + 1,
+        }
+        .within_limits()
+    }
+}
+
+/// The regular form of every expression that has one within the limits.
+///
+/// An expression is looked at when all its children have been; what is in a cycle never is.
+fn forms(grammar: &Grammar) -> Vec<Option<Form>> {
+    let exprs = grammar.exprs();
+    let mut references = vec![0_usize; grammar.rules().len()];
+    let mut waiting: Vec<usize> = Vec::with_capacity(exprs.len());
+    let mut parents: Vec<Vec<u32>> = vec![Vec::new(); exprs.len()];
+    for (index, expr) in exprs.iter().enumerate() {
+        let mut count = 0;
+        for child in expr.children().chain(body_of(grammar, expr)) {
+            count += 1;
+            parents[child.index()].push(index as u32);
+            if let Expr::Rule(rule) = grammar.expr(child) {
+                references[rule.index()] += 1;
+            }
+        }
+        waiting.push(count);
+    }
+    let mut forms: Vec<Option<Form>> = vec![None; exprs.len()];
+    let mut ready: Vec<usize> = (0..exprs.len()).filter(|&id| waiting[id] == 0).collect();
+    while let Some(index) = ready.pop() {
+        forms[index] = form(grammar, &exprs[index], &forms, &references);
+        for parent in std::mem::take(&mut parents[index]) {
+            let parent = parent as usize;
+            waiting[parent] -= 1;
+            if waiting[parent] == 0 {
+                ready.push(parent);
+            }
+        }
+    }
+    forms
+}
+
+fn body_of(grammar: &Grammar, expr: &Expr) -> Option<ExprId> {
+    match expr {
+        Expr::Rule(rule) => Some(grammar.rule(*rule).body),
+        _ => None,
+    }
+}
+
+fn form(
+    grammar: &Grammar,
+    expr: &Expr,
+    forms: &[Option<Form>],
+    references: &[usize],
+) -> Option<Form> {
+    let of = |ids: &[ExprId]| -> Option<Vec<&Form>> {
+        ids.iter().map(|id| forms[id.index()].as_ref()).collect()
+    };
+    match expr {
+        Expr::Never => Some(Form::leaf(Regular::Never)),
+        Expr::Empty => Some(Form::leaf(Regular::Empty)),
+        Expr::Bytes(bytes) => Some(Form::leaf(Regular::Bytes((**bytes).into()))),
+        Expr::Regular(regular) => Form::measured(regular),
+        Expr::Sequence(parts) => Form::concat(of(parts)?.into_iter()),
+        Expr::Choice(arms) => Form::union(of(arms)?.into_iter()),
+        Expr::Repeat { body, min, max } => forms[body.index()].as_ref()?.repeat(*min, *max),
+        Expr::Rule(rule) => {
+            let body = forms[grammar.rule(*rule).body.index()].as_ref()?;
+            (body.size <= MAX_INLINED || references[rule.index()] <= 1).then(|| body.clone())
+        }
+        Expr::Token(_) | Expr::String(_) | Expr::Number(_) | Expr::Object(_) | Expr::Array(_) => {
+            None
+        }
+    }
+}
+
+/// Which expressions the new grammar holds: the bodies of rules, and what is in those that are not regular.
+fn needed(grammar: &Grammar, forms: &[Option<Form>]) -> Vec<bool> {
+    let mut needed = vec![false; forms.len()];
+    let mut stack: Vec<ExprId> = grammar.rules().iter().map(|rule| rule.body).collect();
+    while let Some(id) = stack.pop() {
+        if !std::mem::replace(&mut needed[id.index()], true) && forms[id.index()].is_none() {
+            stack.extend(grammar.expr(id).children());
+        }
+    }
+    needed
+}
+
+fn terminal(builder: &mut GrammarBuilder, form: &Form) -> ExprId {
+    match &form.regular {
+        Regular::Never => builder.never(),
+        Regular::Empty => builder.bytes([]),
+        Regular::Bytes(bytes) => builder.bytes(bytes),
+        regular => builder.expr(Expr::Regular(regular.clone())),
+    }
+}
+
+/// An expression that is not regular, with its regular neighbours or arms joined.
+fn joined(
+    builder: &mut GrammarBuilder,
+    expr: &Expr,
+    forms: &[Option<Form>],
+    copies: &[ExprId],
+) -> ExprId {
+    let form = |id: &ExprId| forms[id.index()].as_ref();
+    match expr {
+        Expr::Sequence(parts) => {
+            let mut new = Vec::new();
+            for run in parts.chunk_by(|left, right| form(left).is_some() && form(right).is_some()) {
+                match Form::concat(run.iter().filter_map(form)) {
+                    Some(join) if run.len() > 1 => new.push(terminal(builder, &join)),
+                    _ => new.extend(run.iter().map(|part| copies[part.index()])),
+                }
+            }
+            builder.sequence(new)
+        }
+        Expr::Choice(arms) => {
+            let regular: Vec<&Form> = arms.iter().filter_map(form).collect();
+            match Form::union(regular.iter().copied()) {
+                Some(join) if regular.len() > 1 => {
+                    let first = terminal(builder, &join);
+                    let rest = arms.iter().filter(|arm| form(arm).is_none());
+                    let arms: Vec<ExprId> = std::iter::once(first)
+                        .chain(rest.map(|arm| copies[arm.index()]))
+                        .collect();
+                    builder.choice(arms)
+                }
+                _ => rebuild::copy(builder, expr, |id| copies[id.index()]),
+            }
+        }
+        _ => rebuild::copy(builder, expr, |id| copies[id.index()]),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+use expect_test::{Expect, expect};
+
+use super::*;
+use crate::{CharSet, JsonForm, StringShape, TokenTerminal};
+
+fn letters(builder: &mut GrammarBuilder) -> ExprId {
+    let class = Regular::Chars(CharSet::new([('a', 'z')]));
+    builder.expr(Expr::Regular(class))
+}
+
+fn check(build: impl FnOnce(&mut GrammarBuilder, RuleId) -> ExprId, expected: Expect) {
+    let mut builder = GrammarBuilder::new();
+    let root = builder.declare("root");
+    let body = build(&mut builder, root);
+    builder.define(root, body);
+    let (grammar, report) = run(builder.finish(root, JsonForm::generate()));
+    expected.assert_eq(&format!("{grammar}{:?}", report.regular));
+}
+
+#[test]
+fn what_needs_no_stack_is_one_terminal() {
+    check(
+        |builder, _| {
+            let letter = letters(builder);
+            let word = builder.repeat(letter, 1, None);
+            let comma = builder.bytes(",");
+            let more = builder.sequence([comma, word]);
+            let more = builder.repeat(more, 0, None);
+            builder.sequence([word, more])
+        },
+        expect![[r#"
+            root ::= regular([a-z]+ ("," [a-z]+)*)
+            ["root"]"#]],
+    );
+}
+
+#[test]
+fn rules_that_do_not_recur_are_put_in_place() {
+    check(
+        |builder, _| {
+            let [word, space] = ["word", "space"].map(|name| builder.declare(name));
+            let letter = letters(builder);
+            let body = builder.repeat(letter, 1, None);
+            builder.define(word, body);
+            let blank = builder.bytes(" ");
+            let body = builder.repeat(blank, 0, Some(1));
+            builder.define(space, body);
+            let (word, space) = (builder.rule(word), builder.rule(space));
+            builder.sequence([word, space, word])
+        },
+        expect![[r#"
+            root ::= regular([a-z]+ " "? [a-z]+)
+            word ::= regular([a-z]+)
+            space ::= regular(" "?)
+            ["root", "word", "space"]"#]],
+    );
+}
+
+#[test]
+fn neighbours_and_arms_are_joined_around_what_recurs() {
+    check(
+        |builder, root| {
+            let again = builder.rule(root);
+            let [open, close, yes, no, dash] =
+                ["(", ")", "yes", "no", "-"].map(|text| builder.bytes(text));
+            let signs = builder.repeat(dash, 0, None);
+            let nested = builder.sequence([signs, open, again, close, signs]);
+            builder.choice([yes, nested, no])
+        },
+        expect![[r#"
+            root ::= regular("yes" | "no") | regular("-"* "(") root regular(")" "-"*)
+            []"#]],
+    );
+}
+
+#[test]
+fn json_and_tokens_are_borders() {
+    check(
+        |builder, _| {
+            let string = builder.expr(Expr::String(StringShape::default()));
+            let token = builder.expr(Expr::Token(TokenTerminal::Id(1)));
+            let [a, b] = ["a", "b"].map(|text| builder.bytes(text));
+            let either = builder.choice([a, b]);
+            builder.sequence([a, either, token, b, a, string, either])
+        },
+        expect![[r#"
+            root ::= regular("a" ("a" | "b")) <[1]> "ba" json-string() regular("a" | "b")
+            []"#]],
+    );
+}
+
+#[test]
+fn large_rules_keep_their_name_where_they_are_used_twice() {
+    check(
+        |builder, _| {
+            let words = builder.declare("words");
+            let arms: Vec<ExprId> = (0..300).map(|n| builder.bytes(format!("{n}"))).collect();
+            let body = builder.choice(arms);
+            builder.define(words, body);
+            let words = builder.rule(words);
+            let dash = builder.bytes("-");
+            let first = builder.sequence([words, dash]);
+            builder.sequence([first, words, dash, dash])
+        },
+        expect![[r#"
+            root ::= words "-" words "--"
+            words ::= regular("0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "10" | "11" | "12" | "13" | "14" | "15" | "16" | "17" | "18" | "19" | "20" | "21" | "22" | "23" | … 276 more)
+            ["words"]"#]],
+    );
+}
+
+#[test]
+fn deep_grammars_stay_within_the_limits() {
+    // Every rule is the one before in a repetition: 100,000 levels.
+    let mut builder = GrammarBuilder::new();
+    let rules: Vec<RuleId> = (0..100_000)
+        .map(|n| builder.declare(format!("rule-{n}")))
+        .collect();
+    let mut body = builder.bytes("a");
+    builder.define(rules[0], body);
+    for pair in rules.windows(2) {
+        let (below, b) = (builder.rule(pair[0]), builder.bytes("b"));
+        let part = builder.sequence([below, b]);
+        body = builder.repeat(part, 1, Some(2));
+        builder.define(pair[1], body);
+    }
+    let (grammar, report) = run(builder.finish(rules[99_999], JsonForm::generate()));
+    assert!(
+        (50..200).contains(&report.regular.len()),
+        "{}",
+        report.regular.len()
+    );
+    assert_eq!(grammar.rules().len(), 100_000);
+    // Doubled again and again, a small grammar would be an endless terminal.
+    let mut builder = GrammarBuilder::new();
+    let root = builder.declare("root");
+    let mut body = letters(&mut builder);
+    for _ in 0..60 {
+        let optional = builder.repeat(body, 0, Some(1));
+        body = builder.sequence([optional, body]);
+    }
+    builder.define(root, body);
+    let (_, report) = run(builder.finish(root, JsonForm::generate()));
+    assert!(report.regular.is_empty());
+}
