@@ -11,7 +11,7 @@ pub mod regular;
 mod terminal;
 
 pub use limit::{LimitExceeded, Limits};
-pub use machine::Machine;
+pub use machine::{Machine, Uniform};
 pub use network::{Element, Frame, Memory, Network, SetId, StepError};
 pub use program::{Program, ProgramError};
 pub use terminal::{DEAD, START, Terminal, TerminalState};

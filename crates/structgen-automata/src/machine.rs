@@ -4,6 +4,15 @@ use std::hash::Hash;
 
 use crate::LimitExceeded;
 
+/// What a string is like that may hold anything; see [`Machine::uniform`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Uniform<S> {
+    /// The state behind plain text.
+    pub state: S,
+    /// First bytes that lead elsewhere.
+    pub except: Vec<u8>,
+}
+
 /// A deterministic automaton over bytes, given by functions instead of a table.
 ///
 /// Every state that a machine hands out is **live**: some continuation leads to a final state. What is dead is `None`. That one
@@ -39,6 +48,12 @@ pub trait Machine {
     /// For how many code points at least every text without quotes, backslashes and control characters goes on from here, as
     /// long as one stays inside a JSON string: all strings have the same mask there. `None` where it is not known.
     fn free_for(&self, _state: &Self::State) -> Option<u32> {
+        None
+    }
+
+    /// For a state within a JSON string that any text may follow for ever: the state behind plain text, whichever it is, and the
+    /// first bytes of text of which that is not so, closing quote included where it matters. `None` where there is no such state.
+    fn uniform(&self, _state: &Self::State) -> Option<Uniform<Self::State>> {
         None
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use rustc_hash::FxHashMap;
 
-use crate::{LimitExceeded, Machine};
+use crate::{LimitExceeded, Machine, Uniform};
 
 /// The number of a state within its terminal. [`DEAD`] and [`START`] are the same in every terminal.
 pub type TerminalState = u32;
@@ -91,16 +91,28 @@ impl Terminal {
             return Ok(DEAD);
         }
         let next = self.source.step(state, byte)?;
-        if next as usize == self.rows.len() {
-            self.rows.push(None);
-            self.accept
-                .push(self.source.accept(next).unwrap_or(NOT_FINAL));
-            self.is_end.push(self.source.is_end(next));
-            self.free_for.push(self.source.free_for(next));
-        }
+        self.describe(next);
         let row = self.rows[state as usize].get_or_insert_with(|| Box::new([UNKNOWN; 256]));
         row[byte as usize] = next;
         Ok(next)
+    }
+
+    /// Notes what is to be known of a state that may be new.
+    fn describe(&mut self, state: TerminalState) {
+        if state as usize == self.rows.len() {
+            self.rows.push(None);
+            let label = self.source.accept(state).unwrap_or(NOT_FINAL);
+            self.accept.push(label);
+            self.is_end.push(self.source.is_end(state));
+            self.free_for.push(self.source.free_for(state));
+        }
+    }
+
+    /// The state behind any plain text; see [`Machine::uniform`].
+    pub fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>> {
+        let uniform = self.source.uniform(state)?;
+        self.describe(uniform.state);
+        Some(uniform)
     }
 
     /// The label of a final state.
@@ -164,6 +176,7 @@ trait Numbered {
     fn accept(&self, state: TerminalState) -> Option<u32>;
     fn is_end(&self, state: TerminalState) -> bool;
     fn free_for(&self, state: TerminalState) -> Option<u32>;
+    fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>>;
     fn cost(&mut self, state: TerminalState) -> u32;
 }
 
@@ -172,6 +185,18 @@ struct Numbering<M: Machine> {
     /// `DEAD` and `START` both hold the machine's start; it gets a third number where it comes back after a byte.
     states: Vec<Option<M::State>>,
     ids: FxHashMap<M::State, TerminalState>,
+}
+
+impl<M: Machine> Numbering<M> {
+    fn number(&mut self, state: M::State) -> TerminalState {
+        if let Some(&id) = self.ids.get(&state) {
+            return id;
+        }
+        let id = self.states.len() as TerminalState;
+        self.ids.insert(state.clone(), id);
+        self.states.push(Some(state));
+        id
+    }
 }
 
 impl<M: Machine> Numbered for Numbering<M> {
@@ -186,13 +211,7 @@ impl<M: Machine> Numbered for Numbering<M> {
         let Some(next) = self.machine.step(from, byte)? else {
             return Ok(DEAD);
         };
-        if let Some(&id) = self.ids.get(&next) {
-            return Ok(id);
-        }
-        let id = self.states.len() as TerminalState;
-        self.ids.insert(next.clone(), id);
-        self.states.push(Some(next));
-        Ok(id)
+        Ok(self.number(next))
     }
 
     fn accept(&self, state: TerminalState) -> Option<u32> {
@@ -209,6 +228,13 @@ impl<M: Machine> Numbered for Numbering<M> {
         self.states[state as usize]
             .as_ref()
             .and_then(|state| self.machine.free_for(state))
+    }
+
+    fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>> {
+        let from = self.states[state as usize].as_ref()?;
+        let Uniform { state, except } = self.machine.uniform(from)?;
+        let state = self.number(state);
+        Some(Uniform { state, except })
     }
 
     fn cost(&mut self, state: TerminalState) -> u32 {

@@ -6,7 +6,7 @@ use llguidance::api::TopLevelGrammar;
 use llguidance::{Matcher, ParserFactory, TokenParser};
 use serde_json::Value;
 use structgen_maskbench::Engine;
-use structgen_vocab::{TokenId, Vocabulary};
+use structgen_vocab::{TokenId, Tokenizer};
 use toktrie::{TokEnv, TokRxInfo, TokTrie, TokenizerEnv};
 
 /// llguidance, with what it builds once per tokenizer.
@@ -16,6 +16,7 @@ pub struct LlGuidance {
 
 struct Environment {
     trie: TokTrie,
+    tokenizer: Arc<Tokenizer>,
 }
 
 impl TokenizerEnv for Environment {
@@ -24,16 +25,21 @@ impl TokenizerEnv for Environment {
     }
 
     fn tokenize_bytes(&self, bytes: &[u8]) -> Vec<u32> {
-        self.trie.greedy_tokenize(bytes)
+        // Forced text is taken in the tokenizer's own cut, so it has to be the real one.
+        self.trie.tokenize_with_greedy_fallback(bytes, |text| {
+            let tokens = self.tokenizer.encode(text).unwrap_or_default();
+            tokens.into_iter().map(|token| token.0).collect()
+        })
     }
 }
 
 impl LlGuidance {
-    /// The engine over a vocabulary.
+    /// The engine over a tokenizer.
     ///
     /// # Errors
     /// When llguidance does not take the vocabulary.
-    pub fn new(vocabulary: &Vocabulary, eos: TokenId) -> anyhow::Result<Self> {
+    pub fn new(tokenizer: &Arc<Tokenizer>, eos: TokenId) -> anyhow::Result<Self> {
+        let vocabulary = tokenizer.vocabulary();
         // A special token has a marker byte before its name, which no text has.
         let bytes = |id: u32| match vocabulary.token_bytes(TokenId(id)) {
             Some(bytes) => bytes.to_vec(),
@@ -46,6 +52,7 @@ impl LlGuidance {
         let info = TokRxInfo::new(words.len() as u32, eos.0);
         let env: TokEnv = Arc::new(Environment {
             trie: TokTrie::from(&info, &words),
+            tokenizer: tokenizer.clone(),
         });
         let mut factory = ParserFactory::new_simple(&env)?;
         factory.quiet();

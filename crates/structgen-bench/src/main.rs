@@ -41,7 +41,7 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let tokenizer = Tokenizer::from_file(&arguments.tokenizer)?;
+    let tokenizer = Arc::new(Tokenizer::from_file(&arguments.tokenizer)?);
     let begin = Instant::now();
     let tables = Arc::new(VocabularyTables::new(tokenizer.vocabulary().clone()));
     println!(
@@ -56,7 +56,7 @@ fn main() -> anyhow::Result<()> {
         KeyOrder::Declared
     };
     let mut ours = Structgen::new(tables.clone(), order, vec![eos]);
-    let mut theirs = LlGuidance::new(tables.vocabulary(), eos)?;
+    let mut theirs = LlGuidance::new(&tokenizer, eos)?;
 
     let mut results: Vec<(FileResult, Option<FileResult>)> = Vec::new();
     for path in case_files(&arguments.paths)?
@@ -147,7 +147,33 @@ fn explain(results: &[(FileResult, Option<FileResult>)]) {
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|(_, files)| std::cmp::Reverse(files.len()));
     println!();
+    slowest(results, "compile + first mask", |result| {
+        result.ttfm_us.unwrap_or(0.0)
+    });
+    slowest(results, "mask + accept", |result| {
+        result
+            .tbm_ns
+            .iter()
+            .max()
+            .map_or(0.0, |&ns| ns as f64 / 1e3)
+    });
     for (reason, files) in groups {
         println!("{:>6}  {reason}  (such as {})", files.len(), files[0]);
+    }
+}
+
+/// The files with the largest of some time.
+fn slowest(
+    results: &[(FileResult, Option<FileResult>)],
+    name: &str,
+    time: impl Fn(&FileResult) -> f64,
+) {
+    let mut sorted: Vec<_> = results
+        .iter()
+        .map(|(result, _)| (time(result), &result.file))
+        .collect();
+    sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
+    for (time, file) in sorted.into_iter().take(8) {
+        println!("{time:>12.0} us  {name}: {file}");
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use structgen_automata::{LimitExceeded, Network, Program, SetId};
-use structgen_vocab::{TokenId, TokenMask};
+use structgen_automata::{Element, LimitExceeded, Network, Program, SetId, StepError};
+use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 
-use crate::walk::walk;
+use crate::walk::{Bytes, Walk};
 use crate::{Mask, VocabularyTables};
 
 /// States and masks, kept while they fit.
@@ -118,26 +118,31 @@ impl Store {
         mask: &mut TokenMask,
     ) -> Result<bool, LimitExceeded> {
         let network = &mut self.network;
-        let vocabulary = shared.tables.vocabulary();
-        let bytes_of = |token: TokenId| vocabulary.token_bytes(token).unwrap_or_default().into();
-        // A set takes what its elements take: those inside a free string need only a look at the tokens that are not plain text.
+        let tables = &*shared.tables;
+        let vocabulary: &Vocabulary = tables.vocabulary();
         let mut depends_on_texts = false;
-        let mut free = Vec::new();
+        // A set takes what its elements take: those inside a free string need no walk over plain text.
         let mut others = Vec::new();
-        for &element in network.elements(sketch) {
+        for i in 0..network.elements(sketch).len() {
+            let element = network.elements(sketch)[i];
             match network.free_for(element.frame) {
                 Some(code_points) => {
-                    mask.union_with(shared.tables.plain(code_points));
-                    free.push(element);
+                    mask.union_with(tables.plain(code_points));
+                    depends_on_texts |= free_string(network, element, exact, tables, mask)?;
                 }
                 None => others.push(element),
             }
         }
-        for (elements, trie) in [(free, shared.tables.others()), (others, vocabulary.trie())] {
-            if !elements.is_empty() {
-                let part = network.set_of(elements)?;
-                depends_on_texts |= walk(network, trie, (part, exact), bytes_of, mask)?;
-            }
+        if !others.is_empty() {
+            let walk = Walk {
+                trie: vocabulary.trie(),
+                sketch: network.set_of(others)?,
+                exact,
+                vocabulary,
+                from: Bytes::ALL,
+                without: Bytes::NONE,
+            };
+            depends_on_texts |= walk.run(network, mask)?;
         }
         for token in network.next_tokens(sketch).map_err(limit)? {
             mask.allow(shared.tokens[token as usize]);
@@ -147,6 +152,62 @@ impl Store {
         }
         Ok(depends_on_texts)
     }
+}
+
+/// Adds the tokens with quotes and escapes that fit a free string; those of plain text are in the mask already.
+fn free_string(
+    network: &mut Network,
+    element: Element,
+    exact: SetId,
+    tables: &VocabularyTables,
+    mask: &mut TokenMask,
+) -> Result<bool, LimitExceeded> {
+    let vocabulary: &Vocabulary = tables.vocabulary();
+    let whole = Walk {
+        trie: tables.escaped(),
+        sketch: network.set_of(vec![element])?,
+        exact,
+        vocabulary,
+        from: Bytes::ALL,
+        without: Bytes::NONE,
+    };
+    let mut depends_on_texts = whole.run(network, mask)?;
+    let closed = match network.uniform(element.frame) {
+        Some((behind, except)) => {
+            let state = network.step_terminal(behind, behind.state(), b'"')?;
+            match network.single(behind.with_state(state), element.below) {
+                Ok(closed) => Some((closed, except)),
+                Err(StepError::NeedsExact) => None,
+                Err(StepError::Limit(limit)) => return Err(limit),
+            }
+        }
+        None => None,
+    };
+    let Some((closed, except)) = closed else {
+        let closing = Walk {
+            trie: tables.closing(),
+            ..whole
+        };
+        return Ok(closing.run(network, mask)? | depends_on_texts);
+    };
+    // Whatever text comes before the quote, what follows it is the same.
+    let ends = Walk {
+        trie: tables.remainders(),
+        sketch: closed,
+        without: Bytes::new(&except),
+        ..whole
+    };
+    ends.allow(tables.at_quote(), mask);
+    depends_on_texts |= ends.run(network, mask)?;
+    if !except.is_empty() {
+        let rest = Walk {
+            trie: tables.closing(),
+            from: Bytes::new(&except),
+            ..whole
+        };
+        depends_on_texts |= rest.run(network, mask)?;
+    }
+    Ok(depends_on_texts)
 }
 
 /// What never changes: the vocabulary's side of a constraint.

@@ -6,7 +6,7 @@ use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
 use crate::program::Program;
 use crate::regular::{RegularLimits, RegularMachine};
-use crate::{LimitExceeded, Machine};
+use crate::{LimitExceeded, Machine, Uniform};
 
 use super::utf8::Utf8;
 
@@ -312,6 +312,38 @@ impl Content {
             (Self::Keys(_), ContentState::Unlisted(Utf8::Boundary)) => Some(u32::MAX),
             _ => None,
         }
+    }
+
+    /// The state behind any text at all, and the first bytes of those texts that lead elsewhere; see
+    /// [`Machine::uniform`](crate::Machine::uniform).
+    pub(crate) fn uniform(&self, state: &ContentState) -> Option<Uniform<ContentState>> {
+        let (state, except) = match (self, state) {
+            (Self::Any { min, max: None }, ContentState::Any(length, Utf8::Boundary))
+                if length >= min =>
+            {
+                (state.clone(), Vec::new())
+            }
+            (
+                Self::Keys(keys),
+                ContentState::Literals {
+                    low,
+                    high,
+                    depth,
+                    utf8: Utf8::Boundary,
+                },
+            ) if keys.open => {
+                let next = |key: &str| key.as_bytes().get(*depth as usize).copied();
+                let listed = &keys.keys[*low as usize..*high as usize];
+                let mut except: Vec<u8> = listed.iter().filter_map(|key| next(key)).collect();
+                except.push(b'"');
+                except.sort_unstable();
+                except.dedup();
+                (ContentState::Unlisted(Utf8::Boundary), except)
+            }
+            (Self::Keys(_), ContentState::Unlisted(Utf8::Boundary)) => (state.clone(), Vec::new()),
+            _ => return None,
+        };
+        Some(Uniform { state, except })
     }
 
     /// Feeds all bytes.

@@ -2,7 +2,7 @@
 
 use structgen_grammar::EscapeForm;
 
-use crate::{LimitExceeded, Machine};
+use crate::{LimitExceeded, Machine, Uniform};
 
 use super::content::{Content, ContentState};
 
@@ -380,6 +380,17 @@ impl Machine for StringMachine {
             StringState::Body(content) => self.content.free_for(content),
             _ => None,
         }
+    }
+
+    fn uniform(&self, state: &StringState) -> Option<Uniform<StringState>> {
+        let StringState::Body(content) = state else {
+            return None;
+        };
+        let Uniform { state, except } = self.content.uniform(content)?;
+        Some(Uniform {
+            state: StringState::Body(state),
+            except,
+        })
     }
 
     fn cost(&mut self, state: &StringState) -> u32 {

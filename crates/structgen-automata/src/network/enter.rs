@@ -352,15 +352,24 @@ impl Network {
 
     /// What follows a terminal that ends in the frame's state.
     pub(super) fn follow(&mut self, frame: Frame, below: SetId) -> Result<SetId, StepError> {
-        let key = (frame, below);
-        if let Some(&known) = self.followed.get(&key) {
-            return Ok(known);
-        }
         let label = self
             .terminals
             .get(frame.terminal)
             .accept(frame.state)
             .unwrap_or(CLOSE);
+        // By which way a terminal came to its end does not matter.
+        let key = (
+            Frame {
+                terminal: 0,
+                state: 0,
+                ..frame
+            },
+            label,
+            below,
+        );
+        if let Some(&known) = self.followed.get(&key) {
+            return Ok(known);
+        }
         let after = match frame.place() {
             Place::Node(node) => {
                 let Node::Terminal { next, .. } = *self.program.node(node) else {

@@ -59,7 +59,7 @@ pub struct Network {
     /// What a waiting set goes on with once the frame above it is done.
     resumed: FxHashMap<SetId, SetId>,
     /// What follows a terminal that ends in its state.
-    followed: FxHashMap<(Frame, SetId), SetId>,
+    followed: FxHashMap<(Frame, u32, SetId), SetId>,
     stepped: FxHashMap<(SetId, u8, bool), SetId>,
     accepting: FxHashMap<SetId, bool>,
     costs: FxHashMap<SetId, u64>,
@@ -197,6 +197,19 @@ impl Network {
         } else {
             None
         }
+    }
+
+    /// The frame behind any plain text, where that is the same for all; see
+    /// [`Machine::uniform`](crate::Machine::uniform). The second part is the first bytes of text of which it is not so.
+    pub fn uniform(&mut self, frame: Frame) -> Option<(Frame, Vec<u8>)> {
+        if !frame.reads() {
+            return None;
+        }
+        let uniform = self
+            .terminals
+            .get_mut(frame.terminal)
+            .uniform(frame.state)?;
+        Some((frame.with_state(uniform.state), uniform.except))
     }
 
     /// The state with this one element.

@@ -9,6 +9,7 @@ mod derivative;
 mod finite;
 mod liveness;
 mod lower;
+mod normal;
 mod steps;
 
 use structgen_grammar::Regular;

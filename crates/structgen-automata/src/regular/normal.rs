@@ -1,0 +1,364 @@
+//! Constructors of expressions that normalise.
+//!
+//! The laws are those that keep derivatives few (Brzozowski 1964; Owens, Reppy, Turon 2009): unions are sets, factored by their first
+//! part; concatenations lean to the right; what is certainly empty is gone. Counters of one body that touch are merged.
+
+use super::arena::{Arena, Node, NodeId};
+
+impl Arena {
+    /// The first part of a concatenation and what follows it; anything else is followed by the empty string.
+    fn split(&self, id: NodeId) -> (NodeId, NodeId) {
+        match *self.node(id) {
+            Node::Concat(first, rest) => (first, rest),
+            _ => (id, Self::EMPTY),
+        }
+    }
+
+    /// One behind the other.
+    pub(super) fn concat(&mut self, first: NodeId, rest: NodeId) -> NodeId {
+        if first == Self::NEVER || rest == Self::NEVER {
+            return Self::NEVER;
+        }
+        if rest == Self::EMPTY {
+            return first;
+        }
+        let mut heads = Vec::new();
+        let mut last = first;
+        while let Node::Concat(head, tail) = *self.node(last) {
+            heads.push(head);
+            last = tail;
+        }
+        let mut result = self.prepend(last, rest);
+        while let Some(head) = heads.pop() {
+            result = self.prepend(head, result);
+        }
+        result
+    }
+
+    /// `first` is no concatenation.
+    fn prepend(&mut self, first: NodeId, mut rest: NodeId) -> NodeId {
+        if first == Self::EMPTY || rest == Self::NEVER {
+            return rest;
+        }
+        // Any text swallows what may be empty beside it.
+        let swallowed = |part: NodeId| self.nullable(part) && self.utf8(part);
+        if self.any_text() == Some(first) {
+            while rest != Self::EMPTY && swallowed(self.split(rest).0) {
+                rest = self.split(rest).1;
+            }
+        }
+        let (head, tail) = self.split(rest);
+        if self.any_text() == Some(head) && swallowed(first) {
+            return rest;
+        }
+        if rest == Self::EMPTY {
+            return first;
+        }
+        if let (
+            &Node::Repeat { body, min, max },
+            Node::Repeat {
+                body: next,
+                min: next_min,
+                max: next_max,
+            },
+        ) = (self.node(first), self.node(head))
+            && body == *next
+            && let Some(min) = min.checked_add(*next_min)
+        {
+            let max = match (max, *next_max) {
+                (Some(max), Some(next_max)) => max.checked_add(next_max).map(Some),
+                _ => Some(None),
+            };
+            if let Some(max) = max {
+                let merged = self.intern(Node::Repeat { body, min, max });
+                return self.prepend_plain(merged, tail);
+            }
+        }
+        self.prepend_plain(first, rest)
+    }
+
+    fn prepend_plain(&mut self, first: NodeId, rest: NodeId) -> NodeId {
+        if rest == Self::EMPTY {
+            first
+        } else {
+            self.intern(Node::Concat(first, rest))
+        }
+    }
+
+    /// The body, `min` to `max` times.
+    pub(super) fn repeat(&mut self, body: NodeId, min: u32, max: Option<u32>) -> NodeId {
+        if max.is_some_and(|max| max < min) {
+            return Self::NEVER;
+        }
+        if max == Some(0) || body == Self::EMPTY || (body == Self::NEVER && min == 0) {
+            return Self::EMPTY;
+        }
+        if body == Self::NEVER || (min, max) == (1, Some(1)) {
+            return body;
+        }
+        let (mut body, mut min, mut max) = (body, min, max);
+        if self.nullable(body) {
+            min = 0;
+            body = self.without_empty_arm(body);
+        }
+        match *self.node(body) {
+            // (x*){2,5} = x*, (x+){2,5} = x{2,}
+            Node::Repeat {
+                body: inner,
+                min: least @ 0..=1,
+                max: None,
+            } => {
+                min *= least;
+                max = None;
+                body = inner;
+            }
+            // (x?){0,5} = x{0,5}
+            Node::Repeat {
+                body: inner,
+                min: 0,
+                max: Some(1),
+            } => body = inner,
+            _ => {}
+        }
+        if (min, max) == (1, Some(1)) {
+            return body;
+        }
+        self.intern(Node::Repeat { body, min, max })
+    }
+
+    /// A union without its arm for the empty string: repeated any number of times from zero on, it is the same.
+    fn without_empty_arm(&mut self, id: NodeId) -> NodeId {
+        match self.node(id) {
+            Node::Union(arms) if arms.contains(&Self::EMPTY) => {
+                let arms = arms
+                    .iter()
+                    .copied()
+                    .filter(|&arm| arm != Self::EMPTY)
+                    .collect();
+                self.union_of_set(arms)
+            }
+            _ => id,
+        }
+    }
+
+    /// Any one of the arms.
+    pub(super) fn union(&mut self, mut arms: Vec<NodeId>) -> NodeId {
+        if !self.simplify_union(&mut arms) {
+            return Self::ALL_BYTES;
+        }
+        if arms.len() > 1 {
+            let factored = self.factor(&mut arms);
+            let merged = self.merge_counters(&mut arms);
+            if (factored || merged) && !self.simplify_union(&mut arms) {
+                return Self::ALL_BYTES;
+            }
+        }
+        self.union_of_set(arms)
+    }
+
+    /// A union that is not factored: its arms are factored when a derivative brings them to the front. Factoring all the way down
+    /// at once would go as deep as the expressions are long.
+    fn union_unfactored(&mut self, mut arms: Vec<NodeId>) -> NodeId {
+        if !self.simplify_union(&mut arms) {
+            return Self::ALL_BYTES;
+        }
+        self.union_of_set(arms)
+    }
+
+    fn union_of_set(&mut self, arms: Vec<NodeId>) -> NodeId {
+        match arms[..] {
+            [] => Self::NEVER,
+            [arm] => arm,
+            _ => self.intern(Node::Union(arms.into())),
+        }
+    }
+
+    /// Flattens, sorts and drops what other arms hold; `false` when the union is every byte string.
+    fn simplify_union(&mut self, arms: &mut Vec<NodeId>) -> bool {
+        let mut nested = Vec::new();
+        arms.retain(|&arm| match self.node(arm) {
+            Node::Never => false,
+            Node::Union(inner) => {
+                nested.extend_from_slice(inner);
+                false
+            }
+            _ => true,
+        });
+        arms.append(&mut nested);
+        arms.sort_unstable();
+        arms.dedup();
+        if arms.contains(&Self::ALL_BYTES) {
+            return false;
+        }
+        if let Some(any) = self.any_text()
+            && arms.len() > 1
+            && arms.binary_search(&any).is_ok()
+        {
+            arms.retain(|&arm| arm == any || !self.utf8(arm));
+        }
+        if arms.len() > 1 && arms[0] == Self::EMPTY {
+            if arms[1..].iter().any(|&arm| self.nullable(arm)) {
+                arms.remove(0);
+            } else if let Some((at, body, max)) = self.find_plus(arms) {
+                // ε | x{1,n} = x{0,n}
+                arms[at] = self.repeat(body, 0, max);
+                arms.remove(0);
+                arms.sort_unstable();
+                arms.dedup();
+            }
+        }
+        true
+    }
+
+    fn find_plus(&self, arms: &[NodeId]) -> Option<(usize, NodeId, Option<u32>)> {
+        arms.iter()
+            .enumerate()
+            .find_map(|(at, &arm)| match *self.node(arm) {
+                Node::Repeat { body, min: 1, max } => Some((at, body, max)),
+                _ => None,
+            })
+    }
+
+    /// `xa | xb` = `x(a|b)`: keeps alternatives that only differ later from being stepped one by one.
+    fn factor(&mut self, arms: &mut Vec<NodeId>) -> bool {
+        let mut heads: Vec<(NodeId, NodeId)> = arms.iter().map(|&arm| self.split(arm)).collect();
+        heads.sort_unstable();
+        if heads.windows(2).all(|pair| pair[0].0 != pair[1].0) {
+            return false;
+        }
+        arms.clear();
+        for group in heads.chunk_by(|left, right| left.0 == right.0) {
+            let rest = match *group {
+                [(_, rest)] => rest,
+                _ => self.union_unfactored(group.iter().map(|&(_, rest)| rest).collect()),
+            };
+            let arm = self.prepend(group[0].0, rest);
+            arms.push(arm);
+        }
+        true
+    }
+
+    /// `x{0,3}r | x{2,7}r` = `x{0,7}r`: sets of counter values stay few.
+    fn merge_counters(&mut self, arms: &mut Vec<NodeId>) -> bool {
+        let mut counters: Vec<(NodeId, NodeId, u32, u32, NodeId)> = arms
+            .iter()
+            .filter_map(|&arm| {
+                let (head, rest) = self.split(arm);
+                match *self.node(head) {
+                    Node::Repeat { body, min, max } => {
+                        Some((body, rest, min, max.unwrap_or(u32::MAX), arm))
+                    }
+                    _ => None,
+                }
+            })
+            .collect();
+        if counters.len() < 2 {
+            return false;
+        }
+        counters.sort_unstable();
+        let mut gone = Vec::new();
+        let mut new = Vec::new();
+        for group in counters.chunk_by(|left, right| (left.0, left.1) == (right.0, right.1)) {
+            let mut members = group.iter().peekable();
+            while let Some(&(body, rest, min, mut max, first)) = members.next() {
+                let mut merged = Vec::new();
+                while let Some(&&(_, _, next, next_max, arm)) = members.peek()
+                    && next <= max.saturating_add(1)
+                {
+                    max = max.max(next_max);
+                    merged.push(arm);
+                    members.next();
+                }
+                if !merged.is_empty() {
+                    gone.push(first);
+                    gone.append(&mut merged);
+                    new.push((body, min, (max != u32::MAX).then_some(max), rest));
+                }
+            }
+        }
+        if gone.is_empty() {
+            return false;
+        }
+        gone.sort_unstable();
+        arms.retain(|arm| gone.binary_search(arm).is_err());
+        for (body, min, max, rest) in new {
+            let head = self.repeat(body, min, max);
+            let arm = self.concat(head, rest);
+            arms.push(arm);
+        }
+        true
+    }
+
+    /// What all arms have in common.
+    pub(super) fn intersection(&mut self, mut arms: Vec<NodeId>) -> NodeId {
+        let mut nested = Vec::new();
+        arms.retain(|&arm| match self.node(arm) {
+            Node::AllBytes => false,
+            Node::Intersection(inner) => {
+                nested.extend_from_slice(inner);
+                false
+            }
+            _ => true,
+        });
+        arms.append(&mut nested);
+        arms.sort_unstable();
+        arms.dedup();
+        if arms.first() == Some(&Self::NEVER) {
+            return Self::NEVER;
+        }
+        if arms.first() == Some(&Self::EMPTY) {
+            return if arms.iter().all(|&arm| self.nullable(arm)) {
+                Self::EMPTY
+            } else {
+                Self::NEVER
+            };
+        }
+        if let Some(any) = self.any_text()
+            && let Ok(at) = arms.binary_search(&any)
+            && arms.iter().any(|&arm| arm != any && self.utf8(arm))
+        {
+            arms.remove(at);
+        }
+        let contradicts = |&arm: &NodeId| match *self.node(arm) {
+            Node::Not(body) => arms.binary_search(&body).is_ok(),
+            _ => false,
+        };
+        if arms.iter().any(contradicts) {
+            return Self::NEVER;
+        }
+        match arms[..] {
+            [] => Self::ALL_BYTES,
+            [arm] => arm,
+            _ => self.intern(Node::Intersection(arms.into())),
+        }
+    }
+
+    /// Every byte string that is not in the body.
+    pub(super) fn not(&mut self, body: NodeId) -> NodeId {
+        match *self.node(body) {
+            Node::Never => Self::ALL_BYTES,
+            Node::AllBytes => Self::NEVER,
+            Node::Not(inner) => inner,
+            _ => self.intern(Node::Not(body)),
+        }
+    }
+
+    /// Every UTF-8 text that is not in the body. [`Arena::set_any_text`] has been called.
+    pub(super) fn text_complement(&mut self, body: NodeId) -> NodeId {
+        let any = self.any_text().unwrap_or(Self::ALL_BYTES);
+        if let Node::Intersection(arms) = self.node(body)
+            && let [one, other] = **arms
+            && let Some(inner) =
+                [(one, other), (other, one)]
+                    .into_iter()
+                    .find_map(|(one, other)| match *self.node(other) {
+                        Node::Not(inner) if one == any && self.utf8(inner) => Some(inner),
+                        _ => None,
+                    })
+        {
+            return inner;
+        }
+        let not = self.not(body);
+        self.intersection(vec![any, not])
+    }
+}
