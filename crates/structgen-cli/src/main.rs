@@ -1,3 +1,67 @@
 //! The `structgen` command line.
+//!
+//! One file per command in `commands/`; what they share is beside it. Exit codes: 0 done, 1 the text does not fit, 2 bad
+//! input or usage. Standard output has results only, standard error everything else.
 
-fn main() {}
+mod args;
+mod commands;
+mod error;
+mod input;
+mod masks;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use error::Failure;
+
+/// Guaranteed JSON from real text: constrained generation with language models.
+#[derive(Parser)]
+#[command(
+    name = "structgen",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show several texts, schemas, and the JSON extracted by the embedded model.
+    Demo(commands::demo::Args),
+    /// Extract JSON that fits a schema from a text.
+    Extract(commands::extract::Args),
+    /// Generate text behind a prompt, free or under a constraint.
+    Generate(commands::generate::Args),
+    /// Check whether a text fits a schema, a regular expression or a grammar.
+    Check(commands::check::Args),
+    /// Manage the ONNX Runtime library.
+    Runtime(commands::runtime::Args),
+    /// Check the runtime library, its devices, and a model.
+    Doctor(commands::doctor::Args),
+    /// Measure.
+    Bench(commands::bench::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Demo(args) => commands::demo::run(&args),
+        Command::Extract(args) => commands::extract::run(&args),
+        Command::Generate(args) => commands::generate::run(&args),
+        Command::Check(args) => commands::check::run(&args),
+        Command::Runtime(args) => commands::runtime::run(&args),
+        Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Bench(args) => commands::bench::run(&args),
+    };
+    match result {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// What a command comes to.
+type Outcome = Result<ExitCode, Failure>;

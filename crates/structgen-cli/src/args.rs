@@ -1,0 +1,208 @@
+//! Options that several commands share.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use anyhow::{Context, anyhow};
+use serde_json::Value;
+use structgen::{
+    Constraint, Device, FormatMode, Model, ModelOptions, SamplingParams, SchemaOptions,
+};
+
+use crate::input::{read_file, read_text_file};
+
+/// Which model, and where it runs.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct ModelArgs {
+    /// A model folder, as optimum or onnxruntime-genai writes it; without it, the embedded model
+    #[arg(long, value_name = "DIR")]
+    pub(crate) model: Option<PathBuf>,
+    /// The variant of the folder's model file, such as quantized, int8, fp16 or q4
+    #[arg(long, value_name = "NAME", requires = "model")]
+    pub(crate) variant: Option<String>,
+    /// Where the model runs: cpu, cuda, or cuda:N; never replaced by another
+    #[arg(long, value_name = "DEVICE", value_parser = parse_device)]
+    pub(crate) device: Option<DeviceArg>,
+    /// Threads of one run on the processor
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// The ONNX Runtime library's file, instead of looking for one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) runtime: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum DeviceArg {
+    Cpu,
+    Cuda(i32),
+}
+
+fn parse_device(text: &str) -> Result<DeviceArg, String> {
+    match text.split_once(':') {
+        None if text == "cpu" => Ok(DeviceArg::Cpu),
+        None if text == "cuda" => Ok(DeviceArg::Cuda(0)),
+        Some(("cuda", id)) => match id.parse() {
+            Ok(id) if id >= 0 => Ok(DeviceArg::Cuda(id)),
+            _ => Err("the number of a GPU is 0 or more".into()),
+        },
+        _ => Err("it is cpu, cuda, or cuda:N".into()),
+    }
+}
+
+impl ModelArgs {
+    pub(crate) fn options(&self) -> anyhow::Result<ModelOptions> {
+        let mut options = ModelOptions::new();
+        match (self.device, self.threads) {
+            (Some(DeviceArg::Cuda(_)), Some(_)) => {
+                return Err(anyhow!(
+                    "--threads is for the processor, and --device cuda was asked for"
+                ));
+            }
+            (Some(DeviceArg::Cuda(id)), None) => options = options.with_device(Device::Cuda { id }),
+            (Some(DeviceArg::Cpu), threads) => {
+                options = options.with_device(Device::Cpu { threads });
+            }
+            (None, Some(threads)) => {
+                options = options.with_device(Device::Cpu {
+                    threads: Some(threads),
+                })
+            }
+            (None, None) => {}
+        }
+        if let Some(variant) = &self.variant {
+            options = options.with_variant(variant);
+        }
+        if let Some(runtime) = &self.runtime {
+            options = options.with_runtime(runtime);
+        }
+        Ok(options)
+    }
+
+    pub(crate) fn load(&self) -> anyhow::Result<Model> {
+        let options = self.options()?;
+        match &self.model {
+            Some(folder) => Model::open(folder, &options)
+                .with_context(|| format!("the model folder {} cannot be used", folder.display())),
+            None => Ok(Model::embedded(&options)?),
+        }
+    }
+}
+
+/// How tokens are chosen.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Sampling")]
+pub(crate) struct SamplingArgs {
+    /// Divides the logits; 0 takes the likeliest token
+    #[arg(long, value_name = "T", default_value_t = 0.0)]
+    temperature: f32,
+    /// Keep the K likeliest tokens; 0 is off
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    top_k: usize,
+    /// Keep the likeliest tokens with this much probability together; 1 is off
+    #[arg(long, value_name = "P", default_value_t = 1.0)]
+    top_p: f32,
+    /// Drop tokens below this share of the likeliest one's probability; 0 is off
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    min_p: f32,
+    /// Divide or multiply the logits of tokens seen before; 1 is off
+    #[arg(long, value_name = "R", default_value_t = 1.0)]
+    repetition_penalty: f32,
+    /// The seed of the draw: equal seeds give equal output
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+impl SamplingArgs {
+    pub(crate) fn params(&self) -> anyhow::Result<SamplingParams> {
+        let params = SamplingParams {
+            temperature: self.temperature,
+            top_k: self.top_k,
+            top_p: self.top_p,
+            min_p: self.min_p,
+            repetition_penalty: self.repetition_penalty,
+            seed: self.seed,
+            ..SamplingParams::default()
+        };
+        params.validate()?;
+        Ok(params)
+    }
+}
+
+/// What `format` does in a schema.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Formats {
+    /// Formats are enforced.
+    #[default]
+    Assert,
+    /// Formats say nothing.
+    Annotate,
+}
+
+impl From<Formats> for FormatMode {
+    fn from(formats: Formats) -> Self {
+        match formats {
+            Formats::Assert => Self::Assert,
+            Formats::Annotate => Self::Annotate,
+        }
+    }
+}
+
+/// A schema file: as a value, which prompts show, and compiled from its text, with numbers as they are written.
+pub(crate) fn read_schema(
+    path: &std::path::Path,
+    options: &SchemaOptions,
+) -> anyhow::Result<(Value, Constraint)> {
+    let name = path.display();
+    let text = read_text_file(path).with_context(|| format!("the schema {name} cannot be used"))?;
+    let constraint = Constraint::json_schema_str(&text, options)
+        .with_context(|| format!("the schema {name} cannot be used"))?;
+    let value =
+        serde_json::from_str(&text).with_context(|| format!("the schema {name} is not JSON"))?;
+    Ok((value, constraint))
+}
+
+/// A grammar file.
+pub(crate) fn read_grammar(path: &std::path::Path) -> anyhow::Result<Constraint> {
+    let name = path.display();
+    let text =
+        read_text_file(path).with_context(|| format!("the grammar {name} cannot be used"))?;
+    Constraint::gbnf(&text).with_context(|| format!("the grammar {name} cannot be used"))
+}
+
+/// Documents that references may name: all JSON files of a folder, as `http://localhost:1234/` and their path.
+pub(crate) fn read_documents(folder: &std::path::Path) -> anyhow::Result<Vec<(String, Value)>> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(dir) = folders.pop() {
+        let entries = std::fs::read_dir(&dir)
+            .with_context(|| format!("the folder {} cannot be read", dir.display()))?;
+        for entry in entries {
+            let path = entry?.path();
+            if path.is_dir() && !path.is_symlink() {
+                folders.push(path);
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == "json")
+            {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    let mut documents = Vec::new();
+    for path in found {
+        let document = serde_json::from_slice(&read_file(&path)?)
+            .with_context(|| format!("the document {} is not JSON", path.display()))?;
+        let relative = path.strip_prefix(folder).unwrap_or(&path);
+        let parts: Vec<_> = relative
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy())
+            .collect();
+        documents.push((
+            format!("http://localhost:1234/{}", parts.join("/")),
+            document,
+        ));
+    }
+    Ok(documents)
+}

@@ -1,0 +1,141 @@
+//! `structgen check --jsonl`: many constraints, each with its texts.
+
+use std::io::{BufRead, BufReader, Read};
+
+use anyhow::{anyhow, bail};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use structgen::frontend::json_schema::Draft;
+use structgen::{Checker, Constraint, SchemaOptions};
+
+use crate::Outcome;
+use crate::error::{DONE, bad_input};
+use crate::output::{tell, write_line};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request<'a> {
+    #[serde(default)]
+    id: Value,
+    #[serde(borrow, default)]
+    json_schema: Option<&'a RawValue>,
+    #[serde(default)]
+    regex: Option<String>,
+    #[serde(default)]
+    gbnf: Option<String>,
+    #[serde(default)]
+    draft: Option<String>,
+    instances: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    id: Value,
+    ok: bool,
+    accepted: Vec<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+pub(crate) fn run(options: SchemaOptions, input: Box<dyn Read>) -> Outcome {
+    let mut bad = 0_u64;
+    let mut number = 0_u64;
+    let mut options = options;
+    let draft = options.draft;
+    for line in BufReader::new(input).split(b'\n') {
+        let line = line?;
+        number += 1;
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let answer = match serde_json::from_slice::<Request<'_>>(&line) {
+            Ok(request) => {
+                options.draft = draft;
+                match answer(&request, &mut options) {
+                    Ok(accepted) => Answer {
+                        id: request.id,
+                        ok: true,
+                        accepted,
+                        error: None,
+                    },
+                    Err(error) => Answer {
+                        id: request.id,
+                        ok: false,
+                        accepted: Vec::new(),
+                        error: Some(format!("{error:#}")),
+                    },
+                }
+            }
+            Err(error) => {
+                bad += 1;
+                let message = format!("line {number} is no request: {error}");
+                tell(&message);
+                Answer {
+                    id: Value::Null,
+                    ok: false,
+                    accepted: Vec::new(),
+                    error: Some(message),
+                }
+            }
+        };
+        write_line(&serde_json::to_string(&answer)?)?;
+    }
+    if bad > 0 {
+        tell(&format!("error: {bad} of {number} lines are no requests"));
+        return Ok(bad_input());
+    }
+    Ok(DONE)
+}
+
+fn answer(request: &Request<'_>, options: &mut SchemaOptions) -> anyhow::Result<Vec<bool>> {
+    if let Some(name) = &request.draft {
+        options.draft = draft(name)?;
+    }
+    let constraint = match (request.json_schema, &request.regex, &request.gbnf) {
+        (Some(schema), None, None) => Constraint::json_schema_str(schema.get(), options)?,
+        (None, Some(pattern), None) => Constraint::regex(pattern)?,
+        (None, None, Some(grammar)) => Constraint::gbnf(grammar)?,
+        _ => bail!("exactly one of json_schema, regex and gbnf has to be there"),
+    };
+    let checker = Checker::new(&constraint)?;
+    let mut accepted = Vec::with_capacity(request.instances.len());
+    for instance in &request.instances {
+        accepted.push(checker.check(instance.as_bytes())?.is_none());
+    }
+    Ok(accepted)
+}
+
+/// A draft by any of the names that it goes by.
+fn draft(name: &str) -> anyhow::Result<Draft> {
+    let name = name.to_ascii_lowercase();
+    let short = name
+        .strip_prefix("draft")
+        .unwrap_or(&name)
+        .trim_start_matches(['-', '_', ' ']);
+    match short.trim_start_matches('0') {
+        "4" => Ok(Draft::Draft4),
+        "6" => Ok(Draft::Draft6),
+        "7" => Ok(Draft::Draft7),
+        "2019-09" | "2019" | "201909" => Ok(Draft::Draft2019),
+        "2020-12" | "2020" | "202012" => Ok(Draft::Draft2020),
+        _ => Err(anyhow!(
+            "there is no draft {name:?}; there are draft4, draft6, draft7, draft2019-09 and draft2020-12"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drafts_go_by_several_names() {
+        for name in ["7", "draft7", "draft-07", "Draft 7"] {
+            assert_eq!(draft(name).unwrap(), Draft::Draft7, "{name}");
+        }
+        assert_eq!(draft("2020-12").unwrap(), Draft::Draft2020);
+        assert_eq!(draft("draft2019-09").unwrap(), Draft::Draft2019);
+        assert!(draft("3").is_err());
+    }
+}

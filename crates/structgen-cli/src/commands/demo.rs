@@ -1,0 +1,262 @@
+//! `structgen demo`: the first thing that a newcomer sees.
+
+use std::io::{self, IsTerminal};
+use std::time::Instant;
+
+use serde_json::Value;
+use structgen::ort::ensure_runtime;
+use structgen::{
+    Checker, Constraint, Extraction, GenerateOptions, Model, ModelOptions, Profile,
+    SchemaExtractor, SchemaOptions, compact_notation,
+};
+
+use super::demo_samples::{SAMPLES, Sample};
+use crate::Outcome;
+use crate::error::{DONE, Failure};
+use crate::output::{tell, write};
+
+/// Options of `structgen demo`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Also show each schema in full
+    #[arg(long)]
+    schemas: bool,
+}
+
+const WIDTH: usize = 78;
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let runtime = ensure_runtime(|line| tell(&format!("{line} (about 25 MB, once) …")))?;
+    let started = Instant::now();
+    let mut model = Model::embedded(&ModelOptions::new())?;
+    let paint = Paint {
+        on: io::stdout().is_terminal(),
+    };
+    write(&format!(
+        "{}\n\nA model of two million parameters inside this program reads each text. Every\n\
+         token that it may write keeps the JSON on the way to fitting the schema.\n\
+         ONNX Runtime {}, one thread; model ready in {:.0} ms.\n",
+        paint.bold("structgen: guaranteed JSON from real text"),
+        runtime.version(),
+        started.elapsed().as_secs_f64() * 1e3,
+    ))?;
+
+    let mut totals = Totals::default();
+    for (number, sample) in SAMPLES.iter().enumerate() {
+        let title = format!("{} of {}  {}", number + 1, SAMPLES.len(), sample.title);
+        let rule = "─".repeat(WIDTH.saturating_sub(title.chars().count() + 4));
+        write(&format!(
+            "\n{} {} {}\n\n",
+            paint.dim("──"),
+            paint.bold(&title),
+            paint.dim(&rule)
+        ))?;
+        model = show(sample, model, args, paint, &mut totals)?;
+    }
+    write(&format!(
+        "\n{}\n{}",
+        paint.dim(&"─".repeat(WIDTH)),
+        totals.summary(paint)
+    ))?;
+    let next = "structgen extract --schema schema.json \"Some text\"";
+    write(&format!(
+        "\nYour own text and schema:  {}\n",
+        paint.bold(next)
+    ))?;
+    if totals.valid < SAMPLES.len() {
+        return Err(Failure::incomplete(anyhow::anyhow!(
+            "an output did not fit its schema: this is a bug in structgen, please report it"
+        )));
+    }
+    Ok(DONE)
+}
+
+fn show(
+    sample: &Sample,
+    model: Model,
+    args: &Args,
+    paint: Paint,
+    totals: &mut Totals,
+) -> Result<Model, Failure> {
+    let schema: Value = serde_json::from_str(sample.schema)?;
+    let started = Instant::now();
+    let mut extractor = SchemaExtractor::new(
+        model,
+        schema.clone(),
+        &SchemaOptions::new(),
+        GenerateOptions::default(),
+    )?;
+    let compiled = started.elapsed();
+    let extraction = extractor.extract(sample.text)?;
+
+    // What is generated is a part of what the schema allows: this asks the whole of it, in another profile.
+    let exact = SchemaOptions::new().with_profile(Profile::Exact);
+    let checker = Checker::new(&Constraint::json_schema_str(sample.schema, &exact)?)?;
+    let valid = checker.check(extraction.json.as_bytes())?.is_none();
+
+    let notation = if args.schemas {
+        serde_json::to_string_pretty(&schema)?
+    } else {
+        compact_notation(&schema)
+    };
+    let pretty = serde_json::to_string_pretty(&extraction.value)?;
+    write(&block(paint, "Text", &wrap(sample.text)))?;
+    write(&block(
+        paint,
+        "Schema",
+        &if args.schemas {
+            lines(&notation)
+        } else {
+            wrap_notation(&notation)
+        },
+    ))?;
+    write(&block(
+        paint,
+        "JSON",
+        &lines(&pretty)
+            .into_iter()
+            .map(|line| paint.green(&line))
+            .collect::<Vec<_>>(),
+    ))?;
+    write(&block(
+        paint,
+        "",
+        &[paint.dim(&figures(&extraction, valid, compiled))],
+    ))?;
+    totals.add(&extraction, valid);
+    Ok(extractor.into_model())
+}
+
+fn figures(extraction: &Extraction<Value>, valid: bool, compiled: std::time::Duration) -> String {
+    let seconds = extraction.stats.total_time.as_secs_f64();
+    format!(
+        "valid: {} · schema compiled in {:.1} ms · {} tokens in {:.0} ms ({} forced) · {:.0} tokens/s",
+        if valid { "yes" } else { "NO" },
+        compiled.as_secs_f64() * 1e3,
+        extraction.tokens,
+        seconds * 1e3,
+        extraction.stats.forced_tokens,
+        extraction.tokens as f64 / seconds,
+    )
+}
+
+#[derive(Default)]
+struct Totals {
+    shown: usize,
+    valid: usize,
+    tokens: usize,
+    seconds: f64,
+    outside: f64,
+}
+
+impl Totals {
+    fn add(&mut self, extraction: &Extraction<Value>, valid: bool) {
+        self.shown += 1;
+        self.valid += usize::from(valid);
+        self.tokens += extraction.tokens;
+        let seconds = extraction.stats.total_time.as_secs_f64();
+        self.seconds += seconds;
+        self.outside += extraction.stats.overhead_share() * seconds;
+    }
+
+    fn summary(&self, paint: Paint) -> String {
+        let Self {
+            shown,
+            valid,
+            tokens,
+            seconds,
+            outside,
+        } = self;
+        format!(
+            "{} of {shown} outputs fit their schema. {tokens} tokens in {:.0} ms, prompts included: {:.0} tokens/s,\n\
+             {:.0}% of the time outside the model.\n\n\
+             What is written always fits; whether it is also right is up to the model, and this\n\
+             one is tiny. `--model DIR` takes any decoder exported to ONNX.\n",
+            paint.bold(&valid.to_string()),
+            seconds * 1e3,
+            *tokens as f64 / seconds,
+            100.0 * outside / seconds,
+        )
+    }
+}
+
+/// Colours, where a terminal shows them.
+#[derive(Clone, Copy)]
+struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    fn with(self, code: &str, text: &str) -> String {
+        if self.on {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    fn bold(self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    fn dim(self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    fn green(self, text: &str) -> String {
+        self.with("32", text)
+    }
+}
+
+/// A label, and lines beside it.
+fn block(paint: Paint, label: &str, lines: &[String]) -> String {
+    let mut text = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        let label = if at == 0 { label } else { "" };
+        text.push_str(&format!(
+            "  {}  {line}\n",
+            paint.dim(&format!("{label:<6}"))
+        ));
+    }
+    text.push('\n');
+    text
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Lines of words that fit beside a label.
+fn wrap(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for paragraph in text.lines() {
+        let mut line = String::new();
+        for word in paragraph.split_whitespace() {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH - 10 {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+/// The notation, cut behind commas.
+fn wrap_notation(notation: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for part in notation.split_inclusive(',') {
+        let last = lines.len() - 1;
+        if !lines[last].is_empty()
+            && lines[last].chars().count() + part.chars().count() > WIDTH - 10
+        {
+            lines.push(format!(" {part}"));
+        } else {
+            lines[last].push_str(part);
+        }
+    }
+    lines
+}

@@ -1,0 +1,193 @@
+//! `structgen doctor`: what works and what does not, before anyone needs to guess.
+
+use std::path::Path;
+
+use structgen::decode::LanguageModel;
+use structgen::ort::{ModelFolder, Runtime, cuda_libraries};
+use structgen::{Constraint, GenerateOptions, Model};
+
+use crate::Outcome;
+use crate::args::ModelArgs;
+use crate::error::{DONE, bad_input};
+use crate::output::write_line;
+
+/// Options of `structgen doctor`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Exit codes: 0 everything that was looked at works, 2 something does not.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    model: ModelArgs,
+}
+
+/// The checks so far.
+struct Checkup {
+    failed: bool,
+}
+
+impl Checkup {
+    fn good(&self, what: &str, finding: &str) -> std::io::Result<()> {
+        write_line(&format!("ok      {what:<18} {finding}"))
+    }
+
+    fn note(&self, what: &str, finding: &str) -> std::io::Result<()> {
+        write_line(&format!("-       {what:<18} {finding}"))
+    }
+
+    fn bad(&mut self, what: &str, finding: &str) -> std::io::Result<()> {
+        self.failed = true;
+        write_line(&format!(
+            "FAILED  {what:<18} {}",
+            finding.replace('\n', "\n        ")
+        ))
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let mut checkup = Checkup { failed: false };
+    checkup.note("structgen", env!("CARGO_PKG_VERSION"))?;
+    let options = args.model.options()?;
+    let search = options.search();
+    match search.cache_dir() {
+        Some(dir) => checkup.note("cache folder", &dir.display().to_string())?,
+        None => checkup.note("cache folder", "none: set STRUCTGEN_CACHE or HOME")?,
+    }
+    match Runtime::load(&search) {
+        Err(error) => checkup.bad("ONNX Runtime", &chain(&error))?,
+        Ok(runtime) => {
+            let found = format!(
+                "{}, {} ({})",
+                runtime.version(),
+                runtime.library().display(),
+                runtime.source()
+            );
+            checkup.good("ONNX Runtime", &found)?;
+            checkup.good("providers", &runtime.providers().join(", "))?;
+            if runtime.providers().contains(&"CUDAExecutionProvider") {
+                for library in cuda_libraries(runtime) {
+                    let finding = match (library.loads, library.required) {
+                        (true, _) => "loads",
+                        (false, true) => "cannot be loaded: CUDA will not work",
+                        (false, false) => "cannot be loaded: some operators will not work on CUDA",
+                    };
+                    checkup.note(library.name, finding)?;
+                }
+            }
+            if let Some(folder) = &args.model.model {
+                look_at_folder(&mut checkup, folder, args.model.variant.as_deref())?;
+            }
+            match args.model.load() {
+                Err(error) => checkup.bad("model", &format!("{error:#}"))?,
+                Ok(model) => look_at_model(&mut checkup, model)?,
+            }
+        }
+    }
+    Ok(if checkup.failed { bad_input() } else { DONE })
+}
+
+fn look_at_folder(
+    checkup: &mut Checkup,
+    folder: &Path,
+    variant: Option<&str>,
+) -> std::io::Result<()> {
+    match ModelFolder::open(folder, variant) {
+        Ok(found) => {
+            let layout = if found.genai {
+                "onnxruntime-genai's layout"
+            } else {
+                "optimum's layout"
+            };
+            checkup.good(
+                "model file",
+                &format!("{} ({layout})", found.model.display()),
+            )
+        }
+        // Loading the model says it again, and is what fails.
+        Err(_) => Ok(()),
+    }
+}
+
+fn look_at_model(checkup: &mut Checkup, mut model: Model) -> std::io::Result<()> {
+    let vocabulary = model.tokenizer().vocabulary().clone();
+    let tokens = vocabulary.tokens().count();
+    checkup.good(
+        "tokenizer",
+        &format!("{tokens} text tokens, {} ids", vocabulary.len()),
+    )?;
+    let eos: Vec<String> = model
+        .eos()
+        .iter()
+        .map(|&id| {
+            format!(
+                "{} ({})",
+                id.0,
+                vocabulary.token_name(id).unwrap_or("no name")
+            )
+        })
+        .collect();
+    match eos.is_empty() {
+        true => checkup.note(
+            "end of sequence",
+            "none is configured: free text ends at its limit only",
+        )?,
+        false => checkup.good("end of sequence", &eos.join(", "))?,
+    }
+    checkup.note("prompts", model.prompt_style())?;
+    let language_model = model.language_model();
+    let info = language_model.info().clone();
+    checkup.good(
+        "model",
+        &format!(
+            "{} positions, {} logits",
+            info.context_length, info.logits_width
+        ),
+    )?;
+    for (name, inputs) in [
+        ("inputs", language_model.inputs()),
+        ("outputs", language_model.outputs()),
+    ] {
+        let shown: Vec<String> = inputs
+            .iter()
+            .take(6)
+            .map(|(name, dtype)| format!("{name}: {dtype}"))
+            .collect();
+        let more = inputs.len() - shown.len();
+        let more = if more > 0 {
+            format!(", and {more} more")
+        } else {
+            String::new()
+        };
+        checkup.note(name, &format!("{}{more}", shown.join(", ")))?;
+    }
+    match try_model(&mut model) {
+        Ok(found) => checkup.good("a constrained run", &found),
+        Err(error) => checkup.bad("a constrained run", &chain(&error)),
+    }
+}
+
+/// A few tokens under a constraint: every part has to work for it.
+fn try_model(model: &mut Model) -> structgen::Result<String> {
+    let constraint = model.compile(&Constraint::regex("[a-z]{3,8}")?)?;
+    let prompt = model.encode_prompt("A word: ")?;
+    let generation = model.generate(&prompt, Some(&constraint), &GenerateOptions::default())?;
+    let milliseconds = generation.stats.total_time.as_secs_f64() * 1e3;
+    Ok(format!(
+        "{:?}, {} tokens in {milliseconds:.1} ms",
+        generation.text,
+        generation.tokens.len()
+    ))
+}
+
+/// An error with its sources.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,147 @@
+//! `structgen generate`: text behind a prompt, free or under a constraint, as it comes.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use structgen::{Constraint, GenerateOptions, SchemaOptions};
+
+use super::extract::failure;
+use crate::Outcome;
+use crate::args::{Formats, ModelArgs, SamplingArgs, read_documents, read_grammar, read_schema};
+use crate::error::{DONE, Failure};
+use crate::input::TextArgs;
+use crate::output::{tell, write};
+
+/// Options of `structgen generate`.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Exit codes: 0 done, 1 the output was cut before it was complete, 2 bad input."
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    prompt: TextArgs,
+    /// Put the prompt through the model's chat template
+    #[arg(long)]
+    chat: bool,
+    /// A system message for the chat template
+    #[arg(long, value_name = "TEXT", requires = "chat")]
+    system: Option<String>,
+    #[command(flatten)]
+    constraint: ConstraintArgs,
+    /// The most tokens to generate; without it, what the context leaves, and no more than 4096
+    #[arg(long, value_name = "N")]
+    max_new_tokens: Option<usize>,
+    /// A text that ends the output; may be repeated
+    #[arg(long, value_name = "TEXT")]
+    stop: Vec<String>,
+    /// Print the number of tokens and the speed to standard error
+    #[arg(long)]
+    stats: bool,
+    #[command(flatten)]
+    sampling: SamplingArgs,
+    #[command(flatten)]
+    model: ModelArgs,
+}
+
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Constraint")]
+struct ConstraintArgs {
+    /// Any JSON value
+    #[arg(long, group = "constraint_kind")]
+    json: bool,
+    /// JSON that fits a schema
+    #[arg(long, value_name = "FILE", group = "constraint_kind")]
+    json_schema: Option<PathBuf>,
+    /// Text that matches a regular expression, as a whole
+    #[arg(long, value_name = "PATTERN", group = "constraint_kind")]
+    regex: Option<String>,
+    /// Text of a grammar in GBNF
+    #[arg(long, value_name = "FILE", group = "constraint_kind")]
+    grammar: Option<PathBuf>,
+    /// One of these texts; may be repeated
+    #[arg(long, value_name = "TEXT", group = "constraint_kind")]
+    choice: Vec<String>,
+    /// Whether formats of the schema are enforced
+    #[arg(long, value_enum, default_value_t)]
+    formats: Formats,
+    /// A folder of documents that references of the schema may name
+    #[arg(long, value_name = "DIR", requires = "json_schema")]
+    documents: Option<PathBuf>,
+}
+
+const MAX_NEW_TOKENS: usize = 4_096;
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let constraint = args.constraint.read()?;
+    let sampling = args.sampling.params()?;
+    let prompt = args.prompt.read()?;
+    let mut model = args.model.load()?;
+    let compiled = constraint
+        .map(|constraint| model.compile(&constraint))
+        .transpose()?;
+    let tokens = if args.chat {
+        model.chat_prompt(args.system.as_deref(), &prompt)?
+    } else {
+        model.encode_prompt(&prompt)?
+    };
+    let most = args
+        .max_new_tokens
+        .unwrap_or_else(|| model.room_behind(&tokens, MAX_NEW_TOKENS));
+    let options = GenerateOptions {
+        sampling,
+        max_new_tokens: Some(most),
+        stop: args.stop.clone(),
+        ..GenerateOptions::default()
+    };
+    let mut written: io::Result<()> = Ok(());
+    let result = model.stream(&tokens, compiled.as_ref(), &options, |delta| {
+        written = write(delta.text);
+        if written.is_ok() {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    });
+    written?;
+    // The shell's next line begins on a line of its own, whatever came of the output.
+    write("\n")?;
+    let generation = result.map_err(failure)?;
+    if args.stats {
+        let seconds = generation.stats.total_time.as_secs_f64();
+        tell(&format!(
+            "{} prompt tokens, {} new tokens ({} forced) in {:.0} ms, {:.0} tokens/s; ended: {}",
+            generation.stats.prompt_tokens,
+            generation.tokens.len(),
+            generation.stats.forced_tokens,
+            seconds * 1e3,
+            generation.tokens.len() as f64 / seconds,
+            generation.finish,
+        ));
+    }
+    Ok(DONE)
+}
+
+impl ConstraintArgs {
+    fn read(&self) -> Result<Option<Constraint>, Failure> {
+        let mut options = SchemaOptions::new().with_formats(self.formats.into());
+        if let Some(folder) = &self.documents {
+            options.documents = read_documents(folder)?;
+        }
+        Ok(if self.json {
+            Some(Constraint::any_json(&options)?)
+        } else if let Some(path) = &self.json_schema {
+            Some(read_schema(path, &options)?.1)
+        } else if let Some(pattern) = &self.regex {
+            Some(Constraint::regex(pattern).map_err(|error| {
+                anyhow::anyhow!("the regular expression {pattern:?} cannot be used: {error}")
+            })?)
+        } else if let Some(path) = &self.grammar {
+            Some(read_grammar(path)?)
+        } else if self.choice.is_empty() {
+            None
+        } else {
+            Some(Constraint::choices(&self.choice)?)
+        })
+    }
+}

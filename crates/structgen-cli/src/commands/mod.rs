@@ -1,0 +1,12 @@
+//! One file per command.
+
+pub(crate) mod bench;
+pub(crate) mod check;
+pub(crate) mod check_jsonl;
+pub(crate) mod demo;
+pub(crate) mod demo_samples;
+pub(crate) mod doctor;
+pub(crate) mod extract;
+pub(crate) mod extract_jsonl;
+pub(crate) mod generate;
+pub(crate) mod runtime;

@@ -1,0 +1,105 @@
+//! The options of a typed extractor.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use structgen_decode::{GenerateOptions, SamplingParams};
+use structgen_ort::Device;
+
+use crate::{Extractor, Model, ModelOptions, Result};
+
+/// The options of an [`Extractor`]: which model, where it runs, and how tokens are chosen.
+///
+/// ```no_run
+/// use structgen::{Extractor, SamplingParams};
+///
+/// let sampling = SamplingParams { temperature: 0.7, top_p: 0.9, seed: 1, ..SamplingParams::default() };
+/// let mut numbers = Extractor::<Vec<i64>>::builder()
+///     .model_dir("path/to/model")
+///     .sampling(sampling)
+///     .max_new_tokens(200)
+///     .build()?;
+/// # let _ = numbers.extract("one, two, three")?;
+/// # Ok::<(), structgen::Error>(())
+/// ```
+#[must_use]
+pub struct ExtractorBuilder<T> {
+    folder: Option<PathBuf>,
+    model: ModelOptions,
+    generate: GenerateOptions,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T> ExtractorBuilder<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            folder: None,
+            model: ModelOptions::new(),
+            generate: GenerateOptions::default(),
+            value: PhantomData,
+        }
+    }
+
+    /// Takes the model of a folder instead of the embedded one.
+    pub fn model_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// Sets where the model runs.
+    pub fn device(mut self, device: Device) -> Self {
+        self.model = self.model.with_device(device);
+        self
+    }
+
+    /// Sets the variant of a folder's model file, such as `quantized` or `q4`.
+    pub fn variant(mut self, variant: impl Into<String>) -> Self {
+        self.model = self.model.with_variant(variant);
+        self
+    }
+
+    /// Sets the ONNX Runtime library's file.
+    pub fn runtime(mut self, library: impl Into<PathBuf>) -> Self {
+        self.model = self.model.with_runtime(library);
+        self
+    }
+
+    /// Sets how tokens are chosen; greedy by default.
+    pub fn sampling(mut self, sampling: SamplingParams) -> Self {
+        self.generate.sampling = sampling;
+        self
+    }
+
+    /// Sets the most tokens of an output. An output is complete within them, or the call fails before generating.
+    pub fn max_new_tokens(mut self, tokens: usize) -> Self {
+        self.generate.max_new_tokens = Some(tokens);
+        self
+    }
+}
+
+impl<T: JsonSchema + DeserializeOwned> ExtractorBuilder<T> {
+    /// Loads the model and compiles the type's schema.
+    ///
+    /// # Errors
+    /// As [`Extractor::embedded`] and [`Extractor::from_model_dir`].
+    pub fn build(self) -> Result<Extractor<T>> {
+        let model = match &self.folder {
+            Some(folder) => Model::open(folder, &self.model)?,
+            None => Model::embedded(&self.model)?,
+        };
+        Extractor::with_model(model, self.generate)
+    }
+}
+
+impl<T> fmt::Debug for ExtractorBuilder<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExtractorBuilder")
+            .field("folder", &self.folder)
+            .field("model", &self.model)
+            .field("generate", &self.generate)
+            .finish()
+    }
+}

@@ -1,0 +1,254 @@
+//! Whether a text fits, and if not, where and why: no tokenizer is needed.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use structgen_constraint::{CompiledConstraint, VocabularyTables};
+use structgen_vocab::Vocabulary;
+
+use crate::{Constraint, Result};
+
+/// A constraint that texts are checked against, byte by byte.
+///
+/// ```
+/// use structgen::{Checker, Constraint, Profile, SchemaOptions};
+///
+/// let options = SchemaOptions::new().with_profile(Profile::Exact);
+/// let schema = r#"{"type": "object", "properties": {"a": {"maximum": 9}}}"#;
+/// let checker = Checker::new(&Constraint::json_schema_str(schema, &options)?)?;
+/// assert!(checker.check(b"{\"a\": 9.0}")?.is_none());
+/// let misfit = checker.check(b"{\n \"a\": 19}")?.unwrap();
+/// assert_eq!((misfit.offset, misfit.line, misfit.column), (9, 2, 8));
+/// # Ok::<(), structgen::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Checker {
+    compiled: CompiledConstraint,
+}
+
+/// Where a text stops fitting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Misfit {
+    /// The offset in bytes of the first byte that does not fit; the length of the text where that ends too early.
+    pub offset: usize,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Its column in characters, from 1.
+    pub column: usize,
+    /// What stands there; none at the end of the text.
+    pub found: Option<char>,
+    /// The bytes that could stand there, sorted.
+    pub expected: Vec<u8>,
+    /// Whether the text could have ended there.
+    pub may_end: bool,
+}
+
+impl Checker {
+    /// Compiles a constraint over single bytes.
+    ///
+    /// # Errors
+    /// [`Error::Compile`](crate::Error::Compile) when no text fits, or a limit is exceeded.
+    pub fn new(constraint: &Constraint) -> Result<Self> {
+        Ok(Self {
+            compiled: constraint.compile(byte_tables()?, &[])?,
+        })
+    }
+
+    /// Checks a whole text: none where it fits.
+    ///
+    /// # Errors
+    /// [`Error::Matcher`](crate::Error::Matcher) when a limit is exceeded: whether the text fits is then not known.
+    pub fn check(&self, text: &[u8]) -> Result<Option<Misfit>> {
+        let refusal = self.compiled.matcher().check_text(text)?;
+        Ok(refusal.map(|refusal| {
+            let before = &text[..refusal.offset];
+            let line_start = before
+                .iter()
+                .rposition(|&byte| byte == b'\n')
+                .map_or(0, |at| at + 1);
+            // A character's first byte may fit where a later one does not: the character is what is shown.
+            let mut start = refusal.offset;
+            while start > line_start && text.get(start).is_some_and(|byte| byte & 0xC0 == 0x80) {
+                start -= 1;
+            }
+            Misfit {
+                offset: refusal.offset,
+                line: 1 + before.iter().filter(|&&byte| byte == b'\n').count(),
+                column: 1 + String::from_utf8_lossy(&text[line_start..start])
+                    .chars()
+                    .count(),
+                found: String::from_utf8_lossy(&text[start..text.len().min(start + 4)])
+                    .chars()
+                    .next(),
+                expected: refusal.expected,
+                may_end: refusal.may_end,
+            }
+        }))
+    }
+}
+
+/// The vocabulary of the 256 single bytes.
+fn byte_tables() -> Result<&'static Arc<VocabularyTables>> {
+    static TABLES: OnceLock<Arc<VocabularyTables>> = OnceLock::new();
+    if let Some(tables) = TABLES.get() {
+        return Ok(tables);
+    }
+    let vocabulary = Vocabulary::from_tokens((0..=u8::MAX).map(|byte| vec![byte]), &[])
+        .map_err(structgen_vocab::TokenizerError::from)?;
+    Ok(TABLES.get_or_init(|| Arc::new(VocabularyTables::new(Arc::new(vocabulary)))))
+}
+
+impl Misfit {
+    /// What could stand there, in words: `","`, `a digit`, `a space or line break`, …
+    #[must_use]
+    pub fn expected_in_words(&self) -> String {
+        let mut words = describe(&self.expected);
+        if self.may_end {
+            words.push("the end of the text".to_owned());
+        }
+        match words.len() {
+            0 => "nothing".to_owned(),
+            1 => words.remove(0),
+            _ => {
+                let last = words.pop().unwrap_or_default();
+                format!("{} or {last}", words.join(", "))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = match self.found {
+            None => "the text ends".to_owned(),
+            Some(found) => format!("found {found:?}"),
+        };
+        let Self {
+            offset,
+            line,
+            column,
+            ..
+        } = self;
+        let expected = self.expected_in_words();
+        write!(
+            f,
+            "at byte {offset} (line {line}, column {column}): {found}, expected {expected}"
+        )
+    }
+}
+
+fn describe(bytes: &[u8]) -> Vec<String> {
+    const CLASSES: [(&str, &[u8]); 4] = [
+        (
+            "a letter or digit",
+            b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+        ),
+        (
+            "a letter",
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+        ),
+        ("a lower-case letter", b"abcdefghijklmnopqrstuvwxyz"),
+        ("a digit", b"0123456789"),
+    ];
+    let has = |byte: u8| bytes.binary_search(&byte).is_ok();
+    if (0x20..0x7F).all(has) {
+        return vec!["any character".to_owned()];
+    }
+    if bytes.len() > 90 && has(b'a') && has(b' ') {
+        let missing: Vec<char> = (0x20..0x7F)
+            .filter(|&byte| !has(byte))
+            .map(char::from)
+            .collect();
+        return vec![format!("any character but {}", quote(&missing))];
+    }
+    let mut left: Vec<u8> = bytes.to_vec();
+    let mut words = Vec::new();
+    for (name, class) in CLASSES {
+        if class.iter().all(|byte| left.contains(byte)) {
+            left.retain(|byte| !class.contains(byte));
+            words.push(name.to_owned());
+        }
+    }
+    let space = left.iter().any(|byte| b" \t\r\n".contains(byte));
+    left.retain(|byte| !b" \t\r\n".contains(byte));
+    let (ascii, other): (Vec<u8>, Vec<u8>) = left.into_iter().partition(u8::is_ascii);
+    let quoted: Vec<char> = ascii.into_iter().map(char::from).collect();
+    if !quoted.is_empty() {
+        words.insert(0, quote(&quoted));
+    }
+    match other.iter().any(|&byte| byte >= 0xC0) {
+        true => words.push("a character beyond ASCII".to_owned()),
+        false if !other.is_empty() => words.push("the rest of a character".to_owned()),
+        false => {}
+    }
+    if space {
+        words.push("whitespace".to_owned());
+    }
+    words
+}
+
+fn quote(characters: &[char]) -> String {
+    let quoted: Vec<String> = characters
+        .iter()
+        .map(|c| {
+            format!(
+                "`{}`",
+                c.escape_debug()
+                    .to_string()
+                    .replace("\\\"", "\"")
+                    .replace("\\'", "'")
+            )
+        })
+        .collect();
+    quoted.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(bytes: &[u8], may_end: bool) -> String {
+        let mut expected = bytes.to_vec();
+        expected.sort_unstable();
+        let misfit = Misfit {
+            offset: 0,
+            line: 1,
+            column: 1,
+            found: None,
+            expected,
+            may_end,
+        };
+        misfit.expected_in_words()
+    }
+
+    #[test]
+    fn expectations_are_grouped() {
+        assert_eq!(words(b",}", false), "`,`, `}`");
+        assert_eq!(words(b"\"", false), "`\"`");
+        assert_eq!(
+            words(b"-0123456789", true),
+            "`-`, a digit or the end of the text"
+        );
+        assert_eq!(words(b" \n\t,", false), "`,` or whitespace");
+        assert_eq!(words(b"", true), "the end of the text");
+        let string: Vec<u8> = (0x20..0x7F)
+            .filter(|byte| !b"\"".contains(byte))
+            .chain(0xC2..0xF5)
+            .collect();
+        assert_eq!(words(&string, false), "any character but `\"`");
+    }
+
+    #[test]
+    fn a_misfit_within_a_character_shows_the_character() {
+        let checker = Checker::new(&Constraint::choices(["aé"]).unwrap()).unwrap();
+        let misfit = checker.check("aè".as_bytes()).unwrap().unwrap();
+        assert_eq!(
+            (misfit.offset, misfit.column, misfit.found),
+            (2, 2, Some('è'))
+        );
+        let early = checker.check(b"a").unwrap().unwrap();
+        assert_eq!((early.offset, early.found), (1, None));
+        assert_eq!(checker.check("aé".as_bytes()).unwrap(), None);
+    }
+}

@@ -1,0 +1,152 @@
+//! What an output has to be like, before any vocabulary.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
+use structgen_frontend::gbnf::{self, GbnfOptions};
+use structgen_frontend::json_schema::{self, CompileReport, SchemaOptions};
+use structgen_frontend::regex::{self, RegexOptions};
+use structgen_grammar::{Expr, Grammar, GrammarBuilder, JsonForm};
+use structgen_vocab::TokenId;
+
+use crate::{Error, Result};
+
+/// What an output has to be like: a grammar, and how it came to be.
+///
+/// Made once, it can be compiled for any vocabulary.
+///
+/// ```
+/// use structgen::{Checker, Constraint};
+///
+/// let constraint = Constraint::regex("[a-z]{2,4}-[0-9]+")?;
+/// let checker = Checker::new(&constraint)?;
+/// assert!(checker.check(b"abc-12")?.is_none());
+/// assert_eq!(checker.check(b"abc_12")?.unwrap().offset, 3);
+/// # Ok::<(), structgen::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Constraint {
+    grammar: Grammar,
+    report: CompileReport,
+}
+
+impl Constraint {
+    /// A JSON value that fits a schema.
+    ///
+    /// # Errors
+    /// [`Error::Schema`], with the keyword and its JSON Pointer.
+    pub fn json_schema(schema: &Value, options: &SchemaOptions) -> Result<Self> {
+        let compiled = json_schema::compile(schema, options)?;
+        Ok(Self {
+            grammar: compiled.grammar,
+            report: compiled.report,
+        })
+    }
+
+    /// A JSON value that fits a schema given as text, with every number of the schema exactly as it is written.
+    ///
+    /// # Errors
+    /// [`Error::Schema`], with line and column, or with the keyword and its JSON Pointer.
+    pub fn json_schema_str(schema: &str, options: &SchemaOptions) -> Result<Self> {
+        let compiled = json_schema::compile_str(schema, options)?;
+        Ok(Self {
+            grammar: compiled.grammar,
+            report: compiled.report,
+        })
+    }
+
+    /// Any JSON value.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] when the options' limits are too small for even this.
+    pub fn any_json(options: &SchemaOptions) -> Result<Self> {
+        Self::json_schema(&Value::Bool(true), options)
+    }
+
+    /// A text that matches a regular expression, in the syntax of the crate `regex`, from its beginning to its end.
+    ///
+    /// # Errors
+    /// [`Error::Regex`], with the offset.
+    pub fn regex(pattern: &str) -> Result<Self> {
+        let set = regex::parse(pattern, RegexOptions::rust())?;
+        Ok(Self::of_root(|builder| builder.expr(Expr::Regular(set))))
+    }
+
+    /// A text of a grammar in GBNF, from its rule `root`.
+    ///
+    /// # Errors
+    /// [`Error::Gbnf`], with line and column and the place marked.
+    pub fn gbnf(grammar: &str) -> Result<Self> {
+        Ok(Self::from_grammar(gbnf::parse(
+            grammar,
+            &GbnfOptions::default(),
+        )?))
+    }
+
+    /// One of some texts.
+    ///
+    /// # Errors
+    /// [`Error::NoChoices`] when there is none.
+    pub fn choices(choices: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
+        let mut choices = choices.into_iter().peekable();
+        if choices.peek().is_none() {
+            return Err(Error::NoChoices);
+        }
+        Ok(Self::of_root(|builder| {
+            let arms: Vec<_> = choices
+                .map(|choice| builder.bytes(choice.as_ref()))
+                .collect();
+            builder.choice(arms)
+        }))
+    }
+
+    /// What a grammar says.
+    #[must_use]
+    pub fn from_grammar(grammar: Grammar) -> Self {
+        Self {
+            grammar,
+            report: CompileReport::default(),
+        }
+    }
+
+    fn of_root(body: impl FnOnce(&mut GrammarBuilder) -> structgen_grammar::ExprId) -> Self {
+        let mut builder = GrammarBuilder::new();
+        let root = builder.declare("root");
+        let body = body(&mut builder);
+        builder.define(root, body);
+        Self::from_grammar(builder.finish(root, JsonForm::generate()))
+    }
+
+    /// The grammar.
+    #[must_use]
+    pub fn grammar(&self) -> &Grammar {
+        &self.grammar
+    }
+
+    /// What became of each keyword of a schema, narrowings of the profile included; empty where there was no schema.
+    #[must_use]
+    pub fn report(&self) -> &CompileReport {
+        &self.report
+    }
+
+    /// Joins the constraint to a vocabulary, whose tables are made once and shared by all constraints.
+    ///
+    /// # Errors
+    /// [`Error::Compile`] when no text fits, a token is unknown, or a limit is exceeded.
+    pub fn compile(
+        &self,
+        tables: &Arc<VocabularyTables>,
+        eos: &[TokenId],
+    ) -> Result<CompiledConstraint> {
+        let options = ConstraintOptions {
+            eos: eos.to_vec(),
+            ..ConstraintOptions::default()
+        };
+        Ok(CompiledConstraint::new(
+            self.grammar.clone(),
+            tables,
+            &options,
+        )?)
+    }
+}

@@ -1,0 +1,90 @@
+//! What can go wrong, from the schema to the last token.
+
+use std::path::PathBuf;
+
+use structgen_constraint::{CompileError, MatcherError};
+use structgen_decode::{ChatError, GenerateError};
+use structgen_frontend::gbnf::GbnfError;
+use structgen_frontend::json_schema::SchemaError;
+use structgen_frontend::regex::RegexError;
+use structgen_ort::LoadError;
+use structgen_vocab::TokenizerError;
+
+/// Why there is no output. The sources that an error has say more.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The schema is refused.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// The schema of a Rust type is refused.
+    #[error("the schema of the type {type_name} is refused")]
+    TypeSchema {
+        /// The type.
+        type_name: &'static str,
+        /// Why.
+        #[source]
+        source: Box<Error>,
+    },
+    /// The regular expression is refused.
+    #[error(transparent)]
+    Regex(#[from] RegexError),
+    /// The grammar is refused.
+    #[error(transparent)]
+    Gbnf(#[from] GbnfError),
+    /// A list of choices without a choice.
+    #[error("there is no choice to choose from")]
+    NoChoices,
+    /// The constraint cannot be compiled, for this vocabulary or at all.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// A matcher exceeded a limit.
+    #[error(transparent)]
+    Matcher(#[from] MatcherError),
+    /// The model, or the runtime library, cannot be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The tokenizer cannot be loaded.
+    #[error("{} is not a usable tokenizer", path.display())]
+    TokenizerFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: TokenizerError,
+    },
+    /// A text cannot be turned into tokens.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+    /// The embedded model's files do not belong together.
+    #[error("the embedded tokenizer has no token {0}")]
+    EmbeddedToken(&'static str),
+    /// The chat template is missing or fails.
+    #[error(transparent)]
+    Chat(#[from] ChatError),
+    /// The chat template leaves out the message that it was given.
+    #[error(
+        "the model's chat template leaves out the message that it was given, so that the model would not see it"
+    )]
+    TemplateDropsText,
+    /// Generation failed, or was cut before the output was complete.
+    #[error(transparent)]
+    Generate(#[from] GenerateError),
+    /// The output fits the schema and does not deserialise: the type refuses more than its schema says.
+    #[error("the output fits the schema, but the type {type_name} refuses it: {json}")]
+    Deserialize {
+        /// The type.
+        type_name: &'static str,
+        /// The output.
+        json: String,
+        /// What the type says.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+impl From<structgen_ort::RuntimeError> for Error {
+    fn from(error: structgen_ort::RuntimeError) -> Self {
+        Self::Load(error.into())
+    }
+}

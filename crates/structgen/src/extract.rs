@@ -1,0 +1,47 @@
+//! Extraction in one call.
+
+use std::sync::{Mutex, PoisonError};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use structgen_decode::GenerateOptions;
+
+use crate::{Extractor, Model, ModelOptions, Result};
+
+/// The embedded model, kept between calls.
+static MODEL: Mutex<Option<Model>> = Mutex::new(None);
+
+/// Extracts a value from a text with the embedded model.
+///
+/// The model is loaded at the first call and kept. The type's schema is compiled at every call: for many texts, make one
+/// [`Extractor`] and use it for all of them.
+///
+/// ```no_run
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// #[derive(Debug, JsonSchema, Deserialize)]
+/// struct Meeting {
+///     day: String,
+///     room: String,
+/// }
+///
+/// let meeting: Meeting = structgen::extract("We meet on Monday at 9:30 in room Atlas.")?;
+/// println!("{meeting:?}");
+/// # Ok::<(), structgen::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`Extractor::embedded`] and [`Extractor::extract`].
+pub fn extract<T: JsonSchema + DeserializeOwned>(text: &str) -> Result<T> {
+    // Taken out while it is in use: calls at the same time load a model of their own rather than wait.
+    let kept = MODEL.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let model = match kept {
+        Some(model) => model,
+        None => Model::embedded(&ModelOptions::new())?,
+    };
+    let mut extractor = Extractor::<T>::with_model(model, GenerateOptions::default())?;
+    let extraction = extractor.extract(text);
+    *MODEL.lock().unwrap_or_else(PoisonError::into_inner) = Some(extractor.into_model());
+    Ok(extraction?.value)
+}

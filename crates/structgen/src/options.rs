@@ -1,0 +1,67 @@
+//! Where a model runs, and with which library.
+
+use std::path::PathBuf;
+
+use structgen_ort::{Device, LoadOptions, Search};
+
+/// How a model is loaded. Made by [`ModelOptions::new`] and the methods that each set one thing.
+///
+/// ```
+/// use structgen::{Device, ModelOptions};
+///
+/// let options = ModelOptions::new().with_device(Device::cpu(2)).with_variant("int8");
+/// # let _ = options;
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelOptions {
+    device: Option<Device>,
+    variant: Option<String>,
+    runtime: Option<PathBuf>,
+}
+
+impl ModelOptions {
+    /// The defaults: the processor, the plain model file, and the runtime library that is found.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets where the model runs. A device that cannot be had is an error, never replaced by another.
+    #[must_use]
+    pub fn with_device(mut self, device: Device) -> Self {
+        self.device = Some(device);
+        self
+    }
+
+    /// Sets the variant of a folder's model file, such as `quantized`, `int8`, `fp16` or `q4`.
+    #[must_use]
+    pub fn with_variant(mut self, variant: impl Into<String>) -> Self {
+        self.variant = Some(variant.into());
+        self
+    }
+
+    /// Sets the ONNX Runtime library's file, instead of looking for one.
+    #[must_use]
+    pub fn with_runtime(mut self, library: impl Into<PathBuf>) -> Self {
+        self.runtime = Some(library.into());
+        self
+    }
+
+    /// Where the runtime library is looked for.
+    #[must_use]
+    pub fn search(&self) -> Search {
+        let wants_cuda = matches!(self.device, Some(Device::Cuda { .. }));
+        Search::from_env(self.runtime.clone()).prefer_cuda(wants_cuda)
+    }
+
+    pub(crate) fn device_or(&self, default: Device) -> Device {
+        self.device.unwrap_or(default)
+    }
+
+    pub(crate) fn load_options(&self) -> LoadOptions {
+        LoadOptions {
+            device: self.device_or(Device::default()),
+            variant: self.variant.clone(),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The prompt of an extraction, and chat prompts.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde_json::Value;
+use structgen_decode::{ChatError, ChatMessage, ChatOptions, ChatTemplate};
+use structgen_ort::LoadError;
+use structgen_vocab::{TokenId, Vocabulary};
+
+use crate::{Error, Model, Result, compact_notation};
+
+/// The special tokens of the embedded model's prompt: `<schema>NOTATION<text>TEXT<json>`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NotationTokens {
+    schema: TokenId,
+    text: TokenId,
+    json: TokenId,
+}
+
+const INSTRUCTION: &str = "Extract from the text what the JSON Schema asks for. Answer with one JSON value that fits the \
+     schema and with nothing else. Use only what the text says.";
+
+/// Stand for untrusted texts while a chat template is rendered; private characters, which no template has.
+const SCHEMA_MARK: &str = "\u{F8FF}schema\u{F8FF}";
+const TEXT_MARK: &str = "\u{F8FF}text\u{F8FF}";
+
+impl NotationTokens {
+    /// The tokens, if the vocabulary has all of them: then the model was trained like the embedded one.
+    pub(crate) fn of(vocabulary: &Vocabulary) -> Result<Self> {
+        let special = |name| {
+            vocabulary
+                .special_token(name)
+                .ok_or(Error::EmbeddedToken(name))
+        };
+        Ok(Self {
+            schema: special("<schema>")?,
+            text: special("<text>")?,
+            json: special("<json>")?,
+        })
+    }
+}
+
+/// The chat template of a model folder; why there is none is told when one is asked for.
+pub(crate) fn chat_template(folder: &Path) -> Result<Result<ChatTemplate, ChatError>> {
+    let config = read(&folder.join("tokenizer_config.json"))?.unwrap_or_else(|| "{}".to_owned());
+    Ok(match read(&folder.join("chat_template.jinja"))? {
+        Some(source) => ChatTemplate::from_source(&source, &config),
+        None => ChatTemplate::from_tokenizer_config(&config, None),
+    })
+}
+
+fn read(path: &Path) -> Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Load(LoadError::Read {
+            path: path.to_owned(),
+            source,
+        })),
+    }
+}
+
+impl Model {
+    /// The prompt that asks for an extraction: in the embedded model's notation, through the model's chat template, or as
+    /// plain text where the model has neither.
+    ///
+    /// Schema and text are not trusted: names of special tokens in them stay text.
+    ///
+    /// # Errors
+    /// [`Error::Tokenizer`] when the tokenizer lacks a character, [`Error::Chat`] when the template fails.
+    pub fn extraction_prompt(&self, schema: &Value, text: &str) -> Result<Vec<TokenId>> {
+        if let Some(special) = self.notation {
+            let mut tokens = vec![special.schema];
+            tokens.extend(self.tokenizer.encode(&compact_notation(schema))?);
+            tokens.push(special.text);
+            tokens.extend(self.tokenizer.encode(text)?);
+            tokens.push(special.json);
+            return Ok(tokens);
+        }
+        let schema = schema.to_string();
+        let marks = [(SCHEMA_MARK, schema.as_str()), (TEXT_MARK, text)];
+        let request = format!("{INSTRUCTION}\n\nJSON Schema:\n{SCHEMA_MARK}\n\nText:\n{TEXT_MARK}");
+        match &self.chat {
+            Ok(template) => {
+                let rendered =
+                    template.render(&[ChatMessage::user(request)], &ChatOptions::default())?;
+                self.encode_marked(&rendered, &marks)
+            }
+            Err(ChatError::NoTemplate) => {
+                // What the tokenizer puts before a text, such as its start token.
+                let mut tokens = self.encode_prompt("")?;
+                tokens.extend(self.encode_marked(&format!("{request}\n\nJSON:\n"), &marks)?);
+                Ok(tokens)
+            }
+            Err(error) => Err(error.clone().into()),
+        }
+    }
+
+    /// The prompt of a conversation of one turn, through the model's chat template. System message and text are not trusted:
+    /// names of special tokens in them stay text.
+    ///
+    /// # Errors
+    /// [`Error::Chat`] when the model has no template, or the template fails.
+    pub fn chat_prompt(&self, system: Option<&str>, text: &str) -> Result<Vec<TokenId>> {
+        let template = self.chat.as_ref().map_err(Clone::clone)?;
+        let mut messages = Vec::new();
+        let mut marks = Vec::new();
+        if let Some(system) = system {
+            messages.push(ChatMessage::system(SCHEMA_MARK));
+            marks.push((SCHEMA_MARK, system));
+        }
+        messages.push(ChatMessage::user(TEXT_MARK));
+        marks.push((TEXT_MARK, text));
+        let rendered = template.render(&messages, &ChatOptions::default())?;
+        self.encode_marked(&rendered, &marks)
+    }
+
+    /// How [`extraction_prompt`](Model::extraction_prompt) asks, in words.
+    #[must_use]
+    pub fn prompt_style(&self) -> &'static str {
+        match (&self.notation, &self.chat) {
+            (Some(_), _) => "the compact notation of the embedded model",
+            (None, Ok(_)) => "the model's chat template",
+            (None, Err(ChatError::NoTemplate)) => "plain text: the model has no chat template",
+            (None, Err(_)) => "none: the model's chat template cannot be used",
+        }
+    }
+
+    /// Encodes a trusted text with untrusted ones in the places of their marks.
+    fn encode_marked(&self, text: &str, marks: &[(&'static str, &str)]) -> Result<Vec<TokenId>> {
+        let mut tokens = Vec::new();
+        let mut rest = text;
+        let mut placed = vec![false; marks.len()];
+        loop {
+            let next = marks
+                .iter()
+                .enumerate()
+                .filter_map(|(i, (mark, _))| Some((rest.find(mark)?, i)));
+            let Some((at, i)) = next.min() else { break };
+            let (mark, untrusted) = marks[i];
+            tokens.extend(self.tokenizer.encode_prompt(&rest[..at], false)?);
+            tokens.extend(self.tokenizer.encode(untrusted)?);
+            placed[i] = true;
+            rest = &rest[at + mark.len()..];
+        }
+        if placed.contains(&false) {
+            return Err(Error::TemplateDropsText);
+        }
+        tokens.extend(self.tokenizer.encode_prompt(rest, false)?);
+        Ok(tokens)
+    }
+}
