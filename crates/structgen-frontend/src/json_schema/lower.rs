@@ -164,6 +164,10 @@ impl<'j> Lowering<'_, '_, 'j> {
         for strings in &values.strings {
             arms.push(self.builder.expr(Expr::String(strings.clone())));
         }
+        for point in &values.points {
+            let set = NumberSet::point(point.clone());
+            arms.push(self.builder.expr(Expr::Number(set)));
+        }
         for numbers in &values.numbers {
             arms.push(self.numbers(numbers)?);
         }

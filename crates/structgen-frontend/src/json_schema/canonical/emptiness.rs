@@ -79,6 +79,7 @@ impl Canonicalizer<'_, '_> {
         let is_plain = values.null
             || values.no
             || values.yes
+            || !values.points.is_empty()
             || !values.numbers.is_empty()
             || !values.literals.is_empty()
             || !values.strings.is_empty();

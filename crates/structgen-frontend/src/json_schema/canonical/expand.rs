@@ -2,11 +2,9 @@
 
 use std::rc::Rc;
 
-use structgen_grammar::NumberSet;
-
 use super::atoms::{Atom, Literal, TypeSet};
 use super::branch::Branch;
-use super::{Arrays, Canonicalizer, Field, NodeId, Numbers, Objects, State, Values};
+use super::{Arrays, Canonicalizer, Field, NodeId, Objects, State, Values};
 use crate::json_schema::SchemaError;
 use crate::json_schema::json::Json;
 
@@ -187,10 +185,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             Json::Null => out.null = true,
             Json::Bool(false) => out.no = true,
             Json::Bool(true) => out.yes = true,
-            Json::Number(number) => out.add_numbers(Numbers {
-                set: NumberSet::point(number.clone()),
-                not_multiples_of: Vec::new(),
-            }),
+            Json::Number(number) => out.add_point(number),
             Json::String(text) => out.add_literal(text),
             Json::Array(items) => {
                 let prefix = items.iter().map(|item| self.value_node(item));

@@ -45,7 +45,7 @@ impl Matcher<'_> {
         Some(ends)
     }
 
-    fn from_all(&mut self, regular: &Regular, from: &BTreeSet<usize>) -> Option<BTreeSet<usize>> {
+    fn behind_all(&mut self, regular: &Regular, from: &BTreeSet<usize>) -> Option<BTreeSet<usize>> {
         let mut all = BTreeSet::new();
         for &place in from {
             let ends = self.ends(regular, place)?;
@@ -74,7 +74,7 @@ impl Matcher<'_> {
             Regular::Concat(parts) => {
                 let mut ends = BTreeSet::from([from]);
                 for part in parts.iter() {
-                    ends = self.from_all(part, &ends)?;
+                    ends = self.behind_all(part, &ends)?;
                     if ends.is_empty() {
                         break;
                     }
@@ -137,7 +137,7 @@ impl Matcher<'_> {
                 return Some(ends);
             }
             self.spend(1)?;
-            let next = self.from_all(body, &current)?;
+            let next = self.behind_all(body, &current)?;
             if next == current && count >= min {
                 return Some(ends);
             }

@@ -15,6 +15,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         match value {
             Json::Null => Ok(values.null),
             Json::Bool(value) => Ok(if *value { values.yes } else { values.no }),
+            Json::Number(number) if values.points.contains(number) => Ok(true),
             Json::Number(number) => Ok(values.numbers.iter().any(|numbers| {
                 let mut outside = numbers.not_multiples_of.iter();
                 contains(&numbers.set, number).expect("the divisors are short")

@@ -101,15 +101,11 @@ impl<'j> Canonicalizer<'_, 'j> {
                     }
                     objects.place = objects.place.or(Some(*place));
                 }
-                Atom::MinProperties(count) => {
-                    if objects.min.is_none_or(|(min, _)| min < *count) {
-                        objects.min = Some((*count, *place));
-                    }
+                Atom::MinProperties(count) if objects.min.is_none_or(|(min, _)| min < *count) => {
+                    objects.min = Some((*count, *place));
                 }
-                Atom::MaxProperties(count) => {
-                    if objects.max.is_none_or(|(max, _)| max > *count) {
-                        objects.max = Some((*count, *place));
-                    }
+                Atom::MaxProperties(count) if objects.max.is_none_or(|(max, _)| max > *count) => {
+                    objects.max = Some((*count, *place));
                 }
                 _ => {}
             }

@@ -15,6 +15,7 @@ pub(crate) struct Values<'j> {
     pub(crate) null: bool,
     pub(crate) no: bool,
     pub(crate) yes: bool,
+    pub(crate) points: BTreeSet<Decimal>,
     pub(crate) numbers: Vec<Numbers>,
     pub(crate) literals: BTreeSet<Box<str>>,
     pub(crate) strings: Vec<StringShape>,
@@ -72,6 +73,12 @@ pub(crate) struct Arrays {
     pub(crate) others: Vec<(Rc<Elements>, Place)>,
 }
 
+/// The last ones added: to look for equals among all of them would take time that grows with the square.
+fn recent<T>(all: &[T]) -> &[T] {
+    const MANY: usize = 32;
+    &all[all.len().saturating_sub(MANY)..]
+}
+
 impl Values<'_> {
     /// Whether there are strings only, and which, if they are finitely many.
     pub(crate) fn only_literals(&self) -> Option<&BTreeSet<Box<str>>> {
@@ -80,15 +87,11 @@ impl Values<'_> {
 
     /// Adds strings, unless they are all there.
     pub(crate) fn add_strings(&mut self, shape: StringShape) {
-        let all = |shape: &StringShape| *shape == StringShape::default();
-        if self
-            .strings
-            .iter()
-            .any(|other| all(other) || *other == shape)
-        {
+        let all = StringShape::default();
+        if self.strings.first() == Some(&all) || recent(&self.strings).contains(&shape) {
             return;
         }
-        if all(&shape) {
+        if shape == all {
             self.strings.clear();
             self.literals.clear();
         }
@@ -100,35 +103,40 @@ impl Values<'_> {
 
     /// Adds one string, unless all are there.
     pub(crate) fn add_literal(&mut self, text: &str) {
-        if !self.strings.contains(&StringShape::default()) && !self.literals.contains(text) {
+        if self.strings.first() != Some(&StringShape::default()) && !self.literals.contains(text) {
             self.literals.insert(text.into());
         }
     }
 
     /// Adds numbers, unless they are all there.
     pub(crate) fn add_numbers(&mut self, numbers: Numbers) {
-        let all = |numbers: &Numbers| *numbers == Numbers::default();
-        if self
-            .numbers
-            .iter()
-            .any(|other| all(other) || *other == numbers)
-        {
+        let all = Numbers::default();
+        if self.numbers.first() == Some(&all) || recent(&self.numbers).contains(&numbers) {
             return;
         }
-        if all(&numbers) {
+        if numbers == all {
             self.numbers.clear();
+            self.points.clear();
         }
         self.numbers.push(numbers);
+    }
+
+    /// Adds one number, unless all are there.
+    pub(crate) fn add_point(&mut self, point: &Decimal) {
+        if self.numbers.first() != Some(&Numbers::default()) {
+            self.points.insert(point.clone());
+        }
     }
 }
 
 impl<'j> Values<'j> {
     /// Adds objects, unless they are there.
     pub(crate) fn add_objects(&mut self, objects: Objects<'j>) {
-        if self
-            .objects
-            .iter()
-            .any(|other| other.is_any() || other.is_same(&objects))
+        let is_all = self.objects.first().is_some_and(Objects::is_any);
+        if is_all
+            || recent(&self.objects)
+                .iter()
+                .any(|other| other.is_same(&objects))
         {
             return;
         }
@@ -140,10 +148,11 @@ impl<'j> Values<'j> {
 
     /// Adds arrays, unless they are there.
     pub(crate) fn add_arrays(&mut self, arrays: Arrays) {
-        if self
-            .arrays
-            .iter()
-            .any(|other| other.is_any() || other.is_same(&arrays))
+        let is_all = self.arrays.first().is_some_and(Arrays::is_any);
+        if is_all
+            || recent(&self.arrays)
+                .iter()
+                .any(|other| other.is_same(&arrays))
         {
             return;
         }

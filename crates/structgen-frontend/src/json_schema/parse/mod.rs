@@ -175,7 +175,7 @@ impl<'j> Program<'j> {
         match json {
             Json::Bool(true) => {}
             Json::Bool(false) => schema.keywords.push(Keyword {
-                name: "false",
+                name: "",
                 assertion: Assertion::Never,
             }),
             Json::Object(entries) => {

@@ -113,12 +113,15 @@ fn real_schemas_compile_and_judge_their_instances_as_marked() {
         assert_eq!(whole.is_ok(), judged.grammar.is_ok(), "{name}");
         match &judged.grammar {
             Ok(()) => compiled += 1,
-            Err(error) => reasons.entry(reason(error)).or_default().push(name.clone()),
+            Err(_) => reasons
+                .entry(reason(&whole.expect_err("both are refused")))
+                .or_default()
+                .push(name.clone()),
         }
         if let Ok(verdicts) = &judged.canonical {
             for (test, verdict) in tests.iter().zip(verdicts) {
                 if test["valid"].as_bool() != Some(*verdict) {
-                    wrong.push(format!("{name}: judged {verdict}: {}", test["data"]));
+                    wrong.push(format!("{name}: judged {verdict}"));
                 }
             }
         }
@@ -131,10 +134,9 @@ fn real_schemas_compile_and_judge_their_instances_as_marked() {
         f64::from(compiled) * 100.0 / f64::from(all),
         total / all
     ));
-    for line in &wrong {
-        report(&line.chars().take(300).collect::<String>());
-    }
-    report(&format!("{} instances judged wrong", wrong.len()));
+    // Draft 4 alone calls a number an integer by how it is written (`12345.0` is none), and the canonical form is about values.
+    assert_eq!(wrong, ["Github_easy---o24544.json: judged true"]);
+    assert!(compiled >= 5_120, "fewer schemas compile than before");
 }
 
 /// What kind of refusal it is.
@@ -146,7 +148,9 @@ fn reason(error: &SchemaError) -> String {
         SchemaError::Limit { what, .. } => format!("limit: {what}"),
         SchemaError::InvalidKeyword { keyword, .. } => format!("invalid {keyword}"),
         SchemaError::UnresolvedReference { .. } => "unresolved reference".to_owned(),
-        SchemaError::Unsatisfiable { .. } => "unsatisfiable".to_owned(),
+        SchemaError::Unsatisfiable { conflicts, .. } => {
+            format!("unsatisfiable: {}", conflicts.join(", "))
+        }
         other => other.to_string(),
     }
 }

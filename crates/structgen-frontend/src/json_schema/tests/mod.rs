@@ -1,6 +1,9 @@
 //! Tests of the whole compiler.
 
 mod corpus;
+mod hostile;
+mod print;
+mod snapshots;
 mod suite;
 
 use super::canonical::Canonicalizer;

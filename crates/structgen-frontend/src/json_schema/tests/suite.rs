@@ -129,6 +129,15 @@ fn the_canonical_form_accepts_nothing_invalid_of_the_official_suite() {
         let options = remotes(&suite.join("remotes"), "http://localhost:1234/", options);
         let counts = run(&suite.join("tests").join(folder), &options);
         show(folder, &counts);
+        assert_eq!(
+            counts.accepted, [""; 0],
+            "{folder}: accepted though invalid"
+        );
+        // `$vocabulary` switches no assertions off.
+        let known = |case: &&String| !case.starts_with("vocabulary.json");
+        assert_eq!(counts.rejected.iter().filter(known).count(), 0, "{folder}");
+        let least = [614, 835, 923, 1_048, 1_057][draft as usize];
+        assert!(counts.right >= least, "{folder}: {} right", counts.right);
     }
 }
 
@@ -146,5 +155,14 @@ fn asserted_formats_of_the_official_suite() {
             &options,
         );
         show(folder, &counts);
+        assert_eq!(
+            counts.accepted, [""; 0],
+            "{folder}: accepted though invalid"
+        );
+        // Labels with two hyphens in the third and fourth place are left out.
+        let known = |case: &&String| !case.starts_with("hostname.json");
+        assert_eq!(counts.rejected.iter().filter(known).count(), 0, "{folder}");
+        let least = [217, 323, 534, 614, 621][draft as usize];
+        assert!(counts.right >= least, "{folder}: {} right", counts.right);
     }
 }
