@@ -34,6 +34,9 @@ struct Arguments {
     /// Print refusals and misjudged instances, grouped.
     #[arg(long)]
     explain: bool,
+    /// Print every step of structgen that took at least so many microseconds, with what had been taken.
+    #[arg(long)]
+    steps_over: Option<u64>,
     /// MaskBench files or folders.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
@@ -65,6 +68,9 @@ fn main() -> anyhow::Result<()> {
     {
         let case = Case::read(path, !arguments.any_order)?;
         let our_result = run_case(&mut ours, &case, &tokenizer);
+        if let Some(least) = arguments.steps_over {
+            print_steps(&case, &tokenizer, &our_result, least * 1_000)?;
+        }
         let their_result = (!arguments.alone).then(|| run_case(&mut theirs, &case, &tokenizer));
         results.push((our_result, their_result));
     }
@@ -176,4 +182,41 @@ fn slowest(
     for (time, file) in sorted.into_iter().take(8) {
         println!("{time:>12.0} us  {name}: {file}");
     }
+}
+
+/// The steps that took long: the time, the text so far and the token.
+fn print_steps(
+    case: &Case,
+    tokenizer: &Tokenizer,
+    result: &FileResult,
+    least_ns: u64,
+) -> anyhow::Result<()> {
+    let mut times = result.tbm_ns.iter();
+    for instance in &case.instances {
+        let tokens = tokenizer.encode(&instance.text)?;
+        for (i, &token) in tokens.iter().enumerate() {
+            let Some(&ns) = times.next() else {
+                return Ok(());
+            };
+            if ns >= least_ns {
+                let before = tokenizer.decode_bytes(&tokens[i.saturating_sub(12)..i]);
+                let next = tokenizer.decode_bytes(&[token]);
+                println!(
+                    "{:>9.1} us  {} step {i}: ...{} | {}",
+                    ns as f64 / 1e3,
+                    case.file,
+                    String::from_utf8_lossy(&before),
+                    String::from_utf8_lossy(&next)
+                );
+            }
+            // An instance that is refused ends there; its times say nothing of what follows.
+            if !instance.is_valid {
+                break;
+            }
+        }
+        if !instance.is_valid {
+            return Ok(());
+        }
+    }
+    Ok(())
 }

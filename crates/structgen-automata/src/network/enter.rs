@@ -556,7 +556,7 @@ impl Network {
             if register.has(i, order) {
                 continue;
             }
-            if self.fits(property.value, depth) {
+            if !property.is_forbidden && self.fits(property.value, depth) {
                 allowed.push(shape.places[i]);
             }
             if order == KeyOrder::Declared && property.required {

@@ -3,7 +3,9 @@
 use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
-use structgen_grammar::{ArrayShape, Expr, ExprId, Grammar, ObjectShape, RuleId, TokenTerminal};
+use structgen_grammar::{
+    ArrayShape, Expr, ExprId, Grammar, ObjectShape, RuleId, TokenTerminal, passes,
+};
 
 use super::left_recursion::LeftRecursion;
 use super::nullable::nullable;
@@ -18,14 +20,29 @@ use crate::{LimitExceeded, Limits};
 #[non_exhaustive]
 pub enum ProgramError {
     /// No text matches the grammar.
-    #[error("no text matches: {reason}")]
+    #[error("no text matches: {} derive nothing", named(rules))]
     Unsatisfiable {
-        /// Which rules derive nothing.
-        reason: String,
+        /// The rules that derive nothing, the root among them.
+        rules: Vec<String>,
     },
     /// A limit was exceeded.
     #[error(transparent)]
     Limit(#[from] LimitExceeded),
+}
+
+/// The first of some rules, for a message.
+fn named(rules: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let mut names = rules
+        .iter()
+        .take(SHOWN)
+        .map(|rule| format!("`{rule}`"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    if rules.len() > SHOWN {
+        names += &format!(" and {} more rules", rules.len() - SHOWN);
+    }
+    names
 }
 
 /// How deep expressions may nest within one rule.
@@ -33,9 +50,10 @@ const MAX_NESTING: u32 = 4_000;
 
 pub(super) fn build(grammar: Grammar, limits: Limits) -> Result<Program, ProgramError> {
     let grammar = drop_empty_terminals(grammar, &limits)?;
-    if *grammar.expr(grammar.rule(grammar.root()).body) == Expr::Never {
+    let (grammar, report) = passes::run(grammar);
+    if report.productive.root_is_never {
         return Err(ProgramError::Unsatisfiable {
-            reason: String::new(),
+            rules: report.productive.never,
         });
     }
     let nullable = nullable(&grammar);
@@ -63,7 +81,6 @@ pub(super) fn build(grammar: Grammar, limits: Limits) -> Result<Program, Program
         builder.procs.push(Proc {
             entry: END,
             nullable,
-            name: rule.name.as_str().into(),
         });
     }
     for (i, rule) in grammar.rules().iter().enumerate() {
@@ -302,7 +319,6 @@ impl Builder<'_> {
         self.procs.push(Proc {
             entry,
             nullable: self.nullable[body.index()],
-            name: "repetition".into(),
         });
         self.repeat_procs.insert(body, proc);
         Ok(proc)
@@ -317,7 +333,7 @@ impl Builder<'_> {
         let Expr::Object(shape) = self.grammar.expr(id) else {
             unreachable!("called for objects only")
         };
-        self.objects.push(sorted_keys(shape));
+        self.objects.push(sorted_keys(self.grammar, shape));
         self.pending.push(Pending::Object(object, id));
         object
     }
@@ -387,7 +403,7 @@ impl Builder<'_> {
 }
 
 /// An object with its keys, its values still to be built.
-fn sorted_keys(shape: &ObjectShape) -> ObjectProgram {
+fn sorted_keys(grammar: &Grammar, shape: &ObjectShape) -> ObjectProgram {
     let mut labels: Vec<u32> = (0..shape.properties.len() as u32).collect();
     labels.sort_by(|&a, &b| {
         shape.properties[a as usize]
@@ -406,6 +422,7 @@ fn sorted_keys(shape: &ObjectShape) -> ObjectProgram {
                 key: property.key.clone(),
                 value: END,
                 required: property.required,
+                is_forbidden: *grammar.expr(property.value) == Expr::Never,
             })
             .collect(),
         additional: None,

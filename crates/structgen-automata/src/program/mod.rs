@@ -52,7 +52,6 @@ pub(crate) enum Node {
 pub(crate) struct Proc {
     pub(crate) entry: NodeId,
     pub(crate) nullable: bool,
-    pub(crate) name: Box<str>,
 }
 
 /// What a terminal of the program reads; equal ones are stored once.
@@ -84,6 +83,8 @@ pub(crate) struct PropertyProgram {
     pub(crate) key: Box<str>,
     pub(crate) value: NodeId,
     pub(crate) required: bool,
+    /// Whether no value is possible: the key may not come, also where others may.
+    pub(crate) is_forbidden: bool,
 }
 
 /// An array: where its items are.
