@@ -16,7 +16,9 @@ use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let folder = arguments.next().ok_or("usage: greedy_speed MODEL_FOLDER [STEPS] [ROUNDS]")?;
+    let folder = arguments
+        .next()
+        .ok_or("usage: greedy_speed MODEL_FOLDER [STEPS] [ROUNDS]")?;
     let steps: usize = arguments.next().map_or(Ok(150), |n| n.parse())?;
     let rounds: usize = arguments.next().map_or(Ok(9), |n| n.parse())?;
     let mut err = std::io::stderr();
@@ -27,7 +29,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut model = OrtModel::open(runtime, folder.as_ref(), &options)?;
     let width = model.info().logits_width;
-    let prompt: Vec<TokenId> = (0..100).map(|i| TokenId(5 + i * 7 % (width as u32 - 8))).collect();
+    let prompt: Vec<TokenId> = (0..100)
+        .map(|i| TokenId(5 + i * 7 % (width as u32 - 8)))
+        .collect();
 
     let mut bare = Vec::new();
     let mut whole = Vec::new();
@@ -37,9 +41,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut out = std::io::stdout();
     let (rate, share) = median(&mut bare[1..]);
-    writeln!(out, "forward and arg-max: {rate:.0} tokens/s, {:.2}% outside the run call", share * 100.0)?;
+    writeln!(
+        out,
+        "forward and arg-max: {rate:.0} tokens/s, {:.2}% outside the run call",
+        share * 100.0
+    )?;
     let (rate, share) = median(&mut whole[1..]);
-    writeln!(out, "Generator: {rate:.0} tokens/s, {:.2}% outside the run call", share * 100.0)?;
+    writeln!(
+        out,
+        "Generator: {rate:.0} tokens/s, {:.2}% outside the run call",
+        share * 100.0
+    )?;
     Ok(())
 }
 
@@ -77,22 +89,21 @@ fn generator(
     let started = Instant::now();
     let mut first = None;
     let mut backend = None;
-    let output = Generator::new(model, &vocabulary).stream(
-        prompt,
-        &mut constraint,
-        &options,
-        |delta| {
+    let output =
+        Generator::new(model, &vocabulary).stream(prompt, &mut constraint, &options, |delta| {
             if delta.tokens == 1 {
                 first = Some(started.elapsed());
             }
             backend = Some(started.elapsed());
             std::ops::ControlFlow::Continue(())
-        },
-    )?;
+        })?;
     // The prompt's run is taken out, as in the bare loop.
     let steps_time = (backend.unwrap_or_default() - first.unwrap_or_default()).as_secs_f64();
     let outside = output.stats.total_time - output.stats.backend_time;
-    Ok((steps as f64 / steps_time, outside.as_secs_f64() / output.stats.total_time.as_secs_f64()))
+    Ok((
+        steps as f64 / steps_time,
+        outside.as_secs_f64() / output.stats.total_time.as_secs_f64(),
+    ))
 }
 
 fn argmax(logits: &[f32]) -> TokenId {

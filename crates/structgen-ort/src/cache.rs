@@ -1,7 +1,8 @@
 //! Keys and values between runs.
 
 use half::f16;
-use ort::value::{DynValue, PrimitiveTensorElementType, Tensor};
+use ort::memory::AllocationDevice;
+use ort::value::{DynTensorValueType, DynValue, PrimitiveTensorElementType, Tensor};
 use structgen_decode::{KeyValueCache, ModelError};
 
 use crate::signature::{CacheTensor, Float};
@@ -9,7 +10,8 @@ use crate::signature::{CacheTensor, Float};
 /// The key-value cache of an [`OrtModel`](crate::OrtModel).
 ///
 /// From run to run the tensors that the graph gives out are handed back to it as they are, without a copy. Cutting,
-/// forking and choosing rows copy what remains: the memory belongs to ONNX Runtime, which has no views.
+/// forking and choosing rows copy what remains, by way of the processor's memory: the memory belongs to ONNX Runtime,
+/// which has no views.
 #[derive(Debug)]
 pub struct OrtCache {
     pub(crate) tensors: Vec<DynValue>,
@@ -105,7 +107,17 @@ fn copy<T: PrimitiveTensorElementType + Copy>(
     len: usize,
 ) -> Result<Vec<T>, ModelError> {
     let (old_rows, old_len) = old;
-    let (_, data) = tensor.try_extract_tensor::<T>().map_err(backend)?;
+    let on_device = tensor
+        .view()
+        .downcast::<DynTensorValueType>()
+        .map_err(backend)?;
+    let fetched;
+    let (_, data) = if on_device.memory_info().is_cpu_accessible() {
+        tensor.try_extract_tensor::<T>().map_err(backend)?
+    } else {
+        fetched = on_device.to(AllocationDevice::CPU, 0).map_err(backend)?;
+        fetched.try_extract_tensor::<T>().map_err(backend)?
+    };
     let parts = if layout.joint { 2 } else { 1 };
     let head = old_len * layout.head_dim;
     if data.len() != parts * old_rows * layout.heads * head {

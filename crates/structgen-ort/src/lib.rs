@@ -19,6 +19,6 @@ pub use error::LoadError;
 pub use folder::ModelFolder;
 pub use model::{LoadOptions, OrtModel};
 pub use runtime::{
-    CudaError, InstallOptions, Installed, Looked, RUNTIME_VERSION, Runtime, RuntimeError, Search,
-    Source, cuda_libraries, ensure_runtime, install,
+    CudaError, CudaLibrary, InstallOptions, Installed, Looked, RUNTIME_VERSION, Runtime,
+    RuntimeError, Search, Source, cuda_libraries, ensure_runtime, install,
 };

@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use half::f16;
 use ort::ep::CUDA;
+use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
 use ort::session::{Session, SessionInputValue, SessionInputs};
-use ort::value::{DynValue, Tensor, TensorRef};
+use ort::value::{DynValue, PrimitiveTensorElementType, Tensor, TensorRef};
 use structgen_decode::{
     Forward, KeyValueCache, LanguageModel, Logits, ModelError, ModelInfo, ModelStats,
 };
@@ -35,6 +36,8 @@ pub struct OrtModel {
     signature: Signature,
     info: ModelInfo,
     buffers: Buffers,
+    /// Where the cache stays between runs, if that is not the processor's memory.
+    cache_memory: Option<MemoryInfo<'static>>,
     /// The logits of the last run, which views borrow.
     logits: Option<DynValue>,
     /// The same as f32, where the graph computes in f16.
@@ -66,7 +69,7 @@ impl OrtModel {
         let mut builder = session_builder(runtime, options.device)?;
         let session = builder.commit_from_file(&folder.model);
         let session = session.map_err(|error| refused(&model, &error))?;
-        Self::new(session, &folder.names, &folder.config)
+        Self::new(session, &folder.names, &folder.config, options.device)
     }
 
     /// Loads a model from memory, with the names that optimum gives inputs and outputs.
@@ -82,10 +85,15 @@ impl OrtModel {
         let mut builder = session_builder(runtime, device)?;
         let session = builder.commit_from_memory(bytes);
         let session = session.map_err(|error| refused("the model in memory", &error))?;
-        Self::new(session, &Names::default(), config)
+        Self::new(session, &Names::default(), config, device)
     }
 
-    fn new(session: Session, names: &Names, config: &ModelConfig) -> Result<Self, LoadError> {
+    fn new(
+        session: Session,
+        names: &Names,
+        config: &ModelConfig,
+        device: Device,
+    ) -> Result<Self, LoadError> {
         let signature = Signature::read(session.inputs(), session.outputs(), names, config)?;
         let context_length = config.context_length.ok_or(LoadError::Untold {
             what: "the context length",
@@ -98,6 +106,7 @@ impl OrtModel {
             session,
             signature,
             buffers,
+            cache_memory: cache_memory(device).map_err(|error| refused("the session", &error))?,
             logits: None,
             converted: Vec::new(),
             stats: ModelStats::default(),
@@ -142,13 +151,14 @@ impl LanguageModel for OrtModel {
             });
         }
         self.buffers.fill(&input, cache, n);
+        let owned = self.cache_memory.is_some();
         let mut values: Vec<SessionInputValue<'_>> =
             Vec::with_capacity(self.signature.inputs.len());
         for role in &self.signature.inputs {
             let value = match *role {
-                Input::Ids(ty) => self.buffers.ids.tensor(ty, [rows, n])?,
-                Input::AttentionMask(ty) => self.buffers.mask.tensor(ty, [rows, total])?,
-                Input::PositionIds(ty) => self.buffers.positions.tensor(ty, [rows, n])?,
+                Input::Ids(ty) => self.buffers.ids.tensor(ty, [rows, n], owned)?,
+                Input::AttentionMask(ty) => self.buffers.mask.tensor(ty, [rows, total], owned)?,
+                Input::PositionIds(ty) => self.buffers.positions.tensor(ty, [rows, n], owned)?,
                 Input::UseCacheBranch => {
                     let flag = Tensor::from_array(([1usize], vec![cache.len > 0]));
                     flag.map_err(backend)?.into()
@@ -164,22 +174,35 @@ impl LanguageModel for OrtModel {
             values.push(value);
         }
 
-        let started = Instant::now();
-        let outputs = self.session.run(SessionInputs::<0>::ValueSlice(&values));
-        let outputs = outputs.map_err(backend)?;
-        self.stats.record(input.tokens.len(), started.elapsed());
-        drop(values);
-
         let mut present: Vec<Option<DynValue>> = Vec::new();
         present.resize_with(cache.tensors.len(), || None);
         let mut logits = None;
-        for ((_, value), output) in outputs.into_iter().zip(&self.signature.outputs) {
-            match *output {
-                Output::Logits => logits = Some(value),
-                Output::Present(i) => present[i] = Some(value),
-                Output::Unused => {}
+        let mut sort = |output: Output, value| match output {
+            Output::Logits => logits = Some(value),
+            Output::Present(i) => present[i] = Some(value),
+            Output::Unused => {}
+        };
+        let tokens = input.tokens.len();
+        let roles = &self.signature.outputs;
+        match &self.cache_memory {
+            None => {
+                let started = Instant::now();
+                let outputs = self.session.run(SessionInputs::<0>::ValueSlice(&values));
+                self.stats.record(tokens, started.elapsed());
+                for ((_, value), role) in outputs.map_err(backend)?.into_iter().zip(roles) {
+                    sort(*role, value);
+                }
+            }
+            Some(memory) => {
+                let started = Instant::now();
+                let outputs = run_bound(&mut self.session, &values, roles, memory);
+                self.stats.record(tokens, started.elapsed());
+                for (i, value) in outputs.map_err(backend)? {
+                    sort(roles[i], value);
+                }
             }
         }
+        drop(values);
         let logits = logits.ok_or_else(|| unexpected("logits", &[]))?;
         let present: Option<Vec<DynValue>> = present.into_iter().collect();
         let present = present.ok_or_else(|| unexpected("the cache", &[]))?;
@@ -225,6 +248,58 @@ impl LanguageModel for OrtModel {
 
     fn stats(&self) -> ModelStats {
         self.stats
+    }
+}
+
+/// Runs with the cache's outputs left where they are computed; returns the outputs by their place in the session.
+fn run_bound(
+    session: &mut Session,
+    values: &[SessionInputValue<'_>],
+    roles: &[Output],
+    memory: &MemoryInfo<'_>,
+) -> ort::Result<Vec<(usize, DynValue)>> {
+    let processor = cpu_memory()?;
+    let mut binding = session.create_binding()?;
+    for (outlet, value) in session.inputs().iter().zip(values) {
+        binding.bind_input(outlet.name(), value)?;
+    }
+    let mut names = Vec::new();
+    for (i, (outlet, role)) in session.outputs().iter().zip(roles).enumerate() {
+        let memory = match role {
+            Output::Present(_) => memory,
+            Output::Logits => &processor,
+            Output::Unused => continue,
+        };
+        binding.bind_output_to_device(outlet.name(), memory)?;
+        names.push((i, outlet.name().to_owned()));
+    }
+    let mut outputs = session.run_binding(&binding)?;
+    let found = names
+        .into_iter()
+        .filter_map(|(i, name)| Some((i, outputs.remove(name)?)));
+    Ok(found.collect())
+}
+
+fn cpu_memory() -> ort::Result<MemoryInfo<'static>> {
+    MemoryInfo::new(
+        AllocationDevice::CPU,
+        0,
+        AllocatorType::Device,
+        MemoryType::Default,
+    )
+}
+
+/// Where the cache of a model on this device stays; none is the processor's memory.
+fn cache_memory(device: Device) -> ort::Result<Option<MemoryInfo<'static>>> {
+    match device {
+        Device::Cpu { .. } => Ok(None),
+        Device::Cuda { id } => MemoryInfo::new(
+            AllocationDevice::CUDA,
+            id,
+            AllocatorType::Device,
+            MemoryType::Default,
+        )
+        .map(Some),
     }
 }
 
@@ -287,19 +362,36 @@ impl Integers {
         }
     }
 
-    fn tensor(&self, ty: Integer, shape: [usize; 2]) -> Result<SessionInputValue<'_>, ModelError> {
+    /// The numbers as an input, borrowed or, where the run is bound to a device, copied.
+    ///
+    /// Binding copies borrowed tensors by a graph of its own, whose making waits for itself in this version of `ort`.
+    fn tensor(
+        &self,
+        ty: Integer,
+        shape: [usize; 2],
+        owned: bool,
+    ) -> Result<SessionInputValue<'_>, ModelError> {
         match ty {
-            Integer::I64 => {
-                let view = TensorRef::from_array_view((shape, self.long.as_slice()));
-                Ok(view.map_err(backend)?.into())
-            }
-            Integer::I32 => {
-                // Ids, positions and mask bits are all below the context length or the vocabulary, both under 2^31.
-                let view = TensorRef::from_array_view((shape, self.short.as_slice()));
-                Ok(view.map_err(backend)?.into())
-            }
+            Integer::I64 => input(&self.long, shape, owned),
+            Integer::I32 => input(&self.short, shape, owned),
         }
     }
+}
+
+fn input<T>(
+    numbers: &[T],
+    shape: [usize; 2],
+    owned: bool,
+) -> Result<SessionInputValue<'_>, ModelError>
+where
+    T: PrimitiveTensorElementType + Clone + std::fmt::Debug + 'static,
+{
+    if owned {
+        let tensor = Tensor::from_array((shape, numbers.to_vec()));
+        return Ok(tensor.map_err(backend)?.into());
+    }
+    let view = TensorRef::from_array_view((shape, numbers));
+    Ok(view.map_err(backend)?.into())
 }
 
 fn session_builder(runtime: &'static Runtime, device: Device) -> Result<SessionBuilder, LoadError> {
@@ -397,5 +489,51 @@ fn convert(
         let start = (row * given + given - positions) * width;
         let wanted = &half[start..start + positions * width];
         converted.extend(wanted.iter().map(|number| number.to_f32()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use structgen_vocab::TokenId;
+
+    #[test]
+    fn a_run_with_bound_outputs_equals_a_plain_one() {
+        // The path that GPUs take, with the processor's memory in the place of theirs.
+        let say = |line: &str| {
+            drop(std::io::Write::write_all(
+                &mut std::io::stderr(),
+                line.as_bytes(),
+            ))
+        };
+        let runtime = crate::ensure_runtime(say).unwrap();
+        for name in ["optimum", "float16", "merged", "genai_gpt2"] {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("tests/fixtures")
+                .join(name);
+            let options = LoadOptions {
+                device: Device::cpu(1),
+                ..LoadOptions::default()
+            };
+            let mut logits = Vec::new();
+            for bound in [false, true] {
+                let mut model = OrtModel::open(runtime, &folder, &options).unwrap();
+                if bound {
+                    model.cache_memory = Some(cpu_memory().unwrap());
+                }
+                let mut cache = model.new_cache(&[0]).unwrap();
+                let mut run = |model: &mut OrtModel, cache: &mut OrtCache, ids: &[u32]| {
+                    let ids: Vec<TokenId> = ids.iter().copied().map(TokenId).collect();
+                    let view = model.forward(Forward::last(&ids), cache).unwrap();
+                    logits.push(view.row(0, 0).to_vec());
+                };
+                run(&mut model, &mut cache, &[3, 4, 5]);
+                run(&mut model, &mut cache, &[6]);
+                cache.truncate(2).unwrap();
+                run(&mut model, &mut cache, &[7, 8]);
+            }
+            let (plain, bound) = logits.split_at(3);
+            assert_eq!(plain, bound, "{name}");
+        }
     }
 }

@@ -336,10 +336,13 @@ fn run_python(
             .lines()
             .filter(|line| !line.trim().is_empty())
             .collect();
-        return Err(RuntimeError::Fetch {
-            step,
-            output: lines[lines.len().saturating_sub(6)..].join("\n"),
-        });
+        let mut output = lines[lines.len().saturating_sub(6)..].join("\n");
+        if output.contains("from versions: none") {
+            output.push_str(
+                "\npip saw no version at all: is the network, or its package index, out of reach?",
+            );
+        }
+        return Err(RuntimeError::Fetch { step, output });
     }
     Err(missing.unwrap_or(RuntimeError::NoCacheFolder))
 }
@@ -416,6 +419,19 @@ mod tests {
                 .contains(&file.path().display().to_string()),
             "{error}"
         );
+    }
+
+    #[test]
+    #[ignore = "fetches 260 MB"]
+    fn the_cuda_package_has_the_provider() {
+        let cache = tempfile::tempdir().unwrap();
+        let search = Search::only_cache(cache.path());
+        let installed = install(&search, &InstallOptions { cuda: true }).unwrap();
+        let entries = fs::read_dir(installed.library.parent().unwrap()).unwrap();
+        let names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        let provider =
+            |name: &std::ffi::OsString| name.to_string_lossy().contains("providers_cuda");
+        assert!(names.iter().any(provider), "{names:?}");
     }
 
     #[test]

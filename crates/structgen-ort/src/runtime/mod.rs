@@ -8,7 +8,7 @@ mod install;
 mod search;
 
 pub(crate) use cuda::prepare as prepare_cuda;
-pub use cuda::{CudaError, cuda_libraries};
+pub use cuda::{CudaError, CudaLibrary, cuda_libraries};
 pub use error::{Looked, RuntimeError};
 pub use install::{InstallOptions, Installed, RUNTIME_VERSION, install};
 pub use search::{Search, Source};
@@ -152,6 +152,9 @@ impl Runtime {
 /// # Errors
 /// As [`Runtime::load`] and [`install`].
 pub fn ensure_runtime(say: impl FnOnce(&str)) -> Result<&'static Runtime, RuntimeError> {
+    // Threads that come at once say it once.
+    static INSTALLING: Mutex<()> = Mutex::new(());
+    let _guard = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let search = Search::from_env(None);
     match Runtime::load(&search) {
         Err(RuntimeError::NotFound { .. }) => {
