@@ -5,8 +5,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{
-    ArrayShape, Expr, ExprId, Grammar, GrammarBuilder, NumberSet, ObjectShape, Property, RuleId,
-    StringContent, StringShape,
+    ArrayShape, CharSet, Expr, ExprId, Grammar, GrammarBuilder, NumberSet, ObjectShape, Property,
+    Regular, RuleId, StringContent, StringShape, Whitespace,
 };
 
 use super::canonical::atoms::Place;
@@ -44,6 +44,7 @@ pub(crate) fn lower(
         lowering.builder.define(rule, body);
     }
     let form = lowering.canonical.options.form();
+    let root = lowering.with_whitespace_around(root, form.whitespace);
     Ok(lowering.builder.finish(root, form))
 }
 
@@ -103,6 +104,25 @@ impl<'j> Lowering<'_, '_, 'j> {
         let rule = self.builder.declare("root");
         self.builder.define(rule, expr);
         rule
+    }
+
+    /// A whole text may have whitespace before and behind its value, where the form allows any: files end with a line break.
+    fn with_whitespace_around(&mut self, root: RuleId, whitespace: Whitespace) -> RuleId {
+        let Whitespace::Bounded { max: max @ 1.. } = whitespace else {
+            return root;
+        };
+        let name = self.unique_name("text".to_owned());
+        let text = self.builder.declare(name);
+        let characters = CharSet::new([' ', '\t', '\n', '\r'].map(|c| (c, c)));
+        let gap = self.builder.expr(Expr::Regular(Regular::Repeat {
+            body: Regular::Chars(characters).into(),
+            min: 0,
+            max: Some(max.into()),
+        }));
+        let value = self.builder.rule(root);
+        let body = self.builder.sequence([gap, value, gap]);
+        self.builder.define(text, body);
+        text
     }
 
     /// Any JSON value: one rule that everything free-form shares.

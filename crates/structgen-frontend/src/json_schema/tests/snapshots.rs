@@ -21,6 +21,7 @@ fn a_type_is_a_choice_of_shapes() {
         r##"{"type": ["string", "null", "integer", "boolean"]}"##,
         expect![[r#"
             # = string | number<% 1> | true | false | null
+            text = Sequence([ExprId(8), ExprId(1), ExprId(8)])
         "#]],
     );
 }
@@ -31,8 +32,9 @@ fn the_empty_schema_is_any_json() {
         Profile::Exact,
         r##"{}"##,
         expect![[r#"
-        json-value = {..: json-value} | [..json-value] | string | number | true | false | null
-    "#]],
+            json-value = {..: json-value} | [..json-value] | string | number | true | false | null
+            text = Sequence([ExprId(10), ExprId(1), ExprId(10)])
+        "#]],
     );
 }
 
@@ -43,6 +45,7 @@ fn equal_values_of_an_enum_are_one() {
         r##"{"enum": ["b", "a", 1, 1.0, true, null, "a"]}"##,
         expect![[r##"
             # = "a" | "b" | number<>= 1, <= 1> | true | null
+            text = Sequence([ExprId(7), ExprId(1), ExprId(7)])
         "##]],
     );
 }
@@ -58,6 +61,7 @@ fn objects_and_arrays_may_be_constants() {
             value-1 = number<>= 1, <= 1>
             value-2 = {"b": value-3}
             value-3 = null
+            text = Sequence([ExprId(13), ExprId(1), ExprId(13)])
         "##]],
     );
 }
@@ -72,6 +76,7 @@ fn an_enum_is_filtered_by_its_siblings() {
             value-0 = "s"
             value-1 = number<>= 1, <= 1>
             value-2 = number<>= 2, <= 2>
+            text = Sequence([ExprId(13), ExprId(1), ExprId(13)])
         "##]],
     );
 }
@@ -83,6 +88,7 @@ fn bounds_merge_and_are_drawn_in_for_integers() {
         r##"{"type": "integer", "minimum": 0.5, "exclusiveMaximum": 10, "allOf": [{"maximum": 12}, {"multipleOf": 3}]}"##,
         expect![[r#"
             # = number<>= 1, <= 9, % 3>
+            text = Sequence([ExprId(3), ExprId(1), ExprId(3)])
         "#]],
     );
 }
@@ -94,6 +100,7 @@ fn numbers_stay_exact() {
         r##"{"minimum": 0.1, "maximum": 123456789012345678901234567890.5, "type": "number"}"##,
         expect![[r#"
             # = number<>= 0.1, <= 123456789012345678901234567890.5>
+            text = Sequence([ExprId(3), ExprId(1), ExprId(3)])
         "#]],
     );
 }
@@ -105,6 +112,7 @@ fn numbers_without_some_are_ranges() {
         r##"{"type": "integer", "minimum": 0, "not": {"enum": [3, 5, "x"]}}"##,
         expect![[r#"
             # = number<>= 0, <= 2, % 1> | number<>= 4, <= 4, % 1> | number<>= 6, % 1>
+            text = Sequence([ExprId(6), ExprId(1), ExprId(6)])
         "#]],
     );
 }
@@ -116,6 +124,7 @@ fn lengths_and_patterns_meet() {
         r##"{"type": "string", "pattern": "^a+$", "minLength": 2, "allOf": [{"maxLength": 5, "pattern": "^(a|b)*$"}]}"##,
         expect![[r##"
             # = string<(("a"){1,} & (("a" | "b"))*)>{2,5}
+            text = Sequence([ExprId(3), ExprId(1), ExprId(3)])
         "##]],
     );
 }
@@ -127,6 +136,7 @@ fn a_pattern_of_few_texts_is_a_list() {
         r##"{"type": "string", "pattern": "^(on|off)$"}"##,
         expect![[r##"
             # = "off" | "on"
+            text = Sequence([ExprId(3), ExprId(1), ExprId(3)])
         "##]],
     );
 }
@@ -138,6 +148,7 @@ fn a_date_is_a_set_of_strings() {
         r##"{"type": "string", "format": "uuid"}"##,
         expect![[r##"
             # = string<([0-9A-Fa-f]){8,8} "-" ([0-9A-Fa-f]){4,4} "-" ([0-9A-Fa-f]){4,4} "-" ([0-9A-Fa-f]){4,4} "-" ([0-9A-Fa-f]){12,12}>
+            text = Sequence([ExprId(3), ExprId(1), ExprId(3)])
         "##]],
     );
 }
@@ -149,6 +160,7 @@ fn strings_without_some_are_complements() {
         r##"{"type": "string", "not": {"const": "x"}}"##,
         expect![[r##"
             # = string<!("x")>
+            text = Sequence([ExprId(3), ExprId(1), ExprId(3)])
         "##]],
     );
 }
@@ -162,6 +174,7 @@ fn open_objects_stay_open_in_exact() {
             # = {"a": #/properties/a, "z": json-value, ..: json-value}
             json-value = {..: json-value} | [..json-value] | string | number | true | false | null
             #/properties/a = string
+            text = Sequence([ExprId(13), ExprId(1), ExprId(13)])
         "##]],
     );
 }
@@ -213,6 +226,7 @@ fn properties_meet_additional_properties() {
             #/additionalProperties & #/allOf/0/additionalProperties = number<% 1>
             #/properties/a & #/allOf/0/additionalProperties = number<>= 1>
             #/additionalProperties & #/allOf/0/properties/b = number<<= 9, % 1>
+            text = Sequence([ExprId(9), ExprId(1), ExprId(9)])
         "##]],
     );
 }
@@ -225,6 +239,7 @@ fn forbidden_keys_have_no_value() {
         expect![[r##"
             # = {"a"?: never, ..: json-value}
             json-value = {..: json-value} | [..json-value] | string | number | true | false | null
+            text = Sequence([ExprId(12), ExprId(1), ExprId(12)])
         "##]],
     );
 }
@@ -239,6 +254,7 @@ fn patterns_say_more_about_listed_keys() {
             #/properties/ab & #/patternProperties/^a = number<>= 1, % 1>
             json-value = {..: json-value} | [..json-value] | string | number | true | false | null
             #/patternProperties/^a = number<% 1>
+            text = Sequence([ExprId(16), ExprId(1), ExprId(16)])
         "##]],
     );
 }
@@ -252,6 +268,7 @@ fn counts_of_keys_become_alternatives() {
             # = {"a": #/properties/a, "b"?: #/properties/b} | {"b": #/properties/b}
             #/properties/a = null
             #/properties/b = null
+            text = Sequence([ExprId(8), ExprId(1), ExprId(8)])
         "##]],
     );
 }
@@ -265,6 +282,7 @@ fn dependencies_become_alternatives() {
             # = {"a": #/properties/a, "b": #/properties/b} | {"b"?: #/properties/b}
             #/properties/a = null
             #/properties/b = null
+            text = Sequence([ExprId(8), ExprId(1), ExprId(8)])
         "##]],
     );
 }
@@ -279,6 +297,7 @@ fn tuples_have_a_prefix_and_a_rest() {
             #/prefixItems/0 = string
             #/prefixItems/1 = null
             #/items = number<% 1>
+            text = Sequence([ExprId(9), ExprId(1), ExprId(9)])
         "#]],
     );
 }
@@ -292,6 +311,7 @@ fn items_meet_prefix_items() {
             # = [#/prefixItems/0 & #/allOf/0/items, ..#/allOf/0/items]{0,3}
             #/prefixItems/0 & #/allOf/0/items = number<% 1>
             #/allOf/0/items = number<% 1>
+            text = Sequence([ExprId(6), ExprId(1), ExprId(6)])
         "#]],
     );
 }
@@ -304,6 +324,7 @@ fn an_item_that_cannot_be_ends_the_array() {
         expect![[r#"
             # = [#/prefixItems/0]{0,1}
             #/prefixItems/0 = string
+            text = Sequence([ExprId(5), ExprId(1), ExprId(5)])
         "#]],
     );
 }
@@ -315,6 +336,7 @@ fn any_of_is_a_union() {
         r##"{"anyOf": [{"type": "string", "maxLength": 3}, {"type": "integer"}, {"const": "long enough"}]}"##,
         expect![[r##"
             # = "long enough" | string{0,3} | number<% 1>
+            text = Sequence([ExprId(6), ExprId(1), ExprId(6)])
         "##]],
     );
 }
@@ -340,6 +362,7 @@ fn one_of_overlapping_arms_excludes_both() {
         r##"{"type": "integer", "oneOf": [{"minimum": 0}, {"maximum": 10}]}"##,
         expect![[r#"
             # = number<>= 11, % 1> | number<<= -1, % 1>
+            text = Sequence([ExprId(5), ExprId(1), ExprId(5)])
         "#]],
     );
 }
@@ -351,6 +374,7 @@ fn not_is_the_complement() {
         r##"{"not": {"type": ["object", "array", "string", "null"], "minimum": 3}}"##,
         expect![[r#"
             !#/not = number | true | false
+            text = Sequence([ExprId(6), ExprId(1), ExprId(6)])
         "#]],
     );
 }
@@ -388,6 +412,7 @@ fn a_reference_with_siblings_is_a_conjunction() {
         r##"{"$ref": "#/$defs/v", "minimum": 3, "$defs": {"v": {"type": "integer"}}}"##,
         expect![[r#"
             # = number<>= 3, % 1>
+            text = Sequence([ExprId(3), ExprId(1), ExprId(3)])
         "#]],
     );
 }
@@ -423,6 +448,7 @@ fn drafts_differ_in_exclusive_bounds() {
         r##"{"$schema": "http://json-schema.org/draft-04/schema#", "type": "number", "minimum": 1, "exclusiveMinimum": true}"##,
         expect![[r#"
             # = number<> 1>
+            text = Sequence([ExprId(3), ExprId(1), ExprId(3)])
         "#]],
     );
 }
@@ -447,6 +473,7 @@ fn lists_under_items_are_prefixes() {
         expect![[r#"
             # = [#/items/0]{0,1}
             #/items/0 = null
+            text = Sequence([ExprId(5), ExprId(1), ExprId(5)])
         "#]],
     );
 }
@@ -459,6 +486,7 @@ fn contradictions_in_optional_parts_vanish() {
         expect![[r##"
             # = {"b"?: #/properties/b}
             #/properties/b = null
+            text = Sequence([ExprId(5), ExprId(1), ExprId(5)])
         "##]],
     );
 }
@@ -470,6 +498,7 @@ fn recursion_without_an_end_vanishes() {
         r##"{"anyOf": [{"type": "null"}, {"$ref": "#/$defs/endless"}], "$defs": {"endless": {"type": "object", "properties": {"next": {"$ref": "#/$defs/endless"}}, "required": ["next"]}}}"##,
         expect![[r#"
             # = null
+            text = Sequence([ExprId(3), ExprId(1), ExprId(3)])
         "#]],
     );
 }
