@@ -1,1 +1,14 @@
-//! The examples are in `examples/`.
+//! One short file per use, in this package's folder `examples`: `cargo run -p structgen-examples --example typed`.
+
+use std::io::Write;
+
+/// Installs the ONNX Runtime library where it is missing, and says so. Programs of one's own leave that to
+/// `structgen runtime install`.
+///
+/// # Errors
+/// When the library can neither be found nor installed.
+pub fn runtime() -> structgen::Result<()> {
+    // Where standard error is gone, the line is lost and nothing else.
+    structgen::ort::ensure_runtime(|line| drop(writeln!(std::io::stderr(), "{line}")))?;
+    Ok(())
+}

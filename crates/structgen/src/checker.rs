@@ -160,7 +160,7 @@ fn describe(bytes: &[u8]) -> Vec<String> {
             .filter(|&byte| !has(byte))
             .map(char::from)
             .collect();
-        return vec![format!("any character but {}", quote(&missing))];
+        return vec![format!("any character but {}", quote(&missing).join(", "))];
     }
     let mut left: Vec<u8> = bytes.to_vec();
     let mut words = Vec::new();
@@ -174,9 +174,7 @@ fn describe(bytes: &[u8]) -> Vec<String> {
     left.retain(|byte| !b" \t\r\n".contains(byte));
     let (ascii, other): (Vec<u8>, Vec<u8>) = left.into_iter().partition(u8::is_ascii);
     let quoted: Vec<char> = ascii.into_iter().map(char::from).collect();
-    if !quoted.is_empty() {
-        words.insert(0, quote(&quoted));
-    }
+    words.splice(0..0, quote(&quoted));
     match other.iter().any(|&byte| byte >= 0xC0) {
         true => words.push("a character beyond ASCII".to_owned()),
         false if !other.is_empty() => words.push("the rest of a character".to_owned()),
@@ -188,20 +186,12 @@ fn describe(bytes: &[u8]) -> Vec<String> {
     words
 }
 
-fn quote(characters: &[char]) -> String {
-    let quoted: Vec<String> = characters
-        .iter()
-        .map(|c| {
-            format!(
-                "`{}`",
-                c.escape_debug()
-                    .to_string()
-                    .replace("\\\"", "\"")
-                    .replace("\\'", "'")
-            )
-        })
-        .collect();
-    quoted.join(", ")
+fn quote(characters: &[char]) -> Vec<String> {
+    let quote = |&c: &char| match c {
+        '"' | '\'' | '\\' => format!("`{c}`"),
+        _ => format!("`{}`", c.escape_debug()),
+    };
+    characters.iter().map(quote).collect()
 }
 
 #[cfg(test)]
@@ -224,7 +214,7 @@ mod tests {
 
     #[test]
     fn expectations_are_grouped() {
-        assert_eq!(words(b",}", false), "`,`, `}`");
+        assert_eq!(words(b",}", false), "`,` or `}`");
         assert_eq!(words(b"\"", false), "`\"`");
         assert_eq!(
             words(b"-0123456789", true),

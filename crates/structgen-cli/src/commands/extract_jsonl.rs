@@ -9,7 +9,6 @@ use structgen::SchemaExtractor;
 
 use crate::Outcome;
 use crate::error::{DONE, bad_input};
-use crate::input::utf8;
 use crate::output::{tell, write_line};
 
 /// A longer line is refused; the rest of the input is read on.
@@ -78,7 +77,11 @@ fn next_line(lines: &mut impl BufRead) -> io::Result<Option<anyhow::Result<Strin
     if bytes.last() == Some(&b'\r') {
         bytes.pop();
     }
-    Ok(Some(utf8(bytes, "the line")))
+    let text = String::from_utf8(bytes);
+    Ok(Some(text.map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        anyhow!("the line is not UTF-8: the byte at offset {at} begins no character")
+    })))
 }
 
 fn skip_line(lines: &mut impl BufRead) -> io::Result<()> {

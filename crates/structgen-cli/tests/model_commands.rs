@@ -1,0 +1,227 @@
+//! The commands that run the model: `demo`, `extract`, `generate`, `doctor`.
+
+#![allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "a test; its support is shared"
+)]
+
+mod support;
+
+use serde_json::Value;
+use support::{PERSON, model_folder, run, run_with, runtime, structgen, write};
+
+#[test]
+fn the_demonstration_shows_texts_schemas_and_valid_json() {
+    runtime();
+    let run = run(&mut structgen(["demo"]));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(run.out.matches("valid: yes").count(), 5, "{}", run.out);
+    for word in [
+        "Text ",
+        "Schema ",
+        "JSON ",
+        "tokens/s",
+        "5 of 5 outputs fit",
+    ] {
+        assert!(run.out.contains(word), "{word}: {}", run.out);
+    }
+    // Colours are for terminals.
+    assert!(!run.out.contains('\u{1b}'));
+}
+
+#[test]
+fn standard_output_has_one_document_and_nothing_else() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let text = write(dir.path(), "t.txt", "Ada is 36 years old");
+    let by_argument = run(structgen(["extract", "--schema"])
+        .arg(&schema)
+        .arg("Ada is 36 years old"));
+    let by_file = run(structgen(["extract", "--schema"])
+        .arg(&schema)
+        .arg("--file")
+        .arg(&text));
+    let by_input = run_with(
+        structgen(["extract", "--schema"]).arg(&schema).arg("-"),
+        b"Ada is 36 years old",
+    );
+    assert_eq!(
+        (by_argument.code, by_argument.err.as_str()),
+        (0, ""),
+        "{by_argument:?}"
+    );
+    let value: Value = serde_json::from_str(&by_argument.out).unwrap();
+    assert!(
+        value["age"].as_u64().unwrap() <= 150 && value["name"].is_string(),
+        "{value}"
+    );
+    assert_eq!(by_argument.out.lines().count(), 1);
+    assert_eq!(by_argument.out, by_file.out);
+    assert_eq!(by_argument.out, by_input.out);
+    // The same files as a folder in optimum's layout.
+    let mut folder = structgen(["extract", "--model"]);
+    folder
+        .arg(model_folder())
+        .arg("--schema")
+        .arg(&schema)
+        .arg("Ada is 36 years old");
+    let by_folder = run(&mut folder);
+    assert_eq!(by_folder.code, 0, "{by_folder:?}");
+    assert!(serde_json::from_str::<Value>(&by_folder.out).is_ok());
+}
+
+#[test]
+fn many_texts_keep_their_order_and_bad_lines_their_place() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(
+        dir.path(),
+        "s.json",
+        r#"{"type": "integer", "minimum": 0, "maximum": 99}"#,
+    );
+    let input = b"one is 1\n{\"text\": \"two is 2\"}\n\n\xFF\n{\"txt\": \"x\"}\nlast is 9";
+    let run = run_with(
+        structgen(["extract", "--jsonl", "--schema"]).arg(&schema),
+        input,
+    );
+    let lines: Vec<Value> = run
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!((run.code, lines.len()), (2, 6), "{run:?}");
+    for good in [0, 1, 5] {
+        assert!(lines[good].as_u64().unwrap() <= 99, "{run:?}");
+    }
+    for bad in [2, 3, 4] {
+        assert!(lines[bad]["error"].is_string(), "{run:?}");
+        assert_eq!(lines[bad]["line"], bad + 1);
+        assert!(run.err.contains(&format!("line {}: ", bad + 1)), "{run:?}");
+    }
+    let good = run_with(
+        structgen(["extract", "--jsonl", "--schema"]).arg(&schema),
+        b"a 1\nb 2\n",
+    );
+    assert_eq!(
+        (good.code, good.err.as_str(), good.out.lines().count()),
+        (0, "", 2),
+        "{good:?}"
+    );
+}
+
+#[test]
+fn generated_text_fits_its_constraint() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let grammar = write(
+        dir.path(),
+        "g.gbnf",
+        "root ::= (\"left\" | \"right\") \" \" [0-9]{2}",
+    );
+    let schema = write(dir.path(), "s.json", PERSON);
+    let generate = |args: &[&str]| {
+        let run = run(structgen(["generate", "Some prompt"]).args(args));
+        assert_eq!((run.code, run.err.as_str()), (0, ""), "{run:?}");
+        run.out.strip_suffix('\n').unwrap().to_owned()
+    };
+    assert!(["yes", "no"].contains(&generate(&["--choice", "yes", "--choice", "no"]).as_str()));
+    let matched = generate(&["--regex", "[a-c]{5}-x"]);
+    assert!(matched.len() == 7 && matched.ends_with("-x"), "{matched}");
+    let sentence = generate(&["--grammar", grammar.to_str().unwrap()]);
+    assert!(
+        sentence.starts_with("left ") || sentence.starts_with("right "),
+        "{sentence}"
+    );
+    serde_json::from_str::<Value>(&generate(&["--json", "--max-new-tokens", "40"])).unwrap();
+    let sampled = [
+        "--temperature",
+        "1.2",
+        "--top-k",
+        "50",
+        "--top-p",
+        "0.95",
+        "--seed",
+        "7",
+    ];
+    let json_schema = ["--json-schema", schema.to_str().unwrap()];
+    let first = generate(&[&json_schema[..], &sampled].concat());
+    assert!(serde_json::from_str::<Value>(&first).unwrap()["age"].is_u64());
+    assert_eq!(
+        first,
+        generate(&[&json_schema[..], &sampled].concat()),
+        "equal seeds, equal output"
+    );
+}
+
+#[test]
+fn a_budget_that_is_too_small_is_told_before_anything_is_written() {
+    runtime();
+    let mut command = structgen([
+        "generate",
+        "x",
+        "--regex",
+        "[a-z]{100}",
+        "--max-new-tokens",
+        "3",
+    ]);
+    let run = run(&mut command);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert_eq!(run.out.trim(), "");
+    assert!(
+        run.err.contains("raise the number of new tokens"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn an_output_that_a_stop_string_cuts_is_no_success() {
+    runtime();
+    let mut command = structgen(["generate", "x", "--regex", "abcdef", "--stop", "d"]);
+    let run = run(&mut command);
+    assert_eq!((run.code, run.out.as_str()), (1, "abc\n"), "{run:?}");
+    assert!(run.err.contains("before it was complete"), "{run:?}");
+}
+
+#[test]
+fn the_doctor_tries_everything_and_fails_with_what_fails() {
+    runtime();
+    let good = run(structgen(["doctor", "--model"]).arg(model_folder()));
+    assert_eq!(good.code, 0, "{good:?}");
+    for word in [
+        "ONNX Runtime",
+        "providers",
+        "optimum",
+        "input_ids",
+        "a constrained run",
+    ] {
+        assert!(good.out.contains(word), "{word}: {}", good.out);
+    }
+    let bad = run(structgen(["doctor"]).env("ORT_DYLIB_PATH", "/nowhere/libonnxruntime.so"));
+    assert_eq!(bad.code, 2, "{bad:?}");
+    assert!(bad.out.contains("FAILED  ONNX Runtime"), "{bad:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_ends_the_program_quietly() {
+    use std::process::Stdio;
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", r#"{"type": "boolean"}"#);
+    let input = write(dir.path(), "in.txt", "yes\n".repeat(2_000));
+    let mut command = structgen(["extract", "--jsonl", "--schema"]);
+    command
+        .arg(&schema)
+        .arg("--file")
+        .arg(&input)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+}
