@@ -23,7 +23,11 @@ class Config:
         return self.dim // self.heads
 
 
-SIZES = {"main": Config(), "draft": Config(dim=96, layers=3, heads=3, ffn=256)}
+SIZES = {
+    "large": Config(),
+    "main": Config(dim=96, layers=3, heads=3, ffn=256),
+    "draft": Config(dim=96, layers=2, heads=3, ffn=256),
+}
 
 
 def rotary(positions, config):

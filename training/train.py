@@ -108,6 +108,16 @@ def exact(model, tok, split, n, limit):
     return good / len(rows)
 
 
+def pick_blocks(state, blocks):
+    if not blocks:
+        return state
+    out = {name: tensor for name, tensor in state.items() if not name.startswith("blocks.")}
+    for new, old in enumerate(blocks.split(",")):
+        prefix = f"blocks.{old}."
+        out |= {f"blocks.{new}.{name[len(prefix):]}": tensor for name, tensor in state.items() if name.startswith(prefix)}
+    return out
+
+
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("size", choices=SIZES)
@@ -120,6 +130,7 @@ def main():
     args.add_argument("--adam", type=float, default=3e-3)
     args.add_argument("--hold", type=float, default=0.45, help="fraction of the time with a constant rate")
     args.add_argument("--resume", help="checkpoint to go on from")
+    args.add_argument("--blocks", help="of the checkpoint, only these blocks, such as 0,2: a draft begins as a part of its main model")
     args.add_argument("--curriculum-from", type=float, default=0.0, help="where in the curriculum to begin")
     args.add_argument("--seed", type=int, default=1)
     args.add_argument("--compile", action="store_true")
@@ -129,7 +140,7 @@ def main():
     tok = Tokenizer.from_file(args.tokenizer)
     model = Model(SIZES[args.size])
     if args.resume:
-        model.load_state_dict(torch.load(args.resume)["model"])
+        model.load_state_dict(pick_blocks(torch.load(args.resume)["model"], args.blocks))
     hidden = torch.compile(model.hidden, dynamic=True) if args.compile else model.hidden
     matrices = [p for b in model.blocks for p in b.parameters() if p.ndim == 2]
     rest = [p for p in model.parameters() if all(p is not m for m in matrices)]
