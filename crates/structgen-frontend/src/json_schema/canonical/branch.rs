@@ -133,6 +133,18 @@ impl<'j> Canonicalizer<'_, 'j> {
         if branch.is_dead() {
             return Ok(());
         }
+        self.depth += 1;
+        let added = self.add_literal_now(branch, literal, path);
+        self.depth -= 1;
+        added
+    }
+
+    fn add_literal_now(
+        &mut self,
+        branch: &mut Branch<'j>,
+        literal: Literal,
+        path: &Path,
+    ) -> Result<(), SchemaError> {
         self.step(1)?;
         if branch.seen.contains(&literal.complement()) {
             branch.kill();

@@ -26,6 +26,13 @@ impl Canonicalizer<'_, '_> {
     }
 
     fn look(&mut self, id: NodeId, path: &mut Vec<NodeId>) -> Result<Answer, SchemaError> {
+        self.depth += 1;
+        let answer = self.look_now(id, path);
+        self.depth -= 1;
+        answer
+    }
+
+    fn look_now(&mut self, id: NodeId, path: &mut Vec<NodeId>) -> Result<Answer, SchemaError> {
         let known = |empty| Answer {
             empty,
             rests_on: FREE,
@@ -43,7 +50,7 @@ impl Canonicalizer<'_, '_> {
             });
         }
         self.step(1)?;
-        if path.len() >= MAX_DEPTH {
+        if self.depth > MAX_DEPTH {
             return Ok(known(false));
         }
         let Some(values) = self.try_expand(id)? else {

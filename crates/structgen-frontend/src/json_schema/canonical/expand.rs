@@ -11,6 +11,9 @@ use crate::json_schema::json::Json;
 /// How many expansions may be under way, each needed for the one before.
 const MAX_NESTING: usize = 32;
 
+/// How deep things may be inside one another for an expansion to begin there.
+const MAX_DEPTH: usize = 160;
+
 impl<'j> Canonicalizer<'_, 'j> {
     /// The values of a node.
     pub(crate) fn expand(&mut self, id: NodeId) -> Result<Rc<Values<'j>>, SchemaError> {
@@ -31,6 +34,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             State::Expanded(values) => return Ok(Some(Rc::clone(values))),
             State::InProgress => return Ok(None),
             State::Unexpanded if self.nesting >= MAX_NESTING => return Ok(None),
+            State::Unexpanded if self.nesting > 0 && self.depth >= MAX_DEPTH => return Ok(None),
             State::Unexpanded => {}
         }
         self.states[id.index()] = State::InProgress;

@@ -73,11 +73,13 @@ pub(crate) struct Canonicalizer<'p, 'j> {
     steps: u64,
     /// How many expansions are under way, one inside the other.
     nesting: usize,
+    /// How many schemas and nodes are being looked at inside one another, over all expansions: what bounds the stack.
+    depth: usize,
     /// The schemas that were taken apart, in order.
     reached: Vec<SchemaId>,
     is_reached: FxHashSet<SchemaId>,
-    /// What was narrowed or dropped.
-    effects: FxHashMap<(Place, bool), ()>,
+    /// What was narrowed (`false`) or dropped (`true`).
+    noted: FxHashSet<(Place, bool)>,
     pub(crate) notes: Vec<(Place, Effect)>,
     /// Keywords to leave out, to see whether something fits without them.
     ignored: FxHashSet<Place>,
@@ -98,9 +100,10 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             empty: FxHashMap::default(),
             steps: 0,
             nesting: 0,
+            depth: 0,
             reached: Vec::new(),
             is_reached: FxHashSet::default(),
-            effects: FxHashMap::default(),
+            noted: FxHashSet::default(),
             notes: Vec::new(),
             ignored: FxHashSet::default(),
         }
@@ -260,7 +263,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
     /// Remembers, once per keyword, that something was dropped or narrowed.
     pub(crate) fn note(&mut self, place: Place, effect: Effect) {
         let dropped = matches!(effect, Effect::Dropped { .. });
-        if self.effects.insert((place, dropped), ()).is_none() {
+        if self.noted.insert((place, dropped)) {
             self.notes.push((place, effect));
         }
     }

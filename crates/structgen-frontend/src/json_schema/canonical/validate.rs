@@ -16,7 +16,7 @@ const MAX_NESTING: u32 = 256;
 
 impl<'j> Canonicalizer<'_, 'j> {
     /// Whether the value fits the schema.
-    pub(super) fn satisfies(
+    pub(crate) fn satisfies(
         &mut self,
         id: SchemaId,
         value: &Json<'_>,

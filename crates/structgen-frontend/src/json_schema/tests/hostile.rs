@@ -131,6 +131,27 @@ fn recursion_ends() {
 }
 
 #[test]
+fn looking_ahead_does_not_use_up_the_stack() {
+    // Long chains of required keys that end in alternatives, each of which begins another chain.
+    let mut definitions = serde_json::Map::new();
+    for link in 0..60 {
+        let next = json!({"$ref": format!("#/$defs/d{}", link + 1)});
+        let arm = |tag: u32| {
+            let chain = (0..90).fold(next.clone(), |inner, _| {
+                json!({"type": "object", "properties": {"a": inner}, "required": ["a"], "maxProperties": 9})
+            });
+            json!({"properties": {"a": chain, "t": {"minimum": tag}}, "required": ["a"], "type": "object"})
+        };
+        definitions.insert(format!("d{link}"), json!({"oneOf": [arm(1), arm(2)]}));
+    }
+    definitions.insert("d60".to_owned(), json!({"type": "null"}));
+    let schema = json!({"$ref": "#/$defs/d0", "$defs": definitions});
+    survives(&schema, |error| {
+        limit(error) || matches!(error, SchemaError::Unsupported { .. })
+    });
+}
+
+#[test]
 fn counts_and_lengths_beyond_measure_are_no_trouble() {
     survives(
         &json!({

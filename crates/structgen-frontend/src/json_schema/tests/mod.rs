@@ -3,6 +3,7 @@
 mod corpus;
 mod hostile;
 mod print;
+mod random;
 mod snapshots;
 mod suite;
 
@@ -23,10 +24,17 @@ fn judge(schema: &Json<'_>, instances: &[Json<'_>], options: &SchemaOptions) -> 
     let canonical = super::with_program(schema, options, |program, root| {
         let mut canonical = Canonicalizer::new(program, options);
         let node = canonical.schema_node(root)?;
-        instances
-            .iter()
-            .map(|instance| canonical.contains(node, instance))
-            .collect::<Result<Vec<bool>, _>>()
+        let mut verdicts = Vec::with_capacity(instances.len());
+        for instance in instances {
+            let verdict = canonical.contains(node, instance)?;
+            // Keyword by keyword, without any canonical form, it has to come out the same.
+            match canonical.satisfies(root, instance, 0) {
+                Ok(fits) => assert_eq!(fits, verdict, "{schema:?}: {instance:?}"),
+                Err(error) => assert!(matches!(error, SchemaError::Unsupported { .. }), "{error}"),
+            }
+            verdicts.push(verdict);
+        }
+        Ok(verdicts)
     });
     let grammar = super::with_program(schema, options, |program, root| {
         let mut canonical = Canonicalizer::new(program, options);
