@@ -44,7 +44,8 @@ fn blocks_on_their_own_lines_leave_no_lines() {
         USER Hi [there>
         ASSISTANT Hello.
         USER 1 [ 2 & "3"?</s>
-        ASSISTANT"#]].assert_eq(&render(source).unwrap());
+        ASSISTANT"#]]
+    .assert_eq(&render(source).unwrap());
 }
 
 #[test]
@@ -85,7 +86,8 @@ fn json_is_written_as_python_writes_it() {
             }
           }
         ]
-        [{"a":{"e":[],"o":{},"x":[1,2.5,true,null]},"name":"b<\u00e9>'"}]"#]].assert_eq(&chat.render(&[], &options).unwrap());
+        [{"a":{"e":[],"o":{},"x":[1,2.5,true,null]},"name":"b<\u00e9>'"}]"#]]
+    .assert_eq(&chat.render(&[], &options).unwrap());
 }
 
 #[test]
