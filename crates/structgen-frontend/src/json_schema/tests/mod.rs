@@ -34,6 +34,8 @@ fn judge(schema: &Json<'_>, instances: &[Json<'_>], options: &SchemaOptions) -> 
             }
             verdicts.push(verdict);
         }
+        let is_empty = canonical.is_empty(node).unwrap_or(false);
+        assert!(!is_empty || !verdicts.contains(&true), "{schema:?}");
         Ok(verdicts)
     });
     let grammar = super::with_program(schema, options, |program, root| {
