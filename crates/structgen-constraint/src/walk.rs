@@ -8,43 +8,88 @@ use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 enum Cursor {
     /// Inside the terminal on top of one stack, where it cannot end.
     Inside(Element),
+    /// The same, where it may end under the label, and what follows then: a number, or whitespace.
+    Ending {
+        element: Element,
+        label: u32,
+        after: SetId,
+    },
     /// Anywhere.
     Set(SetId),
 }
 
 impl Cursor {
-    fn new(network: &Network, set: SetId) -> Self {
+    fn new(network: &mut Network, set: SetId) -> Result<Self, StepError> {
         match *network.elements(set) {
-            [element]
-                if element.frame.reads()
-                    && !network.terminal_accepts(element.frame, element.frame.state()) =>
-            {
-                Self::Inside(element)
-            }
-            _ => Self::Set(set),
+            [element] if element.frame.reads() => Self::of(network, element),
+            _ => Ok(Self::Set(set)),
         }
+    }
+
+    fn of(network: &mut Network, element: Element) -> Result<Self, StepError> {
+        let Some(label) = network.accept_label(element.frame) else {
+            return Ok(Self::Inside(element));
+        };
+        let after = network.follow(element.frame, element.below)?;
+        if network.is_end(element.frame) {
+            return Self::new(network, after);
+        }
+        Ok(Self::Ending {
+            element,
+            label,
+            after,
+        })
     }
 
     /// The cursor behind one more byte; `None` where no text goes on.
     #[inline]
     fn step(self, network: &mut Network, byte: u8) -> Result<Option<Self>, StepError> {
-        match self {
-            Self::Inside(element) => {
-                let frame = element.frame;
-                let state = network.step_terminal(frame, frame.state(), byte)?;
-                if state == structgen_automata::DEAD {
-                    return Ok(None);
-                }
-                let frame = frame.with_state(state);
-                if network.terminal_accepts(frame, state) {
-                    let set = network.single(frame, element.below)?;
-                    return Ok(Some(Self::new(network, set)));
-                }
-                Ok(Some(Self::Inside(Element { frame, ..element })))
-            }
+        let (element, known) = match self {
+            Self::Inside(element) => (element, None),
+            Self::Ending {
+                element,
+                label,
+                after,
+            } => (element, Some((label, after))),
             Self::Set(set) => {
                 let next = network.step(set, byte, Memory::Sketch)?;
-                Ok((next != SetId::DEAD).then(|| Self::new(network, next)))
+                return match next {
+                    SetId::DEAD => Ok(None),
+                    next => Self::new(network, next).map(Some),
+                };
+            }
+        };
+        let frame = element.frame;
+        let state = network.step_terminal(frame, frame.state(), byte)?;
+        let is_dead = state == structgen_automata::DEAD;
+        let frame = frame.with_state(state);
+        let element = Element { frame, ..element };
+        let Some((label, after)) = known else {
+            return if is_dead {
+                Ok(None)
+            } else {
+                Self::of(network, element).map(Some)
+            };
+        };
+        let next = network.step(after, byte, Memory::Sketch)?;
+        match (is_dead, next) {
+            (true, SetId::DEAD) => Ok(None),
+            (true, next) => Self::new(network, next).map(Some),
+            // The terminal goes on, and what follows it does not change.
+            (false, SetId::DEAD)
+                if network.accept_label(frame) == Some(label) && !network.is_end(frame) =>
+            {
+                Ok(Some(Self::Ending {
+                    element,
+                    label,
+                    after,
+                }))
+            }
+            (false, SetId::DEAD) => Self::of(network, element).map(Some),
+            (false, next) => {
+                let own = network.single(frame, element.below)?;
+                let both = network.union(own, next)?;
+                Self::new(network, both).map(Some)
             }
         }
     }
@@ -102,7 +147,12 @@ impl Walk<'_> {
         mask: &mut TokenMask,
     ) -> Result<bool, LimitExceeded> {
         let mut depends_on_texts = false;
-        let root = Cursor::new(network, self.sketch);
+        let root = match Cursor::new(network, self.sketch) {
+            Ok(root) => root,
+            // Where the start itself depends on a text, every step will say so.
+            Err(StepError::NeedsExact) => Cursor::Set(self.sketch),
+            Err(StepError::Limit(limit)) => return Err(limit),
+        };
         // The open nodes above the current one: where each one's subtree ends, and the cursor behind its byte.
         let mut open: Vec<(u32, Cursor)> = Vec::with_capacity(32);
         let mut i = 1;

@@ -351,7 +351,10 @@ impl Network {
     }
 
     /// What follows a terminal that ends in the frame's state.
-    pub(super) fn follow(&mut self, frame: Frame, below: SetId) -> Result<SetId, StepError> {
+    ///
+    /// # Errors
+    /// When a limit is exceeded, or a sketch does not suffice.
+    pub fn follow(&mut self, frame: Frame, below: SetId) -> Result<SetId, StepError> {
         let label = self
             .terminals
             .get(frame.terminal)

@@ -182,11 +182,22 @@ impl Network {
         self.terminals.step(frame.terminal, state, byte)
     }
 
-    /// Whether the terminal may end in the state.
+    /// The label under which the terminal may end in the frame's state.
     #[inline]
     #[must_use]
-    pub fn terminal_accepts(&self, frame: Frame, state: TerminalState) -> bool {
-        self.terminals.get(frame.terminal).accept(state).is_some()
+    pub fn accept_label(&self, frame: Frame) -> Option<u32> {
+        if frame.reads() {
+            self.terminals.get(frame.terminal).accept(frame.state)
+        } else {
+            None
+        }
+    }
+
+    /// Whether the terminal ends in the frame's state and cannot go on.
+    #[inline]
+    #[must_use]
+    pub fn is_end(&self, frame: Frame) -> bool {
+        self.terminals.get(frame.terminal).is_end(frame.state)
     }
 
     /// For how many code points a string goes on from here whatever it holds; see [`Machine::free_for`](crate::Machine::free_for).
@@ -341,14 +352,6 @@ impl Network {
             .iter()
             .all(|element| element.frame == Frame::ACCEPT)
             && set != SetId::DEAD
-    }
-
-    fn accept_label(&self, frame: Frame) -> Option<u32> {
-        if frame.reads() {
-            self.terminals.get(frame.terminal).accept(frame.state)
-        } else {
-            None
-        }
     }
 
     /// About how many bytes the states take.
