@@ -43,6 +43,8 @@ pub struct NumberSet {
     pub upper: Option<NumberBound>,
     /// Positive divisors; the integers are the multiples of one. Sorted, without duplicates.
     pub multiples_of: Vec<Decimal>,
+    /// Whether the numbers are written without fraction and exponent whatever the form allows: draft 4's integers, of which `1.0` is none.
+    pub written_whole: bool,
 }
 
 /// A set of objects.
@@ -101,6 +103,7 @@ impl NumberSet {
             lower: Some(bound.clone()),
             upper: Some(bound),
             multiples_of: Vec::new(),
+            written_whole: false,
         }
     }
 }

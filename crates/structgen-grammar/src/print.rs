@@ -319,6 +319,9 @@ fn number(set: &NumberSet) -> String {
     for divisor in &set.multiples_of {
         parts.push(format!("multiple of {divisor}"));
     }
+    if set.written_whole {
+        parts.push("written whole".into());
+    }
     format!("json-number({})", parts.join(", "))
 }
 

@@ -102,6 +102,15 @@ impl NumberMachine {
     /// When the least common multiple of the divisors, its power of ten aside, is above 10¹⁸, or when the form has more than
     /// 1000 digits on a side of the point. (Exponents may have any number of digits.)
     pub fn new(set: &NumberSet, form: &NumberForm) -> Result<Self, LimitExceeded> {
+        let form = &if set.written_whole {
+            NumberForm {
+                exponent: false,
+                fraction_digits: 0,
+                ..*form
+            }
+        } else {
+            *form
+        };
         if form.integer_digits.max(form.fraction_digits) > MAX_FORM_DIGITS {
             return Err(LimitExceeded {
                 what: "the digits before or behind the point of a number",

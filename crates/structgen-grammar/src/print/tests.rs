@@ -123,6 +123,7 @@ fn json_shapes_read_like_json() {
             exclusive: true,
         }),
         multiples_of: vec![decimal("0.5")],
+        ..NumberSet::default()
     }));
     let array = builder.expr(Expr::Array(Box::new(ArrayShape {
         prefix: vec![number, again],

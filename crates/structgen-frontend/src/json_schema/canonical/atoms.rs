@@ -134,6 +134,8 @@ pub(crate) enum Atom<'j> {
     Upper(NumberBound),
     MultipleOf(Decimal),
     NotMultipleOf(Decimal),
+    /// The number is written without fraction and exponent: an integer of draft 4.
+    WrittenWhole,
     MinLength(u32),
     MaxLength(u32),
     /// The string, unescaped, is in the set.

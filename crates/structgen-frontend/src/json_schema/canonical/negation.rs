@@ -119,6 +119,9 @@ impl<'j> Canonicalizer<'_, 'j> {
         };
         match atom {
             Atom::Types(types) => arms.push(arm(types.complement(), Vec::new())),
+            // Its keyword is `type`, whose arm has the other types. That a number is an integer and written as none is
+            // left out: the negation takes a little less than it might, never more.
+            Atom::WrittenWhole => {}
             Atom::Values(values) => arms.push(arm(TypeSet::ALL, vec![Atom::NotValues(values)])),
             Atom::Lower(bound) => arms.push(number(Atom::Upper(turned(bound)))),
             Atom::Upper(bound) => arms.push(number(Atom::Lower(turned(bound)))),

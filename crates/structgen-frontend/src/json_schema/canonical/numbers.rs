@@ -28,6 +28,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 Atom::Lower(bound) => raise(&mut numbers.set.lower, bound),
                 Atom::Upper(bound) => lower(&mut numbers.set.upper, bound),
                 Atom::MultipleOf(divisor) => numbers.set.multiples_of.push(divisor.clone()),
+                Atom::WrittenWhole => numbers.set.written_whole = true,
                 Atom::NotMultipleOf(divisor) => {
                     numbers
                         .not_multiples_of
@@ -384,6 +385,7 @@ mod tests {
                 exclusive: true,
             }),
             multiples_of: divisors.iter().map(|text| number(text)).collect(),
+            ..NumberSet::default()
         };
         assert!(is_empty(&set("1", "5", &["5"])));
         assert!(!is_empty(&set("1", "5.1", &["5"])));

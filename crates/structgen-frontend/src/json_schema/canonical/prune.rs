@@ -103,9 +103,11 @@ impl<'j> Canonicalizer<'_, 'j> {
         let about = |types: TypeSet| !branch.types.meets(types);
         Ok(match &placed.atom {
             Atom::Types(types) => !branch.types.meets(types.complement()),
-            Atom::Lower(_) | Atom::Upper(_) | Atom::MultipleOf(_) | Atom::NotMultipleOf(_) => {
-                about(TypeSet::NUMBER)
-            }
+            Atom::Lower(_)
+            | Atom::Upper(_)
+            | Atom::MultipleOf(_)
+            | Atom::NotMultipleOf(_)
+            | Atom::WrittenWhole => about(TypeSet::NUMBER),
             Atom::MinLength(_) | Atom::MaxLength(_) | Atom::Text(_) => about(TypeSet::STRING),
             Atom::Required(keys) => {
                 about(TypeSet::OBJECT) || keys.iter().all(|key| rules.required.contains(key))

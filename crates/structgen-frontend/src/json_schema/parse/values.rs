@@ -1,6 +1,7 @@
 //! `type`, `enum`, `const`.
 
 use super::{Assertion, Parser};
+use crate::json_schema::Draft;
 use crate::json_schema::canonical::atoms::{Atom, TypeSet};
 use crate::json_schema::json::Json;
 
@@ -8,7 +9,13 @@ impl<'j> Parser<'_, 'j> {
     pub(super) fn read_values(&mut self, keyword: &'static str, value: &'j Json<'j>) {
         match (keyword, value) {
             ("type", _) => match read_type(value) {
-                Some(types) => self.atom(keyword, Atom::Types(types)),
+                Some(types) => {
+                    self.atom(keyword, Atom::Types(types));
+                    let whole = types.meets(TypeSet::INTEGER) && !types.meets(TypeSet::FRACTION);
+                    if whole && self.draft() == Draft::Draft4 {
+                        self.atom(keyword, Atom::WrittenWhole);
+                    }
+                }
                 None => self.invalid(
                     keyword,
                     "null, boolean, integer, number, string, object or array, or a list of these",
