@@ -9,6 +9,20 @@ use crate::store::limit;
 use crate::walk::takes;
 use crate::{Matcher, MatcherError};
 
+/// The state that a matcher is in. Matchers of one constraint that are in equal states go on alike.
+///
+/// The number counts how often the constraint has thrown its states away: the names of states hold until then.
+///
+/// # Errors
+/// When a limit is exceeded.
+pub fn state(matcher: &Matcher) -> Result<(u64, structgen_automata::SetId), MatcherError> {
+    let mut matcher = matcher.clone();
+    let constraint = matcher.constraint().clone();
+    let mut store = constraint.store();
+    let state = matcher.state(&mut store)?;
+    Ok((store.epoch, state))
+}
+
 /// The tokens that may come next, found by trying them all.
 ///
 /// # Errors
