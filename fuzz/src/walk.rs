@@ -1,0 +1,120 @@
+//! A short random output under a constraint.
+
+use std::sync::{Arc, OnceLock};
+
+use structgen_constraint::{
+    CompileError, CompiledConstraint, ConstraintOptions, MatcherError, VocabularyTables, oracle,
+};
+use structgen_grammar::Grammar;
+use structgen_vocab::{TokenId, Vocabulary};
+
+use crate::SplitMix;
+
+/// Tokens that cross the borders of JSON, behind those of the single bytes.
+const PIECES: [&str; 24] = [
+    "\":", "\": ", "\",", "\", \"", "{\"", "\"}", "}}", "]}", "[[", "],[", "true", "null", "12",
+    "0.", "-1", "1e5", "\\u00", "\\\"", "é", "日本", "😀", "aa", "  ", "a\":1,\"",
+];
+
+/// The end-of-sequence id.
+const EOS: TokenId = TokenId(256 + PIECES.len() as u32);
+
+fn tables() -> &'static Arc<VocabularyTables> {
+    static TABLES: OnceLock<Arc<VocabularyTables>> = OnceLock::new();
+    TABLES.get_or_init(|| {
+        let tokens = (0..=u8::MAX)
+            .map(|byte| vec![byte])
+            .chain(PIECES.iter().map(|piece| piece.as_bytes().to_vec()));
+        let vocabulary = Vocabulary::from_tokens(tokens, &[(EOS, "<eos>")]).expect("a vocabulary");
+        Arc::new(VocabularyTables::new(Arc::new(vocabulary)))
+    })
+}
+
+/// Joins a grammar to the vocabulary.
+pub(crate) fn compile(grammar: Grammar) -> Result<CompiledConstraint, CompileError> {
+    let options = ConstraintOptions {
+        eos: vec![EOS],
+        mask_bytes: 16 << 20,
+        state_bytes: 64 << 20,
+        ..ConstraintOptions::default()
+    };
+    CompiledConstraint::new(grammar, tables(), &options)
+}
+
+/// Walks at random to a complete text. None where a limit was met, or where even the shortest text takes more than a few hundred tokens.
+///
+/// # Panics
+/// When there is a dead end, the promised number of tokens does not do, or a mask is not the oracle's.
+pub(crate) fn text(constraint: &CompiledConstraint, random: &mut SplitMix) -> Option<Vec<u8>> {
+    let mut matcher = constraint.matcher();
+    let needed = matcher.completion_cost();
+    if needed > 300 {
+        return None;
+    }
+    let budget = needed + random.below(60) as u64;
+    let mut text = Vec::new();
+    for taken in 0..=budget {
+        let left = budget - taken;
+        let mask = within_limits(matcher.mask())?;
+        assert!(mask.count() > 0, "a dead end after {:?}", show(&text));
+        if random.below(16) == 0 {
+            let naive = within_limits(oracle::mask(&matcher))?;
+            assert!(
+                mask.bits() == &naive,
+                "not the oracle's mask after {:?}",
+                show(&text)
+            );
+        }
+        let tokens: Vec<TokenId> = mask.bits().iter().collect();
+        // Some at random, then all in turn.
+        let drawn: Vec<usize> = (0..4).map(|_| random.below(tokens.len())).collect();
+        let mut chosen = None;
+        for index in drawn.into_iter().chain(0..tokens.len()) {
+            let token = tokens[index];
+            if token == EOS
+                || left > 0 && within_limits(matcher.completion_cost_after(token))? < left
+            {
+                chosen = Some(token);
+                break;
+            }
+        }
+        let Some(token) = chosen else {
+            assert!(
+                matcher.is_accepting(),
+                "nothing fits the budget after {:?}",
+                show(&text)
+            );
+            return Some(text);
+        };
+        within_limits(matcher.accept_token(token))?;
+        if token == EOS {
+            return Some(text);
+        }
+        text.extend_from_slice(
+            constraint
+                .vocabulary()
+                .token_bytes(token)
+                .unwrap_or_default(),
+        );
+        if matcher.is_finished() {
+            return Some(text);
+        }
+    }
+    panic!("the budget was not kept: {:?}", show(&text));
+}
+
+/// What was asked for; none where a limit was met.
+///
+/// # Panics
+/// When anything else went wrong.
+pub(crate) fn within_limits<T>(result: Result<T, MatcherError>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(MatcherError::Limit(_)) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+pub(crate) fn show(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}
