@@ -332,6 +332,22 @@ fn a_key_repeated_within_one_token_is_seen() {
     }
 }
 
+#[test]
+fn nesting_is_only_memory() {
+    let constraint = compile(json(any_value, JsonForm::exact()));
+    let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+    let limit = JsonForm::exact().max_depth as usize;
+    let mut matcher = constraint.matcher();
+    assert_eq!(matcher.check_text(deep(limit).as_bytes()).unwrap(), None);
+    let refusal = matcher.check_text(deep(limit + 1).as_bytes()).unwrap();
+    assert_eq!(refusal.unwrap().offset, limit);
+    for byte in "[{\"a\":".repeat(20_000).bytes() {
+        matcher.accept_token(TokenId(u32::from(byte))).unwrap();
+    }
+    assert_eq!(matcher.completion_cost(), 40_000 + 1);
+    assert!(matcher.mask().unwrap().count() > 0);
+}
+
 /// `e ::= e "+" t | t`, `t ::= "(" e ")" | "1"`: left recursion.
 fn sums() -> Grammar {
     let mut builder = GrammarBuilder::new();

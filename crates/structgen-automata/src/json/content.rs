@@ -107,7 +107,7 @@ impl Content {
             Self::Regular { machine, .. } => machine
                 .start()?
                 .map(|state| ContentState::Regular(state, Utf8::Boundary)),
-            Self::Literals(texts) => (!texts.is_empty()).then(|| ContentState::Literals {
+            Self::Literals(texts) => (!texts.is_empty()).then_some(ContentState::Literals {
                 low: 0,
                 high: texts.len() as u32,
                 depth: 0,

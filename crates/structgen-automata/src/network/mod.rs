@@ -9,6 +9,7 @@
 
 mod cost;
 mod enter;
+mod members;
 mod register;
 mod sets;
 mod terminals;

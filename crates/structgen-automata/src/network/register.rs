@@ -15,8 +15,6 @@ pub(super) struct ObjectRegister {
     pub(super) others: Arc<[Box<str>]>,
     /// Whether there are undeclared keys whose text a sketch did not keep.
     pub(super) unknown: bool,
-    /// Whether there is any member.
-    pub(super) any: bool,
 }
 
 /// Registers and texts, stored once.

@@ -44,7 +44,7 @@ impl Program {
                         .collect()
                 })
                 .collect();
-            let offset = |(object, members): (&ObjectProgram, &Box<[u64]>)| {
+            let offset = |(object, members): (&ObjectProgram, &[u64])| {
                 let required = object
                     .properties
                     .iter()
@@ -55,7 +55,8 @@ impl Program {
                     .max()
                     .unwrap_or(0)
             };
-            let key_offset = self.objects.iter().zip(&member).map(offset).collect();
+            let members = member.iter().map(|members| &**members);
+            let key_offset = self.objects.iter().zip(members).map(offset).collect();
             Measures {
                 cost,
                 member,
