@@ -80,7 +80,6 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
     }
 
     /// An extractor with options.
-    #[must_use]
     pub fn builder() -> ExtractorBuilder<T> {
         ExtractorBuilder::new()
     }

@@ -35,7 +35,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// The extraction model that is part of this library, of about two million parameters.
+    /// The extraction model that is part of this library: small, and quick on one thread of a processor.
     ///
     /// # Errors
     /// [`Error::Load`] when the runtime library is missing or cannot be used; the error says where it was looked for.

@@ -10,11 +10,13 @@ fn model() -> Model {
     Model::embedded(&ModelOptions::new()).unwrap()
 }
 
-const TEXT: &str = "Please send 3 lamps and 2 chairs to Foundry Lane in Sheffield, zone B. The total is 231.50.";
+const TEXT: &str =
+    "Please send 3 lamps and 2 chairs to Foundry Lane in Sheffield, zone B. The total is 231.50.";
 
 #[test]
 fn a_text_becomes_a_value_of_the_type() {
-    let mut extractor = Extractor::<Order>::with_model(model(), GenerateOptions::default()).unwrap();
+    let mut extractor =
+        Extractor::<Order>::with_model(model(), GenerateOptions::default()).unwrap();
     let found = extractor.extract(TEXT).unwrap();
     let again: Order = serde_json::from_str(&found.json).unwrap();
     assert_eq!(found.value, again);
@@ -24,11 +26,21 @@ fn a_text_becomes_a_value_of_the_type() {
 #[test]
 fn keys_come_in_the_order_of_the_fields() {
     // This crate asks for no feature of serde_json: the order must not depend on it.
-    let mut extractor = Extractor::<Order>::with_model(model(), GenerateOptions::default()).unwrap();
+    let mut extractor =
+        Extractor::<Order>::with_model(model(), GenerateOptions::default()).unwrap();
     let json = extractor.extract(TEXT).unwrap().json;
-    let places: Vec<usize> = ["\"zone\":", "\"amount\":", "\"items\":", "\"state\":", "\"total\":"]
-        .map(|key| json.find(key).unwrap_or_else(|| panic!("{key} is missing: {json}")))
-        .into();
+    let places: Vec<usize> = [
+        "\"zone\":",
+        "\"amount\":",
+        "\"items\":",
+        "\"state\":",
+        "\"total\":",
+    ]
+    .map(|key| {
+        json.find(key)
+            .unwrap_or_else(|| panic!("{key} is missing: {json}"))
+    })
+    .into();
     assert!(places.is_sorted(), "{json}");
 }
 
@@ -36,8 +48,16 @@ fn keys_come_in_the_order_of_the_fields() {
 fn whatever_is_drawn_deserialises() {
     let mut model = model();
     for seed in 0..25 {
-        let sampling = SamplingParams { temperature: 3.0, seed, ..SamplingParams::default() };
-        let options = GenerateOptions { sampling, max_new_tokens: Some(400), ..GenerateOptions::default() };
+        let sampling = SamplingParams {
+            temperature: 3.0,
+            seed,
+            ..SamplingParams::default()
+        };
+        let options = GenerateOptions {
+            sampling,
+            max_new_tokens: Some(400),
+            ..GenerateOptions::default()
+        };
         let mut extractor = Extractor::<Order>::with_model(model, options).unwrap();
         extractor.extract(TEXT).unwrap();
         model = extractor.into_model();
@@ -46,12 +66,16 @@ fn whatever_is_drawn_deserialises() {
 
 #[test]
 fn lists_numbers_and_maps_are_types_too() {
-    let options = || GenerateOptions { max_new_tokens: Some(200), ..GenerateOptions::default() };
+    let options = || GenerateOptions {
+        max_new_tokens: Some(200),
+        ..GenerateOptions::default()
+    };
     let mut items = Extractor::<Vec<Item>>::with_model(model(), options()).unwrap();
     items.extract(TEXT).unwrap();
     let mut numbers = Extractor::<[i8; 3]>::with_model(items.into_model(), options()).unwrap();
     numbers.extract("one, two, three: 1 2 3").unwrap();
-    let mut words = Extractor::<(bool, String)>::with_model(numbers.into_model(), options()).unwrap();
+    let mut words =
+        Extractor::<(bool, String)>::with_model(numbers.into_model(), options()).unwrap();
     words.extract("yes, words").unwrap();
 }
 

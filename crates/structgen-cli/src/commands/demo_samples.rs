@@ -9,83 +9,89 @@ pub(crate) struct Sample {
 
 pub(crate) const SAMPLES: [Sample; 5] = [
     Sample {
-        title: "A support ticket",
-        text: "Hello, my name is Mia Brandt and the export button in Ledger Pro has crashed 3 times since \
-               yesterday. This is urgent for us. You can reach me at mia.brandt@example.org.",
+        title: "Someone to call back",
+        text: "My name is Ruben Keller and I live in Utrecht. Call me on 0606300391 or write to \
+               ruben@keller.com.",
         schema: r#"{
             "type": "object",
             "properties": {
                 "name": {"type": "string", "minLength": 1},
-                "email": {"type": "string"},
-                "product": {"type": "string"},
-                "priority": {"enum": ["low", "normal", "high", "urgent"]}
+                "contact": {
+                    "type": "object",
+                    "properties": {
+                        "phone": {"type": "string", "pattern": "^[0-9+ ]{6,15}$"},
+                        "email": {"type": "string", "format": "email"}
+                    },
+                    "required": ["phone", "email"],
+                    "additionalProperties": false
+                },
+                "city": {"type": "string"}
             },
-            "required": ["name", "email", "product", "priority"],
-            "additionalProperties": false
-        }"#,
-    },
-    Sample {
-        title: "A line of a log",
-        text: "2024-11-03 04:12:55 ERROR payment-worker-2: could not reach database db-main after 3 attempts, giving up",
-        schema: r#"{
-            "type": "object",
-            "properties": {
-                "timestamp": {"type": "string"},
-                "level": {"enum": ["DEBUG", "INFO", "WARN", "ERROR"]},
-                "service": {"type": "string"},
-                "attempts": {"type": "integer", "minimum": 0, "maximum": 100}
-            },
-            "required": ["timestamp", "level", "service", "attempts"],
-            "additionalProperties": false
-        }"#,
-    },
-    Sample {
-        title: "A letter from a hotel",
-        text: "Dear Ms. Okafor,\nwe are pleased to confirm your stay with us from 4 June to 9 June. Your double room \
-               with a sea view is 132.50 per night, breakfast included.\nKind regards, Hotel Miramar",
-        schema: r#"{
-            "type": "object",
-            "properties": {
-                "guest": {"type": "string"},
-                "hotel": {"type": "string"},
-                "check_in": {"type": "string"},
-                "check_out": {"type": "string"},
-                "rate": {"type": "number", "exclusiveMinimum": 0},
-                "breakfast": {"type": "boolean"}
-            },
-            "required": ["guest", "hotel", "check_in", "check_out", "rate", "breakfast"],
+            "required": ["name", "contact", "city"],
             "additionalProperties": false
         }"#,
     },
     Sample {
         title: "A change of plans",
-        text: "Flight QR 148 to Doha has been moved from gate B12 to gate C04. New departure time is 21:50. We \
-               apologise for the inconvenience.",
+        text: "Flight QR 148 to Doha now leaves from gate C04 at 21:50.",
         schema: r#"{
             "type": "object",
             "properties": {
                 "flight": {"type": "string", "pattern": "^[A-Z]{2} ?[0-9]{1,4}$"},
                 "destination": {"type": "string"},
-                "new_gate": {"type": "string", "pattern": "^[A-Z][0-9]{2}$"},
+                "gate": {"type": "string", "pattern": "^[A-Z][0-9]{2}$"},
                 "departure": {"type": "string", "pattern": "^[0-9]{2}:[0-9]{2}$"}
             },
-            "required": ["flight", "destination", "new_gate", "departure"],
+            "required": ["flight", "destination", "gate", "departure"],
             "additionalProperties": false
         }"#,
     },
     Sample {
-        title: "A list of people",
-        text: "Lena is bringing salad, Oskar takes care of drinks and I'll do the grill. We start at 6pm in our \
-               garden, Birkenweg 12. Tell me if you're vegetarian!",
+        title: "An invoice",
+        text: "Invoice INV-2041, dated 2025-03-14. The total is 231.75 EUR.",
         schema: r#"{
             "type": "object",
             "properties": {
-                "start": {"type": "string"},
-                "address": {"type": "string"},
-                "helpers": {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 5},
+                "invoice": {"type": "string", "pattern": "^INV-[0-9]{4}$"},
+                "date": {"type": "string", "format": "date"},
+                "total": {"type": "number", "exclusiveMinimum": 0, "maximum": 10000, "multipleOf": 0.01},
+                "currency": {"enum": ["EUR", "USD", "GBP"]}
+            },
+            "required": ["invoice", "date", "total", "currency"],
+            "additionalProperties": false
+        }"#,
+    },
+    Sample {
+        title: "A lost cat",
+        text: "Lost since Sunday in Hamburg: Emil, a grey cat. He is not vaccinated yet. Call 555-2101.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "animal": {"enum": ["dog", "cat", "duck"]},
+                "name": {"type": "string"},
+                "city": {"type": "string"},
+                "vaccinated": {"type": "boolean"},
                 "phone": {"type": ["string", "null"]}
             },
-            "required": ["start", "address", "helpers", "phone"],
+            "required": ["animal", "name", "city", "vaccinated", "phone"],
+            "additionalProperties": false
+        }"#,
+    },
+    Sample {
+        title: "A list",
+        text: "Customer: Dan Reyes. Tags: urgent, billing, refund.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "customer": {"type": "string"},
+                "tags": {
+                    "type": "array",
+                    "items": {"type": "string", "minLength": 1, "maxLength": 20},
+                    "minItems": 1,
+                    "maxItems": 3
+                }
+            },
+            "required": ["customer", "tags"],
             "additionalProperties": false
         }"#,
     },
