@@ -46,7 +46,7 @@ pub fn all() -> Vec<TypeCase> {
 }
 
 #[allow(dead_code, reason = "only deserialised into")]
-mod types {
+mod shapes {
     use super::*;
 
     #[derive(Deserialize, JsonSchema)]
@@ -175,7 +175,7 @@ mod types {
     pub(super) struct Tuple(i8, String, Option<bool>);
 }
 
-use types::{
+use shapes::{
     Adjacent, Collections, Colour, Event, Flat, Floats, Integers, Person, Renamed, Shape, Tree,
     Tuple, Untagged,
 };
