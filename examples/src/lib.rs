@@ -12,3 +12,8 @@ pub fn runtime() -> structgen::Result<()> {
     structgen::ort::ensure_runtime(|line| drop(writeln!(std::io::stderr(), "{line}")))?;
     Ok(())
 }
+
+/// The README's program compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

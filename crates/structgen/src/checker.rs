@@ -14,11 +14,11 @@ use crate::{Constraint, Result};
 /// use structgen::{Checker, Constraint, Profile, SchemaOptions};
 ///
 /// let options = SchemaOptions::new().with_profile(Profile::Exact);
-/// let schema = r#"{"type": "object", "properties": {"a": {"maximum": 9}}}"#;
+/// let schema = r#"{"type": "object", "properties": {"a": {"type": "boolean"}}}"#;
 /// let checker = Checker::new(&Constraint::json_schema_str(schema, &options)?)?;
-/// assert!(checker.check(b"{\"a\": 9.0}")?.is_none());
+/// assert!(checker.check(b"{\"a\": true}")?.is_none());
 /// let misfit = checker.check(b"{\n \"a\": 19}")?.unwrap();
-/// assert_eq!((misfit.offset, misfit.line, misfit.column), (9, 2, 8));
+/// assert_eq!((misfit.offset, misfit.line, misfit.column), (8, 2, 7));
 /// # Ok::<(), structgen::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -95,8 +95,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         ..GenerateOptions::default()
     };
     let mut written: io::Result<()> = Ok(());
+    let mut begun = false;
     let result = model.stream(&tokens, compiled.as_ref(), &options, |delta| {
         written = write(delta.text);
+        begun = true;
         if written.is_ok() {
             ControlFlow::Continue(())
         } else {
@@ -105,7 +107,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     });
     written?;
     // The shell's next line begins on a line of its own, whatever came of the output.
-    write("\n")?;
+    if begun || result.is_ok() {
+        write("\n")?;
+    }
     let generation = result.map_err(failure)?;
     if args.stats {
         let seconds = generation.stats.total_time.as_secs_f64();
