@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use llguidance::api::TopLevelGrammar;
 use llguidance::{Matcher, ParserFactory, TokenParser};
-use serde_json::Value;
-use structgen_maskbench::Engine;
+use structgen_maskbench::{Case, Engine};
 use structgen_vocab::{TokenId, Tokenizer};
 use toktrie::{TokEnv, TokRxInfo, TokTrie, TokenizerEnv};
 
@@ -64,8 +63,8 @@ impl Engine for LlGuidance {
     type Compiled = TokenParser;
     type State = Matcher;
 
-    fn compile(&mut self, schema: &Value) -> Result<TokenParser, String> {
-        let grammar = TopLevelGrammar::from_json_schema(schema.clone());
+    fn compile(&mut self, case: &Case) -> Result<TokenParser, String> {
+        let grammar = TopLevelGrammar::from_json_schema(case.schema.clone());
         let parser = self
             .factory
             .create_parser(grammar)

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-use crate::order::declared_order;
-use crate::python_json::to_python_json;
+use crate::document::Document;
+use crate::order::in_declared_order;
 
 /// A schema and its instances.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub struct Case {
     pub file: String,
     /// The schema.
     pub schema: Value,
+    /// The schema as it is written, with every digit of its numbers.
+    pub schema_text: String,
     /// The instances, as the file has them.
     pub instances: Vec<Instance>,
 }
@@ -50,15 +53,17 @@ pub enum CaseError {
 }
 
 #[derive(Deserialize)]
-struct RawCase {
-    schema: Value,
-    #[serde(default)]
-    tests: Vec<RawInstance>,
+struct RawCase<'a> {
+    #[serde(borrow)]
+    schema: &'a RawValue,
+    #[serde(borrow, default)]
+    tests: Vec<RawInstance<'a>>,
 }
 
 #[derive(Deserialize)]
-struct RawInstance {
-    data: Value,
+struct RawInstance<'a> {
+    #[serde(borrow)]
+    data: &'a RawValue,
     valid: bool,
 }
 
@@ -68,25 +73,30 @@ impl Case {
     /// # Errors
     /// When the file cannot be read or is not of the benchmark's form.
     pub fn read(path: &Path, reorder: bool) -> Result<Self, CaseError> {
+        let form = |source| CaseError::Form {
+            path: path.into(),
+            source,
+        };
         let text = std::fs::read_to_string(path).map_err(|source| CaseError::Io {
             path: path.into(),
             source,
         })?;
-        let raw: RawCase = serde_json::from_str(&text).map_err(|source| CaseError::Form {
-            path: path.into(),
-            source,
-        })?;
-        let instance = |raw_instance: RawInstance| {
-            let RawInstance { mut data, valid } = raw_instance;
-            if reorder {
-                declared_order(&raw.schema, &mut data);
-            }
-            Instance {
-                text: to_python_json(&data),
-                is_valid: valid,
-            }
+        let raw: RawCase<'_> = serde_json::from_str(&text).map_err(form)?;
+        let schema: Value = serde_json::from_str(raw.schema.get()).map_err(form)?;
+        let instance = |test: &RawInstance<'_>| {
+            let document = Document::parse(test.data.get())?;
+            let document = if reorder {
+                in_declared_order(document, &schema)
+            } else {
+                document
+            };
+            Some(Instance {
+                text: document.to_string(),
+                is_valid: test.valid,
+            })
         };
-        let instances = raw.tests.into_iter().map(instance).collect();
+        // What serde_json has read as JSON is a document.
+        let instances = raw.tests.iter().filter_map(instance).collect();
         let file = path
             .file_name()
             .unwrap_or_default()
@@ -94,7 +104,8 @@ impl Case {
             .into_owned();
         Ok(Self {
             file,
-            schema: raw.schema,
+            schema_text: raw.schema.get().to_owned(),
+            schema,
             instances,
         })
     }

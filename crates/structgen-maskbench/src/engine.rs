@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, Matcher, VocabularyTables};
-use structgen_frontend::json_schema::{Profile, SchemaOptions, compile};
+use structgen_frontend::json_schema::{Profile, SchemaOptions, compile_str};
 use structgen_grammar::KeyOrder;
 use structgen_vocab::TokenId;
+
+use crate::Case;
 
 /// An engine that turns schemas into masks. What it builds once per tokenizer is there already.
 pub trait Engine {
@@ -15,11 +16,11 @@ pub trait Engine {
     /// An output in progress.
     type State;
 
-    /// Compiles a schema.
+    /// Compiles the schema of a case.
     ///
     /// # Errors
     /// When the engine refuses it, in its own words.
-    fn compile(&mut self, schema: &Value) -> Result<Self::Compiled, String>;
+    fn compile(&mut self, case: &Case) -> Result<Self::Compiled, String>;
 
     /// The start of an output.
     ///
@@ -77,8 +78,9 @@ impl Engine for Structgen {
     type Compiled = CompiledConstraint;
     type State = Matcher;
 
-    fn compile(&mut self, schema: &Value) -> Result<CompiledConstraint, String> {
-        let compiled = compile(schema, &self.schema).map_err(|error| error.to_string())?;
+    fn compile(&mut self, case: &Case) -> Result<CompiledConstraint, String> {
+        let compiled =
+            compile_str(&case.schema_text, &self.schema).map_err(|error| error.to_string())?;
         CompiledConstraint::new(compiled.grammar, &self.tables, &self.constraint)
             .map_err(|error| error.to_string())
     }

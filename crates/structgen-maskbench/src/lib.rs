@@ -6,9 +6,9 @@
 //! plus accepting its token. What an engine builds once per tokenizer is in neither.
 
 mod case;
+mod document;
 mod engine;
 mod order;
-mod python_json;
 mod result;
 mod run;
 mod statistics;

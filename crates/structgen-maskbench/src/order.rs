@@ -1,148 +1,186 @@
-//! Bringing the keys of an instance into the order in which its schema declares them.
+//! The keys of an instance in the order in which the schema declares them.
 
 use serde_json::{Map, Value};
 
-/// How many references and nested schemas are followed: schemas may refer to themselves.
-const MAX_DEPTH: u32 = 64;
+use crate::document::Document;
 
-/// Sorts the keys of every object in `data` by where `schema` first declares them; the others keep their order, behind them.
+/// How many schemas one value may be under; beyond, its keys stay as they are.
+const MOST: usize = 4_096;
+
+/// Puts every object of an instance into declared order: the order in which keys are first met reading the schema, through
+/// references and alternatives in place; keys that the schema does not name stay behind, in their order.
 ///
-/// Keys are met in `properties`, then `required`, through `allOf` and references in place, then through the arms of
-/// alternatives.
-pub(crate) fn declared_order(schema: &Value, data: &mut Value) {
-    order_value(schema, &[schema], data, MAX_DEPTH);
+/// All alternatives are read, not only those that the instance takes: an instance that mixes the keys of two that
+/// declare them in different orders may come out in neither's.
+pub(crate) fn in_declared_order(document: Document, schema: &Value) -> Document {
+    Orderer { root: schema }.value(document, &[schema])
 }
 
-fn order_value(root: &Value, schemas: &[&Value], data: &mut Value, depth: u32) {
-    if depth == 0 {
-        return;
+struct Orderer<'s> {
+    root: &'s Value,
+}
+
+impl<'s> Orderer<'s> {
+    fn value(&self, document: Document, schemas: &[&'s Value]) -> Document {
+        let schemas = self.expand(schemas);
+        match document {
+            Document::Scalar(_) => document,
+            Document::Array(items) => {
+                let item = |(at, item)| self.value(item, &item_schemas(&schemas, at));
+                Document::Array(items.into_iter().enumerate().map(item).collect())
+            }
+            Document::Object(mut members) => {
+                let order = declared(&schemas);
+                let place = |key: &str| {
+                    order
+                        .iter()
+                        .position(|known| *known == key)
+                        .unwrap_or(order.len())
+                };
+                members.sort_by_cached_key(|(key, _)| place(key));
+                let member = |(key, value): (String, Document)| {
+                    let value = self.value(value, &value_schemas(&schemas, &key));
+                    (key, value)
+                };
+                Document::Object(members.into_iter().map(member).collect())
+            }
+        }
     }
-    let mut all = Vec::new();
-    for schema in schemas {
-        expand(root, schema, &mut all, MAX_DEPTH);
-    }
-    match data {
-        Value::Object(members) => {
-            let mut keys: Vec<&str> = Vec::new();
-            let declared = all.iter().flat_map(|schema| {
-                let properties = schema
-                    .get("properties")
-                    .and_then(Value::as_object)
-                    .into_iter()
-                    .flat_map(Map::keys);
-                let required = schema
-                    .get("required")
+
+    /// The schemas that apply to the same value, in the order in which they are read.
+    fn expand(&self, schemas: &[&'s Value]) -> Vec<&'s Map<String, Value>> {
+        let mut found: Vec<&'s Map<String, Value>> = Vec::new();
+        let mut waiting: Vec<&'s Value> = schemas.iter().rev().copied().collect();
+        while let Some(schema) = waiting.pop() {
+            let Some(schema) = schema.as_object() else {
+                continue;
+            };
+            if found.len() >= MOST || found.iter().any(|known| std::ptr::eq(*known, schema)) {
+                continue;
+            }
+            found.push(schema);
+            let mut next: Vec<&'s Value> = Vec::new();
+            let list = |keyword: &str| {
+                schema
+                    .get(keyword)
                     .and_then(Value::as_array)
                     .into_iter()
-                    .flatten();
-                properties
-                    .map(String::as_str)
-                    .chain(required.filter_map(Value::as_str))
-            });
-            for key in declared {
-                if !keys.contains(&key) {
-                    keys.push(key);
-                }
+                    .flatten()
+            };
+            next.extend(list("allOf"));
+            if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+                next.extend(self.resolve(reference));
             }
-            let mut rest = std::mem::take(members);
-            for key in keys {
-                if let Some(value) = rest.shift_remove(key) {
-                    members.insert(key.to_owned(), value);
-                }
+            next.extend(list("anyOf"));
+            next.extend(list("oneOf"));
+            next.extend(
+                ["if", "then", "else"]
+                    .into_iter()
+                    .filter_map(|keyword| schema.get(keyword)),
+            );
+            for keyword in ["dependentSchemas", "dependencies"] {
+                next.extend(
+                    schema
+                        .get(keyword)
+                        .and_then(Value::as_object)
+                        .into_iter()
+                        .flat_map(Map::values),
+                );
             }
-            members.extend(rest);
-            for (key, value) in members {
-                let inner: Vec<&Value> = all
-                    .iter()
-                    .flat_map(|schema| member_schemas(schema, key))
-                    .collect();
-                order_value(root, &inner, value, depth - 1);
-            }
+            waiting.extend(next.into_iter().rev());
         }
-        Value::Array(items) => {
-            for (i, item) in items.iter_mut().enumerate() {
-                let inner: Vec<&Value> = all
-                    .iter()
-                    .flat_map(|schema| item_schemas(schema, i))
-                    .collect();
-                order_value(root, &inner, item, depth - 1);
-            }
-        }
-        _ => {}
+        found
+    }
+
+    fn resolve(&self, reference: &str) -> Option<&'s Value> {
+        let pointer = reference.strip_prefix('#')?;
+        self.root.pointer(pointer)
     }
 }
 
-/// The schema, and those that apply to the same value, in the order in which keys are met.
-fn expand<'s>(root: &'s Value, schema: &'s Value, all: &mut Vec<&'s Value>, depth: u32) {
-    if depth == 0 || all.iter().any(|&known| std::ptr::eq(known, schema)) {
-        return;
-    }
-    all.push(schema);
-    let reference = schema
-        .get("$ref")
-        .and_then(Value::as_str)
-        .and_then(|uri| uri.strip_prefix('#'));
-    if let Some(target) = reference.and_then(|pointer| root.pointer(pointer)) {
-        expand(root, target, all, depth - 1);
-    }
-    for keyword in ["allOf", "anyOf", "oneOf"] {
-        for arm in schema
-            .get(keyword)
-            .and_then(Value::as_array)
+/// The keys that the schemas name, in order.
+fn declared<'s>(schemas: &[&'s Map<String, Value>]) -> Vec<&'s str> {
+    let mut order: Vec<&'s str> = Vec::new();
+    for schema in schemas {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let required = schema.get("required").and_then(Value::as_array);
+        let keys = properties
             .into_iter()
-            .flatten()
-        {
-            expand(root, arm, all, depth - 1);
+            .flat_map(Map::keys)
+            .map(String::as_str);
+        for key in keys.chain(required.into_iter().flatten().filter_map(Value::as_str)) {
+            if !order.contains(&key) {
+                order.push(key);
+            }
         }
     }
-    for keyword in ["if", "then", "else"] {
-        if let Some(arm) = schema.get(keyword) {
-            expand(root, arm, all, depth - 1);
+    order
+}
+
+fn value_schemas<'s>(schemas: &[&'s Map<String, Value>], key: &str) -> Vec<&'s Value> {
+    let mut found = Vec::new();
+    for schema in schemas {
+        let named = schema
+            .get("properties")
+            .and_then(|properties| properties.get(key));
+        found.extend(named);
+        if named.is_none() {
+            let patterns = schema.get("patternProperties").and_then(Value::as_object);
+            found.extend(patterns.into_iter().flat_map(Map::values));
+            found.extend(schema.get("additionalProperties"));
         }
     }
+    found
 }
 
-fn member_schemas<'s>(schema: &'s Value, key: &str) -> impl Iterator<Item = &'s Value> {
-    let declared = schema
-        .get("properties")
-        .and_then(|properties| properties.get(key));
-    let other = schema
-        .get("additionalProperties")
-        .filter(|_| declared.is_none());
-    declared.into_iter().chain(other)
-}
-
-fn item_schemas(schema: &Value, index: usize) -> impl Iterator<Item = &Value> {
-    let listed = |keyword| {
-        schema
-            .get(keyword)
-            .and_then(Value::as_array)
-            .and_then(|items| items.get(index))
-    };
-    let prefix = listed("prefixItems").or_else(|| listed("items"));
-    let rest = schema
-        .get("items")
-        .filter(|items| prefix.is_none() && !items.is_array());
-    prefix.into_iter().chain(rest)
+fn item_schemas<'s>(schemas: &[&'s Map<String, Value>], at: usize) -> Vec<&'s Value> {
+    let mut found = Vec::new();
+    for schema in schemas {
+        let items = schema.get("items");
+        let prefix = schema
+            .get("prefixItems")
+            .or(items.filter(|items| items.is_array()));
+        match prefix.and_then(|prefix| prefix.get(at)) {
+            Some(item) => found.push(item),
+            None => {
+                found.extend(items.filter(|items| !items.is_array()));
+                found.extend(schema.get("additionalItems"));
+            }
+        }
+        found.extend(schema.get("contains"));
+    }
+    found
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use serde_json::json;
 
-    use super::declared_order;
+    #[test]
+    fn keys_come_as_the_schema_names_them_and_unknown_ones_last() {
+        let schema = json!({
+            "$defs": {"more": {"properties": {"d": {}, "a": {}}}},
+            "required": ["c"],
+            "properties": {"b": {"items": {"properties": {"y": {}, "x": {}}}}},
+            "allOf": [{"$ref": "#/$defs/more"}],
+        });
+        let document =
+            Document::parse(r#"{"z": 1, "a": 2, "b": [{"x": 1, "y": 2}], "c": 3, "d": 4}"#)
+                .unwrap();
+        let ordered = in_declared_order(document, &schema).to_string();
+        assert_eq!(
+            ordered,
+            r#"{"b": [{"y": 2, "x": 1}], "c": 3, "d": 4, "a": 2, "z": 1}"#
+        );
+    }
 
     #[test]
-    fn keys_come_as_declared_through_references_and_alternatives() {
-        let schema = json!({
-            "properties": {"b": {"$ref": "#/definitions/x"}, "a": {"items": {"properties": {"z": {}, "y": {}}}}},
-            "required": ["c"],
-            "anyOf": [{"properties": {"e": {}}}],
-            "definitions": {"x": {"properties": {"n": {}, "m": {"$ref": "#/definitions/x"}}}}
-        });
-        let mut data = json!({"q": 1, "e": 1, "c": 1, "a": [{"y": 1, "z": 2}], "b": {"m": {"m": {}, "n": 1}, "n": 2}});
-        declared_order(&schema, &mut data);
-        let expected = r#"{"b":{"n":2,"m":{"n":1,"m":{}}},"a":[{"z":2,"y":1}],"c":1,"e":1,"q":1}"#;
-        assert_eq!(data.to_string(), expected);
+    fn a_schema_that_refers_to_itself_ends() {
+        let schema =
+            json!({"anyOf": [{"$ref": "#"}, {"properties": {"b": {"$ref": "#"}, "a": {}}}]});
+        let document = Document::parse(r#"{"a": 1, "b": {"a": 1, "b": 2}}"#).unwrap();
+        let ordered = in_declared_order(document, &schema).to_string();
+        assert_eq!(ordered, r#"{"b": {"b": 2, "a": 1}, "a": 1}"#);
     }
 }

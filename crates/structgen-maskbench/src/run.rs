@@ -25,7 +25,7 @@ pub fn run_case<E: Engine>(engine: &mut E, case: &Case, tokenizer: &Tokenizer) -
     };
     let begin = Instant::now();
     // The first mask is part of the time to it, whatever it says of token 0.
-    let compiled = engine.compile(&case.schema).and_then(|compiled| {
+    let compiled = engine.compile(case).and_then(|compiled| {
         let mut state = engine.start(&compiled)?;
         engine.mask_has(&mut state, 0)?;
         Ok(compiled)
