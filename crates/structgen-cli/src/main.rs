@@ -7,7 +7,6 @@ mod args;
 mod commands;
 mod error;
 mod input;
-mod masks;
 mod output;
 
 use std::process::ExitCode;

@@ -6,15 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 use clap::{Subcommand, ValueEnum};
 use structgen::constraint::VocabularyTables;
 use structgen::grammar::KeyOrder;
 use structgen::vocab::Tokenizer;
+use structgen_maskbench::{
+    Case, CaseError, FileResult, Status, Structgen, Summary, case_files, run_case,
+};
 
 use crate::Outcome;
 use crate::error::DONE;
-use crate::masks::{Bench, Summary};
 use crate::output::{tell, write};
 
 /// Options of `structgen bench`.
@@ -54,7 +56,16 @@ enum Order {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let Command::Masks(args) = &args.command;
-    let files = files(&args.paths)?;
+    let files = case_files(&args.paths)?;
+    if files.is_empty() {
+        return Err(anyhow!(
+            "there are no MaskBench files (*.json) in the folders that were named"
+        )
+        .into());
+    }
+    if let Some(missing) = files.iter().find(|path| !path.is_file()) {
+        return Err(anyhow!("{} is neither a file nor a folder", missing.display()).into());
+    }
     let name = args.tokenizer.display();
     let started = Instant::now();
     let tokenizer = Tokenizer::from_file(&args.tokenizer)
@@ -68,20 +79,23 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Order::Declared => KeyOrder::Declared,
         Order::Any => KeyOrder::Any,
     };
+    let mut engine = Structgen::new(tables.clone(), order, Vec::new());
     let mut lines = args.jsonl.as_deref().map(create).transpose()?;
-    let mut bench = Bench::new(&tokenizer, tables.clone(), order);
-    let mut summary = Summary::default();
-    for (done, path) in files.iter().enumerate() {
-        let record = bench.measure(path);
+    let mut results = Vec::with_capacity(files.len());
+    for path in &files {
+        let result = match Case::read(path, order == KeyOrder::Declared) {
+            Ok(case) => run_case(&mut engine, &case, &tokenizer),
+            Err(error) => no_case(path, &error),
+        };
         if let Some((out, out_path)) = &mut lines {
-            serde_json::to_writer(&mut *out, &record)
+            serde_json::to_writer(&mut *out, &result)
                 .map_err(std::io::Error::from)
                 .and_then(|()| out.write_all(b"\n"))
                 .with_context(|| format!("{} cannot be written", out_path.display()))?;
         }
-        summary.add(record);
-        if (done + 1) % 500 == 0 {
-            tell(&format!("{} of {} files", done + 1, files.len()));
+        results.push(result);
+        if results.len() % 500 == 0 {
+            tell(&format!("{} of {} files", results.len(), files.len()));
         }
     }
     if let Some((out, out_path)) = &mut lines {
@@ -89,50 +103,53 @@ pub(crate) fn run(args: &Args) -> Outcome {
             .with_context(|| format!("{} cannot be written", out_path.display()))?;
     }
     write(&format!(
-        "tokenizer   {name}: {} ids, loaded in {:.0} ms\n\
-         tables      built once in {:.1} ms, {:.1} MB; not part of TTFM\n{summary}",
+        "tokenizer {name}: {} ids, loaded in {:.0} ms\n\
+         tables of the vocabulary: {:.1} ms, {:.1} MB, once for all schemas and not part of their times\n\
+         {}\n{}",
         tokenizer.vocabulary().len(),
         loaded.as_secs_f64() * 1e3,
         built.as_secs_f64() * 1e3,
         tables.memory() as f64 / 1e6,
+        Summary::new(&results),
+        instances(&results),
     ))?;
     Ok(DONE)
+}
+
+/// A file that is none of MaskBench's has a record, too: the rest goes on.
+fn no_case(path: &Path, error: &CaseError) -> FileResult {
+    FileResult {
+        file: path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+        status: Status::CompileError,
+        error: Some(error.to_string()),
+        ttfm_us: None,
+        tbm_ns: Vec::new(),
+        valid: (0, 0),
+        invalid: (0, 0),
+    }
+}
+
+/// How the instances of the schemas that compiled were judged.
+fn instances(results: &[FileResult]) -> String {
+    let compiled = results
+        .iter()
+        .filter(|result| result.status != Status::CompileError);
+    let sum = compiled.fold([0; 4], |[a, b, c, d], result| {
+        let (valid, invalid) = (result.valid, result.invalid);
+        [a + valid.0, b + valid.1, c + invalid.0, d + invalid.1]
+    });
+    let [accepted, valid, rejected, invalid] = sum;
+    format!(
+        "valid instances accepted   {accepted} of {valid}\ninvalid instances rejected {rejected} of {invalid}\n"
+    )
 }
 
 fn create(path: &Path) -> anyhow::Result<(BufWriter<File>, PathBuf)> {
     let file =
         File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
     Ok((BufWriter::new(file), path.to_owned()))
-}
-
-/// The files, those of folders sorted by name.
-fn files(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for path in paths {
-        if !path.is_dir() {
-            if !path.is_file() {
-                bail!("{} is neither a file nor a folder", path.display());
-            }
-            files.push(path.clone());
-            continue;
-        }
-        let mut found = Vec::new();
-        for entry in
-            std::fs::read_dir(path).with_context(|| format!("{} cannot be read", path.display()))?
-        {
-            let path = entry?.path();
-            if path
-                .extension()
-                .is_some_and(|extension| extension == "json")
-            {
-                found.push(path);
-            }
-        }
-        found.sort();
-        files.extend(found);
-    }
-    if files.is_empty() {
-        bail!("there are no MaskBench files (*.json) in the folders that were named");
-    }
-    Ok(files)
 }
