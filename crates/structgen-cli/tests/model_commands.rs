@@ -9,7 +9,7 @@
 
 mod support;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::{PERSON, model_folder, run, run_with, runtime, structgen, write};
 
 #[test]
@@ -71,6 +71,62 @@ fn standard_output_has_one_document_and_nothing_else() {
     let by_folder = run(&mut folder);
     assert_eq!(by_folder.code, 0, "{by_folder:?}");
     assert!(serde_json::from_str::<Value>(&by_folder.out).is_ok());
+}
+
+#[test]
+fn a_folder_in_the_layout_of_onnxruntime_genai_answers_alike() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let genai = dir.path().join("genai");
+    let config = std::fs::read_to_string(model_folder().join("config.json")).unwrap();
+    let config: Value = serde_json::from_str(&config).unwrap();
+    let genai_config = json!({"model": {
+        "type": "llama",
+        "context_length": config["max_position_embeddings"],
+        "vocab_size": config["vocab_size"],
+        "eos_token_id": config["eos_token_id"],
+        "decoder": {
+            "filename": "decoder.onnx",
+            "head_size": config["head_dim"],
+            "num_key_value_heads": config["num_key_value_heads"],
+            "num_hidden_layers": config["num_hidden_layers"],
+            "inputs": {
+                "input_ids": "input_ids",
+                "attention_mask": "attention_mask",
+                "position_ids": "position_ids",
+                "past_key_names": "past_key_values.%d.key",
+                "past_value_names": "past_key_values.%d.value",
+            },
+            "outputs": {
+                "logits": "logits",
+                "present_key_names": "present.%d.key",
+                "present_value_names": "present.%d.value",
+            },
+        },
+    }});
+    write(&genai, "genai_config.json", genai_config.to_string());
+    for (from, to) in [
+        ("model.onnx", "decoder.onnx"),
+        ("tokenizer.json", "tokenizer.json"),
+    ] {
+        std::fs::copy(model_folder().join(from), genai.join(to)).unwrap();
+    }
+    let extract = |folder: &std::path::Path| {
+        let mut command = structgen(["extract", "--model"]);
+        run(command
+            .arg(folder)
+            .arg("--schema")
+            .arg(&schema)
+            .arg("Ada is 36 years old"))
+    };
+    let (genai, optimum) = (extract(&genai), extract(&model_folder()));
+    assert_eq!(
+        (genai.code, genai.out.as_str()),
+        (0, optimum.out.as_str()),
+        "{genai:?}"
+    );
+    assert!(serde_json::from_str::<Value>(&genai.out).is_ok());
 }
 
 #[test]
