@@ -1,3 +1,5 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| structgen_fuzz::tokenizer_json(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    structgen_fuzz::tokenizer_json(data);
+});

@@ -8,15 +8,16 @@ use crate::SplitMix;
 use crate::walk::{self, show};
 
 /// Compiles a schema and generates from it.
+/// True when the input was taken and everything was looked at.
 ///
 /// # Panics
 /// When what is generated is not JSON or does not fit the schema, or on a dead end.
-pub fn json_schema(data: &[u8]) {
+pub fn json_schema(data: &[u8]) -> bool {
     let Some((&how, schema)) = data.split_first() else {
-        return;
+        return false;
     };
     let Ok(schema) = std::str::from_utf8(schema) else {
-        return;
+        return false;
     };
     let profile = [Profile::Generate, Profile::Rust, Profile::Exact][usize::from(how) % 3];
     let draft = Draft::ALL[usize::from(how / 3) % 5];
@@ -34,10 +35,10 @@ pub fn json_schema(data: &[u8]) {
             ..SchemaLimits::default()
         });
     let Ok(compiled) = compile_str(schema, &options) else {
-        return;
+        return false;
     };
     let Ok(constraint) = walk::compile(compiled.grammar) else {
-        return;
+        return false;
     };
     let validator = serde_json::from_str(schema)
         .ok()
@@ -45,7 +46,7 @@ pub fn json_schema(data: &[u8]) {
     let mut random = SplitMix::new(u64::from(how));
     for _ in 0..3 {
         let Some(text) = walk::text(&constraint, &mut random) else {
-            return;
+            return false;
         };
         let value = match serde_json::from_slice::<Value>(&text) {
             Ok(value) => value,
@@ -61,6 +62,7 @@ pub fn json_schema(data: &[u8]) {
             panic!("{} does not fit: {error}", show(&text));
         }
     }
+    true
 }
 
 /// An independent validator; none for schemas that it refuses.

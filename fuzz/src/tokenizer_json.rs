@@ -3,10 +3,11 @@
 use structgen_vocab::{Tokenizer, Vocabulary};
 
 /// Reads a tokenizer and takes texts to tokens and back.
+/// True when the input was taken and everything was looked at.
 ///
 /// # Panics
 /// When the trie and the vocabulary disagree, or a token lies outside of the vocabulary.
-pub fn tokenizer_json(data: &[u8]) {
+pub fn tokenizer_json(data: &[u8]) -> bool {
     if let Ok(vocabulary) = Vocabulary::from_tokenizer_json(data) {
         for (id, bytes) in vocabulary.tokens() {
             if vocabulary.is_special(id) || bytes.is_empty() {
@@ -18,7 +19,7 @@ pub fn tokenizer_json(data: &[u8]) {
         }
     }
     let Ok(tokenizer) = Tokenizer::from_bytes(data) else {
-        return;
+        return false;
     };
     let len = tokenizer.vocabulary().len();
     for text in [
@@ -34,4 +35,5 @@ pub fn tokenizer_json(data: &[u8]) {
             let _ = tokenizer.decode(&tokens, true);
         }
     }
+    true
 }

@@ -12,7 +12,7 @@ use structgen_fuzz::{SplitMix, gbnf, json_schema, tokenizer_json};
 /// A target: its name, its body, what to mutate, and words to put in.
 struct Target {
     name: &'static str,
-    body: fn(&[u8]),
+    body: fn(&[u8]) -> bool,
     seeds: Vec<Vec<u8>>,
     words: &'static [&'static str],
 }
@@ -223,8 +223,8 @@ fn again(name: &str, file: &Path) -> ExitCode {
         return usage();
     };
     let started = Instant::now();
-    (target.body)(&data);
-    println!("{name}: {:?}", started.elapsed());
+    let is_taken = (target.body)(&data);
+    println!("{name}: taken: {is_taken}, {:?}", started.elapsed());
     ExitCode::SUCCESS
 }
 
@@ -247,10 +247,10 @@ fn smoke(seconds: &str, seed: &str) -> ExitCode {
     }
 }
 
-/// Runs one target until its time is over or it panics; false when it did, or when an input took too long.
+/// Runs one target until its time is over or it panics; false when it did, when a seed is refused, or when an input took too long.
 fn run(target: &Target, time: Duration, seed: u64) -> bool {
     let mut random = SplitMix::new(seed);
-    let (started, mut runs) = (Instant::now(), 0);
+    let (started, mut runs, mut taken) = (Instant::now(), 0, 0);
     let mut slowest = (Duration::ZERO, Vec::new());
     while started.elapsed() < time {
         // The seeds themselves come first.
@@ -262,16 +262,25 @@ fn run(target: &Target, time: Duration, seed: u64) -> bool {
         let result = catch_unwind(|| (target.body)(&data));
         let took = before.elapsed();
         runs += 1;
-        if result.is_err() {
+        let Ok(is_taken) = result else {
             let kept = keep(target.name, &data);
             eprintln!("{}: panicked in run {runs}, on {kept}", target.name);
+            return false;
+        };
+        taken += usize::from(is_taken);
+        if runs <= target.seeds.len() && !is_taken {
+            let kept = keep(target.name, &data);
+            eprintln!("{}: a seed is refused: {kept}", target.name);
             return false;
         }
         if took > slowest.0 {
             slowest = (took, data);
         }
     }
-    println!("{}: {runs} runs, the slowest {:?}", target.name, slowest.0);
+    println!(
+        "{}: {runs} runs, {taken} of them taken, the slowest {:?}",
+        target.name, slowest.0
+    );
     // What takes this long is as good as a hang to whoever waits for it.
     let is_fast = slowest.0 < Duration::from_secs(10);
     if !is_fast {
