@@ -41,18 +41,14 @@ impl TextArgs {
         utf8(bytes, &name)
     }
 
-    /// Standard input or the file, line by line; a text on the command line makes no sense there.
+    /// Standard input or the file, line by line. A text on the command line makes no sense there: it names the file.
     pub(crate) fn open_lines(&self) -> anyhow::Result<Box<dyn Read>> {
-        match (&self.text, &self.file) {
-            (None, Some(path)) if path != Path::new("-") => {
+        let named = self.file.as_deref().or(self.text.as_deref().map(Path::new));
+        match named {
+            Some(path) if path != Path::new("-") => {
                 let file = File::open(path)
                     .with_context(|| format!("{} cannot be read", path.display()))?;
                 Ok(Box::new(file))
-            }
-            (Some(text), None) if text != "-" => {
-                bail!(
-                    "--jsonl reads lines from --file FILE or standard input, not from the command line"
-                )
             }
             _ => Ok(Box::new(io::stdin())),
         }

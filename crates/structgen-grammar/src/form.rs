@@ -57,6 +57,8 @@ pub struct NumberForm {
     pub exponent: bool,
     /// Whether a fraction that says nothing may be used: `1.0` for an integer, `0.50`.
     pub redundant_fraction: bool,
+    /// Whether zero may have a sign: `-0`.
+    pub negative_zero: bool,
     /// The most digits before the decimal point.
     pub integer_digits: u16,
     /// The most digits behind the decimal point.
@@ -76,6 +78,7 @@ impl JsonForm {
             numbers: NumberForm {
                 exponent: true,
                 redundant_fraction: true,
+                negative_zero: true,
                 integer_digits: 40,
                 fraction_digits: 40,
                 exponent_digits: 3,
@@ -93,7 +96,9 @@ impl JsonForm {
             escapes: EscapeForm::Needed,
             numbers: NumberForm {
                 exponent: false,
-                redundant_fraction: false,
+                // An amount keeps the zeros that it was written with; integers are written whole.
+                redundant_fraction: true,
+                negative_zero: false,
                 integer_digits: 15,
                 fraction_digits: 15,
                 exponent_digits: 0,

@@ -50,6 +50,14 @@ pub enum CaseError {
         /// What is wrong, and where.
         source: serde_json::Error,
     },
+    /// An instance is not text, such as one with half a surrogate pair.
+    #[error("{path}: the instance {index} cannot be read as text")]
+    Instance {
+        /// The file.
+        path: PathBuf,
+        /// Which of the instances, from 0.
+        index: usize,
+    },
 }
 
 #[derive(Deserialize)]
@@ -83,20 +91,22 @@ impl Case {
         })?;
         let raw: RawCase<'_> = serde_json::from_str(&text).map_err(form)?;
         let schema: Value = serde_json::from_str(raw.schema.get()).map_err(form)?;
-        let instance = |test: &RawInstance<'_>| {
-            let document = Document::parse(test.data.get())?;
+        let instance = |(index, test): (usize, &RawInstance<'_>)| {
+            let document = Document::parse(test.data.get()).ok_or_else(|| CaseError::Instance {
+                path: path.into(),
+                index,
+            })?;
             let document = if reorder {
                 in_declared_order(document, &schema)
             } else {
                 document
             };
-            Some(Instance {
+            Ok(Instance {
                 text: document.to_string(),
                 is_valid: test.valid,
             })
         };
-        // What serde_json has read as JSON is a document.
-        let instances = raw.tests.iter().filter_map(instance).collect();
+        let instances: Result<_, CaseError> = raw.tests.iter().enumerate().map(instance).collect();
         let file = path
             .file_name()
             .unwrap_or_default()
@@ -106,7 +116,7 @@ impl Case {
             file,
             schema_text: raw.schema.get().to_owned(),
             schema,
-            instances,
+            instances: instances?,
         })
     }
 }

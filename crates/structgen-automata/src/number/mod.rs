@@ -24,7 +24,8 @@ use search::{Continuation, Prefix};
 /// The automaton of a number set: accepts the JSON texts (RFC 8259) of its numbers that are written in a form.
 ///
 /// Values are exact, whatever their size. Without
-/// [`redundant_fraction`](NumberForm::redundant_fraction) no fraction ends in a zero and zero has no sign. Its only label is 0.
+/// [`redundant_fraction`](NumberForm::redundant_fraction) no fraction ends in a zero, and without
+/// [`negative_zero`](NumberForm::negative_zero) zero has no sign. Its only label is 0.
 /// The cost of a state is the length of the shortest completion.
 ///
 /// ```
@@ -124,7 +125,7 @@ impl NumberMachine {
         };
         let positive = Magnitudes::of(set, false);
         let mut negative = Magnitudes::of(set, true);
-        negative.zero &= form.redundant_fraction;
+        negative.zero &= form.negative_zero;
         let signs_agree = positive.mirrors(&negative);
         let zeros_agree = signs_agree && positive.zero == negative.zero;
         let rules = Rules {

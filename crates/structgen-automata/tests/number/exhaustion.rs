@@ -128,6 +128,7 @@ impl std::fmt::Display for Walk<'_> {
 fn is_prefix(text: &str, form: &NumberForm) -> bool {
     let form = NumberForm {
         redundant_fraction: true,
+        negative_zero: true,
         ..*form
     };
     // One digit completes every prefix.
@@ -162,6 +163,7 @@ fn form(integer: u16, fraction: u16, exponent: u16, redundant_fraction: bool) ->
     NumberForm {
         exponent: exponent > 0,
         redundant_fraction,
+        negative_zero: redundant_fraction,
         integer_digits: integer,
         fraction_digits: fraction,
         exponent_digits: exponent,

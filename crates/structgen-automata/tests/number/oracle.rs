@@ -56,11 +56,12 @@ impl Parts<'_> {
     pub(crate) fn has_form(&self, form: &NumberForm) -> bool {
         let fraction = self.fraction.unwrap_or("");
         let is_zero = |text: &str| text.bytes().all(|byte| byte == b'0');
-        let redundant =
-            fraction.ends_with('0') || (self.negative && is_zero(self.whole) && is_zero(fraction));
+        let redundant = fraction.ends_with('0');
+        let signed_zero = self.negative && is_zero(self.whole) && is_zero(fraction);
         self.whole.len() <= usize::from(form.integer_digits)
             && fraction.len() <= usize::from(form.fraction_digits)
             && (form.redundant_fraction || !redundant)
+            && (form.negative_zero || !signed_zero)
             && self.exponent.is_none_or(|(_, digits)| {
                 form.exponent && digits.len() <= usize::from(form.exponent_digits)
             })

@@ -150,6 +150,7 @@ fn forms() -> impl Strategy<Value = NumberForm> {
             NumberForm {
                 exponent,
                 redundant_fraction,
+                negative_zero: redundant_fraction,
                 integer_digits,
                 fraction_digits,
                 exponent_digits,

@@ -33,8 +33,12 @@ pub(crate) fn exact() -> NumberForm {
     JsonForm::exact().numbers
 }
 
+/// Numbers with one way to write each.
 pub(crate) fn generate() -> NumberForm {
-    JsonForm::generate().numbers
+    NumberForm {
+        redundant_fraction: false,
+        ..JsonForm::generate().numbers
+    }
 }
 
 pub(crate) fn machine(set: &NumberSet, form: &NumberForm) -> NumberMachine {

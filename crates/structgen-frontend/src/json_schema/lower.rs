@@ -5,8 +5,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{
-    ArrayShape, CharSet, Expr, ExprId, Grammar, GrammarBuilder, NumberSet, ObjectShape, Property,
-    Regular, RuleId, StringContent, StringShape, Whitespace,
+    ArrayShape, CharSet, Decimal, Expr, ExprId, Grammar, GrammarBuilder, NumberSet, ObjectShape,
+    Property, Regular, RuleId, StringContent, StringShape, Whitespace,
 };
 
 use super::canonical::atoms::Place;
@@ -210,7 +210,12 @@ impl<'j> Lowering<'_, '_, 'j> {
                 "numbers that are no multiple of something are not generated",
             )?;
         }
-        Ok(self.builder.expr(Expr::Number(numbers.set.clone())))
+        let mut set = numbers.set.clone();
+        // Whoever writes `1.0` for an integer means something else by it, and few parsers take it as one.
+        if self.canonical.options.profile != Profile::Exact {
+            set.written_whole |= set.multiples_of.iter().any(Decimal::is_integer);
+        }
+        Ok(self.builder.expr(Expr::Number(set)))
     }
 
     fn objects(&mut self, objects: &Objects<'j>) -> Result<Option<ExprId>, SchemaError> {
