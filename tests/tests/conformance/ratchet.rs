@@ -49,11 +49,7 @@ pub(crate) fn compare(name: &str, header: &str, found: &Findings, judged: impl F
             report(&format!("  {line}"));
         }
     }
-    let new: Vec<String> = found
-        .iter()
-        .filter(|(line, _)| !known.contains_key(*line))
-        .map(|(line, reason)| format!("{line}: {reason}"))
-        .collect();
+    let new = news(&known, found);
     assert!(
         new.is_empty(),
         "worse than recorded in {name}.txt:\n{}",
@@ -61,7 +57,24 @@ pub(crate) fn compare(name: &str, header: &str, found: &Findings, judged: impl F
     );
 }
 
+/// What was found and is not known.
+fn news(known: &Findings, found: &Findings) -> Vec<String> {
+    found
+        .iter()
+        .filter(|(line, _)| !known.contains_key(*line))
+        .map(|(line, reason)| format!("{line}: {reason}"))
+        .collect()
+}
+
 /// A finding on one line.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_is_not_recorded_is_news_and_what_is_recorded_is_not() {
+    let finding = |name: &str| (name.to_owned(), "a reason".to_owned());
+    let known = Findings::from([finding("draft7 refused a.json: one"), finding("gone")]);
+    let found = Findings::from([finding("draft7 refused a.json: one"), finding("new")]);
+    assert_eq!(news(&known, &found), ["new: a reason"]);
 }
