@@ -299,7 +299,7 @@ impl Matcher {
 impl Position {
     fn new(store: &mut Store, state: SetId, ended: bool) -> Result<Self, LimitExceeded> {
         let accepting = store.network.is_accepting(state).map_err(limit)?;
-        let is_final = accepting && store.network.is_final(state);
+        let is_final = accepting && store.network.is_final(state).map_err(limit)?;
         Ok(Self {
             state,
             accepting,

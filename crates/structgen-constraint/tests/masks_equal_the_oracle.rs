@@ -332,6 +332,29 @@ fn a_key_repeated_within_one_token_is_seen() {
     }
 }
 
+/// A regular set's last state may be written in more than one way; all of them are its end.
+#[test]
+fn an_output_that_cannot_go_on_is_finished() {
+    let word = |text: &str| Regular::literal(text);
+    let short = Regular::repeat(Regular::Chars(CharSet::all()), 0, Some(2));
+    let sets = [
+        Regular::union([word("ab"), word("b")]),
+        Regular::Intersection([Regular::union([word("ab"), word("abc")]), short].into()),
+    ];
+    for set in sets {
+        let constraint = compile(json(
+            |builder| builder.expr(Expr::Regular(set.clone())),
+            JsonForm::generate(),
+        ));
+        let mut matcher = constraint.matcher();
+        for (byte, is_finished) in [(b'a', false), (b'b', true)] {
+            matcher.accept_token(TokenId(u32::from(byte))).unwrap();
+            assert_eq!(matcher.is_finished(), is_finished);
+        }
+        assert_eq!(matcher.mask().unwrap().list(), Some(constraint.eos()));
+    }
+}
+
 #[test]
 fn nesting_is_only_memory() {
     let constraint = compile(json(any_value, JsonForm::exact()));

@@ -63,6 +63,7 @@ pub struct Network {
     followed: FxHashMap<(Frame, u32, SetId), SetId>,
     stepped: FxHashMap<(SetId, u8, bool), SetId>,
     accepting: FxHashMap<SetId, bool>,
+    finals: FxHashMap<SetId, bool>,
     costs: FxHashMap<SetId, u64>,
     start: SetId,
 }
@@ -81,6 +82,7 @@ impl Network {
             followed: FxHashMap::default(),
             stepped: FxHashMap::default(),
             accepting: FxHashMap::default(),
+            finals: FxHashMap::default(),
             costs: FxHashMap::default(),
             start: SetId::DEAD,
             program,
@@ -347,12 +349,36 @@ impl Network {
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub fn is_final(&mut self, set: SetId) -> bool {
-        self.sets
-            .elements(set)
+    pub fn is_final(&mut self, set: SetId) -> Result<bool, StepError> {
+        if let Some(&known) = self.finals.get(&set) {
+            return Ok(known);
+        }
+        let is_final = self.is_accepting(set)? && !self.goes_on(set)?;
+        self.finals.insert(set, is_final);
+        Ok(is_final)
+    }
+
+    /// Whether any byte or token can follow.
+    fn goes_on(&mut self, set: SetId) -> Result<bool, StepError> {
+        let elements = self.sets.elements(set);
+        if elements
             .iter()
             .all(|element| element.frame == Frame::ACCEPT)
-            && set != SetId::DEAD
+        {
+            return Ok(false);
+        }
+        // What is in the middle of a terminal is live, so that something follows. Where it may end, not every machine can tell.
+        let in_the_middle =
+            |element: &Element| element.frame.reads() && self.accept_label(element.frame).is_none();
+        if elements.iter().any(in_the_middle) || !self.next_tokens(set)?.is_empty() {
+            return Ok(true);
+        }
+        for byte in 0..=u8::MAX {
+            if self.step(set, byte, Memory::Exact)? != SetId::DEAD {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// About how many bytes the states take.
@@ -361,7 +387,7 @@ impl Network {
         let maps = self.resumed.capacity() * 8
             + self.followed.capacity() * 32
             + self.stepped.capacity() * 16
-            + self.accepting.capacity() * 8
+            + (self.accepting.capacity() + self.finals.capacity()) * 8
             + self.costs.capacity() * 16;
         self.sets.memory() + self.registers.memory() + self.terminals.memory() + maps
     }

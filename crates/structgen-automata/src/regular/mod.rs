@@ -113,6 +113,11 @@ impl Machine for RegularMachine {
         self.steps.arena.nullable(state.0).then_some(0)
     }
 
+    /// Exact for sets without intersections and complements, whose end has one expression only.
+    fn is_end(&self, state: &RegularState) -> bool {
+        state.0 == Arena::EMPTY
+    }
+
     /// Exact for sets without intersections and complements. Stops at `u32::MAX`.
     fn cost(&mut self, state: &RegularState) -> u32 {
         self.liveness.cost(state.0, &self.steps.arena)
