@@ -198,7 +198,7 @@ fn check_bytes(vocabulary: &Vocabulary) -> Result<(), CompileError> {
 fn find_token(vocabulary: &Vocabulary, token: &TokenTerminal) -> Result<TokenId, CompileError> {
     let found = match token {
         TokenTerminal::Name(name) => vocabulary.special_token(name),
-        TokenTerminal::Id(id) => (*id as usize <= vocabulary.len()).then_some(TokenId(*id)),
+        TokenTerminal::Id(id) => ((*id as usize) < vocabulary.len()).then_some(TokenId(*id)),
     };
     found.ok_or_else(|| CompileError::UnknownToken {
         name: match token {

@@ -7,7 +7,7 @@ use structgen_constraint::{
 };
 use structgen_grammar::{
     ArrayShape, CharSet, Decimal, Expr, Grammar, GrammarBuilder, JsonForm, KeyOrder, NumberBound,
-    NumberSet, ObjectShape, Property, Regular, StringContent, StringShape,
+    NumberSet, ObjectShape, Property, Regular, StringContent, StringShape, TokenTerminal,
 };
 use structgen_vocab::{TokenId, Vocabulary};
 
@@ -352,6 +352,21 @@ fn an_output_that_cannot_go_on_is_finished() {
             assert_eq!(matcher.is_finished(), is_finished);
         }
         assert_eq!(matcher.mask().unwrap().list(), Some(constraint.eos()));
+    }
+}
+
+#[test]
+fn a_token_beyond_the_vocabulary_is_refused() {
+    let tables = vocabulary();
+    let len = tables.vocabulary().len() as u32;
+    for (id, is_there) in [(len - 1, true), (len, false), (u32::MAX, false)] {
+        let token = TokenTerminal::Id(id);
+        let grammar = json(
+            |builder| builder.expr(Expr::Token(token.clone())),
+            JsonForm::generate(),
+        );
+        let compiled = CompiledConstraint::new(grammar, &tables, &ConstraintOptions::default());
+        assert_eq!(compiled.is_ok(), is_there, "{id} of {len}");
     }
 }
 
