@@ -100,18 +100,11 @@ impl Matcher {
     /// # Errors
     /// When the token is not allowed here, the output has ended, or a limit is exceeded.
     pub fn accept_token(&mut self, token: TokenId) -> Result<(), MatcherError> {
-        let before = self.now;
         let constraint = self.constraint.clone();
         let mut store = constraint.store();
         self.enter(&mut store)?;
         let after = self.after(&mut store, token)?;
-        self.history.push((
-            token,
-            Position {
-                state: self.now.state,
-                ..before
-            },
-        ));
+        self.history.push((token, self.now));
         self.now = after;
         Ok(())
     }
