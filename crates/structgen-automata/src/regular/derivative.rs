@@ -234,3 +234,13 @@ pub(super) fn representatives(boundaries: &Boundaries) -> impl Iterator<Item = u
     let boundaries = *boundaries;
     (0..=u8::MAX).filter(move |byte| boundaries[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1)
 }
+
+/// One byte of every class, the first, with how many bytes there are in the class, in order.
+pub(super) fn classes(boundaries: &Boundaries) -> impl Iterator<Item = (u8, u16)> + use<> {
+    let mut firsts = representatives(boundaries).peekable();
+    std::iter::from_fn(move || {
+        let first = firsts.next()?;
+        let end = firsts.peek().map_or(256, |&next| u16::from(next));
+        Some((first, end - u16::from(first)))
+    })
+}

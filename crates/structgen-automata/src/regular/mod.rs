@@ -5,6 +5,7 @@
 
 mod arena;
 mod characters;
+mod counting;
 mod derivative;
 mod finite;
 mod liveness;
@@ -12,9 +13,11 @@ mod lower;
 mod normal;
 mod steps;
 
+use rustc_hash::FxHashMap;
 use structgen_grammar::Regular;
 
 use self::arena::{Arena, NodeId};
+pub use self::counting::{count, strings};
 use self::liveness::Liveness;
 use self::steps::Steps;
 use crate::{LimitExceeded, Machine};
@@ -66,6 +69,8 @@ pub struct RegularMachine {
     steps: Steps,
     start: NodeId,
     liveness: Liveness,
+    /// What was counted: the answer, and how far was asked.
+    counted: FxHashMap<NodeId, (u32, u32)>,
     limits: RegularLimits,
 }
 
@@ -81,6 +86,7 @@ impl RegularMachine {
             steps: Steps::new(arena, limits.expressions),
             start,
             liveness: Liveness::default(),
+            counted: FxHashMap::default(),
             limits,
         })
     }

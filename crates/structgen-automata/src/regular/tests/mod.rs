@@ -1,6 +1,7 @@
 //! Regular machines against other ways to say the same.
 
 mod boolean;
+mod counting;
 mod differential;
 mod limits;
 mod patterns;
