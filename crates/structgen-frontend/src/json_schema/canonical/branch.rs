@@ -263,10 +263,8 @@ impl<'j> Canonicalizer<'_, 'j> {
             }
             Assertion::Format(format) => {
                 if self.options.formats == FormatMode::Assert {
-                    branch.push(placed(match format.regular() {
-                        Ok(regular) => Atom::Text(regular),
-                        Err(reason) => Atom::Refused(TypeSet::STRING, reason),
-                    }));
+                    self.note_left_out(place, format);
+                    branch.push(placed(Atom::Text(format.regular())));
                 }
             }
             Assertion::NumberFormat(name) => {
@@ -342,6 +340,13 @@ impl<'j> Canonicalizer<'_, 'j> {
             Assertion::Invalid(error) => return Err((**error).clone()),
         }
         Ok(())
+    }
+
+    /// Notes which strings of a format are not compiled.
+    pub(super) fn note_left_out(&mut self, place: Place, format: &formats::Format) {
+        if let Some(how) = format.left_out() {
+            self.note(place, Effect::Narrowed { how });
+        }
     }
 
     /// Where a dynamic reference leads when no dynamic anchor can lead it elsewhere.

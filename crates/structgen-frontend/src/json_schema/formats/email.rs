@@ -22,3 +22,8 @@ pub(super) fn build() -> Regular {
     ]);
     seq([local, text("@"), domain])
 }
+
+/// Strings that may be addresses, and more.
+pub(super) fn outer() -> Regular {
+    seq([Regular::any_text(), text("@"), Regular::any_text()])
+}

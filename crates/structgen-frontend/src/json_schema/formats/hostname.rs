@@ -1,14 +1,27 @@
 //! `hostname`: RFC 1123, section 2.1: labels of up to 63 characters, 253 in all.
 //!
-//! Labels with two hyphens in the third and fourth place are left out: they are either A-labels (`xn--`), whose Punycode no
-//! regular set can check, or reserved (RFC 5891, section 4.2.3.1).
+//! Since draft 7 it takes A-labels (`xn--`, RFC 5890) and no other labels with two hyphens in the third and fourth place. Whether an
+//! A-label is valid is a question about what its Punycode stands for, which takes far too many states: [`build`] leaves them out.
 
 use structgen_grammar::Regular;
 
 use super::syntax::{any, between, class, many, optional, seq, text};
 
+/// What of the format is left out, for the compile report.
+pub(super) const LEFT_OUT: &str = "A-labels (`xn--`) are left out";
+
 pub(super) fn build() -> Regular {
     let dotted = seq([label(), many(seq([text("."), label()]))]);
+    let length = between(class("A-Za-z0-9.-"), 1, 253);
+    Regular::Intersection([dotted, length].into())
+}
+
+/// Names by RFC 1034 as RFC 1123 has it, with any hyphens within labels.
+pub(super) fn outer() -> Regular {
+    let end = || class("A-Za-z0-9");
+    let behind = seq([between(class("A-Za-z0-9-"), 0, 61), end()]);
+    let label = seq([end(), optional(behind)]);
+    let dotted = seq([label.clone(), many(seq([text("."), label]))]);
     let length = between(class("A-Za-z0-9.-"), 1, 253);
     Regular::Intersection([dotted, length].into())
 }

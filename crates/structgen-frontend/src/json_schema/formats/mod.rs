@@ -6,9 +6,13 @@ mod date_time;
 mod duration;
 mod email;
 mod hostname;
+mod idn_email;
+mod idn_hostname;
+mod idna;
 mod ipv4;
 mod ipv6;
 mod json_pointer;
+mod regex;
 mod syntax;
 mod time;
 mod uri;
@@ -17,83 +21,131 @@ mod uuid;
 
 use std::sync::OnceLock;
 
+use super::Draft;
 use structgen_grammar::{Decimal, NumberBound, Regular};
 
 /// A format that a draft of JSON Schema defines.
 #[derive(Debug)]
 pub(crate) struct Format {
     name: &'static str,
-    build: Build,
+    build: fn() -> Regular,
+    narrowed: Option<Narrowed>,
     /// Built on first use, then shared by all schemas.
     built: OnceLock<Regular>,
+    /// What the negation is the complement of.
+    outer: OnceLock<Regular>,
 }
 
+/// A format that no regular set is exactly: what is built is a part of it.
 #[derive(Debug)]
-enum Build {
-    /// The strings of the format.
-    Set(fn() -> Regular),
-    /// The format is defined, but not compiled: why.
-    Refused(&'static str),
+struct Narrowed {
+    /// Strings that the format is a part of, so that its negation takes none that it should not.
+    outer: fn() -> Regular,
+    left_out: &'static str,
 }
 
 impl Format {
-    /// The strings of the format, or why they are not compiled.
-    pub(crate) fn regular(&self) -> Result<Regular, &'static str> {
-        match self.build {
-            Build::Set(build) => Ok(self.built.get_or_init(build).clone()),
-            Build::Refused(reason) => Err(reason),
-        }
+    /// The strings of the format, but for those that [`Format::left_out`] names.
+    pub(crate) fn regular(&self) -> Regular {
+        self.built.get_or_init(self.build).clone()
+    }
+
+    /// Strings that are surely none of the format: all of those where nothing is left out.
+    pub(crate) fn complement(&self) -> Regular {
+        let complement = || {
+            let outer = match &self.narrowed {
+                Some(narrowed) => (narrowed.outer)(),
+                None => self.regular(),
+            };
+            Regular::Complement(outer.into())
+        };
+        self.outer.get_or_init(complement).clone()
+    }
+
+    /// Which strings of the format are left out, if any are.
+    pub(crate) fn left_out(&self) -> Option<&'static str> {
+        self.narrowed.as_ref().map(|narrowed| narrowed.left_out)
     }
 }
 
 /// The formats of all drafts, those of draft 3 that are still in use included. `phone`, `style` and `utc-millisec` of draft 3 define
 /// nothing that could be enforced.
 static FORMATS: [Format; 22] = [
-    set("color", color::build),
-    set("date", date::build),
-    set("date-time", date_time::build),
-    set("duration", duration::build),
-    set("email", email::build),
-    set("host-name", hostname::build),
-    set("hostname", hostname::build),
-    refused("idn-email", "internationalised addresses are not compiled"),
-    refused(
-        "idn-hostname",
-        "internationalised host names are not compiled",
+    exact("color", color::build),
+    exact("date", date::build),
+    exact("date-time", date_time::build),
+    exact("duration", duration::build),
+    narrowed("email", email::build, email::outer, hostname::LEFT_OUT),
+    narrowed(
+        "host-name",
+        hostname::build,
+        hostname::outer,
+        hostname::LEFT_OUT,
     ),
-    set("ip-address", ipv4::build),
-    set("ipv4", ipv4::build),
-    set("ipv6", ipv6::build),
-    set("iri", uri::iri),
-    set("iri-reference", uri::iri_reference),
-    set("json-pointer", json_pointer::build),
-    refused("regex", "regular expressions nest, and no regular set does"),
-    set("relative-json-pointer", json_pointer::relative),
-    set("time", time::build),
-    set("uri", uri::uri),
-    set("uri-reference", uri::uri_reference),
-    set("uri-template", uri_template::build),
-    set("uuid", uuid::build),
+    narrowed(
+        "hostname",
+        hostname::build,
+        hostname::outer,
+        hostname::LEFT_OUT,
+    ),
+    narrowed(
+        "idn-email",
+        idn_email::build,
+        idn_email::outer,
+        idn_hostname::LEFT_OUT,
+    ),
+    narrowed(
+        "idn-hostname",
+        idn_hostname::build,
+        idn_hostname::outer,
+        idn_hostname::LEFT_OUT,
+    ),
+    exact("ip-address", ipv4::build),
+    exact("ipv4", ipv4::build),
+    exact("ipv6", ipv6::build),
+    exact("iri", uri::iri),
+    exact("iri-reference", uri::iri_reference),
+    exact("json-pointer", json_pointer::build),
+    narrowed("regex", regex::build, regex::outer, regex::LEFT_OUT),
+    exact("relative-json-pointer", json_pointer::relative),
+    exact("time", time::build),
+    exact("uri", uri::uri),
+    exact("uri-reference", uri::uri_reference),
+    exact("uri-template", uri_template::build),
+    exact("uuid", uuid::build),
 ];
 
-const fn set(name: &'static str, build: fn() -> Regular) -> Format {
+const fn exact(name: &'static str, build: fn() -> Regular) -> Format {
+    format(name, build, None)
+}
+
+const fn narrowed(
+    name: &'static str,
+    build: fn() -> Regular,
+    outer: fn() -> Regular,
+    left_out: &'static str,
+) -> Format {
+    format(name, build, Some(Narrowed { outer, left_out }))
+}
+
+const fn format(name: &'static str, build: fn() -> Regular, narrowed: Option<Narrowed>) -> Format {
     Format {
         name,
-        build: Build::Set(build),
+        build,
+        narrowed,
         built: OnceLock::new(),
+        outer: OnceLock::new(),
     }
 }
 
-const fn refused(name: &'static str, reason: &'static str) -> Format {
-    Format {
-        name,
-        build: Build::Refused(reason),
-        built: OnceLock::new(),
-    }
-}
+/// `hostname` as drafts 4 and 6 define it, by RFC 1034 alone: there, nothing is to be known about A-labels.
+static PLAIN_HOSTNAME: Format = exact("hostname", hostname::outer);
 
 /// The format of this name, if a draft defines it.
-pub(crate) fn find(name: &str) -> Option<&'static Format> {
+pub(crate) fn find(name: &str, draft: Draft) -> Option<&'static Format> {
+    if draft < Draft::Draft7 && matches!(name, "hostname" | "host-name") {
+        return Some(&PLAIN_HOSTNAME);
+    }
     FORMATS.iter().find(|format| format.name == name)
 }
 

@@ -78,3 +78,10 @@ pub(super) fn digit() -> Regular {
 pub(super) fn hex() -> Regular {
     class("0-9A-Fa-f")
 }
+
+/// Whether the text is in the set.
+#[cfg(test)]
+pub(super) fn contains(regular: &Regular, text: &str) -> bool {
+    let mut budget = u64::MAX;
+    crate::json_schema::canonical::matching::is_match(regular, text, &mut budget) == Some(true)
+}

@@ -22,7 +22,7 @@ impl<'j> Parser<'_, 'j> {
                 self.push(keyword, Assertion::Pattern(pattern));
             }
             ("format", Json::String(name)) => {
-                if let Some(format) = formats::find(name) {
+                if let Some(format) = formats::find(name, self.draft()) {
                     self.push(keyword, Assertion::Format(format));
                 } else if formats::number_range(name).is_some() {
                     self.push(keyword, Assertion::NumberFormat(name));

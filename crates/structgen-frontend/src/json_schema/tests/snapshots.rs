@@ -513,12 +513,6 @@ fn refusals_name_the_keyword_and_its_pointer() {
         ],
     );
     refused(
-        r##"{"type": "string", "format": "regex"}"##,
-        expect![
-            "#/format: `format` is not supported here: regular expressions nest, and no regular set does"
-        ],
-    );
-    refused(
         r##"{"properties": {"a/b": {"patternProperties": {"^x": {"type": "string"}}}}}"##,
         expect![
             "#/properties/a~1b/patternProperties: `patternProperties` is not supported here: keys that match a pattern are not generated"

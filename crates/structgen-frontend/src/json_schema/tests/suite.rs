@@ -159,10 +159,18 @@ fn asserted_formats_of_the_official_suite() {
             counts.accepted, [""; 0],
             "{folder}: accepted though invalid"
         );
-        // Labels with two hyphens in the third and fourth place are left out.
-        let known = |case: &&String| !case.starts_with("hostname.json");
-        assert_eq!(counts.rejected.iter().filter(known).count(), 0, "{folder}");
-        let least = [217, 323, 534, 614, 621][draft as usize];
+        // A-labels, and long labels of letters that happen to be short in ASCII, are left out.
+        let known = |case: &&String| {
+            let left_out = [
+                "A-label",
+                "Chinese Punycode",
+                "label too long if separator ignored",
+            ];
+            case.contains("hostname.json") && left_out.iter().any(|what| case.contains(what))
+        };
+        let unknown: Vec<_> = counts.rejected.iter().filter(|case| !known(case)).collect();
+        assert_eq!(unknown, [""; 0], "{folder}");
+        let least = [219, 325, 656, 737, 744][draft as usize];
         assert!(counts.right >= least, "{folder}: {} right", counts.right);
     }
 }

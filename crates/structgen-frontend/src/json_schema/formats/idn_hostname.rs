@@ -1,0 +1,359 @@
+//! `idn-hostname`: names of U-labels (RFC 5890 to 5893) and of what `hostname` takes.
+//!
+//! Labels are put together from units, each a character with what has to stand beside it, so that no set has to be intersected but
+//! for lengths. A name is limited in its ASCII form, and how long Punycode makes a label is no matter for a finite automaton: U-labels are
+//! limited in code points instead, such that their A-labels fit whatever they hold. See [`length`].
+
+use structgen_grammar::{CharSet, Regular};
+
+use super::hostname;
+use super::idna::{Tables, difference, intersection, union};
+use super::syntax::{any, between, char_set, class, many, optional, seq, some, text};
+
+/// What of the format is left out, for the compile report.
+pub(super) const LEFT_OUT: &str = "A-labels (`xn--`), internationalised labels longer than 11 code points (of one script often 14 to 22) or \
+     with hyphens in a row, rare joiners, and names of more than three labels with an internationalised one are left out";
+
+/// Full stops: RFC 3490, section 3.1.
+const SEPARATORS: &str = ".\u{3002}\u{FF0E}\u{FF61}";
+
+pub(super) fn build() -> Regular {
+    let classes = Classes::new(&Tables::read());
+    let limited = |label: Regular| Regular::Intersection([label, length()].into());
+    let left_to_right = any([hostname::label(), limited(classes.left_to_right())]);
+    let ascii_in_bidi = seq([class("A-Za-z"), many(class("A-Za-z0-9-"))]);
+    let bidi = any([
+        Regular::Intersection([hostname::label(), ascii_in_bidi].into()),
+        limited(classes.bidi()),
+    ]);
+    any([
+        hostname::build(),
+        mapped_hostname(),
+        name_of(left_to_right),
+        name_of(bidi),
+    ])
+}
+
+/// Up to three labels: 191 octets of the 253 that a name may have.
+fn name_of(label: Regular) -> Regular {
+    let more = seq([class(SEPARATORS), label.clone()]);
+    seq([label, between(more, 0, 2)])
+}
+
+/// Strings that may be names: what the format lets through and what it leaves out, and more.
+pub(super) fn outer() -> Regular {
+    let all = union(&Tables::read().all, &char_set("A-Za-z0-9"));
+    let all = union(&all, &char_set(SEPARATORS));
+    Regular::repeat(Regular::Chars(all), 1, Some(253))
+}
+
+/// Labels of ASCII behind any full stops.
+fn mapped_hostname() -> Regular {
+    name_of(hostname::label())
+}
+
+/// Labels of up to 63 octets in their ASCII form.
+///
+/// The most code points by where those beyond ASCII come from: the worst case of RFC 3492 over all numbers of basic code points, sequences
+/// of bias and sums of deltas still fits, and the one of one code point more does not.
+fn length() -> Regular {
+    let ascii = char_set("a-z0-9-");
+    let within = |low: char, high: char, most: u32| {
+        let set = union(&ascii, &CharSet::new([(low, high)]));
+        between(Regular::Chars(set), 1, most)
+    };
+    any([
+        between(Regular::Chars(CharSet::all()), 1, 11),
+        within('\u{80}', '\u{17F}', 22),
+        within('\u{370}', '\u{46F}', 22),
+        within('\u{590}', '\u{68F}', 22),
+        within('\u{900}', '\u{9FF}', 22),
+        within('\u{3000}', '\u{9FFF}', 14),
+        within('\u{AC00}', '\u{D7A3}', 15),
+    ])
+}
+
+/// The code points by what RFC 5893 calls them, without those that need a context.
+struct Classes {
+    left: CharSet,
+    right: CharSet,
+    arabic_number: CharSet,
+    european_number: CharSet,
+    neutral: CharSet,
+    /// Marks without a direction.
+    nonspacing: CharSet,
+    marks: CharSet,
+    greek: CharSet,
+    hebrew: CharSet,
+    hebrew_marks: CharSet,
+    virama: CharSet,
+    joining_left: CharSet,
+    joining_right: CharSet,
+    transparent: CharSet,
+    kana_and_han: CharSet,
+}
+
+impl Classes {
+    fn new(tables: &Tables) -> Self {
+        let context = char_set("\u{B7}\u{375}\u{5F3}\u{5F4}\u{30FB}\u{200C}\u{200D}-");
+        let plain = |set: &CharSet| difference(set, &context);
+        let directed = [
+            &tables.right_to_left,
+            &tables.arabic_number,
+            &tables.european_number,
+            &tables.neutral,
+            &tables.nonspacing,
+        ];
+        let directed = directed
+            .iter()
+            .fold(CharSet::default(), |all, set| union(&all, set));
+        let right = plain(&difference(&tables.right_to_left, &tables.marks));
+        Self {
+            left: plain(&difference(&tables.all, &directed)),
+            arabic_number: plain(&tables.arabic_number),
+            european_number: plain(&tables.european_number),
+            neutral: plain(&tables.neutral),
+            nonspacing: plain(&tables.nonspacing),
+            marks: tables.marks.clone(),
+            greek: intersection(&tables.greek, &difference(&tables.all, &context)),
+            hebrew: intersection(&tables.hebrew, &right),
+            hebrew_marks: intersection(&tables.hebrew, &tables.nonspacing),
+            virama: intersection(&tables.virama, &tables.all),
+            joining_left: intersection(&tables.joining_left, &right),
+            joining_right: intersection(&tables.joining_right, &right),
+            transparent: intersection(&tables.transparent, &tables.nonspacing),
+            kana_and_han: intersection(&tables.kana_and_han, &plain(&tables.all)),
+            right,
+        }
+    }
+
+    /// A label of a name in which nothing runs from right to left.
+    fn left_to_right(&self) -> Regular {
+        let directed = union(&self.left, &self.european_number);
+        let directed = union(&directed, &self.neutral);
+        let first = difference(&directed, &self.marks);
+        let contexts = || {
+            [
+                seq([text("l"), some(text("\u{B7}l"))]),
+                seq([text("\u{375}"), chars(&intersection(&self.greek, &first))]),
+            ]
+        };
+        let joined = seq([chars(&self.virama), class("\u{200C}\u{200D}")]);
+        let start = any([chars(&first)].into_iter().chain(contexts()));
+        let unit = any([chars(&union(&directed, &self.nonspacing)), joined]
+            .into_iter()
+            .chain(contexts()));
+        let ordinary = seq([start.clone(), hyphenated(unit.clone())]);
+
+        // Around a katakana middle dot, some kana or Han has to be there.
+        let dot = || text("\u{30FB}");
+        let before = seq([
+            any([start, dot()]),
+            hyphenated(any([unit.clone(), dot()])),
+            optional(text("-")),
+        ]);
+        let around = seq([
+            optional(before),
+            chars(&difference(&self.kana_and_han, &self.marks)),
+            hyphenated(any([unit, dot()])),
+        ]);
+        any([ordinary, around])
+    }
+
+    /// A label of a name in which something does: RFC 5893, section 2.
+    fn bidi(&self) -> Regular {
+        let left = any([
+            chars(&union(&self.left, &self.european_number)),
+            seq([text("l"), some(text("\u{B7}l"))]),
+            seq([
+                chars(&intersection(&self.virama, &self.left)),
+                class("\u{200C}\u{200D}"),
+            ]),
+        ]);
+        let first = chars(&difference(&self.left, &self.marks));
+        let geresh = seq([
+            chars(&self.hebrew),
+            many(chars(&self.hebrew_marks)),
+            some(class("\u{5F3}\u{5F4}")),
+        ]);
+        let marks = || many(chars(&self.transparent));
+        let joining_both = intersection(&self.joining_left, &self.joining_right);
+        let apart = seq([
+            chars(&self.joining_left),
+            many(seq([
+                marks(),
+                text("\u{200C}"),
+                marks(),
+                chars(&joining_both),
+            ])),
+            marks(),
+            text("\u{200C}"),
+            marks(),
+            chars(&self.joining_right),
+        ]);
+        let right = any([chars(&self.right), geresh, apart]);
+        let with = |numbers: &CharSet| any([right.clone(), chars(numbers)]);
+        any([
+            self.directed(first, left),
+            // Numbers of one kind only.
+            self.directed(right.clone(), with(&self.european_number)),
+            self.directed(right.clone(), with(&self.arabic_number)),
+        ])
+    }
+
+    /// A label that starts with the one and ends with the other, marks aside.
+    fn directed(&self, first: Regular, core: Regular) -> Regular {
+        let between = many(chars(&union(&self.neutral, &self.nonspacing)));
+        seq([
+            first,
+            many(seq([between, optional(text("-")), core])),
+            many(chars(&self.nonspacing)),
+        ])
+    }
+}
+
+fn chars(set: &CharSet) -> Regular {
+    Regular::Chars(set.clone())
+}
+
+/// As many units as one likes, each perhaps behind a hyphen.
+fn hyphenated(unit: Regular) -> Regular {
+    many(seq([optional(text("-")), unit]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::syntax::contains;
+    use super::*;
+
+    /// The length of a label in ASCII: RFC 3492, section 6.3.
+    fn ascii_length(label: &[char]) -> usize {
+        let adapt = |delta: u32, points: u32, first: bool| {
+            let mut delta = if first { delta / 700 } else { delta / 2 };
+            delta += delta / points;
+            let mut k = 0;
+            while delta > 455 {
+                delta /= 35;
+                k += 36;
+            }
+            k + 36 * delta / (delta + 38)
+        };
+        let basic = label.iter().filter(|c| c.is_ascii()).count() as u32;
+        let mut length = 4 + basic as usize + usize::from(basic > 0);
+        let (mut n, mut delta, mut bias, mut done) = (128, 0, 72, basic);
+        while done < label.len() as u32 {
+            let codes = label.iter().map(|&c| c as u32);
+            let next = codes.filter(|&code| code >= n).min().unwrap_or(n);
+            delta += (next - n) * (done + 1);
+            n = next;
+            for &c in label {
+                if (c as u32) < n {
+                    delta += 1;
+                }
+                if c as u32 == n {
+                    let (mut q, mut k) = (delta, 36_u32);
+                    loop {
+                        length += 1;
+                        let t = k.saturating_sub(bias).clamp(1, 26);
+                        if q < t {
+                            break;
+                        }
+                        q = (q - t) / (36 - t);
+                        k += 36;
+                    }
+                    bias = adapt(delta, done + 1, done == basic);
+                    delta = 0;
+                    done += 1;
+                }
+            }
+            delta += 1;
+            n += 1;
+        }
+        length
+    }
+
+    #[test]
+    fn punycode_is_as_long_as_it_should_be() {
+        let length = |label: &str| ascii_length(&label.chars().collect::<Vec<_>>());
+        assert_eq!(
+            length("他们为什么不说中文"),
+            "xn--ihqwcrb4cv8a8dqg056pqjye".len()
+        );
+        assert_eq!(length("bücher"), "xn--bcher-kva".len());
+        assert_eq!(length("l·l"), "xn--ll-0ea".len());
+    }
+
+    #[test]
+    fn labels_that_fit_by_code_points_fit_in_ascii_too() {
+        let length = length();
+        let windows = [
+            ('\u{80}', '\u{10FFFF}'),
+            ('\u{80}', '\u{17F}'),
+            ('\u{370}', '\u{46F}'),
+            ('\u{590}', '\u{68F}'),
+            ('\u{900}', '\u{9FF}'),
+            ('\u{3000}', '\u{9FFF}'),
+            ('\u{AC00}', '\u{D7A3}'),
+        ];
+        let mut random = 1_u64;
+        let mut below = |limit: u32| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            ((random >> 33) % u64::from(limit)) as u32
+        };
+        let mut longest = 0;
+        for round in 0..20_000 {
+            let (low, high) = windows[round % windows.len()];
+            let (low, high) = (low as u32, high as u32);
+            let ascii = below(4);
+            let label: Vec<char> = (0..4 + below(20))
+                .filter_map(|_| {
+                    // Both ends of a window are the hardest.
+                    let code = match below(4) {
+                        0 if ascii == 0 => u32::from(b'a'),
+                        1 => low + below(3),
+                        2 => high - below(3),
+                        _ => low + below(high - low),
+                    };
+                    char::from_u32(code)
+                })
+                .collect();
+            let text: String = label.iter().collect();
+            if contains(&length, &text) {
+                longest = longest.max(ascii_length(&label));
+            }
+        }
+        assert!((45..=63).contains(&longest), "{longest}");
+    }
+
+    #[test]
+    fn names_are_judged_as_the_specifications_say() {
+        let names = build();
+        for (name, fits) in [
+            ("bücher.example", true),
+            ("WWW.Example.com", true),
+            ("例え。テスト", true),
+            ("παράδειγμα.δοκιμή", true),
+            ("пример.испытание", true),
+            ("बक्‍ष.example", true),
+            ("דוגמה׳.example", true),
+            ("مثال٠١.example", true),
+            ("l·l", true),
+            ("・ア", true),
+            ("1.דוגמה", false),
+            ("Bücher", false),
+            ("a·b", false),
+            ("ü-", false),
+            ("-ü", false),
+            ("\u{301}a", false),
+            ("☃", false),
+            ("xn--bcher-kva", false),
+            ("ü_", false),
+            ("ü..a", false),
+            ("", false),
+        ] {
+            assert_eq!(contains(&names, name), fits, "{name}");
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! `regex`: patterns of ECMA-262 (2024, section 22.2.1, with the flag `u`), nested to a depth.
+
+use structgen_grammar::{CharSet, Regular};
+
+use super::syntax::{any, between, char_set, class, digit, hex, many, optional, seq, text, texts};
+
+/// What of the format is left out, for the compile report.
+pub(super) const LEFT_OUT: &str = "patterns with groups nested more than five deep, back-references by number, ranges in classes \
+     other than of digits and of letters, two names of groups with the same first letter, and references by name other than to one-letter \
+     groups before them are left out";
+
+/// How deep groups nest.
+const DEPTH: u32 = 5;
+
+/// How deep they nest inside a group that is referred to by its name.
+const DEPTH_OF_NAMED: u32 = 1;
+
+const NAME_STARTS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+
+pub(super) fn build() -> Regular {
+    let pattern = Pieces::new("").disjunction(DEPTH);
+    any([
+        Regular::Intersection([pattern, distinct_names()].into()),
+        with_references(),
+    ])
+}
+
+/// At most one group's name starts with any one letter: then no name is there twice.
+fn distinct_names() -> Regular {
+    let twice = NAME_STARTS.chars().map(|letter| {
+        let group = text(&format!("(?<{letter}"));
+        let rest = Regular::any_text;
+        Regular::Complement(seq([rest(), group.clone(), rest(), group, rest()]).into())
+    });
+    Regular::Intersection(twice.collect())
+}
+
+/// What patterns are made of, groups aside.
+struct Pieces {
+    /// A term without a group.
+    simple: Regular,
+    quantifier: Regular,
+    group_name: Regular,
+}
+
+impl Pieces {
+    /// Without these characters as they are.
+    fn new(without: &str) -> Self {
+        let quantifier = optional(seq([any([class("*+?"), braces()]), optional(text("?"))]));
+        let plain = char_set(&format!("^$\\.*+?()[]{{}}|{without}")).complement();
+        let plain = Regular::Chars(plain);
+        let atom = any([
+            plain,
+            text("."),
+            seq([text("\\"), escape("")]),
+            bracketed(without),
+        ]);
+        let assertion = texts(&["^", "$", "\\b", "\\B"]);
+        Self {
+            simple: any([seq([atom, quantifier.clone()]), assertion]),
+            quantifier,
+            group_name: seq([class("A-Za-z_"), many(class("A-Za-z0-9_$"))]),
+        }
+    }
+
+    fn disjunction(&self, depth: u32) -> Regular {
+        many(any([self.term(depth), text("|")]))
+    }
+
+    fn term(&self, depth: u32) -> Regular {
+        let Some(inner) = depth.checked_sub(1) else {
+            return self.simple.clone();
+        };
+        let inner = seq([self.disjunction(inner), text(")")]);
+        let named = seq([text("?<"), self.group_name.clone(), text(">")]);
+        let kind = any([Regular::Empty, text("?:"), named]);
+        let look = texts(&["?=", "?!", "?<=", "?<!"]);
+        let group = any([
+            seq([kind, inner.clone(), self.quantifier.clone()]),
+            seq([look, inner]),
+        ]);
+        any([self.simple.clone(), seq([text("("), group])])
+    }
+
+    fn unnamed(&self, depth: u32) -> Regular {
+        let term = match depth {
+            0 => self.simple.clone(),
+            _ => any([
+                self.simple.clone(),
+                seq([
+                    text("("),
+                    optional(text("?:")),
+                    self.unnamed(depth - 1),
+                    text(")"),
+                    self.quantifier.clone(),
+                ]),
+            ]),
+        };
+        many(any([term, text("|")]))
+    }
+}
+
+/// Patterns with one named group, whose name is one letter, and references to it behind it.
+fn with_references() -> Regular {
+    // Without this character nothing else looks like the start of such a group.
+    let pieces = Pieces::new("<");
+    let unnamed = pieces.unnamed(DEPTH_OF_NAMED);
+    let name = || class("A-Za-z_");
+    let reference = seq([text("\\k<"), name(), text(">"), pieces.quantifier.clone()]);
+    let shape = seq([
+        unnamed.clone(),
+        text("(?<"),
+        name(),
+        text(">"),
+        unnamed,
+        text(")"),
+        pieces.quantifier.clone(),
+        many(any([reference, pieces.simple.clone(), text("|")])),
+    ]);
+    let other = Regular::Chars(char_set("\\").complement());
+    let escaped = seq([text("\\"), Regular::Chars(char_set("k").complement())]);
+    let consistent = NAME_STARTS.chars().map(|name| {
+        let reference = text(&format!("\\k<{name}>"));
+        seq([
+            Regular::any_text(),
+            text(&format!("(?<{name}>")),
+            many(any([other.clone(), escaped.clone(), reference])),
+        ])
+    });
+    Regular::Intersection([shape, any(consistent)].into())
+}
+
+/// `{n}`, `{n,}` and `{n,m}`, with the numbers in order.
+fn braces() -> Regular {
+    let number = || between(digit(), 1, 5);
+    let more_digits = |from: u32| seq([class("1-9"), between(digit(), from, 5)]);
+    let mut ordered = vec![
+        seq([digit(), text(","), more_digits(1)]),
+        seq([class("1-9"), digit(), text(","), more_digits(2)]),
+    ];
+    for low in 0..10 {
+        ordered.push(text_and_class(&format!("{low},"), low));
+        for tens in 1..10 {
+            let higher = (tens < 9).then(|| seq([from_digit(tens + 1), digit()]));
+            let same = seq([text(&tens.to_string()), from_digit(low)]);
+            let start = text(&format!("{tens}{low},"));
+            ordered.push(seq([start, any(higher.into_iter().chain([same]))]));
+        }
+    }
+    let count = any([seq([number(), optional(text(","))]), any(ordered)]);
+    seq([text("{"), count, text("}")])
+}
+
+fn text_and_class(start: &str, low: u32) -> Regular {
+    seq([text(start), from_digit(low)])
+}
+
+/// The digits from this one on.
+fn from_digit(low: u32) -> Regular {
+    class(&format!("{low}-9"))
+}
+
+/// What follows a backslash; `more` may be escaped too.
+fn escape(more: &str) -> Regular {
+    let code_point = any([
+        between(hex(), 1, 4),
+        seq([text("0"), between(hex(), 4, 5)]),
+        seq([class("1-9A-Fa-f"), between(hex(), 4, 4)]),
+        seq([text("10"), between(hex(), 4, 4)]),
+    ]);
+    any([
+        class(&format!("^$\\.*+?()[]{{}}|/fnrtvdDsSwW{more}")),
+        seq([text("c"), class("A-Za-z")]),
+        seq([text("x"), hex(), hex()]),
+        seq([text("u"), hex(), hex(), hex(), hex()]),
+        seq([text("u{"), code_point, text("}")]),
+        seq([class("pP"), text("{"), properties(), text("}")]),
+    ])
+}
+
+/// Names of properties, of those that ECMA-262 lists.
+fn properties() -> Regular {
+    let categories = texts(&[
+        "L",
+        "LC",
+        "Lu",
+        "Ll",
+        "Lt",
+        "Lm",
+        "Lo",
+        "M",
+        "Mn",
+        "Mc",
+        "Me",
+        "N",
+        "Nd",
+        "Nl",
+        "No",
+        "P",
+        "Pc",
+        "Pd",
+        "Ps",
+        "Pe",
+        "Pi",
+        "Pf",
+        "Po",
+        "S",
+        "Sm",
+        "Sc",
+        "Sk",
+        "So",
+        "Z",
+        "Zs",
+        "Zl",
+        "Zp",
+        "C",
+        "Cc",
+        "Cf",
+        "Cs",
+        "Co",
+        "Cn",
+        "Letter",
+        "Uppercase_Letter",
+        "Lowercase_Letter",
+        "Mark",
+        "Number",
+        "Decimal_Number",
+        "Punctuation",
+        "Symbol",
+        "Separator",
+        "Other",
+    ]);
+    let binary = texts(&[
+        "Any",
+        "ASCII",
+        "Alphabetic",
+        "Emoji",
+        "ID_Continue",
+        "ID_Start",
+        "Lowercase",
+        "Uppercase",
+        "White_Space",
+        "XID_Continue",
+        "XID_Start",
+    ]);
+    let scripts = texts(&[
+        "Arabic",
+        "Armenian",
+        "Bengali",
+        "Common",
+        "Cyrillic",
+        "Devanagari",
+        "Ethiopic",
+        "Georgian",
+        "Greek",
+        "Han",
+        "Hangul",
+        "Hebrew",
+        "Hiragana",
+        "Inherited",
+        "Katakana",
+        "Khmer",
+        "Latin",
+        "Tamil",
+        "Telugu",
+        "Thai",
+    ]);
+    let category = seq([texts(&["General_Category=", "gc="]), categories.clone()]);
+    let script = seq([
+        texts(&["Script=", "sc=", "Script_Extensions=", "scx="]),
+        scripts,
+    ]);
+    any([categories, binary, category, script])
+}
+
+/// A class in brackets. A hyphen stands for itself at its ends only, and ranges are in order.
+fn bracketed(without: &str) -> Regular {
+    let plain = char_set(&format!("]\\^{without}-")).complement();
+    let plain = Regular::Chars(plain);
+    let mut items = vec![plain, text("^"), seq([text("\\"), escape("b-")])];
+    for (first, last) in [('0', '9'), ('A', 'Z'), ('a', 'z')] {
+        for low in first..=last {
+            let range = Regular::Chars(CharSet::new([(low, last)]));
+            items.push(seq([text(&format!("{low}-")), range]));
+        }
+    }
+    let mut first = items.clone();
+    first.remove(1);
+    let hyphen = || optional(text("-"));
+    // A caret at the start negates; one behind something stands for itself.
+    let behind = optional(seq([
+        any([any(first), text("-")]),
+        many(any(items)),
+        hyphen(),
+    ]));
+    seq([text("["), optional(text("^")), behind, text("]")])
+}
+
+/// Strings that may be patterns: any.
+pub(super) fn outer() -> Regular {
+    Regular::any_text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::syntax::contains;
+    use super::build;
+
+    #[test]
+    fn patterns_are_judged_as_ecma_262_says() {
+        let patterns = build();
+        for pattern in [
+            "",
+            "^[a-z_][a-z0-9_-]*$",
+            "([abc])+\\s+$",
+            "(?<year>\\d{4})-(?<month>\\d\\d?)",
+            "(?<n>a)b\\k<n>{2,3}?",
+            "(?<=a+)b|(?!c)",
+            "[]|[^]|[-a]|[a-]|[\\]\\-^]",
+            "\\cA\\x41\\u0041\\u{10FFFF}\\/",
+            "\\p{L}\\P{Script=Greek}",
+            "a{2}b{2,}c{2,10}d{0,0}",
+            "(((((a)))))",
+        ] {
+            assert!(contains(&patterns, pattern), "{pattern}");
+            let read = crate::regex::parse(pattern, crate::regex::RegexOptions::json_schema());
+            let is_syntax = |error: &crate::regex::RegexError| {
+                matches!(error.kind, crate::regex::RegexErrorKind::Syntax(_))
+            };
+            assert!(!read.is_err_and(|error| is_syntax(&error)), "{pattern}");
+        }
+        for pattern in [
+            "^(abc]",
+            "a**",
+            "*",
+            "(?P<n>x)",
+            "(?i)a",
+            "\\a",
+            "\\",
+            "[b-a]",
+            "[\\d-z]",
+            "a{2,1}",
+            "a{19,9}",
+            "(?<n>a)(?<n>b)",
+            "\\k<n>",
+            "(?<n>a)\\k<m>",
+            "a)",
+            "(a",
+            "[a",
+            "{",
+            "}",
+            "]",
+            "\\u{110000}",
+            "\\xZ0",
+            "(?=a)*",
+            "^*",
+            "\\p{Nope}",
+        ] {
+            assert!(!contains(&patterns, pattern), "{pattern}");
+        }
+    }
+}
