@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 use structgen_frontend::json_schema::{
-    Draft, FormatMode, Profile, SchemaLimits, SchemaOptions, compile_str,
+    Draft, FormatMode, KeyOrder, Profile, SchemaLimits, SchemaOptions, compile_str,
 };
-use structgen_grammar::KeyOrder;
 
 use crate::SplitMix;
 use crate::walk::{self, show};

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::Value;
+use structgen::KeyOrder;
 use structgen::constraint::{CompiledConstraint, Matcher, oracle};
-use structgen::grammar::KeyOrder;
 use structgen::vocab::TokenId;
 use structgen::{Constraint, Profile, SchemaOptions};
 use structgen_maskbench::{Case, case_files};

@@ -10,9 +10,8 @@ use anyhow::Context;
 use clap::Parser;
 use structgen_bench::llguidance_engine::LlGuidance;
 use structgen_constraint::VocabularyTables;
-use structgen_grammar::KeyOrder;
 use structgen_maskbench::{
-    Case, FileResult, Percentiles, Status, Structgen, Summary, case_files, run_case,
+    Case, FileResult, KeyOrder, Percentiles, Status, Structgen, Summary, case_files, run_case,
 };
 use structgen_vocab::{TokenId, Tokenizer};
 

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use serde_json::Value;
-use structgen::{
-    Constraint, Device, FormatMode, Model, ModelOptions, SamplingParams, SchemaOptions,
-};
+use structgen::{Constraint, Device, Model, ModelOptions, SamplingParams, SchemaOptions};
 
 use crate::input::{read_file, read_text_file};
 
@@ -126,25 +124,6 @@ impl SamplingArgs {
         };
         params.validate()?;
         Ok(params)
-    }
-}
-
-/// What `format` does in a schema.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Formats {
-    /// Formats are enforced.
-    #[default]
-    Assert,
-    /// Formats say nothing.
-    Annotate,
-}
-
-impl From<Formats> for FormatMode {
-    fn from(formats: Formats) -> Self {
-        match formats {
-            Formats::Assert => Self::Assert,
-            Formats::Annotate => Self::Annotate,
-        }
     }
 }
 

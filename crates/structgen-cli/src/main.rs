@@ -8,6 +8,7 @@ mod commands;
 mod error;
 mod input;
 mod output;
+mod schema_args;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,8 @@ enum Command {
     Extract(commands::extract::Args),
     /// Generate text behind a prompt, free or under a constraint.
     Generate(commands::generate::Args),
+    /// Compile a schema and report what became of each keyword.
+    Compile(commands::compile::Args),
     /// Check whether a text fits a schema, a regular expression or a grammar.
     Check(commands::check::Args),
     /// Manage the ONNX Runtime library.
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => commands::demo::run(&args),
         Command::Extract(args) => commands::extract::run(&args),
         Command::Generate(args) => commands::generate::run(&args),
+        Command::Compile(args) => commands::compile::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Runtime(args) => commands::runtime::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),

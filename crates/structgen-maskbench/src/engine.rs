@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, Matcher, VocabularyTables};
-use structgen_frontend::json_schema::{Profile, SchemaOptions, compile_str};
-use structgen_grammar::KeyOrder;
+use structgen_frontend::json_schema::{KeyOrder, Profile, SchemaOptions, compile_str};
 use structgen_vocab::TokenId;
 
 use crate::Case;

@@ -18,3 +18,4 @@ pub use engine::{Engine, Structgen};
 pub use result::{FileResult, Status};
 pub use run::run_case;
 pub use statistics::{Percentiles, Summary};
+pub use structgen_frontend::json_schema::KeyOrder;

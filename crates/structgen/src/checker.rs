@@ -55,6 +55,12 @@ impl Checker {
         })
     }
 
+    /// How many nodes the constraint's automaton has, whose states are only found as texts are read.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.compiled.program().len()
+    }
+
     /// Checks a whole text: none where it fits.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use structgen::grammar::KeyOrder;
+use structgen::KeyOrder;
 use structgen::{Checker, Constraint, Profile, SchemaOptions};
 use structgen_maskbench::{Case, case_files};
 use structgen_tests::{data_folder, is_full_run, report};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use structgen::KeyOrder;
 use structgen::frontend::json_schema::Draft;
-use structgen::grammar::KeyOrder;
 use structgen::{Checker, Constraint, FormatMode, Profile, SchemaOptions};
 use structgen_tests::{data_folder, report};
 

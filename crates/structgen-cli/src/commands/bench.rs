@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use clap::{Subcommand, ValueEnum};
+use structgen::KeyOrder;
 use structgen::constraint::VocabularyTables;
-use structgen::grammar::KeyOrder;
 use structgen::vocab::Tokenizer;
 use structgen_maskbench::{
     Case, CaseError, FileResult, Status, Structgen, Summary, case_files, run_case,

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use structgen::{Checker, Constraint, Misfit, Profile, SchemaOptions};
+use structgen::{Checker, Constraint, Misfit, Profile};
 
 use crate::Outcome;
-use crate::args::{Formats, read_documents, read_grammar, read_schema};
+use crate::args::{read_grammar, read_schema};
 use crate::error::{DONE, does_not_fit};
 use crate::input::TextArgs;
 use crate::output::{tell, write_line};
+use crate::schema_args::SchemaArgs;
 
 /// Options of `structgen check`.
 #[derive(clap::Args, Debug)]
@@ -34,21 +35,12 @@ pub(crate) struct Args {
     jsonl: bool,
     #[command(flatten)]
     text: TextArgs,
-    /// Whether formats of schemas are enforced
-    #[arg(long, value_enum, default_value_t)]
-    formats: Formats,
-    /// A folder of documents that references may name by their $id, or as http://localhost:1234/ and their path
-    #[arg(long, value_name = "DIR")]
-    documents: Option<PathBuf>,
+    #[command(flatten)]
+    options: SchemaArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let mut options = SchemaOptions::new()
-        .with_profile(Profile::Exact)
-        .with_formats(args.formats.into());
-    if let Some(folder) = &args.documents {
-        options.documents = read_documents(folder)?;
-    }
+    let options = args.options.options(Some(Profile::Exact))?;
     if args.jsonl {
         return super::check_jsonl::run(options, args.text.open_lines()?);
     }

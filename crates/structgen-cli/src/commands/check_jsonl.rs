@@ -2,16 +2,16 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use structgen::frontend::json_schema::Draft;
 use structgen::{Checker, Constraint, SchemaOptions};
 
 use crate::Outcome;
 use crate::error::{DONE, bad_input};
 use crate::output::{tell, write_line};
+use crate::schema_args::parse_draft;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -90,7 +90,7 @@ pub(crate) fn run(options: SchemaOptions, input: Box<dyn Read>) -> Outcome {
 
 fn answer(request: &Request<'_>, options: &mut SchemaOptions) -> anyhow::Result<Vec<bool>> {
     if let Some(name) = &request.draft {
-        options.draft = draft(name)?;
+        options.draft = parse_draft(name)?;
     }
     let constraint = match (request.json_schema, &request.regex, &request.gbnf) {
         (Some(schema), None, None) => Constraint::json_schema_str(schema.get(), options)?,
@@ -104,38 +104,4 @@ fn answer(request: &Request<'_>, options: &mut SchemaOptions) -> anyhow::Result<
         accepted.push(checker.check(instance.as_bytes())?.is_none());
     }
     Ok(accepted)
-}
-
-/// A draft by any of the names that it goes by.
-fn draft(name: &str) -> anyhow::Result<Draft> {
-    let name = name.to_ascii_lowercase();
-    let short = name
-        .strip_prefix("draft")
-        .unwrap_or(&name)
-        .trim_start_matches(['-', '_', ' ']);
-    match short.trim_start_matches('0') {
-        "4" => Ok(Draft::Draft4),
-        "6" => Ok(Draft::Draft6),
-        "7" => Ok(Draft::Draft7),
-        "2019-09" | "2019" | "201909" => Ok(Draft::Draft2019),
-        "2020-12" | "2020" | "202012" => Ok(Draft::Draft2020),
-        _ => Err(anyhow!(
-            "there is no draft {name:?}; there are draft4, draft6, draft7, draft2019-09 and draft2020-12"
-        )),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn drafts_go_by_several_names() {
-        for name in ["7", "draft7", "draft-07", "Draft 7"] {
-            assert_eq!(draft(name).unwrap(), Draft::Draft7, "{name}");
-        }
-        assert_eq!(draft("2020-12").unwrap(), Draft::Draft2020);
-        assert_eq!(draft("draft2019-09").unwrap(), Draft::Draft2019);
-        assert!(draft("3").is_err());
-    }
 }

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use structgen::decode::GenerateError;
 use structgen::grammar::Whitespace;
-use structgen::{Error, GenerateOptions, SchemaExtractor, SchemaOptions};
+use structgen::{Error, GenerateOptions, SchemaExtractor};
 
 use crate::Outcome;
-use crate::args::{Formats, ModelArgs, SamplingArgs, read_documents, read_schema};
+use crate::args::{ModelArgs, SamplingArgs, read_schema};
 use crate::error::{DONE, Failure};
 use crate::input::TextArgs;
 use crate::output::write_line;
+use crate::schema_args::SchemaArgs;
 
 /// Options of `structgen extract`.
 #[derive(clap::Args, Debug)]
@@ -31,12 +32,8 @@ pub(crate) struct Args {
     /// The most tokens of an output
     #[arg(long, value_name = "N")]
     pub(crate) max_new_tokens: Option<usize>,
-    /// Whether formats of the schema are enforced
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) formats: Formats,
-    /// A folder of documents that references of the schema may name
-    #[arg(long, value_name = "DIR")]
-    pub(crate) documents: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) options: SchemaArgs,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
@@ -45,13 +42,10 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     // What is cheap to check comes first: nobody waits for a model to hear that a file is missing.
-    let mut schema_options = SchemaOptions::new().with_formats(args.formats.into());
+    let mut schema_options = args.options.options(None)?;
     if args.model.model.is_none() {
         // The form that the embedded model was trained to write.
-        schema_options.whitespace = Some(Whitespace::Compact);
-    }
-    if let Some(folder) = &args.documents {
-        schema_options.documents = read_documents(folder)?;
+        schema_options.whitespace.get_or_insert(Whitespace::Compact);
     }
     let (schema, constraint) = read_schema(&args.schema, &schema_options)?;
     let options = GenerateOptions {

@@ -4,14 +4,15 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use structgen::{Constraint, GenerateOptions, SchemaOptions};
+use structgen::{Constraint, GenerateOptions};
 
 use super::extract::failure;
 use crate::Outcome;
-use crate::args::{Formats, ModelArgs, SamplingArgs, read_documents, read_grammar, read_schema};
+use crate::args::{ModelArgs, SamplingArgs, read_grammar, read_schema};
 use crate::error::{DONE, Failure};
 use crate::input::TextArgs;
 use crate::output::{tell, write};
+use crate::schema_args::SchemaArgs;
 
 /// Options of `structgen generate`.
 #[derive(clap::Args, Debug)]
@@ -62,12 +63,8 @@ struct ConstraintArgs {
     /// One of these texts; may be repeated
     #[arg(long, value_name = "TEXT", group = "constraint_kind")]
     choice: Vec<String>,
-    /// Whether formats of the schema are enforced
-    #[arg(long, value_enum, default_value_t)]
-    formats: Formats,
-    /// A folder of documents that references of the schema may name
-    #[arg(long, value_name = "DIR", requires = "json_schema")]
-    documents: Option<PathBuf>,
+    #[command(flatten)]
+    options: SchemaArgs,
 }
 
 const MAX_NEW_TOKENS: usize = 4_096;
@@ -128,10 +125,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 impl ConstraintArgs {
     fn read(&self) -> Result<Option<Constraint>, Failure> {
-        let mut options = SchemaOptions::new().with_formats(self.formats.into());
-        if let Some(folder) = &self.documents {
-            options.documents = read_documents(folder)?;
-        }
+        let options = self.options.options(None)?;
         Ok(if self.json {
             Some(Constraint::any_json(&options)?)
         } else if let Some(path) = &self.json_schema {

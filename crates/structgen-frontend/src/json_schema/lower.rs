@@ -11,7 +11,7 @@ use structgen_grammar::{
 
 use super::canonical::atoms::Place;
 use super::canonical::{Arrays, Canonicalizer, NodeId, Numbers, Objects, Values};
-use super::{Effect, Profile, SchemaError};
+use super::{Effect, KeyOrder, Profile, SchemaError};
 
 /// Lowers the node and everything below it.
 pub(crate) fn lower(
@@ -256,6 +256,10 @@ impl<'j> Lowering<'_, '_, 'j> {
                 value,
                 required: field.required,
             });
+        }
+        if self.canonical.options.key_order() == KeyOrder::RequiredFirst {
+            // Stable: among themselves both kinds stay as declared.
+            properties.sort_by_key(|property| !property.required);
         }
         Ok(Some(self.builder.expr(Expr::Object(Box::new(
             ObjectShape {

@@ -12,6 +12,7 @@
 //! [`SchemaOptions::lenient`] asks to drop it, and then it is in the [`CompileReport`].
 
 mod canonical;
+mod embedded;
 mod error;
 mod formats;
 mod json;
@@ -32,8 +33,8 @@ use serde_json::Value;
 use structgen_grammar::Grammar;
 
 pub use error::SchemaError;
-pub use options::{Draft, FormatMode, Profile, SchemaLimits, SchemaOptions};
-pub use report::{CompileReport, Effect, ReportEntry};
+pub use options::{Draft, FormatMode, KeyOrder, Profile, SchemaLimits, SchemaOptions};
+pub use report::{CompileReport, Effect, ReportEntry, Usage};
 
 use canonical::Canonicalizer;
 use json::Json;
@@ -95,6 +96,7 @@ pub fn compile_str(schema: &str, options: &SchemaOptions) -> Result<Compiled, Sc
 }
 
 fn compile_json(json: &Json<'_>, options: &SchemaOptions) -> Result<Compiled, SchemaError> {
+    let options = &*embedded::options(json, options)?;
     with_program(json, options, |program, root| {
         let mut canonical = Canonicalizer::new(program, options);
         let node = canonical.schema_node(root)?;
@@ -103,7 +105,25 @@ fn compile_json(json: &Json<'_>, options: &SchemaOptions) -> Result<Compiled, Sc
             return Err(unsatisfiable::explain(program, options, root));
         }
         let grammar = lower::lower(&mut canonical, node)?;
-        let report = report(&canonical, options);
+        let mut report = report(&canonical, options);
+        report.profile = options.profile;
+        report.usage = vec![
+            Usage {
+                what: "steps of the compilation",
+                used: canonical.steps_taken(),
+                limit: Some(options.limits.max_steps),
+            },
+            Usage {
+                what: "rules of the grammar",
+                used: grammar.rules().len() as u64,
+                limit: None,
+            },
+            Usage {
+                what: "expressions of the grammar",
+                used: grammar.exprs().len() as u64,
+                limit: None,
+            },
+        ];
         Ok(Compiled { grammar, report })
     })
 }

@@ -1,7 +1,7 @@
 //! How a schema is compiled.
 
 use serde_json::Value;
-use structgen_grammar::{JsonForm, KeyOrder, Whitespace};
+use structgen_grammar::{EscapeForm, JsonForm, Whitespace};
 
 /// A draft of JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -42,6 +42,18 @@ pub enum Profile {
     Rust,
 }
 
+impl Profile {
+    /// Its name in options and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Generate => "generate",
+            Self::Rust => "rust",
+        }
+    }
+}
+
 /// What `format` does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum FormatMode {
@@ -73,6 +85,17 @@ impl Default for SchemaLimits {
     }
 }
 
+/// In which order the keys of an object come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyOrder {
+    /// As the schema declares them, undeclared keys after them.
+    Declared,
+    /// As the schema declares them, but those that are required before the others, undeclared keys after them.
+    RequiredFirst,
+    /// Every permutation.
+    Any,
+}
+
 /// How a schema is compiled. Made by [`SchemaOptions::new`] and the methods that each set one thing.
 ///
 /// ```
@@ -92,6 +115,8 @@ pub struct SchemaOptions {
     pub order: Option<KeyOrder>,
     /// What may stand between tokens of JSON; without one, the profile's.
     pub whitespace: Option<Whitespace>,
+    /// Which escapes strings may use; without one, the profile's.
+    pub escapes: Option<EscapeForm>,
     /// What `format` does.
     pub formats: FormatMode,
     /// The dialect of a schema that does not name one with `$schema`.
@@ -102,6 +127,16 @@ pub struct SchemaOptions {
     pub limits: SchemaLimits,
     /// Whether an assertion that is not supported is dropped, and the report says so, instead of being an error.
     pub lenient: bool,
+    /// What was set by a method above, also where it is the default: the schema does not override it.
+    set: Set,
+}
+
+/// Which of the options that have no way to say "not set" were set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Set {
+    profile: bool,
+    formats: bool,
+    lenient: bool,
 }
 
 impl SchemaOptions {
@@ -115,6 +150,7 @@ impl SchemaOptions {
     #[must_use]
     pub fn with_profile(mut self, profile: Profile) -> Self {
         self.profile = profile;
+        self.set.profile = true;
         self
     }
 
@@ -132,10 +168,18 @@ impl SchemaOptions {
         self
     }
 
+    /// Sets which escapes strings may use.
+    #[must_use]
+    pub fn with_escapes(mut self, escapes: EscapeForm) -> Self {
+        self.escapes = Some(escapes);
+        self
+    }
+
     /// Sets what `format` does.
     #[must_use]
     pub fn with_formats(mut self, formats: FormatMode) -> Self {
         self.formats = formats;
+        self.set.formats = true;
         self
     }
 
@@ -164,6 +208,7 @@ impl SchemaOptions {
     #[must_use]
     pub fn with_lenient(mut self, lenient: bool) -> Self {
         self.lenient = lenient;
+        self.set.lenient = true;
         self
     }
 
@@ -178,8 +223,37 @@ impl SchemaOptions {
             // serde_json stops at a nesting of 128.
             form.max_depth = form.max_depth.min(127);
         }
-        form.order = self.order.unwrap_or(form.order);
+        form.order = match self.key_order() {
+            KeyOrder::Any => structgen_grammar::KeyOrder::Any,
+            KeyOrder::Declared | KeyOrder::RequiredFirst => structgen_grammar::KeyOrder::Declared,
+        };
         form.whitespace = self.whitespace.unwrap_or(form.whitespace);
+        form.escapes = self.escapes.unwrap_or(form.escapes);
         form
+    }
+
+    /// The order of keys: what is set here, else the profile's.
+    #[must_use]
+    pub fn key_order(&self) -> KeyOrder {
+        let of_profile = match self.profile {
+            Profile::Exact => KeyOrder::Any,
+            Profile::Generate | Profile::Rust => KeyOrder::Declared,
+        };
+        self.order.unwrap_or(of_profile)
+    }
+
+    /// Whether the caller chose the profile.
+    pub(crate) fn sets_profile(&self) -> bool {
+        self.set.profile || self.profile != Profile::default()
+    }
+
+    /// Whether the caller chose what formats do.
+    pub(crate) fn sets_formats(&self) -> bool {
+        self.set.formats || self.formats != FormatMode::default()
+    }
+
+    /// Whether the caller chose if assertions may be dropped.
+    pub(crate) fn sets_lenient(&self) -> bool {
+        self.set.lenient || self.lenient
     }
 }

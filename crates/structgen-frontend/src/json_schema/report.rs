@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use serde_json::{Value, json};
+
+use super::Profile;
+
 /// What became of each keyword of a schema that the compilation reached, in the order in which it was reached.
 ///
 /// What lies in definitions that nothing refers to has no effect and does not appear.
@@ -9,6 +13,21 @@ use std::fmt;
 pub struct CompileReport {
     /// The entries; a keyword that is enforced and narrowed has two.
     pub entries: Vec<ReportEntry>,
+    /// The profile that the schema was compiled for.
+    pub profile: Profile,
+    /// How large it came out, and how much of each limit that took.
+    pub usage: Vec<Usage>,
+}
+
+/// How much there is of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// What was counted, a plural.
+    pub what: &'static str,
+    /// How many there are.
+    pub used: u64,
+    /// How many there may be.
+    pub limit: Option<u64>,
 }
 
 /// What became of one keyword.
@@ -57,16 +76,68 @@ impl CompileReport {
             .filter(|entry| matches!(entry.effect, Effect::Narrowed { .. }))
     }
 
+    /// The report as JSON: `{"profile", "keywords": [{"pointer", "effect", "note"?}, …], "usage": [{"what", "used", "limit"?}, …]}`, where the
+    /// effect is `enforced`, `annotation`, `narrowed` or `dropped`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let keyword = |entry: &ReportEntry| {
+            let mut object = json!({"pointer": entry.pointer, "effect": entry.effect.name()});
+            if !entry.effect.note().is_empty() {
+                object["note"] = entry.effect.note().into();
+            }
+            object
+        };
+        let usage = |usage: &Usage| {
+            let mut object = json!({"what": usage.what, "used": usage.used});
+            if let Some(limit) = usage.limit {
+                object["limit"] = limit.into();
+            }
+            object
+        };
+        json!({
+            "profile": self.profile.name(),
+            "keywords": self.entries.iter().map(keyword).collect::<Vec<_>>(),
+            "usage": self.usage.iter().map(usage).collect::<Vec<_>>(),
+        })
+    }
+
     pub(crate) fn add(&mut self, pointer: String, effect: Effect) {
         self.entries.push(ReportEntry { pointer, effect });
     }
 }
 
+impl Effect {
+    /// The effect in one word.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Enforced => "enforced",
+            Self::Annotation { .. } => "annotation",
+            Self::Narrowed { .. } => "narrowed",
+            Self::Dropped { .. } => "dropped",
+        }
+    }
+
+    /// The reason, or what is left out; empty where there is nothing to say.
+    #[must_use]
+    pub fn note(&self) -> &str {
+        match self {
+            Self::Enforced => "",
+            Self::Annotation { note } => note,
+            Self::Narrowed { how } => how,
+            Self::Dropped { reason } => reason,
+        }
+    }
+}
+
 impl fmt::Display for CompileReport {
-    /// One line per entry: the pointer and what became of it.
+    /// One line per entry, the pointer and what became of it, then one for each size.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for entry in &self.entries {
             writeln!(f, "{}: {}", entry.pointer, entry.effect)?;
+        }
+        for usage in &self.usage {
+            writeln!(f, "{usage}")?;
         }
         Ok(())
     }
@@ -80,6 +151,16 @@ impl fmt::Display for Effect {
             Self::Annotation { note } => write!(f, "annotation ({note})"),
             Self::Narrowed { how } => write!(f, "narrowed: {how}"),
             Self::Dropped { reason } => write!(f, "dropped: {reason}"),
+        }
+    }
+}
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, used, limit } = self;
+        match limit {
+            Some(limit) => write!(f, "{what}: {used} of at most {limit}"),
+            None => write!(f, "{what}: {used}"),
         }
     }
 }

@@ -268,6 +268,11 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         }
     }
 
+    /// How many steps were taken.
+    pub(crate) fn steps_taken(&self) -> u64 {
+        self.steps
+    }
+
     /// The set of strings that a pattern is found in.
     fn pattern(&mut self, source: &'j str, place: Place) -> Result<Option<Regular>, SchemaError> {
         let read = self.patterns.entry(source).or_insert_with(|| {

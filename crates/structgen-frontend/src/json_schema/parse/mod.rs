@@ -20,7 +20,7 @@ use super::formats::Format;
 use super::json::Json;
 use super::keywords::{self, Role};
 use super::resolve::{Resource, ResourceId, Resources};
-use super::{Draft, SchemaError};
+use super::{Draft, SchemaError, embedded};
 
 pub(crate) use location::{Location, Step};
 
@@ -313,7 +313,11 @@ impl<'j> Parser<'_, 'j> {
             draft <= Draft::Draft7 && matches!(self.json.get("$ref"), Some(Json::String(_)));
         for (name, value) in entries {
             let Some((keyword, role)) = keywords::find(name, draft) else {
-                self.annotation(name, "no keyword of any draft");
+                let note = match name.as_ref() {
+                    embedded::KEYWORD => "options of structgen, which count at the root only",
+                    _ => "no keyword of any draft",
+                };
+                self.annotation(name, note);
                 continue;
             };
             // Definitions beside a `$ref` can still be referred to.

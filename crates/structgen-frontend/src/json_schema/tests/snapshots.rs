@@ -611,7 +611,7 @@ fn the_report_says_what_became_of_each_keyword() {
         #/properties/id/format: narrowed: numbers that the Rust type does not hold are left out
         #/properties: narrowed: keys that the schema says nothing about are left out
     "#]]
-    .assert_eq(&compiled.expect("the schema compiles").report.to_string());
+    .assert_eq(&entries(&compiled.expect("the schema compiles").report));
     let lenient = SchemaOptions::new().with_lenient(true);
     let schema = r#"{"type": "array", "items": {"type": "string"}, "uniqueItems": true}"#;
     let compiled = compile_str(schema, &lenient).expect("what is not supported is dropped");
@@ -621,6 +621,13 @@ fn the_report_says_what_became_of_each_keyword() {
         #/items/type: enforced
         #/uniqueItems: dropped: items are not compared with one another
     "#]]
-    .assert_eq(&compiled.report.to_string());
+    .assert_eq(&entries(&compiled.report));
     assert_eq!(compiled.report.dropped().count(), 1);
+}
+
+/// The report without its sizes, which every change to the compiler changes.
+fn entries(report: &crate::json_schema::CompileReport) -> String {
+    let line =
+        |entry: &crate::json_schema::ReportEntry| format!("{}: {}\n", entry.pointer, entry.effect);
+    report.entries.iter().map(line).collect()
 }

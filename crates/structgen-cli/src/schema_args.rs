@@ -1,0 +1,182 @@
+//! Options of schemas: every one of the library's, for all commands that take a schema.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use structgen::frontend::json_schema::{Draft, SchemaLimits};
+use structgen::grammar::{EscapeForm, Whitespace};
+use structgen::{FormatMode, KeyOrder, Profile, SchemaOptions};
+
+use crate::args::read_documents;
+
+/// How a schema is compiled. What is given here counts more than an `x-structgen` object in the schema.
+#[derive(clap::Args, Debug, Default)]
+#[command(next_help_heading = "Schema")]
+pub(crate) struct SchemaArgs {
+    /// What the schema is for: every text that a validator takes, what a model should write, or what deserialises into the Rust
+    /// type behind the schema
+    #[arg(long, value_enum)]
+    profile: Option<ProfileArg>,
+    /// In which order keys come; without it, the profile's
+    #[arg(long, value_enum)]
+    order: Option<OrderArg>,
+    /// What stands between tokens of JSON: compact, spaced (at most one space behind a comma or colon), or bounded:N (up to N characters of
+    /// whitespace anywhere)
+    #[arg(long, value_name = "FORM", value_parser = parse_whitespace)]
+    whitespace: Option<Whitespace>,
+    /// Which escapes strings may use
+    #[arg(long, value_enum)]
+    escapes: Option<EscapesArg>,
+    /// Whether formats are enforced; without it, they are
+    #[arg(long, value_enum)]
+    formats: Option<FormatsArg>,
+    /// Drop assertions that are not supported, instead of refusing the schema; the compile report says which
+    #[arg(long)]
+    lenient: bool,
+    /// The draft of a schema without $schema, such as 7 or 2020-12
+    #[arg(long, value_name = "DRAFT", value_parser = parse_draft)]
+    draft: Option<Draft>,
+    /// A folder of documents that references may name by their $id, or as http://localhost:1234/ and their path
+    #[arg(long, value_name = "DIR")]
+    documents: Option<PathBuf>,
+    /// The most steps of a compilation
+    #[arg(long, value_name = "N")]
+    max_steps: Option<u64>,
+    /// The most JSON values in a schema and its documents
+    #[arg(long, value_name = "N")]
+    max_values: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ProfileArg {
+    Exact,
+    Generate,
+    Rust,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum OrderArg {
+    /// As the schema declares them
+    Declared,
+    /// As declared, but required ones before the others
+    RequiredFirst,
+    /// Every permutation
+    Any,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum EscapesArg {
+    /// Every escape wherever it may stand
+    Any,
+    /// Only what has to be escaped
+    Needed,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum FormatsArg {
+    /// Formats are enforced
+    Assert,
+    /// Formats say nothing
+    Annotate,
+}
+
+impl SchemaArgs {
+    /// The options, with a profile of the command's where none is given.
+    pub(crate) fn options(&self, profile: Option<Profile>) -> anyhow::Result<SchemaOptions> {
+        let mut options = SchemaOptions::new();
+        let given = self.profile.map(|profile| match profile {
+            ProfileArg::Exact => Profile::Exact,
+            ProfileArg::Generate => Profile::Generate,
+            ProfileArg::Rust => Profile::Rust,
+        });
+        if let Some(profile) = given.or(profile) {
+            options = options.with_profile(profile);
+        }
+        options.order = self.order.map(|order| match order {
+            OrderArg::Declared => KeyOrder::Declared,
+            OrderArg::RequiredFirst => KeyOrder::RequiredFirst,
+            OrderArg::Any => KeyOrder::Any,
+        });
+        options.whitespace = self.whitespace;
+        options.escapes = self.escapes.map(|escapes| match escapes {
+            EscapesArg::Any => EscapeForm::Any,
+            EscapesArg::Needed => EscapeForm::Needed,
+        });
+        if let Some(formats) = self.formats {
+            options = options.with_formats(match formats {
+                FormatsArg::Assert => FormatMode::Assert,
+                FormatsArg::Annotate => FormatMode::Annotate,
+            });
+        }
+        if self.lenient {
+            options = options.with_lenient(true);
+        }
+        options.draft = self.draft.unwrap_or_default();
+        let default = SchemaLimits::default();
+        options.limits = SchemaLimits {
+            max_steps: self.max_steps.unwrap_or(default.max_steps),
+            max_values: self.max_values.unwrap_or(default.max_values),
+            ..default
+        };
+        if let Some(folder) = &self.documents {
+            options.documents = read_documents(folder)?;
+        }
+        Ok(options)
+    }
+}
+
+fn parse_whitespace(text: &str) -> Result<Whitespace, String> {
+    match text.split_once(':') {
+        None if text == "compact" => Ok(Whitespace::Compact),
+        None if text == "spaced" => Ok(Whitespace::Spaced),
+        Some(("bounded", max)) => match max.parse() {
+            Ok(max) => Ok(Whitespace::Bounded { max }),
+            Err(_) => Err("the bound is a number from 0 to 65535".to_owned()),
+        },
+        _ => Err("it is compact, spaced, or bounded:N".to_owned()),
+    }
+}
+
+/// A draft by any of the names that it goes by.
+pub(crate) fn parse_draft(name: &str) -> anyhow::Result<Draft> {
+    let name = name.to_ascii_lowercase();
+    let short = name
+        .strip_prefix("draft")
+        .unwrap_or(&name)
+        .trim_start_matches(['-', '_', ' ']);
+    match short.trim_start_matches('0') {
+        "4" => Ok(Draft::Draft4),
+        "6" => Ok(Draft::Draft6),
+        "7" => Ok(Draft::Draft7),
+        "2019-09" | "2019" | "201909" => Ok(Draft::Draft2019),
+        "2020-12" | "2020" | "202012" => Ok(Draft::Draft2020),
+        _ => Err(anyhow!(
+            "there is no draft {name:?}; there are draft4, draft6, draft7, draft2019-09 and draft2020-12"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drafts_go_by_several_names() {
+        for name in ["7", "draft7", "draft-07", "Draft 7"] {
+            assert_eq!(parse_draft(name).unwrap(), Draft::Draft7, "{name}");
+        }
+        assert_eq!(parse_draft("2020-12").unwrap(), Draft::Draft2020);
+        assert_eq!(parse_draft("draft2019-09").unwrap(), Draft::Draft2019);
+        assert!(parse_draft("3").is_err());
+    }
+
+    #[test]
+    fn whitespace_is_named_or_bounded() {
+        assert_eq!(parse_whitespace("compact"), Ok(Whitespace::Compact));
+        let bounded = Whitespace::Bounded { max: 3 };
+        assert_eq!(parse_whitespace("bounded:3"), Ok(bounded));
+        for wrong in ["", "bounded", "bounded:-1", "bounded:70000", "indent"] {
+            assert!(parse_whitespace(wrong).is_err(), "{wrong}");
+        }
+    }
+}
