@@ -195,6 +195,20 @@ impl<'g> Printer<'g> {
                 self.stack.push(Piece::Regular(body, Place::Repeat));
                 self.owned(quantifier(*min, *max));
             }
+            Regular::Look {
+                behind,
+                negated,
+                body,
+            } => {
+                self.text(match (behind, negated) {
+                    (false, false) => "ahead(",
+                    (false, true) => "not-ahead(",
+                    (true, false) => "behind(",
+                    (true, true) => "not-behind(",
+                });
+                self.stack.push(Piece::Regular(body, Place::Rule));
+                self.text(")");
+            }
         }
     }
 

@@ -126,6 +126,19 @@ pub enum Regular {
         /// The most times, at least `min`.
         max: Option<u32>,
     },
+    /// The empty string where the body matches just ahead, or just behind, and nothing elsewhere.
+    ///
+    /// A look-around sees its whole text, beyond what the parts beside it match: the text is what the innermost [`Regular::Intersection`] or
+    /// [`Regular::Complement`] around it stands for, or else the whole set. So the intersection of one arm is a border for what
+    /// look-arounds see. Boundaries and anchors are look-arounds at one character.
+    Look {
+        /// Whether it looks at what comes before.
+        behind: bool,
+        /// Whether the body must not match.
+        negated: bool,
+        /// What is looked for.
+        body: Arc<Regular>,
+    },
 }
 
 impl Regular {
@@ -159,6 +172,22 @@ impl Regular {
             min,
             max,
         }
+    }
+
+    /// The empty string where the body matches just ahead, or just behind; where it does not if `negated`.
+    #[must_use]
+    pub fn look(behind: bool, negated: bool, body: Regular) -> Self {
+        Self::Look {
+            behind,
+            negated,
+            body: Arc::new(body),
+        }
+    }
+
+    /// The start of the text (`behind`) or its end.
+    #[must_use]
+    pub fn anchor(behind: bool) -> Self {
+        Self::look(behind, true, Self::Chars(CharSet::all()))
     }
 
     /// Any text: every string of scalar values.

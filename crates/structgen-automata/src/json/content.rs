@@ -454,7 +454,7 @@ fn is_plain(regular: &Regular) -> bool {
         }
         Regular::ByteRange(low, high) => (*low..=*high).any(|byte| !needs_escape(byte)),
         Regular::Concat(parts) | Regular::Union(parts) => parts.iter().all(is_plain),
-        Regular::Intersection(_) | Regular::Complement(_) => false,
+        Regular::Intersection(_) | Regular::Complement(_) | Regular::Look { .. } => false,
         Regular::Repeat { body, .. } => is_plain(body),
     }
 }

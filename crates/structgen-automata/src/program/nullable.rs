@@ -59,5 +59,7 @@ fn takes_empty(regular: &Regular) -> bool {
         Regular::Union(arms) => arms.iter().any(takes_empty),
         Regular::Complement(body) => !takes_empty(body),
         Regular::Repeat { body, min, .. } => *min == 0 || takes_empty(body),
+        // In an empty text there is nothing else to see, ahead or behind.
+        Regular::Look { negated, body, .. } => takes_empty(body) != *negated,
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::finite::{FiniteState, FiniteStates};
+use super::look::{Looks, PartId, Tracker};
 
 /// An expression, by its place in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,17 +38,52 @@ pub(super) enum Node {
         min: u32,
         max: Option<u32>,
     },
+    /// The rest, where a tracker says that its look-behind matches here, or does not. Its strings depend on the place: see [`super::look`].
+    Behind {
+        tracker: Tracker,
+        negated: bool,
+        rest: NodeId,
+    },
+    /// A counter whose body looks around, and all that follows it.
+    Loop {
+        body: PartId,
+        min: u32,
+        max: Option<u32>,
+        rest: NodeId,
+        /// Where the body matches the empty string, as a set of what is to come.
+        empty: NodeId,
+    },
+    /// A set that looks behind, with the trackers that it asks, sorted: what they have of the text so far.
+    Tracked {
+        term: NodeId,
+        trackers: Arc<[(Tracker, NodeId)]>,
+    },
 }
 
 /// What is known of an expression from its parts.
 #[derive(Clone, Copy, Debug)]
 struct Facts {
+    /// Whether it holds the empty string; where that depends on trackers, whether it does in any case.
     nullable: bool,
     /// Whether it holds nothing but UTF-8 texts, as far as known.
     utf8: bool,
     /// The length of a string in the set, where the structure tells one: exact without complements and intersections,
     /// a string of the parts without them otherwise. Sums stop at the largest value.
     witness: Option<u32>,
+    /// The trackers on which its strings depend, as bits.
+    asks: u64,
+    /// Whether there is a loop that looks around in it: then the normal form is the disjunctive one.
+    loops: bool,
+}
+
+impl Facts {
+    const NOTHING: Self = Self {
+        nullable: false,
+        utf8: false,
+        witness: None,
+        asks: 0,
+        loops: false,
+    };
 }
 
 /// All expressions of a machine.
@@ -63,6 +99,7 @@ pub(super) struct Arena {
     any_text: Option<NodeId>,
     /// Operands of all nodes together: what the limit on expressions counts.
     operands: usize,
+    pub(super) looks: Looks,
 }
 
 #[derive(Clone, Debug)]
@@ -86,6 +123,7 @@ impl Arena {
             literal_ids: FxHashMap::default(),
             any_text: None,
             operands: 0,
+            looks: Looks::default(),
         };
         arena.intern(Node::Never);
         arena.intern(Node::Empty);
@@ -104,7 +142,7 @@ impl Arena {
 
     /// What the limit on expressions counts: nodes, their operands and the states of finite sets.
     pub(super) fn size(&self) -> usize {
-        self.nodes.len() + self.operands + self.finite.len()
+        self.nodes.len() + self.operands + self.finite.len() + self.looks.len()
     }
 
     pub(super) fn nullable(&self, id: NodeId) -> bool {
@@ -114,6 +152,16 @@ impl Arena {
     /// See [`Facts::witness`].
     pub(super) fn witness(&self, id: NodeId) -> Option<u32> {
         self.facts[id.0 as usize].witness
+    }
+
+    /// The trackers on which the strings of the expression depend, as bits.
+    pub(super) fn asks(&self, id: NodeId) -> u64 {
+        self.facts[id.0 as usize].asks
+    }
+
+    /// Whether there is a loop that looks around in the expression.
+    pub(super) fn loops(&self, id: NodeId) -> bool {
+        self.facts[id.0 as usize].loops
     }
 
     pub(super) fn utf8(&self, id: NodeId) -> bool {
@@ -186,34 +234,35 @@ impl Arena {
     fn facts_of(&self, node: &Node) -> Facts {
         match *node {
             Node::Never => Facts {
-                nullable: false,
                 utf8: true,
-                witness: None,
+                ..Facts::NOTHING
             },
             Node::Empty => Facts {
                 nullable: true,
                 utf8: true,
                 witness: Some(0),
+                ..Facts::NOTHING
             },
             Node::AllBytes => Facts {
                 nullable: true,
-                utf8: false,
                 witness: Some(0),
+                ..Facts::NOTHING
             },
             Node::Literal { literal, offset } => {
                 let whole = &self.literals[literal as usize];
                 let rest = &whole.bytes[offset as usize..];
                 Facts {
-                    nullable: false,
                     // A continuation byte at the front is the middle of a character.
                     utf8: whole.utf8 && rest[0] & 0xC0 != 0x80,
                     witness: Some(u32::try_from(rest.len()).unwrap_or(u32::MAX)),
+                    ..Facts::NOTHING
                 }
             }
             Node::Finite(state) => Facts {
                 nullable: self.finite.accepts(state),
                 utf8: self.finite.is_utf8(state),
                 witness: Some(self.finite.shortest(state)),
+                ..Facts::NOTHING
             },
             Node::Concat(first, rest) => Facts {
                 nullable: self.nullable(first) && self.nullable(rest),
@@ -222,11 +271,14 @@ impl Arena {
                     .witness(first)
                     .zip(self.witness(rest))
                     .map(|(first, rest)| first.saturating_add(rest)),
+                asks: self.asks(first) | self.asks(rest),
+                loops: self.loops(first) || self.loops(rest),
             },
             Node::Union(ref arms) => Facts {
                 nullable: arms.iter().any(|&arm| self.nullable(arm)),
                 utf8: arms.iter().all(|&arm| self.utf8(arm)),
                 witness: arms.iter().filter_map(|&arm| self.witness(arm)).min(),
+                ..self.any_of(arms)
             },
             Node::Intersection(ref arms) => {
                 let nullable = arms.iter().all(|&arm| self.nullable(arm));
@@ -234,14 +286,16 @@ impl Arena {
                     nullable,
                     utf8: arms.iter().any(|&arm| self.utf8(arm)),
                     witness: nullable.then_some(0),
+                    ..self.any_of(arms)
                 }
             }
             Node::Not(body) => {
-                let nullable = !self.nullable(body);
+                let nullable = self.asks(body) == 0 && !self.nullable(body);
                 Facts {
                     nullable,
                     utf8: false,
                     witness: nullable.then_some(0),
+                    ..self.any_of(&[body])
                 }
             }
             Node::Repeat { body, min, .. } => Facts {
@@ -251,7 +305,55 @@ impl Arena {
                     0 => Some(0),
                     _ => self.witness(body).map(|body| body.saturating_mul(min)),
                 },
+                ..self.any_of(&[body])
             },
+            Node::Behind { tracker, rest, .. } => Facts {
+                utf8: self.utf8(rest),
+                asks: tracker.bit() | self.asks(rest),
+                loops: self.loops(rest),
+                ..Facts::NOTHING
+            },
+            Node::Loop {
+                body,
+                min,
+                rest,
+                empty,
+                ..
+            } => {
+                let skipped = min == 0 || self.nullable(empty);
+                Facts {
+                    nullable: skipped && self.nullable(rest),
+                    utf8: self.looks.utf8(body) && self.utf8(rest),
+                    witness: if min == 0 {
+                        self.witness(rest)
+                    } else {
+                        (skipped && self.nullable(rest)).then_some(0)
+                    },
+                    asks: self.looks.asks(body) | self.asks(rest),
+                    loops: true,
+                }
+            }
+            Node::Tracked { term, ref trackers } => {
+                let nullable = self.nullable_where(term, self.holding(trackers));
+                Facts {
+                    nullable,
+                    utf8: self.utf8(term),
+                    witness: if nullable {
+                        Some(0)
+                    } else {
+                        self.witness(term)
+                    },
+                    ..Facts::NOTHING
+                }
+            }
+        }
+    }
+
+    fn any_of(&self, parts: &[NodeId]) -> Facts {
+        Facts {
+            asks: parts.iter().fold(0, |asks, &part| asks | self.asks(part)),
+            loops: parts.iter().any(|&part| self.loops(part)),
+            ..Facts::NOTHING
         }
     }
 }

@@ -23,9 +23,14 @@ impl Scratch {
             self.seen.clear();
             self.walk = 1;
         }
-        self.seen
-            .resize(nodes.max(self.seen.len()), (0, Arena::NEVER));
+        self.grow(nodes);
         self.stack.clear();
+    }
+
+    fn grow(&mut self, nodes: usize) {
+        if self.seen.len() < nodes {
+            self.seen.resize(nodes, (0, Arena::NEVER));
+        }
     }
 
     fn get(&self, id: NodeId) -> Option<NodeId> {
@@ -49,6 +54,18 @@ impl Arena {
         limit: usize,
         scratch: &mut Scratch,
     ) -> Result<NodeId, LimitExceeded> {
+        self.derivative_where(root, byte, 0, limit, scratch)
+    }
+
+    /// The same, where these trackers hold before the byte.
+    pub(super) fn derivative_where(
+        &mut self,
+        root: NodeId,
+        byte: u8,
+        holds: u64,
+        limit: usize,
+        scratch: &mut Scratch,
+    ) -> Result<NodeId, LimitExceeded> {
         if let Some(result) = self.leaf_derivative(root, byte) {
             return Ok(result);
         }
@@ -60,13 +77,19 @@ impl Arena {
                 continue;
             }
             let waiting = scratch.stack.len();
-            self.for_each_front(id, |part| {
+            // Unfolding adds nodes.
+            self.unfold(id);
+            scratch.grow(self.len());
+            self.for_each_front(id, holds, |part| {
                 if !self.is_leaf(part) && scratch.get(part).is_none() {
                     scratch.stack.push(part);
                 }
             });
             if scratch.stack.len() == waiting {
-                let result = self.combine(id, byte, scratch);
+                let result = match self.node(id) {
+                    Node::Tracked { .. } => self.derive_tracked(id, byte, limit)?,
+                    _ => self.combine(id, byte, holds, scratch),
+                };
                 scratch.set(id, result);
                 scratch.stack.pop();
                 if self.size() > limit {
@@ -87,8 +110,8 @@ impl Arena {
         )
     }
 
-    /// The parts of an expression that its derivative derives.
-    fn for_each_front(&self, id: NodeId, mut visit: impl FnMut(NodeId)) {
+    /// The parts of an expression that its derivative derives, where these trackers hold. Loops are unfolded.
+    fn for_each_front(&self, id: NodeId, holds: u64, mut visit: impl FnMut(NodeId)) {
         match self.node(id) {
             Node::Concat(..) => {
                 let mut at = id;
@@ -103,6 +126,12 @@ impl Arena {
             }
             Node::Union(arms) | Node::Intersection(arms) => arms.iter().copied().for_each(visit),
             Node::Not(body) | Node::Repeat { body, .. } => visit(*body),
+            Node::Behind {
+                tracker,
+                negated,
+                rest,
+            } if (holds & tracker.bit() != 0) != *negated => visit(*rest),
+            Node::Loop { .. } => visit(self.unfolded(id)),
             _ => {}
         }
     }
@@ -127,7 +156,7 @@ impl Arena {
     }
 
     /// The derivative of a node whose fronts are derived.
-    fn combine(&mut self, id: NodeId, byte: u8, scratch: &Scratch) -> NodeId {
+    fn combine(&mut self, id: NodeId, byte: u8, holds: u64, scratch: &Scratch) -> NodeId {
         let derived = |arena: &mut Self, part: NodeId| {
             scratch
                 .get(part)
@@ -173,12 +202,21 @@ impl Arena {
                 let rest = self.repeat(body, min.saturating_sub(1), max.map(|max| max - 1));
                 self.concat(front, rest)
             }
+            Node::Behind {
+                tracker,
+                negated,
+                rest,
+            } if (holds & tracker.bit() != 0) != negated => derived(self, rest),
+            Node::Loop { .. } => {
+                let unfolded = self.unfolded(id);
+                derived(self, unfolded)
+            }
             _ => Self::NEVER,
         }
     }
 
     /// Where the classes of bytes start that the derivatives of `root` tell apart. Byte 0 always starts one.
-    pub(super) fn boundaries(&self, root: NodeId, scratch: &mut Scratch) -> Boundaries {
+    pub(super) fn boundaries(&mut self, root: NodeId, scratch: &mut Scratch) -> Boundaries {
         let mut boundaries: Boundaries = [1, 0, 0, 0];
         let mut mark = |low: u8, high: u8| {
             boundaries[usize::from(low >> 6)] |= 1 << (low & 63);
@@ -192,6 +230,9 @@ impl Arena {
             if scratch.get(id).is_some() {
                 continue;
             }
+            // Unfolding adds nodes.
+            self.unfold(id);
+            scratch.grow(self.len());
             scratch.set(id, id);
             match *self.node(id) {
                 Node::Literal { literal, offset } => {
@@ -203,7 +244,15 @@ impl Arena {
                         mark(transition.low, transition.high);
                     }
                 }
-                _ => self.for_each_front(id, |part| scratch.stack.push(part)),
+                // Whatever its tracker says.
+                Node::Behind { rest, .. } => scratch.stack.push(rest),
+                Node::Tracked { term, ref trackers } => {
+                    scratch.stack.push(term);
+                    scratch
+                        .stack
+                        .extend(trackers.iter().map(|&(_, state)| state));
+                }
+                _ => self.for_each_front(id, 0, |part| scratch.stack.push(part)),
             }
         }
         boundaries

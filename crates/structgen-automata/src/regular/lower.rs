@@ -7,11 +7,20 @@ use structgen_grammar::{CharSet, Regular};
 
 use super::arena::{Arena, NodeId};
 use super::finite::{FiniteStates, Transition};
+use super::look::{Part, PartId};
 use super::{RegularLimits, characters};
 use crate::LimitExceeded;
 
 /// What identifies a shared subtree: its kind, the address of its children, and its counter.
 type SharedKey = (u8, usize, u32, Option<u32>);
+
+/// What a syntax tree is lowered to.
+#[derive(Clone, Copy)]
+enum Lowered {
+    Set(NodeId),
+    /// It looks around: no set by itself.
+    Part(PartId),
+}
 
 enum Task<'r> {
     Visit(&'r Regular),
@@ -26,9 +35,9 @@ impl Arena {
         limits: &RegularLimits,
     ) -> Result<NodeId, LimitExceeded> {
         let mut tasks = vec![Task::Visit(root)];
-        let mut values: Vec<NodeId> = Vec::new();
+        let mut values: Vec<Lowered> = Vec::new();
         // Trees share subtrees; without this, a small tree could stand for an exponential one.
-        let mut shared: FxHashMap<SharedKey, NodeId> = FxHashMap::default();
+        let mut shared: FxHashMap<SharedKey, Lowered> = FxHashMap::default();
         while let Some(task) = tasks.pop() {
             match task {
                 Task::Visit(regular) => {
@@ -40,7 +49,7 @@ impl Arena {
                     let children = children(regular);
                     if children.is_empty() {
                         let leaf = self.leaf(regular);
-                        values.push(leaf);
+                        values.push(Lowered::Set(leaf));
                     } else {
                         tasks.push(Task::Build(regular));
                         tasks.extend(children.iter().rev().map(Task::Visit));
@@ -49,7 +58,7 @@ impl Arena {
                 Task::Build(regular) => {
                     let from = values.len() - children(regular).len();
                     let parts = values.split_off(from);
-                    let built = self.build(regular, parts);
+                    let built = self.build_lowered(regular, parts)?;
                     if let Some(key) = shared_key(regular) {
                         shared.insert(key, built);
                     }
@@ -63,7 +72,50 @@ impl Arena {
                 });
             }
         }
-        Ok(values.pop().unwrap_or(Self::NEVER))
+        Ok(match values.pop() {
+            Some(Lowered::Set(set)) => set,
+            Some(Lowered::Part(part)) => self.whole_text(part),
+            None => Self::NEVER,
+        })
+    }
+
+    fn build_lowered(
+        &mut self,
+        regular: &Regular,
+        parts: Vec<Lowered>,
+    ) -> Result<Lowered, LimitExceeded> {
+        let is_border = matches!(regular, Regular::Intersection(_) | Regular::Complement(_));
+        let looks = matches!(regular, Regular::Look { .. });
+        let all_sets = |part: &Lowered| matches!(part, Lowered::Set(_));
+        if !looks && (is_border || parts.iter().all(all_sets)) {
+            let mut sets = Vec::with_capacity(parts.len());
+            for part in parts {
+                sets.push(match part {
+                    Lowered::Set(set) => set,
+                    Lowered::Part(part) => self.whole_text(part),
+                });
+            }
+            return Ok(Lowered::Set(self.build(regular, sets)));
+        }
+        let mut ids = Vec::with_capacity(parts.len());
+        for part in parts {
+            ids.push(match part {
+                Lowered::Set(set) => self.part(Part::Set(set))?,
+                Lowered::Part(part) => part,
+            });
+        }
+        let body = ids[0];
+        Ok(Lowered::Part(match *regular {
+            Regular::Union(_) => self.part(Part::Union(ids.into()))?,
+            Regular::Repeat { min, max, .. } => self.part(Part::Repeat { body, min, max })?,
+            Regular::Look {
+                behind: true,
+                negated,
+                ..
+            } => self.behind(body, negated)?,
+            Regular::Look { negated, .. } => self.part(Part::Ahead { body, negated })?,
+            _ => self.part(Part::Concat(ids.into()))?,
+        }))
     }
 
     fn leaf(&mut self, regular: &Regular) -> NodeId {
@@ -94,7 +146,11 @@ impl Arena {
         self.finite(state)
     }
 
-    fn every_text(&mut self) -> NodeId {
+    pub(super) fn every_char(&mut self) -> NodeId {
+        self.characters(&CharSet::all())
+    }
+
+    pub(super) fn every_text(&mut self) -> NodeId {
         if let Some(any) = self.any_text() {
             return any;
         }
@@ -156,7 +212,9 @@ impl Arena {
 fn children(regular: &Regular) -> &[Regular] {
     match regular {
         Regular::Concat(parts) | Regular::Union(parts) | Regular::Intersection(parts) => parts,
-        Regular::Complement(body) | Regular::Repeat { body, .. } => std::slice::from_ref(&**body),
+        Regular::Complement(body) | Regular::Repeat { body, .. } | Regular::Look { body, .. } => {
+            std::slice::from_ref(&**body)
+        }
         _ => &[],
     }
 }
@@ -182,6 +240,17 @@ fn shared_key(regular: &Regular) -> Option<SharedKey> {
             Arc::as_ptr(body).addr(),
             *min,
             *max,
+        ),
+        Regular::Look {
+            behind,
+            negated,
+            body,
+        } => (
+            5 + u8::from(*behind) + 2 * u8::from(*negated),
+            Arc::strong_count(body),
+            Arc::as_ptr(body).addr(),
+            0,
+            None,
         ),
         _ => return None,
     };

@@ -9,6 +9,7 @@ mod counting;
 mod derivative;
 mod finite;
 mod liveness;
+mod look;
 mod lower;
 mod normal;
 mod steps;
@@ -89,6 +90,38 @@ impl RegularMachine {
             counted: FxHashMap::default(),
             limits,
         })
+    }
+
+    /// Whether the string is in the set. Unlike [`Machine::step`] it looks for no completions on the way.
+    ///
+    /// ```
+    /// use structgen_automata::regular::{RegularLimits, RegularMachine};
+    /// use structgen_grammar::{CharSet, Regular};
+    ///
+    /// let digits = Regular::repeat(Regular::Chars(CharSet::new([('0', '9')])), 2, Some(4));
+    /// let mut machine = RegularMachine::new(&digits, RegularLimits::default())?;
+    /// assert!(machine.contains(b"123")?);
+    /// assert!(!machine.contains(b"12345")?);
+    /// # Ok::<(), structgen_automata::LimitExceeded>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a limit of the machine does not suffice.
+    pub fn contains(&mut self, string: &[u8]) -> Result<bool, LimitExceeded> {
+        let mut state = self.start;
+        for &byte in string {
+            if state == Arena::NEVER {
+                return Ok(false);
+            }
+            state = self.steps.step(state, byte)?;
+        }
+        Ok(self.steps.arena.nullable(state))
+    }
+
+    /// The expressions that the machine holds by now, as [`RegularLimits::expressions`] counts them.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.steps.arena.size()
     }
 
     fn if_live(&mut self, id: NodeId) -> Result<Option<RegularState>, LimitExceeded> {

@@ -5,6 +5,11 @@
 
 use super::arena::{Arena, Node, NodeId};
 
+/// Unions of more arms are not searched for arms that others hold.
+const MOST_ABSORBED: usize = 128;
+/// The most terms of a disjunctive normal form that is made at once.
+const MOST_PRODUCTS: usize = 1_024;
+
 impl Arena {
     /// The first part of a concatenation and what follows it; anything else is followed by the empty string.
     fn split(&self, id: NodeId) -> (NodeId, NodeId) {
@@ -196,6 +201,9 @@ impl Arena {
         {
             arms.retain(|&arm| arm == any || !self.utf8(arm));
         }
+        if arms.len() > 1 {
+            self.absorb(arms);
+        }
         if arms.len() > 1 && arms[0] == Self::EMPTY {
             if arms[1..].iter().any(|&arm| self.nullable(arm)) {
                 arms.remove(0);
@@ -208,6 +216,32 @@ impl Arena {
             }
         }
         true
+    }
+
+    /// `a | (a & b)` = `a`.
+    fn absorb(&self, arms: &mut Vec<NodeId>) {
+        let is_product = |&arm: &NodeId| matches!(self.node(arm), Node::Intersection(_));
+        if !arms.iter().any(is_product) || arms.len() > MOST_ABSORBED {
+            return;
+        }
+        let absorbed: Vec<NodeId> = arms
+            .iter()
+            .copied()
+            .filter(|&arm| match self.node(arm) {
+                Node::Intersection(factors) => arms.iter().any(|&other| match self.node(other) {
+                    _ if other == arm => false,
+                    Node::Intersection(fewer) => {
+                        fewer.len() < factors.len()
+                            && fewer.iter().all(|one| factors.binary_search(one).is_ok())
+                    }
+                    _ => factors.binary_search(&other).is_ok(),
+                }),
+                _ => false,
+            })
+            .collect();
+        if !absorbed.is_empty() {
+            arms.retain(|arm| absorbed.binary_search(arm).is_err());
+        }
     }
 
     fn find_plus(&self, arms: &[NodeId]) -> Option<(usize, NodeId, Option<u32>)> {
@@ -307,11 +341,10 @@ impl Arena {
             return Self::NEVER;
         }
         if arms.first() == Some(&Self::EMPTY) {
-            return if arms.iter().all(|&arm| self.nullable(arm)) {
-                Self::EMPTY
-            } else {
-                Self::NEVER
-            };
+            arms.retain(|&arm| arm == Self::EMPTY || !self.nullable(arm));
+            if arms[1..].iter().any(|&arm| self.asks(arm) == 0) {
+                return Self::NEVER;
+            }
         }
         if let Some(any) = self.any_text()
             && let Ok(at) = arms.binary_search(&any)
@@ -320,7 +353,10 @@ impl Arena {
             arms.remove(at);
         }
         let contradicts = |&arm: &NodeId| match *self.node(arm) {
-            Node::Not(body) => arms.binary_search(&body).is_ok(),
+            Node::Not(body) => {
+                arms.binary_search(&body).is_ok()
+                    || (self.any_text() == Some(body) && arms.iter().any(|&arm| self.utf8(arm)))
+            }
             _ => false,
         };
         if arms.iter().any(contradicts) {
@@ -329,8 +365,42 @@ impl Arena {
         match arms[..] {
             [] => Self::ALL_BYTES,
             [arm] => arm,
+            _ if arms.iter().any(|&arm| self.loops(arm)) => self.distributed(arms),
             _ => self.intern(Node::Intersection(arms.into())),
         }
+    }
+
+    /// `(a | b) & c` = `(a & c) | (b & c)`: the disjunctive normal form, which keeps the states of loops that look around few.
+    fn distributed(&mut self, arms: Vec<NodeId>) -> NodeId {
+        let mut product: Vec<Vec<NodeId>> = vec![Vec::new()];
+        for &arm in &arms {
+            let factor = match self.node(arm) {
+                Node::Union(inner) => inner.clone(),
+                _ => [arm].into(),
+            };
+            if product.len() * factor.len() > MOST_PRODUCTS {
+                // Still the same set; if it grows on, the limit on expressions ends it.
+                return self.intern(Node::Intersection(arms.into()));
+            }
+            product = product
+                .iter()
+                .flat_map(|term| {
+                    factor.iter().map(move |&more| {
+                        let mut longer = term.clone();
+                        longer.push(more);
+                        longer
+                    })
+                })
+                .collect();
+        }
+        if product.len() < 2 {
+            return self.intern(Node::Intersection(arms.into()));
+        }
+        let terms = product
+            .into_iter()
+            .map(|term| self.intersection(term))
+            .collect();
+        self.union(terms)
     }
 
     /// Every byte string that is not in the body.
@@ -339,6 +409,16 @@ impl Arena {
             Node::Never => Self::ALL_BYTES,
             Node::AllBytes => Self::NEVER,
             Node::Not(inner) => inner,
+            Node::Union(ref arms) if self.loops(body) => {
+                let arms = arms.clone();
+                let arms = arms.iter().map(|&arm| self.not(arm)).collect();
+                self.intersection(arms)
+            }
+            Node::Intersection(ref arms) if self.loops(body) => {
+                let arms = arms.clone();
+                let arms = arms.iter().map(|&arm| self.not(arm)).collect();
+                self.union(arms)
+            }
             _ => self.intern(Node::Not(body)),
         }
     }

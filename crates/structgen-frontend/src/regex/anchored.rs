@@ -77,16 +77,58 @@ pub(super) struct Anchored {
     both: Set,
 }
 
+/// A syntax tree in the order in which it is worked through.
+enum Task<'r> {
+    Visit(&'r Regular),
+    Build(&'r Regular, usize),
+}
+
 impl Anchored {
-    pub(super) const EMPTY: Self = Self {
+    /// What the tree matches, if it looks at nothing but the ends of the text. An explicit stack: trees nest deeper than calls should.
+    pub(super) fn of(tree: &Regular) -> Option<Self> {
+        let mut tasks = vec![Task::Visit(tree)];
+        let mut values: Vec<Self> = Vec::new();
+        let (start, end) = (Regular::anchor(true), Regular::anchor(false));
+        while let Some(task) = tasks.pop() {
+            match task {
+                Task::Visit(tree) => match tree {
+                    Regular::Concat(children) | Regular::Union(children) => {
+                        tasks.push(Task::Build(tree, children.len()));
+                        tasks.extend(children.iter().rev().map(Task::Visit));
+                    }
+                    Regular::Repeat { body, .. } => {
+                        tasks.push(Task::Build(tree, 1));
+                        tasks.push(Task::Visit(body));
+                    }
+                    Regular::Look { .. } if *tree == start => values.push(Self::START),
+                    Regular::Look { .. } if *tree == end => values.push(Self::END),
+                    Regular::Look { .. } => return None,
+                    Regular::Empty => values.push(Self::EMPTY),
+                    Regular::Chars(set) => values.push(Self::chars(set.clone())),
+                    other => values.push(Self::consuming(other.clone())),
+                },
+                Task::Build(tree, count) => {
+                    let mut parts = values.split_off(values.len() - count);
+                    values.push(match tree {
+                        Regular::Union(_) => Self::union(parts),
+                        &Regular::Repeat { min, max, .. } => parts.swap_remove(0).repeat(min, max),
+                        _ => Self::concat(parts),
+                    });
+                }
+            }
+        }
+        values.pop()
+    }
+
+    const EMPTY: Self = Self {
         free: Set::EMPTY,
         ..Self::NEVER
     };
-    pub(super) const START: Self = Self {
+    const START: Self = Self {
         start: Set::EMPTY,
         ..Self::NEVER
     };
-    pub(super) const END: Self = Self {
+    const END: Self = Self {
         end: Set::EMPTY,
         ..Self::NEVER
     };
@@ -98,7 +140,7 @@ impl Anchored {
     };
 
     /// One character of the set.
-    pub(super) fn chars(set: CharSet) -> Self {
+    fn chars(set: CharSet) -> Self {
         Self::consuming(if set.is_empty() {
             Regular::Never
         } else {
@@ -107,7 +149,7 @@ impl Anchored {
     }
 
     /// A set that does not hold the empty string.
-    pub(super) fn consuming(regular: Regular) -> Self {
+    fn consuming(regular: Regular) -> Self {
         Self {
             free: Set {
                 regular,
@@ -123,7 +165,7 @@ impl Anchored {
     }
 
     /// The parts, one after another.
-    pub(super) fn concat(parts: Vec<Self>) -> Self {
+    fn concat(parts: Vec<Self>) -> Self {
         let mut sequences: Vec<Self> = Vec::new();
         let mut run: Vec<Regular> = Vec::new();
         let mut nullable = true;
@@ -187,7 +229,7 @@ impl Anchored {
     }
 
     /// Any one of the arms.
-    pub(super) fn union(arms: Vec<Self>) -> Self {
+    fn union(arms: Vec<Self>) -> Self {
         let part = |pick: fn(&Self) -> &Set| Set {
             regular: union(arms.iter().map(|arm| pick(arm).regular.clone())),
             nullable: arms.iter().any(|arm| pick(arm).nullable),
@@ -201,7 +243,7 @@ impl Anchored {
     }
 
     /// This, `min` to `max` times.
-    pub(super) fn repeat(&self, min: u32, max: Option<u32>) -> Self {
+    fn repeat(&self, min: u32, max: Option<u32>) -> Self {
         let free = self.free.repeat(min, max);
         if self.is_free() || max == Some(0) {
             return Self {

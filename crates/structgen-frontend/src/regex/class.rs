@@ -12,6 +12,11 @@ pub(super) enum Escape {
     Char(u32),
     /// One character of a set.
     Set(CharSet),
+    /// A word boundary, or a place that is none. Not in a class.
+    Boundary {
+        /// Whether the place has to be none.
+        negated: bool,
+    },
 }
 
 const SURROGATES: std::ops::RangeInclusive<u32> = 0xD800..=0xDFFF;
@@ -30,7 +35,8 @@ fn digits() -> CharSet {
     CharSet::new([('0', '9')])
 }
 
-fn word() -> CharSet {
+/// What `\w` stands for, and what `\b` asks for.
+pub(super) fn word() -> CharSet {
     CharSet::new([('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')])
 }
 
@@ -115,6 +121,8 @@ fn add(member: Escape, ranges: &mut Vec<(char, char)>, surrogates: &mut bool) {
     match member {
         Escape::Char(code) => add_range(code, code, ranges, surrogates),
         Escape::Set(set) => ranges.extend_from_slice(set.ranges()),
+        // There is none in a class.
+        Escape::Boundary { .. } => {}
     }
 }
 
@@ -157,7 +165,7 @@ pub(super) fn escape(
         'f' => char('\u{C}'),
         'r' => char('\r'),
         'b' if in_class => char('\u{8}'),
-        'b' | 'B' if !in_class => Err(RegexError::unsupported(at, "a word boundary")),
+        'b' | 'B' if !in_class => Ok(Escape::Boundary { negated: c == 'B' }),
         'c' => match cursor.peek() {
             Some(letter) if letter.is_ascii_alphabetic() => {
                 cursor.next();

@@ -2,14 +2,11 @@
 
 use structgen_grammar::{CharSet, Regular};
 
-use super::anchored::Anchored;
 use super::class::{self, Escape};
-use super::{RegexError, RegexOptions};
+use super::{MAX_ANCHORS, RegexError, RegexOptions, boundary};
 
-/// The most anchors in one pattern: each of them may double a part of the result.
-pub(super) const MAX_ANCHORS: u32 = 100;
-
-pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Anchored, RegexError> {
+/// The syntax tree of the pattern; what it looks at, anchors included, are look-arounds in it.
+pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
     Parser {
         cursor: Cursor {
             pattern,
@@ -106,7 +103,9 @@ impl GroupNames {
 struct Frame {
     /// Where its parenthesis stands; 0 for the whole pattern.
     opened: usize,
-    arms: Vec<Anchored>,
+    /// What the group looks at, if it is a look-around: whether behind, whether negated.
+    look: Option<(bool, bool)>,
+    arms: Vec<Regular>,
     parts: Vec<Part>,
 }
 
@@ -114,8 +113,8 @@ struct Frame {
 enum Part {
     Char(char),
     /// Not to be repeated: `^*` and `a**` are errors.
-    Fixed(Anchored),
-    Set(Anchored),
+    Fixed(Regular),
+    Set(Regular),
 }
 
 impl Frame {
@@ -135,23 +134,23 @@ impl Frame {
         self.arms.push(if parts.len() == 1 {
             parts.swap_remove(0)
         } else {
-            Anchored::concat(parts)
+            Regular::concat(parts)
         });
     }
 
-    fn close(mut self) -> Anchored {
+    fn close(mut self) -> Regular {
         self.end_alternative();
         if self.arms.len() == 1 {
             self.arms.swap_remove(0)
         } else {
-            Anchored::union(self.arms)
+            Regular::union(self.arms)
         }
     }
 }
 
-fn flush(literal: &mut String, parts: &mut Vec<Anchored>) {
+fn flush(literal: &mut String, parts: &mut Vec<Regular>) {
     if !literal.is_empty() {
-        parts.push(Anchored::consuming(Regular::literal(literal)));
+        parts.push(Regular::literal(literal));
         literal.clear();
     }
 }
@@ -166,7 +165,7 @@ struct Parser<'p> {
 }
 
 impl Parser<'_> {
-    fn run(mut self) -> Result<Anchored, RegexError> {
+    fn run(mut self) -> Result<Regular, RegexError> {
         loop {
             let at = self.cursor.position;
             let Some(c) = self.cursor.next() else {
@@ -176,8 +175,11 @@ impl Parser<'_> {
                 '|' => self.frame().end_alternative(),
                 '(' => self.open_group(at)?,
                 ')' => self.close_group(at)?,
-                '^' => self.anchor(at, Anchored::START)?,
-                '$' => self.anchor(at, Anchored::END)?,
+                '^' => self.look(at, Regular::anchor(true))?,
+                '$' => {
+                    self.refuse_ahead(at)?;
+                    self.look(at, Regular::anchor(false))?;
+                }
                 '.' => self.push_set(class::dot()),
                 '[' => {
                     let set = class::parse(&mut self.cursor, at, &self.groups)?;
@@ -219,16 +221,33 @@ impl Parser<'_> {
     fn push_set(&mut self, set: CharSet) {
         self.push(match set.ranges() {
             &[(low, high)] if low == high => Part::Char(low),
-            _ => Part::Set(Anchored::chars(set)),
+            _ => Part::Set(Regular::Chars(set)),
         });
     }
 
-    fn anchor(&mut self, at: usize, anchor: Anchored) -> Result<(), RegexError> {
+    fn look(&mut self, at: usize, look: Regular) -> Result<(), RegexError> {
+        self.count_look(at)?;
+        self.push(Part::Fixed(look));
+        Ok(())
+    }
+
+    fn count_look(&mut self, at: usize) -> Result<(), RegexError> {
         self.anchors += 1;
         if self.anchors > MAX_ANCHORS {
             return Err(RegexError::limit(at, "anchors", MAX_ANCHORS));
         }
-        self.push(Part::Fixed(anchor));
+        Ok(())
+    }
+
+    /// What looks ahead inside a look-behind may look beyond the place that the look-behind is asked at.
+    fn refuse_ahead(&self, at: usize) -> Result<(), RegexError> {
+        let is_behind = |frame: &Frame| matches!(frame.look, Some((true, _)));
+        if self.frames.iter().any(is_behind) {
+            return Err(RegexError::unsupported(
+                at,
+                "a look-ahead inside a look-behind",
+            ));
+        }
         Ok(())
     }
 
@@ -236,29 +255,36 @@ impl Parser<'_> {
         if self.frames.len() > self.max_nesting as usize {
             return Err(RegexError::limit(at, "nested groups", self.max_nesting));
         }
+        let mut look = None;
         if self.cursor.eat("?") {
-            self.group_kind(at)?;
+            look = self.group_kind(at)?;
         }
         self.frames.push(Frame {
             opened: at,
+            look,
             ..Frame::default()
         });
         Ok(())
     }
 
-    fn group_kind(&mut self, at: usize) -> Result<(), RegexError> {
-        for (start, what) in [
-            ("=", "look-ahead"),
-            ("!", "look-ahead"),
-            ("<=", "look-behind"),
-            ("<!", "look-behind"),
+    /// Reads on behind `(?`; what the group looks at, if it does.
+    fn group_kind(&mut self, at: usize) -> Result<Option<(bool, bool)>, RegexError> {
+        for (start, behind, negated) in [
+            ("=", false, false),
+            ("!", false, true),
+            ("<=", true, false),
+            ("<!", true, true),
         ] {
-            if self.cursor.rest().starts_with(start) {
-                return Err(RegexError::unsupported(at, what));
+            if self.cursor.eat(start) {
+                if !behind {
+                    self.refuse_ahead(at)?;
+                }
+                self.count_look(at)?;
+                return Ok(Some((behind, negated)));
             }
         }
         if self.cursor.eat(":") {
-            return Ok(());
+            return Ok(None);
         }
         if self.cursor.eat("<") {
             let name_at = self.cursor.position;
@@ -272,7 +298,7 @@ impl Parser<'_> {
                 return Err(RegexError::syntax(name_at, "this is no name of a group"));
             }
             self.cursor.position += name.len() + 1;
-            return Ok(());
+            return Ok(None);
         }
         let modifiers = self.cursor.rest();
         let flags = modifiers.trim_start_matches(['i', 'm', 's', '-']);
@@ -290,8 +316,14 @@ impl Parser<'_> {
             return Err(RegexError::syntax(at, "no group is open here"));
         }
         if let Some(frame) = self.frames.pop() {
-            let set = frame.close();
-            self.push(Part::Set(set));
+            let look = frame.look;
+            let body = frame.close();
+            self.push(match look {
+                None => Part::Set(body),
+                // Annex B lets a look-ahead be repeated.
+                Some((false, negated)) => Part::Set(Regular::look(false, negated, body)),
+                Some((true, negated)) => Part::Fixed(Regular::look(true, negated, body)),
+            });
         }
         Ok(())
     }
@@ -304,6 +336,10 @@ impl Parser<'_> {
                 self.push(Part::Char(c));
             }
             Escape::Set(set) => self.push_set(set),
+            Escape::Boundary { negated } => {
+                self.refuse_ahead(at)?;
+                self.look(at, boundary(class::word(), negated))?;
+            }
         }
         Ok(())
     }
@@ -334,16 +370,13 @@ impl Parser<'_> {
             ));
         }
         let body = match self.frame().parts.pop() {
-            Some(Part::Char(c)) => {
-                Anchored::consuming(Regular::literal(c.encode_utf8(&mut [0; 4])))
-            }
+            Some(Part::Char(c)) => Regular::literal(c.encode_utf8(&mut [0; 4])),
             Some(Part::Set(set)) => set,
             Some(Part::Fixed(_)) | None => {
                 return Err(RegexError::syntax(at, "there is nothing to repeat"));
             }
         };
-        let repeated = body.repeat(min, max);
-        self.push(Part::Fixed(repeated));
+        self.push(Part::Fixed(Regular::repeat(body, min, max)));
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! Regular expressions: from pattern text to [`Regular`].
 //!
 //! Two dialects are read: that of the Rust crate `regex`, through `regex-syntax`, and that of ECMA-262, which JSON Schema's `pattern`
-//! names. Both come out as the same syntax tree. Anchors (`^`, `$`) are resolved exactly, wherever they stand; what a regular
-//! set over single strings cannot say in this version (look-around, back-references, `\b`) is refused by position.
+//! names. Both come out as the same syntax tree. Anchors (`^`, `$`) are resolved exactly, wherever they stand, and so is look-around, which sees the
+//! whole text. What no regular set can say (back-references) is refused by position, and so is a look-ahead inside a look-behind.
 
 mod anchored;
 mod class;
@@ -10,8 +10,9 @@ mod ecma;
 mod error;
 mod rust;
 
-use structgen_grammar::Regular;
+use structgen_grammar::{CharSet, Regular};
 
+use self::anchored::Anchored;
 pub use error::{RegexError, RegexErrorKind};
 
 /// How a pattern is written.
@@ -77,10 +78,13 @@ impl RegexOptions {
 }
 
 const DEFAULT_NESTING: u32 = 250;
+/// The most anchors and look-arounds in one pattern: each of them may double a part of the result.
+const MAX_ANCHORS: u32 = 100;
 
 /// Reads a pattern: the set of all texts that it matches.
 ///
-/// Counters stay counters (`a{1000000}` is one node), characters stay characters, and the result may be empty.
+/// Counters stay counters (`a{1000000}` is one node), characters stay characters, and the result may be empty. The result of a pattern that looks
+/// around is a text of its own: put into something larger, it sees no more than itself.
 ///
 /// ```
 /// use structgen_frontend::regex::{parse, RegexOptions};
@@ -88,8 +92,8 @@ const DEFAULT_NESTING: u32 = 250;
 ///
 /// let set = parse("^ab$", RegexOptions::json_schema())?;
 /// assert_eq!(set, Regular::literal("ab"));
-/// let error = parse("a(?=b)", RegexOptions::json_schema()).unwrap_err();
-/// assert_eq!(error.to_string(), "look-ahead is not supported (at byte 1 of the pattern)");
+/// let error = parse(r"(a)\1", RegexOptions::json_schema()).unwrap_err();
+/// assert_eq!(error.to_string(), "a back-reference is not supported (at byte 3 of the pattern)");
 /// # Ok::<(), structgen_frontend::regex::RegexError>(())
 /// ```
 ///
@@ -97,15 +101,30 @@ const DEFAULT_NESTING: u32 = 250;
 /// [`RegexErrorKind::Syntax`] when the pattern is none of the dialect, [`RegexErrorKind::Unsupported`] when it is one but says something that
 /// is not supported, [`RegexErrorKind::Limit`] when it nests too deeply or has too many anchors.
 pub fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
-    let anchored = match options.dialect {
+    let tree = match options.dialect {
         Dialect::Rust => rust::parse(pattern, options)?,
         Dialect::Ecma262 => ecma::parse(pattern, options)?,
     };
-    Ok(if options.search {
-        anchored.found_anywhere()
-    } else {
-        anchored.whole()
+    Ok(match Anchored::of(&tree) {
+        Some(anchored) if options.search => anchored.found_anywhere(),
+        Some(anchored) => anchored.whole(),
+        None => {
+            let any = Regular::any_text;
+            let text = if options.search {
+                Regular::concat([any(), tree, any()])
+            } else {
+                tree
+            };
+            Regular::Intersection([text].into())
+        }
     })
+}
+
+/// A place where a word starts or ends, or, if `negated`, none such.
+fn boundary(word: CharSet, negated: bool) -> Regular {
+    let look = |behind, none| Regular::look(behind, none, Regular::Chars(word.clone()));
+    let case = |before| Regular::concat([look(true, before), look(false, before == negated)]);
+    Regular::union([case(false), case(true)])
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The dialect of the Rust crate `regex`, read by `regex-syntax`.
 
-use regex_syntax::hir::{Class, Hir, HirKind, Look};
+use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look};
 use structgen_grammar::{CharSet, Regular};
 
-use super::anchored::Anchored;
-use super::ecma::MAX_ANCHORS;
-use super::{RegexError, RegexOptions};
+use super::class;
+use super::{MAX_ANCHORS, RegexError, RegexOptions, boundary};
 
-pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Anchored, RegexError> {
+/// The syntax tree of the pattern; anchors and boundaries are look-arounds in it.
+pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
     let hir = regex_syntax::ParserBuilder::new()
         .nest_limit(options.nesting())
         .build()
@@ -43,42 +43,91 @@ fn translate(error: &regex_syntax::Error, options: RegexOptions) -> RegexError {
 /// Recursive: `regex-syntax` has bounded the depth.
 ///
 /// A `Hir` has no positions, so what it holds and we refuse is reported at byte 0 and named.
-fn lower(hir: &Hir, anchors: &mut u32) -> Result<Anchored, RegexError> {
+fn lower(hir: &Hir, anchors: &mut u32) -> Result<Regular, RegexError> {
     Ok(match hir.kind() {
-        HirKind::Empty => Anchored::EMPTY,
-        HirKind::Literal(literal) => Anchored::consuming(Regular::Bytes((&*literal.0).into())),
-        HirKind::Class(Class::Unicode(class)) => Anchored::chars(CharSet::new(
-            class.iter().map(|range| (range.start(), range.end())),
-        )),
-        HirKind::Class(Class::Bytes(class)) => Anchored::union(
-            class
-                .iter()
-                .map(|range| Anchored::consuming(Regular::ByteRange(range.start(), range.end())))
-                .collect(),
-        ),
+        HirKind::Empty => Regular::Empty,
+        HirKind::Literal(literal) => Regular::Bytes((&*literal.0).into()),
+        HirKind::Class(class) => lower_class(class),
         HirKind::Look(look) => {
             *anchors += 1;
             if *anchors > MAX_ANCHORS {
                 return Err(RegexError::limit(0, "anchors", MAX_ANCHORS));
             }
-            match look {
-                Look::Start => Anchored::START,
-                Look::End => Anchored::END,
-                Look::StartLF | Look::EndLF | Look::StartCRLF | Look::EndCRLF => {
-                    return Err(RegexError::unsupported(0, "an anchor of a line (flag `m`)"));
-                }
-                _ => return Err(RegexError::unsupported(0, "a word boundary")),
-            }
+            lower_look(*look)
         }
         HirKind::Repetition(repetition) => {
-            lower(&repetition.sub, anchors)?.repeat(repetition.min, repetition.max)
+            let body = lower(&repetition.sub, anchors)?;
+            Regular::repeat(body, repetition.min, repetition.max)
         }
         HirKind::Capture(capture) => lower(&capture.sub, anchors)?,
-        HirKind::Concat(parts) => Anchored::concat(lower_all(parts, anchors)?),
-        HirKind::Alternation(arms) => Anchored::union(lower_all(arms, anchors)?),
+        HirKind::Concat(parts) => Regular::concat(lower_all(parts, anchors)?),
+        HirKind::Alternation(arms) => Regular::union(lower_all(arms, anchors)?),
     })
 }
 
-fn lower_all(parts: &[Hir], anchors: &mut u32) -> Result<Vec<Anchored>, RegexError> {
+fn lower_all(parts: &[Hir], anchors: &mut u32) -> Result<Vec<Regular>, RegexError> {
     parts.iter().map(|part| lower(part, anchors)).collect()
+}
+
+fn lower_class(class: &Class) -> Regular {
+    match class {
+        Class::Unicode(class) => Regular::Chars(char_set(class)),
+        Class::Bytes(class) => Regular::union(
+            class
+                .iter()
+                .map(|range| Regular::ByteRange(range.start(), range.end())),
+        ),
+    }
+}
+
+fn char_set(class: &ClassUnicode) -> CharSet {
+    CharSet::new(class.iter().map(|range| (range.start(), range.end())))
+}
+
+fn lower_look(look: Look) -> Regular {
+    let word = match look {
+        Look::WordUnicode
+        | Look::WordUnicodeNegate
+        | Look::WordStartUnicode
+        | Look::WordEndUnicode
+        | Look::WordStartHalfUnicode
+        | Look::WordEndHalfUnicode => unicode_word(),
+        _ => class::word(),
+    };
+    let one_of = |behind, set: CharSet| Regular::look(behind, false, Regular::Chars(set));
+    let none_of = |behind, set: CharSet| Regular::look(behind, true, Regular::Chars(set));
+    let others = |chars: &[char]| CharSet::from_iter(chars.iter().copied()).complement();
+    // No end of a line: between the two characters that end it together.
+    let inside_crlf = || {
+        Regular::union([
+            none_of(true, CharSet::from_iter(['\r'])),
+            none_of(false, CharSet::from_iter(['\n'])),
+        ])
+    };
+    match look {
+        Look::Start | Look::End => Regular::anchor(look == Look::Start),
+        Look::StartLF | Look::EndLF => none_of(look == Look::StartLF, others(&['\n'])),
+        Look::StartCRLF | Look::EndCRLF => Regular::concat([
+            none_of(look == Look::StartCRLF, others(&['\r', '\n'])),
+            inside_crlf(),
+        ]),
+        Look::WordAscii | Look::WordUnicode => boundary(word, false),
+        Look::WordAsciiNegate | Look::WordUnicodeNegate => boundary(word, true),
+        Look::WordStartAscii | Look::WordStartUnicode => {
+            Regular::concat([none_of(true, word.clone()), one_of(false, word)])
+        }
+        Look::WordEndAscii | Look::WordEndUnicode => {
+            Regular::concat([one_of(true, word.clone()), none_of(false, word)])
+        }
+        Look::WordStartHalfAscii | Look::WordStartHalfUnicode => none_of(true, word),
+        Look::WordEndHalfAscii | Look::WordEndHalfUnicode => none_of(false, word),
+    }
+}
+
+/// `\w` as the crate `regex` means it: the ASCII one where its tables are not built in.
+fn unicode_word() -> CharSet {
+    match regex_syntax::parse(r"\w").as_ref().map(Hir::kind) {
+        Ok(HirKind::Class(Class::Unicode(class))) => char_set(class),
+        _ => class::word(),
+    }
 }

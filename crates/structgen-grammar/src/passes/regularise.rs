@@ -73,15 +73,19 @@ impl Form {
     fn measured(regular: &Regular) -> Option<Self> {
         let mut size = 0;
         let mut depth = 0;
+        let mut looks = false;
         let mut stack = vec![(regular, 1)];
         while let Some((part, level)) = stack.pop() {
             size += 1;
             depth = depth.max(level);
+            looks |= matches!(part, Regular::Look { .. });
             match part {
                 Regular::Concat(parts) | Regular::Union(parts) | Regular::Intersection(parts) => {
                     stack.extend(parts.iter().map(|part| (part, level + 1)));
                 }
-                Regular::Complement(body) | Regular::Repeat { body, .. } => {
+                Regular::Complement(body)
+                | Regular::Repeat { body, .. }
+                | Regular::Look { body, .. } => {
                     stack.push((body, level + 1));
                 }
                 _ => {}
@@ -90,8 +94,16 @@ impl Form {
                 return None;
             }
         }
+        let regular = regular.clone();
         Some(Self {
-            regular: regular.clone(),
+            // What is joined beside it is none of its look-arounds' business.
+            regular: match (looks, &regular) {
+                (true, Regular::Concat(_) | Regular::Union(_))
+                | (true, Regular::Repeat { .. } | Regular::Look { .. }) => {
+                    Regular::Intersection([regular].into())
+                }
+                _ => regular,
+            },
             size,
             depth,
         })

@@ -4,6 +4,7 @@ mod boolean;
 mod counting;
 mod differential;
 mod limits;
+mod look;
 mod patterns;
 
 use structgen_grammar::{CharSet, Regular};

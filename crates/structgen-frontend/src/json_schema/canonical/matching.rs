@@ -1,159 +1,83 @@
-//! Whether one text is in a regular set.
-
-use std::collections::BTreeSet;
+//! What regular sets hold: whether a text is in them, whether anything is.
 
 use rustc_hash::FxHashMap;
+use structgen_automata::regular::{RegularLimits, RegularMachine};
+use structgen_automata::{LimitExceeded, Machine};
 use structgen_grammar::Regular;
 
-/// Whether the text is in the set; `None` when the budget of steps, which is used up on the way, does not suffice.
-///
-/// For every part of the tree and every place in the text, the set of places where a match of the part may end is found once. That
-/// treats intersection and complement like everything else, at a cost that is polynomial in tree and text.
-pub(crate) fn is_match(regular: &Regular, text: &str, budget: &mut u64) -> Option<bool> {
-    let mut matcher = Matcher {
-        text,
-        known: FxHashMap::default(),
-        budget,
-    };
-    Some(matcher.ends(regular, 0)?.contains(&text.len()))
+/// The most expressions of one machine, and of all that are kept.
+const MOST_EXPRESSIONS: usize = 200_000;
+/// The most states that a proof of emptiness may look at, and the most expressions that it may make.
+const PROOF: RegularLimits = RegularLimits {
+    expressions: 20_000,
+    search: 2_000,
+};
+/// The most expressions that all proofs of one schema may make: after that, nothing is proven.
+const ALL_PROOFS: usize = 400_000;
+
+/// Machines of the sets that were asked about, kept for the next question.
+#[derive(Default)]
+pub(crate) struct Machines {
+    machines: FxHashMap<Regular, RegularMachine>,
+    /// The expressions of all machines together.
+    size: usize,
+    empty: FxHashMap<Regular, bool>,
+    /// What proofs of emptiness have cost so far.
+    proofs: usize,
 }
 
-type Ends = std::rc::Rc<BTreeSet<usize>>;
-
-struct Matcher<'t> {
-    text: &'t str,
-    /// By the part's address and the place where the match begins.
-    known: FxHashMap<(usize, usize), Ends>,
-    budget: &'t mut u64,
-}
-
-impl Matcher<'_> {
-    fn spend(&mut self, steps: usize) -> Option<()> {
-        *self.budget = self.budget.checked_sub(steps as u64)?;
-        Some(())
-    }
-
-    fn ends(&mut self, regular: &Regular, from: usize) -> Option<Ends> {
-        let key = (std::ptr::from_ref(regular).addr(), from);
-        if let Some(known) = self.known.get(&key) {
-            return Some(Ends::clone(known));
-        }
-        self.spend(1)?;
-        let ends = Ends::new(self.find(regular, from)?);
-        self.spend(ends.len())?;
-        self.known.insert(key, Ends::clone(&ends));
-        Some(ends)
-    }
-
-    fn behind_all(&mut self, regular: &Regular, from: &BTreeSet<usize>) -> Option<BTreeSet<usize>> {
-        let mut all = BTreeSet::new();
-        for &place in from {
-            let ends = self.ends(regular, place)?;
-            self.spend(ends.len())?;
-            all.extend(ends.iter().copied());
-        }
-        Some(all)
-    }
-
-    fn find(&mut self, regular: &Regular, from: usize) -> Option<BTreeSet<usize>> {
-        let rest = &self.text.as_bytes()[from..];
-        Some(match regular {
-            Regular::Never => BTreeSet::new(),
-            Regular::Empty => [from].into(),
-            Regular::Bytes(bytes) if rest.starts_with(bytes) => [from + bytes.len()].into(),
-            Regular::Bytes(_) => BTreeSet::new(),
-            Regular::Chars(set) => match self.text.get(from..).and_then(|rest| rest.chars().next())
-            {
-                Some(c) if set.contains(c) => [from + c.len_utf8()].into(),
-                _ => BTreeSet::new(),
-            },
-            Regular::ByteRange(low, high) => match rest.first() {
-                Some(byte) if (low..=high).contains(&byte) => [from + 1].into(),
-                _ => BTreeSet::new(),
-            },
-            Regular::Concat(parts) => {
-                let mut ends = BTreeSet::from([from]);
-                for part in parts.iter() {
-                    ends = self.behind_all(part, &ends)?;
-                    if ends.is_empty() {
-                        break;
-                    }
-                }
-                ends
-            }
-            Regular::Union(arms) => {
-                let mut ends = BTreeSet::new();
-                for arm in arms.iter() {
-                    ends.extend(self.ends(arm, from)?.iter().copied());
-                }
-                ends
-            }
-            Regular::Intersection(arms) => {
-                let mut ends: Option<BTreeSet<usize>> = None;
-                for arm in arms.iter() {
-                    let arm = self.ends(arm, from)?;
-                    ends = Some(match ends {
-                        Some(ends) => ends.intersection(&arm).copied().collect(),
-                        None => arm.as_ref().clone(),
-                    });
-                }
-                // No arms: every text.
-                ends.unwrap_or_else(|| self.boundaries(from))
-            }
-            Regular::Complement(body) => {
-                let inside = self.ends(body, from)?;
-                let all = self.boundaries(from);
-                self.spend(all.len())?;
-                all.difference(&inside).copied().collect()
-            }
-            Regular::Repeat { body, min, max } => self.repeated(body, from, *min, *max)?,
-        })
-    }
-
-    /// The places behind whole characters; none when `from` is inside one, since what begins there is no UTF-8.
-    fn boundaries(&self, from: usize) -> BTreeSet<usize> {
-        let text = self.text;
-        let is_start = text.is_char_boundary(from);
-        let ends = from..=text.len();
-        ends.filter(|&end| is_start && text.is_char_boundary(end))
-            .collect()
-    }
-
-    fn repeated(
+impl Machines {
+    /// Whether the text is in the set; `None` when the budget of steps, which is used up on the way, does not suffice.
+    pub(crate) fn contains(
         &mut self,
-        body: &Regular,
-        from: usize,
-        min: u32,
-        max: Option<u32>,
-    ) -> Option<BTreeSet<usize>> {
-        let mut current = BTreeSet::from([from]);
-        let mut ends = BTreeSet::new();
-        let mut count: u32 = 0;
-        loop {
-            if count >= min {
-                ends.extend(current.iter().copied());
-            }
-            if max.is_some_and(|max| count >= max) || current.is_empty() {
-                return Some(ends);
-            }
-            self.spend(1)?;
-            let next = self.behind_all(body, &current)?;
-            if next == current && count >= min {
-                return Some(ends);
-            }
-            if next == current {
-                // It stays so for every further round, the one that counts included.
-                ends.extend(current.iter().copied());
-                return Some(ends);
-            }
-            // Past the minimum, only places that are new can lead anywhere new.
-            current = if count >= min {
-                next.difference(&ends).copied().collect()
-            } else {
-                next
-            };
-            count += 1;
+        regular: &Regular,
+        text: &str,
+        budget: &mut u64,
+    ) -> Option<bool> {
+        *budget = budget.checked_sub(text.len() as u64 + 1)?;
+        if self.size > MOST_EXPRESSIONS {
+            self.machines.clear();
+            self.size = 0;
         }
+        let before = self.machines.get(regular).map_or(0, RegularMachine::size);
+        if before == 0 {
+            let limits = RegularLimits {
+                expressions: MOST_EXPRESSIONS.min(usize::try_from(*budget).unwrap_or(usize::MAX)),
+                ..RegularLimits::default()
+            };
+            let machine = RegularMachine::new(regular, limits).ok()?;
+            self.machines.insert(regular.clone(), machine);
+        }
+        let machine = self.machines.get_mut(regular)?;
+        let found = machine.contains(text.as_bytes());
+        let grown = machine.size() - before;
+        self.size += grown;
+        if found.is_err() {
+            // It is full: the next text starts with a new one.
+            self.size -= machine.size();
+            self.machines.remove(regular);
+        }
+        *budget = budget.checked_sub(grown as u64)?;
+        found.ok()
+    }
+
+    /// Whether it is proven, within small limits, that no text is in the set.
+    pub(crate) fn is_empty(&mut self, regular: &Regular) -> bool {
+        if let Some(&known) = self.empty.get(regular) {
+            return known;
+        }
+        if self.proofs > ALL_PROOFS {
+            return false;
+        }
+        let prove = || -> Result<(bool, usize), LimitExceeded> {
+            let mut machine = RegularMachine::new(regular, PROOF)?;
+            let empty = machine.start()?.is_none();
+            Ok((empty, machine.size()))
+        };
+        let (empty, cost) = prove().unwrap_or((false, PROOF.expressions));
+        self.proofs += cost;
+        self.empty.insert(regular.clone(), empty);
+        empty
     }
 }
 
@@ -164,7 +88,9 @@ mod tests {
 
     fn matches(pattern: &str, text: &str) -> bool {
         let regular = parse(pattern, RegexOptions::json_schema()).expect("the pattern is read");
-        is_match(&regular, text, &mut 1_000_000).expect("the budget suffices")
+        Machines::default()
+            .contains(&regular, text, &mut 1_000_000)
+            .expect("the budget suffices")
     }
 
     #[test]
@@ -186,18 +112,45 @@ mod tests {
         let even = parse("^(..)*$", RegexOptions::json_schema()).expect("the pattern is read");
         let not_a = Regular::Complement(a.clone().into());
         let mut budget = 100_000;
-        assert_eq!(is_match(&not_a, "aa", &mut budget), Some(false));
-        assert_eq!(is_match(&not_a, "aé", &mut budget), Some(true));
+        let mut machines = Machines::default();
+        assert_eq!(machines.contains(&not_a, "aa", &mut budget), Some(false));
+        assert_eq!(machines.contains(&not_a, "aé", &mut budget), Some(true));
         let both = Regular::Intersection([a, even].into());
-        assert_eq!(is_match(&both, "aa", &mut budget), Some(true));
-        assert_eq!(is_match(&both, "aaa", &mut budget), Some(false));
-        assert_eq!(is_match(&both, "ab", &mut budget), Some(false));
+        assert_eq!(machines.contains(&both, "aa", &mut budget), Some(true));
+        assert_eq!(machines.contains(&both, "aaa", &mut budget), Some(false));
+        assert_eq!(machines.contains(&both, "ab", &mut budget), Some(false));
     }
 
     #[test]
     fn work_is_bounded() {
-        let heavy =
-            parse("^((a*)*b?)*$", RegexOptions::json_schema()).expect("the pattern is read");
-        assert_eq!(is_match(&heavy, &"a".repeat(5_000), &mut 10_000), None);
+        let pattern = "^(?:a|b)*a(?:a|b){40}$";
+        let heavy = parse(pattern, RegexOptions::json_schema()).expect("the pattern is read");
+        let mut machines = Machines::default();
+        // Any of the last forty letters may be the one that counts, so that nearly every state is new.
+        let mut seed = 1_u32;
+        let mut letter = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if seed >> 31 == 0 { 'a' } else { 'b' }
+        };
+        let text: String = (0..4_000).map(|_| letter()).collect();
+        assert_eq!(machines.contains(&heavy, &text, &mut 20_000), None);
+        assert_eq!(machines.contains(&heavy, "b", &mut 1_000), Some(false));
+    }
+
+    #[test]
+    fn contradictions_are_proven() {
+        let set = |pattern| parse(pattern, RegexOptions::json_schema()).expect("it is read");
+        let both = |one, other| Regular::Intersection([set(one), set(other)].into());
+        let mut machines = Machines::default();
+        for (one, other, empty) in [
+            ("^a", "^b", true),
+            ("a", "b", false),
+            ("^(?!a)", "^a", true),
+            ("^(aa)*$", "^a(aa)*$", true),
+        ] {
+            for _ in 0..2 {
+                assert_eq!(machines.is_empty(&both(one, other)), empty, "{one} {other}");
+            }
+        }
     }
 }

@@ -68,6 +68,7 @@ pub(crate) struct Canonicalizer<'p, 'j> {
     ids: FxHashMap<Rc<[Literal]>, NodeId>,
     values: Vec<&'j Json<'j>>,
     patterns: FxHashMap<&'j str, Result<Regular, String>>,
+    machines: matching::Machines,
     /// What is known of the emptiness of nodes.
     empty: FxHashMap<NodeId, bool>,
     steps: u64,
@@ -97,6 +98,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             ids: FxHashMap::from_iter([(any, NodeId::ANY)]),
             values: Vec::new(),
             patterns: FxHashMap::default(),
+            machines: matching::Machines::default(),
             empty: FxHashMap::default(),
             steps: 0,
             nesting: 0,

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use structgen_grammar::{Regular, StringContent, StringShape};
+use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
 use super::atoms::{Atom, TypeSet};
 use super::branch::Branch;
-use super::matching::is_match;
 use super::{Canonicalizer, Values};
 use crate::json_schema::SchemaError;
 use crate::json_schema::json::Json;
@@ -72,6 +71,9 @@ impl<'j> Canonicalizer<'_, 'j> {
             };
             arms.push(Regular::Complement(listed.into()));
         }
+        if self.is_proven_empty_text(&arms, &shape)? {
+            return Ok(());
+        }
         shape.content = match arms.len() {
             0 => StringContent::Any,
             1 => StringContent::Regular(arms.remove(0)),
@@ -79,6 +81,31 @@ impl<'j> Canonicalizer<'_, 'j> {
         };
         out.add_strings(shape);
         Ok(())
+    }
+
+    /// Whether it is proven that no text of these lengths is in all the sets.
+    fn is_proven_empty_text(
+        &mut self,
+        arms: &[Regular],
+        shape: &StringShape,
+    ) -> Result<bool, SchemaError> {
+        let any_length = (shape.min_length, shape.max_length) == (0, None);
+        let mut all = arms.to_vec();
+        if !any_length {
+            all.push(Regular::repeat(
+                Regular::Chars(CharSet::all()),
+                shape.min_length,
+                shape.max_length,
+            ));
+        }
+        let plain =
+            |arm: &Regular| !matches!(arm, Regular::Complement(_) | Regular::Intersection(_));
+        if arms.is_empty() || (all.len() == 1 && plain(&all[0])) {
+            return Ok(false);
+        }
+        let whole = Regular::Intersection(all.into());
+        self.step(1)?;
+        Ok(self.machines.is_empty(&whole))
     }
 
     fn fits(
@@ -105,7 +132,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     pub(super) fn matches(&mut self, regular: &Regular, text: &str) -> Result<bool, SchemaError> {
         let left = self.options.limits.max_steps.saturating_sub(self.steps);
         let mut budget = left;
-        let found = is_match(regular, text, &mut budget);
+        let found = self.machines.contains(regular, text, &mut budget);
         self.step(usize::try_from(left - budget).unwrap_or(usize::MAX))?;
         match found {
             Some(found) => Ok(found),

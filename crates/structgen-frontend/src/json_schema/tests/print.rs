@@ -99,6 +99,16 @@ fn regular(set: &Regular) -> String {
             )
         }
         Regular::Complement(body) => format!("!({})", regular(body)),
+        Regular::Look {
+            behind,
+            negated,
+            body,
+        } => format!(
+            "(?{}{}{})",
+            if *behind { "<" } else { "" },
+            if *negated { "!" } else { "=" },
+            regular(body)
+        ),
         Regular::Repeat { body, min, max } => format!("({}){}", regular(body), {
             let counts = counts(*min, *max);
             if counts.is_empty() {
