@@ -130,14 +130,21 @@ impl SamplingArgs {
 /// A schema file: as a value, which prompts show, and compiled from its text, with numbers as they are written.
 pub(crate) fn read_schema(
     path: &std::path::Path,
+    at: Option<&str>,
     options: &SchemaOptions,
 ) -> anyhow::Result<(Value, Constraint)> {
     let name = path.display();
     let text = read_text_file(path).with_context(|| format!("the schema {name} cannot be used"))?;
-    let constraint = Constraint::json_schema_str(&text, options)
-        .with_context(|| format!("the schema {name} cannot be used"))?;
-    let value =
+    let constraint = match at {
+        Some(pointer) => Constraint::json_schema_at(&text, pointer, options),
+        None => Constraint::json_schema_str(&text, options),
+    };
+    let constraint = constraint.with_context(|| format!("the schema {name} cannot be used"))?;
+    let mut value: Value =
         serde_json::from_str(&text).with_context(|| format!("the schema {name} is not JSON"))?;
+    if let (Some(pointer), Some(root)) = (at, value.as_object_mut()) {
+        root.insert("$ref".to_owned(), format!("#{pointer}").into());
+    }
     Ok((value, constraint))
 }
 

@@ -17,6 +17,9 @@ pub(crate) struct SchemaArgs {
     /// type behind the schema
     #[arg(long, value_enum)]
     profile: Option<ProfileArg>,
+    /// Take the schema at this JSON Pointer of the file, such as /components/schemas/Order of an OpenAPI 3.1 description
+    #[arg(long, value_name = "POINTER")]
+    pub(crate) at: Option<String>,
     /// In which order keys come; without it, the profile's
     #[arg(long, value_enum)]
     order: Option<OrderArg>,

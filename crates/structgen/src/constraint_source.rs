@@ -56,6 +56,19 @@ impl Constraint {
         })
     }
 
+    /// A JSON value that fits the schema at a JSON Pointer of a larger document, such as `/components/schemas/Order` of an OpenAPI 3.1
+    /// description, whose text is given.
+    ///
+    /// # Errors
+    /// As [`Constraint::json_schema_str`].
+    pub fn json_schema_at(document: &str, pointer: &str, options: &SchemaOptions) -> Result<Self> {
+        let compiled = json_schema::compile_str_at(document, pointer, options)?;
+        Ok(Self {
+            grammar: compiled.grammar,
+            report: compiled.report,
+        })
+    }
+
     /// Any JSON value.
     ///
     /// # Errors

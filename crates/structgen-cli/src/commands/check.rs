@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return super::check_jsonl::run(options, args.text.open_lines()?);
     }
     let constraint = if let Some(path) = &args.schema {
-        read_schema(path, &options)?.1
+        read_schema(path, args.options.at.as_deref(), &options)?.1
     } else if let Some(path) = &args.grammar {
         read_grammar(path)?
     } else {

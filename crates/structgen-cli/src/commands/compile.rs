@@ -35,7 +35,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let (_, constraint) = read_schema(&args.schema, &args.options.options(None)?)?;
+    let (_, constraint) = read_schema(
+        &args.schema,
+        args.options.at.as_deref(),
+        &args.options.options(None)?,
+    )?;
     if args.grammar {
         write(&constraint.grammar().to_string())?;
         return Ok(DONE);

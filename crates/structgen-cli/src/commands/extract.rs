@@ -47,7 +47,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         // The form that the embedded model was trained to write.
         schema_options.whitespace.get_or_insert(Whitespace::Compact);
     }
-    let (schema, constraint) = read_schema(&args.schema, &schema_options)?;
+    let (schema, constraint) =
+        read_schema(&args.schema, args.options.at.as_deref(), &schema_options)?;
     let options = GenerateOptions {
         sampling: args.sampling.params()?,
         max_new_tokens: args.max_new_tokens,

@@ -129,7 +129,7 @@ impl ConstraintArgs {
         Ok(if self.json {
             Some(Constraint::any_json(&options)?)
         } else if let Some(path) = &self.json_schema {
-            Some(read_schema(path, &options)?.1)
+            Some(read_schema(path, self.options.at.as_deref(), &options)?.1)
         } else if let Some(pattern) = &self.regex {
             Some(Constraint::regex(pattern).map_err(|error| {
                 anyhow::anyhow!("the regular expression {pattern:?} cannot be used: {error}")

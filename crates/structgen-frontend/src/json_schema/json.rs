@@ -66,6 +66,24 @@ impl<'a> Json<'a> {
         convert(value, limits, limits.max_depth.min(MAX_DEPTH), &mut left)
     }
 
+    /// Makes a document a schema that says what the schema at a JSON Pointer in it says. What else is at the root of such documents is no
+    /// keyword.
+    pub(crate) fn refer_to(&mut self, pointer: &str) {
+        let Self::Object(entries) = self else {
+            return;
+        };
+        let mut reference = String::from("#");
+        for byte in pointer.bytes() {
+            if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+                reference.push(char::from(byte));
+            } else {
+                reference.push_str(&format!("%{byte:02X}"));
+            }
+        }
+        entries.retain(|(key, _)| key != "$ref");
+        entries.push(("$ref".into(), Self::String(reference.into())));
+    }
+
     /// The value of a key.
     pub(crate) fn get(&self, key: &str) -> Option<&Json<'a>> {
         match self {

@@ -95,6 +95,53 @@ pub fn compile_str(schema: &str, options: &SchemaOptions) -> Result<Compiled, Sc
     compile_json(&Json::from_text(schema, &options.limits)?, options)
 }
 
+/// Compiles the schema at a JSON Pointer of a larger document, such as a component of an OpenAPI 3.1 description. References in it
+/// start from the document.
+///
+/// ```
+/// use serde_json::json;
+/// use structgen_frontend::json_schema::{compile_at, SchemaError, SchemaOptions};
+///
+/// let api = json!({
+///     "openapi": "3.1.0",
+///     "components": {"schemas": {
+///         "Pet": {"type": "object", "properties": {"id": {"$ref": "#/components/schemas/Id"}}, "required": ["id"]},
+///         "Id": {"type": "integer", "minimum": 1},
+///     }},
+/// });
+/// let pet = compile_at(&api, "/components/schemas/Pet", &SchemaOptions::new())?;
+/// assert!(pet.grammar.to_string().contains("#/components/schemas/Id"));
+/// let error = compile_at(&api, "/components/schemas/Cat", &SchemaOptions::new()).unwrap_err();
+/// assert!(matches!(error, SchemaError::UnresolvedReference { .. }));
+/// # Ok::<(), SchemaError>(())
+/// ```
+///
+/// # Errors
+/// As [`compile`]. That there is nothing at the pointer is an unresolved reference.
+pub fn compile_at(
+    document: &Value,
+    pointer: &str,
+    options: &SchemaOptions,
+) -> Result<Compiled, SchemaError> {
+    let mut json = Json::from_value(document, &options.limits)?;
+    json.refer_to(pointer);
+    compile_json(&json, options)
+}
+
+/// Like [`compile_at`], from the document's text, with every number exactly as it is written.
+///
+/// # Errors
+/// As [`compile_str`] and [`compile_at`].
+pub fn compile_str_at(
+    document: &str,
+    pointer: &str,
+    options: &SchemaOptions,
+) -> Result<Compiled, SchemaError> {
+    let mut json = Json::from_text(document, &options.limits)?;
+    json.refer_to(pointer);
+    compile_json(&json, options)
+}
+
 fn compile_json(json: &Json<'_>, options: &SchemaOptions) -> Result<Compiled, SchemaError> {
     let options = &*embedded::options(json, options)?;
     with_program(json, options, |program, root| {
