@@ -70,6 +70,11 @@ struct Facts {
     /// The length of a string in the set, where the structure tells one: exact without complements and intersections,
     /// a string of the parts without them otherwise. Sums stop at the largest value.
     witness: Option<u32>,
+    /// No string is shorter, and none is longer; the largest value where there is no bound.
+    least: u32,
+    most: u32,
+    /// About how far it is to the end of all that has to be matched: what a search for a completion goes by.
+    distance: u32,
     /// The trackers on which its strings depend, as bits.
     asks: u64,
     /// Whether there is a loop that looks around in it: then the normal form is the disjunctive one.
@@ -81,9 +86,22 @@ impl Facts {
         nullable: false,
         utf8: false,
         witness: None,
+        least: 0,
+        most: u32::MAX,
+        distance: 0,
         asks: 0,
         loops: false,
     };
+
+    /// The strings are this long.
+    fn long(self, length: u32) -> Self {
+        Self {
+            witness: Some(length),
+            least: length,
+            distance: length,
+            ..self
+        }
+    }
 }
 
 /// All expressions of a machine.
@@ -164,6 +182,21 @@ impl Arena {
         self.facts[id.0 as usize].loops
     }
 
+    /// No string of the expression is shorter.
+    pub(super) fn least(&self, id: NodeId) -> u32 {
+        self.facts[id.0 as usize].least
+    }
+
+    /// No string of the expression is longer.
+    pub(super) fn most(&self, id: NodeId) -> u32 {
+        self.facts[id.0 as usize].most
+    }
+
+    /// See [`Facts::distance`].
+    pub(super) fn distance(&self, id: NodeId) -> u32 {
+        self.facts[id.0 as usize].distance
+    }
+
     pub(super) fn utf8(&self, id: NodeId) -> bool {
         self.facts[id.0 as usize].utf8
     }
@@ -235,12 +268,16 @@ impl Arena {
         match *node {
             Node::Never => Facts {
                 utf8: true,
+                least: u32::MAX,
+                most: 0,
+                distance: u32::MAX,
                 ..Facts::NOTHING
             },
             Node::Empty => Facts {
                 nullable: true,
                 utf8: true,
                 witness: Some(0),
+                most: 0,
                 ..Facts::NOTHING
             },
             Node::AllBytes => Facts {
@@ -251,18 +288,19 @@ impl Arena {
             Node::Literal { literal, offset } => {
                 let whole = &self.literals[literal as usize];
                 let rest = &whole.bytes[offset as usize..];
+                let length = u32::try_from(rest.len()).unwrap_or(u32::MAX);
                 Facts {
                     // A continuation byte at the front is the middle of a character.
                     utf8: whole.utf8 && rest[0] & 0xC0 != 0x80,
-                    witness: Some(u32::try_from(rest.len()).unwrap_or(u32::MAX)),
-                    ..Facts::NOTHING
+                    most: length,
+                    ..Facts::NOTHING.long(length)
                 }
             }
             Node::Finite(state) => Facts {
                 nullable: self.finite.accepts(state),
                 utf8: self.finite.is_utf8(state),
-                witness: Some(self.finite.shortest(state)),
-                ..Facts::NOTHING
+                most: self.finite.longest(state),
+                ..Facts::NOTHING.long(self.finite.shortest(state))
             },
             Node::Concat(first, rest) => Facts {
                 nullable: self.nullable(first) && self.nullable(rest),
@@ -271,6 +309,9 @@ impl Arena {
                     .witness(first)
                     .zip(self.witness(rest))
                     .map(|(first, rest)| first.saturating_add(rest)),
+                least: self.least(first).saturating_add(self.least(rest)),
+                most: self.most(first).saturating_add(self.most(rest)),
+                distance: self.distance(first).saturating_add(self.distance(rest)),
                 asks: self.asks(first) | self.asks(rest),
                 loops: self.loops(first) || self.loops(rest),
             },
@@ -278,6 +319,17 @@ impl Arena {
                 nullable: arms.iter().any(|&arm| self.nullable(arm)),
                 utf8: arms.iter().all(|&arm| self.utf8(arm)),
                 witness: arms.iter().filter_map(|&arm| self.witness(arm)).min(),
+                least: arms.iter().map(|&arm| self.least(arm)).min().unwrap_or(0),
+                most: arms
+                    .iter()
+                    .map(|&arm| self.most(arm))
+                    .max()
+                    .unwrap_or(u32::MAX),
+                distance: arms
+                    .iter()
+                    .map(|&arm| self.distance(arm))
+                    .min()
+                    .unwrap_or(0),
                 ..self.any_of(arms)
             },
             Node::Intersection(ref arms) => {
@@ -286,6 +338,15 @@ impl Arena {
                     nullable,
                     utf8: arms.iter().any(|&arm| self.utf8(arm)),
                     witness: nullable.then_some(0),
+                    least: arms.iter().map(|&arm| self.least(arm)).max().unwrap_or(0),
+                    most: arms
+                        .iter()
+                        .map(|&arm| self.most(arm))
+                        .min()
+                        .unwrap_or(u32::MAX),
+                    distance: arms
+                        .iter()
+                        .fold(0, |sum: u32, &arm| sum.saturating_add(self.distance(arm))),
                     ..self.any_of(arms)
                 }
             }
@@ -295,20 +356,28 @@ impl Arena {
                     nullable,
                     utf8: false,
                     witness: nullable.then_some(0),
+                    least: u32::from(self.nullable(body)),
+                    distance: u32::from(self.nullable(body)),
                     ..self.any_of(&[body])
                 }
             }
-            Node::Repeat { body, min, .. } => Facts {
+            Node::Repeat { body, min, max } => Facts {
                 nullable: min == 0,
                 utf8: self.utf8(body),
                 witness: match min {
                     0 => Some(0),
                     _ => self.witness(body).map(|body| body.saturating_mul(min)),
                 },
+                least: self.least(body).saturating_mul(min),
+                most: max.map_or(u32::MAX, |max| self.most(body).saturating_mul(max)),
+                distance: self.distance(body).saturating_mul(min),
                 ..self.any_of(&[body])
             },
             Node::Behind { tracker, rest, .. } => Facts {
                 utf8: self.utf8(rest),
+                least: self.least(rest),
+                most: self.most(rest),
+                distance: self.distance(rest),
                 asks: tracker.bit() | self.asks(rest),
                 loops: self.loops(rest),
                 ..Facts::NOTHING
@@ -329,8 +398,11 @@ impl Arena {
                     } else {
                         (skipped && self.nullable(rest)).then_some(0)
                     },
+                    least: self.least(rest),
+                    distance: self.distance(rest).saturating_add(min),
                     asks: self.looks.asks(body) | self.asks(rest),
                     loops: true,
+                    ..Facts::NOTHING
                 }
             }
             Node::Tracked { term, ref trackers } => {
@@ -343,6 +415,9 @@ impl Arena {
                     } else {
                         self.witness(term)
                     },
+                    least: self.least(term),
+                    most: self.most(term),
+                    distance: self.distance(term),
                     ..Facts::NOTHING
                 }
             }

@@ -1,5 +1,7 @@
 //! Derivatives: what may follow one more byte (Brzozowski, "Derivatives of Regular Expressions", 1964).
 
+use rustc_hash::FxHashMap;
+
 use super::arena::{Arena, Node, NodeId};
 use crate::LimitExceeded;
 
@@ -13,7 +15,12 @@ pub(super) struct Scratch {
     seen: Vec<(u32, NodeId)>,
     walk: u32,
     stack: Vec<NodeId>,
+    /// Derivatives of parts of intersections: products have many states, but few different parts.
+    parts: FxHashMap<(NodeId, u8), NodeId>,
 }
+
+/// The most derivatives of parts that are remembered at once.
+const MOST_PARTS: usize = 1 << 16;
 
 impl Scratch {
     fn start(&mut self, nodes: usize) {
@@ -77,12 +84,18 @@ impl Arena {
                 continue;
             }
             let waiting = scratch.stack.len();
-            // Unfolding adds nodes.
-            self.unfold(id);
-            scratch.grow(self.len());
+            if matches!(self.node(id), Node::Loop { .. }) {
+                // Unfolding adds nodes.
+                self.unfold(id);
+                scratch.grow(self.len());
+            }
+            let is_product = matches!(self.node(id), Node::Intersection(_));
             self.for_each_front(id, holds, |part| {
                 if !self.is_leaf(part) && scratch.get(part).is_none() {
-                    scratch.stack.push(part);
+                    match scratch.parts.get(&(part, byte)) {
+                        Some(&known) if is_product => scratch.set(part, known),
+                        _ => scratch.stack.push(part),
+                    }
                 }
             });
             if scratch.stack.len() == waiting {
@@ -92,6 +105,9 @@ impl Arena {
                 };
                 scratch.set(id, result);
                 scratch.stack.pop();
+                if is_product {
+                    self.remember_parts(id, byte, scratch);
+                }
                 if self.size() > limit {
                     return Err(LimitExceeded {
                         what: "expressions of a regular set",
@@ -101,6 +117,22 @@ impl Arena {
             }
         }
         Ok(scratch.get(root).unwrap_or(Self::NEVER))
+    }
+
+    fn remember_parts(&self, product: NodeId, byte: u8, scratch: &mut Scratch) {
+        if scratch.parts.len() > MOST_PARTS {
+            scratch.parts.clear();
+        }
+        if let Node::Intersection(parts) = self.node(product) {
+            for &part in parts.iter() {
+                // What asks trackers depends on the place.
+                if self.asks(part) == 0
+                    && let Some(found) = scratch.get(part)
+                {
+                    scratch.parts.insert((part, byte), found);
+                }
+            }
+        }
     }
 
     fn is_leaf(&self, id: NodeId) -> bool {
@@ -230,9 +262,11 @@ impl Arena {
             if scratch.get(id).is_some() {
                 continue;
             }
-            // Unfolding adds nodes.
-            self.unfold(id);
-            scratch.grow(self.len());
+            if matches!(self.node(id), Node::Loop { .. }) {
+                // Unfolding adds nodes.
+                self.unfold(id);
+                scratch.grow(self.len());
+            }
             scratch.set(id, id);
             match *self.node(id) {
                 Node::Literal { literal, offset } => {

@@ -34,6 +34,8 @@ struct State {
     utf8: bool,
     /// The length of the shortest string.
     shortest: u32,
+    /// The length of the longest.
+    longest: u32,
 }
 
 impl FiniteStates {
@@ -80,6 +82,10 @@ impl FiniteStates {
         self.states[state.0 as usize].shortest
     }
 
+    pub(super) fn longest(&self, state: FiniteState) -> u32 {
+        self.states[state.0 as usize].longest
+    }
+
     pub(super) fn step(&self, state: FiniteState, byte: u8) -> Option<FiniteState> {
         let transitions = self.transitions(state);
         let after = transitions.partition_point(|transition| transition.high < byte);
@@ -103,6 +109,10 @@ impl FiniteStates {
             .iter()
             .map(|transition| self.shortest(transition.next).saturating_add(1))
             .min();
+        let longest = transitions
+            .iter()
+            .map(|transition| self.longest(transition.next).saturating_add(1))
+            .max();
         let utf8 = transitions
             .iter()
             .all(|transition| transition.high < 0x80 && self.is_utf8(transition.next));
@@ -112,6 +122,7 @@ impl FiniteStates {
             accepts,
             utf8,
             shortest: if accepts { 0 } else { shortest.unwrap_or(0) },
+            longest: longest.unwrap_or(0),
         });
         let (states, all) = (&self.states, &self.transitions);
         self.ids.insert_unique(hash, id, |&id| {

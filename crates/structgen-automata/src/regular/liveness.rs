@@ -1,6 +1,7 @@
 //! Which expressions hold a string at all, and how short a known one is.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
@@ -20,7 +21,8 @@ pub(super) struct Liveness {
 impl Liveness {
     /// Whether the expression holds a string.
     ///
-    /// Breadth first over derivatives until one is met that is known to hold a string; the nodes on the way there are live with it, each
+    /// Over derivatives, those first that seem nearest to a string (A*: the length so far and a lower bound of what is left; among equals, the
+    /// least that is still to be matched), until one is met that is known to hold a string. The nodes on the way there are live with it, each
     /// one byte dearer than the next, which keeps costs consistent from search to search. A search that ends
     /// without such a node proves that everything it saw is dead.
     pub(super) fn is_live(
@@ -34,8 +36,9 @@ impl Liveness {
         }
         let mut parents: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         parents.insert(id, id);
-        let mut queue = VecDeque::from([id]);
-        while let Some(from) = queue.pop_front() {
+        let mut order = 0_u32;
+        let mut queue = BinaryHeap::from([Reverse((0, 0, 0, order, id))]);
+        while let Some(Reverse((_, _, depth, _, from))) = queue.pop() {
             let boundaries = steps.boundaries(from);
             for byte in representatives(&boundaries) {
                 let next = steps.step(from, byte)?;
@@ -48,7 +51,11 @@ impl Liveness {
                     None => {
                         if let Entry::Vacant(entry) = parents.entry(next) {
                             entry.insert(from);
-                            queue.push_back(next);
+                            order += 1;
+                            let depth = depth + 1;
+                            let length = steps.arena.least(next).saturating_add(depth);
+                            let distance = steps.arena.distance(next);
+                            queue.push(Reverse((length, distance, depth, order, next)));
                         }
                     }
                 }

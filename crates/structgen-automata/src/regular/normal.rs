@@ -359,7 +359,9 @@ impl Arena {
             }
             _ => false,
         };
-        if arms.iter().any(contradicts) {
+        let least = arms.iter().map(|&arm| self.least(arm)).max();
+        let most = arms.iter().map(|&arm| self.most(arm)).min();
+        if arms.iter().any(contradicts) || least > most {
             return Self::NEVER;
         }
         match arms[..] {
