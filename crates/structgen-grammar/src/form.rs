@@ -6,8 +6,6 @@
 /// [`JsonForm::generate`] is what a model should write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JsonForm {
-    /// In which order the keys of an object come.
-    pub order: KeyOrder,
     /// What may stand between two tokens of JSON.
     pub whitespace: Whitespace,
     /// Which escapes a string may use.
@@ -16,15 +14,6 @@ pub struct JsonForm {
     pub numbers: NumberForm,
     /// How deep arrays and objects may nest: a limit.
     pub max_depth: u32,
-}
-
-/// In which order the keys of an object come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum KeyOrder {
-    /// As declared, undeclared keys after them.
-    Declared,
-    /// Every permutation.
-    Any,
 }
 
 /// What may stand between two tokens of JSON.
@@ -68,11 +57,10 @@ pub struct NumberForm {
 }
 
 impl JsonForm {
-    /// Every text that a validator takes, within limits; keys in any order.
+    /// Every text that a validator takes, within limits.
     #[must_use]
     pub fn exact() -> Self {
         Self {
-            order: KeyOrder::Any,
             whitespace: Whitespace::Bounded { max: 256 },
             escapes: EscapeForm::Any,
             numbers: NumberForm {
@@ -87,11 +75,10 @@ impl JsonForm {
         }
     }
 
-    /// What a model should write: declared order, one space at most, plain numbers, no needless escapes.
+    /// What a model should write: one space at most, plain numbers, no needless escapes.
     #[must_use]
     pub fn generate() -> Self {
         Self {
-            order: KeyOrder::Declared,
             whitespace: Whitespace::Spaced,
             escapes: EscapeForm::Needed,
             numbers: NumberForm {

@@ -49,13 +49,24 @@ pub struct NumberSet {
 
 /// A set of objects.
 ///
-/// No key comes twice. A key that no property names has a value of `additional`; where that is `None`, there are no such keys.
+/// No key comes twice. A key that no property names has a value of the pattern that it matches, or else of `additional`; where there is
+/// neither, there are no such keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ObjectShape {
-    /// The declared properties, in their declared order; keys are unique.
+    /// The declared properties; keys are unique.
     pub properties: Vec<Property>,
-    /// What the value of an undeclared key may be.
-    pub additional: Option<ExprId>,
+    /// How many of the properties, from the first on, come in their order and before all other keys. The others come in any order.
+    pub ordered: u32,
+    /// Classes of keys that no property names. No key is in two of them.
+    pub patterns: Vec<KeyPattern>,
+    /// What the value of a key may be that is in none of the classes.
+    pub additional: Option<Slot>,
+    /// The fewest members.
+    pub min_members: u32,
+    /// The most members.
+    pub max_members: Option<u32>,
+    /// What is counted among the members; at most [`MAX_TALLIES`].
+    pub tallies: Vec<Tally>,
 }
 
 /// A declared property of an [`ObjectShape`].
@@ -64,22 +75,68 @@ pub struct Property {
     /// The key, unescaped.
     pub key: Box<str>,
     /// What its value may be.
-    pub value: ExprId,
+    pub value: Slot,
     /// Whether the object must have it.
     pub required: bool,
 }
+
+/// A class of keys of an [`ObjectShape`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KeyPattern {
+    /// The keys, unescaped and whole.
+    pub keys: Regular,
+    /// What their values may be.
+    pub value: Slot,
+}
+
+/// What a member or an item may be: any one of the alternatives.
+///
+/// Mostly there is one, and it counts for nothing. A value that fits two alternatives may count as either.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Slot {
+    /// The alternatives; without any, there is no value.
+    pub alternatives: Box<[Alternative]>,
+}
+
+/// An alternative of a [`Slot`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Alternative {
+    /// What the value is.
+    pub value: ExprId,
+    /// Which tallies it counts for: bit `i` for the `i`-th of the shape.
+    pub tallies: u32,
+}
+
+/// How many members or items have to be of a kind.
+///
+/// Counting makes the values exact that cannot be said one by one: "some item is a string", "at most two values are negative".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tally {
+    /// The fewest.
+    pub min: u32,
+    /// The most.
+    pub max: Option<u32>,
+}
+
+/// How many tallies a shape may have: one bit of a word for each.
+pub const MAX_TALLIES: usize = 32;
 
 /// A set of arrays.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ArrayShape {
     /// What the first items may be, one by one.
-    pub prefix: Vec<ExprId>,
+    pub prefix: Vec<Slot>,
     /// What the items behind the prefix may be; `None`: there are none.
-    pub rest: Option<ExprId>,
+    pub rest: Option<Slot>,
     /// The fewest items.
     pub min_items: u32,
     /// The most items.
     pub max_items: Option<u32>,
+    /// What is counted among the items; at most [`MAX_TALLIES`].
+    pub tallies: Vec<Tally>,
+    /// Whether no two items are the same value. Then an item that counts for different tallies in different alternatives must fit
+    /// only one of these.
+    pub unique: bool,
 }
 
 impl NumberSet {
@@ -108,17 +165,75 @@ impl NumberSet {
     }
 }
 
+impl Slot {
+    /// One value, which counts for nothing.
+    #[must_use]
+    pub fn of(value: ExprId) -> Self {
+        Self {
+            alternatives: [Alternative { value, tallies: 0 }].into(),
+        }
+    }
+
+    /// The expression of a slot with one alternative.
+    #[must_use]
+    pub fn single(&self) -> Option<ExprId> {
+        match *self.alternatives {
+            [Alternative { value, .. }] => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The expressions of the alternatives.
+    pub fn values(&self) -> impl Iterator<Item = ExprId> + '_ {
+        self.alternatives
+            .iter()
+            .map(|alternative| alternative.value)
+    }
+
+    /// The slot with other expressions.
+    #[must_use]
+    pub fn map(&self, mut value: impl FnMut(ExprId) -> ExprId) -> Self {
+        let alternatives = self.alternatives.iter().map(|alternative| Alternative {
+            value: value(alternative.value),
+            ..*alternative
+        });
+        Self {
+            alternatives: alternatives.collect(),
+        }
+    }
+
+    /// The slot without the alternatives that are not kept.
+    #[must_use]
+    pub fn filter(&self, mut keep: impl FnMut(ExprId) -> bool) -> Self {
+        let kept = self.alternatives.iter().copied();
+        Self {
+            alternatives: kept.filter(|alternative| keep(alternative.value)).collect(),
+        }
+    }
+}
+
 impl ObjectShape {
-    pub(crate) fn children(&self) -> impl Iterator<Item = ExprId> + '_ {
+    /// All slots: of the properties, the patterns, and all other keys.
+    pub fn slots(&self) -> impl Iterator<Item = &Slot> {
         self.properties
             .iter()
-            .map(|property| property.value)
-            .chain(self.additional)
+            .map(|property| &property.value)
+            .chain(self.patterns.iter().map(|pattern| &pattern.value))
+            .chain(&self.additional)
+    }
+
+    pub(crate) fn children(&self) -> impl Iterator<Item = ExprId> + '_ {
+        self.slots().flat_map(Slot::values)
     }
 }
 
 impl ArrayShape {
+    /// All slots: of the prefix and the rest.
+    pub fn slots(&self) -> impl Iterator<Item = &Slot> {
+        self.prefix.iter().chain(&self.rest)
+    }
+
     pub(crate) fn children(&self) -> impl Iterator<Item = ExprId> + '_ {
-        self.prefix.iter().copied().chain(self.rest)
+        self.slots().flat_map(Slot::values)
     }
 }

@@ -22,8 +22,9 @@ mod regular;
 pub use builder::GrammarBuilder;
 pub use decimal::Decimal;
 pub use expr::{Expr, ExprId, Grammar, Rule, RuleId, TokenTerminal};
-pub use form::{EscapeForm, JsonForm, KeyOrder, NumberForm, Whitespace};
+pub use form::{EscapeForm, JsonForm, NumberForm, Whitespace};
 pub use json::{
-    ArrayShape, NumberBound, NumberSet, ObjectShape, Property, StringContent, StringShape,
+    Alternative, ArrayShape, KeyPattern, MAX_TALLIES, NumberBound, NumberSet, ObjectShape,
+    Property, Slot, StringContent, StringShape, Tally,
 };
 pub use regular::{CharSet, Regular};

@@ -6,8 +6,8 @@
 use std::fmt::{self, Write};
 
 use crate::{
-    ArrayShape, CharSet, Expr, ExprId, Grammar, NumberSet, ObjectShape, Regular, StringContent,
-    StringShape, TokenTerminal,
+    ArrayShape, CharSet, Expr, ExprId, Grammar, NumberSet, ObjectShape, Regular, Slot,
+    StringContent, StringShape, Tally, TokenTerminal,
 };
 
 /// The most pieces that are printed of one rule: expressions share parts, and what is small in memory may be endless on paper.
@@ -244,45 +244,57 @@ impl<'g> Printer<'g> {
     }
 
     fn object(&mut self, shape: &'g ObjectShape) {
-        if shape.properties.is_empty() && shape.additional.is_none() {
-            self.text("json-object({})");
-            return;
-        }
-        self.text("json-object({ ");
+        self.text("json-object({");
+        let mut between = " ";
         for (index, property) in shape.properties.iter().enumerate() {
-            if index > 0 {
-                self.text(", ");
-            }
-            let mark = if property.required { "!" } else { "" };
-            self.owned(format!("{}{mark}: ", literal(property.key.as_bytes())));
-            self.stack.push(Piece::Expr(property.value, Place::Rule));
-        }
-        if let Some(additional) = shape.additional {
-            self.text(if shape.properties.is_empty() {
-                "*: "
+            self.text(std::mem::replace(&mut between, ", "));
+            // A bar stands where the order ends.
+            let bar = if index == shape.ordered as usize {
+                "| "
             } else {
-                ", *: "
-            });
-            self.stack.push(Piece::Expr(additional, Place::Rule));
+                ""
+            };
+            let mark = if property.required { "!" } else { "" };
+            let key = literal(property.key.as_bytes());
+            self.owned(format!("{bar}{key}{mark}: "));
+            self.slot(&property.value);
         }
-        self.text(" })");
+        for pattern in &shape.patterns {
+            self.text(std::mem::replace(&mut between, ", "));
+            self.stack
+                .push(Piece::Regular(&pattern.keys, Place::Sequence));
+            self.text(": ");
+            self.slot(&pattern.value);
+        }
+        if let Some(additional) = &shape.additional {
+            self.text(std::mem::replace(&mut between, ", "));
+            self.text("*: ");
+            self.slot(additional);
+        }
+        self.text(if between == " " { "}" } else { " }" });
+        if (shape.min_members, shape.max_members) != (0, None) {
+            let members = bounds(shape.min_members, shape.max_members);
+            self.owned(format!(", {members} members"));
+        }
+        self.tallies(&shape.tallies);
+        self.text(")");
     }
 
     fn array(&mut self, shape: &'g ArrayShape) {
         self.text("json-array([");
-        for (index, &item) in shape.prefix.iter().enumerate() {
+        for (index, slot) in shape.prefix.iter().enumerate() {
             if index > 0 {
                 self.text(", ");
             }
-            self.stack.push(Piece::Expr(item, Place::Rule));
+            self.slot(slot);
         }
-        if let Some(rest) = shape.rest {
+        if let Some(rest) = &shape.rest {
             self.text(if shape.prefix.is_empty() {
                 "*: "
             } else {
                 ", *: "
             });
-            self.stack.push(Piece::Expr(rest, Place::Rule));
+            self.slot(rest);
         }
         self.text("]");
         if (shape.min_items, shape.max_items) != (0, None) {
@@ -291,7 +303,37 @@ impl<'g> Printer<'g> {
                 bounds(shape.min_items, shape.max_items)
             ));
         }
-        self.text(")");
+        self.tallies(&shape.tallies);
+        self.text(if shape.unique { ", unique)" } else { ")" });
+    }
+
+    fn tallies(&mut self, tallies: &[Tally]) {
+        for (index, tally) in tallies.iter().enumerate() {
+            self.owned(format!(", {} of #{index}", bounds(tally.min, tally.max)));
+        }
+    }
+
+    /// The alternatives, each with the tallies that it counts for.
+    fn slot(&mut self, slot: &Slot) {
+        for (index, alternative) in slot.alternatives.iter().enumerate() {
+            if index > 0 {
+                self.text(" | ");
+            }
+            for tally in 0..u32::BITS {
+                if alternative.tallies >> tally & 1 == 1 {
+                    self.owned(format!("#{tally} "));
+                }
+            }
+            let place = if slot.alternatives.len() > 1 {
+                Place::Choice
+            } else {
+                Place::Rule
+            };
+            self.stack.push(Piece::Expr(alternative.value, place));
+        }
+        if slot.alternatives.is_empty() {
+            self.text("never()");
+        }
     }
 }
 

@@ -1,15 +1,15 @@
 //! Takes out what derives no text.
 //!
 //! An expression is productive when it derives some text; the productive ones are the least fixpoint, found with one counter for
-//! every expression: how many children it still waits for. What is left is replaced by [`Expr::Never`], and what
+//! every expression: for how many groups of children it still waits. What is left is replaced by [`Expr::Never`], and what
 //! contains it is narrowed: an arm disappears, a key is forbidden, an array ends earlier.
 //!
-//! Only the structure is looked at. Whether a regular set or a set of numbers is empty is decided where they become automata.
+//! Only the structure is looked at. Whether a regular set or a set of numbers is empty, and whether counts of members and items can be
+//! met, is decided where they become automata.
 
 use super::rebuild;
 use crate::{
-    ArrayShape, Expr, ExprId, Grammar, GrammarBuilder, NumberSet, ObjectShape, Regular,
-    StringContent, StringShape,
+    Expr, ExprId, Grammar, GrammarBuilder, NumberSet, Regular, Slot, StringContent, StringShape,
 };
 
 /// What the pass has found.
@@ -56,27 +56,33 @@ pub fn run(grammar: Grammar) -> (Grammar, Report) {
 /// Which expressions derive some text.
 fn productive(grammar: &Grammar) -> Vec<bool> {
     let exprs = grammar.exprs();
-    // Who waits for whom, and for how many; usize::MAX is forever.
+    // An expression waits for groups of children: for one child of each.
     let mut waiting: Vec<usize> = vec![0; exprs.len()];
-    let mut waits_for_child: Vec<Vec<u32>> = vec![Vec::new(); exprs.len()];
+    let mut groups: Vec<Option<u32>> = Vec::new();
+    let mut groups_of_child: Vec<Vec<u32>> = vec![Vec::new(); exprs.len()];
     let mut productive = vec![false; exprs.len()];
     let mut found: Vec<usize> = Vec::new();
     for (index, expr) in exprs.iter().enumerate() {
-        let Some((needed, from)) = demands(grammar, expr) else {
-            continue;
+        let mut needs = |children: &mut dyn Iterator<Item = ExprId>| {
+            for child in children {
+                groups_of_child[child.index()].push(groups.len() as u32);
+            }
+            groups.push(Some(index as u32));
+            waiting[index] += 1;
         };
-        waiting[index] = needed;
-        if needed == 0 {
+        if !demands(grammar, expr, &mut needs) {
+            // Nothing helps.
+            waiting[index] = usize::MAX;
+        } else if waiting[index] == 0 {
             productive[index] = true;
             found.push(index);
-        } else {
-            for child in from {
-                waits_for_child[child.index()].push(index as u32);
-            }
         }
     }
     while let Some(child) = found.pop() {
-        for parent in std::mem::take(&mut waits_for_child[child]) {
+        for group in std::mem::take(&mut groups_of_child[child]) {
+            let Some(parent) = groups[group as usize].take() else {
+                continue;
+            };
             let parent = parent as usize;
             waiting[parent] = waiting[parent].saturating_sub(1);
             if waiting[parent] == 0 && !productive[parent] {
@@ -88,41 +94,51 @@ fn productive(grammar: &Grammar) -> Vec<bool> {
     productive
 }
 
-/// How many of which children have to be productive; `None` where nothing helps.
-fn demands(grammar: &Grammar, expr: &Expr) -> Option<(usize, Vec<ExprId>)> {
-    let all = |children: Vec<ExprId>| Some((children.len(), children));
+/// Hands out the groups of children of which each needs a productive one; `false` where nothing helps.
+fn demands(
+    grammar: &Grammar,
+    expr: &Expr,
+    needs: &mut dyn FnMut(&mut dyn Iterator<Item = ExprId>),
+) -> bool {
     match expr {
-        Expr::Never => None,
-        Expr::Empty | Expr::Bytes(_) | Expr::Token(_) => all(Vec::new()),
-        Expr::Regular(Regular::Never) => None,
-        Expr::Regular(Regular::Chars(set)) if set.is_empty() => None,
-        Expr::Regular(_) => all(Vec::new()),
-        Expr::Sequence(parts) => all(parts.to_vec()),
-        Expr::Choice(arms) => Some((1, arms.to_vec())),
-        Expr::Repeat { min, max, .. } if max.is_some_and(|max| max < *min) => None,
-        Expr::Repeat { min: 0, .. } => all(Vec::new()),
-        Expr::Repeat { body, .. } => all(vec![*body]),
-        Expr::Rule(rule) => all(vec![grammar.rule(*rule).body]),
-        Expr::String(shape) => has_strings(shape).then(|| (0, Vec::new())),
-        Expr::Number(set) => has_numbers(set).then(|| (0, Vec::new())),
-        Expr::Object(shape) => all(shape
-            .properties
+        Expr::Never | Expr::Regular(Regular::Never) => return false,
+        Expr::Regular(Regular::Chars(set)) => return !set.is_empty(),
+        Expr::Empty | Expr::Bytes(_) | Expr::Token(_) | Expr::Regular(_) => {}
+        Expr::Sequence(parts) => parts
             .iter()
-            .filter(|property| property.required)
-            .map(|property| property.value)
-            .collect()),
+            .for_each(|&part| needs(&mut std::iter::once(part))),
+        Expr::Choice(arms) => needs(&mut arms.iter().copied()),
+        Expr::Repeat { min, max, .. } if max.is_some_and(|max| max < *min) => return false,
+        Expr::Repeat { min: 0, .. } => {}
+        Expr::Repeat { body, .. } => needs(&mut std::iter::once(*body)),
+        Expr::Rule(rule) => needs(&mut std::iter::once(grammar.rule(*rule).body)),
+        Expr::String(shape) => return has_strings(shape),
+        Expr::Number(set) => return has_numbers(set),
+        Expr::Object(shape) => {
+            if shape.max_members.is_some_and(|max| max < shape.min_members) {
+                return false;
+            }
+            for property in shape.properties.iter().filter(|it| it.required) {
+                needs(&mut property.value.values());
+            }
+        }
         Expr::Array(shape) => {
             let least = shape.min_items as usize;
             if shape.max_items.is_some_and(|max| max < shape.min_items) {
-                return None;
+                return false;
             }
-            let mut items: Vec<ExprId> = shape.prefix.iter().copied().take(least).collect();
+            for slot in shape.prefix.iter().take(least) {
+                needs(&mut slot.values());
+            }
             if least > shape.prefix.len() {
-                items.push(shape.rest?);
+                match &shape.rest {
+                    Some(rest) => needs(&mut rest.values()),
+                    None => return false,
+                }
             }
-            all(items)
         }
     }
+    true
 }
 
 fn has_strings(shape: &StringShape) -> bool {
@@ -152,33 +168,52 @@ fn narrow(expr: &Expr, productive: &[bool]) -> Option<Expr> {
             Some(Expr::Choice(arms.iter().copied().filter(lives).collect()))
         }
         Expr::Repeat { body, .. } if !lives(body) => Some(Expr::Empty),
+        Expr::Object(shape) if shape.children().all(|id| lives(&id)) => None,
         Expr::Object(shape) => {
-            let additional = shape.additional.filter(lives);
-            let mut properties = shape.properties.clone();
-            if additional.is_none() {
-                properties.retain(|property| lives(&property.value));
+            let lives = |id: ExprId| lives(&id);
+            let mut shape = (**shape).clone();
+            let has_values = |slot: &Slot| !slot.alternatives.is_empty();
+            shape.additional = shape.additional.map(|slot| slot.filter(lives));
+            shape.additional = shape.additional.filter(has_values);
+            for pattern in &mut shape.patterns {
+                pattern.value = pattern.value.filter(lives);
+            }
+            for property in &mut shape.properties {
+                property.value = property.value.filter(lives);
             }
             // With other keys allowed, a key without values has to stay: it is forbidden.
-            (additional != shape.additional || properties != shape.properties).then(|| {
-                Expr::Object(Box::new(ObjectShape {
-                    properties,
-                    additional,
-                }))
-            })
+            if shape.additional.is_none() {
+                shape.patterns.retain(|pattern| has_values(&pattern.value));
+            }
+            if shape.additional.is_none() && shape.patterns.is_empty() {
+                let ordered = shape.properties.iter().take(shape.ordered as usize);
+                shape.ordered = ordered.filter(|it| has_values(&it.value)).count() as u32;
+                shape.properties.retain(|it| has_values(&it.value));
+            }
+            Some(Expr::Object(Box::new(shape)))
         }
+        Expr::Array(shape) if shape.children().all(|id| lives(&id)) => None,
         Expr::Array(shape) => {
-            let possible = shape.prefix.iter().take_while(|item| lives(item)).count();
-            let cut = possible < shape.prefix.len();
-            let rest = shape.rest.filter(|rest| lives(rest) && !cut);
-            (cut || rest != shape.rest).then(|| {
+            let lives = |id: ExprId| lives(&id);
+            let mut shape = (**shape).clone();
+            for slot in &mut shape.prefix {
+                *slot = slot.filter(lives);
+            }
+            let has_values = |slot: &Slot| !slot.alternatives.is_empty();
+            let possible = shape
+                .prefix
+                .iter()
+                .take_while(|slot| has_values(slot))
+                .count();
+            let is_cut = possible < shape.prefix.len();
+            shape.prefix.truncate(possible);
+            shape.rest = shape.rest.map(|slot| slot.filter(lives));
+            shape.rest = shape.rest.filter(|slot| has_values(slot) && !is_cut);
+            if shape.rest.is_none() {
                 let most = u32::try_from(possible).unwrap_or(u32::MAX);
-                Expr::Array(Box::new(ArrayShape {
-                    prefix: shape.prefix[..possible].to_vec(),
-                    rest,
-                    min_items: shape.min_items,
-                    max_items: Some(shape.max_items.map_or(most, |max| max.min(most))),
-                }))
-            })
+                shape.max_items = Some(shape.max_items.map_or(most, |max| max.min(most)));
+            }
+            Some(Expr::Array(Box::new(shape)))
         }
         _ => None,
     }

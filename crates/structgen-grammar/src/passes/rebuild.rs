@@ -1,6 +1,6 @@
 //! Copying a grammar from one arena to another.
 
-use crate::{ArrayShape, Expr, ExprId, GrammarBuilder, ObjectShape, Property};
+use crate::{Expr, ExprId, GrammarBuilder};
 
 /// Adds a copy of `expr` with other children: `map` gives the new child of each old one.
 pub(super) fn copy(
@@ -22,25 +22,22 @@ pub(super) fn copy(
             builder.repeat(body, *min, *max)
         }
         Expr::Object(shape) => {
-            let shape = ObjectShape {
-                properties: shape
-                    .properties
-                    .iter()
-                    .map(|property| Property {
-                        value: map(property.value),
-                        ..property.clone()
-                    })
-                    .collect(),
-                additional: shape.additional.map(map),
-            };
+            let mut shape = (**shape).clone();
+            for property in &mut shape.properties {
+                property.value = property.value.map(&mut map);
+            }
+            for pattern in &mut shape.patterns {
+                pattern.value = pattern.value.map(&mut map);
+            }
+            shape.additional = shape.additional.map(|slot| slot.map(&mut map));
             builder.expr(Expr::Object(Box::new(shape)))
         }
         Expr::Array(shape) => {
-            let shape = ArrayShape {
-                prefix: shape.prefix.iter().map(|&item| map(item)).collect(),
-                rest: shape.rest.map(map),
-                ..**shape
-            };
+            let mut shape = (**shape).clone();
+            for slot in &mut shape.prefix {
+                *slot = slot.map(&mut map);
+            }
+            shape.rest = shape.rest.map(|slot| slot.map(&mut map));
             builder.expr(Expr::Array(Box::new(shape)))
         }
         leaf => builder.expr(leaf.clone()),

@@ -2,7 +2,7 @@ use expect_test::expect;
 
 use crate::{
     ArrayShape, CharSet, Decimal, Expr, GrammarBuilder, JsonForm, NumberBound, NumberSet,
-    ObjectShape, Property, Regular, StringContent, StringShape, TokenTerminal,
+    ObjectShape, Property, Regular, Slot, StringContent, StringShape, TokenTerminal,
 };
 
 #[test]
@@ -126,15 +126,15 @@ fn json_shapes_read_like_json() {
         ..NumberSet::default()
     }));
     let array = builder.expr(Expr::Array(Box::new(ArrayShape {
-        prefix: vec![number, again],
-        rest: Some(any),
+        prefix: vec![Slot::of(number), Slot::of(again)],
+        rest: Some(Slot::of(any)),
         min_items: 1,
-        max_items: None,
+        ..ArrayShape::default()
     })));
     let empty = builder.expr(Expr::Object(Box::default()));
     let property = |key: &str, value, required| Property {
         key: key.into(),
-        value,
+        value: Slot::of(value),
         required,
     };
     let object = builder.expr(Expr::Object(Box::new(ObjectShape {
@@ -144,7 +144,9 @@ fn json_shapes_read_like_json() {
             property("array", array, false),
             property("pattern", pattern, false),
         ],
-        additional: Some(empty),
+        additional: Some(Slot::of(empty)),
+        ordered: 4,
+        ..ObjectShape::default()
     })));
     builder.define(root, object);
     expect![[r#"

@@ -1,7 +1,7 @@
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::{CharSet, Decimal, JsonForm, NumberBound, Property, RuleId};
+use crate::{ArrayShape, CharSet, Decimal, JsonForm, NumberBound, ObjectShape, Property, RuleId};
 
 fn check(build: impl FnOnce(&mut GrammarBuilder, RuleId) -> ExprId, expected: Expect) {
     let mut builder = GrammarBuilder::new();
@@ -68,7 +68,7 @@ fn objects_need_their_required_values_and_forbid_what_has_none() {
             let value = builder.bytes("1");
             let property = |key: &str, value, required| Property {
                 key: key.into(),
-                value,
+                value: Slot::of(value),
                 required,
             };
             let shape = ObjectShape {
@@ -76,7 +76,8 @@ fn objects_need_their_required_values_and_forbid_what_has_none() {
                     property("good", value, true),
                     property("bad", never, required),
                 ],
-                additional: additional.then_some(value),
+                additional: additional.then_some(Slot::of(value)),
+                ..ObjectShape::default()
             };
             builder.expr(Expr::Object(Box::new(shape)))
         }
@@ -91,22 +92,22 @@ fn objects_need_their_required_values_and_forbid_what_has_none() {
     check(
         object(false, true),
         expect![[r#"
-        root ::= json-object({ "good"!: "1", "bad": never(), *: "1" })
-        endless ::= never()
-        Report { never: ["endless"], root_is_never: false }"#]],
+            root ::= json-object({ | "good"!: "1", "bad": never(), *: "1" })
+            endless ::= never()
+            Report { never: ["endless"], root_is_never: false }"#]],
     );
     check(
         object(false, false),
         expect![[r#"
-        root ::= json-object({ "good"!: "1" })
-        endless ::= never()
-        Report { never: ["endless"], root_is_never: false }"#]],
+            root ::= json-object({ | "good"!: "1" })
+            endless ::= never()
+            Report { never: ["endless"], root_is_never: false }"#]],
     );
     check(
         |builder, _| {
             let never = endless(builder);
             builder.expr(Expr::Object(Box::new(ObjectShape {
-                additional: Some(never),
+                additional: Some(Slot::of(never)),
                 ..ObjectShape::default()
             })))
         },
@@ -125,13 +126,14 @@ fn arrays_end_before_an_item_that_has_no_value() {
             let value = builder.bytes("1");
             let shape = ArrayShape {
                 prefix: if rest_lives {
-                    vec![value, never]
+                    vec![Slot::of(value), Slot::of(never)]
                 } else {
-                    vec![value]
+                    vec![Slot::of(value)]
                 },
-                rest: Some(if rest_lives { value } else { never }),
+                rest: Some(Slot::of(if rest_lives { value } else { never })),
                 min_items,
                 max_items,
+                ..ArrayShape::default()
             };
             builder.expr(Expr::Array(Box::new(shape)))
         }
