@@ -10,8 +10,8 @@ mod program;
 pub mod regular;
 mod terminal;
 
-pub use limit::{LimitExceeded, Limits};
+pub use limit::{LimitExceeded, Limits, StepError};
 pub use machine::{Machine, Uniform};
-pub use network::{Element, Frame, Memory, Network, SetId, StepError};
+pub use network::{Element, Frame, Memory, Network, SetId};
 pub use program::{Program, ProgramError};
 pub use terminal::{DEAD, START, Terminal, TerminalState};

@@ -12,6 +12,30 @@ pub struct LimitExceeded {
     pub limit: u64,
 }
 
+/// What a step that cannot be made ran into.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StepError {
+    /// A limit was exceeded.
+    #[error(transparent)]
+    Limit(#[from] LimitExceeded),
+    /// A sketch does not remember a text that the step depends on: take the exact state.
+    #[error("the step depends on a text that a sketch does not keep")]
+    NeedsExact,
+}
+
+impl StepError {
+    /// The limit, where nothing was left out of the state.
+    pub(crate) fn limit(self) -> LimitExceeded {
+        match self {
+            Self::Limit(limit) => limit,
+            Self::NeedsExact => LimitExceeded {
+                what: "texts within one token",
+                limit: 1,
+            },
+        }
+    }
+}
+
 /// What a program and its states may cost.
 #[derive(Clone, Debug)]
 pub struct Limits {

@@ -7,6 +7,7 @@ pub(crate) struct LiteralMachine(pub(crate) Box<[u8]>);
 
 impl Machine for LiteralMachine {
     type State = u32;
+    type Error = LimitExceeded;
 
     fn start(&mut self) -> Result<Option<u32>, LimitExceeded> {
         Ok(Some(0))

@@ -2,7 +2,7 @@
 
 use std::hash::Hash;
 
-use crate::LimitExceeded;
+use crate::{LimitExceeded, StepError};
 
 /// What a string is like that may hold anything; see [`Machine::uniform`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,9 @@ pub trait Machine {
     /// A state; small, and cheap to compare.
     type State: Clone + Eq + Hash;
 
+    /// Why a step cannot be made: [`LimitExceeded`] for most machines.
+    type Error: Into<StepError>;
+
     /// The state before the first byte, or `None` where the machine accepts nothing.
     ///
     /// # Errors
@@ -33,9 +36,9 @@ pub trait Machine {
     /// The state behind one more byte, or `None` where no continuation is accepted.
     ///
     /// # Errors
-    /// When a limit does not suffice to decide that.
+    /// When a limit does not suffice to decide that, or a sketch does not remember what it depends on.
     fn step(&mut self, state: &Self::State, byte: u8)
-    -> Result<Option<Self::State>, LimitExceeded>;
+    -> Result<Option<Self::State>, Self::Error>;
 
     /// The label of a final state, or `None`. Most machines have the one label 0; a label says which of several things was matched.
     fn accept(&self, state: &Self::State) -> Option<u32>;
@@ -53,8 +56,16 @@ pub trait Machine {
 
     /// For a state within a JSON string that any text may follow for ever: the state behind plain text, whichever it is, and the
     /// first bytes of text of which that is not so, closing quote included where it matters. `None` where there is no such state.
-    fn uniform(&self, _state: &Self::State) -> Option<Uniform<Self::State>> {
+    fn uniform(&mut self, _state: &Self::State) -> Option<Uniform<Self::State>> {
         None
+    }
+
+    /// The state without texts that a sketch does not keep; most machines keep none, and every state is its own sketch.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn sketch(&mut self, state: &Self::State) -> Result<Option<Self::State>, Self::Error> {
+        Ok(Some(state.clone()))
     }
 
     /// How many bytes a known completion takes from here: 0 in a final state, and from every other state some byte leads

@@ -4,7 +4,7 @@ use std::fmt;
 
 use rustc_hash::FxHashMap;
 
-use crate::{LimitExceeded, Machine, Uniform};
+use crate::{LimitExceeded, Machine, StepError, Uniform};
 
 /// The number of a state within its terminal. [`DEAD`] and [`START`] are the same in every terminal.
 pub type TerminalState = u32;
@@ -73,9 +73,9 @@ impl Terminal {
     /// The state behind one more byte, [`DEAD`] where no text goes on.
     ///
     /// # Errors
-    /// When the machine runs over a limit.
+    /// When the machine runs over a limit, or a sketch does not suffice.
     #[inline]
-    pub fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, LimitExceeded> {
+    pub fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError> {
         if let Some(row) = &self.rows[state as usize] {
             let next = row[byte as usize];
             if next != UNKNOWN {
@@ -86,7 +86,7 @@ impl Terminal {
     }
 
     #[cold]
-    fn resolve(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, LimitExceeded> {
+    fn resolve(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError> {
         if state == DEAD {
             return Ok(DEAD);
         }
@@ -113,6 +113,16 @@ impl Terminal {
         let uniform = self.source.uniform(state)?;
         self.describe(uniform.state);
         Some(uniform)
+    }
+
+    /// The state without texts that a sketch does not keep; see [`Machine::sketch`].
+    ///
+    /// # Errors
+    /// When the machine runs over a limit.
+    pub fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError> {
+        let sketch = self.source.sketch(state)?;
+        self.describe(sketch);
+        Ok(sketch)
     }
 
     /// The label of a final state.
@@ -172,11 +182,12 @@ impl fmt::Debug for Terminal {
 /// A machine with its states numbered, whatever their type.
 trait Numbered {
     fn is_live(&self) -> bool;
-    fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, LimitExceeded>;
+    fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError>;
     fn accept(&self, state: TerminalState) -> Option<u32>;
     fn is_end(&self, state: TerminalState) -> bool;
     fn free_for(&self, state: TerminalState) -> Option<u32>;
     fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>>;
+    fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError>;
     fn cost(&mut self, state: TerminalState) -> u32;
 }
 
@@ -204,11 +215,11 @@ impl<M: Machine> Numbered for Numbering<M> {
         self.states[START as usize].is_some()
     }
 
-    fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, LimitExceeded> {
+    fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError> {
         let Some(from) = &self.states[state as usize] else {
             return Ok(DEAD);
         };
-        let Some(next) = self.machine.step(from, byte)? else {
+        let Some(next) = self.machine.step(from, byte).map_err(Into::into)? else {
             return Ok(DEAD);
         };
         Ok(self.number(next))
@@ -235,6 +246,16 @@ impl<M: Machine> Numbered for Numbering<M> {
         let Uniform { state, except } = self.machine.uniform(from)?;
         let state = self.number(state);
         Some(Uniform { state, except })
+    }
+
+    fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError> {
+        let Some(from) = &self.states[state as usize] else {
+            return Ok(DEAD);
+        };
+        Ok(match self.machine.sketch(from).map_err(Into::into)? {
+            Some(next) => self.number(next),
+            None => DEAD,
+        })
     }
 
     fn cost(&mut self, state: TerminalState) -> u32 {

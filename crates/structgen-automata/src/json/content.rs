@@ -1,13 +1,11 @@
 //! What a JSON string holds, as a machine over its unescaped UTF-8 bytes.
 
-use std::sync::Arc;
-
 use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
-use crate::program::Program;
 use crate::regular::{RegularLimits, RegularMachine};
 use crate::{LimitExceeded, Machine, Uniform};
 
+use super::keys::{KeyContent, KeyState};
 use super::utf8::Utf8;
 
 /// The inside of a string, unescaped.
@@ -25,23 +23,6 @@ pub(crate) enum Content {
     Keys(KeyContent),
 }
 
-/// The keys that may come next in an object.
-pub(crate) struct KeyContent {
-    pub(crate) program: Arc<Program>,
-    pub(crate) object: u32,
-    /// Every key that is declared or was seen, sorted.
-    pub(crate) keys: Arc<[Box<str>]>,
-    /// The label of each key.
-    pub(crate) labels: Arc<[u32]>,
-    /// Which of the keys may come next: a bit for each.
-    pub(crate) allowed: Box<[u64]>,
-    /// Whether a key that is not among `keys` may come next; it has the label [`OTHER_KEY`].
-    pub(crate) open: bool,
-}
-
-/// The label of a key that is neither declared nor seen.
-pub(crate) const OTHER_KEY: u32 = u32::MAX - 1;
-
 /// Where in the content a text stands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ContentState {
@@ -56,8 +37,8 @@ pub(crate) enum ContentState {
         depth: u32,
         utf8: Utf8,
     },
-    /// The text is in nobody's list.
-    Unlisted(Utf8),
+    /// A place in a key.
+    Key(KeyState),
 }
 
 impl Content {
@@ -113,15 +94,7 @@ impl Content {
                 depth: 0,
                 utf8: Utf8::Boundary,
             }),
-            Self::Keys(keys) => match keys.keys.len() as u32 {
-                0 => keys.open.then_some(ContentState::Unlisted(Utf8::Boundary)),
-                high => keys.any_allowed(0, high).then_some(ContentState::Literals {
-                    low: 0,
-                    high,
-                    depth: 0,
-                    utf8: Utf8::Boundary,
-                }),
-            },
+            Self::Keys(keys) => keys.start()?.map(ContentState::Key),
         })
     }
 
@@ -182,33 +155,8 @@ impl Content {
                     }),
                 )
             }
-            (
-                Self::Keys(keys),
-                ContentState::Literals {
-                    low,
-                    high,
-                    depth,
-                    utf8,
-                },
-            ) => {
-                let Some(utf8) = utf8.step(byte) else {
-                    return Ok(None);
-                };
-                Ok(match narrow(&keys.keys, (*low, *high), *depth, byte) {
-                    Some((low, high)) => {
-                        keys.any_allowed(low, high)
-                            .then_some(ContentState::Literals {
-                                low,
-                                high,
-                                depth: depth + 1,
-                                utf8,
-                            })
-                    }
-                    None => keys.open.then_some(ContentState::Unlisted(utf8)),
-                })
-            }
-            (Self::Keys(_), ContentState::Unlisted(utf8)) => {
-                Ok(utf8.step(byte).map(ContentState::Unlisted))
+            (Self::Keys(keys), ContentState::Key(state)) => {
+                Ok(keys.step(state, byte)?.map(ContentState::Key))
             }
             _ => unreachable!("a state belongs to its content"),
         }
@@ -224,14 +172,7 @@ impl Content {
             (Self::Literals(texts), ContentState::Literals { low, depth, .. }) => {
                 (texts[*low as usize].len() == *depth as usize, 0)
             }
-            (Self::Keys(keys), ContentState::Literals { low, depth, .. }) => {
-                if keys.keys[*low as usize].len() == *depth as usize {
-                    (keys.is_allowed(*low), keys.labels[*low as usize])
-                } else {
-                    (keys.open, OTHER_KEY)
-                }
-            }
-            (Self::Keys(_), ContentState::Unlisted(_)) => (true, OTHER_KEY),
+            (Self::Keys(keys), ContentState::Key(state)) => return keys.accept(state),
             _ => unreachable!("a state belongs to its content"),
         };
         (is_accepted && state.is_boundary()).then_some(label)
@@ -265,32 +206,7 @@ impl Content {
                 .map(|text| escaped_length(&text.as_bytes()[*depth as usize..]))
                 .min()
                 .unwrap_or(0),
-            (
-                Self::Keys(keys),
-                ContentState::Literals {
-                    low,
-                    high,
-                    depth,
-                    utf8,
-                },
-            ) => {
-                let listed = (*low..*high)
-                    .filter(|&i| keys.is_allowed(i))
-                    .map(|i| {
-                        let rest = &keys.keys[i as usize].as_bytes()[*depth as usize..];
-                        escaped_length(rest).saturating_add(keys.weight(keys.labels[i as usize]))
-                    })
-                    .min();
-                let is_key = keys.keys[*low as usize].len() == *depth as usize;
-                let extra = utf8.missing() + u32::from(is_key || *utf8 != Utf8::Boundary);
-                let other = keys
-                    .open
-                    .then(|| extra.saturating_add(keys.weight(OTHER_KEY)));
-                listed.into_iter().chain(other).min().unwrap_or(u32::MAX)
-            }
-            (Self::Keys(keys), ContentState::Unlisted(utf8)) => {
-                keys.weight(OTHER_KEY).saturating_add(utf8.missing())
-            }
+            (Self::Keys(keys), ContentState::Key(state)) => keys.cost(state),
             _ => unreachable!("a state belongs to its content"),
         }
     }
@@ -302,14 +218,9 @@ impl Content {
             (Self::Any { max, .. }, ContentState::Any(length, Utf8::Boundary)) => {
                 Some(max.map_or(u32::MAX, |max| max - length))
             }
-            (
-                Self::Keys(keys),
-                ContentState::Literals {
-                    utf8: Utf8::Boundary,
-                    ..
-                },
-            ) if keys.open => Some(u32::MAX),
-            (Self::Keys(_), ContentState::Unlisted(Utf8::Boundary)) => Some(u32::MAX),
+            (Self::Keys(keys), ContentState::Key(state)) => {
+                keys.is_free(state).then_some(u32::MAX)
+            }
             _ => None,
         }
     }
@@ -323,24 +234,10 @@ impl Content {
             {
                 (state.clone(), Vec::new())
             }
-            (
-                Self::Keys(keys),
-                ContentState::Literals {
-                    low,
-                    high,
-                    depth,
-                    utf8: Utf8::Boundary,
-                },
-            ) if keys.open => {
-                let next = |key: &str| key.as_bytes().get(*depth as usize).copied();
-                let listed = &keys.keys[*low as usize..*high as usize];
-                let mut except: Vec<u8> = listed.iter().filter_map(|key| next(key)).collect();
-                except.push(b'"');
-                except.sort_unstable();
-                except.dedup();
-                (ContentState::Unlisted(Utf8::Boundary), except)
+            (Self::Keys(keys), ContentState::Key(state)) => {
+                let (state, except) = keys.uniform(state)?;
+                (ContentState::Key(state), except)
             }
-            (Self::Keys(_), ContentState::Unlisted(Utf8::Boundary)) => (state.clone(), Vec::new()),
             _ => return None,
         };
         Some(Uniform { state, except })
@@ -369,49 +266,13 @@ impl ContentState {
         let (Self::Any(_, utf8)
         | Self::Regular(_, utf8)
         | Self::Literals { utf8, .. }
-        | Self::Unlisted(utf8)) = self;
+        | Self::Key(KeyState { utf8, .. })) = self;
         *utf8 == Utf8::Boundary
     }
 }
 
-impl KeyContent {
-    /// Adds keys that were seen, sorted, and so may not come again.
-    pub(crate) fn with_seen(mut self, seen: &[Box<str>]) -> Self {
-        let mut merged: Vec<(Box<str>, u32)> = self
-            .keys
-            .iter()
-            .cloned()
-            .zip(self.labels.iter().copied())
-            .collect();
-        merged.extend(seen.iter().map(|key| (key.clone(), OTHER_KEY)));
-        merged.sort();
-        self.allowed = vec![0; merged.len().div_ceil(64)].into();
-        let (keys, labels): (Vec<_>, Vec<_>) = merged.into_iter().unzip();
-        (self.keys, self.labels) = (keys.into(), labels.into());
-        self
-    }
-
-    /// Lets the key at this place come next.
-    pub(crate) fn allow(&mut self, place: u32) {
-        self.allowed[place as usize / 64] |= 1 << (place % 64);
-    }
-
-    fn weight(&self, label: u32) -> u32 {
-        self.program.key_weight(self.object, label)
-    }
-
-    fn is_allowed(&self, key: u32) -> bool {
-        self.allowed[key as usize / 64] >> (key % 64) & 1 == 1
-    }
-
-    /// Whether some key of `low..high`, or one that begins like it, may come next.
-    fn any_allowed(&self, low: u32, high: u32) -> bool {
-        self.open || (low..high).any(|key| self.is_allowed(key))
-    }
-}
-
 /// The part of `range` whose texts have `byte` at `depth`, or `None` where none has.
-fn narrow(texts: &[Box<str>], range: (u32, u32), depth: u32, byte: u8) -> Option<(u32, u32)> {
+pub(super) fn narrow(texts: &[Box<str>], range: (u32, u32), depth: u32, byte: u8) -> Option<(u32, u32)> {
     let (low, high) = (range.0 as usize, range.1 as usize);
     let at = |text: &str| text.as_bytes().get(depth as usize).copied();
     let part = &texts[low..high];
@@ -422,7 +283,7 @@ fn narrow(texts: &[Box<str>], range: (u32, u32), depth: u32, byte: u8) -> Option
 }
 
 /// The bytes of the longest escape of one byte, `\u001f`.
-const LONGEST_ESCAPE: u32 = 6;
+pub(crate) const LONGEST_ESCAPE: u32 = 6;
 
 /// How many bytes the text takes in a JSON string, written in the shortest way.
 pub(crate) fn escaped_length(text: &[u8]) -> u32 {
@@ -437,7 +298,7 @@ pub(crate) fn escaped_length(text: &[u8]) -> u32 {
 
 /// Whether the shortest texts of a set can be written without escapes, as the machine's cost finds them: every class has a
 /// character that needs none among its shortest. Where that is not plain to see, the answer is no.
-fn is_plain(regular: &Regular) -> bool {
+pub(crate) fn is_plain(regular: &Regular) -> bool {
     let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
     match regular {
         Regular::Never | Regular::Empty => true,

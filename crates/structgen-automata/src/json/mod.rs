@@ -1,10 +1,14 @@
 //! The terminals of JSON: strings, keys, and the punctuation of objects and arrays.
 
 mod content;
+mod keys;
 mod punctuation;
 mod string;
 mod utf8;
+mod value;
 
-pub(crate) use content::{Content, KeyContent, OTHER_KEY, escaped_length};
+pub(crate) use content::{Content, LONGEST_ESCAPE, escaped_length, is_plain};
+pub(crate) use keys::{ClassContent, KeyContent, OTHER_KEY, class_of, label_of_class};
 pub(crate) use punctuation::{CLOSE, MORE, Punctuation, PunctuationMachine};
 pub(crate) use string::StringMachine;
+pub(crate) use value::Value;

@@ -73,6 +73,7 @@ impl PunctuationMachine {
 
 impl Machine for PunctuationMachine {
     type State = Place;
+    type Error = LimitExceeded;
 
     fn start(&mut self) -> Result<Option<Place>, LimitExceeded> {
         let nothing = match self.punctuation {

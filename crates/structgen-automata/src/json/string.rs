@@ -291,6 +291,7 @@ impl StringMachine {
 
 impl Machine for StringMachine {
     type State = StringState;
+    type Error = LimitExceeded;
 
     fn start(&mut self) -> Result<Option<StringState>, LimitExceeded> {
         Ok(self.content.start()?.map(|_| StringState::Open))
@@ -382,7 +383,7 @@ impl Machine for StringMachine {
         }
     }
 
-    fn uniform(&self, state: &StringState) -> Option<Uniform<StringState>> {
+    fn uniform(&mut self, state: &StringState) -> Option<Uniform<StringState>> {
         let StringState::Body(content) = state else {
             return None;
         };

@@ -56,7 +56,7 @@ impl Network {
             let own = if frame.reads() {
                 self.reading_cost(program, measures, frame, below)
             } else {
-                self.waiting_cost(program, measures, frame)
+                self.waiting_cost(program, measures, frame, below)
             };
             best = best.min(own.saturating_add(below_cost));
         }
@@ -87,11 +87,9 @@ impl Network {
                 {
                     return own;
                 }
-                let register = self.registers.object(frame.data);
-                own.saturating_add(
-                    program.objects[object as usize]
-                        .cost(&at, |i| !register.has(i, program.form.order)),
-                )
+                // The first member has no comma.
+                let members = self.members_cost(measures, object, frame.data, below);
+                own.saturating_add(if members > 1 { members - 1 } else { members })
             }
             Place::ObjectAfter(object) if more => {
                 match self.key_terminal(object, frame.data, below) {
@@ -100,22 +98,48 @@ impl Network {
                             .terminals
                             .get_mut(terminal)
                             .cost(crate::terminal::START);
-                        self.key_cost(measures, object, frame.data, key)
+                        self.key_cost(measures, object, frame.data, key, below)
                     }
                     _ => u64::MAX,
                 }
             }
-            Place::ObjectAfter(object) => self.members_cost(measures, object, frame.data),
+            Place::ObjectAfter(object) => self.members_cost(measures, object, frame.data, below),
             Place::ObjectKey(object) => self.key_cost(
                 measures,
                 object,
                 frame.data,
                 u32::try_from(own).unwrap_or(u32::MAX),
+                below,
             ),
             Place::ObjectColon(object) => {
-                let value = at(program.objects[object as usize].value(frame.extra));
-                own.saturating_add(value)
-                    .saturating_add(self.members_cost(measures, object, frame.data))
+                let ways = self.take_value(object, frame.data, frame.extra, below);
+                let ways = ways.unwrap_or_default().into_iter();
+                let cost = |(register, node)| {
+                    at(node).saturating_add(self.members_cost(measures, object, register, below))
+                };
+                own.saturating_add(ways.map(cost).min().unwrap_or(u64::MAX))
+            }
+            Place::ArrayOpen(array) if program.arrays[array as usize].remembers() => {
+                match self.next_item_cost(measures, array, frame.data, below) {
+                    // Where no item may come, the terminal's own cost has the bracket in it.
+                    None => own,
+                    Some(_) if self.array_is_complete(array, frame.data) => own.saturating_add(1),
+                    Some(item) => own.saturating_add(item),
+                }
+            }
+            Place::ArrayAfter(array) if program.arrays[array as usize].remembers() => {
+                let item = self.next_item_cost(measures, array, frame.data, below);
+                if more {
+                    return item.unwrap_or(u64::MAX);
+                }
+                if self.array_is_complete(array, frame.data) {
+                    return 1;
+                }
+                item.map_or(u64::MAX, |item| item.saturating_add(1))
+            }
+            Place::ArrayItem(array) => {
+                let rest = self.behind_item_cost(array, frame, below);
+                own.saturating_add(rest).saturating_add(1)
             }
             Place::ArrayOpen(array) => {
                 // Where no item may come, the terminal's own cost has the bracket in it.
@@ -130,7 +154,9 @@ impl Network {
                 if !more {
                     return array.cost_from(frame.data, &at);
                 }
-                let item = array.item(frame.data).map_or(u64::MAX, at);
+                let item = array.slot(frame.data).into_iter().flatten();
+                let item = item.map(|alternative| at(alternative.node)).min();
+                let item = item.unwrap_or(u64::MAX);
                 item.saturating_add(array.cost_from(frame.data + 1, &at))
             }
             Place::Return(_) | Place::Repeat(_) | Place::LeftCorner(_) | Place::Accept => {
@@ -139,7 +165,13 @@ impl Network {
         }
     }
 
-    fn waiting_cost(&mut self, program: &Program, measures: &Measures, frame: Frame) -> u64 {
+    fn waiting_cost(
+        &mut self,
+        program: &Program,
+        measures: &Measures,
+        frame: Frame,
+        below: SetId,
+    ) -> u64 {
         let at = |node: u32| measures.cost[node as usize];
         match frame.place() {
             Place::Accept => 0,
@@ -163,32 +195,113 @@ impl Network {
                 _ => unreachable!("only repetitions count"),
             },
             Place::LeftCorner(proc) => left_corner_cost(program, measures, frame.extra, proc),
-            Place::ObjectAfter(object) => self.members_cost(measures, object, frame.data),
+            Place::ObjectAfter(object) => self.members_cost(measures, object, frame.data, below),
+            Place::ArrayAfter(array) if program.arrays[array as usize].remembers() => {
+                if self.array_is_complete(array, frame.data) {
+                    return 1;
+                }
+                let item = self.next_item_cost(measures, array, frame.data, below);
+                item.map_or(u64::MAX, |item| item.saturating_add(1))
+            }
             Place::ArrayAfter(array) => program.arrays[array as usize].cost_from(frame.data, &at),
             Place::ObjectOpen(_)
             | Place::ObjectKey(_)
             | Place::ObjectColon(_)
-            | Place::ArrayOpen(_) => {
+            | Place::ArrayOpen(_)
+            | Place::ArrayItem(_) => {
                 unreachable!("these frames read, they do not wait")
             }
         }
     }
 
     /// The members that an object still needs, each with its comma, and the closing brace.
-    fn members_cost(&self, measures: &Measures, object: u32, register: u32) -> u64 {
+    fn members_cost(&self, measures: &Measures, object: u32, register: u32, below: SetId) -> u64 {
+        let shape = &self.program.objects[object as usize];
         let register = self.registers.object(register);
-        let missing = self.missing(object, register);
+        if shape.is_counted() {
+            let depth = self.sets.depth(below) + 1;
+            let left = self.members_left(shape, register, depth);
+            let left = left.ok().flatten();
+            return left.map_or(u64::MAX, |cost| cost.saturating_add(1));
+        }
+        let missing = shape.missing(register);
         missing
             .map(|i| measures.member[object as usize][i].saturating_add(1))
             .fold(1, u64::saturating_add)
     }
 
     /// A key whose text and value weigh `key`, and all that follows in the object.
-    fn key_cost(&self, measures: &Measures, object: u32, register: u32, key: u32) -> u64 {
-        let rest = self.members_cost(measures, object, register);
+    fn key_cost(
+        &self,
+        measures: &Measures,
+        object: u32,
+        register: u32,
+        key: u32,
+        below: SetId,
+    ) -> u64 {
+        if self.program.objects[object as usize].is_counted() {
+            // The weight of the key has all that follows in it.
+            return u64::from(key);
+        }
+        let rest = self.members_cost(measures, object, register, below);
         u64::from(key)
             .saturating_add(rest)
             .saturating_sub(u64::from(measures.key_offset[object as usize]))
+    }
+
+    fn array_is_complete(&self, array: u32, register: u32) -> bool {
+        let shape = &self.program.arrays[array as usize];
+        shape.bounds().are_met(&self.registers.array(register).counts)
+    }
+
+    /// The next item of an array that remembers its items, all that it still needs behind it, and the closing bracket.
+    fn next_item_cost(
+        &mut self,
+        measures: &Measures,
+        array: u32,
+        register: u32,
+        below: SetId,
+    ) -> Option<u64> {
+        let elements = self.next_items(array, register, below).ok()?;
+        let program = self.program.clone();
+        let shape = &program.arrays[array as usize];
+        if shape.unique {
+            let costs = elements.into_iter().map(|Element { frame, below }| {
+                let item = self.terminals.get_mut(frame.terminal).cost(frame.state);
+                let rest = self.behind_item_cost(array, frame, below);
+                u64::from(item).saturating_add(rest).saturating_add(1)
+            });
+            return costs.min();
+        }
+        let counts = self.registers.array(register).counts.clone();
+        let depth = self.sets.depth(below) + 1;
+        let slot = shape.slot(counts.members).into_iter().flatten();
+        let costs = slot.filter_map(|alternative| {
+            let item = measures.cost[alternative.node as usize];
+            let counts = shape.add(&counts, alternative.tallies)?;
+            let rest = self.items_left(shape, &counts, depth).ok()??;
+            let fits = self.fits(alternative.node, depth);
+            fits.then(|| item.saturating_add(rest).saturating_add(1))
+        });
+        costs.min()
+    }
+
+    /// What an array of distinct items needs behind the item in progress, each item with its comma.
+    fn behind_item_cost(&mut self, array: u32, frame: Frame, below: SetId) -> u64 {
+        let program = self.program.clone();
+        let shape = &program.arrays[array as usize];
+        let register = self.registers.array(frame.data).clone();
+        let depth = self.sets.depth(below) + 1;
+        // Which alternative it is does not say; the dearest way is a completion of all.
+        let slot = shape.slot(register.counts.members).into_iter().flatten();
+        let costs = slot.filter_map(|alternative| {
+            let counts = shape.add(&register.counts, alternative.tallies)?;
+            let left = self
+                .distinct_left(shape, &counts, &register.values, alternative, depth)
+                .ok()??;
+            Some(left.0)
+        });
+        costs.max().unwrap_or(u64::MAX)
     }
 }
 

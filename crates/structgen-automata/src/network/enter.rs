@@ -51,7 +51,7 @@ impl Network {
         let mut jobs = Jobs::default();
         if self.program.left_recursion.contains(self.program.root) {
             let within = self.program.root;
-            self.begin_left_corner(within, below, &mut jobs)?;
+            self.begin_left_corner(within, below, &mut jobs).map_err(StepError::limit)?;
         } else {
             jobs.add(Job::Enter {
                 node: root.entry,
@@ -59,7 +59,7 @@ impl Network {
                 fresh: true,
             });
         }
-        self.run(jobs, &mut found)?;
+        self.run(jobs, &mut found).map_err(StepError::limit)?;
         if root.nullable {
             found.push(bottom);
         }
@@ -71,6 +71,16 @@ impl Network {
             });
         }
         Ok(start)
+    }
+
+    /// The start of what begins at the node.
+    pub(super) fn make_start_at(&mut self, node: NodeId) -> Result<SetId, StepError> {
+        let bottom = Element {
+            frame: Frame::ACCEPT,
+            below: SetId::DEAD,
+        };
+        let below = self.intern(vec![bottom])?;
+        self.value(node, below)
     }
 
     pub(super) fn intern(&mut self, elements: Vec<Element>) -> Result<SetId, LimitExceeded> {
@@ -91,14 +101,14 @@ impl Network {
         below: SetId,
         fresh: bool,
         found: &mut Vec<Element>,
-    ) -> Result<(), LimitExceeded> {
+    ) -> Result<(), StepError> {
         let mut jobs = Jobs::default();
         jobs.add(Job::Enter { node, below, fresh });
         self.run(jobs, found)
     }
 
     /// What goes on once the frame above the set is done.
-    fn resume(&mut self, set: SetId) -> Result<SetId, LimitExceeded> {
+    fn resume(&mut self, set: SetId) -> Result<SetId, StepError> {
         if let Some(&known) = self.resumed.get(&set) {
             return Ok(known);
         }
@@ -111,7 +121,7 @@ impl Network {
         Ok(resumed)
     }
 
-    fn run(&mut self, mut jobs: Jobs, found: &mut Vec<Element>) -> Result<(), LimitExceeded> {
+    fn run(&mut self, mut jobs: Jobs, found: &mut Vec<Element>) -> Result<(), StepError> {
         while let Some(job) = jobs.todo.pop() {
             match job {
                 Job::Enter { node, below, fresh } => {
@@ -155,7 +165,7 @@ impl Network {
         fresh: bool,
         jobs: &mut Jobs,
         found: &mut Vec<Element>,
-    ) -> Result<(), LimitExceeded> {
+    ) -> Result<(), StepError> {
         if !self.fits(node, self.sets.depth(below)) {
             return Ok(());
         }
@@ -205,7 +215,7 @@ impl Network {
     }
 
     /// Enters a procedure, whose end is awaited on top of `below`.
-    fn call(&mut self, proc: u32, below: SetId, jobs: &mut Jobs) -> Result<(), LimitExceeded> {
+    fn call(&mut self, proc: u32, below: SetId, jobs: &mut Jobs) -> Result<(), StepError> {
         if self.program.left_recursion.contains(proc) {
             self.begin_left_corner(proc, below, jobs)
         } else {
@@ -224,7 +234,7 @@ impl Network {
         root: u32,
         below: SetId,
         jobs: &mut Jobs,
-    ) -> Result<(), LimitExceeded> {
+    ) -> Result<(), StepError> {
         let program = self.program.clone();
         for &proc in program.left_recursion.reach(root) {
             let within = self.waiting(Place::LeftCorner(proc), 0, root, below)?;
@@ -238,7 +248,7 @@ impl Network {
         Ok(())
     }
 
-    fn waiting(
+    pub(super) fn waiting(
         &mut self,
         place: Place,
         data: u32,
@@ -266,7 +276,7 @@ impl Network {
         below: SetId,
         jobs: &mut Jobs,
         found: &mut Vec<Element>,
-    ) -> Result<(), LimitExceeded> {
+    ) -> Result<(), StepError> {
         match frame.place() {
             Place::Accept => found.push(Element { frame, below }),
             Place::Return(node) => jobs.add(Job::Enter {
@@ -305,7 +315,8 @@ impl Network {
             | Place::ObjectOpen(_)
             | Place::ObjectKey(_)
             | Place::ObjectColon(_)
-            | Place::ArrayOpen(_) => {
+            | Place::ArrayOpen(_)
+            | Place::ArrayItem(_) => {
                 unreachable!("these frames read, they do not wait")
             }
         }
@@ -319,7 +330,7 @@ impl Network {
         count: u32,
         below: SetId,
         jobs: &mut Jobs,
-    ) -> Result<(), LimitExceeded> {
+    ) -> Result<(), StepError> {
         let Node::Repeat {
             proc,
             min,
@@ -401,22 +412,23 @@ impl Network {
                 }])?
             }
             Place::ObjectColon(object) => {
-                let value = self.program.objects[object as usize].value(frame.extra);
-                let below = self.waiting(Place::ObjectAfter(object), frame.data, 0, below)?;
-                self.value(value, below)?
+                let mut found = Vec::new();
+                for (register, node) in
+                    self.take_value(object, frame.data, frame.extra, below)?
+                {
+                    let below = self.waiting(Place::ObjectAfter(object), register, 0, below)?;
+                    self.enter_into(node, below, true, &mut found)?;
+                }
+                self.intern(found)?
             }
             Place::ArrayOpen(array) | Place::ArrayAfter(array) => {
-                let program = self.program.clone();
-                let shape = &program.arrays[array as usize];
-                let count = frame.data;
-                let settled = shape.min.max(shape.prefix.len() as u32);
-                let next = if shape.max.is_none() {
-                    (count + 1).min(settled)
-                } else {
-                    count + 1
-                };
-                let below = self.waiting(Place::ArrayAfter(array), next, 0, below)?;
-                self.value(shape.item(count).unwrap_or_default(), below)?
+                let found = self.next_items(array, frame.data, below)?;
+                self.intern(found)?
+            }
+            Place::ArrayItem(array) => {
+                let register = self.take_item(array, frame, label)?;
+                let found = self.after_item(array, register, below)?;
+                self.intern(found.into_iter().collect())?
             }
             Place::Return(_) | Place::Repeat(_) | Place::LeftCorner(_) | Place::Accept => {
                 unreachable!("frames that wait have no terminal")
@@ -426,10 +438,10 @@ impl Network {
         Ok(after)
     }
 
-    fn value(&mut self, node: NodeId, below: SetId) -> Result<SetId, LimitExceeded> {
+    fn value(&mut self, node: NodeId, below: SetId) -> Result<SetId, StepError> {
         let mut found = Vec::new();
         self.enter_into(node, below, true, &mut found)?;
-        self.intern(found)
+        Ok(self.intern(found)?)
     }
 
     /// Whether what begins at the node can be completed within the limit on nesting.

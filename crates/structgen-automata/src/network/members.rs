@@ -1,36 +1,22 @@
-//! Objects and arrays: which key or item may come next, and what their registers remember.
-
-use structgen_grammar::KeyOrder;
+//! Objects: which key may come next, and what their registers remember.
 
 use super::register::ObjectRegister;
 use super::sets::Place;
 use super::{Element, Frame, Network, SetId, StepError};
 use crate::LimitExceeded;
-use crate::json::{KeyContent, OTHER_KEY, Punctuation};
+use crate::json::{ClassContent, KeyContent, Punctuation, class_of, is_plain, label_of_class};
+use crate::program::{Alternative, MembersLeft, ObjectProgram, Slot};
+use crate::regular::RegularMachine;
 
 impl Network {
     pub(super) fn open_object(
         &mut self,
         object: u32,
         below: SetId,
-    ) -> Result<Option<Element>, LimitExceeded> {
-        let register = ObjectRegister {
-            seen: match self.program.form.order {
-                KeyOrder::Any => vec![
-                    0;
-                    self.program.objects[object as usize]
-                        .properties
-                        .len()
-                        .div_ceil(64)
-                ]
-                .into(),
-                KeyOrder::Declared => [].into(),
-            },
-            ..ObjectRegister::default()
-        };
-        let close_allowed = self.missing(object, &register).next().is_none();
-        let register = self.registers.intern(register);
-        let more_allowed = self.key_terminal(object, register, below)?.is_some();
+    ) -> Result<Option<Element>, StepError> {
+        let register = ObjectRegister::new(&self.program.objects[object as usize]);
+        let register = self.registers.add_object(register);
+        let (more_allowed, close_allowed) = self.goes_on_with(object, register, below)?;
         let open = Punctuation::Open {
             open: b'{',
             close: b'}',
@@ -49,12 +35,8 @@ impl Network {
         object: u32,
         register: u32,
         below: SetId,
-    ) -> Result<Option<Element>, LimitExceeded> {
-        let close_allowed = self
-            .missing(object, self.registers.object(register))
-            .next()
-            .is_none();
-        let more_allowed = self.key_terminal(object, register, below)?.is_some();
+    ) -> Result<Option<Element>, StepError> {
+        let (more_allowed, close_allowed) = self.goes_on_with(object, register, below)?;
         let after = Punctuation::After {
             close: b'}',
             more_allowed,
@@ -67,33 +49,32 @@ impl Network {
         }))
     }
 
+    /// Whether another key may come, and whether the object may end.
+    fn goes_on_with(
+        &mut self,
+        object: u32,
+        register: u32,
+        below: SetId,
+    ) -> Result<(bool, bool), StepError> {
+        let more = self.key_terminal(object, register, below)?.is_some();
+        let shape = &self.program.objects[object as usize];
+        let register = self.registers.object(register);
+        let complete = shape.missing(register).next().is_none()
+            && (!shape.is_counted() || shape.bounds().are_met(&register.counts));
+        Ok((more, complete))
+    }
+
     pub(super) fn next_key(
         &mut self,
         object: u32,
         register: u32,
         below: SetId,
-    ) -> Result<Option<Element>, LimitExceeded> {
+    ) -> Result<Option<Element>, StepError> {
         let terminal = self.key_terminal(object, register, below)?;
         Ok(terminal.map(|terminal| Element {
             frame: Frame::reading(Place::ObjectKey(object), terminal, register, 0),
             below,
         }))
-    }
-
-    /// The required properties that an object still lacks.
-    pub(super) fn missing<'n>(
-        &'n self,
-        object: u32,
-        register: &'n ObjectRegister,
-    ) -> impl Iterator<Item = usize> + 'n {
-        let order = self.program.form.order;
-        let properties = self.program.objects[object as usize]
-            .properties
-            .iter()
-            .enumerate();
-        properties
-            .filter(move |(i, property)| property.required && !register.has(*i, order))
-            .map(|(i, _)| i)
     }
 
     /// The terminal of the next key, or `None` where none may come.
@@ -102,62 +83,134 @@ impl Network {
         object: u32,
         register: u32,
         below: SetId,
-    ) -> Result<Option<u32>, LimitExceeded> {
+    ) -> Result<Option<u32>, StepError> {
         let depth = self.sets.depth(below) + 1;
-        let limit = self.program.form.max_depth as usize;
-        // Only near the limit does the depth decide which values still fit.
-        let near = if depth as usize + self.program.nodes.len() < limit {
-            0
-        } else {
-            depth
-        };
+        let near = self.near(depth);
         if let Some(known) = self.terminals.known_keys((object, register, near)) {
             return Ok(known);
         }
-        let content = self.key_content(object, register, depth);
-        self.terminals.add_keys((object, register, near), content)
+        let shape = &self.program.objects[object as usize];
+        if self.registers.object(register).unknown
+            && shape.classes.iter().any(|class| class.keys.is_some())
+        {
+            // How many keys a pattern has left depends on which are there.
+            return Err(StepError::NeedsExact);
+        }
+        let content = self.key_content(object, register, depth)?;
+        Ok(self.terminals.add_keys((object, register, near), content)?)
     }
 
-    fn key_content(&self, object: u32, register: u32, depth: u32) -> KeyContent {
-        let shape = &self.program.objects[object as usize];
-        let order = self.program.form.order;
-        let register = self.registers.object(register);
-        let mut allowed: Vec<u32> = Vec::new();
-        let mut open = shape
-            .additional
-            .is_some_and(|value| self.fits(value, depth));
+    /// The depth where it matters: only near the limit does it decide which values still fit.
+    pub(super) fn near(&self, depth: u32) -> u32 {
+        let is_far = depth as usize + self.program.nodes.len() < self.program.form.max_depth as usize;
+        if is_far { 0 } else { depth }
+    }
+
+    fn key_content(
+        &mut self,
+        object: u32,
+        register: u32,
+        depth: u32,
+    ) -> Result<KeyContent, LimitExceeded> {
+        let program = self.program.clone();
+        let shape = &program.objects[object as usize];
+        let register = self.registers.object(register).clone();
+        let mut content = KeyContent {
+            keys: shape.keys.clone(),
+            labels: shape.labels.clone(),
+            allowed: vec![None; shape.keys.len()].into(),
+            classes: Vec::new(),
+        };
+        // Behind a required property that is in order, everything has to wait.
+        let mut waits = false;
         for (i, property) in shape.properties.iter().enumerate() {
-            if register.has(i, order) {
+            if register.is_past(shape, i) {
                 continue;
             }
-            if !property.is_forbidden && self.fits(property.value, depth) {
-                allowed.push(shape.places[i]);
-            }
-            if order == KeyOrder::Declared && property.required {
-                // Whatever comes behind it has to wait.
-                open = false;
+            content.allowed[shape.places[i] as usize] =
+                self.key_weight(object, &register, i as u32, depth)?;
+            waits = property.required && i < shape.ordered as usize;
+            if waits {
                 break;
             }
         }
-        let mut content = KeyContent {
-            program: self.program.clone(),
-            object,
-            keys: shape.keys.clone(),
-            labels: shape.labels.clone(),
-            allowed: vec![0; shape.keys.len().div_ceil(64)].into(),
-            open,
-        };
-        if !register.others.is_empty() {
-            content = content.with_seen(&register.others);
-            for place in &mut allowed {
-                let key = &shape.keys[*place as usize];
-                *place = content.keys.binary_search(key).unwrap_or_default() as u32;
+        if !waits {
+            for (i, class) in shape.classes.iter().enumerate() {
+                let label = label_of_class(i);
+                let Some(weight) = self.key_weight(object, &register, label, depth)? else {
+                    continue;
+                };
+                let machine = match &class.keys {
+                    None => None,
+                    Some(keys) => Some((
+                        Box::new(RegularMachine::new(keys, program.limits.regular)?),
+                        is_plain(keys),
+                    )),
+                };
+                content.classes.push(ClassContent {
+                    label,
+                    machine,
+                    weight,
+                });
             }
         }
-        for key in allowed {
-            content.allow(key);
+        if !register.others.is_empty() {
+            content = content.with_seen(&register.others);
         }
-        content
+        Ok(content)
+    }
+
+    /// What a key of this label costs beyond its text: its colon, its value and all that follows in the object; an offset keeps it
+    /// positive, see [`Network::key_cost`]. `None` where the key may not come.
+    fn key_weight(
+        &self,
+        object: u32,
+        register: &ObjectRegister,
+        label: u32,
+        depth: u32,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let shape = &self.program.objects[object as usize];
+        let fitting = |alternative: &&Alternative| self.fits(alternative.node, depth);
+        if !shape.is_counted() {
+            let fits = shape.slot(label).iter().any(|alternative| fitting(&alternative));
+            return Ok(fits.then(|| self.program.key_weight(object, label)));
+        }
+        let measures = self.program.measures();
+        let register = shape.with_key(register, label);
+        let mut least = None;
+        for alternative in shape.slot(label).iter().filter(fitting) {
+            let Some(counts) = shape.bounds().add(&register.counts, alternative.tallies) else {
+                continue;
+            };
+            let after = ObjectRegister {
+                counts,
+                ..register.clone()
+            };
+            let Some(rest) = self.members_left(shape, &after, depth)? else {
+                continue;
+            };
+            let value = measures.cost[alternative.node as usize];
+            let cost = rest.saturating_add(value).saturating_add(2);
+            least = Some(least.map_or(cost, |least: u64| least.min(cost)));
+        }
+        Ok(least.map(|cost| cost.min(u64::from(u32::MAX / 8)) as u32))
+    }
+
+    /// The cost of the members that a counted object still needs, each with its comma; `None` where it cannot be completed.
+    pub(super) fn members_left(
+        &self,
+        shape: &ObjectProgram,
+        register: &ObjectRegister,
+        depth: u32,
+    ) -> Result<Option<u64>, LimitExceeded> {
+        let measures = self.program.measures();
+        let left = MembersLeft {
+            object: shape,
+            limits: self.program.limits.regular,
+            is_past: |property| register.is_past(shape, property),
+            cost: |node| self.fits(node, depth).then(|| measures.cost[node as usize]),
+        };
+        left.cost(&register.counts)
     }
 
     /// The register of an object with one more key.
@@ -167,90 +220,91 @@ impl Network {
         frame: Frame,
         label: u32,
     ) -> Result<u32, StepError> {
-        let mut register = self.registers.object(frame.data).clone();
-        match (label, self.program.form.order) {
-            (OTHER_KEY, order) => {
-                if order == KeyOrder::Declared {
-                    register.passed = self.program.objects[object as usize].properties.len() as u32;
+        let shape = &self.program.objects[object as usize];
+        let register = self.registers.object(frame.data);
+        let mut register = shape.with_key(register, label);
+        if class_of(label).is_some() {
+            if frame.extra == 0 {
+                if register.unknown {
+                    return Err(StepError::NeedsExact);
                 }
-                if frame.extra == 0 {
-                    if register.unknown {
-                        return Err(StepError::NeedsExact);
-                    }
-                    register.unknown = true;
-                } else {
-                    let text = self.registers.text(frame.extra);
-                    // The terminal has read it: it is a JSON string.
-                    let key: Box<str> = serde_json::from_slice(&text).unwrap_or_default();
-                    let mut others = register.others.to_vec();
-                    if let Err(at) = others.binary_search(&key) {
-                        others.insert(at, key);
-                    }
-                    register.others = others.into();
+                register.unknown = true;
+            } else {
+                let text = self.registers.text(frame.extra);
+                // The terminal has read it: it is a JSON string.
+                let key: Box<str> = serde_json::from_slice(&text).unwrap_or_default();
+                let mut others = register.others.to_vec();
+                if let Err(at) = others.binary_search(&key) {
+                    others.insert(at, key);
                 }
-            }
-            (property, KeyOrder::Declared) => register.passed = property + 1,
-            (property, KeyOrder::Any) => {
-                register.seen[property as usize / 64] |= 1 << (property % 64)
+                register.others = others.into();
             }
         }
-        Ok(self.registers.intern(register))
+        Ok(self.registers.add_object(register))
     }
 
-    pub(super) fn open_array(
+    /// The ways to go on behind a key and its colon: the register with the value counted, and where the value begins.
+    pub(super) fn take_value(
         &mut self,
-        array: u32,
+        object: u32,
+        register: u32,
+        label: u32,
         below: SetId,
-    ) -> Result<Option<Element>, LimitExceeded> {
-        let more_allowed = self.item_allowed(array, 0, below);
-        let close_allowed = self.program.arrays[array as usize].min == 0;
-        let open = Punctuation::Open {
-            open: b'[',
-            close: b']',
-            more_allowed,
-            close_allowed,
-        };
-        let terminal = self.terminals.punctuation(open)?;
-        Ok(Some(Element {
-            frame: Frame::reading(Place::ArrayOpen(array), terminal, 0, 0),
-            below,
-        }))
-    }
-
-    pub(super) fn after_item(
-        &mut self,
-        array: u32,
-        count: u32,
-        below: SetId,
-    ) -> Result<Option<Element>, LimitExceeded> {
-        let more_allowed = self.item_allowed(array, count, below);
-        let close_allowed = count >= self.program.arrays[array as usize].min;
-        let after = Punctuation::After {
-            close: b']',
-            more_allowed,
-            close_allowed,
-        };
-        let terminal = self.terminals.punctuation(after)?;
-        Ok(Some(Element {
-            frame: Frame::reading(Place::ArrayAfter(array), terminal, count, 0),
-            below,
-        }))
-    }
-
-    pub(super) fn item_allowed(&self, array: u32, count: u32, below: SetId) -> bool {
-        let shape = &self.program.arrays[array as usize];
+    ) -> Result<Vec<(u32, u32)>, StepError> {
+        let program = self.program.clone();
+        let shape = &program.objects[object as usize];
+        let slot: &Slot = shape.slot(label);
         let depth = self.sets.depth(below) + 1;
-        shape.max.is_none_or(|max| count < max)
-            && shape.item(count).is_some_and(|item| self.fits(item, depth))
+        let mut ways = Vec::with_capacity(slot.len());
+        for alternative in slot {
+            if !self.fits(alternative.node, depth) {
+                continue;
+            }
+            let mut next = register;
+            if shape.is_counted() {
+                let before = self.registers.object(register);
+                let Some(counts) = shape.bounds().add(&before.counts, alternative.tallies) else {
+                    continue;
+                };
+                let after = ObjectRegister {
+                    counts,
+                    ..before.clone()
+                };
+                if self.members_left(shape, &after, depth)?.is_none() {
+                    continue;
+                }
+                next = self.registers.add_object(after);
+            }
+            ways.push((next, alternative.node));
+        }
+        Ok(ways)
     }
 }
 
-impl ObjectRegister {
-    /// Whether the property is there, or is out of turn.
-    pub(super) fn has(&self, property: usize, order: KeyOrder) -> bool {
-        match order {
-            KeyOrder::Declared => property < self.passed as usize,
-            KeyOrder::Any => self.seen[property / 64] >> (property % 64) & 1 == 1,
+impl ObjectProgram {
+    /// The required properties that an object still lacks.
+    pub(super) fn missing<'r>(
+        &'r self,
+        register: &'r ObjectRegister,
+    ) -> impl Iterator<Item = usize> + 'r {
+        let properties = self.properties.iter().enumerate();
+        properties
+            .filter(|(i, property)| property.required && !register.is_past(self, *i))
+            .map(|(i, _)| i)
+    }
+
+    /// The register with one more key; the text of an undeclared one is the caller's to keep.
+    fn with_key(&self, register: &ObjectRegister, label: u32) -> ObjectRegister {
+        let mut register = register.clone();
+        match class_of(label) {
+            None => register.pass(self, label as usize),
+            Some(class) => {
+                register.passed = self.ordered;
+                if let Some(seen) = register.counts.keys.get_mut(class) {
+                    *seen = seen.saturating_add(1);
+                }
+            }
         }
+        register
     }
 }

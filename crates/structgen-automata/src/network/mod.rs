@@ -8,37 +8,29 @@
 //! what cannot be completed is never made.
 
 mod cost;
+mod distinct;
 mod enter;
+mod items;
 mod members;
 mod register;
 mod sets;
 mod terminals;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use crate::LimitExceeded;
-use crate::program::Program;
-use crate::terminal::{DEAD, TerminalState};
+use crate::json::Value;
+use crate::program::{NodeId, Program};
+use crate::{LimitExceeded, StepError};
+use crate::terminal::{DEAD, START, TerminalState};
 
 use register::Registers;
-use sets::Sets;
+use sets::{Place, Sets};
 pub use sets::{Element, Frame, SetId};
 pub(crate) use terminals::Terminals;
 
-/// What a step that cannot be made ran into.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StepError {
-    /// A limit was exceeded.
-    #[error(transparent)]
-    Limit(#[from] LimitExceeded),
-    /// A sketch does not remember the text of a key, and the step depends on it: take the exact state.
-    #[error("the step depends on a text that a sketch does not keep")]
-    NeedsExact,
-}
-
-/// Whether states remember the text of undeclared keys.
+/// Whether states remember the text of undeclared keys, and of items that others are compared with.
 ///
 /// A matcher's own state is exact. Masks are computed on sketches, where thousands of texts that differ in nothing else are one state; where
 /// a step depends on the text after all, it fails with [`StepError::NeedsExact`].
@@ -46,7 +38,7 @@ pub enum StepError {
 pub enum Memory {
     /// Every text is kept.
     Exact,
-    /// The texts of keys that are read from now on are not kept.
+    /// The texts that are read from now on are not kept.
     Sketch,
 }
 
@@ -65,8 +57,14 @@ pub struct Network {
     accepting: FxHashMap<SetId, bool>,
     finals: FxHashMap<SetId, bool>,
     costs: FxHashMap<SetId, u64>,
+    /// What reads a single item, for arrays that compare their items: by where it begins, and its depth where that matters.
+    items: FxHashMap<(NodeId, u32), Arc<Mutex<Network>>>,
+    fresh: FxHashMap<(NodeId, u32, Arc<[Value]>), Fresh>,
     start: SetId,
 }
+
+/// Values that are not among some others, and whether these are all.
+type Fresh = (bool, Arc<[(u64, Value)]>);
 
 impl Network {
     /// The start of a program.
@@ -74,21 +72,35 @@ impl Network {
     /// # Errors
     /// When the start exceeds a limit, or the program's texts nest deeper than its form allows.
     pub fn new(program: Arc<Program>) -> Result<Self, LimitExceeded> {
-        let mut network = Self {
+        let mut network = Self::empty(program, 0);
+        network.start = network.make_start()?;
+        Ok(network)
+    }
+
+    /// The start of what begins at a node, within so many levels of nesting.
+    fn at(program: Arc<Program>, node: NodeId, depth: u32) -> Result<Self, LimitExceeded> {
+        let mut network = Self::empty(program, depth);
+        network.start = network.make_start_at(node).map_err(StepError::limit)?;
+        Ok(network)
+    }
+
+    /// A network without a start.
+    pub(crate) fn empty(program: Arc<Program>, depth: u32) -> Self {
+        Self {
             terminals: Terminals::new(&program),
             registers: Registers::default(),
-            sets: Sets::default(),
+            sets: Sets::new(depth),
             resumed: FxHashMap::default(),
             followed: FxHashMap::default(),
             stepped: FxHashMap::default(),
             accepting: FxHashMap::default(),
             finals: FxHashMap::default(),
             costs: FxHashMap::default(),
+            items: FxHashMap::default(),
+            fresh: FxHashMap::default(),
             start: SetId::DEAD,
             program,
-        };
-        network.start = network.make_start()?;
-        Ok(network)
+        }
     }
 
     /// The program that is run.
@@ -154,12 +166,17 @@ impl Network {
         frame: Frame,
         byte: u8,
         memory: Memory,
-    ) -> Result<Option<Frame>, LimitExceeded> {
-        let state = self.terminals.step(frame.terminal, frame.state, byte)?;
+    ) -> Result<Option<Frame>, StepError> {
+        let from = match frame.place() {
+            // An item begins as a sketch; an exact state takes its very start.
+            Place::ArrayItem(_) if memory == Memory::Exact && frame.extra == 0 => START,
+            _ => frame.state,
+        };
+        let state = self.terminals.step(frame.terminal, from, byte)?;
         if state == DEAD {
             return Ok(None);
         }
-        let extra = if memory == Memory::Exact && frame.is_key() {
+        let extra = if memory == Memory::Exact && frame.keeps_text() {
             self.registers.push_text(frame.extra, byte)
         } else {
             frame.extra
@@ -181,7 +198,7 @@ impl Network {
         frame: Frame,
         state: TerminalState,
         byte: u8,
-    ) -> Result<TerminalState, LimitExceeded> {
+    ) -> Result<TerminalState, StepError> {
         self.terminals.step(frame.terminal, state, byte)
     }
 
@@ -256,30 +273,23 @@ impl Network {
         self.intern(elements)
     }
 
-    /// The state without the texts of keys in progress.
+    /// The state without the texts of keys and items in progress.
     ///
     /// # Errors
     /// When a limit is exceeded.
     pub fn sketch(&mut self, set: SetId) -> Result<SetId, LimitExceeded> {
-        let elements = self.sets.elements(set);
-        if elements
-            .iter()
-            .all(|element| !element.frame.is_key() || element.frame.extra == 0)
-        {
+        let keeps = |element: &Element| element.frame.keeps_text() && element.frame.extra != 0;
+        if !self.sets.elements(set).iter().any(keeps) {
             return Ok(set);
         }
-        let without = |element: &Element| {
-            let frame = element.frame;
-            Element {
-                frame: if frame.is_key() {
-                    Frame { extra: 0, ..frame }
-                } else {
-                    frame
-                },
-                ..*element
+        let mut elements = self.sets.elements(set).to_vec();
+        for Element { frame, .. } in elements.iter_mut().filter(|element| keeps(element)) {
+            if matches!(frame.place(), Place::ArrayItem(_)) {
+                let terminal = self.terminals.get_mut(frame.terminal);
+                frame.state = terminal.sketch(frame.state).map_err(StepError::limit)?;
             }
-        };
-        let elements = elements.iter().map(without).collect();
+            frame.extra = 0;
+        }
         self.intern(elements)
     }
 
@@ -389,7 +399,11 @@ impl Network {
             + self.stepped.capacity() * 16
             + (self.accepting.capacity() + self.finals.capacity()) * 8
             + self.costs.capacity() * 16;
-        self.sets.memory() + self.registers.memory() + self.terminals.memory() + maps
+        let items = self.items.values().map(|item| {
+            let item = item.lock().unwrap_or_else(PoisonError::into_inner);
+            item.memory()
+        });
+        self.sets.memory() + self.registers.memory() + self.terminals.memory() + maps + items.sum::<usize>()
     }
 
     /// How many states have been made.

@@ -1,27 +1,43 @@
 //! Registers: what a stack remembers beyond its place.
 
+use std::hash::Hash;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-/// The keys that an object has so far.
+use crate::json::Value;
+use crate::program::{Counts, ObjectProgram};
+
+/// The members that an object has so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct ObjectRegister {
-    /// In declared order: how many of the declared properties are behind us.
+    /// How many of the ordered properties are behind us.
     pub(super) passed: u32,
-    /// In any order: a bit for each property that is there.
+    /// A bit for each of the other properties that is there.
     pub(super) seen: Box<[u64]>,
     /// The undeclared keys, sorted.
     pub(super) others: Arc<[Box<str>]>,
     /// Whether there are undeclared keys whose text a sketch did not keep.
+    pub(super) unknown: bool,
+    /// What counts for the object's bounds, where it has any.
+    pub(super) counts: Counts,
+}
+
+/// The items that an array has so far, where more counts than how many they are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub(super) struct ArrayRegister {
+    pub(super) counts: Counts,
+    /// Where items are distinct: their values, sorted.
+    pub(super) values: Arc<[Value]>,
+    /// Whether there are values that a sketch did not keep.
     pub(super) unknown: bool,
 }
 
 /// Registers and texts, stored once.
 #[derive(Debug)]
 pub(super) struct Registers {
-    objects: Vec<ObjectRegister>,
-    ids: FxHashMap<ObjectRegister, u32>,
+    objects: Interned<ObjectRegister>,
+    arrays: Interned<ArrayRegister>,
     /// Texts as lists from the end: what is before, and the last byte. Text 0 is empty.
     texts: Vec<(u32, u8)>,
     text_ids: FxHashMap<(u32, u8), u32>,
@@ -31,8 +47,8 @@ pub(super) struct Registers {
 impl Default for Registers {
     fn default() -> Self {
         Self {
-            objects: Vec::new(),
-            ids: FxHashMap::default(),
+            objects: Interned::default(),
+            arrays: Interned::default(),
             texts: vec![(0, 0)],
             text_ids: FxHashMap::default(),
             bytes: 0,
@@ -42,20 +58,24 @@ impl Default for Registers {
 
 impl Registers {
     pub(super) fn object(&self, id: u32) -> &ObjectRegister {
-        &self.objects[id as usize]
+        &self.objects.items[id as usize]
     }
 
-    pub(super) fn intern(&mut self, register: ObjectRegister) -> u32 {
-        if let Some(&id) = self.ids.get(&register) {
-            return id;
-        }
-        let id = self.objects.len() as u32;
-        self.bytes += 2
-            * (size_of::<ObjectRegister>() + register.seen.len() * 8 + register.others.len() * 16)
-            + 16;
-        self.ids.insert(register.clone(), id);
-        self.objects.push(register);
-        id
+    pub(super) fn array(&self, id: u32) -> &ArrayRegister {
+        &self.arrays.items[id as usize]
+    }
+
+    pub(super) fn add_object(&mut self, register: ObjectRegister) -> u32 {
+        self.bytes += 2 * (size_of::<ObjectRegister>() + register.seen.len() * 8)
+            + register.others.len() * 16
+            + register.counts.keys.len() * 8;
+        self.objects.id(register)
+    }
+
+    pub(super) fn add_array(&mut self, register: ArrayRegister) -> u32 {
+        self.bytes +=
+            2 * size_of::<ArrayRegister>() + register.values.len() * size_of::<Value>();
+        self.arrays.id(register)
     }
 
     /// The text with one more byte.
@@ -82,5 +102,62 @@ impl Registers {
 
     pub(super) fn memory(&self) -> usize {
         self.bytes + self.texts.capacity() * 8 + self.text_ids.capacity() * 16
+    }
+}
+
+#[derive(Debug)]
+struct Interned<T> {
+    items: Vec<T>,
+    ids: FxHashMap<T, u32>,
+}
+
+impl<T> Default for Interned<T> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            ids: FxHashMap::default(),
+        }
+    }
+}
+
+impl<T: Clone + Eq + Hash> Interned<T> {
+    fn id(&mut self, item: T) -> u32 {
+        if let Some(&id) = self.ids.get(&item) {
+            return id;
+        }
+        let id = self.items.len() as u32;
+        self.ids.insert(item.clone(), id);
+        self.items.push(item);
+        id
+    }
+}
+
+impl ObjectRegister {
+    pub(super) fn new(object: &ObjectProgram) -> Self {
+        let unordered = object.properties.len() - object.ordered as usize;
+        Self {
+            seen: vec![0; unordered.div_ceil(64)].into(),
+            counts: object.no_counts(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the property is there, or is out of turn.
+    pub(super) fn is_past(&self, object: &ObjectProgram, property: usize) -> bool {
+        match property.checked_sub(object.ordered as usize) {
+            Some(bit) => self.seen[bit / 64] >> (bit % 64) & 1 == 1,
+            None => property < self.passed as usize,
+        }
+    }
+
+    /// Notes that the property is there.
+    pub(super) fn pass(&mut self, object: &ObjectProgram, property: usize) {
+        match property.checked_sub(object.ordered as usize) {
+            Some(bit) => {
+                self.seen[bit / 64] |= 1 << (bit % 64);
+                self.passed = object.ordered;
+            }
+            None => self.passed = property as u32 + 1,
+        }
     }
 }

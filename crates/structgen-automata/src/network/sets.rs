@@ -27,7 +27,7 @@ pub struct Frame {
     pub(crate) state: TerminalState,
     /// A register: a count, or the keys that an object has.
     pub(crate) data: u32,
-    /// For a key in progress its text, for a colon the label of the key, for a left corner the procedure entered.
+    /// For a key or item in progress its text, for a colon the label of the key, for a left corner the procedure entered.
     pub(crate) extra: u32,
 }
 
@@ -57,13 +57,14 @@ pub(super) struct Sets {
     unions: FxHashMap<(SetId, SetId), SetId>,
 }
 
-impl Default for Sets {
-    fn default() -> Self {
+impl Sets {
+    /// An empty store, whose stacks stand on so many levels of nesting.
+    pub(super) fn new(depth: u32) -> Self {
         // The empty set comes first.
         let entries = vec![Entry {
             from: 0,
             to: 0,
-            depth: 0,
+            depth,
         }];
         Self {
             elements: Vec::new(),
@@ -233,6 +234,8 @@ pub(super) enum Place {
     ObjectAfter(u32),
     ArrayOpen(u32),
     ArrayAfter(u32),
+    /// An item of an array that compares its items.
+    ArrayItem(u32),
     Accept,
 }
 
@@ -251,7 +254,8 @@ impl Place {
             Self::ObjectAfter(id) => (7, id),
             Self::ArrayOpen(id) => (8, id),
             Self::ArrayAfter(id) => (9, id),
-            Self::Accept => (10, 0),
+            Self::ArrayItem(id) => (10, id),
+            Self::Accept => (11, 0),
         };
         kind << KIND_SHIFT | id
     }
@@ -260,7 +264,7 @@ impl Place {
 impl Frame {
     /// The bottom of every stack: the text may end.
     pub const ACCEPT: Self = Self {
-        node: 10 << KIND_SHIFT,
+        node: 11 << KIND_SHIFT,
         terminal: NOTHING,
         state: 0,
         data: 0,
@@ -300,6 +304,7 @@ impl Frame {
             7 => Place::ObjectAfter(id),
             8 => Place::ArrayOpen(id),
             9 => Place::ArrayAfter(id),
+            10 => Place::ArrayItem(id),
             _ => Place::Accept,
         }
     }
@@ -311,14 +316,14 @@ impl Frame {
         self.terminal != NOTHING
     }
 
-    /// Whether the frame reads a key.
-    pub(super) fn is_key(self) -> bool {
-        matches!(self.place(), Place::ObjectKey(_))
+    /// Whether an exact state keeps the text that the frame reads: it is a key, or an item that others are compared with.
+    pub(super) fn keeps_text(self) -> bool {
+        matches!(self.place(), Place::ObjectKey(_) | Place::ArrayItem(_))
     }
 
     /// Whether the frame is one of an object or array.
     fn nests(self) -> bool {
-        (4..10).contains(&(self.node >> KIND_SHIFT))
+        (4..11).contains(&(self.node >> KIND_SHIFT))
     }
 
     /// The state of the terminal in progress.

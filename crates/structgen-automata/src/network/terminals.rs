@@ -5,13 +5,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use structgen_grammar::JsonForm;
 
-use crate::json::{Content, KeyContent, Punctuation, PunctuationMachine, StringMachine};
+use super::distinct::ItemMachine;
+use crate::json::{Content, KeyContent, Punctuation, PunctuationMachine, StringMachine, Value};
 use crate::literal::LiteralMachine;
 use crate::number::NumberMachine;
-use crate::program::{Program, TerminalSpec};
+use crate::program::{NodeId, Program, TerminalSpec};
 use crate::regular::RegularMachine;
 use crate::terminal::{START, Terminal, TerminalState};
-use crate::{LimitExceeded, Limits, Machine};
+use crate::{LimitExceeded, Limits, Machine, StepError};
 
 /// Terminals by number: first those of the program, then the others as they are needed.
 #[derive(Debug)]
@@ -20,10 +21,15 @@ pub(crate) struct Terminals {
     built: Vec<Option<Terminal>>,
     punctuation: FxHashMap<Punctuation, u32>,
     keys: FxHashMap<KeyPlace, Option<u32>>,
+    items: FxHashMap<ItemPlace, Option<u32>>,
 }
 
 /// What the next key of an object depends on: the object, its register, and its depth where that is near the limit.
 type KeyPlace = (u32, u32, u32);
+
+/// What the next of several distinct items depends on: where it begins, its depth where that is near the limit, the values that it must
+/// not be, and its label.
+pub(super) type ItemPlace = (NodeId, u32, Arc<[Value]>, u32);
 
 impl Terminals {
     pub(super) fn new(program: &Arc<Program>) -> Self {
@@ -32,6 +38,7 @@ impl Terminals {
             built: program.terminals.iter().map(|_| None).collect(),
             punctuation: FxHashMap::default(),
             keys: FxHashMap::default(),
+            items: FxHashMap::default(),
         }
     }
 
@@ -99,7 +106,7 @@ impl Terminals {
         terminal: u32,
         state: TerminalState,
         byte: u8,
-    ) -> Result<TerminalState, LimitExceeded> {
+    ) -> Result<TerminalState, StepError> {
         self.get_mut(terminal).step(state, byte)
     }
 
@@ -141,6 +148,27 @@ impl Terminals {
             Some(self.add(terminal))
         };
         self.keys.insert(state, id);
+        Ok(id)
+    }
+
+    /// The terminal of an item, where it has been asked for already: `Some(None)` where there is no such item.
+    pub(super) fn known_item(&self, place: &ItemPlace) -> Option<Option<u32>> {
+        self.items.get(place).copied()
+    }
+
+    /// Makes the terminal of an item; `None` where there is no such item.
+    pub(super) fn add_item(
+        &mut self,
+        place: ItemPlace,
+        machine: ItemMachine,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let terminal = Terminal::new(machine)?;
+        let id = if terminal.is_never() {
+            None
+        } else {
+            Some(self.add(terminal))
+        };
+        self.items.insert(place, id);
         Ok(id)
     }
 

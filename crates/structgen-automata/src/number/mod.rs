@@ -144,6 +144,7 @@ impl NumberMachine {
 
 impl Machine for NumberMachine {
     type State = NumberState;
+    type Error = LimitExceeded;
 
     fn start(&mut self) -> Result<Option<NumberState>, LimitExceeded> {
         let live = self.rules.is_live(Phase::Start);

@@ -1,18 +1,19 @@
 //! From a grammar to a program.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 use structgen_grammar::{
-    ArrayShape, Expr, ExprId, Grammar, ObjectShape, RuleId, TokenTerminal, passes,
+    Expr, ExprId, Grammar, ObjectShape, Regular, RuleId, TokenTerminal, passes,
 };
 
 use super::left_recursion::LeftRecursion;
 use super::nullable::nullable;
 use super::{
-    ArrayProgram, Node, NodeId, ObjectProgram, Proc, ProcId, Program, PropertyProgram, TerminalSpec,
+    Alternative, ArrayProgram, KeyClass, Node, NodeId, ObjectProgram, Proc, ProcId, Program,
+    PropertyProgram, Slot, TerminalSpec,
 };
-use crate::network::Terminals;
+use crate::network::{Network, Terminals};
 use crate::{LimitExceeded, Limits};
 
 /// Why a grammar has no program.
@@ -49,19 +50,33 @@ fn named(rules: &[String]) -> String {
 const MAX_NESTING: u32 = 4_000;
 
 pub(super) fn build(grammar: Grammar, limits: Limits) -> Result<Program, ProgramError> {
-    let grammar = drop_empty_terminals(grammar, &limits)?;
-    let (grammar, report) = passes::run(grammar);
-    if report.productive.root_is_never {
-        return Err(ProgramError::Unsatisfiable {
-            rules: report.productive.never,
-        });
+    let mut grammar = drop_empty_terminals(grammar, &limits)?;
+    loop {
+        let (narrowed, report) = passes::run(grammar);
+        if report.productive.root_is_never {
+            return Err(ProgramError::Unsatisfiable {
+                rules: report.productive.never,
+            });
+        }
+        let (program, empty) = build_once(&narrowed, &limits)?;
+        if empty.is_empty() {
+            return Ok(program);
+        }
+        // Counts that cannot be met are seen here only. What needs such an object or array derives nothing either.
+        grammar = narrowed.replace(|id, _| empty.contains(&id).then_some(Expr::Never));
     }
-    let nullable = nullable(&grammar);
+}
 
+/// The program of a grammar, and its objects and arrays whose counts cannot be met.
+fn build_once(
+    grammar: &Grammar,
+    limits: &Limits,
+) -> Result<(Program, Vec<ExprId>), ProgramError> {
+    let nullable = nullable(grammar);
     let mut builder = Builder {
-        grammar: &grammar,
+        grammar,
         nullable: &nullable,
-        limits: &limits,
+        limits,
         nodes: vec![Node::End],
         node_ids: FxHashMap::default(),
         procs: Vec::new(),
@@ -94,11 +109,13 @@ pub(super) fn build(grammar: Grammar, limits: Limits) -> Result<Program, Program
         tokens,
         objects,
         arrays,
+        object_ids,
+        array_ids,
         ..
     } = builder;
     let left_recursion = LeftRecursion::find(&nodes, &procs);
     let RuleId(root) = grammar.root();
-    Ok(Program {
+    let mut program = Program {
         nodes,
         procs,
         root,
@@ -107,11 +124,57 @@ pub(super) fn build(grammar: Grammar, limits: Limits) -> Result<Program, Program
         objects,
         arrays,
         form: grammar.form().clone(),
-        limits,
+        limits: limits.clone(),
         left_recursion,
+        distinct_costs: [].into(),
         measures: OnceLock::new(),
         heights: OnceLock::new(),
-    })
+    };
+    let mut empty = Vec::new();
+    for (&id, &object) in &object_ids {
+        if program.objects[object as usize].is_counted() && program.object_cost(object)?.is_none() {
+            empty.push(id);
+        }
+    }
+    for (&id, &array) in &array_ids {
+        if program.arrays[array as usize].remembers() && program.array_cost(array)?.is_none() {
+            empty.push(id);
+        }
+    }
+    if empty.is_empty() {
+        program = with_distinct_items(program, &array_ids, &mut empty)?;
+    }
+    Ok((program, empty))
+}
+
+/// The program with the costs of its arrays of several distinct items. Those that have too few values are added to `empty`.
+fn with_distinct_items(
+    program: Program,
+    array_ids: &FxHashMap<ExprId, u32>,
+    empty: &mut Vec<ExprId>,
+) -> Result<Program, ProgramError> {
+    let is_distinct = |array: &ArrayProgram| array.unique && array.bounds().missing(&array.no_counts()) > 1;
+    if !program.arrays.iter().any(is_distinct) {
+        return Ok(program);
+    }
+    let program = Arc::new(program);
+    let mut costs = vec![None; program.arrays.len()];
+    let mut network = Network::empty(program.clone(), 0);
+    for (&id, &array) in array_ids {
+        if is_distinct(&program.arrays[array as usize]) {
+            costs[array as usize] = network.distinct_cost(array)?;
+            if costs[array as usize].is_none() {
+                empty.push(id);
+            }
+        }
+    }
+    drop(network);
+    let Some(mut program) = Arc::into_inner(program) else {
+        unreachable!("the network that shared the program is gone")
+    };
+    program.distinct_costs = costs.into();
+    program.measures = OnceLock::new();
+    Ok(program)
 }
 
 /// Replaces terminals that take no text at all, so that the passes see that they derive nothing.
@@ -333,7 +396,7 @@ impl Builder<'_> {
         let Expr::Object(shape) = self.grammar.expr(id) else {
             unreachable!("called for objects only")
         };
-        self.objects.push(sorted_keys(self.grammar, shape));
+        self.objects.push(sorted_keys(shape));
         self.pending.push(Pending::Object(object, id));
         object
     }
@@ -347,16 +410,13 @@ impl Builder<'_> {
         let Expr::Array(shape) = self.grammar.expr(id) else {
             unreachable!("called for arrays only")
         };
-        let ArrayShape {
-            min_items,
-            max_items,
-            ..
-        } = **shape;
         self.arrays.push(ArrayProgram {
             prefix: [].into(),
             rest: None,
-            min: min_items,
-            max: max_items,
+            min: shape.min_items,
+            max: shape.max_items,
+            tallies: shape.tallies.clone().into(),
+            unique: shape.unique,
         });
         self.pending.push(Pending::Array(array, id));
         array
@@ -371,6 +431,38 @@ impl Builder<'_> {
         Ok(node)
     }
 
+    fn slot(&mut self, slot: &structgen_grammar::Slot) -> Result<Slot, LimitExceeded> {
+        let alternatives = slot.alternatives.iter().map(|alternative| {
+            Ok(Alternative {
+                node: self.value(alternative.value)?,
+                tallies: alternative.tallies,
+            })
+        });
+        alternatives.collect()
+    }
+
+    /// The classes of undeclared keys: the patterns, and what matches none of them.
+    fn classes(&mut self, shape: &ObjectShape) -> Result<Box<[KeyClass]>, LimitExceeded> {
+        let mut classes = Vec::with_capacity(shape.patterns.len() + 1);
+        for pattern in &shape.patterns {
+            classes.push(KeyClass::new(
+                Some(pattern.keys.clone()),
+                self.slot(&pattern.value)?,
+            ));
+        }
+        if let Some(additional) = &shape.additional {
+            let patterns: Arc<[Regular]> =
+                shape.patterns.iter().map(|pattern| pattern.keys.clone()).collect();
+            let others = match patterns.len() {
+                0 => None,
+                1 => Some(Regular::Complement(patterns[0].clone().into())),
+                _ => Some(Regular::Complement(Regular::Union(patterns).into())),
+            };
+            classes.push(KeyClass::new(others, self.slot(additional)?));
+        }
+        Ok(classes.into())
+    }
+
     fn finish_pending(&mut self) -> Result<(), LimitExceeded> {
         let grammar = self.grammar;
         while let Some(pending) = self.pending.pop() {
@@ -381,20 +473,19 @@ impl Builder<'_> {
                     };
                     let object = object as usize;
                     for (i, property) in shape.properties.iter().enumerate() {
-                        self.objects[object].properties[i].value = self.value(property.value)?;
+                        self.objects[object].properties[i].value = self.slot(&property.value)?;
                     }
-                    self.objects[object].additional =
-                        shape.additional.map(|id| self.value(id)).transpose()?;
+                    self.objects[object].classes = self.classes(shape)?;
                 }
                 Pending::Array(array, id) => {
                     let Expr::Array(shape) = grammar.expr(id) else {
                         unreachable!("pushed for arrays only")
                     };
                     let prefix: Result<_, _> =
-                        shape.prefix.iter().map(|&id| self.value(id)).collect();
+                        shape.prefix.iter().map(|slot| self.slot(slot)).collect();
                     self.arrays[array as usize].prefix = prefix?;
                     self.arrays[array as usize].rest =
-                        shape.rest.map(|id| self.value(id)).transpose()?;
+                        shape.rest.as_ref().map(|slot| self.slot(slot)).transpose()?;
                 }
             }
         }
@@ -403,7 +494,7 @@ impl Builder<'_> {
 }
 
 /// An object with its keys, its values still to be built.
-fn sorted_keys(grammar: &Grammar, shape: &ObjectShape) -> ObjectProgram {
+fn sorted_keys(shape: &ObjectShape) -> ObjectProgram {
     let mut labels: Vec<u32> = (0..shape.properties.len() as u32).collect();
     labels.sort_by(|&a, &b| {
         shape.properties[a as usize]
@@ -420,12 +511,15 @@ fn sorted_keys(grammar: &Grammar, shape: &ObjectShape) -> ObjectProgram {
             .iter()
             .map(|property| PropertyProgram {
                 key: property.key.clone(),
-                value: END,
+                value: [].into(),
                 required: property.required,
-                is_forbidden: *grammar.expr(property.value) == Expr::Never,
             })
             .collect(),
-        additional: None,
+        ordered: shape.ordered.min(shape.properties.len() as u32),
+        classes: [].into(),
+        min: shape.min_members,
+        max: shape.max_members,
+        tallies: shape.tallies.clone().into(),
         keys: labels
             .iter()
             .map(|&label| shape.properties[label as usize].key.clone())

@@ -1,7 +1,8 @@
 //! How much the shortest way out of every place costs: in bytes, and in depth of nesting.
 
-use super::{ArrayProgram, Node, NodeId, ObjectProgram, ProcId, Program};
-use crate::json::{OTHER_KEY, escaped_length};
+use super::{ArrayProgram, MembersLeft, Node, NodeId, ObjectProgram, ProcId, Program, Slot};
+use crate::LimitExceeded;
+use crate::json::{class_of, escaped_length};
 use crate::network::Terminals;
 
 /// What a completion costs; `u64::MAX` stands for what never completes.
@@ -76,8 +77,12 @@ impl Program {
     pub(crate) fn key_weight(&self, object: u32, label: u32) -> u32 {
         let measures = self.measures();
         let shape = &self.objects[object as usize];
-        let value = clamp(measures.cost[shape.value(label) as usize]);
-        let share = match shape.properties.get(label as usize) {
+        let value = clamp(least(shape.slot(label), |node| measures.cost[node as usize]));
+        let property = match class_of(label) {
+            None => shape.properties.get(label as usize),
+            Some(_) => None,
+        };
+        let share = match property {
             Some(property) if property.required => {
                 clamp(measures.member[object as usize][label as usize]) + 1
             }
@@ -135,18 +140,25 @@ fn users(program: &Program) -> Vec<Vec<NodeId>> {
             Node::Object { object, next } => {
                 uses(*next);
                 let object = &program.objects[*object as usize];
-                object
-                    .properties
-                    .iter()
-                    .filter(|property| property.required)
-                    .for_each(|property| uses(property.value));
+                let needed = object.slots().enumerate().filter(|(i, _)| {
+                    object.is_counted()
+                        || object.properties.get(*i).is_some_and(|property| property.required)
+                });
+                needed
+                    .flat_map(|(_, slot)| slot)
+                    .for_each(|alternative| uses(alternative.node));
             }
             Node::Array { array, next } => {
                 uses(*next);
                 let array = &program.arrays[*array as usize];
-                (0..array.min.min(array.prefix.len() as u32 + 1))
-                    .filter_map(|i| array.item(i))
-                    .for_each(uses);
+                let needed = match array.remembers() {
+                    true => array.prefix.len() as u32 + 1,
+                    false => array.min.min(array.prefix.len() as u32 + 1),
+                };
+                (0..needed)
+                    .filter_map(|i| array.slot(i))
+                    .flatten()
+                    .for_each(|alternative| uses(alternative.node));
             }
         }
     }
@@ -182,31 +194,87 @@ fn node_cost(program: &Program, terminals: &[u32], id: NodeId, cost: &[u64]) -> 
             times.saturating_add(at(*next))
         }
         Node::Object { object, next } => {
-            let object = &program.objects[*object as usize];
-            object
-                .cost(&at, |_| true)
-                .saturating_add(1)
-                .saturating_add(at(*next))
+            let cost = program.object_cost_with(*object, &at).ok().flatten();
+            let cost = cost.unwrap_or(u64::MAX);
+            cost.saturating_add(1).saturating_add(at(*next))
         }
         Node::Array { array, next } => {
-            let array = &program.arrays[*array as usize];
-            array
-                .cost_from(0, &at)
-                .saturating_add(1)
-                .saturating_add(at(*next))
+            let cost = program.array_cost_with(*array, &at).ok().flatten();
+            let cost = cost.unwrap_or(u64::MAX);
+            cost.saturating_add(1).saturating_add(at(*next))
         }
     }
 }
 
-impl ObjectProgram {
-    /// Where the value of a key of this label begins.
-    pub(crate) fn value(&self, label: u32) -> NodeId {
-        match label {
-            OTHER_KEY => self.additional.unwrap_or_default(),
-            property => self.properties[property as usize].value,
-        }
+/// The least of the alternatives' measures.
+fn least<T: Ord + Bounded>(slot: &Slot, at: impl Fn(NodeId) -> T) -> T {
+    slot.iter().map(|alternative| at(alternative.node)).min().unwrap_or(T::MAX)
+}
+
+/// A measure with a largest value.
+trait Bounded {
+    const MAX: Self;
+}
+
+impl Bounded for u32 {
+    const MAX: Self = u32::MAX;
+}
+
+impl Bounded for u64 {
+    const MAX: Self = u64::MAX;
+}
+
+impl Program {
+    /// The bytes of an object behind its opening brace; `None` where its counts cannot be met.
+    pub(super) fn object_cost(&self, object: u32) -> Result<Option<u64>, LimitExceeded> {
+        let measures = self.measures();
+        self.object_cost_with(object, &|node| measures.cost[node as usize])
     }
 
+    fn object_cost_with(
+        &self,
+        object: u32,
+        at: &impl Fn(NodeId) -> u64,
+    ) -> Result<Option<u64>, LimitExceeded> {
+        let object = &self.objects[object as usize];
+        if !object.is_counted() {
+            return Ok(Some(object.cost(at, |_| true)));
+        }
+        let left = MembersLeft {
+            object,
+            limits: self.limits.regular,
+            is_past: |_| false,
+            cost: |node| Some(at(node)).filter(|&cost| cost != u64::MAX),
+        };
+        // The first member has no comma, and the closing brace is one byte.
+        Ok(left.cost(&object.no_counts())?.map(|cost| cost.max(1)))
+    }
+
+    /// The bytes of an array behind its opening bracket; `None` where its counts cannot be met.
+    pub(super) fn array_cost(&self, array: u32) -> Result<Option<u64>, LimitExceeded> {
+        let measures = self.measures();
+        self.array_cost_with(array, &|node| measures.cost[node as usize])
+    }
+
+    fn array_cost_with(
+        &self,
+        array: u32,
+        at: &impl Fn(NodeId) -> u64,
+    ) -> Result<Option<u64>, LimitExceeded> {
+        let shape = &self.arrays[array as usize];
+        if !shape.remembers() {
+            return Ok(Some(shape.cost_from(0, at)));
+        }
+        if let Some(cost) = self.distinct_costs.get(array as usize).copied().flatten() {
+            return Ok(Some(cost));
+        }
+        let cost = |node| Some(at(node)).filter(|&cost| cost != u64::MAX);
+        let left = shape.items_left(&shape.no_counts(), cost)?;
+        Ok(left.map(|cost| cost.max(1)))
+    }
+}
+
+impl ObjectProgram {
     /// The bytes of the required members that are `missing`, a comma or opening brace's place before each, and the closing brace.
     pub(crate) fn cost(&self, at: &impl Fn(NodeId) -> u64, missing: impl Fn(usize) -> bool) -> u64 {
         let members = self
@@ -229,28 +297,24 @@ impl ObjectProgram {
         let property = &self.properties[property];
         u64::from(escaped_length(property.key.as_bytes()))
             + 3
-            + at(property.value).min(u64::MAX / 4)
+            + least(&property.value, at).min(u64::MAX / 4)
     }
 }
 
 impl ArrayProgram {
-    /// What the item of this index may be.
-    pub(crate) fn item(&self, index: u32) -> Option<NodeId> {
-        self.prefix.get(index as usize).copied().or(self.rest)
-    }
-
     /// The bytes of the items that are missing once there are `count`, with their commas, and the closing bracket.
     pub(crate) fn cost_from(&self, count: u32, at: &impl Fn(NodeId) -> u64) -> u64 {
         let listed = self.prefix.len() as u32;
         let mut cost = 1_u64;
         for i in count..self.min.min(listed).max(count) {
             cost = cost
-                .saturating_add(at(self.prefix[i as usize]))
+                .saturating_add(least(&self.prefix[i as usize], at))
                 .saturating_add(u64::from(i > 0));
         }
         let from = count.max(listed);
         if self.min > from {
-            let item = self.rest.map_or(u64::MAX, at).saturating_add(1);
+            let item = self.rest.as_ref().map_or(u64::MAX, |slot| least(slot, at));
+            let item = item.saturating_add(1);
             cost = cost
                 .saturating_add(item.saturating_mul(u64::from(self.min - from)))
                 .saturating_sub(u64::from(from == 0));
@@ -284,22 +348,56 @@ fn node_height(program: &Program, id: NodeId, height: &[u32]) -> u32 {
             body.max(at(*next))
         }
         Node::Object { object, next } => {
-            let required = program.objects[*object as usize]
-                .properties
-                .iter()
-                .filter(|property| property.required);
-            let inside = required
-                .map(|property| at(property.value))
-                .max()
-                .unwrap_or(0);
+            let object = &program.objects[*object as usize];
+            let inside = match object.is_counted() {
+                true => lowest(object.slots(), &at, |limit| {
+                    let left = MembersLeft {
+                        object,
+                        limits: program.limits.regular,
+                        is_past: |_| false,
+                        cost: |node| (at(node) <= limit).then_some(0),
+                    };
+                    left.cost(&object.no_counts()).ok().flatten().is_some()
+                }),
+                false => {
+                    let required = object.properties.iter().filter(|property| property.required);
+                    let heights = required.map(|property| least(&property.value, at));
+                    heights.max().unwrap_or(0)
+                }
+            };
             inside.saturating_add(1).max(at(*next))
         }
         Node::Array { array, next } => {
             let array = &program.arrays[*array as usize];
-            let items =
-                (0..array.min.min(array.prefix.len() as u32 + 1)).filter_map(|i| array.item(i));
-            let inside = items.map(at).max().unwrap_or(0);
+            let inside = match array.remembers() {
+                true => lowest(array.prefix.iter().chain(&array.rest), &at, |limit| {
+                    let cost = |node| (at(node) <= limit).then_some(0);
+                    array.items_left(&array.no_counts(), cost).ok().flatten().is_some()
+                }),
+                false => {
+                    let needed = array.min.min(array.prefix.len() as u32 + 1);
+                    let items = (0..needed).filter_map(|i| array.slot(i));
+                    items.map(|slot| least(slot, at)).max().unwrap_or(0)
+                }
+            };
             inside.saturating_add(1).max(at(*next))
         }
     }
+}
+
+/// The least height of values with which something can be completed.
+fn lowest<'s>(
+    slots: impl Iterator<Item = &'s Slot>,
+    at: &impl Fn(NodeId) -> u32,
+    is_enough: impl Fn(u32) -> bool,
+) -> u32 {
+    if is_enough(0) {
+        return 0;
+    }
+    let alternatives = slots.flatten().map(|alternative| at(alternative.node));
+    let mut heights: Vec<u32> = alternatives.filter(|&height| height != u32::MAX).collect();
+    heights.sort_unstable();
+    heights.dedup();
+    let first = heights.partition_point(|&height| !is_enough(height));
+    heights.get(first).copied().unwrap_or(u32::MAX)
 }

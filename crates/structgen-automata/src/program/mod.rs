@@ -3,18 +3,23 @@
 //! A program is immutable and knows no state; [`Network`](crate::Network) runs it.
 
 mod build;
+mod keys;
 mod left_recursion;
 mod measure;
 mod nullable;
+mod plan;
 
 use std::sync::{Arc, OnceLock};
 
-use structgen_grammar::{Grammar, JsonForm, NumberSet, Regular, StringShape, TokenTerminal};
+use structgen_grammar::{Grammar, JsonForm, NumberSet, Regular, StringShape, Tally, TokenTerminal};
 
 use crate::Limits;
+use crate::json::class_of;
 pub use build::ProgramError;
+pub(crate) use keys::KeyLengths;
 pub(crate) use left_recursion::LeftRecursion;
 pub(crate) use measure::Measures;
+pub(crate) use plan::{Counts, MembersLeft};
 
 /// A node of the network.
 pub(crate) type NodeId = u32;
@@ -68,8 +73,13 @@ pub(crate) enum TerminalSpec {
 pub(crate) struct ObjectProgram {
     /// The properties as declared.
     pub(crate) properties: Box<[PropertyProgram]>,
-    /// The value of an undeclared key.
-    pub(crate) additional: Option<NodeId>,
+    /// How many of them come in their order, before everything else.
+    pub(crate) ordered: u32,
+    /// The classes of undeclared keys; a key is in one of them at most.
+    pub(crate) classes: Box<[KeyClass]>,
+    pub(crate) min: u32,
+    pub(crate) max: Option<u32>,
+    pub(crate) tallies: Box<[Tally]>,
     /// The declared keys, sorted.
     pub(crate) keys: Arc<[Box<str>]>,
     /// Which property each sorted key is.
@@ -81,19 +91,87 @@ pub(crate) struct ObjectProgram {
 #[derive(Debug)]
 pub(crate) struct PropertyProgram {
     pub(crate) key: Box<str>,
-    pub(crate) value: NodeId,
+    /// Without alternatives the key may not come, also where others may.
+    pub(crate) value: Slot,
     pub(crate) required: bool,
-    /// Whether no value is possible: the key may not come, also where others may.
-    pub(crate) is_forbidden: bool,
+}
+
+/// A class of undeclared keys.
+#[derive(Debug)]
+pub(crate) struct KeyClass {
+    /// The keys; `None`: every text.
+    pub(crate) keys: Option<Regular>,
+    pub(crate) value: Slot,
+    /// How long its shortest keys are.
+    pub(crate) lengths: KeyLengths,
 }
 
 /// An array: where its items are.
 #[derive(Debug)]
 pub(crate) struct ArrayProgram {
-    pub(crate) prefix: Box<[NodeId]>,
-    pub(crate) rest: Option<NodeId>,
+    pub(crate) prefix: Box<[Slot]>,
+    pub(crate) rest: Option<Slot>,
     pub(crate) min: u32,
     pub(crate) max: Option<u32>,
+    pub(crate) tallies: Box<[Tally]>,
+    pub(crate) unique: bool,
+}
+
+/// What a member or item may be.
+pub(crate) type Slot = Box<[Alternative]>;
+
+/// One of the things that a member or item may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Alternative {
+    /// Where the value begins.
+    pub(crate) node: NodeId,
+    /// Which tallies it counts for: a bit for each.
+    pub(crate) tallies: u32,
+}
+
+impl ObjectProgram {
+    /// What the value of a key of this label may be.
+    pub(crate) fn slot(&self, label: u32) -> &Slot {
+        match class_of(label) {
+            Some(class) => &self.classes[class].value,
+            None => &self.properties[label as usize].value,
+        }
+    }
+
+    /// Whether its members are counted, in whichever way.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.min > 0 || self.max.is_some() || !self.tallies.is_empty()
+    }
+
+    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
+        let properties = self.properties.iter().map(|property| &property.value);
+        properties.chain(self.classes.iter().map(|class| &class.value))
+    }
+}
+
+impl ArrayProgram {
+    /// What the item of this index may be.
+    pub(crate) fn slot(&self, index: u32) -> Option<&Slot> {
+        self.prefix.get(index as usize).or(self.rest.as_ref())
+    }
+
+    /// Whether more is remembered of its items than how many there are.
+    pub(crate) fn remembers(&self) -> bool {
+        self.unique || !self.tallies.is_empty()
+    }
+
+    /// The number of items from which on one more makes no difference.
+    pub(crate) fn settled(&self) -> u32 {
+        self.min.max(self.prefix.len() as u32)
+    }
+
+    /// The number of items after one more.
+    pub(crate) fn counted(&self, count: u32) -> u32 {
+        match self.max {
+            Some(_) => count + 1,
+            None => (count + 1).min(self.settled()),
+        }
+    }
 }
 
 /// A compiled grammar.
@@ -109,6 +187,8 @@ pub struct Program {
     pub(crate) form: JsonForm,
     pub(crate) limits: Limits,
     pub(crate) left_recursion: LeftRecursion,
+    /// By array: what as many distinct items cost as it needs, where that is not as many times one item.
+    pub(crate) distinct_costs: Box<[Option<u64>]>,
     measures: OnceLock<Measures>,
     heights: OnceLock<Vec<u32>>,
 }

@@ -134,6 +134,7 @@ impl RegularMachine {
 
 impl Machine for RegularMachine {
     type State = RegularState;
+    type Error = LimitExceeded;
 
     fn start(&mut self) -> Result<Option<RegularState>, LimitExceeded> {
         self.if_live(self.start)

@@ -1,0 +1,320 @@
+//! The keys that may come next in an object.
+
+use std::sync::Arc;
+
+use super::content::{LONGEST_ESCAPE, escaped_length, narrow};
+use super::utf8::Utf8;
+use crate::regular::{RegularMachine, RegularState};
+use crate::{LimitExceeded, Machine};
+
+/// The keys that may come next in an object.
+pub(crate) struct KeyContent {
+    /// Every key that is declared or was seen, sorted.
+    pub(crate) keys: Arc<[Box<str>]>,
+    /// The label of each key.
+    pub(crate) labels: Arc<[u32]>,
+    /// What comes on top of the bytes of each key that may come next.
+    pub(crate) allowed: Box<[Option<u32>]>,
+    /// The classes of keys beyond these that may come next.
+    pub(crate) classes: Vec<ClassContent>,
+}
+
+/// A class of keys that may come next.
+pub(crate) struct ClassContent {
+    pub(crate) label: u32,
+    /// Its keys, and whether the known ones need no escape; `None`: every text is one.
+    pub(crate) machine: Option<(Box<RegularMachine>, bool)>,
+    /// What comes on top of the bytes of a key.
+    pub(crate) weight: u32,
+}
+
+/// Where in a key a text stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct KeyState {
+    /// The listed keys `low..high` agree with the text so far, which is `depth` bytes long; all zero where none does.
+    low: u32,
+    high: u32,
+    depth: u32,
+    pub(crate) utf8: Utf8,
+    /// The states of those classes that have a machine.
+    classes: Box<[Option<RegularState>]>,
+}
+
+/// The label of keys of the first class; that of the others is lower by one each.
+pub(crate) const OTHER_KEY: u32 = u32::MAX - 1;
+
+/// The most classes of keys: labels below are properties.
+const MAX_CLASSES: u32 = 1 << 16;
+
+/// The label of the keys of a class.
+pub(crate) fn label_of_class(class: usize) -> u32 {
+    OTHER_KEY - (class as u32).min(MAX_CLASSES)
+}
+
+/// The class whose keys have the label; `None` for the label of a property.
+pub(crate) fn class_of(label: u32) -> Option<usize> {
+    (label >= OTHER_KEY - MAX_CLASSES).then(|| (OTHER_KEY - label) as usize)
+}
+
+impl KeyContent {
+    /// Adds keys that were seen, sorted, and so may not come again.
+    pub(crate) fn with_seen(mut self, seen: &[Box<str>]) -> Self {
+        let listed = self.keys.iter().cloned().zip(self.labels.iter().copied());
+        let mut merged: Vec<(Box<str>, u32, Option<u32>)> = listed
+            .zip(&self.allowed)
+            .map(|((key, label), weight)| (key, label, *weight))
+            .collect();
+        merged.extend(seen.iter().map(|key| (key.clone(), OTHER_KEY, None)));
+        merged.sort();
+        self.keys = merged.iter().map(|(key, ..)| key.clone()).collect();
+        self.labels = merged.iter().map(|(_, label, _)| *label).collect();
+        self.allowed = merged.iter().map(|(.., weight)| *weight).collect();
+        self
+    }
+
+    pub(super) fn start(&mut self) -> Result<Option<KeyState>, LimitExceeded> {
+        let mut classes = Vec::new();
+        for class in &mut self.classes {
+            if let Some((machine, _)) = &mut class.machine {
+                classes.push(machine.start()?);
+            }
+        }
+        self.if_live(KeyState {
+            low: 0,
+            high: self.keys.len() as u32,
+            depth: 0,
+            utf8: Utf8::Boundary,
+            classes: classes.into(),
+        })
+    }
+
+    pub(super) fn step(
+        &mut self,
+        state: &KeyState,
+        byte: u8,
+    ) -> Result<Option<KeyState>, LimitExceeded> {
+        let Some(utf8) = state.utf8.step(byte) else {
+            return Ok(None);
+        };
+        let listed = (state.low < state.high)
+            .then(|| narrow(&self.keys, (state.low, state.high), state.depth, byte))
+            .flatten();
+        let (low, high, depth) = match listed {
+            Some((low, high)) => (low, high, state.depth + 1),
+            None => (0, 0, 0),
+        };
+        let mut classes = state.classes.clone();
+        for (machine, state) in self.machines().zip(&mut classes) {
+            if let Some(from) = state {
+                *state = machine.step(from, byte)?;
+            }
+        }
+        self.if_live(KeyState {
+            low,
+            high,
+            depth,
+            utf8,
+            classes,
+        })
+    }
+
+    fn machines(&mut self) -> impl Iterator<Item = &mut Box<RegularMachine>> {
+        let machines = self.classes.iter_mut();
+        machines.filter_map(|class| class.machine.as_mut().map(|(machine, _)| machine))
+    }
+
+    fn is_open(&self) -> bool {
+        self.classes.iter().any(|class| class.machine.is_none())
+    }
+
+    fn if_live(&mut self, mut state: KeyState) -> Result<Option<KeyState>, LimitExceeded> {
+        // A class that has no key left is left: states that differ in nothing else are one.
+        for i in 0..state.classes.len() {
+            if let Some(class) = &state.classes[i]
+                && !self.has_more(i, class, &state)?
+            {
+                state.classes[i] = None;
+            }
+        }
+        let listed = (state.low..state.high).any(|key| self.allowed[key as usize].is_some());
+        let live = listed || self.is_open() || state.classes.iter().any(Option::is_some);
+        Ok(live.then_some(state))
+    }
+
+    /// Whether a class has a completion of the text that is not listed.
+    fn has_more(
+        &mut self,
+        index: usize,
+        class: &RegularState,
+        state: &KeyState,
+    ) -> Result<bool, LimitExceeded> {
+        let listed = &self.keys.clone()[state.low as usize..state.high as usize];
+        let depth = state.depth as usize;
+        let Some(machine) = self.machines().nth(index) else {
+            return Ok(false);
+        };
+        let enough = listed.len() as u32 + 1;
+        let count = machine.count(class, enough)?;
+        if count >= enough {
+            return Ok(true);
+        }
+        let mut members = 0;
+        for key in listed {
+            members += u32::from(accepts(machine, class, &key.as_bytes()[depth..])?);
+        }
+        Ok(count > members)
+    }
+
+    pub(super) fn accept(&self, state: &KeyState) -> Option<u32> {
+        if state.utf8 != Utf8::Boundary {
+            return None;
+        }
+        if let Some(key) = self.listed(state) {
+            return self.allowed[key].map(|_| self.labels[key]);
+        }
+        let mut states = state.classes.iter();
+        self.classes.iter().find_map(|class| {
+            let accepted = match &class.machine {
+                Some((machine, _)) => {
+                    let state = states.next().and_then(Option::as_ref);
+                    state.is_some_and(|state| machine.accept(state).is_some())
+                }
+                None => true,
+            };
+            accepted.then_some(class.label)
+        })
+    }
+
+    /// The listed key that the text is.
+    fn listed(&self, state: &KeyState) -> Option<usize> {
+        let key = state.low as usize;
+        let is_key = state.low < state.high && self.keys[key].len() == state.depth as usize;
+        is_key.then_some(key)
+    }
+
+    /// What comes on top of the bytes of a key with this label.
+    pub(super) fn weight(&self, label: u32) -> u32 {
+        if let Some(class) = self.classes.iter().find(|class| class.label == label) {
+            return class.weight;
+        }
+        let place = self.labels.iter().position(|&other| other == label);
+        place.and_then(|place| self.allowed[place]).unwrap_or(u32::MAX / 8)
+    }
+
+    pub(super) fn cost(&mut self, state: &KeyState) -> u32 {
+        let depth = state.depth as usize;
+        let mut best = u32::MAX;
+        for key in state.low..state.high {
+            if let Some(weight) = self.allowed[key as usize] {
+                let rest = &self.keys[key as usize].as_bytes()[depth..];
+                best = best.min(escaped_length(rest).saturating_add(weight));
+            }
+        }
+        let mut machine_states = state.classes.iter();
+        for i in 0..self.classes.len() {
+            let weight = self.classes[i].weight;
+            let rest = match &self.classes[i].machine {
+                None => {
+                    let extra = u32::from(
+                        self.listed(state).is_some()
+                            || (state.utf8 != Utf8::Boundary && state.low < state.high),
+                    );
+                    state.utf8.missing() + extra
+                }
+                Some(_) => match machine_states.next().and_then(Option::as_ref) {
+                    Some(class) => self.class_cost(i, class, state),
+                    None => continue,
+                },
+            };
+            best = best.min(rest.saturating_add(weight));
+        }
+        best
+    }
+
+    /// How many bytes the shortest key of a class takes that goes on from the state and is not listed: breadth first along the listed
+    /// keys, since whatever leaves them is free.
+    fn class_cost(&mut self, index: usize, class: &RegularState, state: &KeyState) -> u32 {
+        let keys = self.keys.clone();
+        let Some((machine, plain)) = &mut self.classes[index].machine else {
+            return u32::MAX;
+        };
+        let factor = if *plain { 1 } else { LONGEST_ESCAPE };
+        let mut best = u32::MAX;
+        let mut level = vec![(class.clone(), state.low, state.high, state.depth)];
+        let mut length = 0_u32;
+        while !level.is_empty() && length.saturating_mul(factor) < best {
+            let mut next = Vec::new();
+            for (at, low, high, depth) in level {
+                let here = length.saturating_mul(factor);
+                let is_listed = low < high && keys[low as usize].len() == depth as usize;
+                if machine.accept(&at).is_some() && !is_listed {
+                    best = best.min(here);
+                    continue;
+                }
+                if low == high {
+                    let rest = machine.cost(&at).saturating_mul(factor);
+                    best = best.min(here.saturating_add(rest));
+                    continue;
+                }
+                for byte in 0..=u8::MAX {
+                    let Ok(Some(behind)) = machine.step(&at, byte) else {
+                        continue;
+                    };
+                    match narrow(&keys, (low, high), depth, byte) {
+                        Some((low, high)) => next.push((behind, low, high, depth + 1)),
+                        None => {
+                            let rest = machine.cost(&behind).saturating_add(1);
+                            let rest = rest.saturating_mul(factor);
+                            best = best.min(here.saturating_add(rest));
+                        }
+                    }
+                }
+            }
+            level = next;
+            length += 1;
+        }
+        best
+    }
+
+    /// Whether any text goes on to be a key that is not listed.
+    pub(super) fn is_free(&self, state: &KeyState) -> bool {
+        state.utf8 == Utf8::Boundary && self.is_open()
+    }
+
+    /// The state behind any text but one that begins with one of these bytes.
+    pub(super) fn uniform(&self, state: &KeyState) -> Option<(KeyState, Vec<u8>)> {
+        if !self.is_free(state) {
+            return None;
+        }
+        let next = |key: &str| key.as_bytes().get(state.depth as usize).copied();
+        let listed = &self.keys[state.low as usize..state.high as usize];
+        let mut except: Vec<u8> = listed.iter().filter_map(|key| next(key)).collect();
+        if state.low < state.high {
+            except.push(b'"');
+        }
+        except.sort_unstable();
+        except.dedup();
+        let unlisted = KeyState {
+            low: 0,
+            high: 0,
+            depth: 0,
+            ..state.clone()
+        };
+        Some((unlisted, except))
+    }
+}
+
+fn accepts(
+    machine: &mut RegularMachine,
+    from: &RegularState,
+    text: &[u8],
+) -> Result<bool, LimitExceeded> {
+    let mut state = from.clone();
+    for &byte in text {
+        match machine.step(&state, byte)? {
+            Some(next) => state = next,
+            None => return Ok(false),
+        }
+    }
+    Ok(machine.accept(&state).is_some())
+}

@@ -1,0 +1,109 @@
+//! The undeclared keys of an object: how many there are of a class, and how short they can be.
+
+use std::sync::{Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+use structgen_grammar::Regular;
+
+use super::{KeyClass, Slot};
+use crate::json::{LONGEST_ESCAPE, is_plain};
+use crate::regular::{RegularLimits, RegularMachine, RegularState};
+use crate::{LimitExceeded, Machine};
+
+/// The lengths of the shortest keys of a class, as far as they were asked for.
+#[derive(Debug, Default)]
+pub(crate) struct KeyLengths(Mutex<Vec<u32>>);
+
+/// How many steps of a class's machine a look at its shortest keys may take.
+const MAX_STEPS: usize = 4_000_000;
+
+impl KeyClass {
+    pub(super) fn new(keys: Option<Regular>, value: Slot) -> Self {
+        Self {
+            keys,
+            value,
+            lengths: KeyLengths::default(),
+        }
+    }
+
+    /// How many bytes the `n` shortest keys take, written in JSON, in ascending order; fewer where there are not so many keys.
+    pub(crate) fn shortest(
+        &self,
+        n: usize,
+        limits: RegularLimits,
+    ) -> Result<Vec<u32>, LimitExceeded> {
+        let Some(keys) = &self.keys else {
+            // One character will do: there are more of them than anyone asks for.
+            return Ok(vec![1; n]);
+        };
+        let mut known = self.lengths.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < n {
+            *known = shortest(keys, n.next_power_of_two(), limits)?;
+        }
+        Ok(known[..known.len().min(n)].to_vec())
+    }
+}
+
+/// Counts strings level by level: how many ways lead to each state is how many strings do, since the machine is deterministic.
+fn shortest(keys: &Regular, n: usize, limits: RegularLimits) -> Result<Vec<u32>, LimitExceeded> {
+    let bytes_per_byte = if is_plain(keys) { 1 } else { LONGEST_ESCAPE };
+    let mut machine = RegularMachine::new(keys, limits)?;
+    let mut lengths = Vec::new();
+    let mut level: FxHashMap<RegularState, usize> = FxHashMap::default();
+    level.extend(machine.start()?.map(|start| (start, 1)));
+    let mut steps = 0;
+    let mut length = 0_u32;
+    while !level.is_empty() {
+        for (state, &count) in &level {
+            if machine.accept(state).is_some() {
+                let missing = n - lengths.len();
+                let bytes = length.saturating_mul(bytes_per_byte);
+                lengths.resize(lengths.len() + count.min(missing), bytes);
+            }
+        }
+        if lengths.len() >= n {
+            break;
+        }
+        let mut next: FxHashMap<RegularState, usize> = FxHashMap::default();
+        for (state, count) in level {
+            steps += 256;
+            if steps > MAX_STEPS {
+                return Err(LimitExceeded {
+                    what: "steps on the way to the shortest keys of a pattern",
+                    limit: MAX_STEPS as u64,
+                });
+            }
+            for byte in 0..=u8::MAX {
+                if let Some(behind) = machine.step(&state, byte)? {
+                    let ways = next.entry(behind).or_default();
+                    *ways = ways.saturating_add(count).min(n);
+                }
+            }
+        }
+        level = next;
+        length = length.saturating_add(1);
+    }
+    Ok(lengths)
+}
+
+#[cfg(test)]
+mod tests {
+    use structgen_grammar::CharSet;
+
+    use super::*;
+
+    fn lengths(regular: Regular, n: usize) -> Vec<u32> {
+        KeyClass::new(Some(regular), [].into())
+            .shortest(n, RegularLimits::default())
+            .expect("no limit is met")
+    }
+
+    #[test]
+    fn the_shortest_keys_come_first_and_finite_classes_end() {
+        let letters = Regular::Chars(CharSet::new([('a', 'c')]));
+        let words = Regular::repeat(letters.clone(), 0, None);
+        assert_eq!(lengths(words, 6), [0, 1, 1, 1, 2, 2]);
+        assert_eq!(lengths(letters, 6), [1, 1, 1]);
+        assert_eq!(lengths(Regular::Never, 2), [0_u32; 0]);
+    }
+}

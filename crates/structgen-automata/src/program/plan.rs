@@ -1,0 +1,371 @@
+//! What objects and arrays still need: the cheapest way to meet all counts at once, or that there is none.
+//!
+//! Every member and item counts, for the whole and for some tallies. What is there has been counted; what may still come is a supply of
+//! groups, each of which can be used so often. Dynamic programming over the counts, as far as they matter, finds the cheapest choice.
+
+use super::{ArrayProgram, NodeId, ObjectProgram, Slot};
+use crate::LimitExceeded;
+use crate::json::escaped_length;
+use crate::regular::RegularLimits;
+use structgen_grammar::Tally;
+
+/// What an object or array has been counted to have.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Counts {
+    /// Members or items.
+    pub(crate) members: u32,
+    /// By tally.
+    pub(crate) tallies: Box<[u32]>,
+    /// By class of keys: how many keys of it are there.
+    pub(crate) keys: Box<[u32]>,
+}
+
+/// The most combinations of counts that are looked at.
+const MAX_STATES: u64 = 1 << 16;
+
+/// What may be used several times, every time for some tallies at some cost.
+#[derive(Debug, Default)]
+pub(crate) struct Group {
+    /// Whether it has to be used.
+    pub(crate) required: bool,
+    /// The ways of the first use, of the second, and so on.
+    pub(crate) uses: Vec<Vec<Use>>,
+}
+
+/// A way of using a group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Use {
+    pub(crate) cost: u64,
+    pub(crate) tallies: u32,
+}
+
+/// The bounds that counts have to meet: of the whole first, then of the tallies.
+#[derive(Debug)]
+pub(crate) struct Bounds(Vec<Tally>);
+
+impl Bounds {
+    pub(crate) fn new(min: u32, max: Option<u32>, tallies: &[Tally]) -> Self {
+        let mut bounds = vec![Tally { min, max }];
+        bounds.extend_from_slice(tallies);
+        Self(bounds)
+    }
+
+    /// The count with one more, as far as it matters; `None` where it is one too many.
+    fn more(bound: Tally, count: u32) -> Option<u32> {
+        match bound.max {
+            Some(max) => (count < max).then_some(count + 1),
+            None => Some((count + 1).min(bound.min)),
+        }
+    }
+
+    /// The counts with one more member that counts for the tallies; `None` where a count is too high.
+    pub(crate) fn add(&self, counts: &Counts, tallies: u32) -> Option<Counts> {
+        let mut counts = counts.clone();
+        counts.members = Self::more(self.0[0], counts.members)?;
+        for (i, count) in counts.tallies.iter_mut().enumerate() {
+            if tallies >> i & 1 == 1 {
+                *count = Self::more(self.0[i + 1], *count)?;
+            }
+        }
+        Some(counts)
+    }
+
+    /// Whether the counts are enough.
+    pub(crate) fn are_met(&self, counts: &Counts) -> bool {
+        let all = std::iter::once(&counts.members).chain(&counts.tallies);
+        self.0.iter().zip(all).all(|(bound, count)| *count >= bound.min)
+    }
+
+    /// How many more are missing, over all counts: no more than that many members are ever needed.
+    pub(crate) fn missing(&self, counts: &Counts) -> u32 {
+        let all = std::iter::once(&counts.members).chain(&counts.tallies);
+        self.0
+            .iter()
+            .zip(all)
+            .map(|(bound, count)| bound.min.saturating_sub(*count))
+            .fold(0, u32::saturating_add)
+    }
+
+    /// The number of values that each count can take.
+    fn sizes(&self) -> Result<Vec<u64>, LimitExceeded> {
+        let size = |bound: &Tally| u64::from(bound.max.unwrap_or(bound.min)) + 1;
+        let sizes: Vec<u64> = self.0.iter().map(size).collect();
+        let states = sizes.iter().fold(1_u64, |all, size| all.saturating_mul(*size));
+        if states > MAX_STATES {
+            return Err(LimitExceeded {
+                what: "combinations of counts",
+                limit: MAX_STATES,
+            });
+        }
+        Ok(sizes)
+    }
+
+    /// The least cost at which the groups meet the bounds; `None` where they cannot.
+    pub(crate) fn cheapest(
+        &self,
+        counts: &Counts,
+        groups: &[Group],
+    ) -> Result<Option<u64>, LimitExceeded> {
+        let sizes = self.sizes()?;
+        let states = sizes.iter().product::<u64>() as usize;
+        let start: Vec<u32> = std::iter::once(counts.members)
+            .chain(counts.tallies.iter().copied())
+            .collect();
+        let encode = |counts: &[u32]| {
+            let digits = counts.iter().zip(&sizes).rev();
+            digits.fold(0_u64, |code, (count, size)| code * size + u64::from(*count)) as usize
+        };
+        let decode = |mut code: usize, counts: &mut Vec<u32>| {
+            counts.clear();
+            for size in &sizes {
+                counts.push((code as u64 % size) as u32);
+                code /= *size as usize;
+            }
+        };
+        let mut best = vec![u64::MAX; states];
+        best[encode(&start)] = 0;
+        let mut digits = Vec::new();
+        for group in groups {
+            let mut current = best.clone();
+            if group.required {
+                best.fill(u64::MAX);
+            }
+            for ways in &group.uses {
+                let mut next = vec![u64::MAX; states];
+                let mut helps = false;
+                for code in 0..states {
+                    if current[code] == u64::MAX {
+                        continue;
+                    }
+                    for way in ways {
+                        decode(code, &mut digits);
+                        let counted = self.0.iter().enumerate().all(|(i, bound)| {
+                            if i > 0 && way.tallies >> (i - 1) & 1 == 0 {
+                                return true;
+                            }
+                            let more = Self::more(*bound, digits[i]);
+                            digits[i] = more.unwrap_or(digits[i]);
+                            more.is_some()
+                        });
+                        if !counted {
+                            continue;
+                        }
+                        let to = encode(&digits);
+                        let cost = current[code].saturating_add(way.cost);
+                        // More uses for more cost and the same counts are of no use.
+                        if cost < best[to] && cost < next[to] {
+                            next[to] = cost;
+                            helps = true;
+                        }
+                    }
+                }
+                for (best, next) in best.iter_mut().zip(&next) {
+                    *best = (*best).min(*next);
+                }
+                if !helps {
+                    break;
+                }
+                current = next;
+            }
+        }
+        let mut least = None;
+        for (code, &cost) in best.iter().enumerate() {
+            decode(code, &mut digits);
+            let met = self.0.iter().zip(&digits).all(|(bound, count)| *count >= bound.min);
+            if met && cost != u64::MAX {
+                least = Some(least.map_or(cost, |least: u64| least.min(cost)));
+            }
+        }
+        Ok(least)
+    }
+}
+
+/// An object on its way.
+pub(crate) struct MembersLeft<'p, H, C> {
+    pub(crate) object: &'p ObjectProgram,
+    pub(crate) limits: RegularLimits,
+    /// Which properties can no longer come.
+    pub(crate) is_past: H,
+    /// What a value costs that begins at the node; `None` where there is none.
+    pub(crate) cost: C,
+}
+
+impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
+    /// The cost of the members that an object still needs, each with its comma; `None` where it cannot be completed.
+    pub(crate) fn cost(&self, counts: &Counts) -> Result<Option<u64>, LimitExceeded> {
+        let bounds = self.object.bounds();
+        let missing = bounds.missing(counts);
+        let groups = self.groups(counts, missing)?;
+        if !self.object.tallies.is_empty() {
+            return bounds.cheapest(counts, &groups);
+        }
+        // With nothing to count but members, the cheapest ones are the best.
+        let least = |ways: &Vec<Use>| ways.iter().map(|way| way.cost).min();
+        let mut cost = 0_u64;
+        let mut members = counts.members;
+        let mut others = Vec::new();
+        for group in &groups {
+            if group.required {
+                let Some(member) = group.uses.first().and_then(least) else {
+                    return Ok(None);
+                };
+                cost = cost.saturating_add(member);
+                members = members.saturating_add(1);
+            } else {
+                others.extend(group.uses.iter().filter_map(least));
+            }
+        }
+        if self.object.max.is_some_and(|max| members > max) {
+            return Ok(None);
+        }
+        let missing = self.object.min.saturating_sub(members) as usize;
+        if others.len() < missing {
+            return Ok(None);
+        }
+        others.sort_unstable();
+        let others = others.into_iter().take(missing);
+        Ok(Some(others.fold(cost, u64::saturating_add)))
+    }
+
+    fn groups(&self, counts: &Counts, missing: u32) -> Result<Vec<Group>, LimitExceeded> {
+        let mut groups = Vec::new();
+        for (i, property) in self.object.properties.iter().enumerate() {
+            if (self.is_past)(i) || (!property.required && missing == 0) {
+                continue;
+            }
+            // Quotes, colon and comma.
+            let key = u64::from(escaped_length(property.key.as_bytes())) + 4;
+            groups.push(Group {
+                required: property.required,
+                uses: vec![self.uses(&property.value, key)],
+            });
+        }
+        for (class, &seen) in self.object.classes.iter().zip(&counts.keys) {
+            if missing == 0 {
+                break;
+            }
+            let (seen, missing) = (seen as usize, missing as usize);
+            // At worst the keys that are there are the shortest ones.
+            let lengths = class.shortest(seen + missing, self.limits)?;
+            let lengths = lengths.get(seen..).unwrap_or_default();
+            let uses = lengths
+                .iter()
+                .map(|&length| self.uses(&class.value, u64::from(length) + 4));
+            groups.push(Group {
+                required: false,
+                uses: uses.collect(),
+            });
+        }
+        Ok(groups)
+    }
+
+    fn uses(&self, slot: &Slot, key: u64) -> Vec<Use> {
+        let uses = slot.iter().filter_map(|alternative| {
+            let value = (self.cost)(alternative.node).filter(|&cost| cost != u64::MAX)?;
+            Some(Use {
+                cost: key.saturating_add(value),
+                tallies: alternative.tallies,
+            })
+        });
+        uses.collect()
+    }
+}
+
+impl ObjectProgram {
+    /// What its counts have to meet.
+    pub(crate) fn bounds(&self) -> Bounds {
+        Bounds::new(self.min, self.max, &self.tallies)
+    }
+
+    /// The counts of an object without members.
+    pub(crate) fn no_counts(&self) -> Counts {
+        if !self.is_counted() {
+            return Counts::default();
+        }
+        Counts {
+            members: 0,
+            tallies: vec![0; self.tallies.len()].into(),
+            keys: vec![0; self.classes.len()].into(),
+        }
+    }
+}
+
+impl ArrayProgram {
+    /// What its counts have to meet.
+    pub(crate) fn bounds(&self) -> Bounds {
+        Bounds::new(self.min, self.max, &self.tallies)
+    }
+
+    /// The counts of an array without items.
+    pub(crate) fn no_counts(&self) -> Counts {
+        Counts {
+            tallies: vec![0; self.tallies.len()].into(),
+            ..Counts::default()
+        }
+    }
+
+    /// The cost of the items that are missing behind the `index`-th of an array with tallies, each with its comma; `None` where the
+    /// counts cannot be met.
+    ///
+    /// Dijkstra's algorithm over index and counts: what an item may be depends on where it stands.
+    pub(crate) fn items_left(
+        &self,
+        counts: &Counts,
+        cost: impl Fn(NodeId) -> Option<u64>,
+    ) -> Result<Option<u64>, LimitExceeded> {
+        use std::cmp::Reverse;
+        use std::collections::BinaryHeap;
+
+        let bounds = self.bounds();
+        let mut queue = BinaryHeap::from([(Reverse(0_u64), 0_usize)]);
+        // The counts by number; the members of these are the index.
+        let mut states: Vec<Counts> = vec![counts.clone()];
+        let mut ids: rustc_hash::FxHashMap<Counts, (usize, u64)> = rustc_hash::FxHashMap::default();
+        ids.insert(counts.clone(), (0, 0));
+        while let Some((Reverse(so_far), state)) = queue.pop() {
+            let counts = states[state].clone();
+            if ids[&counts].1 < so_far {
+                continue;
+            }
+            if bounds.are_met(&counts) {
+                return Ok(Some(so_far));
+            }
+            let Some(slot) = self.slot(counts.members) else {
+                continue;
+            };
+            for alternative in slot {
+                let item = cost(alternative.node).filter(|&cost| cost != u64::MAX);
+                let (Some(item), Some(next)) = (item, self.add(&counts, alternative.tallies)) else {
+                    continue;
+                };
+                let total = so_far.saturating_add(item).saturating_add(1);
+                let number = states.len();
+                let entry = ids.entry(next.clone()).or_insert((number, u64::MAX));
+                if entry.0 == number {
+                    states.push(next);
+                }
+                if total < entry.1 {
+                    entry.1 = total;
+                    queue.push((Reverse(total), entry.0));
+                }
+            }
+            if states.len() as u64 > MAX_STATES {
+                return Err(LimitExceeded {
+                    what: "combinations of counts",
+                    limit: MAX_STATES,
+                });
+            }
+        }
+        Ok(None)
+    }
+
+    /// The counts with one more item; `None` where a count is too high.
+    pub(crate) fn add(&self, counts: &Counts, tallies: u32) -> Option<Counts> {
+        if self.max.is_some_and(|max| counts.members >= max) {
+            return None;
+        }
+        let mut next = self.bounds().add(counts, tallies)?;
+        next.members = self.counted(counts.members);
+        Some(next)
+    }
+}
