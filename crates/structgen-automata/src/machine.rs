@@ -37,8 +37,7 @@ pub trait Machine {
     ///
     /// # Errors
     /// When a limit does not suffice to decide that, or a sketch does not remember what it depends on.
-    fn step(&mut self, state: &Self::State, byte: u8)
-    -> Result<Option<Self::State>, Self::Error>;
+    fn step(&mut self, state: &Self::State, byte: u8) -> Result<Option<Self::State>, Self::Error>;
 
     /// The label of a final state, or `None`. Most machines have the one label 0; a label says which of several things was matched.
     fn accept(&self, state: &Self::State) -> Option<u32>;

@@ -144,14 +144,28 @@ impl Store {
             };
             depends_on_texts |= walk.run(network, mask)?;
         }
-        for token in network.next_tokens(sketch).map_err(limit)? {
+        // What ends here goes on with what comes behind it: that may depend on the very texts that a sketch leaves out.
+        let ends = match ends(network, sketch) {
+            Err(StepError::NeedsExact) => {
+                depends_on_texts = true;
+                ends(network, exact)
+            }
+            ends => ends,
+        };
+        let (tokens, is_accepting) = ends.map_err(limit)?;
+        for token in tokens {
             mask.allow(shared.tokens[token as usize]);
         }
-        if network.is_accepting(sketch).map_err(limit)? {
+        if is_accepting {
             mask.allow_all(&shared.eos);
         }
         Ok(depends_on_texts)
     }
+}
+
+/// The token terminals that may come next, and whether the text may end.
+fn ends(network: &mut Network, set: SetId) -> Result<(Vec<u32>, bool), StepError> {
+    Ok((network.next_tokens(set)?, network.is_accepting(set)?))
 }
 
 /// Adds the tokens with quotes and escapes that fit a free string; those of plain text are in the mask already.
@@ -174,8 +188,10 @@ fn free_string(
     let mut depends_on_texts = whole.run(network, mask)?;
     let closed = match network.uniform(element.frame) {
         Some((behind, except)) => {
-            let state = network.step_terminal(behind, behind.state(), b'"')?;
-            match network.single(behind.with_state(state), element.below) {
+            let closed = network
+                .step_terminal(behind, behind.state(), b'"')
+                .and_then(|state| network.single(behind.with_state(state), element.below));
+            match closed {
                 Ok(closed) => Some((closed, except)),
                 Err(StepError::NeedsExact) => None,
                 Err(StepError::Limit(limit)) => return Err(limit),

@@ -218,9 +218,7 @@ impl Content {
             (Self::Any { max, .. }, ContentState::Any(length, Utf8::Boundary)) => {
                 Some(max.map_or(u32::MAX, |max| max - length))
             }
-            (Self::Keys(keys), ContentState::Key(state)) => {
-                keys.is_free(state).then_some(u32::MAX)
-            }
+            (Self::Keys(keys), ContentState::Key(state)) => keys.is_free(state).then_some(u32::MAX),
             _ => None,
         }
     }
@@ -272,7 +270,12 @@ impl ContentState {
 }
 
 /// The part of `range` whose texts have `byte` at `depth`, or `None` where none has.
-pub(super) fn narrow(texts: &[Box<str>], range: (u32, u32), depth: u32, byte: u8) -> Option<(u32, u32)> {
+pub(super) fn narrow(
+    texts: &[Box<str>],
+    range: (u32, u32),
+    depth: u32,
+    byte: u8,
+) -> Option<(u32, u32)> {
     let (low, high) = (range.0 as usize, range.1 as usize);
     let at = |text: &str| text.as_bytes().get(depth as usize).copied();
     let part = &texts[low..high];

@@ -198,7 +198,9 @@ impl KeyContent {
             return class.weight;
         }
         let place = self.labels.iter().position(|&other| other == label);
-        place.and_then(|place| self.allowed[place]).unwrap_or(u32::MAX / 8)
+        place
+            .and_then(|place| self.allowed[place])
+            .unwrap_or(u32::MAX / 8)
     }
 
     pub(super) fn cost(&mut self, state: &KeyState) -> u32 {

@@ -8,7 +8,7 @@ mod utf8;
 mod value;
 
 pub(crate) use content::{Content, LONGEST_ESCAPE, escaped_length, is_plain};
-pub(crate) use keys::{ClassContent, KeyContent, OTHER_KEY, class_of, label_of_class};
+pub(crate) use keys::{ClassContent, KeyContent, class_of, label_of_class};
 pub(crate) use punctuation::{CLOSE, MORE, Punctuation, PunctuationMachine};
 pub(crate) use string::StringMachine;
 pub(crate) use value::Value;

@@ -138,7 +138,10 @@ mod tests {
     #[test]
     fn equal_values_are_equal_however_they_are_written() {
         let written = r#" { "a" : [ 1.0 , true, {} ,[ ] ] , "\u0062": "\"\\" } "#;
-        assert_eq!(read(written), read(r#"{"b":"\u0022\\","a":[10e-1,true,{},[]]}"#));
+        assert_eq!(
+            read(written),
+            read(r#"{"b":"\u0022\\","a":[10e-1,true,{},[]]}"#)
+        );
         assert_ne!(read("[1,2]"), read("[2,1]"));
         assert_ne!(read("null"), read("0"));
         assert_eq!(read("-0"), read("0.0e5"));

@@ -251,7 +251,9 @@ impl Network {
 
     fn array_is_complete(&self, array: u32, register: u32) -> bool {
         let shape = &self.program.arrays[array as usize];
-        shape.bounds().are_met(&self.registers.array(register).counts)
+        shape
+            .bounds()
+            .are_met(&self.registers.array(register).counts)
     }
 
     /// The next item of an array that remembers its items, all that it still needs behind it, and the closing bracket.

@@ -25,6 +25,8 @@ pub(super) struct ItemMachine {
     item: Arc<Mutex<Network>>,
     excluded: Option<Network>,
     label: u32,
+    /// Whether there are more values to compare with than the machine knows of.
+    is_partial: bool,
     /// How much a completion costs that is not excluded, where that has been looked for; `None`: there is none.
     known: FxHashMap<Pair, Option<u32>>,
 }
@@ -61,8 +63,21 @@ impl ItemMachine {
                 values => Some(network_of(values, program)?),
             },
             label,
+            is_partial: false,
             known: FxHashMap::default(),
         })
+    }
+
+    /// A machine that knows of no values, though there are some: a sketch of an item out of so many that the others do not matter, as long
+    /// as it may still become any of them.
+    pub(super) fn partial(item: Arc<Mutex<Network>>, label: u32) -> Self {
+        Self {
+            item,
+            excluded: None,
+            label,
+            is_partial: true,
+            known: FxHashMap::default(),
+        }
     }
 
     /// A text that takes few bytes, or `None` where every value is excluded.
@@ -77,7 +92,10 @@ impl ItemMachine {
                 let Some(behind) = self.step(&state, byte)? else {
                     continue;
                 };
-                if next.as_ref().is_none_or(|(_, best)| behind.cost < best.cost) {
+                if next
+                    .as_ref()
+                    .is_none_or(|(_, best)| behind.cost < best.cost)
+                {
                     next = Some((byte, behind));
                 }
             }
@@ -111,9 +129,14 @@ impl ItemMachine {
             [element] => item.free_for(element.frame),
             _ => None,
         };
+        if self.is_partial && at != item.start() && free_for.is_none_or(|n| n < 2) {
+            return Err(StepError::NeedsExact);
+        }
         let free_for = match free_for {
             // One more character sets it apart from any values.
-            Some(n) if excluded != SetId::DEAD => n.checked_sub(1).filter(|&n| n > 0),
+            Some(n) if excluded != SetId::DEAD || self.is_partial => {
+                n.checked_sub(1).filter(|&n| n > 0)
+            }
             free_for => free_for,
         };
         Ok(Some(ItemState {
@@ -210,7 +233,8 @@ impl ItemMachine {
         if needs_exact {
             return Err(StepError::NeedsExact);
         }
-        self.known.extend(parents.into_keys().map(|dead| (dead, None)));
+        self.known
+            .extend(parents.into_keys().map(|dead| (dead, None)));
         Ok(None)
     }
 }
@@ -220,7 +244,11 @@ impl Machine for ItemMachine {
     type Error = StepError;
 
     fn start(&mut self) -> Result<Option<ItemState>, LimitExceeded> {
-        let item = self.item.lock().unwrap_or_else(PoisonError::into_inner).start();
+        let item = self
+            .item
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .start();
         let excluded = self.excluded.as_ref().map_or(SetId::DEAD, Network::start);
         self.state((item, excluded), true).map_err(StepError::limit)
     }
@@ -255,7 +283,7 @@ impl Machine for ItemMachine {
     }
 
     fn uniform(&mut self, state: &ItemState) -> Option<Uniform<ItemState>> {
-        if state.is_exact {
+        if state.is_exact || self.is_partial {
             return None;
         }
         let (set, mut except) = {

@@ -51,7 +51,8 @@ impl Network {
         let mut jobs = Jobs::default();
         if self.program.left_recursion.contains(self.program.root) {
             let within = self.program.root;
-            self.begin_left_corner(within, below, &mut jobs).map_err(StepError::limit)?;
+            self.begin_left_corner(within, below, &mut jobs)
+                .map_err(StepError::limit)?;
         } else {
             jobs.add(Job::Enter {
                 node: root.entry,
@@ -413,9 +414,7 @@ impl Network {
             }
             Place::ObjectColon(object) => {
                 let mut found = Vec::new();
-                for (register, node) in
-                    self.take_value(object, frame.data, frame.extra, below)?
-                {
+                for (register, node) in self.take_value(object, frame.data, frame.extra, below)? {
                     let below = self.waiting(Place::ObjectAfter(object), register, 0, below)?;
                     self.enter_into(node, below, true, &mut found)?;
                 }

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use super::distinct::ItemMachine;
 use super::register::ArrayRegister;
-use super::sets::Place;
+use super::sets::{LOST, NOT_BEGUN, Place};
 use super::{Element, Frame, Network, SetId, StepError};
+use crate::LimitExceeded;
 use crate::json::{Punctuation, Value};
 use crate::program::{Alternative, ArrayProgram, Bounds, Group, NodeId, Use};
-use crate::LimitExceeded;
 
 /// The most items that a set of distinct ones may have to have.
 const MAX_DISTINCT: u32 = 512;
@@ -74,9 +74,14 @@ impl Network {
         if !shape.remembers() {
             return Ok((self.item_allowed(array, data, below), data >= shape.min));
         }
-        let more = !self.next_items(array, data, below)?.is_empty();
-        let counts = &self.registers.array(data).counts;
-        Ok((more, shape.bounds().are_met(counts)))
+        let counts = self.registers.array(data).counts.clone();
+        let close_allowed = shape.bounds().are_met(&counts);
+        let more_allowed = if shape.is_plainly_distinct() && self.is_vast_item(shape) {
+            shape.max.is_none_or(|max| counts.members < max) && self.item_fits(shape, below)
+        } else {
+            !self.next_items(array, data, below)?.is_empty()
+        };
+        Ok((more_allowed, close_allowed))
     }
 
     /// Whether an item may follow `count` others, in an array that remembers no more than that.
@@ -109,7 +114,17 @@ impl Network {
         }
         let register = self.registers.array(data).clone();
         if register.unknown {
-            return Err(StepError::NeedsExact);
+            let [alternative] = shape.rest.as_deref().unwrap_or_default() else {
+                return Err(StepError::NeedsExact);
+            };
+            if !shape.is_plainly_distinct() || !self.is_vast_item(shape) {
+                return Err(StepError::NeedsExact);
+            }
+            let terminal = self.partial_terminal(alternative.node, depth)?;
+            return Ok(vec![Element {
+                frame: Frame::reading(Place::ArrayItem(array), terminal, data, NOT_BEGUN),
+                below,
+            }]);
         }
         let slot = shape.slot(register.counts.members);
         for (i, alternative) in slot.into_iter().flatten().enumerate() {
@@ -120,21 +135,24 @@ impl Network {
                 continue;
             };
             if shape.unique {
-                let left = self.distinct_left(shape, &counts, &register.values, alternative, depth)?;
+                let left =
+                    self.distinct_left(shape, &counts, &register.values, alternative, depth)?;
                 let Some((_, excluded)) = left else {
                     continue;
                 };
-                let terminal =
-                    self.item_terminal(alternative.node, depth, excluded, i as u32)?;
+                let terminal = self.item_terminal(alternative.node, depth, excluded, i as u32)?;
                 let Some(terminal) = terminal else {
                     continue;
                 };
-                let state = self.terminals.get_mut(terminal).sketch(crate::terminal::START)?;
-                let frame = Frame::reading(Place::ArrayItem(array), terminal, data, 0);
-                found.push(Element {
-                    frame: frame.with_state(state),
-                    below,
-                });
+                let state = self
+                    .terminals
+                    .get_mut(terminal)
+                    .sketch(crate::terminal::START)?;
+                let frame = Frame {
+                    state,
+                    ..Frame::reading(Place::ArrayItem(array), terminal, data, NOT_BEGUN)
+                };
+                found.push(Element { frame, below });
             } else if self.items_left(shape, &counts, depth)?.is_some() {
                 let register = self.registers.add_array(ArrayRegister {
                     counts,
@@ -145,6 +163,27 @@ impl Network {
             }
         }
         Ok(found)
+    }
+
+    /// Whether the items are out of so many values that no number of others matters.
+    fn is_vast_item(&mut self, shape: &ArrayProgram) -> bool {
+        let Some([alternative]) = shape.rest.as_deref() else {
+            return false;
+        };
+        let node = alternative.node;
+        if let Some(&known) = self.vast.get(&node) {
+            return known;
+        }
+        let vast = self.program.is_vast(node);
+        self.vast.insert(node, vast);
+        vast
+    }
+
+    fn item_fits(&self, shape: &ArrayProgram, below: SetId) -> bool {
+        let depth = self.sets.depth(below) + 1;
+        let slot = shape.rest.iter().flatten();
+        slot.into_iter()
+            .any(|alternative| self.fits(alternative.node, depth))
     }
 
     /// The cost of the items that an array with tallies still needs, each with its comma; `None` where it cannot be completed.
@@ -171,11 +210,13 @@ impl Network {
         let shape = &program.arrays[array as usize];
         let mut register = self.registers.array(frame.data).clone();
         let slot = shape.slot(register.counts.members);
-        let tallies = slot.and_then(|slot| slot.get(label as usize)).map_or(0, |it| it.tallies);
+        let tallies = slot
+            .and_then(|slot| slot.get(label as usize))
+            .map_or(0, |it| it.tallies);
         if let Some(counts) = shape.add(&register.counts, tallies) {
             register.counts = counts;
         }
-        if frame.extra == 0 {
+        if frame.extra == LOST {
             register.unknown = true;
         } else {
             let value = Value::read(&self.registers.text(frame.extra))?;
@@ -205,11 +246,22 @@ impl Network {
                 limit: u64::from(MAX_DISTINCT),
             }));
         }
+        if !shape.prefix.is_empty() && !shape.tallies.is_empty() {
+            return Err(StepError::Limit(LimitExceeded {
+                what: "tallies of distinct items that differ by place",
+                limit: 0,
+            }));
+        }
         if shape.prefix.is_empty() {
             // All items are of one kind, so that it does not matter which value the next one takes: there is one less, at worst the cheapest.
             let slot = shape.rest.as_deref().unwrap_or_default();
             let mut groups = Vec::new();
-            for alternative in slot.iter().filter(|it| self.fits(it.node, depth)).copied().collect::<Vec<_>>() {
+            for alternative in slot
+                .iter()
+                .filter(|it| self.fits(it.node, depth))
+                .copied()
+                .collect::<Vec<_>>()
+            {
                 let is_next = alternative.node == next.node;
                 let wanted = missing as usize + usize::from(is_next);
                 let costs = self.fresh(alternative.node, depth, values, wanted)?;
@@ -251,7 +303,11 @@ impl Network {
             let mut domain: Vec<(u64, Value)> = Vec::new();
             for alternative in shape.slot(place).into_iter().flatten() {
                 if self.fits(alternative.node, depth) {
-                    domain.extend(self.fresh(alternative.node, depth, values, enough)?.iter().cloned());
+                    domain.extend(
+                        self.fresh(alternative.node, depth, values, enough)?
+                            .iter()
+                            .cloned(),
+                    );
                 }
             }
             let Some(dearest) = domain.iter().map(|(cost, _)| *cost).max() else {
@@ -319,7 +375,11 @@ impl Network {
     }
 
     /// The network that reads one item.
-    fn item_network(&mut self, node: NodeId, depth: u32) -> Result<Arc<Mutex<Network>>, LimitExceeded> {
+    fn item_network(
+        &mut self,
+        node: NodeId,
+        depth: u32,
+    ) -> Result<Arc<Mutex<Network>>, LimitExceeded> {
         let near = self.near(depth);
         if let Some(known) = self.items.get(&(node, near)) {
             return Ok(known.clone());
@@ -344,6 +404,19 @@ impl Network {
         let item = self.item_network(node, depth)?;
         let machine = ItemMachine::new(item, &key.2, &self.program, label)?;
         Ok(self.terminals.add_item(key, machine)?)
+    }
+
+    /// The terminal of an item that is compared with values that a sketch does not know.
+    fn partial_terminal(&mut self, node: NodeId, depth: u32) -> Result<u32, StepError> {
+        let key = (node, self.near(depth), Arc::from([]), u32::MAX);
+        if let Some(Some(known)) = self.terminals.known_item(&key) {
+            return Ok(known);
+        }
+        let item = self.item_network(node, depth)?;
+        let machine = ItemMachine::partial(item, 0);
+        self.terminals
+            .add_item(key, machine)?
+            .ok_or(StepError::NeedsExact)
     }
 
     /// What an array of distinct items costs from its start, or `None` where there are not enough values.
@@ -379,6 +452,13 @@ impl Network {
     }
 }
 
+impl ArrayProgram {
+    /// Whether its items are distinct and nothing else is remembered of them: then any may come as often as any other.
+    fn is_plainly_distinct(&self) -> bool {
+        self.unique && self.prefix.is_empty() && self.tallies.is_empty()
+    }
+}
+
 /// The values with one more, sorted.
 fn with(values: &Arc<[Value]>, value: Value) -> Arc<[Value]> {
     match values.binary_search(&value) {
@@ -396,7 +476,12 @@ fn cheapest_of(groups: Vec<Group>, n: usize) -> Option<u64> {
     let uses = groups.into_iter().flat_map(|group| group.uses);
     let mut costs: Vec<u64> = uses.flatten().map(|way| way.cost).collect();
     costs.sort_unstable();
-    (costs.len() >= n).then(|| costs.iter().take(n).fold(0, |all, cost| all.saturating_add(*cost)))
+    (costs.len() >= n).then(|| {
+        costs
+            .iter()
+            .take(n)
+            .fold(0_u64, |all, cost| all.saturating_add(*cost))
+    })
 }
 
 /// Whether every place can have a value of its own, without `but`: augmenting paths (Berge, 1957).
@@ -427,7 +512,6 @@ fn is_matching(places: &[Vec<Value>], but: Option<&Value>) -> bool {
     }
 
     let mut taken = FxHashMap::default();
-    (0..places.len()).all(|place| {
-        place_finds(place, places, but, &mut taken, &mut FxHashSet::default())
-    })
+    (0..places.len())
+        .all(|place| place_finds(place, places, but, &mut taken, &mut FxHashSet::default()))
 }

@@ -1,7 +1,7 @@
 //! Objects: which key may come next, and what their registers remember.
 
 use super::register::ObjectRegister;
-use super::sets::Place;
+use super::sets::{LOST, Place};
 use super::{Element, Frame, Network, SetId, StepError};
 use crate::LimitExceeded;
 use crate::json::{ClassContent, KeyContent, Punctuation, class_of, is_plain, label_of_class};
@@ -102,7 +102,8 @@ impl Network {
 
     /// The depth where it matters: only near the limit does it decide which values still fit.
     pub(super) fn near(&self, depth: u32) -> u32 {
-        let is_far = depth as usize + self.program.nodes.len() < self.program.form.max_depth as usize;
+        let is_far =
+            depth as usize + self.program.nodes.len() < self.program.form.max_depth as usize;
         if is_far { 0 } else { depth }
     }
 
@@ -172,7 +173,10 @@ impl Network {
         let shape = &self.program.objects[object as usize];
         let fitting = |alternative: &&Alternative| self.fits(alternative.node, depth);
         if !shape.is_counted() {
-            let fits = shape.slot(label).iter().any(|alternative| fitting(&alternative));
+            let fits = shape
+                .slot(label)
+                .iter()
+                .any(|alternative| fitting(&alternative));
             return Ok(fits.then(|| self.program.key_weight(object, label)));
         }
         let measures = self.program.measures();
@@ -224,7 +228,7 @@ impl Network {
         let register = self.registers.object(frame.data);
         let mut register = shape.with_key(register, label);
         if class_of(label).is_some() {
-            if frame.extra == 0 {
+            if frame.extra == LOST {
                 if register.unknown {
                     return Err(StepError::NeedsExact);
                 }

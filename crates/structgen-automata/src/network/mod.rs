@@ -22,12 +22,12 @@ use rustc_hash::FxHashMap;
 
 use crate::json::Value;
 use crate::program::{NodeId, Program};
-use crate::{LimitExceeded, StepError};
 use crate::terminal::{DEAD, START, TerminalState};
+use crate::{LimitExceeded, StepError};
 
 use register::Registers;
-use sets::{Place, Sets};
 pub use sets::{Element, Frame, SetId};
+use sets::{LOST, NOT_BEGUN, Place, Sets};
 pub(crate) use terminals::Terminals;
 
 /// Whether states remember the text of undeclared keys, and of items that others are compared with.
@@ -60,6 +60,8 @@ pub struct Network {
     /// What reads a single item, for arrays that compare their items: by where it begins, and its depth where that matters.
     items: FxHashMap<(NodeId, u32), Arc<Mutex<Network>>>,
     fresh: FxHashMap<(NodeId, u32, Arc<[Value]>), Fresh>,
+    /// Whether so many values begin at a node that no number of others matters.
+    vast: FxHashMap<NodeId, bool>,
     start: SetId,
 }
 
@@ -98,6 +100,7 @@ impl Network {
             costs: FxHashMap::default(),
             items: FxHashMap::default(),
             fresh: FxHashMap::default(),
+            vast: FxHashMap::default(),
             start: SetId::DEAD,
             program,
         }
@@ -167,19 +170,21 @@ impl Network {
         byte: u8,
         memory: Memory,
     ) -> Result<Option<Frame>, StepError> {
-        let from = match frame.place() {
-            // An item begins as a sketch; an exact state takes its very start.
-            Place::ArrayItem(_) if memory == Memory::Exact && frame.extra == 0 => START,
+        // An item begins as a sketch of itself; an exact state takes its very start.
+        let from = match frame.extra {
+            NOT_BEGUN if memory == Memory::Exact => START,
             _ => frame.state,
         };
         let state = self.terminals.step(frame.terminal, from, byte)?;
         if state == DEAD {
             return Ok(None);
         }
-        let extra = if memory == Memory::Exact && frame.keeps_text() {
-            self.registers.push_text(frame.extra, byte)
-        } else {
-            frame.extra
+        let extra = match frame.extra {
+            text if !frame.keeps_text() => text,
+            LOST => LOST,
+            _ if memory == Memory::Sketch => LOST,
+            NOT_BEGUN => self.registers.push_text(0, byte),
+            text => self.registers.push_text(text, byte),
         };
         Ok(Some(Frame {
             state,
@@ -278,7 +283,10 @@ impl Network {
     /// # Errors
     /// When a limit is exceeded.
     pub fn sketch(&mut self, set: SetId) -> Result<SetId, LimitExceeded> {
-        let keeps = |element: &Element| element.frame.keeps_text() && element.frame.extra != 0;
+        let keeps = |element: &Element| {
+            let text = element.frame.extra;
+            element.frame.keeps_text() && ![0, LOST, NOT_BEGUN].contains(&text)
+        };
         if !self.sets.elements(set).iter().any(keeps) {
             return Ok(set);
         }
@@ -286,9 +294,14 @@ impl Network {
         for Element { frame, .. } in elements.iter_mut().filter(|element| keeps(element)) {
             if matches!(frame.place(), Place::ArrayItem(_)) {
                 let terminal = self.terminals.get_mut(frame.terminal);
-                frame.state = terminal.sketch(frame.state).map_err(StepError::limit)?;
+                frame.state = match terminal.sketch(frame.state) {
+                    Ok(state) => state,
+                    // It depends on its texts: it is its own sketch.
+                    Err(StepError::NeedsExact) => return Ok(set),
+                    Err(StepError::Limit(limit)) => return Err(limit),
+                };
             }
-            frame.extra = 0;
+            frame.extra = LOST;
         }
         self.intern(elements)
     }
@@ -403,7 +416,11 @@ impl Network {
             let item = item.lock().unwrap_or_else(PoisonError::into_inner);
             item.memory()
         });
-        self.sets.memory() + self.registers.memory() + self.terminals.memory() + maps + items.sum::<usize>()
+        self.sets.memory()
+            + self.registers.memory()
+            + self.terminals.memory()
+            + maps
+            + items.sum::<usize>()
     }
 
     /// How many states have been made.

@@ -73,8 +73,7 @@ impl Registers {
     }
 
     pub(super) fn add_array(&mut self, register: ArrayRegister) -> u32 {
-        self.bytes +=
-            2 * size_of::<ArrayRegister>() + register.values.len() * size_of::<Value>();
+        self.bytes += 2 * size_of::<ArrayRegister>() + register.values.len() * size_of::<Value>();
         self.arrays.id(register)
     }
 

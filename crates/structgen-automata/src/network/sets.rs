@@ -217,6 +217,12 @@ fn hash(elements: &[Element]) -> u64 {
 
 const NOTHING: u32 = u32::MAX;
 
+/// The text of an item of which nothing has been read.
+pub(super) const NOT_BEGUN: u32 = u32::MAX;
+
+/// The text of a key or item in progress that a sketch did not keep.
+pub(super) const LOST: u32 = u32::MAX - 1;
+
 /// The places of an object or array, in the upper bits of a frame's node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
@@ -332,9 +338,18 @@ impl Frame {
         self.state
     }
 
-    /// The frame with its terminal in another state.
+    /// The frame with its terminal in another state; the text that led there is lost.
     #[must_use]
     pub fn with_state(self, state: TerminalState) -> Self {
-        Self { state, ..self }
+        let extra = if self.extra == NOT_BEGUN {
+            0
+        } else {
+            self.extra
+        };
+        Self {
+            state,
+            extra,
+            ..self
+        }
     }
 }

@@ -68,10 +68,7 @@ pub(super) fn build(grammar: Grammar, limits: Limits) -> Result<Program, Program
 }
 
 /// The program of a grammar, and its objects and arrays whose counts cannot be met.
-fn build_once(
-    grammar: &Grammar,
-    limits: &Limits,
-) -> Result<(Program, Vec<ExprId>), ProgramError> {
+fn build_once(grammar: &Grammar, limits: &Limits) -> Result<(Program, Vec<ExprId>), ProgramError> {
     let nullable = nullable(grammar);
     let mut builder = Builder {
         grammar,
@@ -153,7 +150,8 @@ fn with_distinct_items(
     array_ids: &FxHashMap<ExprId, u32>,
     empty: &mut Vec<ExprId>,
 ) -> Result<Program, ProgramError> {
-    let is_distinct = |array: &ArrayProgram| array.unique && array.bounds().missing(&array.no_counts()) > 1;
+    let is_distinct =
+        |array: &ArrayProgram| array.unique && array.bounds().missing(&array.no_counts()) > 1;
     if !program.arrays.iter().any(is_distinct) {
         return Ok(program);
     }
@@ -451,8 +449,11 @@ impl Builder<'_> {
             ));
         }
         if let Some(additional) = &shape.additional {
-            let patterns: Arc<[Regular]> =
-                shape.patterns.iter().map(|pattern| pattern.keys.clone()).collect();
+            let patterns: Arc<[Regular]> = shape
+                .patterns
+                .iter()
+                .map(|pattern| pattern.keys.clone())
+                .collect();
             let others = match patterns.len() {
                 0 => None,
                 1 => Some(Regular::Complement(patterns[0].clone().into())),
@@ -484,8 +485,11 @@ impl Builder<'_> {
                     let prefix: Result<_, _> =
                         shape.prefix.iter().map(|slot| self.slot(slot)).collect();
                     self.arrays[array as usize].prefix = prefix?;
-                    self.arrays[array as usize].rest =
-                        shape.rest.as_ref().map(|slot| self.slot(slot)).transpose()?;
+                    self.arrays[array as usize].rest = shape
+                        .rest
+                        .as_ref()
+                        .map(|slot| self.slot(slot))
+                        .transpose()?;
                 }
             }
         }

@@ -36,7 +36,11 @@ impl KeyClass {
             // One character will do: there are more of them than anyone asks for.
             return Ok(vec![1; n]);
         };
-        let mut known = self.lengths.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self
+            .lengths
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if known.len() < n {
             *known = shortest(keys, n.next_power_of_two(), limits)?;
         }

@@ -77,7 +77,9 @@ impl Program {
     pub(crate) fn key_weight(&self, object: u32, label: u32) -> u32 {
         let measures = self.measures();
         let shape = &self.objects[object as usize];
-        let value = clamp(least(shape.slot(label), |node| measures.cost[node as usize]));
+        let value = clamp(least(shape.slot(label), |node| {
+            measures.cost[node as usize]
+        }));
         let property = match class_of(label) {
             None => shape.properties.get(label as usize),
             Some(_) => None,
@@ -142,7 +144,10 @@ fn users(program: &Program) -> Vec<Vec<NodeId>> {
                 let object = &program.objects[*object as usize];
                 let needed = object.slots().enumerate().filter(|(i, _)| {
                     object.is_counted()
-                        || object.properties.get(*i).is_some_and(|property| property.required)
+                        || object
+                            .properties
+                            .get(*i)
+                            .is_some_and(|property| property.required)
                 });
                 needed
                     .flat_map(|(_, slot)| slot)
@@ -208,7 +213,10 @@ fn node_cost(program: &Program, terminals: &[u32], id: NodeId, cost: &[u64]) -> 
 
 /// The least of the alternatives' measures.
 fn least<T: Ord + Bounded>(slot: &Slot, at: impl Fn(NodeId) -> T) -> T {
-    slot.iter().map(|alternative| at(alternative.node)).min().unwrap_or(T::MAX)
+    slot.iter()
+        .map(|alternative| at(alternative.node))
+        .min()
+        .unwrap_or(T::MAX)
 }
 
 /// A measure with a largest value.
@@ -360,7 +368,10 @@ fn node_height(program: &Program, id: NodeId, height: &[u32]) -> u32 {
                     left.cost(&object.no_counts()).ok().flatten().is_some()
                 }),
                 false => {
-                    let required = object.properties.iter().filter(|property| property.required);
+                    let required = object
+                        .properties
+                        .iter()
+                        .filter(|property| property.required);
                     let heights = required.map(|property| least(&property.value, at));
                     heights.max().unwrap_or(0)
                 }
@@ -372,7 +383,11 @@ fn node_height(program: &Program, id: NodeId, height: &[u32]) -> u32 {
             let inside = match array.remembers() {
                 true => lowest(array.prefix.iter().chain(&array.rest), &at, |limit| {
                     let cost = |node| (at(node) <= limit).then_some(0);
-                    array.items_left(&array.no_counts(), cost).ok().flatten().is_some()
+                    array
+                        .items_left(&array.no_counts(), cost)
+                        .ok()
+                        .flatten()
+                        .is_some()
                 }),
                 false => {
                     let needed = array.min.min(array.prefix.len() as u32 + 1);

@@ -8,6 +8,7 @@ mod left_recursion;
 mod measure;
 mod nullable;
 mod plan;
+mod vast;
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,7 +20,7 @@ pub use build::ProgramError;
 pub(crate) use keys::KeyLengths;
 pub(crate) use left_recursion::LeftRecursion;
 pub(crate) use measure::Measures;
-pub(crate) use plan::{Counts, MembersLeft};
+pub(crate) use plan::{Bounds, Counts, Group, MembersLeft, Use};
 
 /// A node of the network.
 pub(crate) type NodeId = u32;

@@ -73,7 +73,10 @@ impl Bounds {
     /// Whether the counts are enough.
     pub(crate) fn are_met(&self, counts: &Counts) -> bool {
         let all = std::iter::once(&counts.members).chain(&counts.tallies);
-        self.0.iter().zip(all).all(|(bound, count)| *count >= bound.min)
+        self.0
+            .iter()
+            .zip(all)
+            .all(|(bound, count)| *count >= bound.min)
     }
 
     /// How many more are missing, over all counts: no more than that many members are ever needed.
@@ -90,7 +93,9 @@ impl Bounds {
     fn sizes(&self) -> Result<Vec<u64>, LimitExceeded> {
         let size = |bound: &Tally| u64::from(bound.max.unwrap_or(bound.min)) + 1;
         let sizes: Vec<u64> = self.0.iter().map(size).collect();
-        let states = sizes.iter().fold(1_u64, |all, size| all.saturating_mul(*size));
+        let states = sizes
+            .iter()
+            .fold(1_u64, |all, size| all.saturating_mul(*size));
         if states > MAX_STATES {
             return Err(LimitExceeded {
                 what: "combinations of counts",
@@ -171,7 +176,11 @@ impl Bounds {
         let mut least = None;
         for (code, &cost) in best.iter().enumerate() {
             decode(code, &mut digits);
-            let met = self.0.iter().zip(&digits).all(|(bound, count)| *count >= bound.min);
+            let met = self
+                .0
+                .iter()
+                .zip(&digits)
+                .all(|(bound, count)| *count >= bound.min);
             if met && cost != u64::MAX {
                 least = Some(least.map_or(cost, |least: u64| least.min(cost)));
             }
@@ -335,7 +344,8 @@ impl ArrayProgram {
             };
             for alternative in slot {
                 let item = cost(alternative.node).filter(|&cost| cost != u64::MAX);
-                let (Some(item), Some(next)) = (item, self.add(&counts, alternative.tallies)) else {
+                let (Some(item), Some(next)) = (item, self.add(&counts, alternative.tallies))
+                else {
                     continue;
                 };
                 let total = so_far.saturating_add(item).saturating_add(1);

@@ -5,12 +5,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{
-    ArrayShape, CharSet, Decimal, Expr, ExprId, Grammar, GrammarBuilder, NumberSet, ObjectShape,
-    Property, Regular, RuleId, StringContent, StringShape, Whitespace,
+    Alternative, ArrayShape, CharSet, Decimal, Expr, ExprId, Grammar, GrammarBuilder, KeyPattern,
+    MAX_TALLIES, NumberSet, ObjectShape, Property, Regular, RuleId, Slot, StringContent,
+    StringShape, Tally, Whitespace,
 };
 
-use super::canonical::atoms::Place;
-use super::canonical::{Arrays, Canonicalizer, NodeId, Numbers, Objects, Values};
+use super::canonical::atoms::{Literal, Place};
+use super::canonical::{
+    Arrays, Canonicalizer, Counted, Field, Member, NodeId, Numbers, Objects, Obligation, Values,
+};
 use super::{Effect, KeyOrder, Profile, SchemaError};
 
 /// Lowers the node and everything below it.
@@ -135,11 +138,11 @@ impl<'j> Lowering<'_, '_, 'j> {
         let value = self.builder.rule(rule);
         self.json_value = Some(value);
         let object = self.builder.expr(Expr::Object(Box::new(ObjectShape {
-            properties: Vec::new(),
-            additional: Some(value),
+            additional: Some(Slot::of(value)),
+            ..ObjectShape::default()
         })));
         let array = self.builder.expr(Expr::Array(Box::new(ArrayShape {
-            rest: Some(value),
+            rest: Some(Slot::of(value)),
             ..ArrayShape::default()
         })));
         let string = self.builder.expr(Expr::String(StringShape::default()));
@@ -151,25 +154,10 @@ impl<'j> Lowering<'_, '_, 'j> {
         value
     }
 
-    fn values(&mut self, values: &Values<'j>) -> Result<ExprId, SchemaError> {
+    fn values(&mut self, values: &Values) -> Result<ExprId, SchemaError> {
         let mut arms: Vec<ExprId> = Vec::new();
         for objects in &values.objects {
-            if objects.others.is_empty() {
-                arms.extend(self.objects(objects)?);
-                continue;
-            }
-            // Closed by the profile, the keys are known, and with them what "some other key" can be.
-            let mut closed = objects.clone();
-            if let Some(place) = self.closes(objects) {
-                self.narrow(place);
-                closed.additional = NodeId::NEVER;
-                closed
-                    .properties
-                    .retain(|field| field.node != NodeId::NEVER);
-            }
-            for objects in self.canonical.with_other_fields(closed)? {
-                arms.extend(self.objects(&objects)?);
-            }
+            arms.extend(self.objects(objects)?);
         }
         for arrays in &values.arrays {
             arms.extend(self.arrays(arrays)?);
@@ -218,55 +206,142 @@ impl<'j> Lowering<'_, '_, 'j> {
         Ok(self.builder.expr(Expr::Number(set)))
     }
 
-    fn objects(&mut self, objects: &Objects<'j>) -> Result<Option<ExprId>, SchemaError> {
-        if let Some((_, place)) = objects.patterns.first() {
-            self.canonical
-                .refuse(*place, "keys that match a pattern are not generated")?;
-        }
-        if let Some((_, place)) = objects.names.first() {
-            self.canonical
-                .refuse(*place, "keys are generated from lists of names only")?;
-        }
-        if let Some((_, place)) = objects.others.first() {
-            self.canonical
-                .refuse(*place, "that some other key does not fit is not tracked")?;
-        }
-        for (_, place) in objects.min.iter().chain(&objects.max) {
-            self.canonical
-                .refuse(*place, "the number of keys is not counted")?;
-        }
-        let additional = match self.closes(objects) {
-            Some(place) => {
-                self.narrow(place);
-                None
+    fn objects(&mut self, objects: &Objects) -> Result<Option<ExprId>, SchemaError> {
+        if let Some(place) = self.closes(objects) {
+            let mut closed = objects.clone();
+            closed.additional = NodeId::NEVER;
+            for obligation in &mut closed.obligations {
+                obligation
+                    .members
+                    .retain(|(member, _)| *member != Member::Additional);
             }
-            None => self.node(objects.additional)?,
+            // What needs other keys keeps them.
+            if let Some(closed) = self.canonical.settled(closed)? {
+                self.narrow(place);
+                return self.object_shape(&closed);
+            }
+        }
+        self.object_shape(objects)
+    }
+
+    fn object_shape(&mut self, objects: &Objects) -> Result<Option<ExprId>, SchemaError> {
+        let mut shape = ObjectShape {
+            min_members: objects.min,
+            max_members: objects.max,
+            ..ObjectShape::default()
         };
-        let mut properties = Vec::with_capacity(objects.properties.len());
-        for field in &objects.properties {
-            let value = match self.node(field.node)? {
-                Some(value) => value,
-                None if field.required => return Ok(None),
+        if let Some(obligation) = objects.obligations.get(MAX_TALLIES) {
+            let reason = "too many keys of which some has to be there";
+            self.canonical.refuse(obligation.place, reason)?;
+        }
+        let obligations = &objects.obligations[..objects.obligations.len().min(MAX_TALLIES)];
+        let at_least_one = Tally { min: 1, max: None };
+        shape.tallies = vec![at_least_one; obligations.len()];
+        for (index, class) in objects.classes.iter().enumerate() {
+            let value = self.member(objects, obligations, Member::Class(index))?;
+            shape.patterns.push(KeyPattern {
+                keys: class.keys.clone(),
+                value,
+            });
+        }
+        let additional = self.member(objects, obligations, Member::Additional)?;
+        shape.additional = Some(additional).filter(|slot| !slot.alternatives.is_empty());
+        let has_values = |pattern: &KeyPattern| !pattern.value.alternatives.is_empty();
+        if shape.additional.is_none() {
+            shape.patterns.retain(has_values);
+        }
+        let is_closed = shape.additional.is_none() && shape.patterns.is_empty();
+        let order = self.canonical.options.key_order();
+        let mut fields: Vec<(usize, &Field)> = objects.properties.iter().enumerate().collect();
+        if order == KeyOrder::RequiredFirst {
+            // Stable: among themselves both kinds stay as declared.
+            fields.sort_by_key(|(_, field)| (!field.declared, !field.required));
+        }
+        for (index, field) in fields {
+            let value = self.member(objects, obligations, Member::Property(index))?;
+            if value.alternatives.is_empty() {
+                if field.required {
+                    return Ok(None);
+                }
                 // In a closed object a key that has no value is a key like any other that is not there.
-                None if additional.is_none() => continue,
-                None => self.builder.never(),
-            };
-            properties.push(Property {
+                if is_closed {
+                    continue;
+                }
+            }
+            shape.ordered += u32::from(field.declared && order != KeyOrder::Any);
+            shape.properties.push(Property {
                 key: field.key.clone(),
                 value,
                 required: field.required,
             });
         }
-        if self.canonical.options.key_order() == KeyOrder::RequiredFirst {
-            // Stable: among themselves both kinds stay as declared.
-            properties.sort_by_key(|property| !property.required);
+        Ok(Some(self.builder.expr(Expr::Object(Box::new(shape)))))
+    }
+
+    /// The values of a kind of members, split by the obligations that they meet.
+    fn member(
+        &mut self,
+        objects: &Objects,
+        obligations: &[Obligation],
+        member: Member,
+    ) -> Result<Slot, SchemaError> {
+        let node = objects.node(member);
+        let mut free = 0;
+        let mut ways: Vec<Way> = Vec::new();
+        for (index, obligation) in obligations.iter().enumerate() {
+            let asked = obligation
+                .members
+                .iter()
+                .find(|(asked, _)| *asked == member);
+            match asked {
+                Some((_, unfit)) if *unfit == node => free |= 1 << index,
+                Some((_, unfit)) => ways.push(Way {
+                    tally: 1 << index,
+                    counts: self.canonical.literals(*unfit).to_vec(),
+                    otherwise: Vec::new(),
+                    place: obligation.place,
+                }),
+                None => {}
+            }
         }
-        Ok(Some(self.builder.expr(Expr::Object(Box::new(
-            ObjectShape {
-                properties,
-                additional,
-            },
-        )))))
+        self.slot(node, free, &ways)
+    }
+
+    /// The values of a node, split by what they count for.
+    fn slot(&mut self, node: NodeId, free: u32, ways: &[Way]) -> Result<Slot, SchemaError> {
+        /// How many things a value may count for or not.
+        const MAX_WAYS: usize = 6;
+        if let Some(way) = ways.get(MAX_WAYS) {
+            let reason = "a value would count for too many things at once";
+            self.canonical.refuse(way.place, reason)?;
+        }
+        let ways = &ways[..ways.len().min(MAX_WAYS)];
+        let mut alternatives: Vec<Alternative> = Vec::new();
+        if node == NodeId::NEVER {
+            return Ok(Slot {
+                alternatives: [].into(),
+            });
+        }
+        let own = self.canonical.literals(node);
+        for chosen in 0..1_u32 << ways.len() {
+            let mut tallies = free;
+            let mut literals = own.to_vec();
+            for (index, way) in ways.iter().enumerate() {
+                if chosen >> index & 1 == 1 {
+                    tallies |= way.tally;
+                    literals.extend(&way.counts);
+                } else {
+                    literals.extend(&way.otherwise);
+                }
+            }
+            let node = self.canonical.node(literals)?;
+            if let Some(value) = self.node(node)? {
+                alternatives.push(Alternative { value, tallies });
+            }
+        }
+        Ok(Slot {
+            alternatives: alternatives.into(),
+        })
     }
 
     fn narrow(&mut self, place: Place) {
@@ -275,7 +350,7 @@ impl<'j> Lowering<'_, '_, 'j> {
     }
 
     /// Where the profile leaves out keys that nothing is said about: in objects that have keys of their own.
-    fn closes(&self, objects: &Objects<'_>) -> Option<Place> {
+    fn closes(&self, objects: &Objects) -> Option<Place> {
         let is_narrow = self.canonical.options.profile != Profile::Exact;
         let declares = objects
             .properties
@@ -284,42 +359,64 @@ impl<'j> Lowering<'_, '_, 'j> {
         let narrows = is_narrow
             && declares
             && !objects.stated
-            && objects.names.is_empty()
+            && objects.classes.is_empty()
             && objects.additional == NodeId::ANY;
         objects.place.filter(|_| narrows)
     }
 
     fn arrays(&mut self, arrays: &Arrays) -> Result<Option<ExprId>, SchemaError> {
-        if let Some(place) = arrays.unique {
-            self.canonical
-                .refuse(place, "items are not compared with one another")?;
+        if arrays.unique.is_some()
+            && !arrays.prefix.is_empty()
+            && let Some(counted) = arrays.counted.first()
+        {
+            let reason = "distinct items that differ by place are not counted";
+            self.canonical.refuse(counted.place, reason)?;
         }
-        if let Some((_, place)) = arrays.contains.first() {
-            self.canonical
-                .refuse(*place, "items that fit are not counted")?;
+        if let Some(counted) = arrays.counted.get(MAX_TALLIES) {
+            let reason = "too many kinds of items are counted";
+            self.canonical.refuse(counted.place, reason)?;
         }
-        if let Some((_, place)) = arrays.others.first() {
-            self.canonical
-                .refuse(*place, "that some item does not fit is not tracked")?;
-        }
+        let counted = &arrays.counted[..arrays.counted.len().min(MAX_TALLIES)];
         let mut shape = ArrayShape {
-            prefix: Vec::with_capacity(arrays.prefix.len()),
-            rest: None,
             min_items: arrays.min,
             max_items: arrays.max,
+            tallies: counted
+                .iter()
+                .map(|counted| Tally {
+                    min: counted.min,
+                    max: counted.max,
+                })
+                .collect(),
+            unique: arrays.unique.is_some(),
+            ..ArrayShape::default()
         };
+        // What counts only from some index on makes a place of each before it.
+        let mut prefix = arrays.prefix.clone();
+        let from = counted
+            .iter()
+            .map(|counted| counted.from)
+            .max()
+            .unwrap_or(0);
+        if from > MAX_PLACES {
+            let place = counted[0].place;
+            self.canonical
+                .refuse(place, "items are counted from too far on")?;
+        }
+        while prefix.len() < from.min(MAX_PLACES) as usize {
+            prefix.push(arrays.rest);
+        }
         let mut is_cut = false;
-        for &node in &arrays.prefix {
-            match self.node(node)? {
-                Some(item) => shape.prefix.push(item),
-                None => {
-                    is_cut = true;
-                    break;
-                }
+        for (index, &node) in prefix.iter().enumerate() {
+            let slot = self.item(node, counted, index as u32, shape.unique)?;
+            if slot.alternatives.is_empty() {
+                is_cut = true;
+                break;
             }
+            shape.prefix.push(slot);
         }
         if !is_cut {
-            shape.rest = self.node(arrays.rest)?;
+            let slot = self.item(arrays.rest, counted, u32::MAX, shape.unique)?;
+            shape.rest = Some(slot).filter(|slot| !slot.alternatives.is_empty());
         }
         if shape.rest.is_none() {
             let listed = u32::try_from(shape.prefix.len()).unwrap_or(u32::MAX);
@@ -330,4 +427,46 @@ impl<'j> Lowering<'_, '_, 'j> {
         }
         Ok(Some(self.builder.expr(Expr::Array(Box::new(shape)))))
     }
+
+    /// The values of an item, split by what they count for.
+    fn item(
+        &mut self,
+        node: NodeId,
+        counted: &[Counted],
+        index: u32,
+        unique: bool,
+    ) -> Result<Slot, SchemaError> {
+        let mut ways = Vec::new();
+        for (tally, counted) in counted.iter().enumerate() {
+            if counted.from > index {
+                continue;
+            }
+            // With an upper bound, what fits has to count; and distinct items are of one kind only.
+            let is_exact = counted.max.is_some() || unique;
+            ways.push(Way {
+                tally: 1 << tally,
+                counts: vec![counted.item],
+                otherwise: if is_exact {
+                    vec![counted.item.complement()]
+                } else {
+                    Vec::new()
+                },
+                place: counted.place,
+            });
+        }
+        self.slot(node, 0, &ways)
+    }
 }
+
+/// Something that a value may count for.
+struct Way {
+    tally: u32,
+    /// What holds of a value that counts.
+    counts: Vec<Literal>,
+    /// What holds of one that does not.
+    otherwise: Vec<Literal>,
+    place: Place,
+}
+
+/// How many items may have places of their own so that others can be counted behind them.
+const MAX_PLACES: u32 = 1_000;

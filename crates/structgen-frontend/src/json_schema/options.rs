@@ -223,10 +223,6 @@ impl SchemaOptions {
             // serde_json stops at a nesting of 128.
             form.max_depth = form.max_depth.min(127);
         }
-        form.order = match self.key_order() {
-            KeyOrder::Any => structgen_grammar::KeyOrder::Any,
-            KeyOrder::Declared | KeyOrder::RequiredFirst => structgen_grammar::KeyOrder::Declared,
-        };
         form.whitespace = self.whitespace.unwrap_or(form.whitespace);
         form.escapes = self.escapes.unwrap_or(form.escapes);
         form

@@ -4,33 +4,21 @@ use std::rc::Rc;
 
 use super::atoms::{Atom, Contains, Elements, Literal, Place, TypeSet};
 use super::branch::Branch;
-use super::{Arrays, Canonicalizer, NodeId, Values};
+use super::{Arrays, Canonicalizer, Counted, NodeId, Values};
 use crate::json_schema::SchemaError;
-use crate::json_schema::json::Json;
-
-/// Up to how many items "some item" becomes alternatives.
-const FEW_ITEMS: u32 = 16;
 
 impl<'j> Canonicalizer<'_, 'j> {
     /// The arrays of a branch.
     pub(super) fn finish_arrays(
         &mut self,
         branch: &Branch<'j>,
-        out: &mut Values<'j>,
+        out: &mut Values,
     ) -> Result<(), SchemaError> {
         let mut elements: Vec<&Rc<Elements>> = Vec::new();
         let mut single: Vec<(usize, Literal)> = Vec::new();
         let mut contains: Vec<(&Rc<Contains>, Place)> = Vec::new();
         let mut others: Vec<(Rc<Elements>, Place)> = Vec::new();
-        let mut arrays = Arrays {
-            prefix: Vec::new(),
-            rest: NodeId::ANY,
-            min: 0,
-            max: None,
-            unique: None,
-            contains: Vec::new(),
-            others: Vec::new(),
-        };
+        let mut arrays = Arrays::any();
         let at_most = |max: &mut Option<u32>, count: u32| {
             *max = Some(max.map_or(count, |max| max.min(count)));
         };
@@ -65,7 +53,13 @@ impl<'j> Canonicalizer<'_, 'j> {
                 every.push(item);
             } else {
                 arrays.min = arrays.min.max(one.min);
-                arrays.contains.push((Rc::clone(one), place));
+                arrays.counted.push(Counted {
+                    item,
+                    from: 0,
+                    min: one.min,
+                    max: one.max,
+                    place,
+                });
             }
         }
         let lists = elements.iter().map(|elements| elements.prefix.len());
@@ -105,33 +99,30 @@ impl<'j> Canonicalizer<'_, 'j> {
         if arrays.max.is_some_and(|max| max < arrays.min) {
             return Ok(());
         }
-        if self.exclude_arrays(branch, &mut arrays)? {
-            return Ok(());
-        }
         self.check_refused(branch, TypeSet::ARRAY)?;
-        for arrays in self.with_other_elements(arrays, others)? {
-            out.add_arrays(arrays);
+        for (elements, place) in others {
+            match self.with_other_element(arrays, &elements, place)? {
+                Some(next) => arrays = next,
+                None => return Ok(()),
+            }
         }
+        out.add_arrays(arrays);
         Ok(())
     }
 
-    /// The arrays in which some item does not fit, for each of `others`: as alternatives where the arrays are short, and as a number of
-    /// items where none fits.
-    fn with_other_elements(
+    /// The arrays in which some item does not fit: counted, but where it is plain which one it is.
+    fn with_other_element(
         &mut self,
-        arrays: Arrays,
-        mut others: Vec<(Rc<Elements>, Place)>,
-    ) -> Result<Vec<Arrays>, SchemaError> {
-        let Some((elements, place)) = others.pop() else {
-            return Ok(vec![arrays]);
-        };
+        mut arrays: Arrays,
+        elements: &Elements,
+        place: Place,
+    ) -> Result<Option<Arrays>, SchemaError> {
         let Some(rest) = elements.rest else {
-            return Ok(Vec::new());
+            return Ok(None);
         };
         let (from, min) = (elements.prefix.len(), arrays.min as usize);
         let listed = arrays.prefix.len();
         let mut none_fits = true;
-        let mut done = false;
         for index in from..listed.max(from) + 1 {
             if arrays.max.is_some_and(|max| index >= max as usize) {
                 break;
@@ -142,70 +133,24 @@ impl<'j> Canonicalizer<'_, 'j> {
             let fitting = self.node(fitting.collect::<Vec<_>>())?;
             let fits_none = self.is_proven_empty(fitting)?;
             none_fits &= fits_none;
-            done |= fits_none && index < min;
-        }
-        if done {
-            return self.with_other_elements(arrays, others);
-        }
-        let at = |mut arrays: Arrays, index: usize| {
-            arrays.min = arrays.min.max(u32::try_from(index + 1).unwrap_or(u32::MAX));
-            let is_possible = arrays.max.is_none_or(|max| max >= arrays.min);
-            is_possible.then_some(arrays)
-        };
-        if none_fits {
-            return match at(arrays, from) {
-                Some(arrays) => self.with_other_elements(arrays, others),
-                None => Ok(Vec::new()),
-            };
-        }
-        let Some(max) = arrays.max.filter(|&max| max <= FEW_ITEMS) else {
-            let mut all = self.with_other_elements(arrays, others)?;
-            for arrays in &mut all {
-                arrays.others.push((Rc::clone(&elements), place));
-            }
-            return Ok(all);
-        };
-        let mut all = Vec::new();
-        for index in from..max as usize {
-            self.step(1)?;
-            let Some(mut arrays) = at(arrays.clone(), index) else {
-                continue;
-            };
-            while arrays.prefix.len() <= index {
-                arrays.prefix.push(arrays.rest);
-            }
-            let mut literals = self.literals(arrays.prefix[index]).to_vec();
-            literals.push(Literal::not(rest));
-            let node = self.node(literals)?;
-            if node != NodeId::NEVER {
-                arrays.prefix[index] = node;
-                all.extend(self.with_other_elements(arrays, others.clone())?);
+            if fits_none && index < min {
+                return Ok(Some(arrays));
             }
         }
-        Ok(all)
-    }
-
-    /// Takes out the arrays that `not` with `const` or `enum` names; returns whether nothing is left.
-    fn exclude_arrays(
-        &mut self,
-        branch: &Branch<'j>,
-        arrays: &mut Arrays,
-    ) -> Result<bool, SchemaError> {
-        for placed in &branch.atoms {
-            let Atom::NotValues(values) = placed.atom else {
-                continue;
-            };
-            for value in values {
-                let Json::Array(items) = value else {
-                    continue;
-                };
-                if items.is_empty() {
-                    arrays.min = arrays.min.max(1);
-                } else if self.others_hold(branch, value)? {
-                    self.refuse(placed.place, "single arrays cannot be taken out of a set")?;
-                }
-            }
+        let from = u32::try_from(from).unwrap_or(u32::MAX);
+        arrays.min = arrays.min.max(from.saturating_add(1));
+        if arrays.max.is_some_and(|max| max < arrays.min) {
+            return Ok(None);
         }
-        Ok(arrays.max.is_some_and(|max| max < arrays.min))
+        if !none_fits {
+            arrays.counted.push(Counted {
+                item: Literal::not(rest),
+                from,
+                min: 1,
+                max: None,
+                place,
+            });
+        }
+        Ok(Some(arrays))
     }
 }

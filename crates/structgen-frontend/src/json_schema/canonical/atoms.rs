@@ -145,7 +145,13 @@ pub(crate) enum Atom<'j> {
     Field(&'j str, Literal),
     /// Some key has a value that does not fit: see [`OtherField`].
     OtherField(OtherField<'j>),
+    /// Some key that is none of these is there.
+    OtherKey(Rc<[&'j str]>),
+    /// Some key, as a string, does not fit the schema.
+    OtherName(SchemaId),
     Required(Rc<[&'j str]>),
+    /// The key is there; unlike [`Atom::Required`] this does not declare it.
+    Present(&'j str),
     Forbidden(&'j str),
     /// Every key, as a string, fits the schema.
     Names(SchemaId),

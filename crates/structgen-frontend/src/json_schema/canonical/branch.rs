@@ -40,6 +40,8 @@ pub(super) type Arm<'j> = Vec<Part<'j>>;
 pub(super) enum Part<'j> {
     Literal(Literal),
     Atom(Placed<'j>),
+    /// One of these conjunctions at least.
+    Choice(Vec<Arm<'j>>),
 }
 
 /// The literals that something was found in, innermost first: one that is met again inside itself has no meaning.
@@ -118,6 +120,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             match part {
                 Part::Literal(literal) => self.add_literal(branch, *literal, path)?,
                 Part::Atom(placed) => branch.push(placed.clone()),
+                Part::Choice(arms) => self.add_choice(branch, arms.clone(), path)?,
             }
         }
         Ok(())
@@ -153,18 +156,17 @@ impl<'j> Canonicalizer<'_, 'j> {
         let id = match literal.source {
             Source::Schema(id) => id,
             Source::Value(id) => {
-                let value = std::slice::from_ref(self.value(id));
-                branch.push(Placed {
-                    atom: if literal.negated {
-                        Atom::NotValues(value)
-                    } else {
-                        Atom::Values(value)
-                    },
-                    place: Place {
-                        schema: SchemaId(0),
-                        keyword: "const",
-                    },
-                });
+                let values = std::slice::from_ref(self.value(id));
+                let place = Place {
+                    schema: SchemaId(0),
+                    keyword: "const",
+                };
+                if literal.negated {
+                    let parts = self.none_of(values, place);
+                    return self.add_parts(branch, &parts, path);
+                }
+                let atom = Atom::Values(values);
+                branch.push(Placed { atom, place });
                 return Ok(());
             }
         };
@@ -313,15 +315,15 @@ impl<'j> Canonicalizer<'_, 'j> {
             }
             Assertion::Dependent(dependencies) => {
                 for (key, dependent) in dependencies {
-                    let required = |keys| Part::Atom(placed(Atom::Required(keys)));
+                    let present = |key| Part::Atom(placed(Atom::Present(key)));
                     let mut with = vec![
                         Part::Atom(placed(Atom::Types(TypeSet::OBJECT))),
-                        required([*key].into()),
+                        present(*key),
                     ];
-                    with.push(match dependent {
-                        Dependent::Keys(keys) => required(Rc::clone(keys)),
-                        Dependent::Schema(id) => Part::Literal(Literal::schema(*id)),
-                    });
+                    match dependent {
+                        Dependent::Keys(keys) => with.extend(keys.iter().copied().map(present)),
+                        Dependent::Schema(id) => with.push(Part::Literal(Literal::schema(*id))),
+                    }
                     let without = vec![Part::Atom(placed(Atom::Forbidden(key)))];
                     self.add_choice(branch, vec![with, without], path)?;
                 }

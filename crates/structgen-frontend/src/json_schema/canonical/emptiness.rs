@@ -68,7 +68,7 @@ impl Canonicalizer<'_, '_> {
     }
 
     /// Whether it is proven that none of these are left.
-    pub(super) fn are_values_empty(&mut self, values: &Values<'_>) -> Result<bool, SchemaError> {
+    pub(super) fn are_values_empty(&mut self, values: &Values) -> Result<bool, SchemaError> {
         match self.look_into(values, &mut Vec::new()) {
             Ok(answer) => Ok(answer.empty),
             Err(error @ (SchemaError::Limit { .. } | SchemaError::CircularReference { .. })) => {
@@ -80,7 +80,7 @@ impl Canonicalizer<'_, '_> {
 
     fn look_into(
         &mut self,
-        values: &Values<'_>,
+        values: &Values,
         path: &mut Vec<NodeId>,
     ) -> Result<Answer, SchemaError> {
         let is_plain = values.null
@@ -115,7 +115,7 @@ impl Canonicalizer<'_, '_> {
 
     fn look_objects(
         &mut self,
-        objects: &Objects<'_>,
+        objects: &Objects,
         path: &mut Vec<NodeId>,
     ) -> Result<Answer, SchemaError> {
         for field in objects.properties.iter().filter(|field| field.required) {
@@ -124,10 +124,59 @@ impl Canonicalizer<'_, '_> {
                 return Ok(part);
             }
         }
+        let mut answer = Answer {
+            empty: false,
+            rests_on: FREE,
+        };
+        for obligation in &objects.obligations {
+            answer.empty = true;
+            for &(_, node) in &obligation.members {
+                let part = self.look(node, path)?;
+                answer.rests_on = answer.rests_on.min(part.rests_on);
+                if !part.empty {
+                    answer.empty = false;
+                    break;
+                }
+            }
+            if answer.empty {
+                return Ok(answer);
+            }
+        }
+        if objects.min > 0 {
+            return self.look_for_members(objects, path);
+        }
         Ok(Answer {
             empty: false,
             rests_on: FREE,
         })
+    }
+
+    /// Whether an object cannot have as many members as it must.
+    fn look_for_members(
+        &mut self,
+        objects: &Objects,
+        path: &mut Vec<NodeId>,
+    ) -> Result<Answer, SchemaError> {
+        let mut answer = Answer {
+            empty: true,
+            rests_on: FREE,
+        };
+        let mut missing = objects.min;
+        let nodes = objects.properties.iter().map(|field| (field.node, 1));
+        let classes = objects.classes.iter().map(|class| (class.node, u32::MAX));
+        let others = nodes.chain(classes).chain([(objects.additional, u32::MAX)]);
+        for (node, count) in others {
+            let part = self.look(node, path)?;
+            answer.rests_on = answer.rests_on.min(part.rests_on);
+            if !part.empty {
+                missing = missing.saturating_sub(count);
+            }
+            if missing == 0 {
+                answer.empty = false;
+                return Ok(answer);
+            }
+        }
+        Ok(answer)
     }
 
     fn look_arrays(

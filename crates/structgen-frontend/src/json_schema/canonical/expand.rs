@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 160;
 
 impl<'j> Canonicalizer<'_, 'j> {
     /// The values of a node.
-    pub(crate) fn expand(&mut self, id: NodeId) -> Result<Rc<Values<'j>>, SchemaError> {
+    pub(crate) fn expand(&mut self, id: NodeId) -> Result<Rc<Values>, SchemaError> {
         match self.try_expand(id)? {
             Some(values) => Ok(values),
             // Only what looks ahead meets a node that is under way, and it asks with `try_expand`.
@@ -29,7 +29,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     }
 
     /// The values of a node, unless it is being expanded right now, or too many others are.
-    pub(super) fn try_expand(&mut self, id: NodeId) -> Result<Option<Rc<Values<'j>>>, SchemaError> {
+    pub(super) fn try_expand(&mut self, id: NodeId) -> Result<Option<Rc<Values>>, SchemaError> {
         match &self.states[id.index()] {
             State::Expanded(values) => return Ok(Some(Rc::clone(values))),
             State::InProgress => return Ok(None),
@@ -54,7 +54,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
     }
 
-    fn expand_now(&mut self, id: NodeId) -> Result<Values<'j>, SchemaError> {
+    fn expand_now(&mut self, id: NodeId) -> Result<Values, SchemaError> {
         let mut first = Branch::new();
         for &literal in self.literals(id).iter() {
             self.add_literal(&mut first, literal, &None)?;
@@ -106,7 +106,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     pub(super) fn finish(
         &mut self,
         branch: &Branch<'j>,
-        out: &mut Values<'j>,
+        out: &mut Values,
     ) -> Result<(), SchemaError> {
         let listed = branch.atoms.iter().filter_map(|placed| match placed.atom {
             Atom::Values(values) => Some(values),
@@ -167,7 +167,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         &mut self,
         branch: &Branch<'j>,
         candidates: &'j [Json<'j>],
-        out: &mut Values<'j>,
+        out: &mut Values,
     ) -> Result<(), SchemaError> {
         for value in candidates {
             self.step(1)?;
@@ -184,7 +184,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    fn add_value(&mut self, value: &'j Json<'j>, out: &mut Values<'j>) -> Result<(), SchemaError> {
+    fn add_value(&mut self, value: &'j Json<'j>, out: &mut Values) -> Result<(), SchemaError> {
         match value {
             Json::Null => out.null = true,
             Json::Bool(false) => out.no = true,
@@ -200,9 +200,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     rest: NodeId::NEVER,
                     min: count,
                     max: Some(count),
-                    unique: None,
-                    contains: Vec::new(),
-                    others: Vec::new(),
+                    ..Arrays::any()
                 });
             }
             Json::Object(entries) => {
@@ -212,18 +210,14 @@ impl<'j> Canonicalizer<'_, 'j> {
                         key: key.as_ref().into(),
                         node: self.value_node(value)?,
                         required: true,
+                        declared: true,
                     });
                 }
                 out.add_objects(Objects {
                     properties,
                     additional: NodeId::NEVER,
                     stated: true,
-                    place: None,
-                    patterns: Vec::new(),
-                    names: Vec::new(),
-                    min: None,
-                    max: None,
-                    others: Vec::new(),
+                    ..Objects::any()
                 });
             }
         }

@@ -2,9 +2,8 @@
 
 use structgen_grammar::StringContent;
 
-use super::atoms::Literal;
 use super::numbers::{contains, is_multiple_of};
-use super::{Arrays, Canonicalizer, NodeId, Objects};
+use super::{Arrays, Canonicalizer, Member, NodeId, Objects};
 use crate::json_schema::SchemaError;
 use crate::json_schema::json::Json;
 
@@ -79,26 +78,13 @@ impl<'j> Canonicalizer<'_, 'j> {
         if arrays.unique.is_some() && pairs.any(|(i, j)| items[i].same(&items[j])) {
             return Ok(false);
         }
-        for (wanted, _) in &arrays.contains {
-            let node = self.node([Literal::schema(wanted.item)])?;
+        for counted in &arrays.counted {
+            let node = self.node([counted.item])?;
             let mut count = 0;
-            for item in items {
+            for item in items.iter().skip(counted.from as usize) {
                 count += u32::from(self.contains(node, item)?);
             }
-            if count < wanted.min || wanted.max.is_some_and(|max| count > max) {
-                return Ok(false);
-            }
-        }
-        for (elements, _) in &arrays.others {
-            let Some(rest) = elements.rest else {
-                return Ok(false);
-            };
-            let node = self.node([Literal::schema(rest)])?;
-            let mut found = false;
-            for item in items.iter().skip(elements.prefix.len()) {
-                found |= !self.contains(node, item)?;
-            }
-            if !found {
+            if count < counted.min || counted.max.is_some_and(|max| count > max) {
                 return Ok(false);
             }
         }
@@ -107,72 +93,55 @@ impl<'j> Canonicalizer<'_, 'j> {
 
     fn has_entries(
         &mut self,
-        objects: &Objects<'j>,
+        objects: &Objects,
         entries: &[(std::borrow::Cow<'_, str>, Json<'_>)],
     ) -> Result<bool, SchemaError> {
         let count = u32::try_from(entries.len()).expect("a test has few keys");
         let mut required = objects.properties.iter().filter(|field| field.required);
         if required.any(|field| !entries.iter().any(|(key, _)| **key == *field.key))
-            || objects.min.is_some_and(|(min, _)| count < min)
-            || objects.max.is_some_and(|(max, _)| count > max)
+            || count < objects.min
+            || objects.max.is_some_and(|max| count > max)
         {
             return Ok(false);
         }
-        for (other, place) in &objects.others {
-            let Some(schema) = other.schema() else {
-                return Ok(false);
-            };
-            let node = self.node([Literal::schema(schema)])?;
-            let mut found = false;
-            for (key, value) in entries {
-                found |= self.is_about(other, key, *place)? && !self.contains(node, value)?;
-            }
-            if !found {
-                return Ok(false);
-            }
-        }
+        let mut members = Vec::new();
         for (key, value) in entries {
-            let mut listed = objects.properties.iter();
-            if let Some(field) = listed.find(|field| *field.key == **key) {
-                if !self.contains(field.node, value)? {
-                    return Ok(false);
-                }
-                continue;
-            }
-            if !self.contains(objects.additional, value)? {
+            let member = self.member_of(objects, key)?;
+            if !self.contains(objects.node(member), value)? {
                 return Ok(false);
             }
-            for (id, _) in &objects.names {
-                let node = self.node([Literal::schema(*id)])?;
-                if !self.contains(node, &Json::String(key.clone()))? {
-                    return Ok(false);
-                }
+            members.push((member, value));
+        }
+        for obligation in &objects.obligations {
+            let mut is_met = false;
+            for (member, value) in &members {
+                let asked = obligation.members.iter().find(|(asked, _)| asked == member);
+                is_met |= match asked {
+                    Some(&(_, node)) => self.contains(node, value)?,
+                    None => false,
+                };
             }
-            for (fields, place) in &objects.patterns {
-                let mut matched = false;
-                for &(pattern, id) in &fields.patterns {
-                    let regular =
-                        crate::regex::parse(pattern, crate::regex::RegexOptions::json_schema());
-                    let Ok(regular) = regular else {
-                        self.refuse(*place, "the pattern is not read")?;
-                        continue;
-                    };
-                    if self.matches(&regular, key)? {
-                        matched = true;
-                        let node = self.node([Literal::schema(id)])?;
-                        if !self.contains(node, value)? {
-                            return Ok(false);
-                        }
-                    }
-                }
-                if let Some(id) = fields.additional.filter(|_| !matched) {
-                    let node = self.node([Literal::schema(id)])?;
-                    if !self.contains(node, value)? {
-                        return Ok(false);
-                    }
-                }
+            if !is_met {
+                return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Which kind of member the key is.
+    fn member_of(&mut self, objects: &Objects, key: &str) -> Result<Member, SchemaError> {
+        let listed = objects
+            .properties
+            .iter()
+            .position(|field| *field.key == *key);
+        if let Some(index) = listed {
+            return Ok(Member::Property(index));
+        }
+        for (index, class) in objects.classes.iter().enumerate() {
+            if self.matches(&class.keys, key)? {
+                return Ok(Member::Class(index));
+            }
+        }
+        Ok(Member::Additional)
     }
 }

@@ -9,6 +9,7 @@
 mod arrays;
 pub(crate) mod atoms;
 mod branch;
+mod classes;
 mod emptiness;
 mod expand;
 pub(crate) mod matching;
@@ -34,7 +35,7 @@ use super::{Effect, SchemaError, SchemaOptions};
 use crate::regex::{self, RegexOptions};
 use atoms::{Literal, Place, Source, ValueId};
 
-pub(crate) use values::{Arrays, Field, Numbers, Objects, Values};
+pub(crate) use values::{Arrays, Counted, Field, Member, Numbers, Objects, Obligation, Values};
 
 /// A node of the canonical form: a set of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,10 +54,10 @@ impl NodeId {
 
 /// How far a node is expanded.
 #[derive(Clone, Debug)]
-enum State<'j> {
+enum State {
     Unexpanded,
     InProgress,
-    Expanded(Rc<Values<'j>>),
+    Expanded(Rc<Values>),
 }
 
 /// Builds the canonical form of a [`Program`].
@@ -64,7 +65,7 @@ pub(crate) struct Canonicalizer<'p, 'j> {
     pub(crate) program: &'p mut Program<'j>,
     pub(crate) options: &'p SchemaOptions,
     literals: Vec<Rc<[Literal]>>,
-    states: Vec<State<'j>>,
+    states: Vec<State>,
     ids: FxHashMap<Rc<[Literal]>, NodeId>,
     values: Vec<&'j Json<'j>>,
     patterns: FxHashMap<&'j str, Result<Regular, String>>,

@@ -7,6 +7,7 @@ use structgen_grammar::{NumberBound, Regular};
 use super::Canonicalizer;
 use super::atoms::{Atom, Contains, Literal, OtherField, Place, Placed, TypeSet};
 use super::branch::{Arm, DYNAMIC, Part};
+use crate::json_schema::json::Json;
 use crate::json_schema::parse::{Assertion, Dependent, Schema, SchemaId};
 use crate::json_schema::{FormatMode, SchemaError};
 
@@ -72,7 +73,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 }
                 Assertion::Dependent(dependencies) => {
                     for (key, dependent) in dependencies {
-                        let has = of(TypeSet::OBJECT, Atom::Required([*key].into()));
+                        let has = of(TypeSet::OBJECT, Atom::Present(key));
                         let with = |part| has.iter().cloned().chain([part]).collect::<Arm<'j>>();
                         match dependent {
                             Dependent::Keys(keys) => arms
@@ -100,7 +101,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(arms)
     }
 
-    fn negate_atom(&self, atom: &Atom<'j>, place: Place, arms: &mut Vec<Arm<'j>>) {
+    fn negate_atom(&mut self, atom: &Atom<'j>, place: Place, arms: &mut Vec<Arm<'j>>) {
         let arm = |types: TypeSet, atoms: Vec<Atom<'j>>| {
             let atoms = std::iter::once(Atom::Types(types)).chain(atoms);
             let part = |atom| Part::Atom(Placed { atom, place });
@@ -119,7 +120,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             // Its keyword is `type`, whose arm has the other types. That a number is an integer and written as none is
             // left out: the negation takes a little less than it might, never more.
             Atom::WrittenWhole => {}
-            Atom::Values(values) => arms.push(arm(TypeSet::ALL, vec![Atom::NotValues(values)])),
+            Atom::Values(values) => arms.push(self.none_of(values, place)),
             Atom::Lower(bound) => arms.push(number(Atom::Upper(turned(bound)))),
             Atom::Upper(bound) => arms.push(number(Atom::Lower(turned(bound)))),
             Atom::MultipleOf(divisor) => arms.push(number(Atom::NotMultipleOf(divisor.clone()))),
@@ -131,7 +132,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 for &(key, id) in &fields.properties {
                     if !self.is_trivial(Literal::schema(id)) {
                         arms.push(object(vec![
-                            Atom::Required([key].into()),
+                            Atom::Present(key),
                             Atom::Field(key, Literal::not(id)),
                         ]));
                     }
@@ -149,10 +150,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             Atom::Required(keys) => {
                 arms.extend(keys.iter().map(|key| object(vec![Atom::Forbidden(key)])));
             }
-            Atom::Names(_) => arms.push(object(vec![Atom::Refused(
-                TypeSet::OBJECT,
-                "its negation asks for some key that does not fit",
-            )])),
+            Atom::Names(id) => arms.push(object(vec![Atom::OtherName(*id)])),
             Atom::MinProperties(count) => arms.push(object(vec![Atom::MaxProperties(count - 1)])),
             Atom::MaxProperties(count) => {
                 arms.push(object(vec![Atom::MinProperties(count.saturating_add(1))]));
@@ -197,6 +195,9 @@ impl<'j> Canonicalizer<'_, 'j> {
             | Atom::NotMultipleOf(_)
             | Atom::Field(..)
             | Atom::OtherField(_)
+            | Atom::OtherKey(_)
+            | Atom::OtherName(_)
+            | Atom::Present(_)
             | Atom::Forbidden(_)
             | Atom::Element(..)
             | Atom::OtherElement(_)
@@ -205,5 +206,45 @@ impl<'j> Canonicalizer<'_, 'j> {
                 arms.push(arm(TypeSet::ALL, vec![Atom::Refused(TypeSet::ALL, reason)]));
             }
         }
+    }
+
+    /// That the value is none of these: for an array or object, that it differs somewhere.
+    pub(super) fn none_of(&mut self, values: &'j [Json<'j>], place: Place) -> Arm<'j> {
+        let placed = |atom| Part::Atom(Placed { atom, place });
+        let mut parts = vec![placed(Atom::NotValues(values))];
+        for value in values {
+            let types = TypeSet::of(value);
+            let of = |atoms: Vec<Atom<'j>>| {
+                let atoms = std::iter::once(Atom::Types(types)).chain(atoms);
+                atoms.map(placed).collect::<Arm<'j>>()
+            };
+            let mut arms = vec![vec![placed(Atom::Types(types.complement()))]];
+            match value {
+                Json::Object(entries) => {
+                    let keys: Rc<[&'j str]> = entries.iter().map(|(key, _)| &**key).collect();
+                    for (key, value) in entries {
+                        let other = self.value_literal(value).complement();
+                        arms.push(of(vec![Atom::Forbidden(key)]));
+                        arms.push(of(vec![Atom::Present(key), Atom::Field(key, other)]));
+                    }
+                    arms.push(of(vec![Atom::OtherKey(keys)]));
+                }
+                Json::Array(items) => {
+                    let count = u32::try_from(items.len()).unwrap_or(u32::MAX - 1);
+                    if let Some(fewer) = count.checked_sub(1) {
+                        arms.push(of(vec![Atom::MaxItems(fewer)]));
+                    }
+                    arms.push(of(vec![Atom::MinItems(count + 1)]));
+                    for (index, item) in (0..count).zip(items) {
+                        let other = self.value_literal(item).complement();
+                        let there = Atom::MinItems(index + 1);
+                        arms.push(of(vec![there, Atom::Element(index, other)]));
+                    }
+                }
+                _ => continue,
+            }
+            parts.push(Part::Choice(arms));
+        }
+        parts
     }
 }

@@ -15,7 +15,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     pub(super) fn finish_numbers(
         &mut self,
         branch: &Branch<'j>,
-        out: &mut Values<'j>,
+        out: &mut Values,
     ) -> Result<(), SchemaError> {
         let types = branch.types.intersection(TypeSet::NUMBER);
         let mut numbers = Numbers::default();
@@ -78,7 +78,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     }
 }
 
-fn add(mut numbers: Numbers, out: &mut Values<'_>) {
+fn add(mut numbers: Numbers, out: &mut Values) {
     normalize(&mut numbers.set);
     if !is_empty(&numbers.set) {
         out.add_numbers(numbers);

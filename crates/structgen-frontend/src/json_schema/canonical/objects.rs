@@ -6,29 +6,44 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::atoms::{Atom, Fields, Literal, OtherField, Place, Placed, TypeSet};
 use super::branch::Branch;
-use super::{Canonicalizer, Field, NodeId, Objects, Values};
+use super::{Canonicalizer, Field, Member, NodeId, Objects, Obligation, Values};
 use crate::json_schema::SchemaError;
 use crate::json_schema::json::Json;
 use crate::json_schema::parse::SchemaId;
 
-/// How many keys a closed object may have for "at least n keys" to become alternatives.
-const FEW_KEYS: usize = 32;
-
 /// The keys that a branch speaks of, in the order in which they are met.
 #[derive(Default)]
 struct Keys<'j> {
-    order: Vec<(&'j str, bool)>,
+    order: Vec<Key<'j>>,
     places: FxHashMap<&'j str, usize>,
 }
 
+struct Key<'j> {
+    name: &'j str,
+    required: bool,
+    /// The place among the declared keys, if it is declared.
+    declared: Option<usize>,
+}
+
 impl<'j> Keys<'j> {
-    fn meet(&mut self, key: &'j str, required: bool) {
+    fn meet(&mut self, name: &'j str) -> &mut Key<'j> {
         let next = self.order.len();
-        let place = *self.places.entry(key).or_insert(next);
+        let place = *self.places.entry(name).or_insert(next);
         if place == next {
-            self.order.push((key, false));
+            self.order.push(Key {
+                name,
+                required: false,
+                declared: None,
+            });
         }
-        self.order[place].1 |= required;
+        &mut self.order[place]
+    }
+
+    /// The declared keys in their order, then the others.
+    fn sorted(mut self) -> Vec<Key<'j>> {
+        self.order
+            .sort_by_key(|key| key.declared.unwrap_or(usize::MAX));
+        self.order
     }
 }
 
@@ -37,8 +52,9 @@ pub(super) struct Rules<'b, 'j> {
     pub(super) fields: Vec<(&'b Rc<Fields<'j>>, Place)>,
     /// What one key has, or that it must not be there.
     pub(super) single: Vec<(&'j str, Option<Literal>)>,
-    names: Vec<(SchemaId, Place)>,
+    pub(super) names: Vec<(SchemaId, Place)>,
     pub(super) required: FxHashSet<&'j str>,
+    pub(super) some: Vec<(SomeMember<'j>, Place)>,
 }
 
 impl<'b, 'j> Rules<'b, 'j> {
@@ -48,14 +64,22 @@ impl<'b, 'j> Rules<'b, 'j> {
             single: Vec::new(),
             names: Vec::new(),
             required: FxHashSet::default(),
+            some: Vec::new(),
         };
         for Placed { atom, place } in atoms {
+            let mut some = |some| rules.some.push((some, *place));
             match atom {
                 Atom::Fields(fields) => rules.fields.push((fields, *place)),
                 Atom::Field(key, literal) => rules.single.push((key, Some(*literal))),
                 Atom::Forbidden(key) => rules.single.push((key, None)),
                 Atom::Names(id) => rules.names.push((*id, *place)),
                 Atom::Required(keys) => rules.required.extend(keys.iter()),
+                Atom::Present(key) => {
+                    rules.required.insert(key);
+                }
+                Atom::OtherField(other) => some(SomeMember::Field(other.clone())),
+                Atom::OtherKey(keys) => some(SomeMember::Key(Rc::clone(keys))),
+                Atom::OtherName(id) => some(SomeMember::Name(*id)),
                 _ => {}
             }
         }
@@ -63,163 +87,214 @@ impl<'b, 'j> Rules<'b, 'j> {
     }
 }
 
+/// What some member of an object is like.
+#[derive(Clone, Debug)]
+pub(super) enum SomeMember<'j> {
+    /// Its value does not fit.
+    Field(OtherField<'j>),
+    /// Its key is none of these.
+    Key(Rc<[&'j str]>),
+    /// Its key does not fit the schema.
+    Name(SchemaId),
+}
+
 impl<'j> Canonicalizer<'_, 'j> {
     /// The objects of a branch.
     pub(super) fn finish_objects(
         &mut self,
         branch: &Branch<'j>,
-        out: &mut Values<'j>,
+        out: &mut Values,
     ) -> Result<(), SchemaError> {
         let rules = Rules::of(&branch.atoms);
         let mut keys = Keys::default();
-        let mut objects = Objects {
-            properties: Vec::new(),
-            additional: NodeId::ANY,
-            stated: false,
-            place: None,
-            patterns: Vec::new(),
-            names: Vec::new(),
-            min: None,
-            max: None,
-            others: Vec::new(),
+        let mut declared = 0;
+        let mut declare = |key: &mut Key<'j>| {
+            key.declared.get_or_insert_with(|| {
+                declared += 1;
+                declared
+            });
         };
-        let mut others = Vec::new();
+        let mut objects = Objects::any();
         for Placed { atom, place } in &branch.atoms {
             match atom {
                 Atom::Fields(fields) => {
                     for (key, _) in &fields.properties {
-                        keys.meet(key, false);
+                        declare(keys.meet(key));
                     }
                     objects.stated |= fields.additional.is_some() || !fields.patterns.is_empty();
                     objects.place = objects.place.or(Some(*place));
                 }
-                Atom::Field(key, _) | Atom::Forbidden(key) => keys.meet(key, false),
-                Atom::OtherField(other) => others.push((other.clone(), *place)),
+                Atom::Field(key, _) | Atom::Forbidden(key) => {
+                    keys.meet(key);
+                }
+                Atom::OtherField(other) => {
+                    for (key, _) in &other.fields.properties {
+                        keys.meet(key);
+                    }
+                }
+                Atom::OtherKey(listed) => {
+                    for key in listed.iter() {
+                        keys.meet(key);
+                    }
+                }
                 Atom::Required(required) => {
                     for key in required.iter() {
-                        keys.meet(key, true);
+                        let key = keys.meet(key);
+                        key.required = true;
+                        declare(key);
                     }
                     objects.place = objects.place.or(Some(*place));
                 }
-                Atom::MinProperties(count) if objects.min.is_none_or(|(min, _)| min < *count) => {
-                    objects.min = Some((*count, *place));
+                Atom::Present(key) => keys.meet(key).required = true,
+                Atom::MinProperties(count) => objects.min = objects.min.max(*count),
+                Atom::MaxProperties(count) => {
+                    objects.max = Some(objects.max.map_or(*count, |max| max.min(*count)));
                 }
-                Atom::MaxProperties(count) if objects.max.is_none_or(|(max, _)| max > *count) => {
-                    objects.max = Some((*count, *place));
-                }
+                Atom::Names(_) => objects.stated = true,
                 _ => {}
             }
         }
         self.step(keys.order.len() * (1 + rules.fields.len() + rules.single.len()))?;
-        for &(key, required) in &keys.order {
-            let node = self.key_node(&rules, key)?;
-            if required && node == NodeId::NEVER {
+        let listed: FxHashSet<&str> = keys.order.iter().map(|key| key.name).collect();
+        for key in keys.sorted() {
+            let node = self.key_node(&rules, key.name)?;
+            if key.required && node == NodeId::NEVER {
                 return Ok(());
             }
             objects.properties.push(Field {
-                key: key.into(),
+                key: key.name.into(),
                 node,
-                required,
+                required: key.required,
+                declared: key.declared.is_some(),
             });
         }
-        self.other_keys(&rules, &keys, &mut objects)?;
-        if objects.is_closed() {
-            objects.names.clear();
-            objects
-                .properties
-                .retain(|field| field.node != NodeId::NEVER);
+        let mut obligations: Vec<Obligation> = Vec::with_capacity(rules.some.len());
+        for &(ref some, place) in &rules.some {
+            let members = self.some_properties(some, place, &objects)?;
+            obligations.push(Obligation { members, place });
         }
-        objects.others = others;
-        for objects in self.with_other_fields(objects)? {
-            for objects in count(objects) {
-                self.finish_object(branch, objects, out)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn finish_object(
-        &mut self,
-        branch: &Branch<'j>,
-        mut objects: Objects<'j>,
-        out: &mut Values<'j>,
-    ) -> Result<(), SchemaError> {
-        for placed in &branch.atoms {
-            let Atom::NotValues(values) = placed.atom else {
-                continue;
-            };
-            for value in values {
-                let Json::Object(entries) = value else {
-                    continue;
-                };
-                if !self.others_hold(branch, value)? {
-                    continue;
-                }
-                if entries.is_empty() {
-                    if objects.min.is_none() && !objects.properties.iter().any(|f| f.required) {
-                        objects.min = Some((1, placed.place));
-                    }
-                } else {
-                    self.refuse(placed.place, "single objects cannot be taken out of a set")?;
-                }
-            }
-        }
-        self.check_refused(branch, TypeSet::OBJECT)?;
-        for objects in count(objects) {
+        objects.obligations = obligations;
+        self.other_keys(&rules, &listed, &mut objects)?;
+        if let Some(objects) = self.settled(objects)? {
+            self.check_refused(branch, TypeSet::OBJECT)?;
             out.add_objects(objects);
         }
         Ok(())
     }
 
-    /// The objects in which some other key has a value that does not fit, for each of `others`: as alternatives where the keys are
-    /// known; what is left over stays in `others`.
-    pub(crate) fn with_other_fields(
+    /// The properties that may be the member that is asked for.
+    pub(super) fn some_properties(
         &mut self,
-        mut objects: Objects<'j>,
-    ) -> Result<Vec<Objects<'j>>, SchemaError> {
-        let Some((other, place)) = objects.others.pop() else {
-            return Ok(vec![objects]);
-        };
-        let Some(schema) = other.schema() else {
-            return Ok(Vec::new());
-        };
-        let mut candidates: Vec<(usize, NodeId)> = Vec::new();
-        for index in 0..objects.properties.len() {
+        some: &SomeMember<'j>,
+        place: Place,
+        objects: &Objects,
+    ) -> Result<Vec<(Member, NodeId)>, SchemaError> {
+        let mut members = Vec::new();
+        for (index, field) in objects.properties.iter().enumerate() {
             self.step(1)?;
-            let Field {
-                node,
-                required,
-                ref key,
-            } = objects.properties[index];
-            if node == NodeId::NEVER || !self.is_about(&other, &key.clone(), place)? {
+            let node = match some {
+                SomeMember::Field(other) if self.is_about(other, &field.key, place)? => {
+                    self.unfit(field.node, other)?
+                }
+                SomeMember::Field(_) => NodeId::NEVER,
+                SomeMember::Key(keys) if keys.contains(&&*field.key) => NodeId::NEVER,
+                SomeMember::Key(_) => field.node,
+                SomeMember::Name(id) => {
+                    let key = Json::String(field.key.as_ref().into());
+                    let fits = self.satisfies(*id, &key, 0)?;
+                    if fits { NodeId::NEVER } else { field.node }
+                }
+            };
+            members.push((Member::Property(index), node));
+        }
+        Ok(members)
+    }
+
+    /// What of a node does not fit.
+    pub(super) fn unfit(
+        &mut self,
+        node: NodeId,
+        other: &OtherField<'j>,
+    ) -> Result<NodeId, SchemaError> {
+        let Some(schema) = other.schema().filter(|_| node != NodeId::NEVER) else {
+            return Ok(NodeId::NEVER);
+        };
+        let literals = self.literals(node);
+        let literals = literals.iter().copied().chain([Literal::not(schema)]);
+        self.node(literals.collect::<Vec<_>>())
+    }
+
+    /// The objects with counts and obligations as plain as they can be said; `None` where they contradict one another.
+    pub(crate) fn settled(&mut self, mut objects: Objects) -> Result<Option<Objects>, SchemaError> {
+        for mut obligation in std::mem::take(&mut objects.obligations) {
+            let mut possible = Vec::new();
+            let mut is_met = false;
+            for (member, node) in obligation.members {
+                self.step(1)?;
+                if node == NodeId::NEVER || self.is_proven_empty(node)? {
+                    continue;
+                }
+                if let Member::Property(index) = member {
+                    let field = &objects.properties[index];
+                    is_met |= field.required && field.node == node;
+                }
+                possible.push((member, node));
+            }
+            if is_met {
                 continue;
             }
-            let literals = self.literals(node);
-            let with = |literal| literals.iter().copied().chain([literal]);
-            let fitting = self.node(with(Literal::schema(schema)).collect::<Vec<_>>())?;
-            if required && self.is_proven_empty(fitting)? {
-                return self.with_other_fields(objects);
-            }
-            let node = self.node(with(Literal::not(schema)).collect::<Vec<_>>())?;
-            if !self.is_proven_empty(node)? {
-                candidates.push((index, node));
+            match possible.as_slice() {
+                [] => return Ok(None),
+                [(Member::Property(index), node)] => {
+                    objects.properties[*index].required = true;
+                    objects.properties[*index].node = *node;
+                }
+                _ => {
+                    obligation.members = possible;
+                    objects.obligations.push(obligation);
+                }
             }
         }
-        if !objects.is_closed() {
-            let mut all = self.with_other_fields(objects)?;
-            for objects in &mut all {
-                objects.others.push((other.clone(), place));
+        if objects.is_closed() && objects.obligations.is_empty() {
+            objects.classes.clear();
+            objects
+                .properties
+                .retain(|field| field.node != NodeId::NEVER);
+        }
+        let count = |is: &dyn Fn(&&Field) -> bool| {
+            u32::try_from(objects.properties.iter().filter(is).count()).unwrap_or(u32::MAX)
+        };
+        let required = count(&|field| field.required);
+        let possible = count(&|field| field.node != NodeId::NEVER);
+        if objects
+            .max
+            .is_some_and(|max| max < required.max(objects.min))
+        {
+            return Ok(None);
+        }
+        if objects.max == Some(required) && objects.obligations.is_empty() {
+            objects.properties.retain(|field| field.required);
+            objects.classes.clear();
+            objects.additional = NodeId::NEVER;
+        }
+        if objects.min <= required {
+            objects.min = 0;
+        }
+        if objects.is_closed() {
+            if objects.max.is_some_and(|max| possible <= max) {
+                objects.max = None;
             }
-            return Ok(all);
+            if objects.min > possible {
+                return Ok(None);
+            }
+            if objects.min == possible {
+                objects.min = 0;
+                for field in &mut objects.properties {
+                    field.required |= field.node != NodeId::NEVER;
+                }
+            }
         }
-        let mut all = Vec::new();
-        for (index, node) in candidates {
-            let mut objects = objects.clone();
-            objects.properties[index].required = true;
-            objects.properties[index].node = node;
-            all.extend(self.with_other_fields(objects)?);
-        }
-        Ok(all)
+        Ok(Some(objects))
     }
 
     /// Whether the key is one of those that the assertion is about.
@@ -303,152 +378,4 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
         Ok(Some(literals))
     }
-
-    /// What the branch says about keys that it does not name.
-    fn other_keys(
-        &mut self,
-        rules: &Rules<'_, 'j>,
-        keys: &Keys<'j>,
-        objects: &mut Objects<'j>,
-    ) -> Result<(), SchemaError> {
-        let mut literals: Vec<Literal> = Vec::new();
-        for (fields, place) in &rules.fields {
-            let additional = fields.additional.map(Literal::schema);
-            let additional = additional.filter(|&literal| !self.is_trivial(literal));
-            let says_more = |&(_, id): &(&str, SchemaId)| {
-                let literal =
-                    Some(Literal::schema(id)).filter(|&literal| !self.is_trivial(literal));
-                literal != additional
-            };
-            if fields.patterns.iter().any(says_more) {
-                let place = Place {
-                    keyword: "patternProperties",
-                    ..*place
-                };
-                objects.patterns.push((Rc::clone(fields), place));
-            } else {
-                literals.extend(additional);
-            }
-        }
-        objects.additional = self.node(literals)?;
-        let open = objects.additional != NodeId::NEVER || !objects.patterns.is_empty();
-        if !open {
-            return Ok(());
-        }
-        // Names out of a list are keys like any others, and there are no more of them.
-        let mut listed: Option<Vec<String>> = None;
-        for &(id, place) in &rules.names {
-            let node = self.schema_node(id)?;
-            if node == NodeId::ANY {
-                continue;
-            }
-            let names = self.try_expand(node)?;
-            match names.as_ref().and_then(|values| values.only_literals()) {
-                Some(literals) => {
-                    listed = Some(literals.iter().map(|key| key.to_string()).collect())
-                }
-                None => objects.names.push((id, place)),
-            }
-        }
-        let Some(listed) = listed else {
-            return Ok(());
-        };
-        for key in listed {
-            self.step(1)?;
-            if keys.places.contains_key(key.as_str()) {
-                continue;
-            }
-            let node = self.key_node(rules, &key)?;
-            objects.properties.push(Field {
-                key: key.into(),
-                node,
-                required: false,
-            });
-        }
-        objects.additional = NodeId::NEVER;
-        objects.patterns.clear();
-        Ok(())
-    }
-
-    /// Whether everything in the branch but exclusions holds of the value: otherwise excluding it says nothing.
-    pub(super) fn others_hold(
-        &mut self,
-        branch: &Branch<'j>,
-        value: &Json<'_>,
-    ) -> Result<bool, SchemaError> {
-        for placed in &branch.atoms {
-            let holds =
-                matches!(placed.atom, Atom::NotValues(_)) || self.atom_holds(placed, value, 0)?;
-            if !holds {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-}
-
-/// Resolves counts of keys as far as properties can say them; none when they contradict one another.
-fn count(mut objects: Objects<'_>) -> Vec<Objects<'_>> {
-    let required = objects.properties.iter().filter(|field| field.required);
-    let required = u32::try_from(required.count()).unwrap_or(u32::MAX);
-    if let Some((max, _)) = objects.max {
-        if max < required || objects.min.is_some_and(|(min, _)| max < min) {
-            return Vec::new();
-        }
-        if max == required {
-            objects.properties.retain(|field| field.required);
-            objects.additional = NodeId::NEVER;
-            objects.patterns.clear();
-            objects.names.clear();
-        }
-        let possible = objects
-            .properties
-            .iter()
-            .filter(|field| field.node != NodeId::NEVER);
-        if objects.is_closed() && possible.count() <= max as usize {
-            objects.max = None;
-        }
-    }
-    let Some((min, _)) = objects.min else {
-        return vec![objects];
-    };
-    if min <= required {
-        objects.min = None;
-        return vec![objects];
-    }
-    if !objects.is_closed() {
-        return vec![objects];
-    }
-    let possible = objects.properties.len();
-    match possible.cmp(&(min as usize)) {
-        std::cmp::Ordering::Less => return Vec::new(),
-        std::cmp::Ordering::Equal => {
-            for field in &mut objects.properties {
-                field.required = true;
-            }
-            objects.min = None;
-            objects.max = None;
-            return vec![objects];
-        }
-        std::cmp::Ordering::Greater => {}
-    }
-    if min - required > 1 || possible > FEW_KEYS || objects.max.is_some() {
-        return vec![objects];
-    }
-    // One more of the optional keys: it is the first of them that is there which tells the alternatives apart.
-    let optional: Vec<usize> = (0..possible)
-        .filter(|&place| !objects.properties[place].required)
-        .collect();
-    let with_first = |first: usize| {
-        let mut objects = objects.clone();
-        objects.min = None;
-        objects.properties[first].required = true;
-        let mut place = 0;
-        objects.properties.retain(|field| {
-            place += 1;
-            place > first || field.required
-        });
-        objects
-    };
-    optional.into_iter().map(with_first).collect()
 }

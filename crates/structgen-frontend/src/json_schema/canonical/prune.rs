@@ -37,7 +37,9 @@ impl<'j> Canonicalizer<'_, 'j> {
         for placed in &branch.atoms[from..] {
             match &placed.atom {
                 Atom::Required(keys) => touched.extend(keys.iter()),
-                Atom::Forbidden(key) | Atom::Field(key, _) => touched.push(key),
+                Atom::Forbidden(key) | Atom::Present(key) | Atom::Field(key, _) => {
+                    touched.push(key);
+                }
                 Atom::Fields(fields) => {
                     touched.extend(fields.properties.iter().map(|(key, _)| key));
                     others |= fields.additional.is_some() || !fields.patterns.is_empty();
@@ -98,6 +100,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     ) -> Result<bool, SchemaError> {
         let placed = match part {
             Part::Literal(literal) => return Ok(branch.has(*literal)),
+            Part::Choice(_) => return Ok(false),
             Part::Atom(placed) => placed,
         };
         let about = |types: TypeSet| !branch.types.meets(types);
@@ -112,6 +115,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             Atom::Required(keys) => {
                 about(TypeSet::OBJECT) || keys.iter().all(|key| rules.required.contains(key))
             }
+            Atom::Present(key) => about(TypeSet::OBJECT) || rules.required.contains(key),
             Atom::Forbidden(key) => {
                 about(TypeSet::OBJECT) || self.key_node(rules, key)? == NodeId::NEVER
             }
@@ -133,7 +137,9 @@ impl<'j> Canonicalizer<'_, 'j> {
             | Atom::Names(_)
             | Atom::MinProperties(_)
             | Atom::MaxProperties(_)
-            | Atom::OtherField(_) => about(TypeSet::OBJECT),
+            | Atom::OtherField(_)
+            | Atom::OtherKey(_)
+            | Atom::OtherName(_) => about(TypeSet::OBJECT),
             Atom::Elements(_)
             | Atom::Element(..)
             | Atom::OtherElement(_)

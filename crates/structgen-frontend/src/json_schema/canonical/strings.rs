@@ -18,7 +18,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     pub(super) fn finish_strings(
         &mut self,
         branch: &Branch<'j>,
-        out: &mut Values<'j>,
+        out: &mut Values,
     ) -> Result<(), SchemaError> {
         let mut shape = StringShape::default();
         let mut patterns: Vec<&Regular> = Vec::new();

@@ -257,7 +257,20 @@ impl<'j> Canonicalizer<'_, 'j> {
                 }
                 Ok(false)
             }
+            Atom::OtherKey(keys) => {
+                Ok(entries.iter().any(|(key, _)| !keys.contains(&key.as_ref())))
+            }
+            Atom::OtherName(id) => {
+                for (key, _) in entries {
+                    let key = Json::String(Cow::Borrowed(key.as_ref()));
+                    if !self.satisfies(*id, &key, depth)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
             Atom::Required(keys) => Ok(keys.iter().all(|key| find(key).is_some())),
+            Atom::Present(key) => Ok(find(key).is_some()),
             Atom::Forbidden(key) => Ok(find(key).is_none()),
             Atom::Names(id) => {
                 for (key, _) in entries {

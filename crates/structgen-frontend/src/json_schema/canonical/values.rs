@@ -1,17 +1,15 @@
 //! The typed sets that the canonical form is a union of.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
-use structgen_grammar::{Decimal, NumberSet, StringContent, StringShape};
+use structgen_grammar::{Decimal, NumberSet, Regular, StringContent, StringShape};
 
 use super::NodeId;
-use super::atoms::{Contains, Elements, Fields, OtherField, Place};
-use crate::json_schema::parse::SchemaId;
+use super::atoms::{Literal, Place};
 
 /// A set of values: the union of everything in it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Values<'j> {
+pub(crate) struct Values {
     pub(crate) null: bool,
     pub(crate) no: bool,
     pub(crate) yes: bool,
@@ -19,7 +17,7 @@ pub(crate) struct Values<'j> {
     pub(crate) numbers: Vec<Numbers>,
     pub(crate) literals: BTreeSet<Box<str>>,
     pub(crate) strings: Vec<StringShape>,
-    pub(crate) objects: Vec<Objects<'j>>,
+    pub(crate) objects: Vec<Objects>,
     pub(crate) arrays: Vec<Arrays>,
 }
 
@@ -32,24 +30,21 @@ pub(crate) struct Numbers {
 }
 
 /// A set of objects.
-#[derive(Clone, Debug)]
-pub(crate) struct Objects<'j> {
-    /// The keys that are spoken of, in their declared order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Objects {
+    /// The keys that are spoken of: those that the schema declares in their order, then the others.
     pub(crate) properties: Vec<Field>,
-    /// What other keys have.
+    /// Classes of other keys; no key is in two of them.
+    pub(crate) classes: Vec<Class>,
+    /// What keys have that are in none of the classes.
     pub(crate) additional: NodeId,
     /// Whether the schema says something about other keys.
     pub(crate) stated: bool,
     /// A schema that the set comes from, for messages.
     pub(crate) place: Option<Place>,
-    /// Patterns that say more about the keys not spoken of.
-    pub(crate) patterns: Vec<(Rc<Fields<'j>>, Place)>,
-    /// Schemas that the other keys have to fit.
-    pub(crate) names: Vec<(SchemaId, Place)>,
-    pub(crate) min: Option<(u32, Place)>,
-    pub(crate) max: Option<(u32, Place)>,
-    /// Some key has a value that does not fit, for each of these.
-    pub(crate) others: Vec<(OtherField<'j>, Place)>,
+    pub(crate) min: u32,
+    pub(crate) max: Option<u32>,
+    pub(crate) obligations: Vec<Obligation>,
 }
 
 /// A key that is spoken of.
@@ -58,19 +53,54 @@ pub(crate) struct Field {
     pub(crate) key: Box<str>,
     pub(crate) node: NodeId,
     pub(crate) required: bool,
+    /// Whether the schema declares it, and does not only mention it in a negation or dependency: then it has its place in the order.
+    pub(crate) declared: bool,
+}
+
+/// A class of keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Class {
+    pub(crate) keys: Regular,
+    pub(crate) node: NodeId,
+}
+
+/// That some member is one of these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Obligation {
+    pub(crate) members: Vec<(Member, NodeId)>,
+    pub(crate) place: Place,
+}
+
+/// A kind of members of [`Objects`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Member {
+    /// The property at this index.
+    Property(usize),
+    /// A key of the class at this index.
+    Class(usize),
+    /// A key of no class.
+    Additional,
 }
 
 /// A set of arrays.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Arrays {
     pub(crate) prefix: Vec<NodeId>,
     pub(crate) rest: NodeId,
     pub(crate) min: u32,
     pub(crate) max: Option<u32>,
     pub(crate) unique: Option<Place>,
-    pub(crate) contains: Vec<(Rc<Contains>, Place)>,
-    /// Some item behind the prefix does not fit the rest, for each of these.
-    pub(crate) others: Vec<(Rc<Elements>, Place)>,
+    pub(crate) counted: Vec<Counted>,
+}
+
+/// How many items, from the index `from` on, fit the literal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Counted {
+    pub(crate) item: Literal,
+    pub(crate) from: u32,
+    pub(crate) min: u32,
+    pub(crate) max: Option<u32>,
+    pub(crate) place: Place,
 }
 
 /// The last ones added: to look for equals among all of them would take time that grows with the square.
@@ -79,7 +109,7 @@ fn recent<T>(all: &[T]) -> &[T] {
     &all[all.len().saturating_sub(MANY)..]
 }
 
-impl Values<'_> {
+impl Values {
     /// Whether there are strings only, and which, if they are finitely many.
     pub(crate) fn only_literals(&self) -> Option<&BTreeSet<Box<str>>> {
         self.strings.is_empty().then_some(&self.literals)
@@ -129,15 +159,11 @@ impl Values<'_> {
     }
 }
 
-impl<'j> Values<'j> {
+impl Values {
     /// Adds objects, unless they are there.
-    pub(crate) fn add_objects(&mut self, objects: Objects<'j>) {
+    pub(crate) fn add_objects(&mut self, objects: Objects) {
         let is_all = self.objects.first().is_some_and(Objects::is_any);
-        if is_all
-            || recent(&self.objects)
-                .iter()
-                .any(|other| other.is_same(&objects))
-        {
+        if is_all || recent(&self.objects).contains(&objects) {
             return;
         }
         if objects.is_any() {
@@ -149,11 +175,7 @@ impl<'j> Values<'j> {
     /// Adds arrays, unless they are there.
     pub(crate) fn add_arrays(&mut self, arrays: Arrays) {
         let is_all = self.arrays.first().is_some_and(Arrays::is_any);
-        if is_all
-            || recent(&self.arrays)
-                .iter()
-                .any(|other| other.is_same(&arrays))
-        {
+        if is_all || recent(&self.arrays).contains(&arrays) {
             return;
         }
         if arrays.is_any() {
@@ -163,68 +185,61 @@ impl<'j> Values<'j> {
     }
 }
 
-impl Objects<'_> {
+impl Objects {
+    /// All objects.
+    pub(crate) fn any() -> Self {
+        Self {
+            properties: Vec::new(),
+            classes: Vec::new(),
+            additional: NodeId::ANY,
+            stated: false,
+            place: None,
+            min: 0,
+            max: None,
+            obligations: Vec::new(),
+        }
+    }
+
     /// Whether these are all objects.
     fn is_any(&self) -> bool {
-        self.properties.is_empty() && self.additional == NodeId::ANY && self.is_plain()
+        self.properties.is_empty()
+            && self.classes.is_empty()
+            && self.additional == NodeId::ANY
+            && (self.min, self.max) == (0, None)
+            && self.obligations.is_empty()
     }
 
     /// Whether there are no keys but those that are spoken of.
     pub(crate) fn is_closed(&self) -> bool {
-        self.additional == NodeId::NEVER && self.patterns.is_empty()
+        self.additional == NodeId::NEVER
+            && self.classes.iter().all(|class| class.node == NodeId::NEVER)
     }
 
-    /// Whether nothing is said beyond properties and one node for all other keys.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.patterns.is_empty()
-            && self.names.is_empty()
-            && self.min.is_none()
-            && self.max.is_none()
-            && self.others.is_empty()
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        // What is not plain is compared by where it stands, which may miss that two are equal: that does no harm.
-        self.properties == other.properties
-            && self.additional == other.additional
-            && self.stated == other.stated
-            && self.min == other.min
-            && self.max == other.max
-            && self.names == other.names
-            && self.others.is_empty()
-            && other.others.is_empty()
-            && self.patterns.len() == other.patterns.len()
-            && self
-                .patterns
-                .iter()
-                .zip(&other.patterns)
-                .all(|(a, b)| Rc::ptr_eq(&a.0, &b.0))
+    /// What the value of a member of this kind is.
+    pub(crate) fn node(&self, member: Member) -> NodeId {
+        match member {
+            Member::Property(index) => self.properties[index].node,
+            Member::Class(index) => self.classes[index].node,
+            Member::Additional => self.additional,
+        }
     }
 }
 
 impl Arrays {
-    /// Whether these are all arrays.
-    fn is_any(&self) -> bool {
-        self.prefix.is_empty()
-            && self.rest == NodeId::ANY
-            && self.min == 0
-            && self.max.is_none()
-            && self.unique.is_none()
-            && self.contains.is_empty()
-            && self.others.is_empty()
+    /// All arrays.
+    pub(crate) fn any() -> Self {
+        Self {
+            prefix: Vec::new(),
+            rest: NodeId::ANY,
+            min: 0,
+            max: None,
+            unique: None,
+            counted: Vec::new(),
+        }
     }
 
-    fn is_same(&self, other: &Self) -> bool {
-        self.prefix == other.prefix
-            && self.rest == other.rest
-            && self.others.is_empty()
-            && other.others.is_empty()
-            && (self.min, self.max, self.unique) == (other.min, other.max, other.unique)
-            && self.contains.len() == other.contains.len()
-            && self
-                .contains
-                .iter()
-                .zip(&other.contains)
-                .all(|(a, b)| Rc::ptr_eq(&a.0, &b.0))
+    /// Whether these are all arrays.
+    fn is_any(&self) -> bool {
+        *self == Self::any()
     }
 }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use structgen_grammar::{Expr, ExprId, Grammar, NumberSet, Regular, StringContent, StringShape};
+use structgen_grammar::{
+    Expr, ExprId, Grammar, NumberSet, Regular, Slot, StringContent, StringShape, Tally,
+};
 
 /// One rule a line; a rule that another one names stands under its own name.
 pub(super) fn print(grammar: &Grammar) -> String {
@@ -29,25 +31,52 @@ fn expr(grammar: &Grammar, id: ExprId) -> String {
             let mut parts: Vec<String> = Vec::new();
             for property in &shape.properties {
                 let mark = if property.required { "" } else { "?" };
-                let value = expr(grammar, property.value);
+                let value = slot(grammar, &property.value);
                 parts.push(format!("{:?}{mark}: {value}", property.key));
             }
-            parts.extend(
-                shape
-                    .additional
-                    .map(|id| format!("..: {}", expr(grammar, id))),
-            );
-            format!("{{{}}}", parts.join(", "))
+            for pattern in &shape.patterns {
+                let value = slot(grammar, &pattern.value);
+                parts.push(format!("/{:?}/: {value}", pattern.keys));
+            }
+            let additional = shape.additional.iter();
+            parts.extend(additional.map(|value| format!("..: {}", slot(grammar, value))));
+            let counts = counts(shape.min_members, shape.max_members);
+            format!(
+                "{{{}}}{counts}{}",
+                parts.join(", "),
+                tallies(&shape.tallies)
+            )
         }
         Expr::Array(shape) => {
             let mut parts: Vec<String> = Vec::new();
-            parts.extend(shape.prefix.iter().map(|&id| expr(grammar, id)));
-            parts.extend(shape.rest.map(|id| format!("..{}", expr(grammar, id))));
+            parts.extend(shape.prefix.iter().map(|item| slot(grammar, item)));
+            let rest = shape.rest.iter();
+            parts.extend(rest.map(|item| format!("..{}", slot(grammar, item))));
             let counts = counts(shape.min_items, shape.max_items);
-            format!("[{}]{counts}", parts.join(", "))
+            let unique = if shape.unique { " unique" } else { "" };
+            let tallies = tallies(&shape.tallies);
+            format!("[{}]{counts}{tallies}{unique}", parts.join(", "))
         }
         other => format!("{other:?}"),
     }
+}
+
+fn slot(grammar: &Grammar, slot: &Slot) -> String {
+    let alternatives = slot.alternatives.iter().map(|alternative| {
+        let marks = (0..32).filter(|tally| alternative.tallies >> tally & 1 == 1);
+        let marks: String = marks.map(|tally| format!("#{tally} ")).collect();
+        format!("{marks}{}", expr(grammar, alternative.value))
+    });
+    match slot.alternatives.len() {
+        0 => "never".to_owned(),
+        _ => alternatives.collect::<Vec<_>>().join(" | "),
+    }
+}
+
+fn tallies(tallies: &[Tally]) -> String {
+    let tallies = tallies.iter().enumerate();
+    let shown = tallies.map(|(i, tally)| format!(" #{i}{}", counts(tally.min, tally.max)));
+    shown.collect()
 }
 
 fn counts(min: u32, max: Option<u32>) -> String {

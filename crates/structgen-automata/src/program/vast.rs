@@ -1,0 +1,93 @@
+//! Which values are so many that it does not matter which of them are taken.
+
+use rustc_hash::FxHashSet;
+use structgen_grammar::{Decimal, NumberSet, StringContent, StringShape};
+
+use super::{Node, NodeId, Program, TerminalSpec};
+use crate::regular;
+
+/// More values than any array has items.
+const MANY: u32 = 1 << 24;
+
+/// So many characters make [`MANY`] strings, and so many digits as many numbers.
+const MANY_CHARACTERS: u32 = 8;
+
+impl Program {
+    /// Whether it is plain to see that more than [`MANY`] values begin at the node.
+    pub(crate) fn is_vast(&self, node: NodeId) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut todo = vec![node];
+        // One vast alternative suffices, and one vast part of a value that has to be there, or may.
+        while let Some(node) = todo.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            match self.node(node) {
+                Node::Terminal { terminal, .. } => {
+                    if self.is_vast_terminal(&self.terminals[*terminal as usize]) {
+                        return true;
+                    }
+                }
+                Node::Split(arms) => todo.extend(arms.iter().copied()),
+                Node::Call { proc, .. } => todo.push(self.proc(*proc).entry),
+                Node::Object { object, .. } => {
+                    let object = &self.objects[*object as usize];
+                    if object.is_counted() {
+                        continue;
+                    }
+                    if object.classes.iter().any(|class| class.keys.is_none()) {
+                        return true;
+                    }
+                    let slots = object.properties.iter().map(|property| &property.value);
+                    todo.extend(slots.flatten().map(|alternative| alternative.node));
+                }
+                Node::Array { array, .. } => {
+                    let array = &self.arrays[*array as usize];
+                    if array.remembers() || array.max == Some(0) {
+                        continue;
+                    }
+                    if let Some(slot) = array.slot(0) {
+                        todo.extend(slot.iter().map(|alternative| alternative.node));
+                    }
+                }
+                Node::End | Node::Token { .. } | Node::Repeat { .. } => {}
+            }
+        }
+        false
+    }
+
+    fn is_vast_terminal(&self, spec: &TerminalSpec) -> bool {
+        match spec {
+            TerminalSpec::Bytes(_) | TerminalSpec::Regular(_) => false,
+            TerminalSpec::Number(set) => {
+                let is_small = |number: &Decimal| number.exponent() <= 4;
+                let NumberSet { lower, upper, .. } = set;
+                (lower.is_none() || upper.is_none())
+                    && lower
+                        .iter()
+                        .chain(upper)
+                        .all(|bound| is_small(&bound.value))
+                    && set.multiples_of.len() < 2
+                    && set.multiples_of.iter().all(is_small)
+                    && u32::from(self.form.numbers.integer_digits) > 4 + MANY_CHARACTERS
+            }
+            TerminalSpec::String(StringShape {
+                content,
+                min_length,
+                max_length,
+            }) => {
+                let long = max_length.is_none_or(|max| max >= MANY_CHARACTERS);
+                match content {
+                    StringContent::Any => long,
+                    StringContent::Regular(set)
+                        if long && *min_length == 0 && max_length.is_none() =>
+                    {
+                        let count = regular::count(set, self.limits.regular, MANY);
+                        count.is_ok_and(|count| count >= MANY)
+                    }
+                    StringContent::Regular(_) | StringContent::Literals(_) => false,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! A vocabulary, and random walks over which the fast path is compared with the naive oracle.
+
+use std::sync::Arc;
+
+use structgen_constraint::{
+    CompiledConstraint, ConstraintOptions, Matcher, VocabularyTables, oracle,
+};
+use structgen_grammar::{
+    ArrayShape, Expr, ExprId, Grammar, GrammarBuilder, JsonForm, NumberSet, ObjectShape, Slot,
+    StringShape,
+};
+use structgen_vocab::{TokenId, Vocabulary};
+
+/// All bytes, and tokens that cross the borders of everything JSON has.
+pub(crate) fn vocabulary() -> Arc<VocabularyTables> {
+    let longer = [
+        "\":",
+        "\": ",
+        "\",",
+        "\", \"",
+        "{\"",
+        "\"}",
+        "}}",
+        "]}",
+        "[[",
+        "],[",
+        ",\"",
+        "a\":",
+        "a\":1,\"a\":",
+        "\":1,\"",
+        "b\":\"",
+        "\":{\"a",
+        "tr",
+        "true",
+        "false",
+        "null",
+        "10",
+        "123",
+        "0.",
+        "1e",
+        "e5",
+        "-1",
+        "\\u",
+        "\\u00",
+        "\\\"",
+        "u0061",
+        "\\n",
+        "é",
+        "日本",
+        "日",
+        "aa",
+        "ab",
+        "aaaa",
+        " ",
+        "  ",
+        "\n",
+        ": ",
+        ", ",
+        "\"a\":\"b\"",
+        "\"a",
+        "a\"",
+        "foo",
+        "bar",
+        "\"foo\"",
+        "x,y",
+        "()",
+        "((",
+        "))",
+        "+",
+        "+1",
+        "1+1",
+    ];
+    let partial: [&[u8]; 3] = [&[0xE6, 0x97], &[0x97, 0xA5], &[0xC3]];
+    let tokens = (0..=255_u8)
+        .map(|byte| vec![byte])
+        .chain(longer.iter().map(|text| text.as_bytes().to_vec()))
+        .chain(partial.iter().map(|bytes| bytes.to_vec()))
+        .chain([b"<eos>".to_vec()]);
+    let count = 256 + longer.len() + partial.len();
+    let vocabulary = Vocabulary::from_tokens(tokens, &[(TokenId(count as u32), "<eos>")]).unwrap();
+    Arc::new(VocabularyTables::new(Arc::new(vocabulary)))
+}
+
+pub(crate) fn compile(grammar: Grammar) -> CompiledConstraint {
+    let tables = vocabulary();
+    let eos = tables.vocabulary().special_token("<eos>").unwrap();
+    let options = ConstraintOptions {
+        eos: vec![eos],
+        ..ConstraintOptions::default()
+    };
+    CompiledConstraint::new(grammar, &tables, &options).unwrap()
+}
+
+/// A generator good enough to pick a path (Steele, Lea and Flood, 2014).
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) % n as u64) as usize
+    }
+}
+
+/// Walks at random and compares at every state: masks, acceptance token by token, and the promise of the completion cost.
+pub(crate) fn walk_and_compare(constraint: &CompiledConstraint, seed: u64, budget: u64) -> Vec<u8> {
+    let mut random = SplitMix(seed);
+    let mut matcher = constraint.matcher();
+    let mut text = Vec::new();
+    let budget = budget.max(matcher.completion_cost());
+    for taken in 0..=budget {
+        let mask = matcher.mask().unwrap();
+        let naive = oracle::mask(&matcher).unwrap();
+        let excess: Vec<TokenId> = mask
+            .bits()
+            .iter()
+            .filter(|&token| !naive.contains(token))
+            .collect();
+        let missing: Vec<TokenId> = naive
+            .iter()
+            .filter(|&token| !mask.bits().contains(token))
+            .collect();
+        let shown = String::from_utf8_lossy(&text).into_owned();
+        assert!(
+            excess.is_empty() && missing.is_empty(),
+            "after {shown:?}: excess {excess:?}, missing {missing:?}"
+        );
+        assert!(mask.count() > 0, "a dead end after {shown:?}");
+        let left = budget - taken;
+        assert!(matcher.completion_cost() <= left, "after {shown:?}");
+        // Some token keeps within the budget, or the text may end.
+        let tokens: Vec<TokenId> = mask.bits().iter().collect();
+        let mut is_affordable =
+            |token: TokenId| left > 0 && matcher.completion_cost_after(token).unwrap() < left;
+        let drawn: Vec<TokenId> = (0..8).map(|_| tokens[random.below(tokens.len())]).collect();
+        let token = drawn.into_iter().find(|&token| is_affordable(token));
+        let Some(token) =
+            token.or_else(|| tokens.iter().copied().find(|&token| is_affordable(token)))
+        else {
+            assert!(
+                matcher.is_accepting(),
+                "nothing affordable after {shown:?} with {left} left, cost {}",
+                matcher.completion_cost()
+            );
+            return text;
+        };
+        let fork: Matcher = matcher.clone();
+        matcher.accept_token(token).unwrap();
+        if matcher.is_finished() && constraint.eos().contains(&token) {
+            return text;
+        }
+        text.extend_from_slice(constraint.vocabulary().token_bytes(token).unwrap());
+        // Taking a step back gives the same mask.
+        let mut back = matcher.clone();
+        back.rollback(1).unwrap();
+        assert_eq!(
+            back.mask().unwrap().bits(),
+            fork.clone().mask().unwrap().bits()
+        );
+    }
+    assert!(
+        matcher.is_accepting(),
+        "unfinished: {}",
+        String::from_utf8_lossy(&text)
+    );
+    text
+}
+
+pub(crate) fn json(build: impl Fn(&mut GrammarBuilder) -> ExprId, form: JsonForm) -> Grammar {
+    let mut builder = GrammarBuilder::new();
+    let root = builder.declare("root");
+    let body = build(&mut builder);
+    builder.define(root, body);
+    builder.finish(root, form)
+}
+
+/// Any JSON value.
+pub(crate) fn any_value(builder: &mut GrammarBuilder) -> ExprId {
+    let rule = builder.declare("json-value");
+    let value = builder.rule(rule);
+    let arms = [
+        Expr::String(StringShape::default()),
+        Expr::Number(NumberSet::default()),
+        Expr::Object(Box::new(ObjectShape {
+            additional: Some(Slot::of(value)),
+            ..ObjectShape::default()
+        })),
+        Expr::Array(Box::new(ArrayShape {
+            rest: Some(Slot::of(value)),
+            ..ArrayShape::default()
+        })),
+        Expr::Bytes(b"true"[..].into()),
+        Expr::Bytes(b"false"[..].into()),
+        Expr::Bytes(b"null"[..].into()),
+    ];
+    let arms: Vec<_> = arms.into_iter().map(|arm| builder.expr(arm)).collect();
+    let body = builder.choice(arms);
+    builder.define(rule, body);
+    value
+}
