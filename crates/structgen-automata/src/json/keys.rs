@@ -242,7 +242,7 @@ impl KeyContent {
         };
         let factor = if *plain { 1 } else { LONGEST_ESCAPE };
         let mut best = u32::MAX;
-        let mut level = vec![(class.clone(), state.low, state.high, state.depth)];
+        let mut level = vec![(*class, state.low, state.high, state.depth)];
         let mut length = 0_u32;
         while !level.is_empty() && length.saturating_mul(factor) < best {
             let mut next = Vec::new();
@@ -311,7 +311,7 @@ fn accepts(
     from: &RegularState,
     text: &[u8],
 ) -> Result<bool, LimitExceeded> {
-    let mut state = from.clone();
+    let mut state = *from;
     for &byte in text {
         match machine.step(&state, byte)? {
             Some(next) => state = next,

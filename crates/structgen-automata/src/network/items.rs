@@ -234,7 +234,7 @@ impl Network {
         values: &Arc<[Value]>,
         next: &Alternative,
         depth: u32,
-    ) -> Result<Option<(u64, Arc<[Value]>)>, StepError> {
+    ) -> Result<Option<Left>, StepError> {
         let bounds: Bounds = shape.bounds();
         let missing = bounds.missing(counts);
         if missing == 0 {
@@ -294,7 +294,7 @@ impl Network {
         missing: u32,
         values: &Arc<[Value]>,
         depth: u32,
-    ) -> Result<Option<(u64, Arc<[Value]>)>, StepError> {
+    ) -> Result<Option<Left>, StepError> {
         // With as many values as there are places, any will do, whatever the others take.
         let enough = missing as usize + 1;
         let mut places: Vec<Vec<Value>> = Vec::new();
@@ -458,6 +458,9 @@ impl ArrayProgram {
         self.unique && self.prefix.is_empty() && self.tallies.is_empty()
     }
 }
+
+/// What items behind the next one cost, and the values that the next one must not have.
+type Left = (u64, Arc<[Value]>);
 
 /// The values with one more, sorted.
 fn with(values: &Arc<[Value]>, value: Value) -> Arc<[Value]> {

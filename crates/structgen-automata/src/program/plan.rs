@@ -138,8 +138,8 @@ impl Bounds {
             for ways in &group.uses {
                 let mut next = vec![u64::MAX; states];
                 let mut helps = false;
-                for code in 0..states {
-                    if current[code] == u64::MAX {
+                for (code, &so_far) in current.iter().enumerate() {
+                    if so_far == u64::MAX {
                         continue;
                     }
                     for way in ways {
@@ -156,7 +156,7 @@ impl Bounds {
                             continue;
                         }
                         let to = encode(&digits);
-                        let cost = current[code].saturating_add(way.cost);
+                        let cost = so_far.saturating_add(way.cost);
                         // More uses for more cost and the same counts are of no use.
                         if cost < best[to] && cost < next[to] {
                             next[to] = cost;
