@@ -63,10 +63,10 @@ pub struct Compiled {
 /// let compiled = compile(&schema, &SchemaOptions::new())?;
 /// assert!(compiled.grammar.to_string().contains("#/properties/age ::= "));
 ///
-/// let error = compile(&json!({"uniqueItems": true}), &SchemaOptions::new()).unwrap_err();
+/// let error = compile(&json!({"pattern": r"(a)\1"}), &SchemaOptions::new()).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "#/uniqueItems: `uniqueItems` is not supported here: items are not compared with one another"
+///     "#/pattern: `pattern` is not supported here: a back-reference is not supported (at byte 3 of the pattern)"
 /// );
 /// # Ok::<(), structgen_frontend::json_schema::SchemaError>(())
 /// ```
