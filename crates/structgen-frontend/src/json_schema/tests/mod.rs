@@ -2,6 +2,7 @@
 
 mod corpus;
 mod hostile;
+mod patterns;
 mod print;
 mod random;
 mod snapshots;
