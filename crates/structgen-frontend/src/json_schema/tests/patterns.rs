@@ -23,7 +23,9 @@ fn arms_with_disjoint_patterns_exclude_nothing() {
     );
     check(
         r##"{"type": "string", "oneOf": [{"pattern": "^(?!x)..$"}, {"pattern": "^x"}]}"##,
-        expect![[r##"# = string<((any)* (?<!any) (?!"x") [\0-\t\u{b}-\u{c}\u{e}-‧\u{202a}-\u{10ffff}] [\0-\t\u{b}-\u{c}\u{e}-‧\u{202a}-\u{10ffff}] (?!an…> | string<"x" (any)*>"##]],
+        expect![[
+            r##"# = string<((any)* (?<!any) (?!"x") [\0-\t\u{b}-\u{c}\u{e}-‧\u{202a}-\u{10ffff}] [\0-\t\u{b}-\u{c}\u{e}-‧\u{202a}-\u{10ffff}] (?!an…> | string<"x" (any)*>"##
+        ]],
     );
 }
 
@@ -31,7 +33,9 @@ fn arms_with_disjoint_patterns_exclude_nothing() {
 fn patterns_that_contradict_one_another_are_found() {
     check(
         r##"{"type": "string", "allOf": [{"pattern": "^[a-m]"}, {"pattern": "^[n-z]"}]}"##,
-        expect!["#: no value fits this schema; contradicting: #/type, #/allOf, #/allOf/0/pattern, #/allOf/1/pattern"],
+        expect![
+            "#: no value fits this schema; contradicting: #/type, #/allOf, #/allOf/0/pattern, #/allOf/1/pattern"
+        ],
     );
     check(
         r##"{"type": "string", "pattern": "\\bfoo\\b", "maxLength": 2}"##,
@@ -47,6 +51,8 @@ fn patterns_that_contradict_one_another_are_found() {
 fn what_looks_around_is_a_text_of_its_own() {
     check(
         r##"{"type": "string", "pattern": "^(?!con$)[a-z]+$", "maxLength": 8}"##,
-        expect![[r##"# = string<((any)* (?<!any) (?!"con" (?!any)) ([a-z]){1,} (?!any) (any)*)>{0,8}"##]],
+        expect![[
+            r##"# = string<((any)* (?<!any) (?!"con" (?!any)) ([a-z]){1,} (?!any) (any)*)>{0,8}"##
+        ]],
     );
 }

@@ -35,6 +35,22 @@ fn what_needs_no_stack_is_one_terminal() {
 }
 
 #[test]
+fn look_arounds_do_not_see_what_is_joined_beside_them() {
+    check(
+        |builder, _| {
+            let not_b = Regular::look(false, true, Regular::literal("b"));
+            let word = Regular::concat([Regular::anchor(true), Regular::literal("a"), not_b]);
+            let word = builder.expr(Expr::Regular(word));
+            let beside = builder.bytes("b");
+            builder.sequence([word, beside])
+        },
+        expect![[r#"
+            root ::= regular(intersection(not-behind(.) "a" not-ahead("b")) "b")
+            ["root"]"#]],
+    );
+}
+
+#[test]
 fn rules_that_do_not_recur_are_put_in_place() {
     check(
         |builder, _| {
