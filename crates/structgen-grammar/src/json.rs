@@ -34,7 +34,7 @@ pub struct NumberBound {
     pub exclusive: bool,
 }
 
-/// A set of numbers: what lies between the bounds and is a multiple of every divisor.
+/// A set of numbers: what lies between the bounds, is a multiple of every divisor, and of none of the excluded ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct NumberSet {
     /// The lower end.
@@ -43,6 +43,8 @@ pub struct NumberSet {
     pub upper: Option<NumberBound>,
     /// Positive divisors; the integers are the multiples of one. Sorted, without duplicates.
     pub multiples_of: Vec<Decimal>,
+    /// Positive divisors that do not divide the number: what is no integer is no multiple of one. Sorted, without duplicates.
+    pub not_multiples_of: Vec<Decimal>,
     /// Whether the numbers are written without fraction and exponent whatever the form allows: draft 4's integers, of which `1.0` is none.
     pub written_whole: bool,
 }
@@ -159,8 +161,7 @@ impl NumberSet {
         Self {
             lower: Some(bound.clone()),
             upper: Some(bound),
-            multiples_of: Vec::new(),
-            written_whole: false,
+            ..Self::default()
         }
     }
 }

@@ -375,6 +375,9 @@ fn number(set: &NumberSet) -> String {
     for divisor in &set.multiples_of {
         parts.push(format!("multiple of {divisor}"));
     }
+    for divisor in &set.not_multiples_of {
+        parts.push(format!("no multiple of {divisor}"));
+    }
     if set.written_whole {
         parts.push("written whole".into());
     }

@@ -8,7 +8,7 @@ use structgen_grammar::JsonForm;
 use super::distinct::ItemMachine;
 use crate::json::{Content, KeyContent, Punctuation, PunctuationMachine, StringMachine, Value};
 use crate::literal::LiteralMachine;
-use crate::number::NumberMachine;
+use crate::number::{ExcludingMachine, NumberMachine};
 use crate::program::{NodeId, Program, TerminalSpec};
 use crate::regular::RegularMachine;
 use crate::terminal::{START, Terminal, TerminalState};
@@ -53,7 +53,12 @@ impl Terminals {
             TerminalSpec::Regular(regular) => RegularMachine::new(regular, limits.regular)?
                 .start()?
                 .is_none(),
-            TerminalSpec::Number(set) => NumberMachine::new(set, &form.numbers)?.start()?.is_none(),
+            TerminalSpec::Number(set) if set.not_multiples_of.is_empty() => {
+                NumberMachine::new(set, &form.numbers)?.start()?.is_none()
+            }
+            TerminalSpec::Number(set) => ExcludingMachine::new(set, &form.numbers)?
+                .start()?
+                .is_none(),
             TerminalSpec::String(shape) => Content::new(shape, &limits.regular)?.start()?.is_none(),
         })
     }
@@ -68,7 +73,10 @@ impl Terminals {
             TerminalSpec::Regular(regular) => {
                 Terminal::new(RegularMachine::new(regular, limits.regular)?)
             }
-            TerminalSpec::Number(set) => Terminal::new(NumberMachine::new(set, &form.numbers)?),
+            TerminalSpec::Number(set) if set.not_multiples_of.is_empty() => {
+                Terminal::new(NumberMachine::new(set, &form.numbers)?)
+            }
+            TerminalSpec::Number(set) => Terminal::new(ExcludingMachine::new(set, &form.numbers)?),
             TerminalSpec::String(shape) => Terminal::new(StringMachine::new(
                 Content::new(shape, &limits.regular)?,
                 form.escapes,

@@ -7,6 +7,7 @@
 
 mod bound;
 mod divisor;
+mod excluding;
 mod exponent;
 mod mantissa;
 mod search;
@@ -20,6 +21,8 @@ use divisor::Divisor;
 use exponent::Exponent;
 use mantissa::Mantissa;
 use search::{Continuation, Prefix};
+
+pub use excluding::{ExcludingMachine, ExcludingState};
 
 /// The automaton of a number set: accepts the JSON texts (RFC 8259) of its numbers that are written in a form.
 ///
@@ -97,7 +100,8 @@ struct Rules {
 impl NumberMachine {
     /// The automaton of `set` in `form`. Nothing is built ahead.
     ///
-    /// The divisors in [`NumberSet::multiples_of`] are taken without their sign, and of zero only zero is a multiple.
+    /// What is in [`NumberSet::not_multiples_of`] is not looked at: see [`ExcludingMachine`]. The divisors in
+    /// [`NumberSet::multiples_of`] are taken without their sign, and of zero only zero is a multiple.
     ///
     /// # Errors
     /// When the least common multiple of the divisors, its power of ten aside, is above 10¹⁸, or when the form has more than

@@ -68,6 +68,7 @@ impl Program {
                         .chain(upper)
                         .all(|bound| is_small(&bound.value))
                     && set.multiples_of.len() < 2
+                    && set.not_multiples_of.is_empty()
                     && set.multiples_of.iter().all(is_small)
                     && u32::from(self.form.numbers.integer_digits) > 4 + MANY_CHARACTERS
             }

@@ -4,11 +4,11 @@ use structgen_automata::Machine;
 use structgen_automata::number::{NumberMachine, NumberState};
 use structgen_grammar::{JsonForm, NumberBound, NumberForm, NumberSet};
 
-/// `">=1 <2.5 *0.1"` as a set.
+/// `">=1 <2.5 *0.1 !0.3"` as a set: `*` for multiples, `!` for no multiples.
 pub(crate) fn set(text: &str) -> NumberSet {
     let mut set = NumberSet::default();
     for part in text.split_whitespace() {
-        let digits = part.trim_start_matches(['<', '>', '=', '*']);
+        let digits = part.trim_start_matches(['<', '>', '=', '*', '!']);
         let value = digits.parse().expect("a number");
         let bound = |exclusive| {
             Some(NumberBound {
@@ -22,10 +22,12 @@ pub(crate) fn set(text: &str) -> NumberSet {
             "<=" => set.upper = bound(false),
             "<" => set.upper = bound(true),
             "*" => set.multiples_of.push(value),
+            "!" => set.not_multiples_of.push(value),
             other => panic!("no operator: {other}"),
         }
     }
     set.multiples_of.sort();
+    set.not_multiples_of.sort();
     set
 }
 

@@ -192,13 +192,14 @@ impl<'j> Lowering<'_, '_, 'j> {
     }
 
     fn numbers(&mut self, numbers: &Numbers) -> Result<ExprId, SchemaError> {
-        for (_, place) in &numbers.not_multiples_of {
-            self.canonical.refuse(
-                *place,
-                "numbers that are no multiple of something are not generated",
-            )?;
-        }
         let mut set = numbers.set.clone();
+        set.not_multiples_of = numbers
+            .not_multiples_of
+            .iter()
+            .map(|(divisor, _)| divisor.clone())
+            .collect();
+        set.not_multiples_of.sort();
+        set.not_multiples_of.dedup();
         // Whoever writes `1.0` for an integer means something else by it, and few parsers take it as one.
         if self.canonical.options.profile != Profile::Exact {
             set.written_whole |= set.multiples_of.iter().any(Decimal::is_integer);

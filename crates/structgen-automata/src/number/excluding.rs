@@ -1,0 +1,199 @@
+//! Numbers that are multiples of some numbers and of none of others.
+//!
+//! "No multiple of" does not get easier with more digits, as bounds and multiples do: the machine of all numbers runs beside one for each
+//! divisor that must not divide, and a state is live where a search finds a completion that only the first takes. Mostly the next digit
+//! or two are one.
+
+use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+use structgen_grammar::{NumberForm, NumberSet};
+
+use super::divisor::Divisor;
+use super::{NumberMachine, NumberState};
+use crate::{LimitExceeded, Machine};
+
+/// The automaton of a [`NumberSet`] with [`not_multiples_of`](NumberSet::not_multiples_of).
+///
+/// ```
+/// use structgen_automata::Machine;
+/// use structgen_automata::number::ExcludingMachine;
+/// use structgen_grammar::{JsonForm, NumberSet};
+///
+/// // What is no integer.
+/// let set = NumberSet {
+///     not_multiples_of: vec![1.into()],
+///     ..NumberSet::default()
+/// };
+/// let mut machine = ExcludingMachine::new(&set, &JsonForm::generate().numbers)?;
+/// let mut state = machine.start()?.expect("not empty");
+/// for byte in *b"12.5" {
+///     assert_eq!(machine.accept(&state), None);
+///     state = machine.step(&state, byte)?.expect("live");
+/// }
+/// assert_eq!(machine.accept(&state), Some(0));
+/// # Ok::<(), structgen_automata::LimitExceeded>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ExcludingMachine {
+    all: NumberMachine,
+    /// For each divisor that must not divide: its multiples among all.
+    multiples: Box<[NumberMachine]>,
+    /// Whether every number is a multiple of one of them.
+    is_empty: bool,
+    /// How much a completion costs, where that was searched; `None`: there is none.
+    known: FxHashMap<ExcludingState, Option<u32>>,
+}
+
+/// A state of an [`ExcludingMachine`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ExcludingState {
+    all: NumberState,
+    multiples: Box<[Option<NumberState>]>,
+}
+
+/// What a number may be written with.
+const BYTES: &[u8] = b"0123456789.-+eE";
+
+/// The most states that one search for a completion may visit.
+const MAX_SEARCH: usize = 100_000;
+
+impl ExcludingMachine {
+    /// The automaton of `set` in `form`.
+    ///
+    /// # Errors
+    /// As for [`NumberMachine::new`], with each of the excluded divisors among the others.
+    pub fn new(set: &NumberSet, form: &NumberForm) -> Result<Self, LimitExceeded> {
+        let all = NumberSet {
+            not_multiples_of: Vec::new(),
+            ..set.clone()
+        };
+        let least = Divisor::least_common_multiple(&all.multiples_of)?;
+        let mut is_empty = false;
+        let mut multiples = Vec::with_capacity(set.not_multiples_of.len());
+        for divisor in &set.not_multiples_of {
+            let mut set = all.clone();
+            set.multiples_of.push(divisor.clone());
+            is_empty |=
+                least.is_some() && Divisor::least_common_multiple(&set.multiples_of)? == least;
+            multiples.push(NumberMachine::new(&set, form)?);
+        }
+        Ok(Self {
+            all: NumberMachine::new(&all, form)?,
+            multiples: multiples.into(),
+            is_empty,
+            known: FxHashMap::default(),
+        })
+    }
+
+    /// The state behind a byte, live or not.
+    fn next(
+        &mut self,
+        state: &ExcludingState,
+        byte: u8,
+    ) -> Result<Option<ExcludingState>, LimitExceeded> {
+        let Some(all) = self.all.step(&state.all, byte)? else {
+            return Ok(None);
+        };
+        let mut multiples = state.multiples.clone();
+        for (machine, state) in self.multiples.iter_mut().zip(&mut multiples) {
+            if let Some(from) = state {
+                *state = machine.step(from, byte)?;
+            }
+        }
+        Ok(Some(ExcludingState { all, multiples }))
+    }
+
+    /// The cost of a completion as far as it is known without a search; `Some(None)` where there is none.
+    fn known(&mut self, state: &ExcludingState) -> Option<Option<u32>> {
+        if state.multiples.iter().all(Option::is_none) {
+            return Some(Some(self.all.cost(&state.all)));
+        }
+        if self.accept(state).is_some() {
+            return Some(Some(0));
+        }
+        self.known.get(state).copied()
+    }
+
+    /// How many bytes a completion takes, or `None` where there is none. What lies on the way to one is live with it, each state one byte
+    /// dearer than the next.
+    fn completion(&mut self, state: &ExcludingState) -> Result<Option<u32>, LimitExceeded> {
+        if let Some(known) = self.known(state) {
+            return Ok(known);
+        }
+        let mut parents: FxHashMap<ExcludingState, ExcludingState> = FxHashMap::default();
+        parents.insert(state.clone(), state.clone());
+        let mut queue = VecDeque::from([state.clone()]);
+        while let Some(from) = queue.pop_front() {
+            if let Some(known) = self.known(&from) {
+                let Some(mut cost) = known else { continue };
+                let mut at = from;
+                while at != *state {
+                    at = parents[&at].clone();
+                    cost = cost.saturating_add(1);
+                    self.known.insert(at.clone(), Some(cost));
+                }
+                return Ok(Some(cost));
+            }
+            for &byte in BYTES {
+                let Some(next) = self.next(&from, byte)? else {
+                    continue;
+                };
+                if let Entry::Vacant(entry) = parents.entry(next) {
+                    queue.push_back(entry.key().clone());
+                    entry.insert(from.clone());
+                }
+            }
+            if parents.len() > MAX_SEARCH {
+                return Err(LimitExceeded {
+                    what: "states searched for a number that is no multiple",
+                    limit: MAX_SEARCH as u64,
+                });
+            }
+        }
+        self.known
+            .extend(parents.into_keys().map(|dead| (dead, None)));
+        Ok(None)
+    }
+
+    fn if_live(&mut self, state: ExcludingState) -> Result<Option<ExcludingState>, LimitExceeded> {
+        Ok(self.completion(&state)?.map(|_| state))
+    }
+}
+
+impl Machine for ExcludingMachine {
+    type State = ExcludingState;
+    type Error = LimitExceeded;
+
+    fn start(&mut self) -> Result<Option<ExcludingState>, LimitExceeded> {
+        let Some(all) = self.all.start()?.filter(|_| !self.is_empty) else {
+            return Ok(None);
+        };
+        let multiples = self.multiples.iter_mut().map(Machine::start);
+        let multiples = multiples.collect::<Result<_, _>>()?;
+        self.if_live(ExcludingState { all, multiples })
+    }
+
+    fn step(
+        &mut self,
+        state: &ExcludingState,
+        byte: u8,
+    ) -> Result<Option<ExcludingState>, LimitExceeded> {
+        match self.next(state, byte)? {
+            Some(next) => self.if_live(next),
+            None => Ok(None),
+        }
+    }
+
+    fn accept(&self, state: &ExcludingState) -> Option<u32> {
+        let mut multiples = self.multiples.iter().zip(&state.multiples);
+        let is_multiple = multiples
+            .any(|(machine, state)| state.is_some_and(|state| machine.accept(&state).is_some()));
+        self.all.accept(&state.all).filter(|_| !is_multiple)
+    }
+
+    fn cost(&mut self, state: &ExcludingState) -> u32 {
+        self.known(state).flatten().unwrap_or(u32::MAX)
+    }
+}
