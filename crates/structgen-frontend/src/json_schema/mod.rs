@@ -214,6 +214,8 @@ fn report(canonical: &Canonicalizer<'_, '_>, options: &SchemaOptions) -> Compile
                 keyword: keyword.name,
             };
             let note = match &keyword.assertion {
+                // Its annotation says so already.
+                Assertion::IfAlone(_) => continue,
                 Assertion::Format(_) if options.formats == FormatMode::Annotate => {
                     Some("formats are annotations here")
                 }

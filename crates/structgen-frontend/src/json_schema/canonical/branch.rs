@@ -338,6 +338,11 @@ impl<'j> Canonicalizer<'_, 'j> {
                     None => branch.push(placed(Atom::Refused(TypeSet::ALL, DYNAMIC))),
                 }
             }
+            Assertion::Unevaluated(of, rest) => {
+                let arms = self.unevaluated(place, *of, *rest)?;
+                self.add_choice(branch, arms, path)?;
+            }
+            Assertion::IfAlone(_) | Assertion::ContainsAny(_) => {}
             Assertion::Refused(types, reason) => branch.push(placed(Atom::Refused(*types, reason))),
             Assertion::Invalid(error) => return Err((**error).clone()),
         }

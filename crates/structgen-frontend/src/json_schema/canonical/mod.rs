@@ -11,6 +11,7 @@ pub(crate) mod atoms;
 mod branch;
 mod classes;
 mod emptiness;
+pub(crate) mod evaluation;
 mod expand;
 pub(crate) mod matching;
 mod negation;
@@ -70,6 +71,8 @@ pub(crate) struct Canonicalizer<'p, 'j> {
     values: Vec<&'j Json<'j>>,
     patterns: FxHashMap<&'j str, Result<Regular, String>>,
     machines: matching::Machines,
+    /// What schemas evaluate, by case.
+    evaluation: evaluation::Known<'j>,
     /// What is known of the emptiness of nodes.
     empty: FxHashMap<NodeId, bool>,
     steps: u64,
@@ -100,6 +103,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             values: Vec::new(),
             patterns: FxHashMap::default(),
             machines: matching::Machines::default(),
+            evaluation: evaluation::Known::default(),
             empty: FxHashMap::default(),
             steps: 0,
             nesting: 0,

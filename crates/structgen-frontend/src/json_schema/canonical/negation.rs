@@ -92,6 +92,10 @@ impl<'j> Canonicalizer<'_, 'j> {
                         None => vec![placed(Atom::Refused(TypeSet::ALL, DYNAMIC))],
                     });
                 }
+                Assertion::Unevaluated(of, rest) => {
+                    arms.extend(self.not_unevaluated(place, *of, *rest)?);
+                }
+                Assertion::IfAlone(_) | Assertion::ContainsAny(_) => {}
                 Assertion::Refused(types, reason) => {
                     arms.push(of(*types, Atom::Refused(*types, reason)));
                 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Canonicalizer;
 use super::atoms::{Atom, Literal, Place, Placed, Source, TypeSet};
-use super::branch::DYNAMIC;
+use super::branch::{Arm, DYNAMIC, Part};
 use super::numbers::{is_above, is_below, is_multiple_of};
 use crate::json_schema::formats;
 use crate::json_schema::json::Json;
@@ -138,12 +138,41 @@ impl<'j> Canonicalizer<'_, 'j> {
                     None => self.refuse(place, DYNAMIC).map(|()| true)?,
                 }
             }
+            Assertion::Unevaluated(of, rest) => {
+                let arms = self.unevaluated(place, *of, *rest)?;
+                self.some_arm_holds(&arms, value, depth)?
+            }
+            Assertion::IfAlone(_) | Assertion::ContainsAny(_) => true,
             Assertion::Refused(types, reason) if types.meets(TypeSet::of(value)) => {
                 self.refuse(place, reason).map(|()| true)?
             }
             Assertion::Refused(..) => true,
             Assertion::Invalid(error) => return Err((**error).clone()),
         })
+    }
+
+    fn some_arm_holds(
+        &mut self,
+        arms: &[Arm<'j>],
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        for arm in arms {
+            let mut holds = true;
+            for part in arm {
+                holds = match part {
+                    Part::Literal(literal) => self.literal_holds(*literal, value, depth)?,
+                    Part::Atom(placed) => self.atom_holds(placed, value, depth)?,
+                };
+                if !holds {
+                    break;
+                }
+            }
+            if holds {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn how_many(

@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use super::{Assertion, Parser, Step};
 use crate::json_schema::Draft;
-use crate::json_schema::canonical::atoms::{Atom, Contains, Elements, TypeSet};
+use crate::json_schema::canonical::atoms::{Atom, Contains, Elements};
+use crate::json_schema::canonical::evaluation::Of;
 use crate::json_schema::json::Json;
 
 impl<'j> Parser<'_, 'j> {
@@ -81,6 +82,8 @@ impl<'j> Parser<'_, 'j> {
         };
         if contains.min > 0 || contains.max.is_some() {
             self.atom("contains", Atom::Contains(Rc::new(contains)));
+        } else if self.draft() >= Draft::Draft2020 {
+            self.push("contains", Assertion::ContainsAny(item));
         }
     }
 
@@ -101,15 +104,7 @@ impl<'j> Parser<'_, 'j> {
             ("uniqueItems", _) => self.invalid(keyword, "a boolean"),
             _ => {
                 let id = self.subschema(value, keyword, Step::None);
-                if !self.program.schema_ref(id).keywords.is_empty() {
-                    self.push(
-                        keyword,
-                        Assertion::Refused(
-                            TypeSet::ARRAY,
-                            "which items were evaluated is not tracked",
-                        ),
-                    );
-                }
+                self.push(keyword, Assertion::Unevaluated(Of::Items, id));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Keywords that apply other schemas to the same value.
 
 use super::{Assertion, Parser, Step};
+use crate::json_schema::Draft;
 use crate::json_schema::canonical::atoms::TypeSet;
 use crate::json_schema::json::Json;
 
@@ -62,7 +63,12 @@ impl<'j> Parser<'_, 'j> {
                     otherwise,
                 },
             ),
-            Some(_) => self.annotation("if", "says nothing without `then` and `else`"),
+            Some(condition) => {
+                self.annotation("if", "says nothing without `then` and `else`");
+                if self.draft() >= Draft::Draft2019 {
+                    self.push("if", Assertion::IfAlone(condition));
+                }
+            }
             None => {
                 for (keyword, part) in [("then", then), ("else", otherwise)] {
                     if part.is_some() {

@@ -16,6 +16,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::canonical::atoms::{Atom, TypeSet};
+use super::canonical::evaluation::Of;
 use super::formats::Format;
 use super::json::Json;
 use super::keywords::{self, Role};
@@ -79,6 +80,12 @@ pub(crate) enum Assertion<'j> {
     Reference(&'j str),
     /// `$dynamicRef` and `$recursiveRef`: the reference, which may lead elsewhere when there are dynamic anchors.
     DynamicReference(&'j str),
+    /// What no other keyword evaluates fits the schema.
+    Unevaluated(Of, SchemaId),
+    /// `if` without `then` and `else`: it asserts nothing, and still evaluates what it does.
+    IfAlone(SchemaId),
+    /// `contains` that any number of items may fit: it asserts nothing, and evaluates those that do.
+    ContainsAny(SchemaId),
     /// What is not compiled, about values of these types.
     Refused(TypeSet, &'static str),
     /// The keyword's value is wrong.
@@ -98,6 +105,8 @@ pub(crate) struct Program<'j> {
     /// Which schema a JSON value was read as, by the value's address: documents neither move nor change meanwhile.
     by_address: FxHashMap<usize, SchemaId>,
     pub(crate) resources: Resources<'j>,
+    /// The schemas that are written nowhere: any of the listed fits.
+    unions: FxHashMap<Vec<SchemaId>, SchemaId>,
 }
 
 impl<'j> Program<'j> {
@@ -122,6 +131,7 @@ impl<'j> Program<'j> {
             schemas: Vec::new(),
             by_address: FxHashMap::default(),
             resources,
+            unions: FxHashMap::default(),
         }
     }
 
@@ -146,6 +156,39 @@ impl<'j> Program<'j> {
     /// The JSON Pointer of a keyword in a schema.
     pub(crate) fn keyword_pointer(&self, id: SchemaId, keyword: &str) -> String {
         location::pointer(self, id, Some(keyword))
+    }
+
+    /// The schema that everything fits, as if it stood in `within`.
+    pub(crate) fn anything(&mut self, within: SchemaId) -> SchemaId {
+        self.written_nowhere(within, Vec::new())
+    }
+
+    /// The schema that says that one of the schemas fits at least.
+    pub(crate) fn any_of(&mut self, within: SchemaId, arms: Vec<SchemaId>) -> SchemaId {
+        self.written_nowhere(within, arms)
+    }
+
+    fn written_nowhere(&mut self, within: SchemaId, arms: Vec<SchemaId>) -> SchemaId {
+        if let Some(&id) = self.unions.get(&arms) {
+            return id;
+        }
+        let id = SchemaId(u32::try_from(self.schemas.len()).unwrap_or(u32::MAX));
+        let mut keywords = Vec::new();
+        if !arms.is_empty() {
+            keywords.push(Keyword {
+                name: "",
+                assertion: Assertion::AnyOf(arms.clone()),
+            });
+        }
+        let schema = self.schema_ref(within);
+        self.schemas.push(Rc::new(Schema {
+            location: schema.location.clone(),
+            resource: schema.resource,
+            keywords,
+            annotations: Vec::new(),
+        }));
+        self.unions.insert(arms, id);
+        id
     }
 
     /// Reads a value as a schema, with all schemas in it.

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use super::{Assertion, Dependent, Parser, Step};
-use crate::json_schema::canonical::atoms::{Atom, Fields, TypeSet};
+use crate::json_schema::canonical::atoms::{Atom, Fields};
+use crate::json_schema::canonical::evaluation::Of;
 use crate::json_schema::json::Json;
 
 impl<'j> Parser<'_, 'j> {
@@ -68,15 +69,7 @@ impl<'j> Parser<'_, 'j> {
             }
             "unevaluatedProperties" => {
                 let id = self.subschema(value, keyword, Step::None);
-                if !self.program.schema_ref(id).keywords.is_empty() {
-                    self.push(
-                        keyword,
-                        Assertion::Refused(
-                            TypeSet::OBJECT,
-                            "which properties were evaluated is not tracked",
-                        ),
-                    );
-                }
+                self.push(keyword, Assertion::Unevaluated(Of::Properties, id));
             }
             _ => self.read_dependencies(keyword, value),
         }

@@ -1,6 +1,7 @@
 //! Tests of the whole compiler.
 
 mod corpus;
+mod evaluation;
 mod hostile;
 mod patterns;
 mod print;
