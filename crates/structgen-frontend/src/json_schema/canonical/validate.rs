@@ -163,6 +163,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 holds = match part {
                     Part::Literal(literal) => self.literal_holds(*literal, value, depth)?,
                     Part::Atom(placed) => self.atom_holds(placed, value, depth)?,
+                    Part::Choice(arms) => self.some_arm_holds(arms, value, depth)?,
                 };
                 if !holds {
                     break;
