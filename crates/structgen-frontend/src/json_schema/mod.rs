@@ -18,6 +18,7 @@ mod formats;
 mod json;
 mod keywords;
 mod lower;
+mod metaschemas;
 mod options;
 mod parse;
 mod report;

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::json::Json;
 use super::parse::{Location, Program, SchemaId};
-use super::{Draft, SchemaError};
+use super::{Draft, SchemaError, metaschemas};
 
 /// A resource of a [`Program`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -221,7 +221,13 @@ impl<'j> Program<'j> {
             }
             // Documents are read when a reference needs one, all up to the one that it finds: an `$id` may be anywhere in them.
             let Some((registered, json)) = (self.resources.library)(self.resources.opened)? else {
-                return Ok(None);
+                // What the caller registers comes before what ships.
+                let Some((uri, json)) = metaschemas::find(&uri) else {
+                    return Ok(None);
+                };
+                let draft = self.resources.default_draft;
+                self.read_document(json, Some(uri), draft);
+                return Ok(self.resources.by_uri.get(uri).copied());
             };
             self.resources.opened += 1;
             let draft = self.resources.default_draft;
