@@ -9,6 +9,7 @@ use std::path::Path;
 use serde_json::Value;
 use structgen::KeyOrder;
 use structgen::constraint::{CompiledConstraint, Matcher, oracle};
+use structgen::grammar::{Indent, Whitespace};
 use structgen::vocab::TokenId;
 use structgen::{Constraint, Profile, SchemaOptions};
 use structgen_maskbench::{Case, case_files};
@@ -40,7 +41,7 @@ const PATTERNS: [&str; 14] = [
 ];
 
 /// The forms in which a schema is compiled.
-fn forms() -> [SchemaOptions; 4] {
+fn forms() -> [SchemaOptions; 5] {
     let options = SchemaOptions::new();
     let exact = || options.clone().with_profile(Profile::Exact);
     [
@@ -51,6 +52,12 @@ fn forms() -> [SchemaOptions; 4] {
             .with_order(KeyOrder::Any),
         exact().with_order(KeyOrder::Any),
         exact().with_order(KeyOrder::Declared),
+        options
+            .clone()
+            .with_order(KeyOrder::RequiredFirst)
+            .with_whitespace(Whitespace::Indented {
+                indent: Indent::Spaces(2),
+            }),
     ]
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use structgen::KeyOrder;
 use structgen::constraint::CompiledConstraint;
 use structgen::decode::{GenerateOptions, Generator, MockModel};
-use structgen::grammar::Whitespace;
+use structgen::grammar::{Indent, Whitespace};
 use structgen::{Checker, Constraint, Profile, SchemaOptions};
 use structgen_tests::vocabularies::{self, TestVocabulary};
 use structgen_tests::{SplitMix, is_full_run, report, schemas, types};
@@ -182,10 +182,17 @@ fn model(wish: &str, vocabulary: &TestVocabulary) -> MockModel {
 }
 
 /// Forms in which the texts are written: none is the profile's own.
-const FORMS: [Option<(KeyOrder, Whitespace)>; 3] = [
+const FORMS: [Option<(KeyOrder, Whitespace)>; 5] = [
     None,
     Some((KeyOrder::Any, Whitespace::Compact)),
     Some((KeyOrder::Declared, Whitespace::Bounded { max: 3 })),
+    Some((KeyOrder::RequiredFirst, Whitespace::OneSpace)),
+    Some((
+        KeyOrder::Declared,
+        Whitespace::Indented {
+            indent: Indent::Spaces(2),
+        },
+    )),
 ];
 
 fn compile(case: &Case, form: usize, vocabulary: &TestVocabulary) -> CompiledConstraint {

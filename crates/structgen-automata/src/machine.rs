@@ -67,6 +67,12 @@ pub trait Machine {
         Ok(Some(state.clone()))
     }
 
+    /// Within text that the form demands, where every byte is known up to the end: how many bytes are left, and the label there.
+    /// `None` elsewhere.
+    fn forced(&self, _state: &Self::State) -> Option<(u32, u32)> {
+        None
+    }
+
     /// How many bytes a known completion takes from here: 0 in a final state, and from every other state some byte leads
     /// to a state of a smaller cost. It need not be the shortest completion.
     fn cost(&mut self, state: &Self::State) -> u32;

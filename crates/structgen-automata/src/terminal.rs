@@ -147,6 +147,12 @@ impl Terminal {
         self.free_for[state as usize]
     }
 
+    /// What is left of text that the form demands, and its label; see [`Machine::forced`].
+    #[must_use]
+    pub fn forced(&self, state: TerminalState) -> Option<(u32, u32)> {
+        self.source.forced(state)
+    }
+
     /// How many bytes a known completion takes; see [`Machine::cost`].
     pub fn cost(&mut self, state: TerminalState) -> u32 {
         self.source.cost(state)
@@ -188,6 +194,7 @@ trait Numbered {
     fn free_for(&self, state: TerminalState) -> Option<u32>;
     fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>>;
     fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError>;
+    fn forced(&self, state: TerminalState) -> Option<(u32, u32)>;
     fn cost(&mut self, state: TerminalState) -> u32;
 }
 
@@ -256,6 +263,10 @@ impl<M: Machine> Numbered for Numbering<M> {
             Some(next) => self.number(next),
             None => DEAD,
         })
+    }
+
+    fn forced(&self, state: TerminalState) -> Option<(u32, u32)> {
+        self.machine.forced(self.states[state as usize].as_ref()?)
     }
 
     fn cost(&mut self, state: TerminalState) -> u32 {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use structgen::frontend::json_schema::{Draft, SchemaLimits};
-use structgen::grammar::{EscapeForm, Whitespace};
+use structgen::grammar::{EscapeForm, Indent, Whitespace};
 use structgen::{FormatMode, KeyOrder, Profile, SchemaOptions};
 
 use crate::args::read_documents;
@@ -23,8 +23,8 @@ pub(crate) struct SchemaArgs {
     /// In which order keys come; without it, the profile's
     #[arg(long, value_enum)]
     order: Option<OrderArg>,
-    /// What stands between tokens of JSON: compact, spaced (at most one space behind a comma or colon), or bounded:N (up to N characters of
-    /// whitespace anywhere)
+    /// What stands between tokens of JSON: compact, spaced (at most one space behind a comma or colon), one-space (always
+    /// one), indent:N or indent:tab (a line for each member and item), or bounded:N (up to N characters of whitespace anywhere)
     #[arg(long, value_name = "FORM", value_parser = parse_whitespace)]
     whitespace: Option<Whitespace>,
     /// Which escapes strings may use
@@ -132,11 +132,21 @@ fn parse_whitespace(text: &str) -> Result<Whitespace, String> {
     match text.split_once(':') {
         None if text == "compact" => Ok(Whitespace::Compact),
         None if text == "spaced" => Ok(Whitespace::Spaced),
+        None if text == "one-space" => Ok(Whitespace::OneSpace),
+        Some(("indent", "tab")) => Ok(Whitespace::Indented {
+            indent: Indent::Tab,
+        }),
+        Some(("indent", width)) => match width.parse() {
+            Ok(width) => Ok(Whitespace::Indented {
+                indent: Indent::Spaces(width),
+            }),
+            Err(_) => Err("the indentation is a number from 0 to 255, or tab".to_owned()),
+        },
         Some(("bounded", max)) => match max.parse() {
             Ok(max) => Ok(Whitespace::Bounded { max }),
             Err(_) => Err("the bound is a number from 0 to 65535".to_owned()),
         },
-        _ => Err("it is compact, spaced, or bounded:N".to_owned()),
+        _ => Err("it is compact, spaced, one-space, indent:N, indent:tab, or bounded:N".to_owned()),
     }
 }
 
@@ -178,7 +188,18 @@ mod tests {
         assert_eq!(parse_whitespace("compact"), Ok(Whitespace::Compact));
         let bounded = Whitespace::Bounded { max: 3 };
         assert_eq!(parse_whitespace("bounded:3"), Ok(bounded));
-        for wrong in ["", "bounded", "bounded:-1", "bounded:70000", "indent"] {
+        let tab = Whitespace::Indented {
+            indent: Indent::Tab,
+        };
+        assert_eq!(parse_whitespace("indent:tab"), Ok(tab));
+        for wrong in [
+            "",
+            "indent:x",
+            "bounded",
+            "bounded:-1",
+            "bounded:70000",
+            "indent",
+        ] {
             assert!(parse_whitespace(wrong).is_err(), "{wrong}");
         }
     }

@@ -23,11 +23,55 @@ pub enum Whitespace {
     Compact,
     /// Nothing, or one space behind a comma or colon.
     Spaced,
+    /// One space behind every comma and colon, as Python's `json.dumps` writes it.
+    OneSpace,
+    /// A line for every member and item, indented by its depth, and one space behind a colon; nothing in empty objects and arrays. So writes
+    /// serde_json's `to_string_pretty`, with two spaces.
+    Indented {
+        /// What stands at the start of a line for each level of nesting.
+        indent: Indent,
+    },
     /// Up to `max` characters out of space, tab, line feed and carriage return at every place where JSON takes whitespace.
     Bounded {
         /// The most characters at one place.
         max: u16,
     },
+}
+
+/// What stands at the start of a line for each level of nesting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Indent {
+    /// So many spaces.
+    Spaces(u8),
+    /// A tab.
+    Tab,
+}
+
+impl Indent {
+    /// How many characters a level takes.
+    #[must_use]
+    pub fn width(self) -> u32 {
+        match self {
+            Self::Spaces(width) => width.into(),
+            Self::Tab => 1,
+        }
+    }
+
+    /// The character.
+    #[must_use]
+    pub fn byte(self) -> u8 {
+        match self {
+            Self::Spaces(_) => b' ',
+            Self::Tab => b'\t',
+        }
+    }
+}
+
+impl Default for Indent {
+    /// Two spaces.
+    fn default() -> Self {
+        Self::Spaces(2)
+    }
 }
 
 /// Which escapes a string may use.

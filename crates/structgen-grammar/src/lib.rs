@@ -22,7 +22,7 @@ mod regular;
 pub use builder::GrammarBuilder;
 pub use decimal::Decimal;
 pub use expr::{Expr, ExprId, Grammar, Rule, RuleId, TokenTerminal};
-pub use form::{EscapeForm, JsonForm, NumberForm, Whitespace};
+pub use form::{EscapeForm, Indent, JsonForm, NumberForm, Whitespace};
 pub use json::{
     Alternative, ArrayShape, KeyPattern, MAX_TALLIES, NumberBound, NumberSet, ObjectShape,
     Property, Slot, StringContent, StringShape, Tally,

@@ -1,6 +1,6 @@
 //! Braces, brackets, commas and colons, with the whitespace that the form allows around them.
 
-use structgen_grammar::Whitespace;
+use structgen_grammar::{Indent, Whitespace};
 
 use crate::{LimitExceeded, Machine};
 
@@ -32,11 +32,73 @@ pub(crate) enum Punctuation {
 /// Punctuation as a machine: where in it, and how much whitespace has been read there.
 pub(crate) struct PunctuationMachine {
     punctuation: Punctuation,
-    /// Whitespace at places where the form allows only what a reader would skip.
-    gap: u16,
-    /// Whitespace behind a comma or colon.
-    gap_behind: u16,
-    only_spaces: bool,
+    gaps: Gaps,
+}
+
+/// The whitespace of one piece of punctuation.
+#[derive(Clone, Copy)]
+enum Gaps {
+    /// What a reader would skip.
+    Skipped {
+        /// At places where the form allows only that.
+        anywhere: u16,
+        /// Behind a comma or colon.
+        behind: u16,
+        only_spaces: bool,
+    },
+    /// What has to be there.
+    Demanded {
+        /// Behind an opening bracket, where something follows.
+        opened: Layout,
+        /// Behind a comma or colon.
+        behind: Layout,
+        /// Before the closing bracket of what is not empty.
+        closing: Layout,
+    },
+}
+
+/// A line break perhaps, and then so many times the same character.
+#[derive(Clone, Copy)]
+struct Layout {
+    breaks: bool,
+    fill: u8,
+    count: u16,
+}
+
+impl Layout {
+    const NOTHING: Self = Self::fill(b' ', 0);
+
+    const fn fill(fill: u8, count: u16) -> Self {
+        Self {
+            breaks: false,
+            fill,
+            count,
+        }
+    }
+
+    fn line(indent: Indent, depth: u32) -> Self {
+        let count = indent.width().saturating_mul(depth);
+        Self {
+            breaks: true,
+            fill: indent.byte(),
+            count: u16::try_from(count).unwrap_or(u16::MAX - 1),
+        }
+    }
+
+    fn len(self) -> u16 {
+        u16::from(self.breaks) + self.count
+    }
+
+    /// Whether the byte is the one at this place.
+    fn has(self, at: u16, byte: u8) -> bool {
+        at < self.len()
+            && byte
+                == if self.breaks && at == 0 {
+                    b'\n'
+                } else {
+                    self.fill
+                }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,22 +114,89 @@ pub(crate) enum Place {
 }
 
 impl PunctuationMachine {
-    pub(crate) fn new(punctuation: Punctuation, whitespace: Whitespace) -> Self {
-        let (gap, gap_behind, only_spaces) = match whitespace {
-            Whitespace::Compact => (0, 0, false),
-            Whitespace::Spaced => (0, 1, true),
-            Whitespace::Bounded { max } => (max, max, false),
-        };
-        Self {
-            punctuation,
-            gap,
-            gap_behind,
+    /// Punctuation of an object or array whose members are so deep.
+    pub(crate) fn new(punctuation: Punctuation, whitespace: Whitespace, depth: u32) -> Self {
+        let skipped = |anywhere, behind, only_spaces| Gaps::Skipped {
+            anywhere,
+            behind,
             only_spaces,
+        };
+        let demanded = |opened, behind, closing| Gaps::Demanded {
+            opened,
+            behind,
+            closing,
+        };
+        let space = Layout::fill(b' ', 1);
+        let is_colon = matches!(punctuation, Punctuation::Colon);
+        let gaps = match whitespace {
+            Whitespace::Compact => skipped(0, 0, false),
+            Whitespace::Spaced => skipped(0, 1, true),
+            Whitespace::Bounded { max } => skipped(max, max, false),
+            Whitespace::OneSpace => demanded(Layout::NOTHING, space, Layout::NOTHING),
+            Whitespace::Indented { .. } if is_colon => {
+                demanded(Layout::NOTHING, space, Layout::NOTHING)
+            }
+            Whitespace::Indented { indent } => {
+                let line = Layout::line(indent, depth);
+                demanded(line, line, Layout::line(indent, depth.saturating_sub(1)))
+            }
+        };
+        Self { punctuation, gaps }
+    }
+
+    /// Whether whitespace may go on with this byte behind so much of it, at a place with this layout.
+    fn goes_on(
+        &self,
+        layout: fn(&Gaps) -> Option<Layout>,
+        behind: bool,
+        at: u16,
+        byte: u8,
+    ) -> bool {
+        match (self.gaps, layout(&self.gaps)) {
+            (_, Some(layout)) => layout.has(at, byte),
+            (
+                Gaps::Skipped {
+                    anywhere,
+                    behind: most_behind,
+                    only_spaces,
+                },
+                None,
+            ) => {
+                let most = if behind { most_behind } else { anywhere };
+                let is_space =
+                    byte == b' ' || (!only_spaces && matches!(byte, b'\t' | b'\n' | b'\r'));
+                is_space && at < most
+            }
+            (Gaps::Demanded { .. }, None) => false,
         }
     }
 
-    fn is_space(&self, byte: u8) -> bool {
-        byte == b' ' || (!self.only_spaces && matches!(byte, b'\t' | b'\n' | b'\r'))
+    /// Whether the whitespace at a place with this layout may end behind so much of it.
+    fn may_end(layout: Option<Layout>, at: u16) -> bool {
+        layout.is_none_or(|layout| at == layout.len())
+    }
+}
+
+impl Gaps {
+    fn opened(&self) -> Option<Layout> {
+        match self {
+            Self::Demanded { opened, .. } => Some(*opened),
+            Self::Skipped { .. } => None,
+        }
+    }
+
+    fn behind(&self) -> Option<Layout> {
+        match self {
+            Self::Demanded { behind, .. } => Some(*behind),
+            Self::Skipped { .. } => None,
+        }
+    }
+
+    fn closing(&self) -> Option<Layout> {
+        match self {
+            Self::Demanded { closing, .. } => Some(*closing),
+            Self::Skipped { .. } => None,
+        }
     }
 }
 
@@ -93,40 +222,63 @@ impl Machine for PunctuationMachine {
     }
 
     fn step(&mut self, place: &Place, byte: u8) -> Result<Option<Place>, LimitExceeded> {
-        let is_space = self.is_space(byte);
         let next = match (*place, self.punctuation) {
             (Place::Before(_), Punctuation::Open { open, .. }) => {
                 (byte == open).then_some(Place::Opened(0))
             }
-            (Place::Before(count), _) if is_space => {
-                (count < self.gap).then_some(Place::Before(count + 1))
+            (Place::Before(count), Punctuation::Colon) => {
+                // No form demands anything before a colon.
+                if byte == b':' {
+                    Some(Place::Behind(0))
+                } else {
+                    let skips = matches!(self.gaps, Gaps::Skipped { .. })
+                        && self.goes_on(|_| None, false, count, byte);
+                    skips.then_some(Place::Before(count + 1))
+                }
             }
-            (Place::Before(_), Punctuation::Colon) => (byte == b':').then_some(Place::Behind(0)),
             (
-                Place::Before(_),
+                Place::Before(count),
                 Punctuation::After {
                     close,
                     more_allowed,
                     close_allowed,
                 },
-            ) => match byte {
-                b',' if more_allowed => Some(Place::Behind(0)),
-                _ => (byte == close && close_allowed).then_some(Place::Closed),
-            },
-            (Place::Opened(count), _) if is_space => {
-                (count < self.gap).then_some(Place::Opened(count + 1))
+            ) => {
+                let layout = self.gaps.closing();
+                // What is demanded stands before the bracket only: behind some of it, no comma comes.
+                let at_comma = layout.is_none() || count == 0;
+                if byte == b',' && more_allowed && at_comma {
+                    Some(Place::Behind(0))
+                } else if byte == close && close_allowed && Self::may_end(layout, count) {
+                    Some(Place::Closed)
+                } else {
+                    let is_space = (layout.is_none() || close_allowed)
+                        && self.goes_on(Gaps::closing, false, count, byte);
+                    is_space.then_some(Place::Before(count + 1))
+                }
             }
             (
-                Place::Opened(_),
+                Place::Opened(count),
                 Punctuation::Open {
                     close,
                     close_allowed,
+                    more_allowed,
                     ..
                 },
-            ) => (byte == close && close_allowed).then_some(Place::Closed),
-            (Place::Behind(count), _) if is_space => {
-                (count < self.gap_behind).then_some(Place::Behind(count + 1))
+            ) => {
+                let layout = self.gaps.opened();
+                let at_close = layout.is_none() || count == 0;
+                if byte == close && close_allowed && at_close {
+                    Some(Place::Closed)
+                } else {
+                    let is_space = (layout.is_none() || more_allowed)
+                        && self.goes_on(Gaps::opened, false, count, byte);
+                    is_space.then_some(Place::Opened(count + 1))
+                }
             }
+            (Place::Behind(count), _) => self
+                .goes_on(Gaps::behind, true, count, byte)
+                .then_some(Place::Behind(count + 1)),
             _ => None,
         };
         Ok(next)
@@ -136,31 +288,59 @@ impl Machine for PunctuationMachine {
         match (place, self.punctuation) {
             (Place::Closed, _) => Some(CLOSE),
             (
-                Place::Opened(_),
+                Place::Opened(count),
                 Punctuation::Open {
                     more_allowed: true, ..
                 },
-            )
-            | (Place::Behind(_), _) => Some(MORE),
+            ) if Self::may_end(self.gaps.opened(), *count) => Some(MORE),
+            (Place::Behind(count), _) if Self::may_end(self.gaps.behind(), *count) => Some(MORE),
             _ => None,
         }
     }
 
     fn is_end(&self, place: &Place) -> bool {
-        match place {
-            Place::Closed => true,
-            Place::Behind(count) => *count == self.gap_behind,
-            Place::Opened(count) => {
-                *count == self.gap
-                    && matches!(
-                        self.punctuation,
-                        Punctuation::Open {
-                            close_allowed: false,
-                            ..
-                        }
-                    )
+        let no_close = matches!(
+            self.punctuation,
+            Punctuation::Open {
+                close_allowed: false,
+                ..
             }
-            Place::Before(_) => false,
+        );
+        match (place, self.gaps) {
+            (Place::Closed, _) => true,
+            (Place::Behind(count), Gaps::Skipped { behind, .. }) => *count == behind,
+            (Place::Behind(count), Gaps::Demanded { behind, .. }) => *count == behind.len(),
+            (Place::Opened(count), Gaps::Skipped { anywhere, .. }) => {
+                *count == anywhere && no_close
+            }
+            (Place::Opened(count), Gaps::Demanded { opened, .. }) => {
+                *count == opened.len() && (no_close || *count > 0)
+            }
+            (Place::Before(_), _) => false,
+        }
+    }
+
+    fn forced(&self, place: &Place) -> Option<(u32, u32)> {
+        let Gaps::Demanded {
+            opened,
+            behind,
+            closing,
+        } = self.gaps
+        else {
+            return None;
+        };
+        let left = |layout: Layout, count: u16| u32::from(layout.len() - count);
+        match (*place, self.punctuation) {
+            (Place::Behind(count), _) => Some((left(behind, count), MORE)),
+            (Place::Before(count @ 1..), Punctuation::After { .. }) => {
+                Some((left(closing, count) + 1, CLOSE))
+            }
+            (Place::Opened(count), Punctuation::Open { close_allowed, .. })
+                if count > 0 || !close_allowed =>
+            {
+                Some((left(opened, count), MORE))
+            }
+            _ => None,
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::sets::Place;
 use super::{Element, Frame, Network, SetId};
-use crate::json::MORE;
+use crate::json::{CLOSE, MORE};
 use crate::program::{Measures, Node, Program};
 
 impl Network {
@@ -53,11 +53,21 @@ impl Network {
         for i in 0..self.sets.elements(set).len() {
             let Element { frame, below } = self.sets.elements(set)[i];
             let below_cost = self.costs.get(&below).copied().unwrap_or(0);
-            let own = if frame.reads() {
-                self.reading_cost(program, measures, frame, below)
+            // Whitespace that has to be there is counted by the byte where it is being read, and at its widest for every byte elsewhere:
+            // a byte of structure comes with no more than that.
+            let (own, forced) = if frame.reads() {
+                match self.terminals.get(frame.terminal).forced(frame.state) {
+                    Some((left, CLOSE)) => (0, left),
+                    forced => {
+                        let own = self.reading_cost(program, measures, frame, below);
+                        (own, forced.map_or(0, |(left, _)| left))
+                    }
+                }
             } else {
-                self.waiting_cost(program, measures, frame, below)
+                (self.waiting_cost(program, measures, frame, below), 0)
             };
+            let own = own.saturating_mul(program.widest_byte());
+            let own = own.saturating_add(forced.into());
             best = best.min(own.saturating_add(below_cost));
         }
         best
@@ -72,8 +82,16 @@ impl Network {
     ) -> u64 {
         let at = |node: u32| measures.cost[node as usize];
         let own = u64::from(self.terminals.get_mut(frame.terminal).cost(frame.state));
-        let more = self.terminals.get(frame.terminal).accept(frame.state) == Some(MORE);
-        match frame.place() {
+        let terminal = self.terminals.get(frame.terminal);
+        let forced = terminal.forced(frame.state).is_some();
+        let more = forced || terminal.accept(frame.state) == Some(MORE);
+        // Behind the first of a demanded line break, an opened bracket is as good as a comma: something follows.
+        let place = match frame.place() {
+            Place::ObjectOpen(object) if forced => Place::ObjectAfter(object),
+            Place::ArrayOpen(array) if forced => Place::ArrayAfter(array),
+            place => place,
+        };
+        match place {
             Place::Node(node) => match *program.node(node) {
                 Node::Terminal { next, .. } => own.saturating_add(at(next)),
                 _ => unreachable!("only terminals are in progress"),

@@ -406,7 +406,7 @@ impl Network {
             }
             Place::ObjectKey(object) => {
                 let register = self.take_key(object, frame, label)?;
-                let colon = self.terminals.punctuation(Punctuation::Colon)?;
+                let colon = self.terminals.punctuation(Punctuation::Colon, 0)?;
                 self.intern(vec![Element {
                     frame: Frame::reading(Place::ObjectColon(object), colon, register, label),
                     below,

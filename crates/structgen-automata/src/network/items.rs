@@ -36,7 +36,9 @@ impl Network {
             more_allowed,
             close_allowed,
         };
-        let terminal = self.terminals.punctuation(open)?;
+        let terminal = self
+            .terminals
+            .punctuation(open, self.sets.depth(below) + 1)?;
         Ok(Some(Element {
             frame: Frame::reading(Place::ArrayOpen(array), terminal, data, 0),
             below,
@@ -55,7 +57,9 @@ impl Network {
             more_allowed,
             close_allowed,
         };
-        let terminal = self.terminals.punctuation(after)?;
+        let terminal = self
+            .terminals
+            .punctuation(after, self.sets.depth(below) + 1)?;
         Ok(Some(Element {
             frame: Frame::reading(Place::ArrayAfter(array), terminal, data, 0),
             below,

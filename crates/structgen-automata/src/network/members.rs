@@ -23,7 +23,9 @@ impl Network {
             more_allowed,
             close_allowed,
         };
-        let terminal = self.terminals.punctuation(open)?;
+        let terminal = self
+            .terminals
+            .punctuation(open, self.sets.depth(below) + 1)?;
         Ok(Some(Element {
             frame: Frame::reading(Place::ObjectOpen(object), terminal, register, 0),
             below,
@@ -42,7 +44,9 @@ impl Network {
             more_allowed,
             close_allowed,
         };
-        let terminal = self.terminals.punctuation(after)?;
+        let terminal = self
+            .terminals
+            .punctuation(after, self.sets.depth(below) + 1)?;
         Ok(Some(Element {
             frame: Frame::reading(Place::ObjectAfter(object), terminal, register, 0),
             below,

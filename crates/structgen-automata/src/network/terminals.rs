@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use structgen_grammar::JsonForm;
+use structgen_grammar::{JsonForm, Whitespace};
 
 use super::distinct::ItemMachine;
 use crate::json::{Content, KeyContent, Punctuation, PunctuationMachine, StringMachine, Value};
@@ -19,7 +19,7 @@ use crate::{LimitExceeded, Limits, Machine, StepError};
 pub(crate) struct Terminals {
     program: Arc<Program>,
     built: Vec<Option<Terminal>>,
-    punctuation: FxHashMap<Punctuation, u32>,
+    punctuation: FxHashMap<(Punctuation, u32), u32>,
     keys: FxHashMap<KeyPlace, Option<u32>>,
     items: FxHashMap<ItemPlace, Option<u32>>,
 }
@@ -123,15 +123,23 @@ impl Terminals {
         (self.built.len() - 1) as u32
     }
 
-    pub(super) fn punctuation(&mut self, punctuation: Punctuation) -> Result<u32, LimitExceeded> {
-        if let Some(&id) = self.punctuation.get(&punctuation) {
+    /// The terminal of punctuation of an object or array whose members are so deep.
+    pub(super) fn punctuation(
+        &mut self,
+        punctuation: Punctuation,
+        depth: u32,
+    ) -> Result<u32, LimitExceeded> {
+        let whitespace = self.program.form.whitespace;
+        let depth = match whitespace {
+            Whitespace::Indented { .. } if punctuation != Punctuation::Colon => depth,
+            _ => 0,
+        };
+        if let Some(&id) = self.punctuation.get(&(punctuation, depth)) {
             return Ok(id);
         }
-        let id = self.add(Terminal::new(PunctuationMachine::new(
-            punctuation,
-            self.program.form.whitespace,
-        ))?);
-        self.punctuation.insert(punctuation, id);
+        let machine = PunctuationMachine::new(punctuation, whitespace, depth);
+        let id = self.add(Terminal::new(machine)?);
+        self.punctuation.insert((punctuation, depth), id);
         Ok(id)
     }
 

@@ -126,6 +126,7 @@ fn build_once(grammar: &Grammar, limits: &Limits) -> Result<(Program, Vec<ExprId
         distinct_costs: [].into(),
         measures: OnceLock::new(),
         heights: OnceLock::new(),
+        widest_byte: OnceLock::new(),
     };
     let mut empty = Vec::new();
     for (&id, &object) in &object_ids {

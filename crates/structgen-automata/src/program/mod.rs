@@ -4,6 +4,7 @@
 
 mod build;
 mod keys;
+mod layout;
 mod left_recursion;
 mod measure;
 mod nullable;
@@ -192,6 +193,7 @@ pub struct Program {
     pub(crate) distinct_costs: Box<[Option<u64>]>,
     measures: OnceLock<Measures>,
     heights: OnceLock<Vec<u32>>,
+    widest_byte: OnceLock<u64>,
 }
 
 impl Program {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use structgen_grammar::{EscapeForm, Whitespace};
+use structgen_grammar::{EscapeForm, Indent, Whitespace};
 
 use super::json::Json;
 use super::{FormatMode, KeyOrder, Profile, SchemaError, SchemaOptions};
@@ -90,9 +90,10 @@ const FORMATS: [(&str, FormatMode); 2] = [
     ("annotate", FormatMode::Annotate),
 ];
 
-const SPACES: [(&str, Whitespace); 2] = [
+const SPACES: [(&str, Whitespace); 3] = [
     ("compact", Whitespace::Compact),
     ("spaced", Whitespace::Spaced),
+    ("one-space", Whitespace::OneSpace),
 ];
 
 fn choice<T: Copy>(name: &str, value: &Json<'_>, choices: &[(&str, T)]) -> Result<T, SchemaError> {
@@ -106,23 +107,31 @@ fn choice<T: Copy>(name: &str, value: &Json<'_>, choices: &[(&str, T)]) -> Resul
     })
 }
 
-/// A name, or `{"bounded": 3}`.
+/// A name, `{"bounded": 3}`, `{"indent": 2}` or `{"indent": "tab"}`.
 fn whitespace(name: &str, value: &Json<'_>) -> Result<Whitespace, SchemaError> {
     if let Json::String(_) = value {
         return choice(name, value, &SPACES);
     }
     let expected = || {
-        let expected = "compact, spaced, or {\"bounded\": N}, N being 0 to 255";
+        let expected = "compact, spaced, one-space, {\"bounded\": N} or {\"indent\": N or \"tab\"}, N being 0 to 255";
         wrong(Some(name), expected)
     };
     let Json::Object(entries) = value else {
         return Err(expected());
     };
     match entries.as_slice() {
-        [(key, value)] if key == "bounded" => {
-            let max = count(value).and_then(|count| u8::try_from(count).ok());
-            let max = max.ok_or_else(expected)?.into();
-            Ok(Whitespace::Bounded { max })
+        [(key, Json::String(tab))] if key == "indent" && tab == "tab" => Ok(Whitespace::Indented {
+            indent: Indent::Tab,
+        }),
+        [(key, value)] => {
+            let count = count(value).and_then(|count| u8::try_from(count).ok());
+            match (key.as_ref(), count) {
+                ("indent", Some(width)) => Ok(Whitespace::Indented {
+                    indent: Indent::Spaces(width),
+                }),
+                ("bounded", Some(max)) => Ok(Whitespace::Bounded { max: max.into() }),
+                _ => Err(expected()),
+            }
         }
         _ => Err(expected()),
     }
@@ -208,6 +217,21 @@ mod tests {
         assert_eq!(options.limits.max_depth, 7);
         let default = SchemaOptions::new().limits.max_values;
         assert_eq!(options.limits.max_values, default);
+    }
+
+    #[test]
+    fn whitespace_has_names_bounds_and_indentations() {
+        let indented = |indent| Whitespace::Indented { indent };
+        for (written, meant) in [
+            (json!("compact"), Whitespace::Compact),
+            (json!("one-space"), Whitespace::OneSpace),
+            (json!({"indent": 4}), indented(Indent::Spaces(4))),
+            (json!({"indent": "tab"}), indented(Indent::Tab)),
+        ] {
+            let schema = json!({"x-structgen": {"whitespace": written}});
+            let options = effective(&schema, &SchemaOptions::new());
+            assert_eq!(options.whitespace, Some(meant));
+        }
     }
 
     #[test]
