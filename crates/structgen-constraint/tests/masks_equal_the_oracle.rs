@@ -52,6 +52,7 @@ fn person(builder: &mut GrammarBuilder, open: bool, ordered: u32) -> structgen_g
         key: key.into(),
         value: Slot::of(value),
         required,
+        ..Property::default()
     };
     let properties = vec![
         property("name", name, true),

@@ -68,6 +68,7 @@ fn keys_of_a_class_have_its_values() {
                         key: "a1".into(),
                         value: Slot::of(string),
                         required: true,
+                        ..Property::default()
                     }],
                     patterns: vec![KeyPattern {
                         keys: pattern(),
@@ -134,6 +135,7 @@ fn members_are_counted() {
                     key: key.into(),
                     value: Slot::of(number),
                     required: key == "foo",
+                    ..Property::default()
                 };
                 let shape = ObjectShape {
                     properties: ["a", "foo", "b", "longer key"].map(property).into(),
@@ -165,6 +167,7 @@ fn counts_that_cannot_be_met_leave_nothing() {
             key: "a".into(),
             value: Slot::of(number),
             required: false,
+            ..Property::default()
         }],
         min_members: 2,
         ..ObjectShape::default()
@@ -216,6 +219,7 @@ fn some_member_has_to_be_of_a_kind() {
                     key: "a".into(),
                     value: Slot::of(string),
                     required: false,
+                    ..Property::default()
                 }],
                 ordered: 1,
                 additional: Some(either),
@@ -355,6 +359,7 @@ fn objects_are_distinct_whatever_their_order() {
                 key: key.into(),
                 value: Slot::of(word),
                 required: true,
+                ..Property::default()
             };
             let shape = ObjectShape {
                 properties: ["a", "ab"].map(property).into(),

@@ -72,7 +72,7 @@ pub struct ObjectShape {
 }
 
 /// A declared property of an [`ObjectShape`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Property {
     /// The key, unescaped.
     pub key: Box<str>,
@@ -80,6 +80,8 @@ pub struct Property {
     pub value: Slot,
     /// Whether the object must have it.
     pub required: bool,
+    /// Which tallies count where the object does not have it: bit `i` for the `i`-th, which has no upper bound.
+    pub absent: u32,
 }
 
 /// A class of keys of an [`ObjectShape`].
@@ -94,7 +96,7 @@ pub struct KeyPattern {
 /// What a member or an item may be: any one of the alternatives.
 ///
 /// Mostly there is one, and it counts for nothing. A value that fits two alternatives may count as either.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Slot {
     /// The alternatives; without any, there is no value.
     pub alternatives: Box<[Alternative]>,

@@ -258,6 +258,9 @@ impl<'g> Printer<'g> {
             let key = literal(property.key.as_bytes());
             self.owned(format!("{bar}{key}{mark}: "));
             self.slot(&property.value);
+            for tally in (0..u32::BITS).filter(|tally| property.absent >> tally & 1 == 1) {
+                self.owned(format!(" or none #{tally}"));
+            }
         }
         for pattern in &shape.patterns {
             self.text(std::mem::replace(&mut between, ", "));

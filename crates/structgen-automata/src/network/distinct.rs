@@ -380,6 +380,7 @@ fn expr_of(builder: &mut GrammarBuilder, value: &Value) -> ExprId {
                 key: key.clone(),
                 value: Slot::of(expr_of(builder, value)),
                 required: true,
+                ..Property::default()
             });
             let properties: Vec<Property> = properties.collect();
             builder.expr(Expr::Object(Box::new(ObjectShape {

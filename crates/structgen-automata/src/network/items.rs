@@ -276,8 +276,8 @@ impl Network {
                     }]
                 });
                 groups.push(Group {
-                    required: false,
                     uses: uses.collect(),
+                    ..Group::default()
                 });
             }
             let cost = if shape.tallies.is_empty() {

@@ -64,7 +64,7 @@ impl Network {
         let shape = &self.program.objects[object as usize];
         let register = self.registers.object(register);
         let complete = shape.missing(register).next().is_none()
-            && (!shape.is_counted() || shape.bounds().are_met(&register.counts));
+            && (!shape.is_counted() || shape.are_counts_met(register));
         Ok((more, complete))
     }
 
@@ -301,8 +301,21 @@ impl ObjectProgram {
             .map(|(i, _)| i)
     }
 
+    /// Whether the counts of an object that ends here are enough.
+    fn are_counts_met(&self, register: &ObjectRegister) -> bool {
+        let bounds = self.bounds();
+        let absent = self.properties.iter().enumerate();
+        let absent =
+            absent.filter(|(i, property)| property.absent != 0 && !register.is_past(self, *i));
+        let counts = absent.fold(register.counts.clone(), |counts, (_, property)| {
+            bounds.with_absent(&counts, property.absent)
+        });
+        bounds.are_met(&counts)
+    }
+
     /// The register with one more key; the text of an undeclared one is the caller's to keep.
     fn with_key(&self, register: &ObjectRegister, label: u32) -> ObjectRegister {
+        let before = register.passed;
         let mut register = register.clone();
         match class_of(label) {
             None => register.pass(self, label as usize),
@@ -311,6 +324,14 @@ impl ObjectProgram {
                 if let Some(seen) = register.counts.keys.get_mut(class) {
                     *seen = seen.saturating_add(1);
                 }
+            }
+        }
+        if !self.tallies.is_empty() {
+            // What was in order and has been passed over does not come any more.
+            let taken = class_of(label).is_none().then_some(label);
+            for i in (before..register.passed).filter(|&i| Some(i) != taken) {
+                let absent = self.properties[i as usize].absent;
+                register.counts = self.bounds().with_absent(&register.counts, absent);
             }
         }
         register

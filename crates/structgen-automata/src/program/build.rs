@@ -518,6 +518,7 @@ fn sorted_keys(shape: &ObjectShape) -> ObjectProgram {
                 key: property.key.clone(),
                 value: [].into(),
                 required: property.required,
+                absent: property.absent,
             })
             .collect(),
         ordered: shape.ordered.min(shape.properties.len() as u32),

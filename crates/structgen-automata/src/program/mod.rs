@@ -96,6 +96,8 @@ pub(crate) struct PropertyProgram {
     /// Without alternatives the key may not come, also where others may.
     pub(crate) value: Slot,
     pub(crate) required: bool,
+    /// Which tallies count where it does not come.
+    pub(crate) absent: u32,
 }
 
 /// A class of undeclared keys.

@@ -7,6 +7,7 @@ use super::{ArrayProgram, NodeId, ObjectProgram, Slot};
 use crate::LimitExceeded;
 use crate::json::escaped_length;
 use crate::regular::RegularLimits;
+use rustc_hash::FxHashMap;
 use structgen_grammar::Tally;
 
 /// What an object or array has been counted to have.
@@ -21,13 +22,15 @@ pub(crate) struct Counts {
 }
 
 /// The most combinations of counts that are looked at.
-const MAX_STATES: u64 = 1 << 16;
+const MAX_STATES: usize = 1 << 16;
 
 /// What may be used several times, every time for some tallies at some cost.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     /// Whether it has to be used.
     pub(crate) required: bool,
+    /// Which tallies count where it is not used.
+    pub(crate) unused: u32,
     /// The ways of the first use, of the second, and so on.
     pub(crate) uses: Vec<Vec<Use>>,
 }
@@ -70,6 +73,22 @@ impl Bounds {
         Some(counts)
     }
 
+    /// Counts for tallies without an upper bound.
+    fn count(&self, counts: &mut [u32], tallies: u32) {
+        for (i, (count, bound)) in counts.iter_mut().zip(&self.0[1..]).enumerate() {
+            if tallies >> i & 1 == 1 {
+                *count = Self::more(*bound, *count).unwrap_or(*count);
+            }
+        }
+    }
+
+    /// The counts once keys are known not to come.
+    pub(crate) fn with_absent(&self, counts: &Counts, tallies: u32) -> Counts {
+        let mut counts = counts.clone();
+        self.count(&mut counts.tallies, tallies);
+        counts
+    }
+
     /// Whether the counts are enough.
     pub(crate) fn are_met(&self, counts: &Counts) -> bool {
         let all = std::iter::once(&counts.members).chain(&counts.tallies);
@@ -89,104 +108,84 @@ impl Bounds {
             .fold(0, u32::saturating_add)
     }
 
-    /// The number of values that each count can take.
-    fn sizes(&self) -> Result<Vec<u64>, LimitExceeded> {
-        let size = |bound: &Tally| u64::from(bound.max.unwrap_or(bound.min)) + 1;
-        let sizes: Vec<u64> = self.0.iter().map(size).collect();
-        let states = sizes
-            .iter()
-            .fold(1_u64, |all, size| all.saturating_mul(*size));
-        if states > MAX_STATES {
-            return Err(LimitExceeded {
-                what: "combinations of counts",
-                limit: MAX_STATES,
-            });
-        }
-        Ok(sizes)
-    }
-
     /// The least cost at which the groups meet the bounds; `None` where they cannot.
     pub(crate) fn cheapest(
         &self,
         counts: &Counts,
         groups: &[Group],
     ) -> Result<Option<u64>, LimitExceeded> {
-        let sizes = self.sizes()?;
-        let states = sizes.iter().product::<u64>() as usize;
-        let start: Vec<u32> = std::iter::once(counts.members)
+        let start: Box<[u32]> = std::iter::once(counts.members)
             .chain(counts.tallies.iter().copied())
             .collect();
-        let encode = |counts: &[u32]| {
-            let digits = counts.iter().zip(&sizes).rev();
-            digits.fold(0_u64, |code, (count, size)| code * size + u64::from(*count)) as usize
-        };
-        let decode = |mut code: usize, counts: &mut Vec<u32>| {
-            counts.clear();
-            for size in &sizes {
-                counts.push((code as u64 % size) as u32);
-                code /= *size as usize;
-            }
-        };
-        let mut best = vec![u64::MAX; states];
-        best[encode(&start)] = 0;
-        let mut digits = Vec::new();
+        let mut best: Costs = Costs::default();
+        best.insert(start, 0);
         for group in groups {
             let mut current = best.clone();
             if group.required {
-                best.fill(u64::MAX);
+                best.clear();
+            } else if group.unused != 0 {
+                best.clear();
+                for (counts, &cost) in &current {
+                    let mut counts = counts.clone();
+                    self.count(&mut counts[1..], group.unused);
+                    lower(&mut best, counts, cost);
+                }
             }
             for ways in &group.uses {
-                let mut next = vec![u64::MAX; states];
-                let mut helps = false;
-                for (code, &so_far) in current.iter().enumerate() {
-                    if so_far == u64::MAX {
-                        continue;
-                    }
+                let mut next: Costs = Costs::default();
+                for (counts, &so_far) in &current {
                     for way in ways {
-                        decode(code, &mut digits);
-                        let counted = self.0.iter().enumerate().all(|(i, bound)| {
-                            if i > 0 && way.tallies >> (i - 1) & 1 == 0 {
-                                return true;
-                            }
-                            let more = Self::more(*bound, digits[i]);
-                            digits[i] = more.unwrap_or(digits[i]);
-                            more.is_some()
-                        });
-                        if !counted {
+                        let Some(counts) = self.used(counts, way.tallies) else {
                             continue;
-                        }
-                        let to = encode(&digits);
+                        };
                         let cost = so_far.saturating_add(way.cost);
                         // More uses for more cost and the same counts are of no use.
-                        if cost < best[to] && cost < next[to] {
-                            next[to] = cost;
-                            helps = true;
+                        if best.get(&counts).is_none_or(|&known| cost < known) {
+                            lower(&mut next, counts, cost);
                         }
                     }
                 }
-                for (best, next) in best.iter_mut().zip(&next) {
-                    *best = (*best).min(*next);
-                }
-                if !helps {
+                if next.is_empty() {
                     break;
+                }
+                for (counts, &cost) in &next {
+                    lower(&mut best, counts.clone(), cost);
+                }
+                if best.len() > MAX_STATES {
+                    return Err(LimitExceeded {
+                        what: "combinations of counts",
+                        limit: MAX_STATES as u64,
+                    });
                 }
                 current = next;
             }
         }
-        let mut least = None;
-        for (code, &cost) in best.iter().enumerate() {
-            decode(code, &mut digits);
-            let met = self
-                .0
-                .iter()
-                .zip(&digits)
-                .all(|(bound, count)| *count >= bound.min);
-            if met && cost != u64::MAX {
-                least = Some(least.map_or(cost, |least: u64| least.min(cost)));
+        let are_met = |counts: &[u32]| {
+            let mut bounds = self.0.iter().zip(counts);
+            bounds.all(|(bound, count)| *count >= bound.min)
+        };
+        let met = best.iter().filter(|(counts, _)| are_met(counts));
+        Ok(met.map(|(_, &cost)| cost).min())
+    }
+
+    /// The counts with one more member; `None` where a count is too high.
+    fn used(&self, counts: &[u32], tallies: u32) -> Option<Box<[u32]>> {
+        let mut counts: Box<[u32]> = counts.into();
+        for (i, (count, bound)) in counts.iter_mut().zip(&self.0).enumerate() {
+            if i == 0 || tallies >> (i - 1) & 1 == 1 {
+                *count = Self::more(*bound, *count)?;
             }
         }
-        Ok(least)
+        Some(counts)
     }
+}
+
+/// The least known cost by counts: of the whole first, then of the tallies.
+type Costs = FxHashMap<Box<[u32]>, u64>;
+
+fn lower(costs: &mut Costs, counts: Box<[u32]>, cost: u64) {
+    let known = costs.entry(counts).or_insert(cost);
+    *known = cost.min(*known);
 }
 
 /// An object on its way.
@@ -204,10 +203,14 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
     pub(crate) fn cost(&self, counts: &Counts) -> Result<Option<u64>, LimitExceeded> {
         let bounds = self.object.bounds();
         let missing = bounds.missing(counts);
-        let groups = self.groups(counts, missing)?;
         if !self.object.tallies.is_empty() {
-            return bounds.cheapest(counts, &groups);
+            if let Some(cost) = self.only_required(&bounds, counts) {
+                return Ok(Some(cost));
+            }
+            let groups = self.groups(counts, missing)?;
+            return open_tallies(&bounds, counts, groups);
         }
+        let groups = self.groups(counts, missing)?;
         // With nothing to count but members, the cheapest ones are the best.
         let least = |ways: &Vec<Use>| ways.iter().map(|way| way.cost).min();
         let mut cost = 0_u64;
@@ -236,6 +239,27 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
         Ok(Some(others.fold(cost, u64::saturating_add)))
     }
 
+    /// The cost of what is required and nothing else, each at its cheapest, where that is enough.
+    fn only_required(&self, bounds: &Bounds, counts: &Counts) -> Option<u64> {
+        let mut counts = counts.clone();
+        let mut cost = 0_u64;
+        for (i, property) in self.object.properties.iter().enumerate() {
+            if (self.is_past)(i) {
+                continue;
+            }
+            if property.required {
+                let key = u64::from(escaped_length(property.key.as_bytes())) + 4;
+                let uses = self.uses(&property.value, key);
+                let cheapest = uses.into_iter().min_by_key(|way| way.cost)?;
+                counts = bounds.add(&counts, cheapest.tallies)?;
+                cost = cost.saturating_add(cheapest.cost);
+            } else if property.absent != 0 {
+                counts = bounds.with_absent(&counts, property.absent);
+            }
+        }
+        bounds.are_met(&counts).then_some(cost)
+    }
+
     fn groups(&self, counts: &Counts, missing: u32) -> Result<Vec<Group>, LimitExceeded> {
         let mut groups = Vec::new();
         for (i, property) in self.object.properties.iter().enumerate() {
@@ -246,6 +270,7 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
             let key = u64::from(escaped_length(property.key.as_bytes())) + 4;
             groups.push(Group {
                 required: property.required,
+                unused: property.absent,
                 uses: vec![self.uses(&property.value, key)],
             });
         }
@@ -261,8 +286,8 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
                 .iter()
                 .map(|&length| self.uses(&class.value, u64::from(length) + 4));
             groups.push(Group {
-                required: false,
                 uses: uses.collect(),
+                ..Group::default()
             });
         }
         Ok(groups)
@@ -278,6 +303,36 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
         });
         uses.collect()
     }
+}
+
+/// The least cost over those tallies only that are not met yet, or that must not go on.
+fn open_tallies(
+    bounds: &Bounds,
+    counts: &Counts,
+    mut groups: Vec<Group>,
+) -> Result<Option<u64>, LimitExceeded> {
+    let is_open = |&i: &usize| {
+        let bound = bounds.0[i + 1];
+        bound.max.is_some() || counts.tallies[i] < bound.min
+    };
+    let open: Vec<usize> = (0..counts.tallies.len()).filter(is_open).collect();
+    let narrowed = |tallies: u32| {
+        let bits = open.iter().enumerate();
+        bits.fold(0, |mask, (to, from)| mask | (tallies >> from & 1) << to)
+    };
+    for group in &mut groups {
+        group.unused = narrowed(group.unused);
+        for way in group.uses.iter_mut().flatten() {
+            way.tallies = narrowed(way.tallies);
+        }
+    }
+    let tallies: Vec<Tally> = open.iter().map(|&i| bounds.0[i + 1]).collect();
+    let counts = Counts {
+        members: counts.members,
+        tallies: open.iter().map(|&i| counts.tallies[i]).collect(),
+        keys: [].into(),
+    };
+    Bounds::new(bounds.0[0].min, bounds.0[0].max, &tallies).cheapest(&counts, &groups)
 }
 
 impl ObjectProgram {
@@ -359,10 +414,10 @@ impl ArrayProgram {
                     queue.push((Reverse(total), entry.0));
                 }
             }
-            if states.len() as u64 > MAX_STATES {
+            if states.len() > MAX_STATES {
                 return Err(LimitExceeded {
                     what: "combinations of counts",
-                    limit: MAX_STATES,
+                    limit: MAX_STATES as u64,
                 });
             }
         }

@@ -260,10 +260,21 @@ impl<'j> Lowering<'_, '_, 'j> {
         }
         for (index, field) in fields {
             let value = self.member(objects, obligations, Member::Property(index))?;
+            let by_absence = obligations.iter().enumerate();
+            let by_absence = by_absence.filter(|(_, it)| it.absent.contains(&index));
+            let mut absent = by_absence.fold(0, |mask: u32, (tally, _)| mask | 1 << tally);
+            if field.required {
+                absent = 0;
+            }
             if value.alternatives.is_empty() {
                 if field.required {
                     return Ok(None);
                 }
+                // It never comes.
+                for (tally, bound) in shape.tallies.iter_mut().enumerate() {
+                    bound.min = bound.min.saturating_sub(absent >> tally & 1);
+                }
+                absent = 0;
                 // In a closed object a key that has no value is a key like any other that is not there.
                 if is_closed {
                     continue;
@@ -274,6 +285,7 @@ impl<'j> Lowering<'_, '_, 'j> {
                 key: field.key.clone(),
                 value,
                 required: field.required,
+                absent,
             });
         }
         Ok(Some(self.builder.expr(Expr::Object(Box::new(shape)))))
@@ -293,16 +305,24 @@ impl<'j> Lowering<'_, '_, 'j> {
             let asked = obligation
                 .members
                 .iter()
-                .find(|(asked, _)| *asked == member);
-            match asked {
-                Some((_, unfit)) if *unfit == node => free |= 1 << index,
-                Some((_, unfit)) => ways.push(Way {
+                .filter(|(asked, _)| *asked == member);
+            for (_, unfit) in asked {
+                if *unfit == node {
+                    free |= 1 << index;
+                    continue;
+                }
+                // Alternatives often say the same of a value.
+                let literals = self.canonical.literals(*unfit);
+                if let Some(way) = ways.iter_mut().find(|way| *way.counts == *literals) {
+                    way.tally |= 1 << index;
+                    continue;
+                }
+                ways.push(Way {
                     tally: 1 << index,
                     counts: self.canonical.literals(*unfit).to_vec(),
                     otherwise: Vec::new(),
                     place: obligation.place,
-                }),
-                None => {}
+                });
             }
         }
         self.slot(node, free, &ways)
@@ -310,32 +330,41 @@ impl<'j> Lowering<'_, '_, 'j> {
 
     /// The values of a node, split by what they count for.
     fn slot(&mut self, node: NodeId, free: u32, ways: &[Way]) -> Result<Slot, SchemaError> {
-        /// How many things a value may count for or not.
-        const MAX_WAYS: usize = 6;
-        if let Some(way) = ways.get(MAX_WAYS) {
-            let reason = "a value would count for too many things at once";
-            self.canonical.refuse(way.place, reason)?;
-        }
-        let ways = &ways[..ways.len().min(MAX_WAYS)];
-        let mut alternatives: Vec<Alternative> = Vec::new();
+        /// How many kinds of values one slot may have.
+        const MAX_KINDS: usize = 64;
+        /// So many things that values count for are told apart by kinds that overlap.
+        const FEW: usize = 3;
         if node == NodeId::NEVER {
-            return Ok(Slot {
-                alternatives: [].into(),
-            });
+            return Ok(Slot::default());
         }
         let own = self.canonical.literals(node);
-        for chosen in 0..1_u32 << ways.len() {
-            let mut tallies = free;
-            let mut literals = own.to_vec();
-            for (index, way) in ways.iter().enumerate() {
-                if chosen >> index & 1 == 1 {
-                    tallies |= way.tally;
-                    literals.extend(&way.counts);
-                } else {
-                    literals.extend(&way.otherwise);
+        let mut kinds: Vec<(NodeId, u32)> = vec![(node, free)];
+        for way in ways {
+            let mut split = Vec::with_capacity(kinds.len() * 2);
+            // What a value that counts has beyond the others; with many of them, the others are those that have it not.
+            let mut beyond = way.counts.iter().filter(|literal| !own.contains(literal));
+            let otherwise = match (way.otherwise.as_slice(), beyond.next(), beyond.next()) {
+                ([], Some(only), None) if ways.len() > FEW => vec![only.complement()],
+                (otherwise, ..) => otherwise.to_vec(),
+            };
+            for (node, tallies) in kinds {
+                let with = self.narrowed(node, &way.counts)?;
+                split.extend(with.map(|with| (with, tallies | way.tally)));
+                if with == Some(node) {
+                    continue;
                 }
+                let without = self.narrowed(node, &otherwise)?;
+                split.extend(without.map(|without| (without, tallies)));
             }
-            let node = self.canonical.node(literals)?;
+            kinds = split;
+            if kinds.len() > MAX_KINDS {
+                let reason = "values would have to be told apart by too many things at once";
+                self.canonical.refuse(way.place, reason)?;
+                kinds.truncate(MAX_KINDS);
+            }
+        }
+        let mut alternatives: Vec<Alternative> = Vec::with_capacity(kinds.len());
+        for (node, tallies) in kinds {
             if let Some(value) = self.node(node)? {
                 alternatives.push(Alternative { value, tallies });
             }
@@ -343,6 +372,19 @@ impl<'j> Lowering<'_, '_, 'j> {
         Ok(Slot {
             alternatives: alternatives.into(),
         })
+    }
+
+    /// The node with more literals, unless that is proven empty.
+    fn narrowed(
+        &mut self,
+        node: NodeId,
+        literals: &[Literal],
+    ) -> Result<Option<NodeId>, SchemaError> {
+        let own = self.canonical.literals(node);
+        let all = own.iter().chain(literals).copied();
+        let node = self.canonical.node(all.collect::<Vec<_>>())?;
+        let is_empty = node == NodeId::NEVER || self.canonical.is_empty(node)?;
+        Ok((!is_empty).then_some(node))
     }
 
     fn narrow(&mut self, place: Place) {

@@ -136,6 +136,7 @@ fn json_shapes_read_like_json() {
         key: key.into(),
         value: Slot::of(value),
         required,
+        ..Property::default()
     };
     let object = builder.expr(Expr::Object(Box::new(ObjectShape {
         properties: vec![

@@ -143,12 +143,10 @@ pub(crate) enum Atom<'j> {
     Fields(Rc<Fields<'j>>),
     /// The value of the key, if there is one, is this.
     Field(&'j str, Literal),
-    /// Some key has a value that does not fit: see [`OtherField`].
-    OtherField(OtherField<'j>),
-    /// Some key that is none of these is there.
-    OtherKey(Rc<[&'j str]>),
-    /// Some key, as a string, does not fit the schema.
-    OtherName(SchemaId),
+    /// Some member is like this.
+    Some(SomeMember<'j>),
+    /// One of these holds at least.
+    Clause(Rc<[KeyLiteral<'j>]>),
     Required(Rc<[&'j str]>),
     /// The key is there; unlike [`Atom::Required`] this does not declare it.
     Present(&'j str),
@@ -210,6 +208,28 @@ impl<'j> Fields<'j> {
             self.by_key.get(key).copied()
         }
     }
+}
+
+/// What some member of an object is like.
+#[derive(Clone, Debug)]
+pub(crate) enum SomeMember<'j> {
+    /// Its value does not fit.
+    Field(OtherField<'j>),
+    /// Its key is none of these.
+    Key(Rc<[&'j str]>),
+    /// Its key, as a string, does not fit the schema.
+    Name(SchemaId),
+}
+
+/// Something that is said about one key.
+#[derive(Clone, Debug)]
+pub(crate) enum KeyLiteral<'j> {
+    /// It is not there.
+    Absent(&'j str),
+    /// It is there, and its value is this, where that is said.
+    Has(&'j str, Option<Literal>),
+    /// Some key is there, with this.
+    Some(SomeMember<'j>),
 }
 
 /// That some key that `additionalProperties`, or the pattern of this number, is about has a value that does not fit.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Canonicalizer;
-use super::atoms::{Atom, Literal, Place, Placed, Source, TypeSet};
+use super::atoms::{Atom, KeyLiteral, Literal, Place, Placed, Source, TypeSet};
 use crate::json_schema::formats;
 use crate::json_schema::parse::{Assertion, Dependent, Keyword, SchemaId};
 use crate::json_schema::{Effect, FormatMode, Profile, SchemaError};
@@ -225,6 +225,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             [] => branch.kill(),
             [only] => self.add_parts(branch, only, path)?,
             _ if arms.iter().any(Vec::is_empty) => {}
+            _ if self.add_clause(branch, &arms)? => {}
             _ => branch.choices.push_back(Choice {
                 arms: arms.into(),
                 overlaps: Rc::new([]),
@@ -315,13 +316,25 @@ impl<'j> Canonicalizer<'_, 'j> {
             }
             Assertion::Dependent(dependencies) => {
                 for (key, dependent) in dependencies {
+                    if let Dependent::Schema(id) = dependent
+                        && self.add_implication(branch, key, *id, place)?
+                    {
+                        continue;
+                    }
                     let present = |key| Part::Atom(placed(Atom::Present(key)));
                     let mut with = vec![
                         Part::Atom(placed(Atom::Types(TypeSet::OBJECT))),
                         present(*key),
                     ];
                     match dependent {
-                        Dependent::Keys(keys) => with.extend(keys.iter().copied().map(present)),
+                        Dependent::Keys(keys) => {
+                            for other in keys.iter() {
+                                let literals =
+                                    [KeyLiteral::Absent(key), KeyLiteral::Has(other, None)];
+                                branch.push(placed(Atom::Clause(literals.into())));
+                            }
+                            continue;
+                        }
                         Dependent::Schema(id) => with.push(Part::Literal(Literal::schema(*id))),
                     }
                     let without = vec![Part::Atom(placed(Atom::Forbidden(key)))];

@@ -9,8 +9,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_automata::regular::{self, RegularLimits};
 use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
-use super::atoms::{Fields, Literal, Place};
-use super::objects::{Rules, SomeMember};
+use super::atoms::{Fields, KeyLiteral, Literal, Place, SomeMember};
+use super::objects::Rules;
 use super::values::Class;
 use super::{Canonicalizer, Field, Member, NodeId, Objects};
 use crate::json_schema::SchemaError;
@@ -70,7 +70,7 @@ fn any_text() -> Regular {
 }
 
 /// What a cell's keys have, and for which obligations they count: by obligation, the node.
-type Content = (NodeId, Vec<NodeId>);
+type Content = (NodeId, Vec<Vec<NodeId>>);
 
 impl<'j> Canonicalizer<'_, 'j> {
     /// Works out what the branch says about keys that it does not name.
@@ -86,8 +86,8 @@ impl<'j> Canonicalizer<'_, 'j> {
         let mut splitters = Splitters::default();
         let mut by_pattern: FxHashMap<&'j str, usize> = FxHashMap::default();
         let fields = rules.fields.iter().map(|(fields, place)| (*fields, *place));
-        let others = rules.some.iter().filter_map(|(some, place)| match some {
-            SomeMember::Field(other) => Some((&other.fields, *place)),
+        let others = rules.some().filter_map(|(some, place)| match some {
+            SomeMember::Field(other) => Some((&other.fields, place)),
             _ => None,
         });
         for (fields, place) in fields.chain(others).collect::<Vec<_>>() {
@@ -102,8 +102,8 @@ impl<'j> Canonicalizer<'_, 'j> {
             }
         }
         let mut by_name: FxHashMap<SchemaId, Option<usize>> = FxHashMap::default();
-        let asked = rules.some.iter().filter_map(|(some, place)| match some {
-            SomeMember::Name(id) => Some((*id, *place)),
+        let asked = rules.some().filter_map(|(some, place)| match some {
+            SomeMember::Name(id) => Some((*id, place)),
             _ => None,
         });
         for (id, place) in rules.names.iter().copied().chain(asked).collect::<Vec<_>>() {
@@ -145,8 +145,10 @@ impl<'j> Canonicalizer<'_, 'j> {
                 .filter(|cell| outside(cell))
                 .collect();
             let member = Member::Class(objects.classes.len());
-            for (obligation, node) in objects.obligations.iter_mut().zip(unfit) {
-                obligation.members.push((member, node));
+            for (obligation, nodes) in objects.obligations.iter_mut().zip(unfit) {
+                obligation
+                    .members
+                    .extend(nodes.into_iter().map(|node| (member, node)));
             }
             objects.classes.push(Class {
                 keys: union(&splitters, &cells, &outside),
@@ -155,8 +157,11 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
         if let Some(((node, unfit), _)) = rest {
             objects.additional = node;
-            for (obligation, node) in objects.obligations.iter_mut().zip(unfit) {
-                obligation.members.push((Member::Additional, node));
+            for (obligation, nodes) in objects.obligations.iter_mut().zip(unfit) {
+                let nodes = nodes.into_iter();
+                obligation
+                    .members
+                    .extend(nodes.map(|node| (Member::Additional, node)));
             }
         }
         Ok(())
@@ -244,25 +249,35 @@ impl<'j> Canonicalizer<'_, 'j> {
         } else {
             NodeId::NEVER
         };
-        let mut unfit = Vec::with_capacity(rules.some.len());
-        for (some, _) in &rules.some {
-            let is_asked = match some {
-                SomeMember::Field(other) => match other.pattern {
-                    Some(index) => matched(other.fields.patterns[index].0),
-                    None => !other
-                        .fields
-                        .patterns
-                        .iter()
-                        .any(|(pattern, _)| matched(pattern)),
-                },
-                SomeMember::Key(_) => true,
-                SomeMember::Name(id) => !named(id),
-            };
-            unfit.push(match some {
-                _ if !is_asked => NodeId::NEVER,
-                SomeMember::Field(other) => self.unfit(node, other)?,
-                SomeMember::Key(_) | SomeMember::Name(_) => node,
-            });
+        let mut unfit = Vec::with_capacity(rules.clauses.len());
+        for (literals, _) in &rules.clauses {
+            let mut nodes = Vec::new();
+            for literal in literals.iter() {
+                let KeyLiteral::Some(some) = literal else {
+                    continue;
+                };
+                let is_asked = match some {
+                    SomeMember::Field(other) => match other.pattern {
+                        Some(index) => matched(other.fields.patterns[index].0),
+                        None => !other
+                            .fields
+                            .patterns
+                            .iter()
+                            .any(|(pattern, _)| matched(pattern)),
+                    },
+                    SomeMember::Key(_) => true,
+                    SomeMember::Name(id) => !named(id),
+                };
+                let unfit = match some {
+                    _ if !is_asked => NodeId::NEVER,
+                    SomeMember::Field(other) => self.unfit(node, other)?,
+                    SomeMember::Key(_) | SomeMember::Name(_) => node,
+                };
+                if unfit != NodeId::NEVER {
+                    nodes.push(unfit);
+                }
+            }
+            unfit.push(nodes);
         }
         Ok((node, unfit))
     }
@@ -304,8 +319,8 @@ impl<'j> Canonicalizer<'_, 'j> {
             });
         }
         objects.additional = NodeId::NEVER;
-        for (index, (some, place)) in rules.some.iter().enumerate() {
-            objects.obligations[index].members = self.some_properties(some, *place, objects)?;
+        for (index, (literals, place)) in rules.clauses.iter().enumerate() {
+            objects.obligations[index] = self.obligation(literals, *place, objects)?;
         }
         Ok(())
     }

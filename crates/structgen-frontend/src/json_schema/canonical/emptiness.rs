@@ -128,7 +128,7 @@ impl Canonicalizer<'_, '_> {
             empty: false,
             rests_on: FREE,
         };
-        for obligation in &objects.obligations {
+        for obligation in objects.obligations.iter().filter(|it| it.absent.is_empty()) {
             answer.empty = true;
             for &(_, node) in &obligation.members {
                 let part = self.look(node, path)?;

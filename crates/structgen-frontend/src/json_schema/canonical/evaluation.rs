@@ -8,7 +8,9 @@
 use std::rc::Rc;
 
 use super::Canonicalizer;
-use super::atoms::{Atom, Elements, Fields, Literal, OtherField, Place, Placed, TypeSet};
+use super::atoms::{
+    Atom, Elements, Fields, Literal, OtherField, Place, Placed, SomeMember, TypeSet,
+};
 use super::branch::{Arm, DYNAMIC, Part};
 use crate::json_schema::parse::{Assertion, Dependent, SchemaId};
 use crate::json_schema::{Draft, SchemaError};
@@ -181,7 +183,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     fields: Rc::clone(&fields),
                     pattern: None,
                 };
-                (Atom::Fields(fields), Atom::OtherField(other))
+                (Atom::Fields(fields), Atom::Some(SomeMember::Field(other)))
             }
             Of::Items => {
                 let rest = if evaluated.contained.is_empty() {

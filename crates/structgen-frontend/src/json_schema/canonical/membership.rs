@@ -113,7 +113,11 @@ impl<'j> Canonicalizer<'_, 'j> {
             members.push((member, value));
         }
         for obligation in &objects.obligations {
-            let mut is_met = false;
+            let mut absent = obligation.absent.iter();
+            let mut is_met = absent.any(|&index| {
+                let is_it = |(member, _): &(Member, _)| *member == Member::Property(index);
+                !members.iter().any(is_it)
+            });
             for (member, value) in &members {
                 let asked = obligation.members.iter().find(|(asked, _)| asked == member);
                 is_met |= match asked {

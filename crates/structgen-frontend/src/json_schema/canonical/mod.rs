@@ -10,6 +10,7 @@ mod arrays;
 pub(crate) mod atoms;
 mod branch;
 mod classes;
+mod clauses;
 mod emptiness;
 pub(crate) mod evaluation;
 mod expand;

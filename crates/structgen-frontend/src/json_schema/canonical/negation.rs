@@ -5,7 +5,7 @@ use std::rc::Rc;
 use structgen_grammar::{NumberBound, Regular};
 
 use super::Canonicalizer;
-use super::atoms::{Atom, Contains, Literal, OtherField, Place, Placed, TypeSet};
+use super::atoms::{Atom, Contains, Literal, OtherField, Place, Placed, SomeMember, TypeSet};
 use super::branch::{Arm, DYNAMIC, Part};
 use crate::json_schema::json::Json;
 use crate::json_schema::parse::{Assertion, Dependent, Schema, SchemaId};
@@ -147,14 +147,16 @@ impl<'j> Canonicalizer<'_, 'j> {
                     let other = OtherField { fields, pattern };
                     let schema = other.schema().map(Literal::schema);
                     if schema.is_some_and(|schema| !self.is_trivial(schema)) {
-                        arms.push(object(vec![Atom::OtherField(other)]));
+                        arms.push(object(vec![Atom::Some(SomeMember::Field(other))]));
                     }
                 }
             }
             Atom::Required(keys) => {
                 arms.extend(keys.iter().map(|key| object(vec![Atom::Forbidden(key)])));
             }
-            Atom::Names(id) => arms.push(object(vec![Atom::OtherName(*id)])),
+            Atom::Names(id) => {
+                arms.push(object(vec![Atom::Some(SomeMember::Name(*id))]));
+            }
             Atom::MinProperties(count) => arms.push(object(vec![Atom::MaxProperties(count - 1)])),
             Atom::MaxProperties(count) => {
                 arms.push(object(vec![Atom::MinProperties(count.saturating_add(1))]));
@@ -198,9 +200,8 @@ impl<'j> Canonicalizer<'_, 'j> {
             | Atom::NotValues(_)
             | Atom::NotMultipleOf(_)
             | Atom::Field(..)
-            | Atom::OtherField(_)
-            | Atom::OtherKey(_)
-            | Atom::OtherName(_)
+            | Atom::Some(_)
+            | Atom::Clause(_)
             | Atom::Present(_)
             | Atom::Forbidden(_)
             | Atom::Element(..)
@@ -231,7 +232,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                         arms.push(of(vec![Atom::Forbidden(key)]));
                         arms.push(of(vec![Atom::Present(key), Atom::Field(key, other)]));
                     }
-                    arms.push(of(vec![Atom::OtherKey(keys)]));
+                    arms.push(of(vec![Atom::Some(SomeMember::Key(keys))]));
                 }
                 Json::Array(items) => {
                     let count = u32::try_from(items.len()).unwrap_or(u32::MAX - 1);

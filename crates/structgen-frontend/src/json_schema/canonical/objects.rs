@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::atoms::{Atom, Fields, Literal, OtherField, Place, Placed, TypeSet};
+use super::atoms::{
+    Atom, Fields, KeyLiteral, Literal, OtherField, Place, Placed, SomeMember, TypeSet,
+};
 use super::branch::Branch;
 use super::{Canonicalizer, Field, Member, NodeId, Objects, Obligation, Values};
 use crate::json_schema::SchemaError;
@@ -39,6 +41,22 @@ impl<'j> Keys<'j> {
         &mut self.order[place]
     }
 
+    fn meet_all(&mut self, some: &SomeMember<'j>) {
+        match some {
+            SomeMember::Field(other) => {
+                for (key, _) in &other.fields.properties {
+                    self.meet(key);
+                }
+            }
+            SomeMember::Key(listed) => {
+                for key in listed.iter() {
+                    self.meet(key);
+                }
+            }
+            SomeMember::Name(_) => {}
+        }
+    }
+
     /// The declared keys in their order, then the others.
     fn sorted(mut self) -> Vec<Key<'j>> {
         self.order
@@ -54,7 +72,7 @@ pub(super) struct Rules<'b, 'j> {
     pub(super) single: Vec<(&'j str, Option<Literal>)>,
     pub(super) names: Vec<(SchemaId, Place)>,
     pub(super) required: FxHashSet<&'j str>,
-    pub(super) some: Vec<(SomeMember<'j>, Place)>,
+    pub(super) clauses: Vec<(Rc<[KeyLiteral<'j>]>, Place)>,
 }
 
 impl<'b, 'j> Rules<'b, 'j> {
@@ -64,10 +82,9 @@ impl<'b, 'j> Rules<'b, 'j> {
             single: Vec::new(),
             names: Vec::new(),
             required: FxHashSet::default(),
-            some: Vec::new(),
+            clauses: Vec::new(),
         };
         for Placed { atom, place } in atoms {
-            let mut some = |some| rules.some.push((some, *place));
             match atom {
                 Atom::Fields(fields) => rules.fields.push((fields, *place)),
                 Atom::Field(key, literal) => rules.single.push((key, Some(*literal))),
@@ -77,25 +94,28 @@ impl<'b, 'j> Rules<'b, 'j> {
                 Atom::Present(key) => {
                     rules.required.insert(key);
                 }
-                Atom::OtherField(other) => some(SomeMember::Field(other.clone())),
-                Atom::OtherKey(keys) => some(SomeMember::Key(Rc::clone(keys))),
-                Atom::OtherName(id) => some(SomeMember::Name(*id)),
+                Atom::Some(some) => {
+                    let clause = [KeyLiteral::Some(some.clone())].into();
+                    rules.clauses.push((clause, *place));
+                }
+                Atom::Clause(literals) => rules.clauses.push((Rc::clone(literals), *place)),
                 _ => {}
             }
         }
         rules
     }
-}
 
-/// What some member of an object is like.
-#[derive(Clone, Debug)]
-pub(super) enum SomeMember<'j> {
-    /// Its value does not fit.
-    Field(OtherField<'j>),
-    /// Its key is none of these.
-    Key(Rc<[&'j str]>),
-    /// Its key does not fit the schema.
-    Name(SchemaId),
+    /// The members that are asked for.
+    pub(super) fn some(&self) -> impl Iterator<Item = (&SomeMember<'j>, Place)> {
+        let literals = self
+            .clauses
+            .iter()
+            .flat_map(|(literals, place)| literals.iter().map(move |literal| (literal, *place)));
+        literals.filter_map(|(literal, place)| match literal {
+            KeyLiteral::Some(some) => Some((some, place)),
+            _ => None,
+        })
+    }
 }
 
 impl<'j> Canonicalizer<'_, 'j> {
@@ -127,14 +147,15 @@ impl<'j> Canonicalizer<'_, 'j> {
                 Atom::Field(key, _) | Atom::Forbidden(key) => {
                     keys.meet(key);
                 }
-                Atom::OtherField(other) => {
-                    for (key, _) in &other.fields.properties {
-                        keys.meet(key);
-                    }
-                }
-                Atom::OtherKey(listed) => {
-                    for key in listed.iter() {
-                        keys.meet(key);
+                Atom::Some(some) => keys.meet_all(some),
+                Atom::Clause(literals) => {
+                    for literal in literals.iter() {
+                        match literal {
+                            KeyLiteral::Absent(key) | KeyLiteral::Has(key, _) => {
+                                keys.meet(key);
+                            }
+                            KeyLiteral::Some(some) => keys.meet_all(some),
+                        }
                     }
                 }
                 Atom::Required(required) => {
@@ -168,10 +189,9 @@ impl<'j> Canonicalizer<'_, 'j> {
                 declared: key.declared.is_some(),
             });
         }
-        let mut obligations: Vec<Obligation> = Vec::with_capacity(rules.some.len());
-        for &(ref some, place) in &rules.some {
-            let members = self.some_properties(some, place, &objects)?;
-            obligations.push(Obligation { members, place });
+        let mut obligations: Vec<Obligation> = Vec::with_capacity(rules.clauses.len());
+        for (literals, place) in &rules.clauses {
+            obligations.push(self.obligation(literals, *place, &objects)?);
         }
         objects.obligations = obligations;
         self.other_keys(&rules, &listed, &mut objects)?;
@@ -180,6 +200,84 @@ impl<'j> Canonicalizer<'_, 'j> {
             out.add_objects(objects);
         }
         Ok(())
+    }
+
+    /// What can still meet an obligation; `None` where it is met.
+    fn unmet(
+        &mut self,
+        objects: &Objects,
+        mut obligation: Obligation,
+    ) -> Result<Option<Obligation>, SchemaError> {
+        let is_gone = |&index: &usize| objects.properties[index].node == NodeId::NEVER;
+        if obligation.absent.iter().any(is_gone) {
+            return Ok(None);
+        }
+        obligation
+            .absent
+            .retain(|&index| !objects.properties[index].required);
+        let mut members: Vec<(Member, NodeId)> = Vec::new();
+        for (member, node) in std::mem::take(&mut obligation.members) {
+            self.step(1)?;
+            let own = objects.node(member);
+            if node == NodeId::NEVER || own == NodeId::NEVER {
+                continue;
+            }
+            // The property may have been narrowed meanwhile.
+            let (own_literals, literals) = (self.literals(own), self.literals(node));
+            let literals = own_literals.iter().chain(literals.iter()).copied();
+            let node = self.node(literals.collect::<Vec<_>>())?;
+            if node == NodeId::NEVER || self.is_proven_empty(node)? {
+                continue;
+            }
+            let is_required =
+                matches!(member, Member::Property(index) if objects.properties[index].required);
+            if is_required && node == own {
+                return Ok(None);
+            }
+            members.push((member, node));
+        }
+        obligation.members = members;
+        Ok(Some(obligation))
+    }
+
+    /// The properties that meet a clause, each with its values that do, or by not being there.
+    pub(super) fn obligation(
+        &mut self,
+        literals: &[KeyLiteral<'j>],
+        place: Place,
+        objects: &Objects,
+    ) -> Result<Obligation, SchemaError> {
+        let mut obligation = Obligation {
+            members: Vec::new(),
+            absent: Vec::new(),
+            place,
+        };
+        let find = |key: &str| {
+            objects
+                .properties
+                .iter()
+                .position(|field| *field.key == *key)
+        };
+        for literal in literals {
+            match literal {
+                KeyLiteral::Absent(key) => obligation.absent.extend(find(key)),
+                KeyLiteral::Has(key, value) => {
+                    let Some(index) = find(key) else { continue };
+                    let mut node = objects.properties[index].node;
+                    if let Some(value) = value.filter(|_| node != NodeId::NEVER) {
+                        let literals = self.literals(node);
+                        let literals = literals.iter().copied().chain([value]);
+                        node = self.node(literals.collect::<Vec<_>>())?;
+                    }
+                    obligation.members.push((Member::Property(index), node));
+                }
+                KeyLiteral::Some(some) => {
+                    let members = self.some_properties(some, place, objects)?;
+                    obligation.members.extend(members);
+                }
+            }
+        }
+        Ok(obligation)
     }
 
     /// The properties that may be the member that is asked for.
@@ -226,34 +324,39 @@ impl<'j> Canonicalizer<'_, 'j> {
 
     /// The objects with counts and obligations as plain as they can be said; `None` where they contradict one another.
     pub(crate) fn settled(&mut self, mut objects: Objects) -> Result<Option<Objects>, SchemaError> {
-        for mut obligation in std::mem::take(&mut objects.obligations) {
-            let mut possible = Vec::new();
-            let mut is_met = false;
-            for (member, node) in obligation.members {
-                self.step(1)?;
-                if node == NodeId::NEVER || self.is_proven_empty(node)? {
+        // What one obligation settles may settle another.
+        loop {
+            let mut changed = false;
+            for obligation in std::mem::take(&mut objects.obligations) {
+                let place = obligation.place;
+                let Some(left) = self.unmet(&objects, obligation)? else {
                     continue;
-                }
-                if let Member::Property(index) = member {
-                    let field = &objects.properties[index];
-                    is_met |= field.required && field.node == node;
-                }
-                possible.push((member, node));
-            }
-            if is_met {
-                continue;
-            }
-            match possible.as_slice() {
-                [] => return Ok(None),
-                [(Member::Property(index), node)] => {
-                    objects.properties[*index].required = true;
-                    objects.properties[*index].node = *node;
-                }
-                _ => {
-                    obligation.members = possible;
-                    objects.obligations.push(obligation);
+                };
+                match (left.members.as_slice(), left.absent.as_slice()) {
+                    ([], []) => return Ok(None),
+                    ([(Member::Property(index), node)], []) => {
+                        objects.properties[*index].required = true;
+                        objects.properties[*index].node = *node;
+                        changed = true;
+                    }
+                    ([(Member::Property(index), node)], [other]) if index == other => {
+                        objects.properties[*index].node = *node;
+                        changed = true;
+                    }
+                    ([], [index]) => {
+                        objects.properties[*index].node = NodeId::NEVER;
+                        changed = true;
+                    }
+                    _ => objects.obligations.push(Obligation { place, ..left }),
                 }
             }
+            if !changed {
+                break;
+            }
+        }
+        let never = |field: &Field| field.required && field.node == NodeId::NEVER;
+        if objects.properties.iter().any(never) {
+            return Ok(None);
         }
         if objects.is_closed() && objects.obligations.is_empty() {
             objects.classes.clear();

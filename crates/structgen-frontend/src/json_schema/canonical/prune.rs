@@ -137,9 +137,8 @@ impl<'j> Canonicalizer<'_, 'j> {
             | Atom::Names(_)
             | Atom::MinProperties(_)
             | Atom::MaxProperties(_)
-            | Atom::OtherField(_)
-            | Atom::OtherKey(_)
-            | Atom::OtherName(_) => about(TypeSet::OBJECT),
+            | Atom::Some(_)
+            | Atom::Clause(_) => about(TypeSet::OBJECT),
             Atom::Elements(_)
             | Atom::Element(..)
             | Atom::OtherElement(_)

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Canonicalizer;
-use super::atoms::{Atom, Literal, Place, Placed, Source, TypeSet};
+use super::atoms::{Atom, KeyLiteral, Literal, Place, Placed, SomeMember, Source, TypeSet};
 use super::branch::{Arm, DYNAMIC, Part};
 use super::numbers::{is_above, is_below, is_multiple_of};
 use crate::json_schema::formats;
@@ -276,24 +276,19 @@ impl<'j> Canonicalizer<'_, 'j> {
                 Some((_, value)) => self.literal_holds(*literal, value, depth),
                 None => Ok(true),
             },
-            Atom::OtherField(other) => {
-                for (key, value) in entries {
-                    if let Some(schema) = other.schema()
-                        && self.is_about(other, key, place)?
-                        && !self.satisfies(schema, value, depth)?
-                    {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
-            }
-            Atom::OtherKey(keys) => {
-                Ok(entries.iter().any(|(key, _)| !keys.contains(&key.as_ref())))
-            }
-            Atom::OtherName(id) => {
-                for (key, _) in entries {
-                    let key = Json::String(Cow::Borrowed(key.as_ref()));
-                    if !self.satisfies(*id, &key, depth)? {
+            Atom::Some(some) => self.has_some(some, place, entries, depth),
+            Atom::Clause(literals) => {
+                for literal in literals.iter() {
+                    let holds = match literal {
+                        KeyLiteral::Absent(key) => find(key).is_none(),
+                        KeyLiteral::Has(key, None) => find(key).is_some(),
+                        KeyLiteral::Has(key, Some(literal)) => match find(key) {
+                            Some((_, value)) => self.literal_holds(*literal, value, depth)?,
+                            None => false,
+                        },
+                        KeyLiteral::Some(some) => self.has_some(some, place, entries, depth)?,
+                    };
+                    if holds {
                         return Ok(true);
                     }
                 }
@@ -315,6 +310,36 @@ impl<'j> Canonicalizer<'_, 'j> {
             Atom::MaxProperties(count) => Ok(entries.len() <= *count as usize),
             _ => Ok(true),
         }
+    }
+
+    /// Whether some member is like this.
+    fn has_some(
+        &mut self,
+        some: &SomeMember<'j>,
+        place: Place,
+        entries: &[(Cow<'_, str>, Json<'_>)],
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        for (key, value) in entries {
+            let is_one = match some {
+                SomeMember::Field(other) => match other.schema() {
+                    Some(schema) => {
+                        self.is_about(other, key, place)?
+                            && !self.satisfies(schema, value, depth)?
+                    }
+                    None => false,
+                },
+                SomeMember::Key(keys) => !keys.contains(&key.as_ref()),
+                SomeMember::Name(id) => {
+                    let key = Json::String(Cow::Borrowed(key.as_ref()));
+                    !self.satisfies(*id, &key, depth)?
+                }
+            };
+            if is_one {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn array_atom_holds(

@@ -64,10 +64,12 @@ pub(crate) struct Class {
     pub(crate) node: NodeId,
 }
 
-/// That some member is one of these.
+/// That some member is one of these, or some property is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Obligation {
     pub(crate) members: Vec<(Member, NodeId)>,
+    /// The properties, by their index.
+    pub(crate) absent: Vec<usize>,
     pub(crate) place: Place,
 }
 

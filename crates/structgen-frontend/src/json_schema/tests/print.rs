@@ -32,7 +32,9 @@ fn expr(grammar: &Grammar, id: ExprId) -> String {
             for property in &shape.properties {
                 let mark = if property.required { "" } else { "?" };
                 let value = slot(grammar, &property.value);
-                parts.push(format!("{:?}{mark}: {value}", property.key));
+                let absent = (0..32).filter(|tally| property.absent >> tally & 1 == 1);
+                let absent: String = absent.map(|tally| format!(" or none #{tally}")).collect();
+                parts.push(format!("{:?}{mark}: {value}{absent}", property.key));
             }
             for pattern in &shape.patterns {
                 let value = slot(grammar, &pattern.value);

@@ -70,6 +70,7 @@ fn objects_need_their_required_values_and_forbid_what_has_none() {
                 key: key.into(),
                 value: Slot::of(value),
                 required,
+                ..Property::default()
             };
             let shape = ObjectShape {
                 properties: vec![
