@@ -7,8 +7,8 @@ use super::register::ArrayRegister;
 use super::sets::{LOST, NOT_BEGUN, Place};
 use super::{Element, Frame, Network, SetId, StepError};
 use crate::LimitExceeded;
-use crate::json::{Punctuation, Value};
-use crate::program::{Alternative, ArrayProgram, Bounds, Group, NodeId, Use};
+use crate::json::{KeyContent, Punctuation, Value, escaped_length};
+use crate::program::{Alternative, ArrayProgram, Bounds, Group, NodeId, Program, Use};
 
 /// The most items that a set of distinct ones may have to have.
 const MAX_DISTINCT: u32 = 512;
@@ -117,6 +117,18 @@ impl Network {
             return Ok(found);
         }
         let register = self.registers.array(data).clone();
+        if let Some((texts, _)) = listed_items(&program, shape) {
+            let terminal = self.listed_terminal(texts, &register.values)?;
+            let is_full = shape.max.is_some_and(|max| register.counts.members >= max);
+            return Ok(terminal
+                .filter(|_| !is_full && self.item_fits(shape, below))
+                .map(|terminal| Element {
+                    frame: Frame::reading(Place::ArrayItem(array), terminal, data, LOST),
+                    below,
+                })
+                .into_iter()
+                .collect());
+        }
         if register.unknown {
             let [alternative] = shape.rest.as_deref().unwrap_or_default() else {
                 return Err(StepError::NeedsExact);
@@ -213,6 +225,15 @@ impl Network {
         let program = self.program.clone();
         let shape = &program.arrays[array as usize];
         let mut register = self.registers.array(frame.data).clone();
+        if let Some((texts, alternative)) = listed_items(&program, shape) {
+            // Which of the texts it is is the label.
+            if let Some(counts) = shape.add(&register.counts, alternative.tallies) {
+                register.counts = counts;
+            }
+            let text = texts[label as usize].clone();
+            register.values = with(&register.values, Value::String(text));
+            return Ok(self.registers.add_array(register));
+        }
         let slot = shape.slot(register.counts.members);
         let tallies = slot
             .and_then(|slot| slot.get(label as usize))
@@ -349,6 +370,17 @@ impl Network {
         values: &Arc<[Value]>,
         n: usize,
     ) -> Result<Arc<[(u64, Value)]>, StepError> {
+        if let Some(texts) = self.program.listed(node) {
+            let mut left: Vec<(u64, Value)> = texts
+                .iter()
+                .map(|text| (u64::from(escaped_length(text.as_bytes())) + 2, text))
+                .map(|(cost, text)| (cost, Value::String(text.clone())))
+                .filter(|(_, value)| values.binary_search(value).is_err())
+                .collect();
+            left.sort();
+            left.truncate(n);
+            return Ok(left.into());
+        }
         let near = self.near(depth);
         let key = (node, near, values.clone());
         if let Some((complete, known)) = self.fresh.get(&key)
@@ -410,6 +442,29 @@ impl Network {
         Ok(self.terminals.add_item(key, machine)?)
     }
 
+    /// The terminal of an item out of a list, without those that are there; `None` where none is left.
+    fn listed_terminal(
+        &mut self,
+        texts: &[Box<str>],
+        values: &Arc<[Value]>,
+    ) -> Result<Option<u32>, StepError> {
+        let is_there = |text: &Box<str>| values.binary_search(&Value::String(text.clone())).is_ok();
+        let key = (texts.as_ptr().addr(), values.clone());
+        if let Some(known) = self.terminals.known_listed(&key) {
+            return Ok(known);
+        }
+        let content = KeyContent {
+            keys: texts.into(),
+            labels: (0..texts.len() as u32).collect(),
+            allowed: texts
+                .iter()
+                .map(|text| (!is_there(text)).then_some(0))
+                .collect(),
+            classes: Vec::new(),
+        };
+        Ok(self.terminals.add_listed(key, content)?)
+    }
+
     /// The terminal of an item that is compared with values that a sketch does not know.
     fn partial_terminal(&mut self, node: NodeId, depth: u32) -> Result<u32, StepError> {
         let key = (node, self.near(depth), Arc::from([]), u32::MAX);
@@ -461,6 +516,20 @@ impl ArrayProgram {
     fn is_plainly_distinct(&self) -> bool {
         self.unique && self.prefix.is_empty() && self.tallies.is_empty()
     }
+}
+
+/// The list that the items of an array are out of, where they are distinct and nothing else is remembered of them.
+fn listed_items<'p>(
+    program: &'p Program,
+    shape: &'p ArrayProgram,
+) -> Option<(&'p [Box<str>], &'p Alternative)> {
+    let [alternative] = shape.rest.as_deref()? else {
+        return None;
+    };
+    let texts = program
+        .listed(alternative.node)
+        .filter(|_| shape.is_plainly_distinct())?;
+    Some((texts, alternative))
 }
 
 /// What items behind the next one cost, and the values that the next one must not have.

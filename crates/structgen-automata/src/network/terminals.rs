@@ -22,10 +22,15 @@ pub(crate) struct Terminals {
     punctuation: FxHashMap<(Punctuation, u32), u32>,
     keys: FxHashMap<KeyPlace, Option<u32>>,
     items: FxHashMap<ItemPlace, Option<u32>>,
+    listed: FxHashMap<ListedPlace, Option<u32>>,
 }
 
 /// What the next key of an object depends on: the object, its register, and its depth where that is near the limit.
 type KeyPlace = (u32, u32, u32);
+
+/// What the next of several distinct items out of a list depends on: the list, by its address in the program, and the values that are
+/// there.
+pub(super) type ListedPlace = (usize, Arc<[Value]>);
 
 /// What the next of several distinct items depends on: where it begins, its depth where that is near the limit, the values that it must
 /// not be, and its label.
@@ -39,6 +44,7 @@ impl Terminals {
             punctuation: FxHashMap::default(),
             keys: FxHashMap::default(),
             items: FxHashMap::default(),
+            listed: FxHashMap::default(),
         }
     }
 
@@ -154,15 +160,7 @@ impl Terminals {
         state: KeyPlace,
         content: KeyContent,
     ) -> Result<Option<u32>, LimitExceeded> {
-        let terminal = Terminal::new(StringMachine::new(
-            Content::Keys(content),
-            self.program.form.escapes,
-        ))?;
-        let id = if terminal.is_never() {
-            None
-        } else {
-            Some(self.add(terminal))
-        };
+        let id = self.add_strings(content)?;
         self.keys.insert(state, id);
         Ok(id)
     }
@@ -170,6 +168,28 @@ impl Terminals {
     /// The terminal of an item, where it has been asked for already: `Some(None)` where there is no such item.
     pub(super) fn known_item(&self, place: &ItemPlace) -> Option<Option<u32>> {
         self.items.get(place).copied()
+    }
+
+    /// The terminal of an item out of a list, where it has been asked for already.
+    pub(super) fn known_listed(&self, place: &ListedPlace) -> Option<Option<u32>> {
+        self.listed.get(place).copied()
+    }
+
+    /// Makes the terminal of an item out of a list; `None` where none is left.
+    pub(super) fn add_listed(
+        &mut self,
+        place: ListedPlace,
+        content: KeyContent,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let id = self.add_strings(content)?;
+        self.listed.insert(place, id);
+        Ok(id)
+    }
+
+    fn add_strings(&mut self, content: KeyContent) -> Result<Option<u32>, LimitExceeded> {
+        let escapes = self.program.form.escapes;
+        let terminal = Terminal::new(StringMachine::new(Content::Keys(content), escapes))?;
+        Ok((!terminal.is_never()).then(|| self.add(terminal)))
     }
 
     /// Makes the terminal of an item; `None` where there is no such item.

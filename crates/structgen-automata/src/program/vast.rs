@@ -56,6 +56,31 @@ impl Program {
         false
     }
 
+    /// The texts that begin at the node, where they are listed strings and nothing else.
+    pub(crate) fn listed(&self, mut node: NodeId) -> Option<&[Box<str>]> {
+        /// How many rules that only name another one are followed.
+        const MAX_RULES: usize = 16;
+        for _ in 0..MAX_RULES {
+            match self.node(node) {
+                Node::Call { proc, next } if *self.node(*next) == Node::End => {
+                    node = self.proc(*proc).entry;
+                }
+                Node::Terminal { terminal, next } if *self.node(*next) == Node::End => {
+                    return match &self.terminals[*terminal as usize] {
+                        TerminalSpec::String(StringShape {
+                            content: StringContent::Literals(texts),
+                            min_length: 0,
+                            max_length: None,
+                        }) => Some(texts),
+                        _ => None,
+                    };
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
     fn is_vast_terminal(&self, spec: &TerminalSpec) -> bool {
         match spec {
             TerminalSpec::Bytes(_) | TerminalSpec::Regular(_) => false,
