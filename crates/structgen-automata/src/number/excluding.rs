@@ -4,7 +4,8 @@
 //! divisor that must not divide, and a state is live where a search finds a completion that only the first takes. Mostly the next digit
 //! or two are one.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
@@ -124,8 +125,11 @@ impl ExcludingMachine {
         }
         let mut parents: FxHashMap<ExcludingState, ExcludingState> = FxHashMap::default();
         parents.insert(state.clone(), state.clone());
-        let mut queue = VecDeque::from([state.clone()]);
-        while let Some(from) = queue.pop_front() {
+        // The states by number, first those whose way to any number of the set is the shortest.
+        let mut states = vec![(state.clone(), 0_u32)];
+        let mut queue = BinaryHeap::from([Reverse((0_u32, 0_usize))]);
+        while let Some(Reverse((_, number))) = queue.pop() {
+            let (from, length) = states[number].clone();
             if let Some(known) = self.known(&from) {
                 let Some(mut cost) = known else { continue };
                 let mut at = from;
@@ -141,7 +145,9 @@ impl ExcludingMachine {
                     continue;
                 };
                 if let Entry::Vacant(entry) = parents.entry(next) {
-                    queue.push_back(entry.key().clone());
+                    let cost = self.all.cost(&entry.key().all);
+                    queue.push(Reverse((cost.saturating_add(length), states.len())));
+                    states.push((entry.key().clone(), length + 1));
                     entry.insert(from.clone());
                 }
             }

@@ -80,7 +80,7 @@ impl Default for SchemaLimits {
         Self {
             max_depth: 512,
             max_values: 4_000_000,
-            max_steps: 1_000_000,
+            max_steps: 8_000_000,
         }
     }
 }
