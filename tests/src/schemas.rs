@@ -229,4 +229,100 @@ pub const ALL: &[SchemaCase] = &[
         "dependent keys",
         r#"{"type": "object", "properties": {"card": {"type": "integer", "minimum": 1000, "maximum": 9999}, "address": {"type": "string", "maxLength": 8}}, "dependentRequired": {"card": ["address"]}, "additionalProperties": false}"#,
     ),
+    case(
+        "keys of a pattern",
+        r#"{"type": "object", "patternProperties": {"^x-": {"type": "integer"}}, "additionalProperties": false}"#,
+    ),
+    case(
+        "patterns that overlap",
+        r#"{"type": "object", "properties": {"ab": {"type": "integer"}}, "patternProperties": {"^a": {"type": "integer", "minimum": 3}, "b$": {"maximum": 9}}, "additionalProperties": {"type": "boolean"}}"#,
+    ),
+    case(
+        "names of keys",
+        r#"{"type": "object", "propertyNames": {"pattern": "^[a-c]{1,2}$"}, "additionalProperties": {"type": "null"}, "minProperties": 2}"#,
+    ),
+    case(
+        "a key that is no name",
+        r#"{"type": "object", "not": {"propertyNames": {"maxLength": 2}}, "additionalProperties": {"type": "integer"}}"#,
+    ),
+    case(
+        "counts of open objects",
+        r#"{"type": "object", "additionalProperties": {"type": "boolean"}, "minProperties": 2, "maxProperties": 3}"#,
+    ),
+    case(
+        "counts of closed objects",
+        r#"{"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}, "c": {"type": "null"}, "d": true}, "required": ["b"], "additionalProperties": false, "minProperties": 2, "maxProperties": 3}"#,
+    ),
+    case(
+        "some value does not fit",
+        r#"{"type": "object", "properties": {"a": {"type": "string"}}, "not": {"additionalProperties": {"type": "string"}}}"#,
+    ),
+    case(
+        "keys that need others",
+        r#"{"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}, "c": {"type": "string"}}, "additionalProperties": false, "dependentRequired": {"a": ["b", "c"]}, "dependentSchemas": {"b": {"properties": {"c": {"minLength": 2}}}}}"#,
+    ),
+    case(
+        "exactly one of overlapping objects",
+        r#"{"type": "object", "oneOf": [{"properties": {"a": {"type": "integer"}}, "required": ["a"]}, {"properties": {"b": {"type": "integer"}}, "required": ["b"]}, {"properties": {"c": {"const": 1}}, "required": ["c"]}]}"#,
+    ),
+    case(
+        "some item is a number",
+        r#"{"type": "array", "items": {"type": ["integer", "string", "null"]}, "contains": {"type": "integer"}, "maxItems": 4}"#,
+    ),
+    case(
+        "two items at most are strings",
+        r#"{"type": "array", "items": {"type": ["integer", "string"]}, "contains": {"type": "string"}, "minContains": 1, "maxContains": 2, "minItems": 2}"#,
+    ),
+    case(
+        "some item does not fit",
+        r#"{"type": "array", "not": {"items": {"type": "integer"}}, "items": {"type": ["integer", "boolean"]}}"#,
+    ),
+    case(
+        "distinct words",
+        r#"{"type": "array", "items": {"enum": ["a", "ab", "b", "日"]}, "uniqueItems": true, "minItems": 2}"#,
+    ),
+    case(
+        "distinct numbers",
+        r#"{"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 4}, "uniqueItems": true, "minItems": 3}"#,
+    ),
+    case(
+        "distinct strings",
+        r#"{"type": "array", "items": {"type": "string"}, "uniqueItems": true, "minItems": 2, "maxItems": 3}"#,
+    ),
+    case(
+        "distinct objects",
+        r#"{"type": "array", "items": {"type": "object", "properties": {"a": {"enum": [1, 2]}, "b": {"type": "boolean"}}, "required": ["a", "b"], "additionalProperties": false}, "uniqueItems": true, "minItems": 2}"#,
+    ),
+    case(
+        "distinct items of a tuple",
+        r#"{"type": "array", "prefixItems": [{"enum": [1, 2]}, {"enum": [2, 3]}, {"enum": [1, 3]}], "items": false, "minItems": 3, "uniqueItems": true}"#,
+    ),
+    case(
+        "what was not evaluated",
+        r#"{"type": "object", "properties": {"a": {"type": "integer"}}, "anyOf": [{"properties": {"b": {"type": "string"}}, "required": ["b"]}, {"properties": {"c": {"type": "null"}}}], "unevaluatedProperties": false}"#,
+    ),
+    case(
+        "items that were not evaluated",
+        r#"{"type": "array", "prefixItems": [{"type": "integer"}], "contains": {"type": "string"}, "unevaluatedItems": {"type": "null"}}"#,
+    ),
+    case(
+        "no integer",
+        r#"{"type": "number", "not": {"type": "integer"}, "minimum": -3, "maximum": 12}"#,
+    ),
+    case(
+        "no multiple",
+        r#"{"type": "integer", "not": {"multipleOf": 3}, "minimum": 0, "maximum": 40}"#,
+    ),
+    case(
+        "looking ahead",
+        r#"{"type": "string", "pattern": "^(?!.*--)[a-c-]{1,6}$"}"#,
+    ),
+    case(
+        "looking behind",
+        r#"{"type": "string", "pattern": "^[a-c ]{0,6}(?<!a)\\b$"}"#,
+    ),
+    case(
+        "not these values",
+        r#"{"type": ["object", "array"], "not": {"enum": [{"a": 1}, [], [1]]}, "items": {"type": "integer"}, "properties": {"a": {"type": "integer"}}, "maxProperties": 1, "maxItems": 2, "additionalProperties": false}"#,
+    ),
 ];
