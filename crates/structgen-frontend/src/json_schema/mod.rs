@@ -23,6 +23,7 @@ mod options;
 mod parse;
 mod report;
 mod resolve;
+mod scope;
 mod unsatisfiable;
 
 #[cfg(test)]
@@ -41,6 +42,7 @@ use canonical::Canonicalizer;
 use json::Json;
 use parse::{Assertion, Program, SchemaId};
 use resolve::Resources;
+use scope::ScopeId;
 
 /// A compiled schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -194,8 +196,10 @@ fn with_program<T>(
         }
         Ok(slot.get().map(|json| (uri.as_str(), json)))
     };
-    let mut program = Program::new(Resources::new(&library, options.draft));
+    let resources = Resources::new(&library, options.draft);
+    let mut program = Program::new(resources, options.limits.max_values);
     let root = program.read_document(json, None, options.draft);
+    let root = program.within(root, ScopeId::EMPTY);
     then(&mut program, root)
 }
 
@@ -242,6 +246,9 @@ fn report(canonical: &Canonicalizer<'_, '_>, options: &SchemaOptions) -> Compile
             .program
             .keyword_pointer(place.schema, place.keyword);
         report.add(pointer, effect.clone());
+    }
+    if canonical.program.has_scopes() {
+        report.unite();
     }
     report
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 
 use super::Profile;
@@ -40,7 +41,7 @@ pub struct ReportEntry {
 }
 
 /// What became of a keyword.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// It holds in everything that is generated.
     Enforced,
@@ -99,6 +100,17 @@ impl CompileReport {
             "keywords": self.entries.iter().map(keyword).collect::<Vec<_>>(),
             "usage": self.usage.iter().map(usage).collect::<Vec<_>>(),
         })
+    }
+
+    /// Makes one entry of several about one place, which may be several schemas; what is dropped in one of them is not enforced.
+    pub(crate) fn unite(&mut self) {
+        let mut seen = FxHashSet::default();
+        self.entries
+            .retain(|entry| seen.insert((entry.pointer.clone(), entry.effect.clone())));
+        let dropped: FxHashSet<String> =
+            self.dropped().map(|entry| entry.pointer.clone()).collect();
+        self.entries
+            .retain(|entry| entry.effect != Effect::Enforced || !dropped.contains(&entry.pointer));
     }
 
     pub(crate) fn add(&mut self, pointer: String, effect: Effect) {

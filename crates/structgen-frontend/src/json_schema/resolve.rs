@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::json::Json;
 use super::parse::{Location, Program, SchemaId};
+use super::scope::{Name, ScopeId};
 use super::{Draft, SchemaError, metaschemas};
 
 /// A resource of a [`Program`].
@@ -25,6 +26,31 @@ pub(crate) struct Resource<'j> {
     pub(crate) document: Option<Rc<str>>,
     pub(crate) root: &'j Json<'j>,
     pub(crate) draft: Draft,
+    /// The resource of the whole document.
+    pub(crate) origin: Option<ResourceId>,
+    /// The names of its dynamic anchors.
+    pub(crate) dynamic: Vec<Name<'j>>,
+    /// For the resource of a document: whether there are dynamic anchors in it.
+    has_dynamic_anchors: bool,
+}
+
+impl<'j> Resource<'j> {
+    pub(crate) fn new(
+        base: Option<String>,
+        document: Option<Rc<str>>,
+        root: &'j Json<'j>,
+        draft: Draft,
+    ) -> Self {
+        Self {
+            base,
+            document,
+            root,
+            draft,
+            origin: None,
+            dynamic: Vec::new(),
+            has_dynamic_anchors: false,
+        }
+    }
 }
 
 /// Hands out a registered document: its URI as registered and its JSON.
@@ -36,14 +62,14 @@ pub(crate) struct Resources<'j> {
     resources: Vec<Resource<'j>>,
     by_uri: FxHashMap<String, ResourceId>,
     anchors: FxHashMap<(ResourceId, &'j str), SchemaId>,
-    /// How many anchors there are that a dynamic reference may be led to.
-    pub(crate) dynamic_anchors: usize,
+    /// The anchors that a dynamic reference may be led to.
+    dynamic_anchors: FxHashMap<(ResourceId, Name<'j>), SchemaId>,
     library: &'j Library<'j>,
     /// How many documents of the library were looked at so far.
     opened: usize,
     default_draft: Draft,
-    /// What was found already: by the schema that holds the reference.
-    found: FxHashMap<SchemaId, SchemaId>,
+    /// What was found already: by the schema that holds the reference, and the keyword.
+    found: FxHashMap<(SchemaId, &'static str), SchemaId>,
     /// Large objects by key, so that many references into one object stay cheap.
     large: FxHashMap<usize, FxHashMap<&'j str, &'j Json<'j>>>,
 }
@@ -54,7 +80,7 @@ impl<'j> Resources<'j> {
             resources: Vec::new(),
             by_uri: FxHashMap::default(),
             anchors: FxHashMap::default(),
-            dynamic_anchors: 0,
+            dynamic_anchors: FxHashMap::default(),
             library,
             opened: 0,
             default_draft,
@@ -73,6 +99,34 @@ impl<'j> Resources<'j> {
 
     pub(crate) fn set_anchor(&mut self, resource: ResourceId, anchor: &'j str, schema: SchemaId) {
         self.anchors.entry((resource, anchor)).or_insert(schema);
+    }
+
+    /// Takes up a dynamic anchor.
+    pub(crate) fn set_dynamic_anchor(
+        &mut self,
+        resource: ResourceId,
+        name: Name<'j>,
+        schema: SchemaId,
+    ) {
+        if self.dynamic_anchors.contains_key(&(resource, name)) {
+            return;
+        }
+        self.dynamic_anchors.insert((resource, name), schema);
+        let within = &mut self.resources[resource.0 as usize];
+        within.dynamic.push(name);
+        let origin = within.origin.unwrap_or(resource);
+        self.resources[origin.0 as usize].has_dynamic_anchors = true;
+    }
+
+    /// The schema of a dynamic anchor.
+    pub(crate) fn dynamic_anchor(&self, resource: ResourceId, name: Name<'_>) -> Option<SchemaId> {
+        self.dynamic_anchors.get(&(resource, name)).copied()
+    }
+
+    /// Whether there are dynamic anchors in the document of the resource.
+    pub(crate) fn has_dynamic_anchors(&self, resource: ResourceId) -> bool {
+        let origin = self.get(resource).origin.unwrap_or(resource);
+        self.get(origin).has_dynamic_anchors
     }
 
     pub(crate) fn add(&mut self, resource: Resource<'j>) -> ResourceId {
@@ -101,13 +155,10 @@ impl<'j> Resources<'j> {
             self.resources[outer.0 as usize].base = base;
             return outer;
         }
-        let document = self.get(outer).document.clone();
-        self.add(Resource {
-            base,
-            document,
-            root: json,
-            draft,
-        })
+        let outer_resource = self.get(outer);
+        let mut resource = Resource::new(base, outer_resource.document.clone(), json, draft);
+        resource.origin = outer_resource.origin.or(Some(outer));
+        self.add(resource)
     }
 
     fn child(&mut self, json: &'j Json<'j>, key: &str) -> Option<&'j Json<'j>> {
@@ -139,16 +190,30 @@ impl<'j> Program<'j> {
     pub(crate) fn resolve(
         &mut self,
         from: SchemaId,
-        keyword: &str,
+        keyword: &'static str,
         reference: &'j str,
     ) -> Result<SchemaId, SchemaError> {
-        if let Some(&found) = self.resources.found.get(&from) {
+        if let Some(&found) = self.resources.found.get(&(from, keyword)) {
             return Ok(found);
         }
-        let found = self
+        let mut target = self
             .look_up(from, reference)?
             .ok_or_else(|| self.unresolved(from, keyword, reference, "there is no such schema"))?;
-        self.resources.found.insert(from, found);
+        let scope = self.scope_of(from);
+        match keyword {
+            "$recursiveRef" => target = self.dynamic_target(target, None, scope),
+            "$dynamicRef" => {
+                // Where the fragment is a JSON Pointer, no anchor is called like it.
+                let fragment = reference.split_once('#').map(|parts| parts.1);
+                let name = fragment.and_then(percent_decoded);
+                if let Some(name) = name.filter(|name| !name.starts_with('/')) {
+                    target = self.dynamic_target(target, Some(&name), scope);
+                }
+            }
+            _ => {}
+        }
+        let found = self.within(target, scope);
+        self.resources.found.insert((from, keyword), found);
         Ok(found)
     }
 
@@ -191,16 +256,17 @@ impl<'j> Program<'j> {
                 None => return Ok(None),
             }
         }
-        if let Some(id) = self.at_address(json) {
+        if let Some(id) = self.at_address(json, ScopeId::UNSCOPED) {
             return Ok(Some(id));
         }
         // A place that no keyword makes a schema: the reference does.
         let document = self.resources.get(resource).document.as_deref();
         let pointer = format!("{}#{fragment}", document.unwrap_or_default());
-        Ok(Some(self.schema(
+        Ok(Some(self.read(
             json,
             Location::At(pointer.into()),
             resource,
+            ScopeId::UNSCOPED,
         )))
     }
 

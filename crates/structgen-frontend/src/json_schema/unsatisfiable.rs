@@ -31,12 +31,17 @@ pub(crate) fn explain(
             conflicts.push(place);
         }
     }
+    let mut pointers: Vec<String> = Vec::with_capacity(conflicts.len());
+    for place in conflicts {
+        let pointer = program.keyword_pointer(place.schema, place.keyword);
+        // One place may be several schemas, by their dynamic scopes.
+        if !pointers.contains(&pointer) {
+            pointers.push(pointer);
+        }
+    }
     SchemaError::Unsatisfiable {
         pointer: program.pointer(root),
-        conflicts: conflicts
-            .into_iter()
-            .map(|place| program.keyword_pointer(place.schema, place.keyword))
-            .collect(),
+        conflicts: pointers,
     }
 }
 

@@ -342,14 +342,8 @@ impl<'j> Canonicalizer<'_, 'j> {
                 }
             }
             Assertion::Reference(reference) => {
-                let target = self.program.resolve(id, "$ref", reference)?;
+                let target = self.program.resolve(id, keyword.name, reference)?;
                 self.add_literal(branch, Literal::schema(target), path)?;
-            }
-            Assertion::DynamicReference(reference) => {
-                match self.dynamic_target(id, keyword.name, reference)? {
-                    Some(target) => self.add_literal(branch, Literal::schema(target), path)?,
-                    None => branch.push(placed(Atom::Refused(TypeSet::ALL, DYNAMIC))),
-                }
             }
             Assertion::Unevaluated(of, rest) => {
                 let arms = self.unevaluated(place, *of, *rest)?;
@@ -369,19 +363,6 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
     }
 
-    /// Where a dynamic reference leads when no dynamic anchor can lead it elsewhere.
-    pub(super) fn dynamic_target(
-        &mut self,
-        id: SchemaId,
-        keyword: &'static str,
-        reference: &'j str,
-    ) -> Result<Option<SchemaId>, SchemaError> {
-        if self.program.resources.dynamic_anchors > 0 {
-            return Ok(None);
-        }
-        self.program.resolve(id, keyword, reference).map(Some)
-    }
-
     /// For each of the schemas, the others that are not proven to be disjoint from it.
     fn overlaps(&mut self, schemas: &[SchemaId]) -> Result<Vec<Vec<SchemaId>>, SchemaError> {
         let mut overlaps = vec![Vec::new(); schemas.len()];
@@ -397,6 +378,3 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(overlaps)
     }
 }
-
-pub(super) const DYNAMIC: &str =
-    "dynamic references are not followed where there are dynamic anchors";

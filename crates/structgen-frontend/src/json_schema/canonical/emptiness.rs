@@ -224,7 +224,7 @@ impl Canonicalizer<'_, '_> {
                     types = types.intersection(all.fold(TypeSet::NONE, TypeSet::union));
                 }
                 Assertion::Reference(reference) if depth < 16 => {
-                    let target = self.program.resolve(id, "$ref", reference)?;
+                    let target = self.program.resolve(id, keyword.name, reference)?;
                     types = types.intersection(self.types(target, depth + 1)?);
                 }
                 _ => {}

@@ -11,7 +11,7 @@ use super::Canonicalizer;
 use super::atoms::{
     Atom, Elements, Fields, Literal, OtherField, Place, Placed, SomeMember, TypeSet,
 };
-use super::branch::{Arm, DYNAMIC, Part};
+use super::branch::{Arm, Part};
 use crate::json_schema::parse::{Assertion, Dependent, SchemaId};
 use crate::json_schema::{Draft, SchemaError};
 
@@ -316,20 +316,8 @@ impl<'j> Canonicalizer<'_, 'j> {
                     more
                 }
                 Assertion::Reference(reference) => {
-                    let target = self.program.resolve(id, "$ref", reference)?;
+                    let target = self.program.resolve(id, keyword.name, reference)?;
                     self.cases(place, of, target, path)?
-                }
-                Assertion::DynamicReference(reference) => {
-                    match self.dynamic_target(id, keyword.name, reference)? {
-                        Some(target) => self.cases(place, of, target, path)?,
-                        None => vec![Case {
-                            parts: vec![Part::Atom(Placed {
-                                atom: Atom::Refused(TypeSet::ALL, DYNAMIC),
-                                place: here,
-                            })],
-                            evaluated: Evaluated::default(),
-                        }],
-                    }
                 }
                 Assertion::Invalid(error) => return Err((**error).clone()),
                 _ => continue,
@@ -349,7 +337,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         path: &mut Vec<SchemaId>,
     ) -> Result<Option<Vec<Case<'j>>>, SchemaError> {
         let mut cases = self.cases(place, of, arm, path)?;
-        let says_nothing = |case: &Case<'j>| case.evaluated.is_nothing() && !case.is_refused();
+        let says_nothing = |case: &Case<'j>| case.evaluated.is_nothing();
         if cases.iter().all(says_nothing) {
             return Ok(None);
         }
@@ -375,7 +363,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         };
         let (first, then, otherwise) = (part(Some(condition))?, part(then)?, part(otherwise)?);
         let mut every = first.iter().chain(&then).chain(&otherwise);
-        if every.all(|case| case.evaluated.is_nothing() && !case.is_refused()) {
+        if every.all(|case| case.evaluated.is_nothing()) {
             return Ok(vec![Case::default()]);
         }
         let mut cases = self.product(place, first, &then)?;
@@ -438,11 +426,6 @@ impl<'j> Canonicalizer<'_, 'j> {
 }
 
 impl Case<'_> {
-    fn is_refused(&self) -> bool {
-        let refused = |part: &Part<'_>| matches!(part, Part::Atom(placed) if matches!(placed.atom, Atom::Refused(..)));
-        self.parts.iter().any(refused)
-    }
-
     fn size(&self) -> usize {
         let evaluated = &self.evaluated;
         self.parts.len()

@@ -173,7 +173,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
                 Assertion::Never if literal.negated => break,
                 Assertion::Never => return Ok(None),
                 Assertion::Reference(reference) => {
-                    let target = self.program.resolve(id, "$ref", reference)?;
+                    let target = self.program.resolve(id, keyword.name, reference)?;
                     Literal {
                         source: Source::Schema(target),
                         ..literal

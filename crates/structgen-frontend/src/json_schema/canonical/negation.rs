@@ -6,7 +6,7 @@ use structgen_grammar::{NumberBound, Regular};
 
 use super::Canonicalizer;
 use super::atoms::{Atom, Contains, Literal, OtherField, Place, Placed, SomeMember, TypeSet};
-use super::branch::{Arm, DYNAMIC, Part};
+use super::branch::{Arm, Part};
 use crate::json_schema::json::Json;
 use crate::json_schema::parse::{Assertion, Dependent, Schema, SchemaId};
 use crate::json_schema::{FormatMode, SchemaError};
@@ -83,14 +83,8 @@ impl<'j> Canonicalizer<'_, 'j> {
                     }
                 }
                 Assertion::Reference(reference) => {
-                    let target = self.program.resolve(id, "$ref", reference)?;
+                    let target = self.program.resolve(id, keyword.name, reference)?;
                     arms.push(vec![not(target)]);
-                }
-                Assertion::DynamicReference(reference) => {
-                    arms.push(match self.dynamic_target(id, keyword.name, reference)? {
-                        Some(target) => vec![not(target)],
-                        None => vec![placed(Atom::Refused(TypeSet::ALL, DYNAMIC))],
-                    });
                 }
                 Assertion::Unevaluated(of, rest) => {
                     arms.extend(self.not_unevaluated(place, *of, *rest)?);

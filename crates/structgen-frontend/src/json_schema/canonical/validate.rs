@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Canonicalizer;
 use super::atoms::{Atom, KeyLiteral, Literal, Place, Placed, SomeMember, Source, TypeSet};
-use super::branch::{Arm, DYNAMIC, Part};
+use super::branch::{Arm, Part};
 use super::numbers::{is_above, is_below, is_multiple_of};
 use crate::json_schema::formats;
 use crate::json_schema::json::Json;
@@ -129,14 +129,8 @@ impl<'j> Canonicalizer<'_, 'j> {
                 true
             }
             Assertion::Reference(reference) => {
-                let target = self.program.resolve(id, "$ref", reference)?;
+                let target = self.program.resolve(id, keyword.name, reference)?;
                 self.satisfies(target, value, depth)?
-            }
-            Assertion::DynamicReference(reference) => {
-                match self.dynamic_target(id, keyword.name, reference)? {
-                    Some(target) => self.satisfies(target, value, depth)?,
-                    None => self.refuse(place, DYNAMIC).map(|()| true)?,
-                }
             }
             Assertion::Unevaluated(of, rest) => {
                 let arms = self.unevaluated(place, *of, *rest)?;

@@ -28,11 +28,8 @@ impl<'j> Parser<'_, 'j> {
                 self.push(keyword, Assertion::Not(id));
             }
             ("if" | "then" | "else", _) => self.read_conditional(),
-            ("$ref", Json::String(reference)) => {
+            ("$ref" | "$dynamicRef" | "$recursiveRef", Json::String(reference)) => {
                 self.push(keyword, Assertion::Reference(reference));
-            }
-            ("$dynamicRef" | "$recursiveRef", Json::String(reference)) => {
-                self.push(keyword, Assertion::DynamicReference(reference));
             }
             ("$ref" | "$dynamicRef" | "$recursiveRef", _) => {
                 self.invalid(keyword, "a URI reference");

@@ -21,6 +21,7 @@ use super::formats::Format;
 use super::json::Json;
 use super::keywords::{self, Role};
 use super::resolve::{Resource, ResourceId, Resources};
+use super::scope::{ScopeId, Scopes};
 use super::{Draft, SchemaError, embedded};
 
 pub(crate) use location::{Location, Step};
@@ -34,6 +35,9 @@ pub(crate) struct SchemaId(pub(crate) u32);
 pub(crate) struct Schema<'j> {
     pub(crate) location: Location<'j>,
     pub(crate) resource: ResourceId,
+    pub(crate) scope: ScopeId,
+    /// What it was read from.
+    pub(crate) json: &'j Json<'j>,
     /// In the order as written, but `required` last: the keys that it alone declares come behind those of `properties`.
     pub(crate) keywords: Vec<Keyword<'j>>,
     /// What asserts nothing: the name, and a note on why not.
@@ -76,10 +80,8 @@ pub(crate) enum Assertion<'j> {
     },
     /// An object with the key has to have these keys, or to fit the schema.
     Dependent(Vec<(&'j str, Dependent<'j>)>),
-    /// Whatever the reference leads to.
+    /// Whatever the reference leads to: its keyword says how it is followed.
     Reference(&'j str),
-    /// `$dynamicRef` and `$recursiveRef`: the reference, which may lead elsewhere when there are dynamic anchors.
-    DynamicReference(&'j str),
     /// What no other keyword evaluates fits the schema.
     Unevaluated(Of, SchemaId),
     /// `if` without `then` and `else`: it asserts nothing, and still evaluates what it does.
@@ -102,11 +104,16 @@ pub(crate) enum Dependent<'j> {
 /// All schemas of a document and of the documents that it refers to.
 pub(crate) struct Program<'j> {
     schemas: Vec<Rc<Schema<'j>>>,
-    /// Which schema a JSON value was read as, by the value's address: documents neither move nor change meanwhile.
-    by_address: FxHashMap<usize, SchemaId>,
+    /// Which schema a JSON value was read as, by the value's address and the scope: documents neither move nor change
+    /// meanwhile.
+    by_address: FxHashMap<(usize, ScopeId), SchemaId>,
     pub(crate) resources: Resources<'j>,
     /// The schemas that are written nowhere: any of the listed fits.
     unions: FxHashMap<Vec<SchemaId>, SchemaId>,
+    pub(crate) scopes: Scopes<'j>,
+    /// About how many values were read again for a scope, and may be.
+    pub(crate) read_again: u64,
+    pub(crate) most_read_again: u64,
 }
 
 impl<'j> Program<'j> {
@@ -117,21 +124,23 @@ impl<'j> Program<'j> {
         uri: Option<&str>,
         draft: Draft,
     ) -> SchemaId {
-        let resource = self.resources.add(Resource {
-            base: uri.map(str::to_owned),
-            document: uri.map(Rc::from),
-            root: json,
-            draft,
-        });
-        self.schema(json, Location::Root(uri.map(Rc::from)), resource)
+        let base = uri.map(str::to_owned);
+        let document = uri.map(Rc::from);
+        let location = Location::Root(document.clone());
+        let resource = Resource::new(base, document, json, draft);
+        let resource = self.resources.add(resource);
+        self.read(json, location, resource, ScopeId::UNSCOPED)
     }
 
-    pub(crate) fn new(resources: Resources<'j>) -> Self {
+    pub(crate) fn new(resources: Resources<'j>, most_read_again: u64) -> Self {
         Self {
             schemas: Vec::new(),
             by_address: FxHashMap::default(),
             resources,
             unions: FxHashMap::default(),
+            scopes: Scopes::new(),
+            read_again: 0,
+            most_read_again,
         }
     }
 
@@ -144,8 +153,13 @@ impl<'j> Program<'j> {
     }
 
     /// The schema that this value was read as, if it was.
-    pub(crate) fn at_address(&self, json: &'j Json<'j>) -> Option<SchemaId> {
-        self.by_address.get(&address(json)).copied()
+    pub(crate) fn at_address(&self, json: &'j Json<'j>, scope: ScopeId) -> Option<SchemaId> {
+        self.by_address.get(&(address(json), scope)).copied()
+    }
+
+    /// Whether anything was read for a dynamic scope.
+    pub(crate) fn has_scopes(&self) -> bool {
+        self.read_again > 0
     }
 
     /// The JSON Pointer of a schema.
@@ -184,6 +198,8 @@ impl<'j> Program<'j> {
         self.schemas.push(Rc::new(Schema {
             location: schema.location.clone(),
             resource: schema.resource,
+            scope: schema.scope,
+            json: schema.json,
             keywords,
             annotations: Vec::new(),
         }));
@@ -191,30 +207,46 @@ impl<'j> Program<'j> {
         id
     }
 
-    /// Reads a value as a schema, with all schemas in it.
-    pub(crate) fn schema(
+    /// Reads a value as a schema, with all schemas in it: without a scope first, which takes up what can be referred to.
+    pub(crate) fn read(
         &mut self,
         json: &'j Json<'j>,
         location: Location<'j>,
-        resource: ResourceId,
+        mut resource: ResourceId,
+        mut scope: ScopeId,
     ) -> SchemaId {
-        if let Some(id) = self.at_address(json) {
+        let mut unscoped = None;
+        if scope != ScopeId::UNSCOPED {
+            let id = self.read(json, location.clone(), resource, ScopeId::UNSCOPED);
+            resource = self.schema_ref(id).resource;
+            scope = self.enter(scope, resource);
+            unscoped = Some(id);
+        }
+        if let Some(id) = self.at_address(json, scope) {
             return id;
         }
         let id = SchemaId(u32::try_from(self.schemas.len()).unwrap_or(u32::MAX));
-        self.by_address.insert(address(json), id);
-        self.schemas.push(Rc::new(Schema {
-            location: location.clone(),
-            resource,
-            keywords: Vec::new(),
-            annotations: Vec::new(),
-        }));
+        self.by_address.insert((address(json), scope), id);
         let mut schema = Schema {
             location,
             resource,
+            scope,
+            json,
             keywords: Vec::new(),
             annotations: Vec::new(),
         };
+        self.schemas.push(Rc::new(schema.clone_empty()));
+        if unscoped.is_some() {
+            self.read_again += weight(json);
+            if let Some(error) = self.too_many_scopes(id) {
+                schema.keywords.push(Keyword {
+                    name: "",
+                    assertion: Assertion::Invalid(Box::new(error)),
+                });
+                self.schemas[id.0 as usize] = Rc::new(schema);
+                return id;
+            }
+        }
         match json {
             Json::Bool(true) => {}
             Json::Bool(false) => schema.keywords.push(Keyword {
@@ -222,12 +254,16 @@ impl<'j> Program<'j> {
                 assertion: Assertion::Never,
             }),
             Json::Object(entries) => {
-                schema.resource = self.identify(json, id, resource, &mut schema);
+                match unscoped {
+                    None => schema.resource = self.identify(json, id, resource, &mut schema),
+                    Some(unscoped) => schema.take_dialect(self.schema_ref(unscoped)),
+                }
                 let mut parser = Parser {
                     program: self,
                     id,
                     json,
                     resource: schema.resource,
+                    scope,
                     schema: &mut schema,
                     done: Done::default(),
                 };
@@ -309,16 +345,65 @@ impl<'j> Program<'j> {
             {
                 self.resources.set_anchor(resource, anchor, id);
                 if keyword == "$dynamicAnchor" {
-                    self.resources.dynamic_anchors += 1;
+                    self.resources
+                        .set_dynamic_anchor(resource, Some(anchor), id);
                 }
             }
         }
         if draft == Draft::Draft2019
+            && std::ptr::eq(self.resources.get(resource).root, json)
             && matches!(json.get("$recursiveAnchor"), Some(Json::Bool(true)))
         {
-            self.resources.dynamic_anchors += 1;
+            self.resources.set_dynamic_anchor(resource, None, id);
         }
         resource
+    }
+}
+
+impl<'j> Schema<'j> {
+    /// The same without keywords.
+    fn clone_empty(&self) -> Self {
+        Self {
+            location: self.location.clone(),
+            keywords: Vec::new(),
+            annotations: Vec::new(),
+            ..*self
+        }
+    }
+
+    /// Takes over what was found about `$schema` when the document was read.
+    fn take_dialect(&mut self, unscoped: &Self) {
+        for keyword in &unscoped.keywords {
+            if let ("$schema", Assertion::Invalid(error)) = (keyword.name, &keyword.assertion) {
+                self.keywords.push(Keyword {
+                    name: "$schema",
+                    assertion: Assertion::Invalid(error.clone()),
+                });
+            }
+        }
+        let annotations = unscoped.annotations.iter();
+        self.annotations
+            .extend(annotations.filter(|annotation| annotation.0 == "$schema"));
+    }
+}
+
+/// About how many values it takes to read a schema again: its keywords, what is in them, and what is in that.
+fn weight(json: &Json<'_>) -> u64 {
+    let Json::Object(entries) = json else {
+        return 1;
+    };
+    let inner = entries.iter().map(|(_, value)| match value {
+        Json::Object(entries) => entries.iter().map(|(_, value)| 1 + size(value)).sum(),
+        other => size(other),
+    });
+    1 + entries.len() as u64 + inner.sum::<u64>()
+}
+
+fn size(json: &Json<'_>) -> u64 {
+    match json {
+        Json::Object(entries) => entries.len() as u64,
+        Json::Array(items) => items.len() as u64,
+        _ => 0,
     }
 }
 
@@ -341,6 +426,7 @@ struct Parser<'p, 'j> {
     id: SchemaId,
     json: &'j Json<'j>,
     resource: ResourceId,
+    scope: ScopeId,
     schema: &'p mut Schema<'j>,
     done: Done,
 }
@@ -407,7 +493,8 @@ impl<'j> Parser<'_, 'j> {
 
     fn read_identifier(&mut self, keyword: &'static str, value: &'j Json<'j>) {
         match (keyword, value) {
-            ("$defs" | "definitions", Json::Object(entries)) => {
+            // What nothing refers to in a scope need not be read for it.
+            ("$defs" | "definitions", Json::Object(entries)) if self.scope == ScopeId::UNSCOPED => {
                 for (key, value) in entries {
                     self.subschema(value, keyword, Step::Key(key));
                 }
@@ -444,7 +531,7 @@ impl<'j> Parser<'_, 'j> {
             keyword,
             step,
         };
-        self.program.schema(json, location, self.resource)
+        self.program.read(json, location, self.resource, self.scope)
     }
 
     /// A list of schemas that must not be empty.

@@ -1,6 +1,7 @@
 //! Tests of the whole compiler.
 
 mod corpus;
+mod dynamic;
 mod evaluation;
 mod hostile;
 mod patterns;

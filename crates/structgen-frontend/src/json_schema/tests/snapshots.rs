@@ -576,12 +576,6 @@ fn refusals_name_the_keyword_and_its_pointer() {
             "#/pattern: `pattern` is not supported here: a back-reference is not supported (at byte 3 of the pattern)"
         ],
     );
-    refused(
-        r##"{"$dynamicAnchor": "n", "properties": {"a": {"$dynamicRef": "#n"}}}"##,
-        expect![
-            "#/properties/a/$dynamicRef: `$dynamicRef` is not supported here: dynamic references are not followed where there are dynamic anchors"
-        ],
-    );
 }
 
 #[test]
