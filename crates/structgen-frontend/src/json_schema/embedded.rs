@@ -49,7 +49,7 @@ pub(crate) fn options<'o>(
             "formats" => {
                 let formats = choice(name, value, &FORMATS)?;
                 if !options.sets_formats() {
-                    all.formats = formats;
+                    all = all.with_formats(formats);
                 }
             }
             "lenient" => {

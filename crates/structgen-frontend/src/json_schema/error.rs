@@ -40,6 +40,16 @@ pub enum SchemaError {
         /// Where it stands.
         pointer: String,
     },
+    /// The metaschema that `$schema` names requires a vocabulary that is not known.
+    #[error("{pointer}: the metaschema {metaschema} requires the unknown vocabulary {vocabulary}")]
+    UnknownVocabulary {
+        /// The vocabulary.
+        vocabulary: String,
+        /// What `$vocabulary` stands in.
+        metaschema: String,
+        /// Where `$schema` stands.
+        pointer: String,
+    },
     /// A reference leads nowhere. Nothing is ever fetched: other documents are registered by the caller.
     #[error("{pointer}: the reference {reference:?} leads nowhere: {reason}")]
     UnresolvedReference {

@@ -25,6 +25,7 @@ mod report;
 mod resolve;
 mod scope;
 mod unsatisfiable;
+mod vocabulary;
 
 #[cfg(test)]
 mod tests;
@@ -196,7 +197,8 @@ fn with_program<T>(
         }
         Ok(slot.get().map(|json| (uri.as_str(), json)))
     };
-    let resources = Resources::new(&library, options.draft);
+    let mut resources = Resources::new(&library, options.draft);
+    resources.formats_are_set = options.sets_formats();
     let mut program = Program::new(resources, options.limits.max_values);
     let root = program.read_document(json, None, options.draft);
     let root = program.within(root, ScopeId::EMPTY);

@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use super::json::Json;
 use super::parse::{Location, Program, SchemaId};
 use super::scope::{Name, ScopeId};
+use super::vocabulary::Dialect;
 use super::{Draft, SchemaError, metaschemas};
 
 /// A resource of a [`Program`].
@@ -25,7 +26,7 @@ pub(crate) struct Resource<'j> {
     /// The URI of the whole document, for messages; the main document has none.
     pub(crate) document: Option<Rc<str>>,
     pub(crate) root: &'j Json<'j>,
-    pub(crate) draft: Draft,
+    pub(crate) dialect: Dialect,
     /// The resource of the whole document.
     pub(crate) origin: Option<ResourceId>,
     /// The names of its dynamic anchors.
@@ -39,13 +40,13 @@ impl<'j> Resource<'j> {
         base: Option<String>,
         document: Option<Rc<str>>,
         root: &'j Json<'j>,
-        draft: Draft,
+        dialect: Dialect,
     ) -> Self {
         Self {
             base,
             document,
             root,
-            draft,
+            dialect,
             origin: None,
             dynamic: Vec::new(),
             has_dynamic_anchors: false,
@@ -67,7 +68,11 @@ pub(crate) struct Resources<'j> {
     library: &'j Library<'j>,
     /// How many documents of the library were looked at so far.
     opened: usize,
-    default_draft: Draft,
+    pub(crate) default_draft: Draft,
+    /// Whether the caller, or the schema, says what `format` does.
+    pub(crate) formats_are_set: bool,
+    /// What `$schema` named so far.
+    pub(crate) dialects: FxHashMap<&'j str, Option<Dialect>>,
     /// What was found already: by the schema that holds the reference, and the keyword.
     found: FxHashMap<(SchemaId, &'static str), SchemaId>,
     /// Large objects by key, so that many references into one object stay cheap.
@@ -84,6 +89,8 @@ impl<'j> Resources<'j> {
             library,
             opened: 0,
             default_draft,
+            formats_are_set: false,
+            dialects: FxHashMap::default(),
             found: FxHashMap::default(),
             large: FxHashMap::default(),
         }
@@ -93,8 +100,23 @@ impl<'j> Resources<'j> {
         &self.resources[id.0 as usize]
     }
 
-    pub(crate) fn set_draft(&mut self, id: ResourceId, draft: Draft) {
-        self.resources[id.0 as usize].draft = draft;
+    pub(crate) fn set_dialect(&mut self, id: ResourceId, dialect: Dialect) {
+        self.resources[id.0 as usize].dialect = dialect;
+    }
+
+    /// The document that the caller registered under this URI, or whose root names itself so.
+    pub(crate) fn registered(&self, uri: &str) -> Result<Option<&'j Json<'j>>, SchemaError> {
+        let plain = |uri: &str| uri.strip_suffix('#').unwrap_or(uri).to_owned();
+        let uri = plain(uri);
+        let mut index = 0;
+        while let Some((registered, json)) = (self.library)(index)? {
+            let named = matches!(json.get("$id"), Some(Json::String(id)) if plain(id) == uri);
+            if named || plain(registered) == uri {
+                return Ok(Some(json));
+            }
+            index += 1;
+        }
+        Ok(None)
     }
 
     pub(crate) fn set_anchor(&mut self, resource: ResourceId, anchor: &'j str, schema: SchemaId) {
@@ -144,7 +166,7 @@ impl<'j> Resources<'j> {
         outer: ResourceId,
         json: &'j Json<'j>,
         id: &str,
-        draft: Draft,
+        dialect: Dialect,
         is_root: bool,
     ) -> ResourceId {
         let base = join(self.get(outer).base.as_deref(), id).ok();
@@ -156,7 +178,7 @@ impl<'j> Resources<'j> {
             return outer;
         }
         let outer_resource = self.get(outer);
-        let mut resource = Resource::new(base, outer_resource.document.clone(), json, draft);
+        let mut resource = Resource::new(base, outer_resource.document.clone(), json, dialect);
         resource.origin = outer_resource.origin.or(Some(outer));
         self.add(resource)
     }

@@ -226,7 +226,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
         path.push(id);
         let schema = self.program.get(id);
-        let draft = self.program.resources.get(schema.resource).draft;
+        let draft = self.program.resources.get(schema.resource).dialect.draft;
         let mut cases = vec![Case::default()];
         for keyword in &schema.keywords {
             self.step(1)?;

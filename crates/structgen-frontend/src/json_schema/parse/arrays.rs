@@ -62,7 +62,7 @@ impl<'j> Parser<'_, 'j> {
         }
         let counted = self.draft() >= Draft::Draft2019;
         let mut bound = |keyword| {
-            let value = self.json.get(keyword).filter(|_| counted)?;
+            let value = self.get(keyword).filter(|_| counted)?;
             self.count(keyword, value)
         };
         let (min, max) = (bound("minContains"), bound("maxContains"));

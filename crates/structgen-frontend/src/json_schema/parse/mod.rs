@@ -22,6 +22,7 @@ use super::json::Json;
 use super::keywords::{self, Role};
 use super::resolve::{Resource, ResourceId, Resources};
 use super::scope::{ScopeId, Scopes};
+use super::vocabulary::Dialect;
 use super::{Draft, SchemaError, embedded};
 
 pub(crate) use location::{Location, Step};
@@ -127,7 +128,7 @@ impl<'j> Program<'j> {
         let base = uri.map(str::to_owned);
         let document = uri.map(Rc::from);
         let location = Location::Root(document.clone());
-        let resource = Resource::new(base, document, json, draft);
+        let resource = Resource::new(base, document, json, Dialect::of(draft));
         let resource = self.resources.add(resource);
         self.read(json, location, resource, ScopeId::UNSCOPED)
     }
@@ -292,7 +293,7 @@ impl<'j> Program<'j> {
         schema: &mut Schema<'j>,
     ) -> ResourceId {
         let is_root = std::ptr::eq(self.resources.get(outer).root, json);
-        let mut draft = self.resources.get(outer).draft;
+        let mut dialect = self.resources.get(outer).dialect;
         let identifier = |draft| {
             let keyword = if draft == Draft::Draft4 { "id" } else { "$id" };
             match json.get(keyword) {
@@ -301,30 +302,35 @@ impl<'j> Program<'j> {
             }
         };
         if let Some(Json::String(uri)) = json.get("$schema")
-            && (is_root || identifier(draft).is_some())
+            && (is_root || identifier(dialect.draft).is_some())
         {
-            match keywords::draft_of(uri) {
-                Some(named) => {
-                    draft = named;
+            let mut invalid = |error| {
+                schema.keywords.push(Keyword {
+                    name: "$schema",
+                    assertion: Assertion::Invalid(Box::new(error)),
+                });
+            };
+            match self.dialect(uri, &|program| program.keyword_pointer(id, "$schema")) {
+                Ok(Some(named)) => {
+                    dialect = named;
                     if is_root {
-                        self.resources.set_draft(outer, draft);
+                        self.resources.set_dialect(outer, dialect);
                     }
                 }
-                None if uri.contains("json-schema.org/draft-0") => {
-                    let error = SchemaError::UnknownDialect {
+                Err(error) => invalid(error),
+                // What was valid up to draft 3 may mean something else since: `required`, `type`, `extends`.
+                Ok(None) if uri.contains("json-schema.org/draft-0") => {
+                    invalid(SchemaError::UnknownDialect {
                         uri: uri.to_string(),
                         pointer: self.keyword_pointer(id, "$schema"),
-                    };
-                    schema.keywords.push(Keyword {
-                        name: "$schema",
-                        assertion: Assertion::Invalid(Box::new(error)),
                     });
                 }
-                None => schema
+                Ok(None) => schema
                     .annotations
                     .push(("$schema", "an unknown dialect: read as the default draft")),
             }
         }
+        let draft = dialect.draft;
         let mut resource = outer;
         // Up to draft 7, `$ref` switches off everything beside it.
         let alone = draft <= Draft::Draft7 && json.get("$ref").is_some();
@@ -333,7 +339,7 @@ impl<'j> Program<'j> {
         {
             let (path, anchor) = uri.split_once('#').unwrap_or((uri, ""));
             if !path.is_empty() {
-                resource = self.resources.open(outer, json, path, draft, is_root);
+                resource = self.resources.open(outer, json, path, dialect, is_root);
             }
             if !anchor.is_empty() && draft <= Draft::Draft7 {
                 self.resources.set_anchor(resource, anchor, id);
@@ -433,7 +439,17 @@ struct Parser<'p, 'j> {
 
 impl<'j> Parser<'_, 'j> {
     fn draft(&self) -> Draft {
-        self.program.resources.get(self.resource).draft
+        self.dialect().draft
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.program.resources.get(self.resource).dialect
+    }
+
+    /// The value of a keyword, where the dialect has it.
+    fn get(&self, keyword: &str) -> Option<&'j Json<'j>> {
+        let value = self.json.get(keyword)?;
+        self.dialect().uses(keyword).then_some(value)
     }
 
     fn read(&mut self, entries: &'j [(std::borrow::Cow<'j, str>, Json<'j>)]) {
@@ -452,6 +468,10 @@ impl<'j> Parser<'_, 'j> {
             // Definitions beside a `$ref` can still be referred to.
             if alone && !matches!(keyword, "$ref" | "definitions") {
                 self.annotation(keyword, "ignored beside `$ref` up to draft 7");
+                continue;
+            }
+            if !self.dialect().uses(keyword) {
+                self.annotation(keyword, "its vocabulary is not one of the dialect's");
                 continue;
             }
             match role {
@@ -499,7 +519,6 @@ impl<'j> Parser<'_, 'j> {
                     self.subschema(value, keyword, Step::Key(key));
                 }
             }
-            ("$vocabulary", _) => self.annotation(keyword, "vocabularies are not switched off"),
             _ => {}
         }
     }

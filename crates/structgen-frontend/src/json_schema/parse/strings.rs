@@ -22,7 +22,10 @@ impl<'j> Parser<'_, 'j> {
                 self.push(keyword, Assertion::Pattern(pattern));
             }
             ("format", Json::String(name)) => {
-                if let Some(format) = formats::find(name, self.draft()) {
+                let asserts = self.dialect().asserts_formats != Some(false);
+                if !asserts && !self.program.resources.formats_are_set {
+                    self.annotation(keyword, "formats are annotations in the dialect");
+                } else if let Some(format) = formats::find(name, self.draft()) {
                     self.push(keyword, Assertion::Format(format));
                 } else if formats::number_range(name).is_some() {
                     self.push(keyword, Assertion::NumberFormat(name));

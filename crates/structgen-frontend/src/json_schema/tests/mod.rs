@@ -9,6 +9,7 @@ mod print;
 mod random;
 mod snapshots;
 mod suite;
+mod vocabulary;
 
 use super::canonical::Canonicalizer;
 use super::json::Json;
