@@ -1,6 +1,7 @@
 //! What the test files share: schemas, Rust types, vocabularies, the data set, and random numbers that come again.
 
 mod data;
+pub mod generator;
 mod random;
 pub mod schemas;
 pub mod types;

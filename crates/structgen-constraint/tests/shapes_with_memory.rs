@@ -406,3 +406,37 @@ fn distinct_arrays_within_distinct_arrays() {
         |value| are_distinct(value) && value.as_array().unwrap().iter().all(are_distinct),
     );
 }
+
+#[test]
+fn distinct_items_are_counted_by_kind() {
+    check(
+        |builder| {
+            let any = any_value(builder);
+            let object = builder.expr(Expr::Object(Box::new(ObjectShape {
+                additional: Some(Slot::of(any)),
+                ..ObjectShape::default()
+            })));
+            let number = builder.expr(Expr::Number(NumberSet::point("1.5".parse().unwrap())));
+            let one = builder.expr(Expr::Array(Box::new(ArrayShape {
+                prefix: vec![Slot::of(number)],
+                min_items: 1,
+                max_items: Some(1),
+                ..ArrayShape::default()
+            })));
+            let shape = ArrayShape {
+                rest: Some(Slot {
+                    alternatives: [alternative(one, 1), alternative(object, 0)].into(),
+                }),
+                tallies: vec![Tally { min: 1, max: None }],
+                unique: true,
+                ..ArrayShape::default()
+            };
+            builder.expr(Expr::Array(Box::new(shape)))
+        },
+        40,
+        |value| {
+            let items = value.as_array().unwrap();
+            are_distinct(value) && items.iter().any(Value::is_array)
+        },
+    );
+}

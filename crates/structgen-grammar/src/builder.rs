@@ -1,6 +1,9 @@
 //! Building a grammar.
 
-use rustc_hash::FxHashMap;
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
 
 use crate::{Expr, ExprId, Grammar, JsonForm, Rule, RuleId};
 
@@ -21,7 +24,8 @@ use crate::{Expr, ExprId, Grammar, JsonForm, Rule, RuleId};
 #[derive(Debug, Default)]
 pub struct GrammarBuilder {
     exprs: Vec<Expr>,
-    ids: FxHashMap<Expr, ExprId>,
+    /// Finds an expression in `exprs`, which has the only copy.
+    ids: HashTable<ExprId>,
     rules: Vec<Rule>,
 }
 
@@ -34,12 +38,15 @@ impl GrammarBuilder {
 
     /// Adds an expression, or finds the equal one that is there.
     pub fn expr(&mut self, expr: Expr) -> ExprId {
-        if let Some(&id) = self.ids.get(&expr) {
+        let Self { exprs, ids, .. } = self;
+        let hash = |expr: &Expr| FxBuildHasher.hash_one(expr);
+        let own = hash(&expr);
+        if let Some(&id) = ids.find(own, |id| exprs[id.index()] == expr) {
             return id;
         }
-        let id = ExprId(u32::try_from(self.exprs.len()).unwrap_or(u32::MAX));
-        self.ids.insert(expr.clone(), id);
-        self.exprs.push(expr);
+        let id = ExprId(u32::try_from(exprs.len()).unwrap_or(u32::MAX));
+        exprs.push(expr);
+        ids.insert_unique(own, id, |id| hash(&exprs[id.index()]));
         id
     }
 

@@ -312,16 +312,16 @@ impl Network {
         let shape = &program.arrays[array as usize];
         let register = self.registers.array(frame.data).clone();
         let depth = self.sets.depth(below) + 1;
-        // Which alternative it is does not say; the dearest way is a completion of all.
-        let slot = shape.slot(register.counts.members).into_iter().flatten();
-        let costs = slot.filter_map(|alternative| {
-            let counts = shape.add(&register.counts, alternative.tallies)?;
-            let left = self
-                .distinct_left(shape, &counts, &register.values, alternative, depth)
-                .ok()??;
-            Some(left.0)
-        });
-        costs.max().unwrap_or(u64::MAX)
+        let slot = shape.slot(register.counts.members);
+        let number = self.terminals.alternative(frame.terminal);
+        let Some(alternative) = slot.and_then(|slot| slot.get(number).or(slot.first())) else {
+            return u64::MAX;
+        };
+        let Some(counts) = shape.add(&register.counts, alternative.tallies) else {
+            return u64::MAX;
+        };
+        let left = self.distinct_left(shape, &counts, &register.values, alternative, depth);
+        left.ok().flatten().map_or(u64::MAX, |(cost, _)| cost)
     }
 }
 

@@ -11,7 +11,13 @@ use crate::json::{KeyContent, Punctuation, Value, escaped_length};
 use crate::program::{Alternative, ArrayProgram, Bounds, Group, NodeId, Program, Use};
 
 /// The most items that a set of distinct ones may have to have.
-const MAX_DISTINCT: u32 = 512;
+const MAX_DISTINCT: u32 = 128;
+
+/// How many arrays of distinct items may be inside one another.
+const MAX_LEVELS: u32 = 48;
+
+/// How many arrays that need several distinct items may need one another for that.
+const MAX_NEEDED_LEVELS: u32 = 4;
 
 impl Network {
     pub(super) fn open_array(
@@ -83,9 +89,37 @@ impl Network {
         let more_allowed = if shape.is_plainly_distinct() && self.is_vast_item(shape) {
             shape.max.is_none_or(|max| counts.members < max) && self.item_fits(shape, below)
         } else {
-            !self.next_items(array, data, below)?.is_empty()
+            self.has_next_item(array, data, below)?
         };
         Ok((more_allowed, close_allowed))
+    }
+
+    /// Whether another item may come. Nothing is entered where that can be told without: items may be arrays like this one.
+    fn has_next_item(&mut self, array: u32, data: u32, below: SetId) -> Result<bool, StepError> {
+        let program = self.program.clone();
+        let shape = &program.arrays[array as usize];
+        let register = self.registers.array(data).clone();
+        if shape.unique && (register.unknown || !register.values.is_empty()) {
+            return Ok(!self.next_items(array, data, below)?.is_empty());
+        }
+        let depth = self.sets.depth(below) + 1;
+        for alternative in shape.slot(register.counts.members).into_iter().flatten() {
+            let fits = self.fits(alternative.node, depth);
+            let counts = shape.add(&register.counts, alternative.tallies);
+            let Some(counts) = counts.filter(|_| fits) else {
+                continue;
+            };
+            let is_possible = if shape.unique {
+                self.distinct_left(shape, &counts, &register.values, alternative, depth)?
+                    .is_some()
+            } else {
+                self.items_left(shape, &counts, depth)?.is_some()
+            };
+            if is_possible {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether an item may follow `count` others, in an array that remembers no more than that.
@@ -388,6 +422,12 @@ impl Network {
         {
             return Ok(known[..known.len().min(n)].into());
         }
+        if self.level >= MAX_NEEDED_LEVELS {
+            return Err(StepError::Limit(LimitExceeded {
+                what: "arrays inside one another that need several distinct items",
+                limit: u64::from(MAX_NEEDED_LEVELS),
+            }));
+        }
         let mut excluded = values.clone();
         let mut found: Vec<(u64, Value)> = Vec::new();
         while found.len() < n {
@@ -420,7 +460,13 @@ impl Network {
         if let Some(known) = self.items.get(&(node, near)) {
             return Ok(known.clone());
         }
-        let network = Self::at(self.program.clone(), node, near)?;
+        if self.level >= MAX_LEVELS {
+            return Err(LimitExceeded {
+                what: "arrays of distinct items inside one another",
+                limit: u64::from(MAX_LEVELS),
+            });
+        }
+        let network = Self::at(self.program.clone(), node, near, self.level + 1)?;
         let network = Arc::new(Mutex::new(network));
         self.items.insert((node, near), network.clone());
         Ok(network)

@@ -117,8 +117,16 @@ impl Network {
         register: u32,
         depth: u32,
     ) -> Result<KeyContent, LimitExceeded> {
+        /// Beyond this, weighing every key against all others takes too long.
+        const MAX_COUNTED: usize = 2_000;
         let program = self.program.clone();
         let shape = &program.objects[object as usize];
+        if shape.is_counted() && shape.properties.len() > MAX_COUNTED {
+            return Err(LimitExceeded {
+                what: "properties of an object whose members are counted",
+                limit: MAX_COUNTED as u64,
+            });
+        }
         let register = self.registers.object(register).clone();
         let mut content = KeyContent {
             keys: shape.keys.clone(),

@@ -62,6 +62,8 @@ pub struct Network {
     fresh: FxHashMap<(NodeId, u32, Arc<[Value]>), Fresh>,
     /// Whether so many values begin at a node that no number of others matters.
     vast: FxHashMap<NodeId, bool>,
+    /// In how many arrays that compare their items the network stands.
+    level: u32,
     start: SetId,
 }
 
@@ -80,8 +82,14 @@ impl Network {
     }
 
     /// The start of what begins at a node, within so many levels of nesting.
-    fn at(program: Arc<Program>, node: NodeId, depth: u32) -> Result<Self, LimitExceeded> {
+    fn at(
+        program: Arc<Program>,
+        node: NodeId,
+        depth: u32,
+        level: u32,
+    ) -> Result<Self, LimitExceeded> {
         let mut network = Self::empty(program, depth);
+        network.level = level;
         network.start = network.make_start_at(node).map_err(StepError::limit)?;
         Ok(network)
     }
@@ -101,6 +109,7 @@ impl Network {
             items: FxHashMap::default(),
             fresh: FxHashMap::default(),
             vast: FxHashMap::default(),
+            level: 0,
             start: SetId::DEAD,
             program,
         }

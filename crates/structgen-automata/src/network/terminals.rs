@@ -23,6 +23,8 @@ pub(crate) struct Terminals {
     keys: FxHashMap<KeyPlace, Option<u32>>,
     items: FxHashMap<ItemPlace, Option<u32>>,
     listed: FxHashMap<ListedPlace, Option<u32>>,
+    /// Which alternative of its slot the terminal of an item reads, where that is not the first.
+    alternatives: FxHashMap<u32, u32>,
 }
 
 /// What the next key of an object depends on: the object, its register, and its depth where that is near the limit.
@@ -45,6 +47,7 @@ impl Terminals {
             keys: FxHashMap::default(),
             items: FxHashMap::default(),
             listed: FxHashMap::default(),
+            alternatives: FxHashMap::default(),
         }
     }
 
@@ -170,6 +173,11 @@ impl Terminals {
         self.items.get(place).copied()
     }
 
+    /// Which alternative of its slot the terminal of an item reads.
+    pub(super) fn alternative(&self, terminal: u32) -> usize {
+        self.alternatives.get(&terminal).copied().unwrap_or(0) as usize
+    }
+
     /// The terminal of an item out of a list, where it has been asked for already.
     pub(super) fn known_listed(&self, place: &ListedPlace) -> Option<Option<u32>> {
         self.listed.get(place).copied()
@@ -204,6 +212,9 @@ impl Terminals {
         } else {
             Some(self.add(terminal))
         };
+        if let Some(id) = id {
+            self.alternatives.insert(id, place.3);
+        }
         self.items.insert(place, id);
         Ok(id)
     }

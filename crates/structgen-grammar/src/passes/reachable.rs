@@ -14,6 +14,9 @@ pub struct Report {
 #[must_use]
 pub fn run(grammar: Grammar) -> (Grammar, Report) {
     let (exprs, rules) = reach(&grammar);
+    if rules.iter().all(|&reached| reached) {
+        return (grammar, Report::default());
+    }
     let mut builder = GrammarBuilder::new();
     let mut report = Report::default();
     // The new ids of the rules that stay.

@@ -149,6 +149,10 @@ impl<'j> Canonicalizer<'_, 'j> {
         path: &Path,
     ) -> Result<(), SchemaError> {
         self.step(1)?;
+        // A schema within itself has no meaning, and its negation within it is no contradiction.
+        if let Source::Schema(id) = literal.source {
+            self.check_circle(literal, id, path)?;
+        }
         if branch.seen.contains(&literal.complement()) {
             branch.kill();
             return Ok(());
@@ -170,7 +174,6 @@ impl<'j> Canonicalizer<'_, 'j> {
                 return Ok(());
             }
         };
-        self.check_circle(literal, id, path)?;
         if branch.seen.contains(&literal) {
             return Ok(());
         }

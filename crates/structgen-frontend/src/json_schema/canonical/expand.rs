@@ -2,9 +2,11 @@
 
 use std::rc::Rc;
 
-use super::atoms::{Atom, Literal, TypeSet};
+use structgen_grammar::NumberSet;
+
+use super::atoms::{Atom, Literal, Placed, TypeSet};
 use super::branch::Branch;
-use super::{Arrays, Canonicalizer, Field, NodeId, Objects, State, Values};
+use super::{Arrays, Canonicalizer, Field, NodeId, Numbers, Objects, State, Values};
 use crate::json_schema::SchemaError;
 use crate::json_schema::json::Json;
 
@@ -177,8 +179,21 @@ impl<'j> Canonicalizer<'_, 'j> {
                     matches!(placed.atom, Atom::Values(values) if std::ptr::eq(values, candidates));
                 fits = fits && (is_source || self.atom_holds(placed, value, 0)?);
             }
-            if fits {
-                self.add_value(value, out)?;
+            let is_whole = |placed: &Placed<'_>| matches!(placed.atom, Atom::WrittenWhole);
+            match value {
+                _ if !fits => {}
+                // A number that has to be written whole is no mere point: `1.0` has its value.
+                Json::Number(number) if branch.atoms.iter().any(is_whole) => {
+                    let set = NumberSet {
+                        written_whole: true,
+                        ..NumberSet::point(number.clone())
+                    };
+                    out.add_numbers(Numbers {
+                        set,
+                        ..Numbers::default()
+                    });
+                }
+                value => self.add_value(value, out)?,
             }
         }
         Ok(())

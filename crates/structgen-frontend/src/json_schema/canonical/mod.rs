@@ -154,11 +154,15 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
 
     /// Follows references and negations that stand alone; `None` when nothing fits.
     fn simplified(&mut self, mut literal: Literal) -> Result<Option<Literal>, SchemaError> {
-        // A circle of references is found when the node is expanded.
-        for _ in 0..64 {
-            let Source::Schema(id) = literal.source else {
-                break;
-            };
+        let mut seen: Vec<SchemaId> = Vec::new();
+        while let Source::Schema(id) = literal.source {
+            if seen.contains(&id) {
+                // What only refers to itself, or to its own negation, says nothing or contradicts itself.
+                let pointer = self.program.pointer(id);
+                return Err(SchemaError::CircularReference { pointer });
+            }
+            seen.push(id);
+            self.step(seen.len())?;
             if !self.ignored.is_empty() {
                 break;
             }
