@@ -1,28 +1,63 @@
 //! The keys of an instance in the order in which the schema declares them.
 
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
+use structgen_automata::{Limits, Memory, Network, Program, SetId};
+use structgen_frontend::json_schema::{KeyOrder, Profile, SchemaError, SchemaOptions, compile_at};
 
 use crate::document::Document;
 
 /// How many schemas one value may be under; beyond, its keys stay as they are.
 const MOST: usize = 4_096;
 
-/// Puts every object of an instance into declared order: the order in which keys are first met reading the schema, through
-/// references and alternatives in place; keys that the schema does not name stay behind, in their order.
-///
-/// All alternatives are read, not only those that the instance takes: an instance that mixes the keys of two that
-/// declare them in different orders may come out in neither's.
+/// Puts every object of an instance into declared order: the order in which keys are first met reading the schema as written, through
+/// `allOf` and references in place, then through the alternatives that the instance takes (of `anyOf` the first); keys that the schema
+/// does not name so stay behind, in their order.
 pub(crate) fn in_declared_order(document: Document, schema: &Value) -> Document {
-    Orderer { root: schema }.value(document, &[schema])
+    let orderer = Orderer {
+        root: schema,
+        arms: RefCell::default(),
+    };
+    orderer.value(document, &[schema])
 }
 
 struct Orderer<'s> {
     root: &'s Value,
+    /// What tells whether a value takes an alternative, by the alternative's address.
+    arms: RefCell<HashMap<usize, Judge>>,
+}
+
+enum Judge {
+    Network(Box<Network>),
+    /// Nothing fits it.
+    Never,
+    /// It is not compiled: taken to be taken.
+    Unknown,
+}
+
+/// What is said of one value.
+#[derive(Default)]
+struct Said<'s> {
+    /// The schemas that it is under.
+    schemas: Vec<&'s Map<String, Value>>,
+    /// The keys that these declare, in order.
+    keys: Vec<&'s str>,
+    /// Alternatives that are still to be chosen from: of each list the first that is taken, or all.
+    choices: VecDeque<Choice<'s>>,
+}
+
+enum Choice<'s> {
+    FirstOf(Vec<&'s Value>),
+    Conditional(&'s Map<String, Value>),
+    Dependent(&'s Map<String, Value>),
 }
 
 impl<'s> Orderer<'s> {
     fn value(&self, document: Document, schemas: &[&'s Value]) -> Document {
-        let schemas = self.expand(schemas);
+        let Said { schemas, keys, .. } = self.said(schemas, &document);
         match document {
             Document::Scalar(_) => document,
             Document::Array(items) => {
@@ -30,12 +65,9 @@ impl<'s> Orderer<'s> {
                 Document::Array(items.into_iter().enumerate().map(item).collect())
             }
             Document::Object(mut members) => {
-                let order = declared(&schemas);
                 let place = |key: &str| {
-                    order
-                        .iter()
-                        .position(|known| *known == key)
-                        .unwrap_or(order.len())
+                    let known = keys.iter().position(|known| *known == key);
+                    known.unwrap_or(keys.len())
                 };
                 members.sort_by_cached_key(|(key, _)| place(key));
                 let member = |(key, value): (String, Document)| {
@@ -47,49 +79,137 @@ impl<'s> Orderer<'s> {
         }
     }
 
-    /// The schemas that apply to the same value, in the order in which they are read.
-    fn expand(&self, schemas: &[&'s Value]) -> Vec<&'s Map<String, Value>> {
-        let mut found: Vec<&'s Map<String, Value>> = Vec::new();
-        let mut waiting: Vec<&'s Value> = schemas.iter().rev().copied().collect();
-        while let Some(schema) = waiting.pop() {
-            let Some(schema) = schema.as_object() else {
-                continue;
-            };
-            if found.len() >= MOST || found.iter().any(|known| std::ptr::eq(*known, schema)) {
-                continue;
-            }
-            found.push(schema);
-            let mut next: Vec<&'s Value> = Vec::new();
-            let list = |keyword: &str| {
-                schema
-                    .get(keyword)
-                    .and_then(Value::as_array)
-                    .into_iter()
-                    .flatten()
-            };
-            next.extend(list("allOf"));
-            if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-                next.extend(self.resolve(reference));
-            }
-            next.extend(list("anyOf"));
-            next.extend(list("oneOf"));
-            next.extend(
-                ["if", "then", "else"]
-                    .into_iter()
-                    .filter_map(|keyword| schema.get(keyword)),
-            );
-            for keyword in ["dependentSchemas", "dependencies"] {
-                next.extend(
-                    schema
-                        .get(keyword)
-                        .and_then(Value::as_object)
-                        .into_iter()
-                        .flat_map(Map::values),
-                );
-            }
-            waiting.extend(next.into_iter().rev());
+    fn said(&self, schemas: &[&'s Value], document: &Document) -> Said<'s> {
+        let mut said = Said::default();
+        for schema in schemas {
+            self.read(schema, &mut said);
         }
-        found
+        while let Some(choice) = said.choices.pop_front() {
+            match choice {
+                Choice::FirstOf(arms) => {
+                    if let Some(arm) = arms.into_iter().find(|arm| self.takes(arm, document)) {
+                        self.read(arm, &mut said);
+                    }
+                }
+                Choice::Conditional(schema) => {
+                    let holds = schema
+                        .get("if")
+                        .is_some_and(|arm| self.takes(arm, document));
+                    let arms = if holds {
+                        ["if", "then"]
+                    } else {
+                        ["else", "else"]
+                    };
+                    for arm in arms.into_iter().filter_map(|name| schema.get(name)) {
+                        self.read(arm, &mut said);
+                    }
+                }
+                Choice::Dependent(arms) => {
+                    let Document::Object(members) = document else {
+                        continue;
+                    };
+                    for (key, arm) in arms {
+                        if members.iter().any(|(name, _)| name == key) {
+                            self.read(arm, &mut said);
+                        }
+                    }
+                }
+            }
+        }
+        said
+    }
+
+    /// Reads a schema and what is in its place.
+    fn read(&self, schema: &'s Value, said: &mut Said<'s>) {
+        let Some(schema) = schema.as_object() else {
+            return;
+        };
+        let is_known = |known: &&Map<String, Value>| std::ptr::eq(*known, schema);
+        if said.schemas.len() >= MOST || said.schemas.iter().any(is_known) {
+            return;
+        }
+        said.schemas.push(schema);
+        let mut declare = |said: &mut Said<'s>, key: &'s str| {
+            if !said.keys.contains(&key) {
+                said.keys.push(key);
+            }
+        };
+        for (keyword, value) in schema {
+            match keyword.as_str() {
+                "properties" | "patternProperties" | "additionalProperties" => {
+                    let properties = schema.get("properties").and_then(Value::as_object);
+                    for key in properties.into_iter().flat_map(Map::keys) {
+                        declare(said, key);
+                    }
+                }
+                "allOf" => {
+                    for arm in value.as_array().into_iter().flatten() {
+                        self.read(arm, said);
+                    }
+                }
+                "$ref" => {
+                    if let Some(target) = value.as_str().and_then(|uri| self.resolve(uri)) {
+                        self.read(target, said);
+                    }
+                }
+                "anyOf" | "oneOf" => {
+                    let arms = value.as_array().into_iter().flatten().collect();
+                    said.choices.push_back(Choice::FirstOf(arms));
+                }
+                "if" => said.choices.push_back(Choice::Conditional(schema)),
+                "dependentSchemas" | "dependencies" => {
+                    let arms = value.as_object();
+                    said.choices.extend(arms.map(Choice::Dependent));
+                }
+                _ => {}
+            }
+        }
+        let required = schema.get("required").and_then(Value::as_array);
+        for key in required.into_iter().flatten().filter_map(Value::as_str) {
+            declare(said, key);
+        }
+    }
+
+    /// Whether the value fits the alternative, as the library itself judges it.
+    fn takes(&self, arm: &'s Value, document: &Document) -> bool {
+        let mut arms = self.arms.borrow_mut();
+        let judge = arms
+            .entry(std::ptr::from_ref(arm).addr())
+            .or_insert_with(|| self.judge(arm));
+        match judge {
+            Judge::Never => false,
+            Judge::Unknown => true,
+            Judge::Network(network) => {
+                let mut state = network.start();
+                for &byte in document.to_string().as_bytes() {
+                    state = match network.step(state, byte, Memory::Exact) {
+                        Ok(SetId::DEAD) => return false,
+                        Ok(next) => next,
+                        Err(_) => return true,
+                    };
+                }
+                network.is_accepting(state).unwrap_or(true)
+            }
+        }
+    }
+
+    fn judge(&self, arm: &'s Value) -> Judge {
+        let options = SchemaOptions::new()
+            .with_profile(Profile::Exact)
+            .with_order(KeyOrder::Any);
+        let mut pointer = String::new();
+        if !find(self.root, arm, &mut pointer) {
+            return Judge::Unknown;
+        }
+        let grammar = match compile_at(self.root, &pointer, &options) {
+            Ok(compiled) => compiled.grammar,
+            Err(SchemaError::Unsatisfiable { .. }) => return Judge::Never,
+            Err(_) => return Judge::Unknown,
+        };
+        let network = Program::new(grammar, Limits::default())
+            .ok()
+            .and_then(|program| Network::new(Arc::new(program)).ok());
+        network.map_or(Judge::Unknown, |network| Judge::Network(Box::new(network)))
     }
 
     fn resolve(&self, reference: &str) -> Option<&'s Value> {
@@ -98,23 +218,29 @@ impl<'s> Orderer<'s> {
     }
 }
 
-/// The keys that the schemas name, in order.
-fn declared<'s>(schemas: &[&'s Map<String, Value>]) -> Vec<&'s str> {
-    let mut order: Vec<&'s str> = Vec::new();
-    for schema in schemas {
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let required = schema.get("required").and_then(Value::as_array);
-        let keys = properties
-            .into_iter()
-            .flat_map(Map::keys)
-            .map(String::as_str);
-        for key in keys.chain(required.into_iter().flatten().filter_map(Value::as_str)) {
-            if !order.contains(&key) {
-                order.push(key);
-            }
-        }
+/// Makes `pointer` that of `wanted` within `value`; returns whether it is there.
+fn find(value: &Value, wanted: &Value, pointer: &mut String) -> bool {
+    if std::ptr::eq(value, wanted) {
+        return true;
     }
-    order
+    let length = pointer.len();
+    let mut is_in = |token: &str, child: &Value| {
+        pointer.push('/');
+        pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
+        let found = find(child, wanted, pointer);
+        if !found {
+            pointer.truncate(length);
+        }
+        found
+    };
+    match value {
+        Value::Object(entries) => entries.iter().any(|(key, child)| is_in(key, child)),
+        Value::Array(items) => {
+            let mut items = items.iter().enumerate();
+            items.any(|(at, child)| is_in(&at.to_string(), child))
+        }
+        _ => false,
+    }
 }
 
 fn value_schemas<'s>(schemas: &[&'s Map<String, Value>], key: &str) -> Vec<&'s Value> {
@@ -182,5 +308,17 @@ mod tests {
         let document = Document::parse(r#"{"a": 1, "b": {"a": 1, "b": 2}}"#).unwrap();
         let ordered = in_declared_order(document, &schema).to_string();
         assert_eq!(ordered, r#"{"b": {"b": 2, "a": 1}, "a": 1}"#);
+    }
+
+    #[test]
+    fn only_alternatives_that_are_taken_declare_keys() {
+        let arm = |keys: [&str; 2]| {
+            let kind = keys[0];
+            json!({"properties": {keys[0]: {}, keys[1]: {}, "kind": {"const": kind}}, "required": ["kind"]})
+        };
+        let schema = json!({"oneOf": [arm(["a", "b"]), arm(["b", "a"])]});
+        let document = Document::parse(r#"{"kind": "b", "a": 1, "b": 2}"#).unwrap();
+        let ordered = in_declared_order(document, &schema).to_string();
+        assert_eq!(ordered, r#"{"b": 2, "a": 1, "kind": "b"}"#);
     }
 }

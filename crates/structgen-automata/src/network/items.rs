@@ -494,7 +494,7 @@ impl Network {
         texts: &[Box<str>],
         values: &Arc<[Value]>,
     ) -> Result<Option<u32>, StepError> {
-        let is_there = |text: &Box<str>| values.binary_search(&Value::String(text.clone())).is_ok();
+        let is_there = |text: &str| values.binary_search(&Value::String(text.into())).is_ok();
         let key = (texts.as_ptr().addr(), values.clone());
         if let Some(known) = self.terminals.known_listed(&key) {
             return Ok(known);
