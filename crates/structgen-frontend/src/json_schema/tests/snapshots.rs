@@ -210,7 +210,7 @@ fn keys_come_in_the_order_of_the_schema() {
         Profile::Generate,
         r##"{"type": "object", "$ref": "#/$defs/base", "required": ["y"], "properties": {"b": true, "a": true}, "allOf": [{"properties": {"c": true}}], "$defs": {"base": {"properties": {"z": true}, "required": ["x"]}}}"##,
         expect![[r##"
-            # = {"z"?: json-value, "x": json-value, "b"?: json-value, "a"?: json-value, "c"?: json-value, "y": json-value}
+            # = {"b"?: json-value, "a"?: json-value, "y": json-value, "z"?: json-value, "x": json-value, "c"?: json-value}
             json-value = {..: json-value} | [..json-value] | string | number | true | false | null
         "##]],
     );
@@ -588,9 +588,9 @@ fn the_report_says_what_became_of_each_keyword() {
     }"#;
     let compiled = compile_str(schema, &SchemaOptions::new().with_profile(Profile::Rust));
     expect![[r#"
-        #/type: enforced
         #/properties: enforced
         #/required: enforced
+        #/type: enforced
         #/title: annotation
         #/x-order: annotation (no keyword of any draft)
         #/properties/id/type: enforced
