@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, Matcher, VocabularyTables};
-use structgen_frontend::json_schema::{KeyOrder, Profile, SchemaOptions, compile_str};
+use structgen_frontend::json_schema::{KeyOrder, Profile, SchemaError, SchemaOptions, compile_str};
 use structgen_vocab::TokenId;
 
 use crate::Case;
@@ -20,6 +20,11 @@ pub trait Engine {
     /// # Errors
     /// When the engine refuses it, in its own words.
     fn compile(&mut self, case: &Case) -> Result<Self::Compiled, String>;
+
+    /// Whether the engine refuses the schema of a case because no value fits it. Asked after a refusal, outside of all times.
+    fn is_unsatisfiable(&mut self, _case: &Case) -> bool {
+        false
+    }
 
     /// The start of an output.
     ///
@@ -82,6 +87,13 @@ impl Engine for Structgen {
             compile_str(&case.schema_text, &self.schema).map_err(|error| error.to_string())?;
         CompiledConstraint::new(compiled.grammar, &self.tables, &self.constraint)
             .map_err(|error| error.to_string())
+    }
+
+    fn is_unsatisfiable(&mut self, case: &Case) -> bool {
+        matches!(
+            compile_str(&case.schema_text, &self.schema),
+            Err(SchemaError::Unsatisfiable { .. })
+        )
     }
 
     fn start(&mut self, compiled: &CompiledConstraint) -> Result<Matcher, String> {

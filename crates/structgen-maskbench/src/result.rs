@@ -8,12 +8,22 @@ use serde::Serialize;
 pub enum Status {
     /// Every instance was judged right.
     Ok,
+    /// No value fits the schema, which is an error by design, and no instance is said to: each is judged right.
+    Unsatisfiable,
     /// The schema was refused.
     CompileError,
     /// A valid instance was rejected.
     ValidationError,
     /// An invalid instance was accepted.
     InvalidationError,
+}
+
+impl Status {
+    /// Whether every instance was judged right.
+    #[must_use]
+    pub fn is_right(self) -> bool {
+        matches!(self, Self::Ok | Self::Unsatisfiable)
+    }
 }
 
 /// One line of the benchmark's output.

@@ -35,6 +35,10 @@ pub fn run_case<E: Engine>(engine: &mut E, case: &Case, tokenizer: &Tokenizer) -
         Ok(compiled) => compiled,
         Err(error) => {
             result.status = Status::CompileError;
+            if result.valid.1 == 0 && engine.is_unsatisfiable(case) {
+                result.status = Status::Unsatisfiable;
+                result.invalid.0 = result.invalid.1;
+            }
             result.error = Some(error);
             return result;
         }

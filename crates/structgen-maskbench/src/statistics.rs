@@ -11,6 +11,8 @@ pub struct Summary {
     pub files: usize,
     /// How many were judged right altogether.
     pub ok: usize,
+    /// How many of these have a schema that no value fits.
+    pub unsatisfiable: usize,
     /// How many were refused.
     pub refused: usize,
     /// In how many a valid instance was rejected.
@@ -46,7 +48,8 @@ impl Summary {
             .collect();
         Self {
             files: results.clone().into_iter().count(),
-            ok: count(Status::Ok),
+            ok: count(Status::Ok) + count(Status::Unsatisfiable),
+            unsatisfiable: count(Status::Unsatisfiable),
             refused: count(Status::CompileError),
             validation_errors: count(Status::ValidationError),
             invalidation_errors: count(Status::InvalidationError),
@@ -65,6 +68,12 @@ impl fmt::Display for Summary {
             "every instance right       {:>8}  {:5.1}%",
             self.ok,
             share(self.ok)
+        )?;
+        writeln!(
+            f,
+            "  of these unsatisfiable   {:>8}  {:5.1}%",
+            self.unsatisfiable,
+            share(self.unsatisfiable)
         )?;
         writeln!(
             f,

@@ -105,13 +105,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     write(&format!(
         "tokenizer {name}: {} ids, loaded in {:.0} ms\n\
          tables of the vocabulary: {:.1} ms, {:.1} MB, once for all schemas and not part of their times\n\
-         {}\n{}",
+         {}\n{}{}",
         tokenizer.vocabulary().len(),
         loaded.as_secs_f64() * 1e3,
         built.as_secs_f64() * 1e3,
         tables.memory() as f64 / 1e6,
         Summary::new(&results),
         instances(&results),
+        remaining(&results),
     ))?;
     Ok(DONE)
 }
@@ -131,6 +132,24 @@ fn no_case(path: &Path, error: &CaseError) -> FileResult {
         valid: (0, 0),
         invalid: (0, 0),
     }
+}
+
+/// What was not judged right: a line for each file, with the outcome and the reason.
+fn remaining(results: &[FileResult]) -> String {
+    let wrong = results.iter().filter(|result| !result.status.is_right());
+    wrong
+        .map(|result| {
+            let outcome = match result.status {
+                Status::Ok | Status::Unsatisfiable => "right",
+                Status::CompileError => "refused",
+                Status::ValidationError => "valid rejected",
+                Status::InvalidationError => "invalid accepted",
+            };
+            let reason = result.error.as_deref().unwrap_or("no reason was given");
+            let reason: Vec<&str> = reason.split_whitespace().collect();
+            format!("{}: {outcome}: {}\n", result.file, reason.join(" "))
+        })
+        .collect()
 }
 
 /// How the instances of the schemas that compiled were judged.
