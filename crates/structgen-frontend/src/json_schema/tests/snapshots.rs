@@ -557,7 +557,7 @@ fn refusals_name_the_keyword_and_its_pointer() {
     refused(
         r##"{"type": "object", "properties": {"a": {"type": "string", "minLength": 5, "maxLength": 3, "title": "a"}, "b": {"type": "null"}}, "required": ["b", "a"]}"##,
         expect![
-            "#: no value fits this schema; contradicting: #/type, #/properties, #/required, #/properties/a/type, #/properties/a/minLength, #/properties/a/maxLength"
+            "#: no value fits this schema; contradicting: #/properties, #/required, #/type, #/properties/a/type, #/properties/a/minLength, #/properties/a/maxLength"
         ],
     );
     refused(
