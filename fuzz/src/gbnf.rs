@@ -27,7 +27,7 @@ pub fn gbnf(data: &[u8]) -> bool {
     };
     let mut random = SplitMix::new(data.len() as u64);
     for _ in 0..3 {
-        let Some(text) = walk::text(&constraint, &mut random) else {
+        let Some(text) = walk::text(&constraint, &mut random, 16) else {
             return false;
         };
         // A token that the grammar names has no text to check.

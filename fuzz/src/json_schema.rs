@@ -53,7 +53,7 @@ pub fn json_schema(data: &[u8]) -> bool {
         .and_then(|value| validator(&value, draft, formats));
     let mut random = SplitMix::new(u64::from(how));
     for _ in 0..3 {
-        let Some(text) = walk::text(&constraint, &mut random) else {
+        let Some(text) = walk::text(&constraint, &mut random, 16) else {
             return false;
         };
         let value = match serde_json::from_slice::<Value>(&text) {
@@ -97,7 +97,8 @@ fn is_limit(error: &serde_json::Error) -> bool {
     message.contains("number out of range") || message.contains("recursion limit")
 }
 
-/// Whether the validator's floats hold the numbers of a text well enough: no run of more than 12 digits, and no exponent.
+/// Whether the validator's floats hold the numbers of a text well enough: no run of more than 12 digits, no exponent, and no zero with a
+/// sign, which is a float to its reader and therefore no integer of draft 4.
 fn is_exact(text: &[u8]) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
     let longest = text
@@ -108,5 +109,6 @@ fn is_exact(text: &[u8]) -> bool {
     let has_exponent = text
         .windows(2)
         .any(|pair| pair[0].is_ascii_digit() && matches!(pair[1], b'e' | b'E'));
-    longest <= 12 && !has_exponent
+    let has_signed_zero = text.windows(2).any(|pair| pair == b"-0");
+    longest <= 12 && !has_exponent && !has_signed_zero
 }

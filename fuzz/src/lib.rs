@@ -4,12 +4,17 @@
 //! some seconds on a stable compiler.
 
 mod gbnf;
+#[path = "../../tests/src/generator.rs"]
+#[allow(dead_code, reason = "shared with the tests, which use all of it")]
+mod generator;
 mod json_schema;
+mod mask_vs_oracle;
 mod random;
 mod tokenizer_json;
 mod walk;
 
 pub use gbnf::gbnf;
 pub use json_schema::json_schema;
+pub use mask_vs_oracle::mask_vs_oracle;
 pub use random::SplitMix;
 pub use tokenizer_json::tokenizer_json;

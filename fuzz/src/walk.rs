@@ -41,11 +41,15 @@ pub(crate) fn compile(grammar: Grammar) -> Result<CompiledConstraint, CompileErr
     CompiledConstraint::new(grammar, tables(), &options)
 }
 
-/// Walks at random to a complete text. None where a limit was met, or where even the shortest text takes more than a few hundred tokens.
+/// Walks at random to a complete text, and compares one mask in so many with the oracle's. None where a limit was met, or where even the shortest text takes more than a few hundred tokens.
 ///
 /// # Panics
 /// When there is a dead end, the promised number of tokens does not do, or a mask is not the oracle's.
-pub(crate) fn text(constraint: &CompiledConstraint, random: &mut SplitMix) -> Option<Vec<u8>> {
+pub(crate) fn text(
+    constraint: &CompiledConstraint,
+    random: &mut SplitMix,
+    one_in: usize,
+) -> Option<Vec<u8>> {
     let mut matcher = constraint.matcher();
     let needed = matcher.completion_cost();
     if needed > 300 {
@@ -57,7 +61,7 @@ pub(crate) fn text(constraint: &CompiledConstraint, random: &mut SplitMix) -> Op
         let left = budget - taken;
         let mask = within_limits(matcher.mask())?;
         assert!(mask.count() > 0, "a dead end after {:?}", show(&text));
-        if random.below(16) == 0 {
+        if random.below(one_in) == 0 {
             let naive = within_limits(oracle::mask(&matcher))?;
             assert!(
                 mask.bits() == &naive,

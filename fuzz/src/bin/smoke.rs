@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use structgen_fuzz::{SplitMix, gbnf, json_schema, tokenizer_json};
+use structgen_fuzz::{SplitMix, gbnf, json_schema, mask_vs_oracle, tokenizer_json};
 
 /// A target: its name, its body, what to mutate, and words to put in.
 struct Target {
@@ -128,6 +128,12 @@ fn targets() -> Vec<Target> {
             body: json_schema,
             seeds: schemas.collect(),
             words: SCHEMA_WORDS,
+        },
+        Target {
+            name: "mask_vs_oracle",
+            body: mask_vs_oracle,
+            seeds: vec![b"seed".to_vec()],
+            words: &["a", "b", "c", "d"],
         },
         Target {
             name: "gbnf",
