@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use structgen_vocab::TokenId;
 
+use crate::masked;
 use crate::numeric::{self, LaneSum};
-use crate::{AllowedTokens, SequenceRng};
+use crate::{AllowedTokens, SequenceRng, Temperature};
 
 /// Allowed tokens and their logits, lowest id first.
 ///
@@ -70,6 +71,58 @@ impl Candidates {
                 }
             }
         });
+    }
+
+    /// [`fill`](Candidates::fill), then [`keep_largest`](Candidates::keep_largest) by what `temperature` will make of the logits.
+    ///
+    /// The logits stay as they are, and those that are too small are never copied. Dividing by a temperature can make two
+    /// different logits equal, and then the lower id goes first: therefore it is counted in.
+    pub(crate) fn fill_largest(
+        &mut self,
+        logits: &[f32],
+        allowed: &impl AllowedTokens,
+        banned: &[TokenId],
+        k: usize,
+        temperature: f32,
+    ) {
+        self.ids.clear();
+        self.logits.clear();
+        self.keys.clear();
+        if k == 0 {
+            return;
+        }
+        let temperature = Temperature::new(temperature);
+        let mut max = 0.0;
+        let shift = temperature.shift(|| {
+            max = masked::max(logits, allowed, banned);
+            max
+        });
+        if max == f32::INFINITY {
+            // The infinite logit may fall to one that becomes infinite: then the temperature has to see them all.
+            self.fill(logits, allowed, banned);
+            return;
+        }
+        let room = k.saturating_mul(2).max(k + 64);
+        let mut threshold = f32::NEG_INFINITY;
+        masked::for_each_above(logits, allowed, banned, |id, logit| {
+            self.keys
+                .push(key(temperature.divide(logit, shift), id.index()));
+            if self.keys.len() >= room {
+                let last = *self.keys.select_nth_unstable(k - 1).1;
+                self.keys.truncate(k);
+                threshold = logits[(last & u64::from(u32::MAX)) as usize];
+            }
+            threshold
+        });
+        if k < self.keys.len() {
+            self.keys.select_nth_unstable(k - 1);
+            self.keys.truncate(k);
+        }
+        self.keys.sort_unstable_by_key(|&key| key as u32);
+        for i in 0..self.keys.len() {
+            let id = self.keys[i] as u32;
+            self.push(TokenId(id), logits[id as usize]);
+        }
     }
 
     fn push(&mut self, id: TokenId, logit: f32) {
@@ -246,47 +299,6 @@ impl Candidates {
     }
 }
 
-/// The allowed token with the largest logit, `banned` (sorted) left out; of equal ones, the lowest id.
-///
-/// Reads the logits in place: greedy decoding needs no list of candidates and no softmax.
-pub(crate) fn argmax(
-    logits: &[f32],
-    allowed: &impl AllowedTokens,
-    banned: &[TokenId],
-) -> Option<TokenId> {
-    let mut best = (f32::NEG_INFINITY, None);
-    let mut offer = |id: u32| {
-        if let Some(&logit) = logits.get(id as usize)
-            && logit > best.0
-        {
-            best = (logit, Some(TokenId(id)));
-        }
-        best.0
-    };
-    if let Some(list) = allowed.list() {
-        for &id in list {
-            if banned.is_empty() || banned.binary_search(&id).is_err() {
-                offer(id.0);
-            }
-        }
-        return best.1;
-    }
-    let mut largest = f32::NEG_INFINITY;
-    for_each_word(allowed, banned, |base, mut word| {
-        if word == u64::MAX
-            && let Some(block) = logits.get(base as usize..base as usize + 64)
-            && numeric::max(block) <= largest
-        {
-            return;
-        }
-        while word != 0 {
-            largest = offer(base + word.trailing_zeros());
-            word &= word - 1;
-        }
-    });
-    best.1
-}
-
 /// Calls `visit` with the first id and the bits of each word that has any, less the `banned` ids, which are sorted.
 fn for_each_word(
     allowed: &impl AllowedTokens,
@@ -324,7 +336,7 @@ fn key(logit: f32, index: usize) -> u64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::PlainMask;
+    use crate::{PlainMask, masked_argmax as argmax};
     use structgen_vocab::TokenMask;
 
     pub(crate) fn candidates(logits: &[f32]) -> Candidates {

@@ -4,6 +4,7 @@
 //!   [`MockModel`] implements it for tests.
 //! - [`Constraint`] is what it needs of a constraint; a matcher implements it, and [`Unconstrained`] for free text.
 //! - [`SamplerChain`] chooses among [`Candidates`], which are allowed tokens and nothing else.
+//! - [`masked_argmax`] and [`masked_softmax`] read the allowed logits where the model left them.
 //! - [`ChatTemplate`] turns a conversation into a prompt.
 //! - [`Generator`] brings them together: prompt, steps, budget, stop conditions, streaming.
 
@@ -11,6 +12,7 @@ mod candidates;
 mod chat;
 mod constraint;
 mod generate;
+mod masked;
 mod matcher;
 mod mock;
 mod model;
@@ -25,6 +27,7 @@ pub use generate::{
     Delta, FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation,
     GenerationStats, Generator, Incomplete, StopText, TokenLogProbs,
 };
+pub use masked::{MaskedSoftmax, masked_argmax, masked_softmax};
 pub use mock::{MockCache, MockModel};
 pub use model::{Forward, KeyValueCache, LanguageModel, Logits, ModelError, ModelInfo, ModelStats};
 pub use rng::SequenceRng;

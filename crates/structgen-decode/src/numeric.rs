@@ -4,6 +4,11 @@
 //! seeded draw must not depend on that, so these are built from additions, multiplications and bit shifts alone, which
 //! IEEE 754 fixes. Loops over slices have no branches and vectorise.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "loops of constant length over lanes are unrolled and vectorised; zipped iterators were not"
+)]
+
 /// Below this, `exp` is taken as zero. It keeps subnormal numbers, which are slow, out of the sums.
 const EXP_UNDERFLOW: f32 = -87.0;
 
@@ -18,7 +23,8 @@ pub(crate) fn exp(x: f32) -> f32 {
     const LN2_HIGH: f32 = 355.0 / 512.0;
     const LN2_LOW: f32 = -2.121_944_4e-4;
     let clamped = x.clamp(EXP_UNDERFLOW, 0.0);
-    let n = (clamped * std::f32::consts::LOG2_E + ROUND) - ROUND;
+    let rounded = clamped * std::f32::consts::LOG2_E + ROUND;
+    let n = rounded - ROUND;
     let r = (clamped - n * LN2_HIGH) - n * LN2_LOW;
     // The Taylor coefficients up to r^7: at |r| <= 0.347 the rest is below half a unit in the last place.
     let mut p = 1.0 / 5040.0;
@@ -29,7 +35,8 @@ pub(crate) fn exp(x: f32) -> f32 {
     p = p * r + 0.5;
     p = p * r + 1.0;
     p = p * r + 1.0;
-    let scale = f32::from_bits((((n as i32) + 127) as u32) << 23);
+    // The last bits of the rounded number are those of n. Conversions of floats to integers saturate, which does not vectorise.
+    let scale = f32::from_bits(rounded.to_bits().wrapping_add(127) << 23);
     // The comparison is the negated one, so that NaN weighs nothing.
     if x >= EXP_UNDERFLOW { p * scale } else { 0.0 }
 }
@@ -57,11 +64,11 @@ pub(crate) fn ln(x: f64) -> f64 {
 pub(crate) fn max(logits: &[f32]) -> f32 {
     // Sixteen independent running maxima let the compiler use whole registers.
     let mut lanes = [f32::NEG_INFINITY; 16];
-    let chunks = logits.chunks_exact(16);
-    let tail = chunks.remainder();
+    let (chunks, tail) = logits.as_chunks::<16>();
     for chunk in chunks {
-        for (lane, &l) in lanes.iter_mut().zip(chunk) {
-            *lane = if l > *lane { l } else { *lane };
+        for lane in 0..16 {
+            let l = chunk[lane];
+            lanes[lane] = if l > lanes[lane] { l } else { lanes[lane] };
         }
     }
     let fold = |best: f32, &l: &f32| if l > best { l } else { best };
@@ -89,6 +96,14 @@ impl LaneSum {
     #[inline]
     pub(crate) fn add(&mut self, id: u32, weight: f32) {
         self.0[(id & 15) as usize] += f64::from(weight);
+    }
+
+    /// Adds the weights of sixteen tokens in a row, of which sixteen divides the first.
+    #[inline]
+    pub(crate) fn add_aligned(&mut self, weights: &[f32; 16]) {
+        for lane in 0..16 {
+            self.0[lane] += f64::from(weights[lane]);
+        }
     }
 
     pub(crate) fn total(&self) -> f64 {

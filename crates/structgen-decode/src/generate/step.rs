@@ -3,9 +3,9 @@
 use structgen_vocab::TokenId;
 
 use super::GenerateError;
-use crate::candidates::argmax;
 use crate::{
-    Accepted, AllowedTokens, Candidates, Constraint, SamplerChain, TokenLogProbs, numeric,
+    Accepted, AllowedTokens, Candidates, Constraint, SamplerChain, TokenLogProbs, masked_argmax,
+    masked_softmax, numeric,
 };
 
 /// After this many refused choices in one step, every candidate is checked at once.
@@ -85,7 +85,7 @@ impl Step {
                 }
                 continue;
             }
-            let log_probs = log_probs.then(|| self.log_probs(logits, &*mask, token));
+            let log_probs = log_probs.then(|| self::log_probs(logits, &*mask, token));
             return Ok(Chosen {
                 accepted,
                 log_probs,
@@ -102,9 +102,9 @@ impl Step {
         chain: &mut SamplerChain,
     ) -> Option<Accepted> {
         if chain.is_plain_argmax() {
-            return argmax(logits, mask, &self.banned).map(Accepted::certain);
+            return masked_argmax(logits, mask, &self.banned).map(Accepted::certain);
         }
-        self.candidates.fill(logits, mask, &self.banned);
+        chain.fill(&mut self.candidates, logits, mask, &self.banned);
         chain.choose(&mut self.candidates)
     }
 
@@ -137,18 +137,16 @@ impl Step {
             insert(&mut self.banned, id);
         }
     }
+}
 
-    fn log_probs(
-        &mut self,
-        logits: &[f32],
-        mask: &impl AllowedTokens,
-        token: TokenId,
-    ) -> TokenLogProbs {
-        self.candidates.fill(logits, mask, &[]);
-        TokenLogProbs {
-            model: model_log_prob(logits, token),
-            allowed: self.candidates.log_prob(token).unwrap_or(f32::NEG_INFINITY),
-        }
+fn log_probs(logits: &[f32], mask: &impl AllowedTokens, token: TokenId) -> TokenLogProbs {
+    let allowed = match (masked_softmax(logits, mask, &[]), logits.get(token.index())) {
+        (Some(softmax), Some(&logit)) => softmax.log_prob(logit),
+        _ => f32::NEG_INFINITY,
+    };
+    TokenLogProbs {
+        model: model_log_prob(logits, token),
+        allowed,
     }
 }
 

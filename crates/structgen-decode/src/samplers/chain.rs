@@ -5,7 +5,7 @@ use super::{
     Accepted, FrequencyPresencePenalty, LogitBias, MinP, RepetitionPenalty, Sampler, SamplerKind,
     SamplingError, SamplingParams, Temperature, TopK, TopP,
 };
-use crate::{Candidates, SequenceRng};
+use crate::{AllowedTokens, Candidates, SequenceRng};
 
 /// Samplers in order, and the choice at their end: an arg-max or a seeded draw.
 ///
@@ -21,6 +21,8 @@ use crate::{Candidates, SequenceRng};
 pub struct SamplerChain {
     samplers: Vec<Box<dyn Sampler>>,
     choice: Choice,
+    /// The `k` and the temperature of a chain that begins with top-k, or with a temperature and top-k.
+    leading_top_k: Option<(usize, f32)>,
 }
 
 impl SamplerChain {
@@ -30,18 +32,45 @@ impl SamplerChain {
     /// What [`SamplingParams::validate`] finds.
     pub fn new(params: &SamplingParams, sequence: u64) -> Result<Self, SamplingError> {
         params.validate()?;
-        let samplers = params
-            .order
-            .iter()
-            .filter(|&&kind| params.is_on(kind))
-            .map(|&kind| build(kind, params))
-            .collect();
+        let on = params.order.iter().filter(|&&kind| params.is_on(kind));
+        let samplers = on.clone().map(|&kind| build(kind, params)).collect();
+        let kinds: Vec<SamplerKind> = on.copied().collect();
+        let leading_top_k = match kinds[..] {
+            [SamplerKind::TopK, ..] => Some((params.top_k, 1.0)),
+            [SamplerKind::Temperature, SamplerKind::TopK, ..] => {
+                Some((params.top_k, params.temperature))
+            }
+            _ => None,
+        };
         let choice = if params.temperature == 0.0 {
             Choice::Largest
         } else {
             Choice::Draw(Box::new(SequenceRng::new(params.seed, sequence)))
         };
-        Ok(Self { samplers, choice })
+        Ok(Self {
+            samplers,
+            choice,
+            leading_top_k,
+        })
+    }
+
+    /// Fills `candidates` with the allowed tokens, `banned` (sorted) left out, for [`choose`](SamplerChain::choose).
+    ///
+    /// Tokens that the chain would remove before it looks at any other may be left out at once: what is chosen, and with which
+    /// probability, stays the same.
+    pub fn fill(
+        &self,
+        candidates: &mut Candidates,
+        logits: &[f32],
+        allowed: &impl AllowedTokens,
+        banned: &[TokenId],
+    ) {
+        match self.leading_top_k {
+            Some((k, temperature)) => {
+                candidates.fill_largest(logits, allowed, banned, k, temperature);
+            }
+            None => candidates.fill(logits, allowed, banned),
+        }
     }
 
     /// Whether the chain only picks the largest logit, so that no list of candidates is needed.
@@ -79,6 +108,7 @@ impl Clone for SamplerChain {
         Self {
             samplers: self.samplers.iter().map(|s| s.clone_box()).collect(),
             choice: self.choice.clone(),
+            leading_top_k: self.leading_top_k,
         }
     }
 }

@@ -13,6 +13,26 @@ impl Temperature {
         let valid = temperature.is_finite() && temperature > 0.0;
         Self(if valid { temperature } else { 1.0 })
     }
+
+    /// What is taken off every logit first, given how to find the largest one.
+    pub(crate) fn shift(self, max: impl FnOnce() -> f32) -> f32 {
+        if self.0 == 1.0 {
+            return 0.0;
+        }
+        let max = max();
+        // A tiny temperature takes the quotient out of f32's range, where differences are lost. A softmax does not see
+        // a common shift, so then the largest logit is moved to zero first.
+        if (max / self.0).is_finite() || !max.is_finite() {
+            0.0
+        } else {
+            max
+        }
+    }
+
+    /// What becomes of a logit. It never changes the order of two, but may make them equal.
+    pub(crate) fn divide(self, logit: f32, shift: f32) -> f32 {
+        (logit - shift) / self.0
+    }
 }
 
 impl Sampler for Temperature {
@@ -20,16 +40,9 @@ impl Sampler for Temperature {
         if self.0 == 1.0 {
             return;
         }
-        let max = crate::numeric::max(candidates.logits());
-        // A tiny temperature takes the quotient out of f32's range, where differences are lost. A softmax does not see
-        // a common shift, so then the largest logit is moved to zero first.
-        let shift = if (max / self.0).is_finite() || !max.is_finite() {
-            0.0
-        } else {
-            max
-        };
+        let shift = self.shift(|| crate::numeric::max(candidates.logits()));
         for logit in candidates.logits_mut() {
-            *logit = (*logit - shift) / self.0;
+            *logit = self.divide(*logit, shift);
         }
     }
 
