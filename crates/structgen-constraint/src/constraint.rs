@@ -170,6 +170,11 @@ impl CompiledConstraint {
         }
     }
 
+    /// The same number for clones of one constraint, and for no other while they live.
+    pub(crate) fn identity(&self) -> usize {
+        Arc::as_ptr(&self.inner).addr()
+    }
+
     pub(crate) fn shared(&self) -> &Shared {
         &self.inner.shared
     }

@@ -4,6 +4,7 @@
 //! its matchers find out together (states visited, masks computed) is kept inside, under a limit on memory. A [`Matcher`] is one
 //! output in progress.
 
+mod batch;
 mod constraint;
 mod error;
 mod mask;
@@ -13,6 +14,7 @@ mod store;
 mod tables;
 mod walk;
 
+pub use batch::batch_masks;
 pub use constraint::{CompiledConstraint, ConstraintOptions, Statistics};
 pub use error::{CompileError, MatcherError};
 pub use mask::Mask;

@@ -83,6 +83,36 @@ impl Matcher {
         Ok(store.mask(self.now.state, constraint.shared())?)
     }
 
+    /// The [`mask`](Matcher::mask), if it is at hand or may have one token only.
+    ///
+    /// `None` says that it takes work and has more than one token: so a model may run meanwhile, and no forced token is missed.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn ready_mask(&mut self) -> Result<Option<Arc<Mask>>, MatcherError> {
+        if self.now.ended {
+            return self.mask().map(Some);
+        }
+        let constraint = self.constraint.clone();
+        let mut store = constraint.store();
+        self.enter(&mut store)?;
+        if let Some(mask) = store.find(self.now.state)? {
+            return Ok(Some(mask));
+        }
+        // Every byte is a token, so two bytes are two tokens.
+        let mut bytes = 0;
+        for token in constraint.vocabulary().byte_tokens().iter().enumerate() {
+            let (byte, Some(_)) = token else { continue };
+            if run(&mut store.network, self.now.state, &[byte as u8])?.is_ok() {
+                bytes += 1;
+                if bytes > 1 {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(store.mask(self.now.state, constraint.shared())?))
+    }
+
     /// Writes the tokens that may come next into a mask of the caller's.
     ///
     /// # Errors

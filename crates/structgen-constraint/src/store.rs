@@ -69,25 +69,34 @@ impl Store {
         Ok(())
     }
 
+    /// The mask of a state, if it is at hand.
+    pub(crate) fn find(&mut self, exact: SetId) -> Result<Option<Arc<Mask>>, LimitExceeded> {
+        let sketch = self.network.sketch(exact)?;
+        // Mostly all states of a sketch share its mask; where it depends on their texts, each has its own.
+        for state in [sketch, exact] {
+            if let Some(mask) = self.recent.get(&state) {
+                self.hits += 1;
+                return Ok(Some(mask.clone()));
+            }
+            if let Some(mask) = self.old.remove(&state) {
+                self.hits += 1;
+                self.keep(state, mask.clone());
+                return Ok(Some(mask));
+            }
+        }
+        Ok(None)
+    }
+
     /// The mask of a state: found, or computed and kept.
     pub(crate) fn mask(
         &mut self,
         exact: SetId,
         shared: &Shared,
     ) -> Result<Arc<Mask>, LimitExceeded> {
-        let sketch = self.network.sketch(exact)?;
-        // Mostly all states of a sketch share its mask; where it depends on their texts, each has its own.
-        for state in [sketch, exact] {
-            if let Some(mask) = self.recent.get(&state) {
-                self.hits += 1;
-                return Ok(mask.clone());
-            }
-            if let Some(mask) = self.old.remove(&state) {
-                self.hits += 1;
-                self.keep(state, mask.clone());
-                return Ok(mask);
-            }
+        if let Some(mask) = self.find(exact)? {
+            return Ok(mask);
         }
+        let sketch = self.network.sketch(exact)?;
         self.misses += 1;
         let mut bits = std::mem::replace(&mut self.scratch, TokenMask::new(0));
         bits.clear();

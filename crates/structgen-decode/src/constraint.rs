@@ -8,15 +8,25 @@ use structgen_vocab::{TokenId, TokenMask};
 /// A constraint on the output, advanced token by token.
 ///
 /// Implemented by [`structgen_constraint::Matcher`], and by [`Unconstrained`] for free text.
-pub trait Constraint {
+pub trait Constraint: Send {
     /// The set of allowed tokens.
-    type Mask: AllowedTokens;
+    type Mask: AllowedTokens + Send + Sync;
 
     /// The tokens that may come next; end-of-sequence ids exactly where the output may end.
     ///
     /// # Errors
     /// When a limit of the constraint is exceeded.
     fn mask(&mut self) -> Result<Arc<Self::Mask>, ConstraintError>;
+
+    /// The [`mask`](Constraint::mask), unless that takes work that another thread could do while the model runs.
+    ///
+    /// `None` promises more than one allowed token: a forced token is taken without running the model.
+    ///
+    /// # Errors
+    /// As for [`mask`](Constraint::mask).
+    fn ready_mask(&mut self) -> Result<Option<Arc<Self::Mask>>, ConstraintError> {
+        self.mask().map(Some)
+    }
 
     /// Takes a token, end-of-sequence ids included. After an error nothing has changed.
     ///

@@ -28,6 +28,10 @@ impl Constraint for Matcher {
         self.mask().map_err(ConstraintError::new)
     }
 
+    fn ready_mask(&mut self) -> Result<Option<Arc<Mask>>, ConstraintError> {
+        self.ready_mask().map_err(ConstraintError::new)
+    }
+
     fn accept_token(&mut self, token: TokenId) -> Result<(), ConstraintError> {
         self.accept_token(token).map_err(ConstraintError::new)
     }

@@ -12,11 +12,14 @@ pub use options::{GenerateOptions, StopText};
 pub use result::{FinishReason, GeneratedToken, Generation, GenerationStats, TokenLogProbs};
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use structgen_vocab::{TokenId, Vocabulary};
 
-use crate::{Accepted, Constraint, Forward, LanguageModel, SamplerChain};
+use crate::{
+    Accepted, AllowedTokens, Constraint, ConstraintError, Forward, LanguageModel, SamplerChain,
+};
 use step::{Limits, Step, model_log_prob};
 use text::OutputText;
 
@@ -218,14 +221,15 @@ where
             if self.tokens.len() >= self.budget {
                 return Ok(FinishReason::MaxTokens);
             }
-            let reason = match self.forced_token()? {
+            let ready = self.ready_mask()?;
+            let reason = match self.forced_token(ready.as_deref())? {
                 Some(token) => self.take(Accepted::certain(token), true, None)?,
                 None => {
                     let limit = self.options.time_limit;
                     if limit.is_some_and(|limit| self.started.elapsed() >= limit) {
                         return Ok(FinishReason::TimeLimit);
                     }
-                    self.step()?
+                    self.step(ready)?
                 }
             };
             if let Some(reason) = reason {
@@ -234,7 +238,18 @@ where
         }
     }
 
-    fn forced_token(&mut self) -> Result<Option<TokenId>, GenerateError> {
+    fn ready_mask(&mut self) -> Result<Option<Arc<C::Mask>>, GenerateError> {
+        let step = self.tokens.len();
+        self.constraint
+            .ready_mask()
+            .map_err(|source| GenerateError::Constraint { step, source })
+    }
+
+    /// The one token that may come next. A mask that is not ready has several.
+    fn forced_token(&mut self, ready: Option<&C::Mask>) -> Result<Option<TokenId>, GenerateError> {
+        if ready.is_none_or(|mask| mask.count() != 1) {
+            return Ok(None);
+        }
         let step = self.tokens.len();
         self.constraint
             .forced_token()
@@ -242,7 +257,7 @@ where
     }
 
     /// Runs the model over what it has not seen, chooses a token and takes it.
-    fn step(&mut self) -> Result<Option<FinishReason>, GenerateError> {
+    fn step(&mut self, ready: Option<Arc<C::Mask>>) -> Result<Option<FinishReason>, GenerateError> {
         let scored = if self.options.log_probs {
             self.unscored
         } else {
@@ -253,7 +268,17 @@ where
             tokens: &self.pending,
             positions: 1 + scored,
         };
-        let logits = self.generator.model.forward(input, &mut self.cache)?;
+        let step = self.tokens.len();
+        let (model, cache) = (&mut *self.generator.model, &mut self.cache);
+        let (mask, logits) = match ready {
+            Some(mask) => (mask, model.forward(input, cache)?),
+            None => {
+                let (mask, logits) =
+                    with_mask(self.constraint, move || model.forward(input, cache));
+                let mask = mask.map_err(|source| GenerateError::Constraint { step, source })?;
+                (mask, logits?)
+            }
+        };
         self.stats.model_time += run_started.elapsed();
         self.stats.runs += 1;
         if scored > 0 {
@@ -262,7 +287,6 @@ where
         self.pending.clear();
         self.unscored = 0;
 
-        let step = self.tokens.len();
         let limits = Limits {
             step,
             remaining: self.budget - step,
@@ -271,6 +295,7 @@ where
         };
         let chosen = self.generator.step.choose(
             logits.row(0, scored),
+            &*mask,
             self.constraint,
             &mut self.chain,
             &limits,
@@ -419,6 +444,22 @@ where
         self.stats.runs += 1;
         Ok(())
     }
+}
+
+/// Computes the mask on another thread while this one, which the model may be bound to, does `work`.
+fn with_mask<C: Constraint, R>(
+    constraint: &mut C,
+    work: impl FnOnce() -> R,
+) -> (Result<Arc<C::Mask>, ConstraintError>, R) {
+    let mut mask = None;
+    let slot = &mut mask;
+    let shared = &mut *constraint;
+    let done = rayon::in_place_scope(move |scope| {
+        scope.spawn(move |_| *slot = Some(shared.mask()));
+        work()
+    });
+    // The scope has waited for what it spawned: the mask is there.
+    (mask.unwrap_or_else(|| constraint.mask()), done)
 }
 
 /// Fills in the log probabilities of the last `n` tokens; `row(i)` are the logits that the i-th of them was one of.

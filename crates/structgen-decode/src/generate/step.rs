@@ -45,6 +45,7 @@ impl Step {
     pub(super) fn choose<C: Constraint>(
         &mut self,
         logits: &[f32],
+        mask: &C::Mask,
         constraint: &mut C,
         chain: &mut SamplerChain,
         limits: &Limits<'_>,
@@ -52,7 +53,6 @@ impl Step {
     ) -> Result<Chosen, GenerateError> {
         let step = limits.step;
         let fail = |source| GenerateError::Constraint { step, source };
-        let mask = constraint.mask().map_err(fail)?;
         if mask.count() == 0 {
             return Err(GenerateError::DeadEnd { step });
         }
@@ -61,7 +61,7 @@ impl Step {
         let mut misses = 0;
         loop {
             self.collect_bans(if ban_eos { limits.eos } else { &[] });
-            let Some(accepted) = self.pick(logits, &*mask, chain) else {
+            let Some(accepted) = self.pick(logits, mask, chain) else {
                 if ban_eos {
                     // A ban that leaves nothing is lifted for this step.
                     ban_eos = false;
@@ -81,11 +81,11 @@ impl Step {
                 if misses < MISSES {
                     insert(&mut self.over_budget, token);
                 } else {
-                    self.check_all(logits, &*mask, constraint, limits)?;
+                    self.check_all(logits, mask, constraint, limits)?;
                 }
                 continue;
             }
-            let log_probs = log_probs.then(|| self::log_probs(logits, &*mask, token));
+            let log_probs = log_probs.then(|| self::log_probs(logits, mask, token));
             return Ok(Chosen {
                 accepted,
                 log_probs,

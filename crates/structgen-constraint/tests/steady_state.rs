@@ -1,0 +1,34 @@
+//! Where everything has been seen, masks and tokens cost no allocation.
+
+mod small;
+
+use small::choices;
+use structgen_constraint::Matcher;
+use structgen_vocab::TokenId;
+
+/// Masks and tokens along a path, and back to where it began.
+fn walk(matcher: &mut Matcher, path: &[TokenId]) -> usize {
+    let mut allowed = 0;
+    for &token in path {
+        allowed += matcher.mask().unwrap().count();
+        matcher.accept_token(token).unwrap();
+    }
+    matcher.rollback(path.len()).unwrap();
+    allowed
+}
+
+#[test]
+fn a_path_that_was_walked_before_allocates_nothing() {
+    let constraint = choices(&["true", "trusted", "false", "nothing else"]);
+    let mut matcher = constraint.matcher();
+    let path: Vec<TokenId> = b"nothing else".iter().map(|&b| TokenId(b.into())).collect();
+    let first = walk(&mut matcher, &path);
+    // The counter is this thread's own, so that the test's harness does not count.
+    let mut again = 0;
+    let measured = allocation_counter::measure(|| again = walk(&mut matcher, &path));
+    assert_eq!(again, first);
+    assert_eq!(measured.count_total, 0);
+    // And the counter does count.
+    let counted = allocation_counter::measure(|| drop(std::hint::black_box(vec![1u8; 100])));
+    assert_eq!(counted.count_total, 1);
+}
