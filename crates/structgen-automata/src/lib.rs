@@ -1,5 +1,6 @@
 //! From the grammar IR to byte automata: terminals as DFAs, rules as a recursive transition network with registers.
 
+mod bytes;
 mod json;
 mod limit;
 mod literal;
@@ -8,8 +9,11 @@ mod network;
 pub mod number;
 mod program;
 pub mod regular;
+mod span;
 mod terminal;
 
+pub use bytes::{ByteClasses, ByteSet, Span};
+pub use json::Utf8;
 pub use limit::{LimitExceeded, Limits, StepError};
 pub use machine::{Machine, Uniform};
 pub use network::{Element, Frame, Memory, Network, SetId};

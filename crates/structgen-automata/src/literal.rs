@@ -1,5 +1,6 @@
 //! A fixed text as a machine.
 
+use crate::bytes::run_between;
 use crate::{LimitExceeded, Machine};
 
 /// These bytes and no others; a state is how many of them have been read.
@@ -15,6 +16,13 @@ impl Machine for LiteralMachine {
 
     fn step(&mut self, state: &u32, byte: u8) -> Result<Option<u32>, LimitExceeded> {
         Ok((self.0.get(*state as usize) == Some(&byte)).then_some(state + 1))
+    }
+
+    fn alike(&mut self, state: &u32, byte: u8) -> (u8, u8) {
+        match self.0.get(*state as usize) {
+            Some(next) => run_between(&[*next], byte),
+            None => (0, u8::MAX),
+        }
     }
 
     fn accept(&self, state: &u32) -> Option<u32> {

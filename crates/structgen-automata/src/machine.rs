@@ -2,7 +2,7 @@
 
 use std::hash::Hash;
 
-use crate::{LimitExceeded, StepError};
+use crate::{LimitExceeded, Span, StepError};
 
 /// What a string is like that may hold anything; see [`Machine::uniform`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,10 +47,19 @@ pub trait Machine {
         false
     }
 
-    /// For how many code points at least every text without quotes, backslashes and control characters goes on from here, as
-    /// long as one stays inside a JSON string: all strings have the same mask there. `None` where it is not known.
-    fn free_for(&self, _state: &Self::State) -> Option<u32> {
+    /// The bytes around this one that lead to the same state, as far as that is cheap to tell: one step answers for all of them.
+    fn alike(&mut self, _state: &Self::State, byte: u8) -> (u8, u8) {
+        (byte, byte)
+    }
+
+    /// A stretch of text that is known to go on from here whatever it is made of, where the machine can tell without trying.
+    fn span(&mut self, _state: &Self::State) -> Option<Span> {
         None
+    }
+
+    /// Whether large classes of characters may lead from the state to one other, so that it is worth looking for a stretch of them.
+    fn has_classes(&self, _state: &Self::State) -> bool {
+        false
     }
 
     /// For a state within a JSON string that any text may follow for ever: the state behind plain text, whichever it is, and the

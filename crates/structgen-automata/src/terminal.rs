@@ -4,7 +4,8 @@ use std::fmt;
 
 use rustc_hash::FxHashMap;
 
-use crate::{LimitExceeded, Machine, StepError, Uniform};
+use crate::span::Link;
+use crate::{ByteSet, LimitExceeded, Machine, Span, StepError, Uniform};
 
 /// The number of a state within its terminal. [`DEAD`] and [`START`] are the same in every terminal.
 pub type TerminalState = u32;
@@ -23,7 +24,9 @@ pub struct Terminal {
     rows: Vec<Option<Box<[TerminalState; 256]>>>,
     accept: Vec<u32>,
     is_end: Vec<bool>,
-    free_for: Vec<Option<u32>>,
+    spans: FxHashMap<TerminalState, Option<Span>>,
+    pub(crate) links: FxHashMap<TerminalState, Link>,
+    firsts: FxHashMap<TerminalState, ByteSet>,
     nullable: Option<u32>,
     source: Box<dyn Numbered + Send>,
 }
@@ -51,7 +54,9 @@ impl Terminal {
             rows: vec![None, None],
             accept: vec![NOT_FINAL; 2],
             is_end: vec![false; 2],
-            free_for: vec![None; 2],
+            spans: FxHashMap::default(),
+            links: FxHashMap::default(),
+            firsts: FxHashMap::default(),
             nullable,
             source: Box::new(source),
         })
@@ -93,7 +98,8 @@ impl Terminal {
         let next = self.source.step(state, byte)?;
         self.describe(next);
         let row = self.rows[state as usize].get_or_insert_with(|| Box::new([UNKNOWN; 256]));
-        row[byte as usize] = next;
+        let (low, high) = self.source.alike(state, byte);
+        row[usize::from(low)..=usize::from(high)].fill(next);
         Ok(next)
     }
 
@@ -104,7 +110,6 @@ impl Terminal {
             let label = self.source.accept(state).unwrap_or(NOT_FINAL);
             self.accept.push(label);
             self.is_end.push(self.source.is_end(state));
-            self.free_for.push(self.source.free_for(state));
         }
     }
 
@@ -140,11 +145,38 @@ impl Terminal {
         self.is_end[state as usize]
     }
 
-    /// For how many code points every string goes on; see [`Machine::free_for`].
-    #[inline]
-    #[must_use]
-    pub fn free_for(&self, state: TerminalState) -> Option<u32> {
-        self.free_for[state as usize]
+    /// The bytes that may come next; all of them where a step fails.
+    pub fn first(&mut self, state: TerminalState) -> ByteSet {
+        if let Some(&known) = self.firsts.get(&state) {
+            return known;
+        }
+        let mut first = ByteSet::default();
+        for byte in 0..=u8::MAX {
+            match self.step(state, byte) {
+                Ok(DEAD) => {}
+                Ok(_) => first.insert(byte),
+                Err(_) => {
+                    first = ByteSet::ALL;
+                    break;
+                }
+            }
+        }
+        self.firsts.insert(state, first);
+        first
+    }
+
+    /// A stretch of text that goes on from here whatever it is made of, if there is one worth the name.
+    pub fn span(&mut self, state: TerminalState) -> Option<Span> {
+        if let Some(&known) = self.spans.get(&state) {
+            return known;
+        }
+        let span = match self.source.span(state) {
+            Some(span) => Some(span),
+            None if self.source.has_classes(state) => self.find_span(state).unwrap_or(None),
+            None => None,
+        };
+        self.spans.insert(state, span);
+        span
     }
 
     /// What is left of text that the form demands, and its label; see [`Machine::forced`].
@@ -161,7 +193,11 @@ impl Terminal {
     /// About how many bytes the tables take.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.rows.iter().flatten().count() * 1024 + self.rows.len() * 64
+        self.rows.iter().flatten().count() * 1024
+            + self.rows.len() * 64
+            + self.spans.capacity() * 64
+            + self.links.capacity() * 48
+            + self.firsts.capacity() * 40
     }
 
     /// How many states have been built.
@@ -191,7 +227,9 @@ trait Numbered {
     fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError>;
     fn accept(&self, state: TerminalState) -> Option<u32>;
     fn is_end(&self, state: TerminalState) -> bool;
-    fn free_for(&self, state: TerminalState) -> Option<u32>;
+    fn alike(&mut self, state: TerminalState, byte: u8) -> (u8, u8);
+    fn span(&mut self, state: TerminalState) -> Option<Span>;
+    fn has_classes(&self, state: TerminalState) -> bool;
     fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>>;
     fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError>;
     fn forced(&self, state: TerminalState) -> Option<(u32, u32)>;
@@ -242,10 +280,21 @@ impl<M: Machine> Numbered for Numbering<M> {
             .is_some_and(|state| self.machine.is_end(state))
     }
 
-    fn free_for(&self, state: TerminalState) -> Option<u32> {
+    fn alike(&mut self, state: TerminalState, byte: u8) -> (u8, u8) {
+        match &self.states[state as usize] {
+            Some(state) => self.machine.alike(state, byte),
+            None => (byte, byte),
+        }
+    }
+
+    fn has_classes(&self, state: TerminalState) -> bool {
         self.states[state as usize]
             .as_ref()
-            .and_then(|state| self.machine.free_for(state))
+            .is_some_and(|state| self.machine.has_classes(state))
+    }
+
+    fn span(&mut self, state: TerminalState) -> Option<Span> {
+        self.machine.span(self.states[state as usize].as_ref()?)
     }
 
     fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>> {

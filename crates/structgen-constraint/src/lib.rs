@@ -10,8 +10,10 @@ mod error;
 mod mask;
 mod matcher;
 pub mod oracle;
+mod signs;
 mod store;
 mod tables;
+mod texts;
 mod walk;
 
 pub use batch::batch_masks;

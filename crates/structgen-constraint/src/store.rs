@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use structgen_automata::{Element, LimitExceeded, Network, Program, SetId, StepError};
+use structgen_automata::{
+    ByteClasses, Element, LimitExceeded, Network, Program, SetId, Span, StepError,
+};
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 
+use crate::tables::SignedTrie;
 use crate::walk::{Bytes, Walk};
 use crate::{Mask, VocabularyTables};
 
@@ -130,21 +133,23 @@ impl Store {
         let tables = &*shared.tables;
         let vocabulary: &Vocabulary = tables.vocabulary();
         let mut depends_on_texts = false;
-        // A set takes what its elements take: those inside a free string need no walk over plain text.
+        // A set takes what its elements take: those in the middle of a text need no walk over what it is made of.
         let mut others = Vec::new();
         for i in 0..network.elements(sketch).len() {
             let element = network.elements(sketch)[i];
-            match network.free_for(element.frame) {
-                Some(code_points) => {
-                    mask.union_with(tables.plain(code_points));
-                    depends_on_texts |= free_string(network, element, exact, tables, mask)?;
+            match network.span(element.frame, element.frame.state()) {
+                Some(span) if !span.ends => {
+                    mask.union_with(&tables.texts().of(span.closed, span.code_points));
+                    depends_on_texts |= behind_text(network, element, span, exact, tables, mask)?;
                 }
-                None => others.push(element),
+                _ => others.push(element),
             }
         }
         if !others.is_empty() {
             let walk = Walk {
                 trie: vocabulary.trie(),
+                signs: tables.signs(),
+                covered: None,
                 sketch: network.set_of(others)?,
                 exact,
                 vocabulary,
@@ -177,24 +182,40 @@ fn ends(network: &mut Network, set: SetId) -> Result<(Vec<u32>, bool), StepError
     Ok((network.next_tokens(set)?, network.is_accepting(set)?))
 }
 
-/// Adds the tokens with quotes and escapes that fit a free string; those of plain text are in the mask already.
-fn free_string(
+/// Adds the tokens that leave the span of an element; those within it are in the mask already.
+fn behind_text(
     network: &mut Network,
     element: Element,
+    span: Span,
     exact: SetId,
     tables: &VocabularyTables,
     mask: &mut TokenMask,
 ) -> Result<bool, LimitExceeded> {
     let vocabulary: &Vocabulary = tables.vocabulary();
     let whole = Walk {
-        trie: tables.escaped(),
+        trie: vocabulary.trie(),
+        signs: tables.signs(),
+        covered: Some(span),
         sketch: network.set_of(vec![element])?,
         exact,
         vocabulary,
         from: Bytes::ALL,
         without: Bytes::NONE,
     };
-    let mut depends_on_texts = whole.run(network, mask)?;
+    let leaves_by_quote = span
+        .exits
+        .is_subset(Span::STRING_EXITS | ByteClasses::IRREGULAR);
+    if !leaves_by_quote || !span.closed.is_subset(ByteClasses::PLAIN) {
+        return whole.run(network, mask);
+    }
+    // Text within a JSON string: what leaves it is an escape or the closing quote.
+    let SignedTrie { trie, signs } = tables.escaped();
+    let escaped = Walk {
+        trie,
+        signs,
+        ..whole
+    };
+    let mut depends_on_texts = escaped.run(network, mask)?;
     let closed = match network.uniform(element.frame) {
         Some((behind, except)) => {
             let closed = network
@@ -208,16 +229,21 @@ fn free_string(
         }
         None => None,
     };
+    let SignedTrie { trie, signs } = tables.closing();
+    let closing = Walk {
+        trie,
+        signs,
+        ..whole
+    };
     let Some((closed, except)) = closed else {
-        let closing = Walk {
-            trie: tables.closing(),
-            ..whole
-        };
         return Ok(closing.run(network, mask)? | depends_on_texts);
     };
     // Whatever text comes before the quote, what follows it is the same.
+    let SignedTrie { trie, signs } = tables.remainders();
     let ends = Walk {
-        trie: tables.remainders(),
+        trie,
+        signs,
+        covered: None,
         sketch: closed,
         without: Bytes::new(&except),
         ..whole
@@ -226,9 +252,8 @@ fn free_string(
     depends_on_texts |= ends.run(network, mask)?;
     if !except.is_empty() {
         let rest = Walk {
-            trie: tables.closing(),
             from: Bytes::new(&except),
-            ..whole
+            ..closing
         };
         depends_on_texts |= rest.run(network, mask)?;
     }

@@ -1,7 +1,11 @@
 //! The walk: which tokens of a trie a state takes.
 
-use structgen_automata::{Element, LimitExceeded, Memory, Network, SetId, StepError};
+use structgen_automata::{
+    ByteSet, Element, LimitExceeded, Memory, Network, SetId, Span, StepError,
+};
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
+
+use crate::signs::{Sign, Signs};
 
 /// Where the walk stands on the automaton's side: mostly inside one terminal, where a step is a table look-up.
 #[derive(Clone, Copy)]
@@ -95,10 +99,66 @@ impl Cursor {
     }
 }
 
+impl Cursor {
+    /// The bytes that may come next, where asking is cheaper than trying: inside a terminal a try is one look into a table.
+    fn first(self, network: &mut Network) -> ByteSet {
+        match self {
+            Self::Inside(_) => ByteSet::ALL,
+            Self::Ending { element, after, .. } => {
+                let mut first = network.first(after);
+                first.union_with(network.first_of(element.frame));
+                first
+            }
+            Self::Set(set) => network.first(set),
+        }
+    }
+
+    /// Whether every text below a node goes on, whatever it is.
+    fn takes_all(self, network: &mut Network, below: Sign) -> bool {
+        let takes = |network: &mut Network, element: Element| {
+            let frame = element.frame;
+            network
+                .span(frame, frame.state())
+                .is_some_and(|span| below.is_within(&span, 0))
+        };
+        match self {
+            Self::Inside(element) | Self::Ending { element, .. } => takes(network, element),
+            Self::Set(set) => {
+                let count = network.elements(set).len();
+                (0..count.min(MOST_ELEMENTS)).any(|i| {
+                    let element = network.elements(set)[i];
+                    takes(network, element)
+                })
+            }
+        }
+    }
+}
+
+/// How many alternatives of a state are asked whether one takes a whole subtree.
+const MOST_ELEMENTS: usize = 4;
+
+/// Below a node with fewer nodes it is not asked.
+const FEWEST_NODES: u32 = 3;
+
+/// A node of the trie whose children come next.
+struct Open {
+    /// Where its subtree ends.
+    end: u32,
+    cursor: Cursor,
+    /// The bytes that may come next.
+    first: ByteSet,
+    /// How many characters there are up to here, where all of them are of the covered span.
+    covered: Option<u32>,
+}
+
 /// What to walk.
 pub(crate) struct Walk<'w> {
     /// The tokens.
     pub(crate) trie: &'w TokenTrie,
+    /// What its subtrees are made of.
+    pub(crate) signs: &'w Signs,
+    /// A stretch from the state that is walked whose texts are in the mask already.
+    pub(crate) covered: Option<Span>,
     /// The state that is walked.
     pub(crate) sketch: SetId,
     /// The state before the whole token, that `sketch` is a sketch of: where a step depends on what the sketch left out, the tokens in
@@ -153,29 +213,53 @@ impl Walk<'_> {
             Err(StepError::NeedsExact) => Cursor::Set(self.sketch),
             Err(StepError::Limit(limit)) => return Err(limit),
         };
-        // The open nodes above the current one: where each one's subtree ends, and the cursor behind its byte.
-        let mut open: Vec<(u32, Cursor)> = Vec::with_capacity(32);
+        let mut open: Vec<Open> = Vec::with_capacity(32);
+        open.push(Open {
+            end: self.trie.len() as u32,
+            cursor: root,
+            first: root.first(network),
+            covered: self.covered.map(|_| 0),
+        });
         let mut i = 1;
         let end = self.trie.len() as u32;
         while i < end {
-            while open.last().is_some_and(|&(end, _)| end <= i) {
+            while open.last().is_some_and(|open| open.end <= i) {
                 open.pop();
             }
-            let node = self.trie.node(i);
-            let cursor = match open.last() {
-                Some(&(_, cursor)) => cursor,
-                None if self.from.contains(node.byte()) => root,
-                None => {
-                    i = node.end();
-                    continue;
-                }
+            let Some(parent) = open.last() else {
+                break;
             };
-            match cursor.step(network, node.byte()) {
+            let node = self.trie.node(i);
+            let byte = node.byte();
+            let is_left_out = open.len() == 1 && !self.from.contains(byte);
+            if is_left_out || !parent.first.contains(byte) {
+                i = node.end();
+                continue;
+            }
+            let covered = self.covered_behind(parent.covered, byte);
+            if let (Some(span), Some(characters)) = (&self.covered, covered)
+                && self.signs.below(i).is_covered(span, characters)
+            {
+                i = node.end();
+                continue;
+            }
+            match parent.cursor.step(network, byte) {
                 Ok(None) => i = node.end(),
                 Ok(Some(next)) => {
+                    let below = node.end() - i - 1;
+                    if below >= FEWEST_NODES && next.takes_all(network, self.signs.below(i)) {
+                        self.allow(self.trie.subtree_tokens(i), mask);
+                        i = node.end();
+                        continue;
+                    }
                     self.allow(self.trie.tokens(i), mask);
-                    if node.end() > i + 1 {
-                        open.push((node.end(), next));
+                    if below > 0 {
+                        open.push(Open {
+                            end: node.end(),
+                            cursor: next,
+                            first: next.first(network),
+                            covered,
+                        });
                     }
                     i += 1;
                 }
@@ -193,6 +277,19 @@ impl Walk<'_> {
             }
         }
         Ok(depends_on_texts)
+    }
+
+    /// How many characters of the covered stretch there are behind one more byte.
+    #[inline]
+    fn covered_behind(&self, before: Option<u32>, byte: u8) -> Option<u32> {
+        let span = self.covered.as_ref()?;
+        let before = before?;
+        match byte {
+            // Within a character. Where UTF-8 has none there, the sign above was irregular, and no span covers that.
+            0x80..=0xBF => Some(before),
+            byte if span.closed.contains(byte) && before < span.code_points => Some(before + 1),
+            _ => None,
+        }
     }
 
     /// Adds the tokens that are not left out.

@@ -2,8 +2,9 @@
 
 use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
+use crate::bytes::common_run;
 use crate::regular::{RegularLimits, RegularMachine};
-use crate::{LimitExceeded, Machine, Uniform};
+use crate::{LimitExceeded, Machine, Span, Uniform};
 
 use super::keys::{KeyContent, KeyState};
 use super::utf8::Utf8;
@@ -211,16 +212,49 @@ impl Content {
         }
     }
 
-    /// Whether every text goes on from here for at least `n` code points more: the mask of such a state is the same for
-    /// every string. `None` where it is not so; `Some(u32::MAX)` without an end.
-    pub(crate) fn free_for(&self, state: &ContentState) -> Option<u32> {
+    /// A stretch of plain text that goes on from here; see [`Machine::span`].
+    pub(crate) fn span(&mut self, state: &ContentState) -> Option<Span> {
         match (self, state) {
             (Self::Any { max, .. }, ContentState::Any(length, Utf8::Boundary)) => {
-                Some(max.map_or(u32::MAX, |max| max - length))
+                Some(Span::free(max.map_or(u32::MAX, |max| max - length)))
             }
-            (Self::Keys(keys), ContentState::Key(state)) => keys.is_free(state).then_some(u32::MAX),
+            (Self::Keys(keys), ContentState::Key(state)) => {
+                keys.is_free(state).then(|| Span::free(u32::MAX))
+            }
+            (Self::Regular { machine, .. }, ContentState::Regular(state, Utf8::Boundary)) => {
+                machine.is_universal(state).then(|| Span::free(u32::MAX))
+            }
             _ => None,
         }
+    }
+
+    /// Whether a stretch of a class of characters may begin here; see [`Machine::has_classes`].
+    pub(crate) fn has_classes(&self, state: &ContentState) -> bool {
+        match (self, state) {
+            (Self::Regular { machine, .. }, ContentState::Regular(state, Utf8::Boundary)) => {
+                machine.has_classes(state)
+            }
+            (Self::Keys(keys), ContentState::Key(state)) => keys.has_classes(state),
+            _ => false,
+        }
+    }
+
+    /// The bytes around this one that lead to the same state; see [`Machine::alike`].
+    pub(crate) fn alike(&mut self, state: &ContentState, byte: u8) -> (u8, u8) {
+        let run = match (self, state) {
+            (Self::Regular { machine, .. }, ContentState::Regular(state, _)) => {
+                machine.alike(state, byte)
+            }
+            (
+                Self::Literals(texts),
+                ContentState::Literals {
+                    low, high, depth, ..
+                },
+            ) => listed_run(texts, (*low, *high), *depth, byte),
+            (Self::Keys(keys), ContentState::Key(state)) => keys.alike(state, byte),
+            _ => (0, u8::MAX),
+        };
+        common_run(run, Utf8::alike(byte))
     }
 
     /// The state behind any text at all, and the first bytes of those texts that lead elsewhere; see
@@ -231,6 +265,12 @@ impl Content {
                 if length >= min =>
             {
                 (state.clone(), Vec::new())
+            }
+            // Any text but the empty one is long enough.
+            (Self::Any { min, max: None }, ContentState::Any(length, Utf8::Boundary))
+                if length + 1 == *min =>
+            {
+                (ContentState::Any(*min, Utf8::Boundary), vec![b'"'])
             }
             (Self::Keys(keys), ContentState::Key(state)) => {
                 let (state, except) = keys.uniform(state)?;
@@ -283,6 +323,23 @@ pub(super) fn narrow(
     let from = low + part.partition_point(|text| at(text) < Some(byte));
     let to = low + part.partition_point(|text| at(text) <= Some(byte));
     (from < to).then_some((from as u32, to as u32))
+}
+
+/// The bytes around this one that lead on in none of the texts of `range`; one that does stands alone.
+pub(super) fn listed_run(texts: &[Box<str>], range: (u32, u32), depth: u32, byte: u8) -> (u8, u8) {
+    let at = |text: &str| text.as_bytes().get(depth as usize).copied();
+    let part = &texts[range.0 as usize..range.1 as usize];
+    let from = part.partition_point(|text| at(text) < Some(byte));
+    match part.get(from).and_then(|text| at(text)) {
+        Some(next) if next == byte => (byte, byte),
+        next => {
+            let before = from.checked_sub(1).and_then(|before| at(&part[before]));
+            (
+                before.map_or(0, |before| before + 1),
+                next.map_or(u8::MAX, |next| next - 1),
+            )
+        }
+    }
 }
 
 /// The bytes of the longest escape of one byte, `\u001f`.

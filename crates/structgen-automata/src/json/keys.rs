@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::content::{LONGEST_ESCAPE, escaped_length, narrow};
+use super::content::{LONGEST_ESCAPE, escaped_length, listed_run, narrow};
 use super::utf8::Utf8;
+use crate::bytes::common_run;
 use crate::regular::{RegularMachine, RegularState};
 use crate::{LimitExceeded, Machine};
 
@@ -276,6 +277,22 @@ impl KeyContent {
             length += 1;
         }
         best
+    }
+
+    /// Whether keys of a class that is told apart by its characters may follow.
+    pub(super) fn has_classes(&self, state: &KeyState) -> bool {
+        state.utf8 == Utf8::Boundary && state.classes.iter().any(Option::is_some)
+    }
+
+    /// The bytes around this one that lead to the same state; see [`Machine::alike`].
+    pub(super) fn alike(&mut self, state: &KeyState, byte: u8) -> (u8, u8) {
+        let mut run = listed_run(&self.keys, (state.low, state.high), state.depth, byte);
+        for (machine, state) in self.machines().zip(&state.classes) {
+            if let Some(state) = state {
+                run = common_run(run, machine.alike(state, byte));
+            }
+        }
+        run
     }
 
     /// Whether any text goes on to be a key that is not listed.

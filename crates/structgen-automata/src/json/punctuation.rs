@@ -2,6 +2,7 @@
 
 use structgen_grammar::{Indent, Whitespace};
 
+use crate::bytes::run_between;
 use crate::{LimitExceeded, Machine};
 
 /// Label: another member or item follows.
@@ -282,6 +283,10 @@ impl Machine for PunctuationMachine {
             _ => None,
         };
         Ok(next)
+    }
+
+    fn alike(&mut self, _place: &Place, byte: u8) -> (u8, u8) {
+        run_between(b"\t\n\r ,:[]{}", byte)
     }
 
     fn accept(&self, place: &Place) -> Option<u32> {

@@ -2,7 +2,8 @@
 
 use structgen_grammar::EscapeForm;
 
-use crate::{LimitExceeded, Machine, Uniform};
+use crate::bytes::{common_run, run_between};
+use crate::{LimitExceeded, Machine, Span, Uniform};
 
 use super::content::{Content, ContentState};
 
@@ -376,9 +377,39 @@ impl Machine for StringMachine {
         matches!(state, StringState::Closed(_))
     }
 
-    fn free_for(&self, state: &StringState) -> Option<u32> {
+    fn alike(&mut self, state: &StringState, byte: u8) -> (u8, u8) {
         match state {
-            StringState::Body(content) => self.content.free_for(content),
+            StringState::Open => run_between(b"\"", byte),
+            StringState::Body(content) => {
+                // Control characters are dead; a quote or a backslash stands alone.
+                let run = run_between(b"\x1f\"\\", byte);
+                if byte < 0x20 {
+                    (0, 0x1E.max(byte))
+                } else if run.0 == run.1 && matches!(byte, b'"' | b'\\') {
+                    run
+                } else {
+                    common_run(run, self.content.alike(content, byte))
+                }
+            }
+            StringState::Escape(_) => run_between(b"\"/\\bfnrtu", byte),
+            StringState::Unit { .. } | StringState::LowUnit { .. } => {
+                run_between(b"0123456789ABCDEFabcdef", byte)
+            }
+            StringState::BetweenUnits { .. } => run_between(b"\\u", byte),
+            StringState::Closed(_) => (0, u8::MAX),
+        }
+    }
+
+    fn has_classes(&self, state: &StringState) -> bool {
+        match state {
+            StringState::Body(content) => self.content.has_classes(content),
+            _ => false,
+        }
+    }
+
+    fn span(&mut self, state: &StringState) -> Option<Span> {
+        match state {
+            StringState::Body(content) => self.content.span(content),
             _ => None,
         }
     }

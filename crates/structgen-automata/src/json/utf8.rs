@@ -2,7 +2,7 @@
 
 /// Where a reader of UTF-8 stands: between characters, or how the rest of one has to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub(crate) enum Utf8 {
+pub enum Utf8 {
     /// Between two characters.
     #[default]
     Boundary,
@@ -24,7 +24,8 @@ pub(crate) enum Utf8 {
 
 impl Utf8 {
     /// The state behind one more byte, or `None` where that is no UTF-8.
-    pub(crate) fn step(self, byte: u8) -> Option<Self> {
+    #[must_use]
+    pub fn step(self, byte: u8) -> Option<Self> {
         let next = match (self, byte) {
             (Self::Boundary, 0x00..=0x7F) | (Self::Last, 0x80..=0xBF) => Self::Boundary,
             (Self::Boundary, 0xC2..=0xDF) => Self::Last,
@@ -43,6 +44,16 @@ impl Utf8 {
             _ => return None,
         };
         Some(next)
+    }
+
+    /// The bytes around this one that no state tells apart.
+    pub(crate) fn alike(byte: u8) -> (u8, u8) {
+        const STARTS: [u8; 14] = [
+            0x00, 0x80, 0x90, 0xA0, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xEE, 0xF0, 0xF1, 0xF4, 0xF5,
+        ];
+        let behind = STARTS.partition_point(|&start| start <= byte);
+        let high = STARTS.get(behind).map_or(u8::MAX, |&next| next - 1);
+        (STARTS[behind - 1], high)
     }
 
     /// How many bytes the character still takes.

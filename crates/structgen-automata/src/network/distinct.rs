@@ -18,7 +18,7 @@ use structgen_grammar::{
 use super::{Memory, Network, SetId, StepError};
 use crate::json::Value;
 use crate::program::Program;
-use crate::{LimitExceeded, Machine, ProgramError, Uniform};
+use crate::{LimitExceeded, Machine, ProgramError, Span, Uniform};
 
 /// One item, and the values that it must not be.
 pub(super) struct ItemMachine {
@@ -278,8 +278,8 @@ impl Machine for ItemMachine {
         state.ends
     }
 
-    fn free_for(&self, state: &ItemState) -> Option<u32> {
-        state.free_for
+    fn span(&mut self, state: &ItemState) -> Option<Span> {
+        state.free_for.map(Span::free)
     }
 
     fn uniform(&mut self, state: &ItemState) -> Option<Uniform<ItemState>> {

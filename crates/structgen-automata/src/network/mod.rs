@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use crate::json::Value;
 use crate::program::{NodeId, Program};
 use crate::terminal::{DEAD, START, TerminalState};
-use crate::{LimitExceeded, StepError};
+use crate::{ByteClasses, ByteSet, LimitExceeded, Span, StepError};
 
 use register::Registers;
 pub use sets::{Element, Frame, SetId};
@@ -53,7 +53,9 @@ pub struct Network {
     resumed: FxHashMap<SetId, SetId>,
     /// What follows a terminal that ends in its state.
     followed: FxHashMap<(Frame, u32, SetId), SetId>,
-    stepped: FxHashMap<(SetId, u8, bool), SetId>,
+    /// By the state, the byte, and whether texts are kept.
+    stepped: FxHashMap<u64, SetId>,
+    firsts: FxHashMap<SetId, ByteSet>,
     accepting: FxHashMap<SetId, bool>,
     finals: FxHashMap<SetId, bool>,
     costs: FxHashMap<SetId, u64>,
@@ -103,6 +105,7 @@ impl Network {
             resumed: FxHashMap::default(),
             followed: FxHashMap::default(),
             stepped: FxHashMap::default(),
+            firsts: FxHashMap::default(),
             accepting: FxHashMap::default(),
             finals: FxHashMap::default(),
             costs: FxHashMap::default(),
@@ -139,7 +142,8 @@ impl Network {
     /// When a limit is exceeded, or a sketch does not suffice.
     #[inline]
     pub fn step(&mut self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
-        let key = (set, byte, memory == Memory::Exact);
+        let key =
+            u64::from(set.0) << 16 | u64::from(byte) << 8 | u64::from(memory == Memory::Exact);
         if let Some(&next) = self.stepped.get(&key) {
             return Ok(next);
         }
@@ -234,14 +238,48 @@ impl Network {
         self.terminals.get(frame.terminal).is_end(frame.state)
     }
 
-    /// For how many code points a string goes on from here whatever it holds; see [`Machine::free_for`](crate::Machine::free_for).
-    #[must_use]
-    pub fn free_for(&self, frame: Frame) -> Option<u32> {
+    /// A stretch of text that goes on from a state of the terminal on top; see [`Span`].
+    pub fn span(&mut self, frame: Frame, state: TerminalState) -> Option<Span> {
         if frame.reads() {
-            self.terminals.get(frame.terminal).free_for(frame.state)
+            self.terminals.get_mut(frame.terminal).span(state)
         } else {
             None
         }
+    }
+
+    /// For how many characters every plain text goes on in a string.
+    fn free_for(&mut self, frame: Frame) -> Option<u32> {
+        let span = self.span(frame, frame.state)?;
+        (span.closed == ByteClasses::PLAIN).then_some(span.code_points)
+    }
+
+    /// The bytes that go on within the terminal on top.
+    pub fn first_of(&mut self, frame: Frame) -> ByteSet {
+        self.terminals.get_mut(frame.terminal).first(frame.state)
+    }
+
+    /// The bytes that may come next, at most: those of which a step is known to be dead are not among them.
+    pub fn first(&mut self, set: SetId) -> ByteSet {
+        if let Some(&known) = self.firsts.get(&set) {
+            return known;
+        }
+        let mut first = ByteSet::default();
+        for i in 0..self.sets.elements(set).len() {
+            let Element { frame, below } = self.sets.elements(set)[i];
+            if !frame.reads() {
+                continue;
+            }
+            first.union_with(self.terminals.get_mut(frame.terminal).first(frame.state));
+            if self.accept_label(frame).is_some() {
+                match self.follow(frame, below) {
+                    Ok(after) => first.union_with(self.first(after)),
+                    // The steps will say so.
+                    Err(_) => first = ByteSet::ALL,
+                }
+            }
+        }
+        self.firsts.insert(set, first);
+        first
     }
 
     /// The frame behind any plain text, where that is the same for all; see
@@ -419,6 +457,7 @@ impl Network {
         let maps = self.resumed.capacity() * 8
             + self.followed.capacity() * 32
             + self.stepped.capacity() * 16
+            + self.firsts.capacity() * 40
             + (self.accepting.capacity() + self.finals.capacity()) * 8
             + self.costs.capacity() * 16;
         let items = self.items.values().map(|item| {

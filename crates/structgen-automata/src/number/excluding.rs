@@ -192,6 +192,10 @@ impl Machine for ExcludingMachine {
         }
     }
 
+    fn alike(&mut self, state: &ExcludingState, byte: u8) -> (u8, u8) {
+        self.all.alike(&state.all, byte)
+    }
+
     fn accept(&self, state: &ExcludingState) -> Option<u32> {
         let mut multiples = self.multiples.iter().zip(&state.multiples);
         let is_multiple = multiples

@@ -14,6 +14,7 @@ mod search;
 
 use structgen_grammar::{NumberForm, NumberSet};
 
+use crate::bytes::run_between;
 use crate::{LimitExceeded, Machine};
 
 use bound::{Magnitudes, Standing};
@@ -146,6 +147,9 @@ impl NumberMachine {
     }
 }
 
+/// The bytes of numbers, sorted.
+const SIGNIFICANT: &[u8] = b"+-.0123456789Ee";
+
 impl Machine for NumberMachine {
     type State = NumberState;
     type Error = LimitExceeded;
@@ -161,6 +165,10 @@ impl Machine for NumberMachine {
         byte: u8,
     ) -> Result<Option<NumberState>, LimitExceeded> {
         Ok(self.rules.step(state.0, byte).map(NumberState))
+    }
+
+    fn alike(&mut self, _state: &NumberState, byte: u8) -> (u8, u8) {
+        run_between(SIGNIFICANT, byte)
     }
 
     fn accept(&self, state: &NumberState) -> Option<u32> {

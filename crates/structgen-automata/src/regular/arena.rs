@@ -248,6 +248,37 @@ impl Arena {
         self.any_text
     }
 
+    /// Whether more than a fixed set of strings may follow.
+    pub(super) fn has_loops(&self, id: NodeId) -> bool {
+        !matches!(
+            self.node(id),
+            Node::Never | Node::Empty | Node::Literal { .. }
+        )
+    }
+
+    /// Whether every UTF-8 text goes on from the expression, as far as its structure shows: texts of any kind, and then what can be
+    /// completed for certain.
+    pub(super) fn is_universal(&mut self, id: NodeId) -> bool {
+        if id == Self::ALL_BYTES {
+            return true;
+        }
+        let every = self.every_char();
+        let is_any_text = |arena: &Self, id: NodeId| matches!(*arena.node(id), Node::Repeat { body, min: 0, max: None } if body == every);
+        let goes_on = |arena: &Self, id: NodeId| match *arena.node(id) {
+            Node::Concat(first, rest) => {
+                is_any_text(arena, first)
+                    && arena.witness(rest).is_some()
+                    && arena.asks(rest) == 0
+                    && !arena.loops(rest)
+            }
+            _ => is_any_text(arena, id),
+        };
+        match self.node(id) {
+            Node::Union(arms) => arms.iter().any(|&arm| goes_on(self, arm)),
+            _ => goes_on(self, id),
+        }
+    }
+
     pub(super) fn intern(&mut self, node: Node) -> NodeId {
         if let Some(&id) = self.ids.get(&node) {
             return id;

@@ -312,6 +312,19 @@ pub(super) fn class_of(boundaries: &Boundaries, byte: u8) -> usize {
     below + (boundaries[word] & up_to).count_ones() as usize - 1
 }
 
+/// The first and the last byte of a byte's class.
+pub(super) fn run_of(boundaries: &Boundaries, byte: u8) -> (u8, u8) {
+    let starts = |byte: u8| boundaries[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
+    let (mut low, mut high) = (byte, byte);
+    while low > 0 && !starts(low) {
+        low -= 1;
+    }
+    while high < u8::MAX && !starts(high + 1) {
+        high += 1;
+    }
+    (low, high)
+}
+
 /// One byte of every class, in order.
 pub(super) fn representatives(boundaries: &Boundaries) -> impl Iterator<Item = u8> + use<> {
     let boundaries = *boundaries;

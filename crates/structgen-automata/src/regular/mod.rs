@@ -19,6 +19,7 @@ use structgen_grammar::Regular;
 
 use self::arena::{Arena, NodeId};
 pub use self::counting::{count, strings};
+use self::derivative::run_of;
 use self::liveness::Liveness;
 use self::steps::Steps;
 use crate::{LimitExceeded, Machine};
@@ -124,6 +125,11 @@ impl RegularMachine {
         self.steps.arena.size()
     }
 
+    /// Whether every UTF-8 text goes on from a state: then no text of any length can be wrong. `false` where it is not plain to see.
+    pub(crate) fn is_universal(&mut self, state: &RegularState) -> bool {
+        self.steps.arena.is_universal(state.0)
+    }
+
     fn if_live(&mut self, id: NodeId) -> Result<Option<RegularState>, LimitExceeded> {
         let live = self
             .liveness
@@ -147,6 +153,14 @@ impl Machine for RegularMachine {
     ) -> Result<Option<RegularState>, LimitExceeded> {
         let next = self.steps.step(state.0, byte)?;
         self.if_live(next)
+    }
+
+    fn alike(&mut self, state: &RegularState, byte: u8) -> (u8, u8) {
+        run_of(&self.steps.boundaries(state.0), byte)
+    }
+
+    fn has_classes(&self, state: &RegularState) -> bool {
+        self.steps.arena.has_loops(state.0)
     }
 
     fn accept(&self, state: &RegularState) -> Option<u32> {

@@ -1,0 +1,162 @@
+//! The tokens that are texts over a set of characters.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+use structgen_automata::{ByteClasses, Utf8};
+use structgen_vocab::{TokenId, TokenMask, Vocabulary};
+
+/// Which tokens are made of which characters: answers "all tokens of at most `n` characters out of this set" without a walk.
+///
+/// A token counts as a text where its bytes are UTF-8 but perhaps for a character that is cut off at its end.
+#[derive(Debug)]
+pub(crate) struct Texts {
+    /// By `n`: the texts of at most `n` characters; the last entry has them all.
+    up_to: Vec<TokenMask>,
+    /// For every class the texts that have a character of it.
+    with: Vec<Tokens>,
+    /// The same for sets of classes that patterns often leave out together.
+    with_any: Vec<(ByteClasses, TokenMask)>,
+    /// What was asked for lately.
+    known: Mutex<Known>,
+}
+
+type Key = (ByteClasses, u32);
+
+/// Answers age in two generations.
+#[derive(Debug, Default)]
+struct Known {
+    recent: FxHashMap<Key, Arc<TokenMask>>,
+    old: FxHashMap<Key, Arc<TokenMask>>,
+}
+
+/// How many answers a generation has.
+const KEPT: usize = 48;
+
+/// A set of tokens, whichever way is shorter.
+#[derive(Debug)]
+enum Tokens {
+    List(Box<[TokenId]>),
+    Mask(TokenMask),
+}
+
+impl Texts {
+    pub(crate) fn new(vocabulary: &Vocabulary) -> Self {
+        let width = vocabulary.len();
+        let groups = [
+            ByteClasses::of_bytes(b'a'..=b'z'),
+            ByteClasses::of_bytes(b'A'..=b'Z'),
+            ByteClasses::of_bytes(b'0'..=b'9'),
+            ByteClasses::of_bytes(0xC2..=0xF4),
+            ByteClasses::of_bytes(
+                (b'!'..=b'/')
+                    .chain(b':'..=b'@')
+                    .chain(b'['..=b'`')
+                    .chain(b'{'..=0x7F),
+            ),
+        ];
+        let mut with_any = groups.map(|group| (group, TokenMask::new(width)));
+        let mut by_length: Vec<Vec<TokenId>> = vec![Vec::new()];
+        let mut with: Vec<Vec<TokenId>> = vec![Vec::new(); ByteClasses::COUNT as usize];
+        for (id, bytes) in vocabulary.tokens() {
+            let Some((classes, length)) = text_of(bytes) else {
+                continue;
+            };
+            if by_length.len() <= length {
+                by_length.resize_with(length + 1, Vec::new);
+            }
+            by_length[length].push(id);
+            for class in classes.classes() {
+                with[class as usize].push(id);
+            }
+            for (group, mask) in &mut with_any {
+                if !group.is_disjoint(classes) {
+                    mask.allow(id);
+                }
+            }
+        }
+        let mut so_far = TokenMask::new(width);
+        let up_to = by_length.iter().map(|tokens| {
+            so_far.allow_all(tokens);
+            so_far.clone()
+        });
+        let up_to = up_to.collect();
+        let with = with.into_iter().map(|tokens| {
+            if tokens.len() * size_of::<TokenId>() <= width / 8 {
+                return Tokens::List(tokens.into());
+            }
+            let mut mask = TokenMask::new(width);
+            mask.allow_all(&tokens);
+            Tokens::Mask(mask)
+        });
+        Self {
+            up_to,
+            with: with.collect(),
+            with_any: with_any.into(),
+            known: Mutex::default(),
+        }
+    }
+
+    /// The texts of at most so many characters, all of them of these classes.
+    pub(crate) fn of(&self, classes: ByteClasses, characters: u32) -> Arc<TokenMask> {
+        let longest = self.up_to.len() as u32 - 1;
+        let key = (classes, characters.min(longest));
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mask) = known.recent.get(&key) {
+            return mask.clone();
+        }
+        let mask = match known.old.remove(&key) {
+            Some(mask) => mask,
+            None => Arc::new(self.compute(classes, key.1)),
+        };
+        if known.recent.len() >= KEPT {
+            known.old = std::mem::take(&mut known.recent);
+        }
+        known.recent.insert(key, mask.clone());
+        mask
+    }
+
+    fn compute(&self, classes: ByteClasses, characters: u32) -> TokenMask {
+        let mut mask = self.up_to[characters as usize].clone();
+        let mut without = !classes;
+        for (group, tokens) in &self.with_any {
+            if group.is_subset(without) {
+                mask.subtract(tokens);
+                without = without & !*group;
+            }
+        }
+        for class in without.classes() {
+            match &self.with[class as usize] {
+                Tokens::List(tokens) => tokens.iter().for_each(|&token| mask.deny(token)),
+                Tokens::Mask(tokens) => mask.subtract(tokens),
+            }
+        }
+        mask
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        let with = self.with.iter().map(|tokens| match tokens {
+            Tokens::List(tokens) => size_of_val(&**tokens),
+            Tokens::Mask(mask) => mask.words().len() * 8,
+        });
+        let masks = self
+            .up_to
+            .iter()
+            .chain(self.with_any.iter().map(|(_, mask)| mask));
+        with.sum::<usize>() + masks.map(|mask| mask.words().len() * 8).sum::<usize>()
+    }
+}
+
+/// The classes of a text's characters, and how many it has; a part of a character at the end counts as one. `None` for what is no text.
+fn text_of(bytes: &[u8]) -> Option<(ByteClasses, usize)> {
+    let mut utf8 = Utf8::Boundary;
+    let (mut classes, mut length) = (ByteClasses::NONE, 0);
+    for &byte in bytes {
+        if utf8 == Utf8::Boundary {
+            classes |= ByteClasses::of_bytes([byte]);
+            length += 1;
+        }
+        utf8 = utf8.step(byte)?;
+    }
+    (length > 0).then_some((classes, length))
+}
