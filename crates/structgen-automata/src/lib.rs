@@ -13,7 +13,7 @@ mod span;
 mod terminal;
 
 pub use bytes::{ByteClasses, ByteSet, Span};
-pub use json::Utf8;
+pub use json::{Utf8, any_string};
 pub use limit::{LimitExceeded, Limits, StepError};
 pub use machine::{Machine, Uniform};
 pub use network::{Element, Frame, Memory, Network, SetId};

@@ -76,6 +76,12 @@ pub trait Machine {
         Ok(Some(state.clone()))
     }
 
+    /// A state that takes the same texts as this one, as far as they have at most `longest` characters of whitespace in a row: where
+    /// the whitespace that was read so far does not matter. `None` where there is no other.
+    fn loosen(&self, _state: &Self::State, _longest: u16) -> Option<Self::State> {
+        None
+    }
+
     /// Within text that the form demands, where every byte is known up to the end: how many bytes are left, and the label there.
     /// `None` elsewhere.
     fn forced(&self, _state: &Self::State) -> Option<(u32, u32)> {

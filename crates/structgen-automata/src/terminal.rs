@@ -24,6 +24,10 @@ pub struct Terminal {
     rows: Vec<Option<Box<[TerminalState; 256]>>>,
     accept: Vec<u32>,
     is_end: Vec<bool>,
+    /// For every state one that takes the same tokens; see [`Machine::loosen`].
+    loose: Vec<TerminalState>,
+    /// The most whitespace that a token has in a row.
+    longest_gap: u16,
     spans: FxHashMap<TerminalState, Option<Span>>,
     pub(crate) links: FxHashMap<TerminalState, Link>,
     firsts: FxHashMap<TerminalState, ByteSet>,
@@ -54,12 +58,26 @@ impl Terminal {
             rows: vec![None, None],
             accept: vec![NOT_FINAL; 2],
             is_end: vec![false; 2],
+            loose: vec![DEAD, START],
+            longest_gap: u16::MAX,
             spans: FxHashMap::default(),
             links: FxHashMap::default(),
             firsts: FxHashMap::default(),
             nullable,
             source: Box::new(source),
         })
+    }
+
+    /// The terminal for tokens with at most so much whitespace in a row: whitespace may be forgotten then, where there is little of it.
+    pub(crate) fn with_longest_gap(mut self, longest: u16) -> Self {
+        self.longest_gap = longest;
+        self
+    }
+
+    /// The state that takes the same tokens and knows no more than is needed for it.
+    #[inline]
+    pub(crate) fn loosened(&self, state: TerminalState) -> TerminalState {
+        self.loose[state as usize]
     }
 
     /// Whether the terminal takes no text at all.
@@ -110,6 +128,11 @@ impl Terminal {
             let label = self.source.accept(state).unwrap_or(NOT_FINAL);
             self.accept.push(label);
             self.is_end.push(self.source.is_end(state));
+            self.loose.push(state);
+            if let Some(loose) = self.source.loosen(state, self.longest_gap) {
+                self.describe(loose);
+                self.loose[state as usize] = loose;
+            }
         }
     }
 
@@ -151,14 +174,20 @@ impl Terminal {
             return known;
         }
         let mut first = ByteSet::default();
-        for byte in 0..=u8::MAX {
+        let mut byte = 0;
+        loop {
+            let (_, last) = self.source.alike(state, byte);
             match self.step(state, byte) {
                 Ok(DEAD) => {}
-                Ok(_) => first.insert(byte),
+                Ok(_) => (byte..=last).for_each(|byte| first.insert(byte)),
                 Err(_) => {
                     first = ByteSet::ALL;
                     break;
                 }
+            }
+            match last.checked_add(1) {
+                Some(next) => byte = next,
+                None => break,
             }
         }
         self.firsts.insert(state, first);
@@ -232,6 +261,7 @@ trait Numbered {
     fn has_classes(&self, state: TerminalState) -> bool;
     fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>>;
     fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError>;
+    fn loosen(&mut self, state: TerminalState, longest: u16) -> Option<TerminalState>;
     fn forced(&self, state: TerminalState) -> Option<(u32, u32)>;
     fn cost(&mut self, state: TerminalState) -> u32;
 }
@@ -312,6 +342,12 @@ impl<M: Machine> Numbered for Numbering<M> {
             Some(next) => self.number(next),
             None => DEAD,
         })
+    }
+
+    fn loosen(&mut self, state: TerminalState, longest: u16) -> Option<TerminalState> {
+        let from = self.states[state as usize].as_ref()?;
+        let loose = self.machine.loosen(from, longest)?;
+        Some(self.number(loose))
     }
 
     fn forced(&self, state: TerminalState) -> Option<(u32, u32)> {

@@ -120,7 +120,7 @@ impl CompiledConstraint {
         };
         let store = Store::new(
             program.clone(),
-            vocabulary.len(),
+            tables,
             options.mask_bytes,
             options.state_bytes,
         )?;

@@ -28,6 +28,7 @@ pub(crate) struct Store {
     pub(crate) hits: u64,
     pub(crate) misses: u64,
     scratch: TokenMask,
+    longest_gap: u16,
 }
 
 /// How many new states are made between two measurements of memory.
@@ -36,12 +37,13 @@ const MEASURE_EVERY: usize = 8_192;
 impl Store {
     pub(crate) fn new(
         program: Arc<Program>,
-        width: usize,
+        tables: &VocabularyTables,
         mask_bytes: usize,
         state_bytes: usize,
     ) -> Result<Self, LimitExceeded> {
         Ok(Self {
-            network: Network::new(program)?,
+            network: Network::for_tokens(program, tables.longest_gap())?,
+            longest_gap: tables.longest_gap(),
             epoch: 0,
             recent: FxHashMap::default(),
             old: FxHashMap::default(),
@@ -51,7 +53,7 @@ impl Store {
             measure_at: MEASURE_EVERY,
             hits: 0,
             misses: 0,
-            scratch: TokenMask::new(width),
+            scratch: TokenMask::new(tables.vocabulary().len()),
         })
     }
 
@@ -62,7 +64,7 @@ impl Store {
         }
         self.measure_at = self.network.len() + MEASURE_EVERY;
         if self.network.memory() > self.state_bytes {
-            self.network = Network::new(self.network.program().clone())?;
+            self.network = Network::for_tokens(self.network.program().clone(), self.longest_gap)?;
             self.measure_at = MEASURE_EVERY;
             self.recent.clear();
             self.old.clear();
@@ -209,7 +211,16 @@ fn behind_text(
         return whole.run(network, mask);
     }
     // Text within a JSON string: what leaves it is an escape or the closing quote.
-    let SignedTrie { trie, signs } = tables.escaped();
+    // Where anything may be said, escapes may say it: only those with a quote behind them depend on the place.
+    let strings = tables.strings();
+    let is_free = span == Span::free(u32::MAX);
+    let SignedTrie { trie, signs } = if is_free {
+        let form = network.program().form().escapes;
+        mask.allow_all(strings.escaped_inside(form));
+        &strings.escaped_closing
+    } else {
+        &strings.escaped
+    };
     let escaped = Walk {
         trie,
         signs,
@@ -229,7 +240,7 @@ fn behind_text(
         }
         None => None,
     };
-    let SignedTrie { trie, signs } = tables.closing();
+    let SignedTrie { trie, signs } = &strings.closing;
     let closing = Walk {
         trie,
         signs,
@@ -239,7 +250,7 @@ fn behind_text(
         return Ok(closing.run(network, mask)? | depends_on_texts);
     };
     // Whatever text comes before the quote, what follows it is the same.
-    let SignedTrie { trie, signs } = tables.remainders();
+    let SignedTrie { trie, signs } = &strings.remainders;
     let ends = Walk {
         trie,
         signs,
@@ -248,7 +259,7 @@ fn behind_text(
         without: Bytes::new(&except),
         ..whole
     };
-    ends.allow(tables.at_quote(), mask);
+    ends.allow(&strings.at_quote, mask);
     depends_on_texts |= ends.run(network, mask)?;
     if !except.is_empty() {
         let rest = Walk {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use structgen_automata::{DEAD, START, any_string};
+use structgen_grammar::EscapeForm;
 use structgen_vocab::{TokenId, TokenTrie, Vocabulary};
 
 use crate::signs::Signs;
@@ -18,14 +20,52 @@ pub struct VocabularyTables {
     /// What the subtrees of the vocabulary's trie are made of.
     signs: Signs,
     texts: Texts,
+    strings: Strings,
+    /// The most whitespace that a token has in a row.
+    longest_gap: u16,
+}
+
+/// The tokens that are more than text inside a JSON string.
+#[derive(Debug)]
+pub(crate) struct Strings {
     /// Tokens with a closing quote behind plain text.
-    closing: SignedTrie,
+    pub(crate) closing: SignedTrie,
     /// The same tokens by what follows the quote.
-    remainders: SignedTrie,
+    pub(crate) remainders: SignedTrie,
     /// Those of them that end with the quote.
-    at_quote: Vec<TokenId>,
+    pub(crate) at_quote: Vec<TokenId>,
     /// Tokens with an escape in the string.
-    escaped: SignedTrie,
+    pub(crate) escaped: SignedTrie,
+    /// Those of them that close the string behind an escape.
+    pub(crate) escaped_closing: SignedTrie,
+    /// By the form of escapes: those of them that stay in a string that may hold anything.
+    escaped_inside: [Vec<TokenId>; 2],
+}
+
+impl Strings {
+    /// The tokens with an escape that stay in a string that may hold anything.
+    pub(crate) fn escaped_inside(&self, form: EscapeForm) -> &[TokenId] {
+        match form {
+            EscapeForm::Any => &self.escaped_inside[0],
+            EscapeForm::Needed => &self.escaped_inside[1],
+        }
+    }
+
+    fn memory(&self) -> usize {
+        let tries = [
+            &self.closing,
+            &self.remainders,
+            &self.escaped,
+            &self.escaped_closing,
+        ];
+        let lists = [
+            &self.at_quote,
+            &self.escaped_inside[0],
+            &self.escaped_inside[1],
+        ];
+        tries.map(SignedTrie::memory).iter().sum::<usize>()
+            + lists.map(|list| list.len() * 4).iter().sum::<usize>()
+    }
 }
 
 /// A trie with what its subtrees are made of.
@@ -81,20 +121,29 @@ impl VocabularyTables {
             }
             let closing = SignedTrie::new(closing);
             let remainders = SignedTrie::new(remainders);
-            (closing, remainders, at_quote, SignedTrie::new(escaped))
+            let [(inside, behind), (needed, _)] =
+                [EscapeForm::Any, EscapeForm::Needed].map(|form| sort_escaped(&escaped, form));
+            Strings {
+                closing,
+                remainders,
+                at_quote,
+                escaped: SignedTrie::new(escaped),
+                escaped_closing: SignedTrie::new(behind),
+                escaped_inside: [inside, needed],
+            }
         };
-        let ((texts, signs), (closing, remainders, at_quote, escaped)) = rayon::join(
+        let ((texts, signs), strings) = rayon::join(
             || rayon::join(|| Texts::new(&vocabulary), || Signs::new(vocabulary.trie())),
             strings,
         );
+        let gaps = vocabulary.tokens().map(|(_, bytes)| longest_gap(bytes));
+        let longest_gap = gaps.max().unwrap_or(0);
         Self {
+            longest_gap: u16::try_from(longest_gap).unwrap_or(u16::MAX),
             vocabulary,
             signs,
             texts,
-            closing,
-            remainders,
-            at_quote,
-            escaped,
+            strings,
         }
     }
 
@@ -114,33 +163,20 @@ impl VocabularyTables {
         &self.texts
     }
 
-    /// The tokens with a closing quote behind plain text.
-    pub(crate) fn closing(&self) -> &SignedTrie {
-        &self.closing
+    /// The tokens that are more than text inside a JSON string.
+    pub(crate) fn strings(&self) -> &Strings {
+        &self.strings
     }
 
-    /// The tokens of [`closing`](VocabularyTables::closing) that go on behind the quote, by what follows it.
-    pub(crate) fn remainders(&self) -> &SignedTrie {
-        &self.remainders
-    }
-
-    /// The tokens of [`closing`](VocabularyTables::closing) that end with the quote.
-    pub(crate) fn at_quote(&self) -> &[TokenId] {
-        &self.at_quote
-    }
-
-    /// The tokens with an escape in the string.
-    pub(crate) fn escaped(&self) -> &SignedTrie {
-        &self.escaped
+    /// The most whitespace that a token has in a row.
+    pub(crate) fn longest_gap(&self) -> u16 {
+        self.longest_gap
     }
 
     /// About how many bytes the tables take beside the vocabulary.
     #[must_use]
     pub fn memory(&self) -> usize {
-        let tries = [&self.closing, &self.remainders, &self.escaped];
-        self.signs.memory()
-            + self.texts.memory()
-            + tries.map(SignedTrie::memory).iter().sum::<usize>()
+        self.signs.memory() + self.texts.memory() + self.strings.memory()
     }
 }
 
@@ -155,4 +191,41 @@ fn inside(bytes: &[u8]) -> Inside {
         b'\\' => Inside::Escaped,
         _ => Inside::Other,
     }
+}
+
+fn longest_gap(bytes: &[u8]) -> usize {
+    let words = bytes.split(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
+    words.map(<[u8]>::len).max().unwrap_or(0)
+}
+
+type Listed<'t> = (TokenId, &'t [u8]);
+
+/// The tokens with escapes that stay in a string that may hold anything, and those that close it.
+fn sort_escaped<'t>(tokens: &[Listed<'t>], form: EscapeForm) -> (Vec<TokenId>, Vec<Listed<'t>>) {
+    let (mut inside, mut closing) = (Vec::new(), Vec::new());
+    let Ok(mut string) = any_string(form) else {
+        // Without it every token closes, as far as is known.
+        return (inside, tokens.to_vec());
+    };
+    let mut step = |state, byte| {
+        string
+            .step(state, byte)
+            .map(|state| (state, string.is_end(state)))
+    };
+    let body = step(START, b'"');
+    for &(id, bytes) in tokens {
+        let mut at = body.clone();
+        for &byte in bytes {
+            match at {
+                Ok((state, false)) if state != DEAD => at = step(state, byte),
+                _ => break,
+            }
+        }
+        match at {
+            Ok((DEAD, _)) => {}
+            Ok((_, false)) => inside.push(id),
+            _ => closing.push((id, bytes)),
+        }
+    }
+    (inside, closing)
 }

@@ -2,8 +2,9 @@
 
 use structgen_grammar::{Indent, Whitespace};
 
+use super::gap::Gap;
 use crate::bytes::run_between;
-use crate::{LimitExceeded, Machine};
+use crate::{LimitExceeded, Machine, Span};
 
 /// Label: another member or item follows.
 pub(crate) const MORE: u32 = 0;
@@ -105,11 +106,11 @@ impl Layout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     /// Before the bracket, comma or colon, behind so much whitespace.
-    Before(u16),
+    Before(Gap),
     /// Behind an opening bracket.
-    Opened(u16),
+    Opened(Gap),
     /// Behind a comma or colon.
-    Behind(u16),
+    Behind(Gap),
     /// Behind the closing bracket.
     Closed,
 }
@@ -145,16 +146,19 @@ impl PunctuationMachine {
         Self { punctuation, gaps }
     }
 
-    /// Whether whitespace may go on with this byte behind so much of it, at a place with this layout.
-    fn goes_on(
+    /// The whitespace behind one more byte of it, at a place with this layout.
+    fn longer(
         &self,
         layout: fn(&Gaps) -> Option<Layout>,
         behind: bool,
-        at: u16,
+        at: Gap,
         byte: u8,
-    ) -> bool {
+    ) -> Option<Gap> {
         match (self.gaps, layout(&self.gaps)) {
-            (_, Some(layout)) => layout.has(at, byte),
+            (_, Some(layout)) => layout
+                .has(at.count(), byte)
+                .then(|| at.longer(u16::MAX))
+                .flatten(),
             (
                 Gaps::Skipped {
                     anywhere,
@@ -166,15 +170,33 @@ impl PunctuationMachine {
                 let most = if behind { most_behind } else { anywhere };
                 let is_space =
                     byte == b' ' || (!only_spaces && matches!(byte, b'\t' | b'\n' | b'\r'));
-                is_space && at < most
+                if is_space { at.longer(most) } else { None }
             }
-            (Gaps::Demanded { .. }, None) => false,
+            (Gaps::Demanded { .. }, None) => None,
+        }
+    }
+
+    /// The whitespace at a place where a reader would skip it, the most of it, and whether it may only be spaces.
+    fn skipped(&self, place: &Place) -> Option<(Gap, u16, bool)> {
+        let Gaps::Skipped {
+            anywhere,
+            behind,
+            only_spaces,
+        } = self.gaps
+        else {
+            return None;
+        };
+        match (*place, self.punctuation) {
+            // Nothing comes before an opening bracket.
+            (Place::Before(_), Punctuation::Open { .. }) | (Place::Closed, _) => None,
+            (Place::Before(gap) | Place::Opened(gap), _) => Some((gap, anywhere, only_spaces)),
+            (Place::Behind(gap), _) => Some((gap, behind, only_spaces)),
         }
     }
 
     /// Whether the whitespace at a place with this layout may end behind so much of it.
-    fn may_end(layout: Option<Layout>, at: u16) -> bool {
-        layout.is_none_or(|layout| at == layout.len())
+    fn may_end(layout: Option<Layout>, at: Gap) -> bool {
+        layout.is_none_or(|layout| at.count() == layout.len())
     }
 }
 
@@ -219,22 +241,22 @@ impl Machine for PunctuationMachine {
             } => !more_allowed && !close_allowed,
             Punctuation::Colon => false,
         };
-        Ok((!nothing).then_some(Place::Before(0)))
+        Ok((!nothing).then_some(Place::Before(Gap::NONE)))
     }
 
     fn step(&mut self, place: &Place, byte: u8) -> Result<Option<Place>, LimitExceeded> {
         let next = match (*place, self.punctuation) {
             (Place::Before(_), Punctuation::Open { open, .. }) => {
-                (byte == open).then_some(Place::Opened(0))
+                (byte == open).then_some(Place::Opened(Gap::NONE))
             }
             (Place::Before(count), Punctuation::Colon) => {
                 // No form demands anything before a colon.
                 if byte == b':' {
-                    Some(Place::Behind(0))
+                    Some(Place::Behind(Gap::NONE))
                 } else {
-                    let skips = matches!(self.gaps, Gaps::Skipped { .. })
-                        && self.goes_on(|_| None, false, count, byte);
-                    skips.then_some(Place::Before(count + 1))
+                    let skips = matches!(self.gaps, Gaps::Skipped { .. });
+                    let longer = self.longer(|_| None, false, count, byte);
+                    longer.filter(|_| skips).map(Place::Before)
                 }
             }
             (
@@ -247,15 +269,15 @@ impl Machine for PunctuationMachine {
             ) => {
                 let layout = self.gaps.closing();
                 // What is demanded stands before the bracket only: behind some of it, no comma comes.
-                let at_comma = layout.is_none() || count == 0;
+                let at_comma = layout.is_none() || count == Gap::NONE;
                 if byte == b',' && more_allowed && at_comma {
-                    Some(Place::Behind(0))
+                    Some(Place::Behind(Gap::NONE))
                 } else if byte == close && close_allowed && Self::may_end(layout, count) {
                     Some(Place::Closed)
                 } else {
-                    let is_space = (layout.is_none() || close_allowed)
-                        && self.goes_on(Gaps::closing, false, count, byte);
-                    is_space.then_some(Place::Before(count + 1))
+                    let goes_on = layout.is_none() || close_allowed;
+                    let longer = self.longer(Gaps::closing, false, count, byte);
+                    longer.filter(|_| goes_on).map(Place::Before)
                 }
             }
             (
@@ -268,18 +290,18 @@ impl Machine for PunctuationMachine {
                 },
             ) => {
                 let layout = self.gaps.opened();
-                let at_close = layout.is_none() || count == 0;
+                let at_close = layout.is_none() || count == Gap::NONE;
                 if byte == close && close_allowed && at_close {
                     Some(Place::Closed)
                 } else {
-                    let is_space = (layout.is_none() || more_allowed)
-                        && self.goes_on(Gaps::opened, false, count, byte);
-                    is_space.then_some(Place::Opened(count + 1))
+                    let goes_on = layout.is_none() || more_allowed;
+                    let longer = self.longer(Gaps::opened, false, count, byte);
+                    longer.filter(|_| goes_on).map(Place::Opened)
                 }
             }
             (Place::Behind(count), _) => self
-                .goes_on(Gaps::behind, true, count, byte)
-                .then_some(Place::Behind(count + 1)),
+                .longer(Gaps::behind, true, count, byte)
+                .map(Place::Behind),
             _ => None,
         };
         Ok(next)
@@ -287,6 +309,21 @@ impl Machine for PunctuationMachine {
 
     fn alike(&mut self, _place: &Place, byte: u8) -> (u8, u8) {
         run_between(b"\t\n\r ,:[]{}", byte)
+    }
+
+    fn span(&mut self, place: &Place) -> Option<Span> {
+        let (gap, _, only_spaces) = self.skipped(place)?;
+        gap.span(only_spaces)
+    }
+
+    fn loosen(&self, place: &Place, longest: u16) -> Option<Place> {
+        let (gap, most, _) = self.skipped(place)?;
+        let gap = gap.loosen(most, longest)?;
+        Some(match place {
+            Place::Before(_) => Place::Before(gap),
+            Place::Opened(_) => Place::Opened(gap),
+            Place::Behind(_) | Place::Closed => Place::Behind(gap),
+        })
     }
 
     fn accept(&self, place: &Place) -> Option<u32> {
@@ -313,13 +350,13 @@ impl Machine for PunctuationMachine {
         );
         match (place, self.gaps) {
             (Place::Closed, _) => true,
-            (Place::Behind(count), Gaps::Skipped { behind, .. }) => *count == behind,
-            (Place::Behind(count), Gaps::Demanded { behind, .. }) => *count == behind.len(),
+            (Place::Behind(count), Gaps::Skipped { behind, .. }) => count.count() == behind,
+            (Place::Behind(count), Gaps::Demanded { behind, .. }) => count.count() == behind.len(),
             (Place::Opened(count), Gaps::Skipped { anywhere, .. }) => {
-                *count == anywhere && no_close
+                count.count() == anywhere && no_close
             }
             (Place::Opened(count), Gaps::Demanded { opened, .. }) => {
-                *count == opened.len() && (no_close || *count > 0)
+                count.count() == opened.len() && (no_close || *count != Gap::NONE)
             }
             (Place::Before(_), _) => false,
         }
@@ -334,14 +371,14 @@ impl Machine for PunctuationMachine {
         else {
             return None;
         };
-        let left = |layout: Layout, count: u16| u32::from(layout.len() - count);
+        let left = |layout: Layout, gap: Gap| u32::from(layout.len() - gap.count());
         match (*place, self.punctuation) {
             (Place::Behind(count), _) => Some((left(behind, count), MORE)),
-            (Place::Before(count @ 1..), Punctuation::After { .. }) => {
+            (Place::Before(count), Punctuation::After { .. }) if count != Gap::NONE => {
                 Some((left(closing, count) + 1, CLOSE))
             }
             (Place::Opened(count), Punctuation::Open { close_allowed, .. })
-                if count > 0 || !close_allowed =>
+                if count != Gap::NONE || !close_allowed =>
             {
                 Some((left(opened, count), MORE))
             }

@@ -143,7 +143,10 @@ impl StringMachine {
                     }
                     code += 1;
                 }
-                // All characters with these first bytes are dead with this one.
+                // All characters with these first bytes are dead with this one, and those that are like it.
+                Some(0) if bytes.len() == 1 => {
+                    code = u32::from(self.content.alike(content, bytes[0]).1) + 1;
+                }
                 Some(i) => {
                     let shared = 1_u32 << (6 * (bytes.len() - 1 - i));
                     code = (code / shared + 1) * shared;

@@ -78,7 +78,16 @@ impl Network {
     /// # Errors
     /// When the start exceeds a limit, or the program's texts nest deeper than its form allows.
     pub fn new(program: Arc<Program>) -> Result<Self, LimitExceeded> {
-        let mut network = Self::empty(program, 0);
+        Self::for_tokens(program, u16::MAX)
+    }
+
+    /// The start of a program, for tokens that have at most so much whitespace in a row: sketches of states forget how much whitespace
+    /// was read where no such token tells the difference.
+    ///
+    /// # Errors
+    /// As [`Network::new`].
+    pub fn for_tokens(program: Arc<Program>, longest_gap: u16) -> Result<Self, LimitExceeded> {
+        let mut network = Self::empty(program, 0, longest_gap);
         network.start = network.make_start()?;
         Ok(network)
     }
@@ -90,16 +99,17 @@ impl Network {
         depth: u32,
         level: u32,
     ) -> Result<Self, LimitExceeded> {
-        let mut network = Self::empty(program, depth);
+        // What an item is compared with counts its whitespace: so does the item.
+        let mut network = Self::empty(program, depth, u16::MAX);
         network.level = level;
         network.start = network.make_start_at(node).map_err(StepError::limit)?;
         Ok(network)
     }
 
     /// A network without a start.
-    pub(crate) fn empty(program: Arc<Program>, depth: u32) -> Self {
+    pub(crate) fn empty(program: Arc<Program>, depth: u32, longest_gap: u16) -> Self {
         Self {
-            terminals: Terminals::new(&program),
+            terminals: Terminals::new(&program, longest_gap),
             registers: Registers::default(),
             sets: Sets::new(depth),
             resumed: FxHashMap::default(),
@@ -188,7 +198,10 @@ impl Network {
             NOT_BEGUN if memory == Memory::Exact => START,
             _ => frame.state,
         };
-        let state = self.terminals.step(frame.terminal, from, byte)?;
+        let state = match memory {
+            Memory::Exact => self.terminals.step(frame.terminal, from, byte)?,
+            Memory::Sketch => self.terminals.step_loosely(frame.terminal, from, byte)?,
+        };
         if state == DEAD {
             return Ok(None);
         }
@@ -206,7 +219,7 @@ impl Network {
         }))
     }
 
-    /// The state of the terminal on top, one byte on: the inner loop of every walk.
+    /// The state of the terminal on top, one byte on, as a sketch: the inner loop of every walk.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -217,7 +230,7 @@ impl Network {
         state: TerminalState,
         byte: u8,
     ) -> Result<TerminalState, StepError> {
-        self.terminals.step(frame.terminal, state, byte)
+        self.terminals.step_loosely(frame.terminal, state, byte)
     }
 
     /// The label under which the terminal may end in the frame's state.
@@ -325,7 +338,7 @@ impl Network {
         self.intern(elements)
     }
 
-    /// The state without the texts of keys and items in progress.
+    /// The state without the texts of keys and items in progress, and without whitespace that makes no difference to a token.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -334,10 +347,19 @@ impl Network {
             let text = element.frame.extra;
             element.frame.keeps_text() && ![0, LOST, NOT_BEGUN].contains(&text)
         };
-        if !self.sets.elements(set).iter().any(keeps) {
+        let is_loose = |element: &Element| {
+            let Element { frame, .. } = *element;
+            !frame.reads()
+                || self.terminals.get(frame.terminal).loosened(frame.state) == frame.state
+        };
+        let elements = self.sets.elements(set);
+        if !elements.iter().any(keeps) && elements.iter().all(is_loose) {
             return Ok(set);
         }
-        let mut elements = self.sets.elements(set).to_vec();
+        let mut elements = elements.to_vec();
+        for Element { frame, .. } in elements.iter_mut().filter(|e| e.frame.reads()) {
+            frame.state = self.terminals.get(frame.terminal).loosened(frame.state);
+        }
         for Element { frame, .. } in elements.iter_mut().filter(|element| keeps(element)) {
             if matches!(frame.place(), Place::ArrayItem(_)) {
                 let terminal = self.terminals.get_mut(frame.terminal);

@@ -6,7 +6,9 @@ use rustc_hash::FxHashMap;
 use structgen_grammar::{JsonForm, Whitespace};
 
 use super::distinct::ItemMachine;
-use crate::json::{Content, KeyContent, Punctuation, PunctuationMachine, StringMachine, Value};
+use crate::json::{
+    Content, GapMachine, KeyContent, Punctuation, PunctuationMachine, StringMachine, Value,
+};
 use crate::literal::LiteralMachine;
 use crate::number::{ExcludingMachine, NumberMachine};
 use crate::program::{NodeId, Program, TerminalSpec};
@@ -25,6 +27,8 @@ pub(crate) struct Terminals {
     listed: FxHashMap<ListedPlace, Option<u32>>,
     /// Which alternative of its slot the terminal of an item reads, where that is not the first.
     alternatives: FxHashMap<u32, u32>,
+    /// The most whitespace that a token has in a row.
+    longest_gap: u16,
 }
 
 /// What the next key of an object depends on: the object, its register, and its depth where that is near the limit.
@@ -39,7 +43,7 @@ pub(super) type ListedPlace = (usize, Arc<[Value]>);
 pub(super) type ItemPlace = (NodeId, u32, Arc<[Value]>, u32);
 
 impl Terminals {
-    pub(super) fn new(program: &Arc<Program>) -> Self {
+    pub(super) fn new(program: &Arc<Program>, longest_gap: u16) -> Self {
         Self {
             program: program.clone(),
             built: program.terminals.iter().map(|_| None).collect(),
@@ -48,6 +52,7 @@ impl Terminals {
             items: FxHashMap::default(),
             listed: FxHashMap::default(),
             alternatives: FxHashMap::default(),
+            longest_gap,
         }
     }
 
@@ -79,9 +84,10 @@ impl Terminals {
     ) -> Result<Terminal, LimitExceeded> {
         match spec {
             TerminalSpec::Bytes(bytes) => Terminal::new(LiteralMachine(bytes.clone())),
-            TerminalSpec::Regular(regular) => {
-                Terminal::new(RegularMachine::new(regular, limits.regular)?)
-            }
+            TerminalSpec::Regular(regular) => match GapMachine::of(regular) {
+                Some(gap) => Terminal::new(gap),
+                None => Terminal::new(RegularMachine::new(regular, limits.regular)?),
+            },
             TerminalSpec::Number(set) if set.not_multiples_of.is_empty() => {
                 Terminal::new(NumberMachine::new(set, &form.numbers)?)
             }
@@ -98,8 +104,8 @@ impl Terminals {
         if self.built[terminal as usize].is_none() {
             let program = self.program.clone();
             let spec = &program.terminals[terminal as usize];
-            self.built[terminal as usize] =
-                Some(Self::build(spec, &program.form, &program.limits)?);
+            let built = Self::build(spec, &program.form, &program.limits)?;
+            self.built[terminal as usize] = Some(built.with_longest_gap(self.longest_gap));
         }
         Ok(())
     }
@@ -127,7 +133,21 @@ impl Terminals {
         self.get_mut(terminal).step(state, byte)
     }
 
+    /// The state behind one more byte, without the whitespace that makes no difference to a token.
+    #[inline]
+    pub(super) fn step_loosely(
+        &mut self,
+        terminal: u32,
+        state: TerminalState,
+        byte: u8,
+    ) -> Result<TerminalState, StepError> {
+        let terminal = self.get_mut(terminal);
+        let next = terminal.step(state, byte)?;
+        Ok(terminal.loosened(next))
+    }
+
     fn add(&mut self, terminal: Terminal) -> u32 {
+        let terminal = terminal.with_longest_gap(self.longest_gap);
         self.built.push(Some(terminal));
         (self.built.len() - 1) as u32
     }

@@ -171,6 +171,10 @@ impl Machine for NumberMachine {
         run_between(SIGNIFICANT, byte)
     }
 
+    fn has_classes(&self, state: &NumberState) -> bool {
+        matches!(state.0, Phase::Mantissa(_) | Phase::Exponent(_))
+    }
+
     fn accept(&self, state: &NumberState) -> Option<u32> {
         self.rules.is_final(state.0).then_some(0)
     }

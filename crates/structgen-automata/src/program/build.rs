@@ -158,7 +158,7 @@ fn with_distinct_items(
     }
     let program = Arc::new(program);
     let mut costs = vec![None; program.arrays.len()];
-    let mut network = Network::empty(program.clone(), 0);
+    let mut network = Network::empty(program.clone(), 0, u16::MAX);
     for (&id, &array) in array_ids {
         if is_distinct(&program.arrays[array as usize]) {
             costs[array as usize] = network.distinct_cost(array)?;

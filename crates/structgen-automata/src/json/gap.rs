@@ -1,0 +1,119 @@
+//! A run of whitespace of bounded length.
+
+use structgen_grammar::{CharSet, Regular};
+
+use crate::bytes::run_between;
+use crate::{ByteClasses, LimitExceeded, Machine, Span};
+
+/// How much whitespace has been read in a row. [`Gap::LOOSE`] is any number that is so far from the most that no token reaches it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Gap(u16);
+
+impl Gap {
+    /// No whitespace yet.
+    pub(crate) const NONE: Self = Self(0);
+    /// Any number that is far from the most.
+    pub(crate) const LOOSE: Self = Self(u16::MAX);
+
+    /// One more character of whitespace, of which there may be so many.
+    pub(crate) fn longer(self, most: u16) -> Option<Self> {
+        if self == Self::LOOSE {
+            Some(self)
+        } else {
+            (self.0 < most.min(u16::MAX - 1)).then_some(Self(self.0 + 1))
+        }
+    }
+
+    /// The number itself; the largest value where it is loose.
+    pub(crate) fn count(self) -> u16 {
+        self.0
+    }
+
+    /// The loose gap, where no token with so much whitespace in a row reaches the most.
+    pub(crate) fn loosen(self, most: u16, longest: u16) -> Option<Self> {
+        let most = most.min(u16::MAX - 1);
+        let reaches = self.0.checked_add(longest).is_none_or(|end| end > most);
+        (!reaches && most > 0).then_some(Self::LOOSE)
+    }
+
+    /// What a loose gap takes: whitespace of these kinds, for ever.
+    pub(crate) fn span(self, only_spaces: bool) -> Option<Span> {
+        let closed = if only_spaces {
+            ByteClasses::of_bytes(*b" ")
+        } else {
+            ByteClasses::of_bytes(*b" \t\n\r")
+        };
+        (self == Self::LOOSE).then_some(Span {
+            closed,
+            code_points: u32::MAX,
+            exits: !closed,
+            goes_on: false,
+            ends: true,
+        })
+    }
+}
+
+/// Whitespace around a whole text: at most so many characters.
+pub(crate) struct GapMachine {
+    most: u16,
+}
+
+impl GapMachine {
+    /// The machine of a regular set, where that is a run of JSON's whitespace of any length up to a bound.
+    pub(crate) fn of(regular: &Regular) -> Option<Self> {
+        let Regular::Repeat {
+            body,
+            min: 0,
+            max: Some(max),
+        } = regular
+        else {
+            return None;
+        };
+        let whitespace = CharSet::new([' ', '\t', '\n', '\r'].map(|c| (c, c)));
+        let is_whitespace = matches!(&**body, Regular::Chars(set) if *set == whitespace);
+        let most = u16::try_from(*max).ok().filter(|&most| most < u16::MAX)?;
+        is_whitespace.then_some(Self { most })
+    }
+}
+
+impl Machine for GapMachine {
+    type State = Gap;
+    type Error = LimitExceeded;
+
+    fn start(&mut self) -> Result<Option<Gap>, LimitExceeded> {
+        Ok(Some(Gap::NONE))
+    }
+
+    fn step(&mut self, gap: &Gap, byte: u8) -> Result<Option<Gap>, LimitExceeded> {
+        let is_space = matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+        Ok(if is_space {
+            gap.longer(self.most)
+        } else {
+            None
+        })
+    }
+
+    fn accept(&self, _gap: &Gap) -> Option<u32> {
+        Some(0)
+    }
+
+    fn is_end(&self, gap: &Gap) -> bool {
+        gap.count() == self.most
+    }
+
+    fn alike(&mut self, _gap: &Gap, byte: u8) -> (u8, u8) {
+        run_between(b"\t\n\r ", byte)
+    }
+
+    fn span(&mut self, gap: &Gap) -> Option<Span> {
+        gap.span(false)
+    }
+
+    fn loosen(&self, gap: &Gap, longest: u16) -> Option<Gap> {
+        gap.loosen(self.most, longest)
+    }
+
+    fn cost(&mut self, _gap: &Gap) -> u32 {
+        0
+    }
+}
