@@ -178,6 +178,12 @@ impl Span {
         }
     }
 
+    /// Whether plain text of any length goes on.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.code_points == u32::MAX && ByteClasses::PLAIN.is_subset(self.closed)
+    }
+
     /// What leaves plain text within a JSON string: a quote or a backslash.
     pub const STRING_EXITS: ByteClasses =
         ByteClasses((1 << ByteClasses::class_of(b'"')) | (1 << ByteClasses::class_of(b'\\')));

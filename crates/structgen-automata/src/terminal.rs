@@ -19,6 +19,15 @@ pub const START: TerminalState = 1;
 const UNKNOWN: TerminalState = u32::MAX;
 const NOT_FINAL: u32 = u32::MAX;
 
+/// What is known of a state's span.
+#[derive(Clone, Copy, Debug)]
+enum Known {
+    NotAsked,
+    None,
+    /// Its place in the list of all spans.
+    Span(u32),
+}
+
 /// A lazily built deterministic automaton: what a [`Machine`] computes once is a table look-up from then on.
 pub struct Terminal {
     rows: Vec<Option<Box<[TerminalState; 256]>>>,
@@ -28,7 +37,9 @@ pub struct Terminal {
     loose: Vec<TerminalState>,
     /// The most whitespace that a token has in a row.
     longest_gap: u16,
-    spans: FxHashMap<TerminalState, Option<Span>>,
+    /// For every state where its span is, once that is known.
+    spans: Vec<Known>,
+    found_spans: Vec<Span>,
     pub(crate) links: FxHashMap<TerminalState, Link>,
     firsts: FxHashMap<TerminalState, ByteSet>,
     nullable: Option<u32>,
@@ -60,7 +71,8 @@ impl Terminal {
             is_end: vec![false; 2],
             loose: vec![DEAD, START],
             longest_gap: u16::MAX,
-            spans: FxHashMap::default(),
+            spans: vec![Known::NotAsked; 2],
+            found_spans: Vec::new(),
             links: FxHashMap::default(),
             firsts: FxHashMap::default(),
             nullable,
@@ -129,6 +141,7 @@ impl Terminal {
             self.accept.push(label);
             self.is_end.push(self.source.is_end(state));
             self.loose.push(state);
+            self.spans.push(Known::NotAsked);
             if let Some(loose) = self.source.loosen(state, self.longest_gap) {
                 self.describe(loose);
                 self.loose[state as usize] = loose;
@@ -196,15 +209,23 @@ impl Terminal {
 
     /// A stretch of text that goes on from here whatever it is made of, if there is one worth the name.
     pub fn span(&mut self, state: TerminalState) -> Option<Span> {
-        if let Some(&known) = self.spans.get(&state) {
-            return known;
+        match self.spans[state as usize] {
+            Known::Span(at) => return Some(self.found_spans[at as usize]),
+            Known::None => return None,
+            Known::NotAsked => {}
         }
         let span = match self.source.span(state) {
             Some(span) => Some(span),
             None if self.source.has_classes(state) => self.find_span(state).unwrap_or(None),
             None => None,
         };
-        self.spans.insert(state, span);
+        self.spans[state as usize] = match span {
+            Some(span) => {
+                self.found_spans.push(span);
+                Known::Span(self.found_spans.len() as u32 - 1)
+            }
+            None => Known::None,
+        };
         span
     }
 
@@ -224,7 +245,7 @@ impl Terminal {
     pub fn memory(&self) -> usize {
         self.rows.iter().flatten().count() * 1024
             + self.rows.len() * 64
-            + self.spans.capacity() * 64
+            + self.found_spans.capacity() * size_of::<Span>()
             + self.links.capacity() * 48
             + self.firsts.capacity() * 40
     }

@@ -1,29 +1,82 @@
 //! The tokens that may come next.
 
+use std::sync::OnceLock;
+
 use structgen_vocab::{TokenId, TokenMask};
 
 /// The tokens that may come next, end-of-sequence ids included exactly where the output may end.
+///
+/// A mask of few tokens is kept as a list; its bits are made when somebody asks for them.
 #[derive(Debug)]
 pub struct Mask {
-    bits: TokenMask,
+    width: usize,
+    bits: OnceLock<TokenMask>,
     list: Option<Box<[TokenId]>>,
     count: usize,
 }
 
 impl Mask {
-    /// Masks of at most this many tokens have a list too.
+    /// Masks of at most this many tokens have a list.
     pub const LISTED: usize = 64;
 
-    pub(crate) fn new(bits: TokenMask) -> Self {
-        let count = bits.count();
-        let list = (count <= Self::LISTED).then(|| bits.iter().collect());
-        Self { bits, list, count }
+    pub(crate) fn new(bits: &TokenMask) -> Self {
+        let width = bits.len();
+        let mut listed = [TokenId(0); Self::LISTED];
+        let mut count = 0;
+        for token in bits.iter().take(Self::LISTED + 1) {
+            if let Some(place) = listed.get_mut(count) {
+                *place = token;
+            }
+            count += 1;
+        }
+        if count <= Self::LISTED {
+            return Self {
+                width,
+                bits: OnceLock::new(),
+                list: Some(listed[..count].into()),
+                count,
+            };
+        }
+        Self {
+            width,
+            bits: OnceLock::from(bits.clone()),
+            list: None,
+            count: bits.count(),
+        }
+    }
+
+    /// Whether the token may come next.
+    #[must_use]
+    pub fn contains(&self, token: TokenId) -> bool {
+        match &self.list {
+            Some(list) => list.binary_search(&token).is_ok(),
+            None => self.bits().contains(token),
+        }
     }
 
     /// The set as bits, as wide as the logits.
     #[must_use]
     pub fn bits(&self) -> &TokenMask {
-        &self.bits
+        self.bits.get_or_init(|| {
+            let mut bits = TokenMask::new(self.width);
+            bits.allow_all(self.list().unwrap_or_default());
+            bits
+        })
+    }
+
+    /// Writes the set into a mask of the caller's.
+    ///
+    /// # Panics
+    /// When that is not as wide.
+    pub fn fill(&self, mask: &mut TokenMask) {
+        match &self.list {
+            Some(list) => {
+                assert_eq!(mask.len(), self.width, "masks of different widths");
+                mask.clear();
+                mask.allow_all(list);
+            }
+            None => mask.copy_from(self.bits()),
+        }
     }
 
     /// The set as a sorted list, where it has at most [`Mask::LISTED`] tokens: a sampler then reads those logits and no others.
@@ -38,8 +91,8 @@ impl Mask {
         self.count
     }
 
-    /// About how many bytes it takes.
+    /// About how many bytes it takes, its bits counted if they may ever be there.
     pub(crate) fn memory(&self) -> usize {
-        self.bits.words().len() * 8 + self.list.as_ref().map_or(0, |list| list.len() * 4) + 64
+        self.width / 8 + self.list.as_ref().map_or(0, |list| list.len() * 4) + 64
     }
 }

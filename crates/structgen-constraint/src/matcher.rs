@@ -75,7 +75,7 @@ impl Matcher {
     pub fn mask(&mut self) -> Result<Arc<Mask>, MatcherError> {
         if self.now.ended {
             let width = self.constraint.vocabulary().len();
-            return Ok(Arc::new(Mask::new(TokenMask::new(width))));
+            return Ok(Arc::new(Mask::new(&TokenMask::new(width))));
         }
         let constraint = self.constraint.clone();
         let mut store = constraint.store();
@@ -121,7 +121,7 @@ impl Matcher {
     /// # Panics
     /// When the mask is not as wide as the vocabulary.
     pub fn fill_mask(&mut self, mask: &mut TokenMask) -> Result<(), MatcherError> {
-        mask.copy_from(self.mask()?.bits());
+        self.mask()?.fill(mask);
         Ok(())
     }
 

@@ -7,6 +7,8 @@ use structgen_vocab::TokenTrie;
 #[derive(Debug)]
 pub(crate) struct Signs {
     below: Box<[Sign]>,
+    /// By the place of a child: whether its own byte and all below it is plain text of a JSON string.
+    plain: Box<[bool]>,
 }
 
 /// What lies below a node.
@@ -79,9 +81,22 @@ impl Signs {
         while !open.is_empty() {
             close(&mut open);
         }
+        let is_plain = |node: u32, byte: u8| {
+            let plain = ByteClasses::PLAIN;
+            plain.contains(byte) && below[node as usize].classes.is_subset(plain)
+        };
+        let bytes = trie.child_bytes().iter().zip(0..);
+        let plain = bytes.map(|(&byte, place)| is_plain(trie.child_node(place), byte));
         Self {
+            plain: plain.collect(),
             below: below.into(),
         }
+    }
+
+    /// Whether all that begins with the child at a place is plain text of a JSON string.
+    #[inline]
+    pub(crate) fn is_plain(&self, place: u32) -> bool {
+        self.plain[place as usize]
     }
 
     /// What lies below a node.
@@ -91,6 +106,6 @@ impl Signs {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        size_of_val(&*self.below)
+        size_of_val(&*self.below) + self.plain.len()
     }
 }

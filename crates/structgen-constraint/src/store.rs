@@ -106,7 +106,7 @@ impl Store {
         let mut bits = std::mem::replace(&mut self.scratch, TokenMask::new(0));
         bits.clear();
         let computed = self.compute(sketch, exact, shared, &mut bits);
-        let mask = Arc::new(Mask::new(bits.clone()));
+        let mask = Arc::new(Mask::new(&bits));
         self.scratch = bits;
         let depends_on_texts = computed?;
         self.keep(if depends_on_texts { exact } else { sketch }, mask.clone());

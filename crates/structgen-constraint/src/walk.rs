@@ -1,11 +1,13 @@
 //! The walk: which tokens of a trie a state takes.
 
+use std::ops::Range;
+
 use structgen_automata::{
     ByteSet, Element, LimitExceeded, Memory, Network, SetId, Span, StepError,
 };
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
-use crate::signs::{Sign, Signs};
+use crate::signs::Signs;
 
 /// Where the walk stands on the automaton's side: mostly inside one terminal, where a step is a table look-up.
 #[derive(Clone, Copy)]
@@ -100,10 +102,10 @@ impl Cursor {
 }
 
 impl Cursor {
-    /// The bytes that may come next, where asking is cheaper than trying: inside a terminal a try is one look into a table.
+    /// The bytes that may come next, as far as that is known without trying each.
     fn first(self, network: &mut Network) -> ByteSet {
         match self {
-            Self::Inside(_) => ByteSet::ALL,
+            Self::Inside(element) => network.first_of(element.frame),
             Self::Ending { element, after, .. } => {
                 let mut first = network.first(after);
                 first.union_with(network.first_of(element.frame));
@@ -113,40 +115,44 @@ impl Cursor {
         }
     }
 
-    /// Whether every text below a node goes on, whatever it is.
-    fn takes_all(self, network: &mut Network, below: Sign) -> bool {
-        let takes = |network: &mut Network, element: Element| {
-            let frame = element.frame;
-            network
-                .span(frame, frame.state())
-                .is_some_and(|span| below.is_within(&span, 0))
+    /// A stretch of text that goes on from here whatever it is made of.
+    fn span(self, network: &mut Network) -> Option<Span> {
+        let set = match self {
+            Self::Inside(Element { frame, .. })
+            | Self::Ending {
+                element: Element { frame, .. },
+                ..
+            } => return network.span(frame, frame.state()),
+            Self::Set(set) => set,
         };
-        match self {
-            Self::Inside(element) | Self::Ending { element, .. } => takes(network, element),
-            Self::Set(set) => {
-                let count = network.elements(set).len();
-                (0..count.min(MOST_ELEMENTS)).any(|i| {
-                    let element = network.elements(set)[i];
-                    takes(network, element)
-                })
-            }
-        }
+        let count = network.elements(set).len().min(MOST_ELEMENTS);
+        let spans = (0..count).filter_map(|i| {
+            let frame = network.elements(set)[i].frame;
+            network.span(frame, frame.state())
+        });
+        // One that takes as much as possible: no other does more.
+        spans.max_by_key(|span| (span.closed.len(), span.code_points))
     }
 }
 
-/// How many alternatives of a state are asked whether one takes a whole subtree.
+/// How many alternatives of a state are asked for a span.
 const MOST_ELEMENTS: usize = 4;
 
-/// Below a node with fewer nodes it is not asked.
+/// Below a node with fewer nodes nobody asks for a span.
 const FEWEST_NODES: u32 = 3;
+
+/// Where a node has at least so many children, it is found out at once which of them may go on.
+const MANY_CHILDREN: usize = 12;
 
 /// A node of the trie whose children come next.
 struct Open {
-    /// Where its subtree ends.
-    end: u32,
+    /// The places of the children that are left.
+    places: Range<u32>,
     cursor: Cursor,
-    /// The bytes that may come next.
+    /// The bytes that may come next, at most.
     first: ByteSet,
+    /// Whether plain text of any length goes on.
+    is_free: bool,
     /// How many characters there are up to here, where all of them are of the covered span.
     covered: Option<u32>,
 }
@@ -200,7 +206,8 @@ impl Bytes {
 impl Walk<'_> {
     /// Adds to `mask` the tokens that the state takes; returns whether that depends on what the sketch left out.
     ///
-    /// The trie is depth first with subtree skips: a byte that does not fit skips all tokens that go on with it.
+    /// Depth first: a byte that does not fit leaves out all tokens that go on with it, and where any text fits, all that is text is
+    /// taken at once.
     pub(crate) fn run(
         &self,
         network: &mut Network,
@@ -213,70 +220,83 @@ impl Walk<'_> {
             Err(StepError::NeedsExact) => Cursor::Set(self.sketch),
             Err(StepError::Limit(limit)) => return Err(limit),
         };
+        let trie = self.trie;
         let mut open: Vec<Open> = Vec::with_capacity(32);
-        open.push(Open {
-            end: self.trie.len() as u32,
-            cursor: root,
-            first: root.first(network),
-            covered: self.covered.map(|_| 0),
-        });
-        let mut i = 1;
-        let end = self.trie.len() as u32;
-        while i < end {
-            while open.last().is_some_and(|open| open.end <= i) {
+        let covered = self.covered.map(|_| 0);
+        open.push(self.open(TokenTrie::ROOT, root, covered, network));
+        while let Some(parent) = open.last_mut() {
+            let Some(place) = parent.places.next() else {
                 open.pop();
-            }
-            let Some(parent) = open.last() else {
-                break;
+                continue;
             };
-            let node = self.trie.node(i);
-            let byte = node.byte();
-            let is_left_out = open.len() == 1 && !self.from.contains(byte);
-            if is_left_out || !parent.first.contains(byte) {
-                i = node.end();
+            let byte = trie.child_bytes()[place as usize];
+            if !parent.first.contains(byte) {
                 continue;
             }
-            let covered = self.covered_behind(parent.covered, byte);
+            if parent.is_free && self.signs.is_plain(place) {
+                self.allow(trie.subtree_tokens(trie.child_node(place)), mask);
+                continue;
+            }
+            let (cursor, before) = (parent.cursor, parent.covered);
+            if open.len() == 1 && !self.from.contains(byte) {
+                continue;
+            }
+            let i = trie.child_node(place);
+            let covered = self.covered_behind(before, byte);
             if let (Some(span), Some(characters)) = (&self.covered, covered)
                 && self.signs.below(i).is_covered(span, characters)
             {
-                i = node.end();
                 continue;
             }
-            match parent.cursor.step(network, byte) {
-                Ok(None) => i = node.end(),
+            match cursor.step(network, byte) {
+                Ok(None) => {}
                 Ok(Some(next)) => {
-                    let below = node.end() - i - 1;
-                    if below >= FEWEST_NODES && next.takes_all(network, self.signs.below(i)) {
-                        self.allow(self.trie.subtree_tokens(i), mask);
-                        i = node.end();
+                    let below = trie.node(i).end() - i - 1;
+                    let span = if below >= FEWEST_NODES {
+                        next.span(network)
+                    } else {
+                        None
+                    };
+                    if span.is_some_and(|span| self.signs.below(i).is_within(&span, 0)) {
+                        self.allow(trie.subtree_tokens(i), mask);
                         continue;
                     }
-                    self.allow(self.trie.tokens(i), mask);
+                    self.allow(trie.tokens(i), mask);
                     if below > 0 {
-                        open.push(Open {
-                            end: node.end(),
-                            cursor: next,
-                            first: next.first(network),
-                            covered,
-                        });
+                        let is_free = span.is_some_and(|span| span.is_free());
+                        let node = self.open(i, next, covered, network);
+                        open.push(Open { is_free, ..node });
                     }
-                    i += 1;
                 }
                 Err(StepError::NeedsExact) => {
                     depends_on_texts = true;
-                    for &token in self.trie.subtree_tokens(i) {
+                    for &token in trie.subtree_tokens(i) {
                         let bytes = self.vocabulary.token_bytes(token).unwrap_or_default();
                         if takes(network, self.exact, bytes)? {
                             mask.allow(token);
                         }
                     }
-                    i = node.end();
                 }
                 Err(StepError::Limit(limit)) => return Err(limit),
             }
         }
         Ok(depends_on_texts)
+    }
+
+    fn open(&self, node: u32, cursor: Cursor, covered: Option<u32>, network: &mut Network) -> Open {
+        let places = self.trie.child_places(node);
+        let first = if places.len() >= MANY_CHILDREN {
+            cursor.first(network)
+        } else {
+            ByteSet::ALL
+        };
+        Open {
+            places,
+            cursor,
+            first,
+            is_free: false,
+            covered,
+        }
     }
 
     /// How many characters of the covered stretch there are behind one more byte.

@@ -104,7 +104,6 @@ impl Engine for Structgen {
         Ok(state
             .mask()
             .map_err(|error| error.to_string())?
-            .bits()
             .contains(TokenId(token)))
     }
 

@@ -14,7 +14,7 @@
 //! )?;
 //! // The tokens that start with a digit: one node's subtree.
 //! let mut mask = TokenMask::new(vocabulary.len());
-//! let digit = vocabulary.trie().root_child(b'1').unwrap();
+//! let digit = vocabulary.trie().child(TokenTrie::ROOT, b'1').unwrap();
 //! mask.allow_all(vocabulary.trie().subtree_tokens(digit));
 //! assert_eq!(mask.iter().collect::<Vec<_>>(), [TokenId(0), TokenId(1)]);
 //! # Ok::<(), structgen_vocab::VocabularyError>(())

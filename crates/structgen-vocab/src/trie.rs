@@ -1,5 +1,7 @@
 //! Tokens as one flat trie over their bytes.
 
+use std::ops::Range;
+
 use crate::TokenId;
 
 /// A byte trie over tokens, laid out depth first in one array.
@@ -17,7 +19,7 @@ use crate::TokenId;
 /// let trie = TokenTrie::from_tokens(tokens);
 /// // The root, `a`, `ab` and `c`.
 /// assert_eq!(trie.len(), 4);
-/// let a = trie.root_child(b'a').unwrap();
+/// let a = trie.child(TokenTrie::ROOT, b'a').unwrap();
 /// assert_eq!(trie.tokens(a), [TokenId(0)]);
 /// assert_eq!(trie.children(a).map(|n| trie.node(n).byte()).collect::<Vec<_>>(), [b'b']);
 /// ```
@@ -27,8 +29,12 @@ pub struct TokenTrie {
     nodes: Box<[TrieNode]>,
     /// The tokens of all nodes, in the order of the nodes.
     tokens: Box<[TokenId]>,
-    /// The root's child for every byte; 0, which is nobody's child, where there is none.
-    root_children: Box<[u32; 256]>,
+    /// The bytes and the indices of all children, those of one node in a row: whoever looks for a few of many children of a node
+    /// need not touch the others, which lie far apart.
+    child_bytes: Box<[u8]>,
+    child_nodes: Box<[u32]>,
+    /// Where the children of each node start; they end where the next node's start.
+    child_starts: Box<[u32]>,
     max_depth: usize,
 }
 
@@ -128,15 +134,30 @@ impl TokenTrie {
         let mut trie = Self {
             nodes: nodes.into_boxed_slice(),
             tokens: ids.into_boxed_slice(),
-            root_children: Box::new([0; 256]),
+            child_bytes: Box::default(),
+            child_nodes: Box::default(),
+            child_starts: Box::default(),
             max_depth,
         };
-        let mut root_children = [0; 256];
-        for child in trie.children(Self::ROOT) {
-            root_children[usize::from(trie.node(child).byte())] = child;
-        }
-        *trie.root_children = root_children;
+        trie.index_children();
         trie
+    }
+
+    fn index_children(&mut self) {
+        let mut bytes = Vec::with_capacity(self.len());
+        let mut nodes = Vec::with_capacity(self.len());
+        let mut starts = Vec::with_capacity(self.len() + 1);
+        for node in 0..self.len() as u32 {
+            starts.push(nodes.len() as u32);
+            for child in self.children(node) {
+                bytes.push(self.node(child).byte());
+                nodes.push(child);
+            }
+        }
+        starts.push(nodes.len() as u32);
+        self.child_bytes = bytes.into();
+        self.child_nodes = nodes.into();
+        self.child_starts = starts.into();
     }
 
     /// The root's index.
@@ -208,26 +229,45 @@ impl TokenTrie {
         }
     }
 
-    /// The root's child for a byte, looked up in a table.
+    /// The places of a node's children in [`child_bytes`](Self::child_bytes) and [`child_node`](Self::child_node), in the order of
+    /// their bytes.
+    ///
+    /// # Panics
+    /// If there is no such node.
     #[inline]
     #[must_use]
-    pub fn root_child(&self, byte: u8) -> Option<u32> {
-        let child = self.root_children[usize::from(byte)];
-        (child != 0).then_some(child)
+    pub fn child_places(&self, index: u32) -> Range<u32> {
+        self.child_starts[index as usize]..self.child_starts[index as usize + 1]
     }
 
-    /// A node's child for a byte, searched among its children.
+    /// The bytes of all children, by place.
+    #[inline]
+    #[must_use]
+    pub fn child_bytes(&self) -> &[u8] {
+        &self.child_bytes
+    }
+
+    /// The index of the child at a place.
+    ///
+    /// # Panics
+    /// If there is no such place.
+    #[inline]
+    #[must_use]
+    pub fn child_node(&self, place: u32) -> u32 {
+        self.child_nodes[place as usize]
+    }
+
+    /// A node's child for a byte.
     ///
     /// # Panics
     /// If there is no such node.
     #[inline]
     #[must_use]
     pub fn child(&self, index: u32, byte: u8) -> Option<u32> {
-        if index == Self::ROOT {
-            return self.root_child(byte);
-        }
-        self.children(index)
-            .find(|&child| self.node(child).byte() == byte)
+        let places = self.child_places(index);
+        let bytes = &self.child_bytes[places.start as usize..places.end as usize];
+        let found = bytes.binary_search(&byte).ok()?;
+        Some(self.child_node(places.start + found as u32))
     }
 
     /// The node that is reached by some bytes from the root.
@@ -353,7 +393,7 @@ mod tests {
             }
             for byte in 0..=255 {
                 let slow = trie.children(TokenTrie::ROOT).find(|&c| trie.node(c).byte() == byte);
-                prop_assert_eq!(trie.root_child(byte), slow);
+                prop_assert_eq!(trie.child(TokenTrie::ROOT, byte), slow);
             }
         }
     }

@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn tokens_with_the_same_bytes_are_all_kept() {
         let vocabulary = vocabulary(&["x", "a", "a"], &[]);
-        let a = vocabulary.trie().root_child(b'a').unwrap();
+        let a = vocabulary.trie().child(TokenTrie::ROOT, b'a').unwrap();
         assert_eq!(vocabulary.trie().tokens(a), [TokenId(1), TokenId(2)]);
         assert_eq!(
             vocabulary.byte_tokens()[usize::from(b'a')],
