@@ -1,18 +1,19 @@
 //! Structgen and llguidance in one process, one thread, schema by schema.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-use std::collections::BTreeMap;
+mod memory;
+mod report;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
 use clap::Parser;
+use sha2::{Digest, Sha256};
 use structgen_bench::llguidance_engine::LlGuidance;
 use structgen_constraint::VocabularyTables;
-use structgen_maskbench::{
-    Case, FileResult, KeyOrder, Percentiles, Status, Structgen, Summary, case_files, run_case,
-};
+use structgen_maskbench::{Case, FileResult, KeyOrder, Structgen, Summary, case_files, run_case};
 use structgen_vocab::{TokenId, Tokenizer};
 
 /// Runs MaskBench on structgen and llguidance, side by side, and prints the ratios.
@@ -30,6 +31,21 @@ struct Arguments {
     /// Take every n-th file.
     #[arg(long, default_value_t = 1)]
     every: usize,
+    /// Take the files with int(sha256(file name), 16) % 10 == 4: a fifth of MaskBench's half whose hashes are even.
+    #[arg(long)]
+    sample: bool,
+    /// Compile and replay each schema so many times afresh, in each engine: also reports each step's best.
+    #[arg(long, default_value_t = 1)]
+    runs: usize,
+    /// Instead of times, the peak memory of each engine, each in a process of its own.
+    #[arg(long)]
+    memory: bool,
+    /// Write one line of JSON for each file, with structgen's times of the first run.
+    #[arg(long, value_name = "OUT")]
+    jsonl: Option<PathBuf>,
+    /// The engine whose memory this process, a child of one with --memory, is to measure.
+    #[arg(long, hide = true)]
+    only: Option<memory::Peer>,
     /// Print refusals and misjudged instances, grouped.
     #[arg(long)]
     explain: bool,
@@ -41,8 +57,50 @@ struct Arguments {
     paths: Vec<PathBuf>,
 }
 
+impl Arguments {
+    fn order(&self) -> KeyOrder {
+        if self.any_order {
+            KeyOrder::Any
+        } else {
+            KeyOrder::Declared
+        }
+    }
+
+    /// The files that are measured.
+    fn files(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let mut files = case_files(&self.paths)?;
+        if self.sample {
+            files.retain(|path| {
+                let name = path.file_name().unwrap_or_default();
+                is_in_sample(name.as_encoded_bytes())
+            });
+        }
+        Ok(files.into_iter().step_by(self.every.max(1)).collect())
+    }
+}
+
+/// Whether a file's hash, as one number, ends in the digit 4.
+fn is_in_sample(name: &[u8]) -> bool {
+    let digest = Sha256::digest(name);
+    digest
+        .iter()
+        .fold(0, |rest, &byte| (rest * 256 + u32::from(byte)) % 10)
+        == 4
+}
+
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
+    if let Some(peer) = arguments.only {
+        return memory::measure(
+            peer,
+            &arguments.tokenizer,
+            arguments.order(),
+            &arguments.paths[0],
+        );
+    }
+    if arguments.memory {
+        return memory::compare(&arguments.tokenizer, arguments.order(), &arguments.files()?);
+    }
     let tokenizer = Arc::new(Tokenizer::from_file(&arguments.tokenizer)?);
     let begin = Instant::now();
     let tables = Arc::new(VocabularyTables::new(tokenizer.vocabulary().clone()));
@@ -52,43 +110,67 @@ fn main() -> anyhow::Result<()> {
         tables.memory() / 1024
     );
     let eos = end_of_sequence(&tokenizer).context("the tokenizer has no special token")?;
-    let order = if arguments.any_order {
-        KeyOrder::Any
-    } else {
-        KeyOrder::Declared
-    };
-    let mut ours = Structgen::new(tables.clone(), order, vec![eos]);
+    let mut ours = Structgen::new(tables, arguments.order(), vec![eos]);
     let mut theirs = LlGuidance::new(&tokenizer, eos)?;
+    let mut lines = arguments
+        .jsonl
+        .as_ref()
+        .map(|path| std::fs::File::create(path).map(std::io::BufWriter::new))
+        .transpose()?;
 
-    let mut results: Vec<(FileResult, Option<FileResult>)> = Vec::new();
-    for path in case_files(&arguments.paths)?
-        .iter()
-        .step_by(arguments.every.max(1))
-    {
+    let (mut first, mut best) = (Vec::new(), Vec::new());
+    for path in &arguments.files()? {
         let case = Case::read(path, !arguments.any_order)?;
-        let our_result = run_case(&mut ours, &case, &tokenizer);
-        if let Some(least) = arguments.steps_over {
-            print_steps(&case, &tokenizer, &our_result, least * 1_000)?;
+        let mut runs = Vec::new();
+        for _ in 0..arguments.runs.max(1) {
+            // The engines take turns, so that what disturbs the machine disturbs both.
+            let our_result = run_case(&mut ours, &case, &tokenizer);
+            let their_result = (!arguments.alone).then(|| run_case(&mut theirs, &case, &tokenizer));
+            runs.push((our_result, their_result));
         }
-        let their_result = (!arguments.alone).then(|| run_case(&mut theirs, &case, &tokenizer));
-        results.push((our_result, their_result));
+        if let Some(least) = arguments.steps_over {
+            report::print_steps(&case, &tokenizer, &runs[0].0, least * 1_000)?;
+        }
+        if let Some(lines) = &mut lines {
+            use std::io::Write;
+            serde_json::to_writer(&mut *lines, &runs[0].0)?;
+            lines.write_all(b"\n")?;
+        }
+        best.push(best_of(&runs));
+        first.push(runs.swap_remove(0));
     }
 
     println!(
         "\nstructgen\n{}",
-        Summary::new(results.iter().map(|(ours, _)| ours))
+        Summary::new(first.iter().map(|(ours, _)| ours))
     );
     if !arguments.alone {
         println!(
             "\nllguidance\n{}",
-            Summary::new(results.iter().filter_map(|(_, theirs)| theirs.as_ref()))
+            Summary::new(first.iter().filter_map(|(_, theirs)| theirs.as_ref()))
         );
-        compare(&results);
+        report::compare(&first, "one run");
+        if arguments.runs > 1 {
+            let title = format!("each step's best of {} fresh runs", arguments.runs);
+            report::compare(&best, &title);
+        }
     }
     if arguments.explain {
-        explain(&results);
+        report::explain(&first);
     }
     Ok(())
+}
+
+/// Of each engine the first result, with the best time of all runs at every step.
+fn best_of(runs: &[(FileResult, Option<FileResult>)]) -> (FileResult, Option<FileResult>) {
+    let (mut ours, mut theirs) = runs[0].clone();
+    for run in &runs[1..] {
+        ours.keep_best(&run.0);
+        if let (Some(best), Some(result)) = (&mut theirs, &run.1) {
+            best.keep_best(result);
+        }
+    }
+    (ours, theirs)
 }
 
 /// Any special token serves as the end: instances are encoded without special tokens.
@@ -98,124 +180,4 @@ fn end_of_sequence(tokenizer: &Tokenizer) -> Option<TokenId> {
         .special_tokens()
         .map(|(id, _)| id)
         .next()
-}
-
-fn compare(results: &[(FileResult, Option<FileResult>)]) {
-    let both: Vec<(&FileResult, &FileResult)> = results
-        .iter()
-        .filter_map(|(ours, theirs)| Some((ours, theirs.as_ref()?)))
-        .filter(|(ours, theirs)| ours.status == Status::Ok && theirs.status == Status::Ok)
-        .collect();
-    let ours = Summary::new(both.iter().map(|&(ours, _)| ours));
-    let theirs = Summary::new(both.iter().map(|&(_, theirs)| theirs));
-    println!(
-        "\nstructgen / llguidance, over the {} schemas that both judge right",
-        both.len()
-    );
-    println!("ratio                      {}", Percentiles::HEADER);
-    for (name, ours, theirs) in [
-        ("compile + first mask", &ours.ttfm_us, &theirs.ttfm_us),
-        ("mask + accept", &ours.tbm_us, &theirs.tbm_us),
-    ] {
-        println!("{name:<27}{ours}   structgen");
-        println!("{name:<27}{theirs}   llguidance");
-        let ratio = |a: f64, b: f64| format!("{:.2}", a / b);
-        println!(
-            "{name:<27}{:>10}{:>10}{:>10}{:>10}{:>10}{:>12}   ratio",
-            ratio(ours.average, theirs.average),
-            ratio(ours.p50, theirs.p50),
-            ratio(ours.p90, theirs.p90),
-            ratio(ours.p99, theirs.p99),
-            ratio(ours.p999, theirs.p999),
-            ratio(ours.max, theirs.max)
-        );
-    }
-}
-
-/// Groups what went wrong by its message, pointers left out.
-fn explain(results: &[(FileResult, Option<FileResult>)]) {
-    let mut groups: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for (result, _) in results {
-        if let Some(error) = &result.error {
-            let reason = match result.status {
-                Status::CompileError => error
-                    .split_once(": ")
-                    .map_or(error.as_str(), |(_, reason)| reason),
-                _ => error,
-            };
-            groups
-                .entry(format!("{:?}: {reason}", result.status))
-                .or_default()
-                .push(&result.file);
-        }
-    }
-    let mut groups: Vec<_> = groups.into_iter().collect();
-    groups.sort_by_key(|(_, files)| std::cmp::Reverse(files.len()));
-    println!();
-    slowest(results, "compile + first mask", |result| {
-        result.ttfm_us.unwrap_or(0.0)
-    });
-    slowest(results, "mask + accept", |result| {
-        result
-            .tbm_ns
-            .iter()
-            .max()
-            .map_or(0.0, |&ns| ns as f64 / 1e3)
-    });
-    for (reason, files) in groups {
-        println!("{:>6}  {reason}  (such as {})", files.len(), files[0]);
-    }
-}
-
-/// The files with the largest of some time.
-fn slowest(
-    results: &[(FileResult, Option<FileResult>)],
-    name: &str,
-    time: impl Fn(&FileResult) -> f64,
-) {
-    let mut sorted: Vec<_> = results
-        .iter()
-        .map(|(result, _)| (time(result), &result.file))
-        .collect();
-    sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
-    for (time, file) in sorted.into_iter().take(8) {
-        println!("{time:>12.0} us  {name}: {file}");
-    }
-}
-
-/// The steps that took long: the time, the text so far and the token.
-fn print_steps(
-    case: &Case,
-    tokenizer: &Tokenizer,
-    result: &FileResult,
-    least_ns: u64,
-) -> anyhow::Result<()> {
-    let mut times = result.tbm_ns.iter();
-    for instance in &case.instances {
-        let tokens = tokenizer.encode(&instance.text)?;
-        for (i, &token) in tokens.iter().enumerate() {
-            let Some(&ns) = times.next() else {
-                return Ok(());
-            };
-            if ns >= least_ns {
-                let before = tokenizer.decode_bytes(&tokens[i.saturating_sub(12)..i]);
-                let next = tokenizer.decode_bytes(&[token]);
-                println!(
-                    "{:>9.1} us  {} step {i}: ...{} | {}",
-                    ns as f64 / 1e3,
-                    case.file,
-                    String::from_utf8_lossy(&before),
-                    String::from_utf8_lossy(&next)
-                );
-            }
-            // An instance that is refused ends there; its times say nothing of what follows.
-            if !instance.is_valid {
-                break;
-            }
-        }
-        if !instance.is_valid {
-            return Ok(());
-        }
-    }
-    Ok(())
 }
