@@ -57,6 +57,13 @@ impl LlGuidance {
         factory.quiet();
         Ok(Self { factory })
     }
+
+    /// Compiles a grammar of any kind.
+    pub(crate) fn compile_grammar(&self, grammar: TopLevelGrammar) -> Result<TokenParser, String> {
+        self.factory
+            .create_parser(grammar)
+            .map_err(|error| error.to_string())
+    }
 }
 
 impl Engine for LlGuidance {
@@ -64,12 +71,7 @@ impl Engine for LlGuidance {
     type State = Matcher;
 
     fn compile(&mut self, case: &Case) -> Result<TokenParser, String> {
-        let grammar = TopLevelGrammar::from_json_schema(case.schema.clone());
-        let parser = self
-            .factory
-            .create_parser(grammar)
-            .map_err(|error| error.to_string())?;
-        Ok(parser)
+        self.compile_grammar(TopLevelGrammar::from_json_schema(case.schema.clone()))
     }
 
     fn start(&mut self, compiled: &TokenParser) -> Result<Matcher, String> {

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Parser;
 use sha2::{Digest, Sha256};
+use structgen_bench::grammars::{self, Gbnf, Lark};
 use structgen_bench::llguidance_engine::LlGuidance;
 use structgen_constraint::VocabularyTables;
 use structgen_maskbench::{Case, FileResult, KeyOrder, Structgen, Summary, case_files, run_case};
@@ -40,6 +41,9 @@ struct Arguments {
     /// Instead of times, the peak memory of each engine, each in a process of its own.
     #[arg(long)]
     memory: bool,
+    /// Instead of MaskBench, the JSON, SQL and C-like grammars in GBNF, and llguidance on the same languages in its own syntax.
+    #[arg(long)]
+    grammars: bool,
     /// Write one line of JSON for each file, with structgen's times of the first run.
     #[arg(long, value_name = "OUT")]
     jsonl: Option<PathBuf>,
@@ -53,7 +57,7 @@ struct Arguments {
     #[arg(long)]
     steps_over: Option<u64>,
     /// MaskBench files or folders.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "grammars")]
     paths: Vec<PathBuf>,
 }
 
@@ -110,6 +114,9 @@ fn main() -> anyhow::Result<()> {
         tables.memory() / 1024
     );
     let eos = end_of_sequence(&tokenizer).context("the tokenizer has no special token")?;
+    if arguments.grammars {
+        return time_grammars(&tokenizer, &tables, eos, arguments.runs.max(1));
+    }
     let mut ours = Structgen::new(tables, arguments.order(), vec![eos]);
     let mut theirs = LlGuidance::new(&tokenizer, eos)?;
     let mut lines = arguments
@@ -157,6 +164,43 @@ fn main() -> anyhow::Result<()> {
     }
     if arguments.explain {
         report::explain(&first);
+    }
+    Ok(())
+}
+
+/// Times every grammar over its long texts.
+fn time_grammars(
+    tokenizer: &Arc<Tokenizer>,
+    tables: &Arc<VocabularyTables>,
+    eos: TokenId,
+    runs: usize,
+) -> anyhow::Result<()> {
+    let mut ours = Gbnf::new(tables.clone(), eos);
+    let mut theirs = Lark(LlGuidance::new(tokenizer, eos)?);
+    for name in grammars::NAMES {
+        let (gbnf, lark) = grammars::sources(name)?;
+        let texts = grammars::texts(name)?;
+        let gbnf = grammars::case(name, gbnf, texts.clone());
+        let lark = grammars::case(name, lark, texts);
+        let mut results = Vec::new();
+        for _ in 0..runs {
+            let our_result = run_case(&mut ours, &gbnf, tokenizer);
+            let their_result = run_case(&mut theirs, &lark, tokenizer);
+            for (engine, result) in [("structgen", &our_result), ("llguidance", &their_result)] {
+                if let Some(error) = &result.error {
+                    bail!("{engine}, {name}: {error}");
+                }
+            }
+            results.push((our_result, Some(their_result)));
+        }
+        let steps = results[0].0.tbm_ns.len();
+        let best = best_of(&results);
+        results.truncate(1);
+        report::compare(&results, &format!("{name}, {steps} tokens"));
+        if runs > 1 {
+            let title = format!("{name}, each step's best of {runs} fresh runs");
+            report::compare(&[best], &title);
+        }
     }
     Ok(())
 }
