@@ -15,7 +15,7 @@ pub(crate) fn compare(results: &[(FileResult, Option<FileResult>)], title: &str)
     let ours = Summary::new(both.iter().map(|&(ours, _)| ours));
     let theirs = Summary::new(both.iter().map(|&(_, theirs)| theirs));
     println!(
-        "\nstructgen / llguidance, {title}, over the {} schemas that both judge right",
+        "\nstructgen / llguidance, {title}, over the {} cases that both judge right",
         both.len()
     );
     println!("ratio                      {}", Percentiles::HEADER);
