@@ -61,6 +61,20 @@ impl ByteClasses {
         Self(Self::ALL.0 & !Self::IRREGULAR.0 & !controls & !specials)
     };
 
+    /// The set as bits, one for each class.
+    #[inline]
+    #[must_use]
+    pub const fn to_bits(self) -> u128 {
+        self.0
+    }
+
+    /// The set of some bits; those that are no class's are left out.
+    #[inline]
+    #[must_use]
+    pub const fn from_bits(bits: u128) -> Self {
+        Self(bits & Self::ALL.0)
+    }
+
     /// The class of a byte, below [`COUNT`](ByteClasses::COUNT).
     #[inline]
     #[must_use]

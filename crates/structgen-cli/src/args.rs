@@ -28,6 +28,25 @@ pub(crate) struct ModelArgs {
     /// The ONNX Runtime library's file, instead of looking for one
     #[arg(long, value_name = "FILE")]
     pub(crate) runtime: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) cache: CacheArgs,
+}
+
+/// Whether tables of vocabularies are kept.
+#[derive(clap::Args, Debug)]
+pub(crate) struct CacheArgs {
+    /// Compute the tables of the tokenizer's vocabulary, which are otherwise kept in the folder `tables` of structgen's cache folder
+    #[arg(long)]
+    no_cache: bool,
+}
+
+impl CacheArgs {
+    /// The folder of the tables, if they are kept and the system has a place for that.
+    pub(crate) fn tables_folder(&self) -> Option<PathBuf> {
+        let search = ModelOptions::new().search();
+        let cache = search.cache_dir().filter(|_| !self.no_cache)?;
+        Some(cache.join("tables"))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +97,11 @@ impl ModelArgs {
     }
 
     pub(crate) fn load(&self) -> anyhow::Result<Model> {
-        let options = self.options()?;
+        let mut options = self.options()?;
+        // The embedded model's vocabulary is small: its tables are computed in no time.
+        if let (Some(_), Some(tables)) = (&self.model, self.cache.tables_folder()) {
+            options = options.with_tables_folder(tables);
+        }
         match &self.model {
             Some(folder) => Model::open(folder, &options)
                 .with_context(|| format!("the model folder {} cannot be used", folder.display())),

@@ -21,4 +21,5 @@ pub use constraint::{CompiledConstraint, ConstraintOptions, Statistics};
 pub use error::{CompileError, MatcherError};
 pub use mask::Mask;
 pub use matcher::{Matcher, Refusal};
-pub use tables::VocabularyTables;
+pub use structgen_artifact::ArtifactError;
+pub use tables::{TablesSource, VocabularyTables};

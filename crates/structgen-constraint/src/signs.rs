@@ -1,14 +1,34 @@
 //! What the subtrees of a trie are made of, so that a walk can take or leave them whole.
 
+use structgen_artifact::{ArtifactError, Column, Reader, Writer};
 use structgen_automata::{ByteClasses, Span, Utf8};
 use structgen_vocab::TokenTrie;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// For every node of a trie what lies below it.
 #[derive(Debug)]
 pub(crate) struct Signs {
-    below: Box<[Sign]>,
+    below: Column<PackedSign>,
     /// By the place of a child: whether its own byte and all below it is plain text of a JSON string.
-    plain: Box<[bool]>,
+    plain: Column<u8>,
+}
+
+/// A [`Sign`] as it lies in memory and in files.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct PackedSign {
+    classes: [u64; 2],
+    characters: u64,
+}
+
+impl From<Sign> for PackedSign {
+    fn from(sign: Sign) -> Self {
+        let bits = sign.classes.to_bits();
+        Self {
+            classes: [bits as u64, (bits >> 64) as u64],
+            characters: sign.characters.into(),
+        }
+    }
 }
 
 /// What lies below a node.
@@ -86,23 +106,45 @@ impl Signs {
             plain.contains(byte) && below[node as usize].classes.is_subset(plain)
         };
         let bytes = trie.child_bytes().iter().zip(0..);
-        let plain = bytes.map(|(&byte, place)| is_plain(trie.child_node(place), byte));
+        let plain = bytes.map(|(&byte, place)| u8::from(is_plain(trie.child_node(place), byte)));
         Self {
             plain: plain.collect(),
-            below: below.into(),
+            below: below.into_iter().map(PackedSign::from).collect(),
+        }
+    }
+
+    pub(crate) fn put(&self, writer: &mut Writer) {
+        writer.put(&self.below);
+        writer.put(&self.plain);
+    }
+
+    pub(crate) fn take(reader: &mut Reader, trie: &TokenTrie) -> Result<Self, ArtifactError> {
+        let signs = Self {
+            below: reader.take()?,
+            plain: reader.take()?,
+        };
+        if signs.below.len() == trie.len() && signs.plain.len() == trie.child_bytes().len() {
+            Ok(signs)
+        } else {
+            Err(ArtifactError::Contents("not every node has a sign"))
         }
     }
 
     /// Whether all that begins with the child at a place is plain text of a JSON string.
     #[inline]
     pub(crate) fn is_plain(&self, place: u32) -> bool {
-        self.plain[place as usize]
+        self.plain[place as usize] != 0
     }
 
     /// What lies below a node.
     #[inline]
     pub(crate) fn below(&self, node: u32) -> Sign {
-        self.below[node as usize]
+        let sign = self.below[node as usize];
+        let [low, high] = sign.classes.map(u128::from);
+        Sign {
+            classes: ByteClasses::from_bits(high << 64 | low),
+            characters: sign.characters as u8,
+        }
     }
 
     pub(crate) fn memory(&self) -> usize {

@@ -1,5 +1,7 @@
 //! What every grammar shares of one vocabulary: what its tokens are made of, and what they are inside a JSON string.
 
+mod saved;
+
 use std::sync::Arc;
 
 use structgen_automata::{DEAD, START, any_string};
@@ -8,6 +10,8 @@ use structgen_vocab::{TokenId, TokenTrie, Vocabulary};
 
 use crate::signs::Signs;
 use crate::texts::Texts;
+
+pub use saved::TablesSource;
 
 /// What a vocabulary's tokens are made of, found out once per tokenizer and shared by all grammars.
 ///
@@ -83,7 +87,7 @@ impl SignedTrie {
     }
 
     fn memory(&self) -> usize {
-        self.trie.len() * 12 + self.signs.memory()
+        self.trie.memory() + self.signs.memory()
     }
 }
 

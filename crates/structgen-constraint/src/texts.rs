@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
+use structgen_artifact::{ArtifactError, Reader, Writer};
 use structgen_automata::{ByteClasses, Utf8};
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 
@@ -33,6 +34,10 @@ struct Known {
 /// How many answers a generation has.
 const KEPT: usize = 48;
 
+/// What follows in a file.
+const LIST: u32 = 0;
+const MASK: u32 = 1;
+
 /// A set of tokens, whichever way is shorter.
 #[derive(Debug)]
 enum Tokens {
@@ -43,19 +48,7 @@ enum Tokens {
 impl Texts {
     pub(crate) fn new(vocabulary: &Vocabulary) -> Self {
         let width = vocabulary.len();
-        let groups = [
-            ByteClasses::of_bytes(b'a'..=b'z'),
-            ByteClasses::of_bytes(b'A'..=b'Z'),
-            ByteClasses::of_bytes(b'0'..=b'9'),
-            ByteClasses::of_bytes(0xC2..=0xF4),
-            ByteClasses::of_bytes(
-                (b'!'..=b'/')
-                    .chain(b':'..=b'@')
-                    .chain(b'['..=b'`')
-                    .chain(b'{'..=0x7F),
-            ),
-        ];
-        let mut with_any = groups.map(|group| (group, TokenMask::new(width)));
+        let mut with_any = groups().map(|group| (group, TokenMask::new(width)));
         let mut by_length: Vec<Vec<TokenId>> = vec![Vec::new()];
         let mut with: Vec<Vec<TokenId>> = vec![Vec::new(); ByteClasses::COUNT as usize];
         for (id, bytes) in vocabulary.tokens() {
@@ -95,6 +88,61 @@ impl Texts {
             with_any: with_any.into(),
             known: Mutex::default(),
         }
+    }
+
+    pub(crate) fn put(&self, writer: &mut Writer) {
+        let words = |masks: &mut dyn Iterator<Item = &TokenMask>| {
+            masks
+                .flat_map(|mask| mask.words().iter().copied())
+                .collect()
+        };
+        let up_to: Vec<u64> = words(&mut self.up_to.iter());
+        let with_any: Vec<u64> = words(&mut self.with_any.iter().map(|(_, mask)| mask));
+        writer.put(&up_to);
+        writer.put(&with_any);
+        for tokens in &self.with {
+            match tokens {
+                Tokens::List(tokens) => {
+                    writer.put(&[LIST]);
+                    writer.put(tokens);
+                }
+                Tokens::Mask(mask) => {
+                    writer.put(&[MASK]);
+                    writer.put(mask.words());
+                }
+            }
+        }
+    }
+
+    /// Takes the texts of a vocabulary of so many ids out of a file.
+    pub(crate) fn take(reader: &mut Reader, width: usize) -> Result<Self, ArtifactError> {
+        let wrong = || ArtifactError::Contents("texts are no sets of the vocabulary's tokens");
+        let mask = |words: &[u64]| TokenMask::from_words(words, width).ok_or_else(wrong);
+        let mut masks = || -> Result<Vec<TokenMask>, ArtifactError> {
+            let words = reader.take::<u64>()?;
+            words.chunks(width.div_ceil(64).max(1)).map(mask).collect()
+        };
+        let up_to = masks()?;
+        let with_any = masks()?;
+        let groups = groups();
+        // Masks without ids have no words to count them by: such a vocabulary's tables are always made anew.
+        if up_to.is_empty() || with_any.len() != groups.len() {
+            return Err(wrong());
+        }
+        let mut with = Vec::with_capacity(ByteClasses::COUNT as usize);
+        for _ in 0..ByteClasses::COUNT {
+            with.push(match reader.take_one::<u32>()? {
+                LIST => Tokens::List(reader.take::<TokenId>()?[..].into()),
+                MASK => Tokens::Mask(mask(&reader.take::<u64>()?)?),
+                _ => return Err(wrong()),
+            });
+        }
+        Ok(Self {
+            up_to,
+            with,
+            with_any: groups.into_iter().zip(with_any).collect(),
+            known: Mutex::default(),
+        })
     }
 
     /// The texts of at most so many characters, all of them of these classes.
@@ -145,6 +193,22 @@ impl Texts {
             .chain(self.with_any.iter().map(|(_, mask)| mask));
         with.sum::<usize>() + masks.map(|mask| mask.words().len() * 8).sum::<usize>()
     }
+}
+
+/// Classes that patterns often leave out together.
+fn groups() -> [ByteClasses; 5] {
+    [
+        ByteClasses::of_bytes(b'a'..=b'z'),
+        ByteClasses::of_bytes(b'A'..=b'Z'),
+        ByteClasses::of_bytes(b'0'..=b'9'),
+        ByteClasses::of_bytes(0xC2..=0xF4),
+        ByteClasses::of_bytes(
+            (b'!'..=b'/')
+                .chain(b':'..=b'@')
+                .chain(b'['..=b'`')
+                .chain(b'{'..=0x7F),
+        ),
+    ]
 }
 
 /// The classes of a text's characters, and how many it has; a part of a character at the end counts as one. `None` for what is no text.

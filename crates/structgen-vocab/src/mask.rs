@@ -47,6 +47,20 @@ impl TokenMask {
         Self { words, len }
     }
 
+    /// The set over ids `0..len` that has these bits, as [`words`](Self::words) gives them. `None` where there are more or fewer words, or
+    /// bits past the width.
+    #[must_use]
+    pub fn from_words(words: &[u64], len: usize) -> Option<Self> {
+        let past = match (words.last(), len % BITS) {
+            (Some(last), 1..) => last >> (len % BITS),
+            _ => 0,
+        };
+        (words.len() == len.div_ceil(BITS) && past == 0).then(|| Self {
+            words: words.into(),
+            len,
+        })
+    }
+
     /// The width in bits: the number of ids that the set is over, not the number in it.
     #[inline]
     #[must_use]

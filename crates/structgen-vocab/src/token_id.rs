@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
 /// The id of a token: its index in the model's logits.
 ///
 /// ```
@@ -11,7 +13,22 @@ use std::fmt;
 /// assert_eq!(id.index(), 17);
 /// assert_eq!(id.to_string(), "17");
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
+)]
+#[repr(transparent)]
 pub struct TokenId(pub u32);
 
 impl TokenId {

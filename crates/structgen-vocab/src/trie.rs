@@ -1,6 +1,11 @@
 //! Tokens as one flat trie over their bytes.
 
+mod saved;
+
 use std::ops::Range;
+
+use structgen_artifact::Column;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::TokenId;
 
@@ -26,20 +31,21 @@ use crate::TokenId;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenTrie {
     /// The nodes and, behind the last, one that only closes its range of tokens.
-    nodes: Box<[TrieNode]>,
+    nodes: Column<TrieNode>,
     /// The tokens of all nodes, in the order of the nodes.
-    tokens: Box<[TokenId]>,
+    tokens: Column<TokenId>,
     /// The bytes and the indices of all children, those of one node in a row: whoever looks for a few of many children of a node
     /// need not touch the others, which lie far apart.
-    child_bytes: Box<[u8]>,
-    child_nodes: Box<[u32]>,
+    child_bytes: Column<u8>,
+    child_nodes: Column<u32>,
     /// Where the children of each node start; they end where the next node's start.
-    child_starts: Box<[u32]>,
+    child_starts: Column<u32>,
     max_depth: usize,
 }
 
 /// One node of a [`TokenTrie`], 8 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
 pub struct TrieNode {
     /// The subtree's end in the upper 24 bits, the byte in the lower 8: one load answers both
     /// "does this byte pass" and "where to go if it does not".
@@ -132,11 +138,11 @@ impl TokenTrie {
         });
 
         let mut trie = Self {
-            nodes: nodes.into_boxed_slice(),
-            tokens: ids.into_boxed_slice(),
-            child_bytes: Box::default(),
-            child_nodes: Box::default(),
-            child_starts: Box::default(),
+            nodes: nodes.into(),
+            tokens: ids.into(),
+            child_bytes: Column::default(),
+            child_nodes: Column::default(),
+            child_starts: Column::default(),
             max_depth,
         };
         trie.index_children();
@@ -175,6 +181,16 @@ impl TokenTrie {
     #[must_use]
     pub fn token_count(&self) -> usize {
         self.tokens.len()
+    }
+
+    /// How many bytes the trie takes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        size_of_val(&*self.nodes)
+            + size_of_val(&*self.tokens)
+            + size_of_val(&*self.child_bytes)
+            + size_of_val(&*self.child_nodes)
+            + size_of_val(&*self.child_starts)
     }
 
     /// The most bytes of one token: how deep a walk goes.

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// The tokens of a tokenizer as byte strings, byte for byte what they add to a text.
 ///
@@ -42,7 +43,9 @@ pub struct Vocabulary {
     special: TokenMask,
     specials_by_name: FxHashMap<Box<str>, TokenId>,
     byte_tokens: Box<[Option<TokenId>; 256]>,
-    trie: TokenTrie,
+    /// Made when it is first asked for: it may lie in a file.
+    trie: OnceLock<TokenTrie>,
+    max_token_len: usize,
     fingerprint: [u8; 32],
 }
 
@@ -206,7 +209,8 @@ impl Vocabulary {
             special: TokenMask::new(list.len()),
             specials_by_name: FxHashMap::default(),
             byte_tokens: Box::new([None; 256]),
-            trie: TokenTrie::from_tokens([]),
+            trie: OnceLock::new(),
+            max_token_len: 0,
             fingerprint: [0; 32],
         };
         for (id, token) in (0..).map(TokenId).zip(&list) {
@@ -238,7 +242,8 @@ impl Vocabulary {
                 vocabulary.byte_tokens[usize::from(byte)].get_or_insert(id);
             }
         }
-        vocabulary.trie = TokenTrie::from_tokens(vocabulary.tokens());
+        let lengths = vocabulary.tokens().map(|(_, bytes)| bytes.len());
+        vocabulary.max_token_len = lengths.max().unwrap_or(0);
         vocabulary.fingerprint = vocabulary.compute_fingerprint();
         Ok(vocabulary)
     }
@@ -319,17 +324,30 @@ impl Vocabulary {
         &self.byte_tokens
     }
 
-    /// The ordinary tokens as a trie.
+    /// The ordinary tokens as a trie. The first call makes it.
     #[inline]
     #[must_use]
     pub fn trie(&self) -> &TokenTrie {
-        &self.trie
+        self.trie
+            .get_or_init(|| TokenTrie::from_tokens(self.tokens()))
+    }
+
+    /// Takes a trie that was kept in a file, so that it need not be made. `false` where it is not the one of the ordinary tokens, which
+    /// is decided in one pass over it; then nothing changes.
+    #[must_use]
+    pub fn adopt_trie(&self, trie: TokenTrie) -> bool {
+        let fits = trie.is_of(self.text.count(), |id| self.token_bytes(id));
+        if fits {
+            // Where there is one already, it is the same.
+            self.trie.get_or_init(|| trie);
+        }
+        fits
     }
 
     /// The most bytes that one token has.
     #[must_use]
     pub fn max_token_len(&self) -> usize {
-        self.trie.max_depth()
+        self.max_token_len
     }
 
     /// A SHA-256 over the width, the bytes of every token and the names of the special ones.

@@ -53,7 +53,7 @@ impl Model {
         let tokenizer = Tokenizer::from_bytes_with(assets.tokenizer, &tokenizer_options(&model))?;
         let notation = NotationTokens::of(tokenizer.vocabulary())?;
         let chat = ChatTemplate::from_tokenizer_config(assets.tokenizer_config, None);
-        Ok(Self::new(model, tokenizer, Some(notation), chat))
+        Ok(Self::new(model, tokenizer, Some(notation), chat, options))
     }
 
     /// A model folder as optimum or onnxruntime-genai writes it, with a `tokenizer.json`.
@@ -76,6 +76,7 @@ impl Model {
             tokenizer,
             notation,
             chat_template(folder)?,
+            options,
         ))
     }
 
@@ -84,8 +85,9 @@ impl Model {
         tokenizer: Tokenizer,
         notation: Option<NotationTokens>,
         chat: std::result::Result<ChatTemplate, ChatError>,
+        options: &ModelOptions,
     ) -> Self {
-        let tables = Arc::new(VocabularyTables::new(tokenizer.vocabulary().clone()));
+        let tables = Arc::new(options.tables(tokenizer.vocabulary().clone()));
         let eos = model.info().eos.clone();
         Self {
             model,

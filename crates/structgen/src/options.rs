@@ -1,8 +1,11 @@
 //! Where a model runs, and with which library.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use structgen_constraint::VocabularyTables;
 use structgen_ort::{Device, LoadOptions, Search};
+use structgen_vocab::Vocabulary;
 
 /// How a model is loaded. Made by [`ModelOptions::new`] and the methods that each set one thing.
 ///
@@ -17,6 +20,7 @@ pub struct ModelOptions {
     device: Option<Device>,
     variant: Option<String>,
     runtime: Option<PathBuf>,
+    tables: Option<PathBuf>,
 }
 
 impl ModelOptions {
@@ -47,11 +51,26 @@ impl ModelOptions {
         self
     }
 
+    /// Sets a folder in which the tables of the model's vocabulary are kept, so that the next program need not compute them. It is made
+    /// where it is missing; one that cannot be written is no error. Without it they are computed each time.
+    #[must_use]
+    pub fn with_tables_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.tables = Some(folder.into());
+        self
+    }
+
     /// Where the runtime library is looked for.
     #[must_use]
     pub fn search(&self) -> Search {
         let wants_cuda = matches!(self.device, Some(Device::Cuda { .. }));
         Search::from_env(self.runtime.clone()).prefer_cuda(wants_cuda)
+    }
+
+    pub(crate) fn tables(&self, vocabulary: Arc<Vocabulary>) -> VocabularyTables {
+        match &self.tables {
+            Some(folder) => VocabularyTables::load_or_build(vocabulary, folder).0,
+            None => VocabularyTables::new(vocabulary),
+        }
     }
 
     pub(crate) fn device_or(&self, default: Device) -> Device {

@@ -9,13 +9,14 @@ use std::time::Instant;
 use anyhow::{Context, anyhow};
 use clap::{Subcommand, ValueEnum};
 use structgen::KeyOrder;
-use structgen::constraint::VocabularyTables;
-use structgen::vocab::Tokenizer;
+use structgen::constraint::{TablesSource, VocabularyTables};
+use structgen::vocab::{Tokenizer, Vocabulary};
 use structgen_maskbench::{
     Case, CaseError, FileResult, Status, Structgen, Summary, case_files, run_case,
 };
 
 use crate::Outcome;
+use crate::args::CacheArgs;
 use crate::error::DONE;
 use crate::output::{tell, write};
 
@@ -40,6 +41,8 @@ struct MasksArgs {
     /// In which order keys may come; with declared, instances are put into that order first
     #[arg(long, value_enum, default_value_t = Order::Any)]
     order: Order,
+    #[command(flatten)]
+    cache: CacheArgs,
     /// Write one line of JSON for each file
     #[arg(long, value_name = "OUT")]
     jsonl: Option<PathBuf>,
@@ -72,7 +75,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .with_context(|| format!("the tokenizer {name} cannot be used"))?;
     let loaded = started.elapsed();
     let started = Instant::now();
-    let tables = Arc::new(VocabularyTables::new(tokenizer.vocabulary().clone()));
+    let (tables, source) = tables(tokenizer.vocabulary(), &args.cache);
+    let tables = Arc::new(tables);
     let built = started.elapsed();
 
     let order = match args.order {
@@ -104,7 +108,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     write(&format!(
         "tokenizer {name}: {} ids, loaded in {:.0} ms\n\
-         tables of the vocabulary: {:.1} ms, {:.1} MB, once for all schemas and not part of their times\n\
+         tables of the vocabulary: {source} in {:.1} ms, {:.1} MB, once for all schemas and not part of their times\n\
          {}\n{}{}",
         tokenizer.vocabulary().len(),
         loaded.as_secs_f64() * 1e3,
@@ -115,6 +119,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
         remaining(&results),
     ))?;
     Ok(DONE)
+}
+
+/// The tables, and where they came from.
+fn tables(vocabulary: &Arc<Vocabulary>, cache: &CacheArgs) -> (VocabularyTables, &'static str) {
+    let Some(folder) = cache.tables_folder() else {
+        return (VocabularyTables::new(vocabulary.clone()), "computed");
+    };
+    match VocabularyTables::load_or_build(vocabulary.clone(), &folder) {
+        (tables, TablesSource::Loaded) => (tables, "loaded from the cache"),
+        (tables, _) => (tables, "computed for the cache"),
+    }
 }
 
 /// A file that is none of MaskBench's has a record, too: the rest goes on.

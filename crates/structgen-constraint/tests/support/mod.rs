@@ -82,13 +82,16 @@ pub(crate) fn vocabulary() -> Arc<VocabularyTables> {
 }
 
 pub(crate) fn compile(grammar: Grammar) -> CompiledConstraint {
-    let tables = vocabulary();
+    compile_with(grammar, &vocabulary())
+}
+
+pub(crate) fn compile_with(grammar: Grammar, tables: &Arc<VocabularyTables>) -> CompiledConstraint {
     let eos = tables.vocabulary().special_token("<eos>").unwrap();
     let options = ConstraintOptions {
         eos: vec![eos],
         ..ConstraintOptions::default()
     };
-    CompiledConstraint::new(grammar, &tables, &options).unwrap()
+    CompiledConstraint::new(grammar, tables, &options).unwrap()
 }
 
 /// A generator good enough to pick a path (Steele, Lea and Flood, 2014).

@@ -1,0 +1,94 @@
+//! Arrays in memory of their own or in a map.
+
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use memmap2::Mmap;
+use yoke::Yoke;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::ArtifactError;
+
+/// What arrays in files are made of: types that are their bytes, any bytes. Numbers are, and structs that derive zerocopy's traits.
+pub trait Plain: FromBytes + IntoBytes + Immutable + Copy + Send + Sync + 'static {}
+
+impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync + 'static> Plain for T {}
+
+/// An array that does not change, in memory of its own or in a file's map. A copy is another handle on it.
+pub struct Column<T: 'static>(Yoke<&'static [T], Arc<Memory<T>>>);
+
+/// Where an array lies.
+enum Memory<T> {
+    Own(Vec<T>),
+    /// The map, which all arrays of a file share, and a part of it.
+    Mapped(Arc<Mmap>, Range<usize>),
+}
+
+impl<T: Plain> Column<T> {
+    /// The array in a part of a map.
+    pub(crate) fn mapped(map: Arc<Mmap>, part: Range<usize>) -> Result<Self, ArtifactError> {
+        let memory = Arc::new(Memory::Mapped(map, part));
+        let yoke = Yoke::try_attach_to_cart(memory, |memory| match memory {
+            Memory::Own(items) => Ok(&items[..]),
+            Memory::Mapped(map, part) => map
+                .get(part.clone())
+                .and_then(|bytes| <[T]>::ref_from_bytes(bytes).ok())
+                .ok_or(ArtifactError::Contents(
+                    "an array's length is not its items'",
+                )),
+        });
+        yoke.map(Self)
+    }
+}
+
+impl<T: 'static> From<Vec<T>> for Column<T> {
+    fn from(items: Vec<T>) -> Self {
+        let memory = Arc::new(Memory::Own(items));
+        Self(Yoke::attach_to_cart(memory, |memory| match memory {
+            Memory::Own(items) => &items[..],
+            Memory::Mapped(..) => &[],
+        }))
+    }
+}
+
+impl<T: 'static> FromIterator<T> for Column<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Vec::from_iter(items).into()
+    }
+}
+
+impl<T: 'static> Default for Column<T> {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl<T: 'static> Deref for Column<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        self.0.get()
+    }
+}
+
+impl<T: 'static> Clone for Column<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: fmt::Debug + 'static> fmt::Debug for Column<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self[..].fmt(f)
+    }
+}
+
+impl<T: PartialEq + 'static> PartialEq for Column<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self[..] == other[..]
+    }
+}
+
+impl<T: Eq + 'static> Eq for Column<T> {}

@@ -1,0 +1,119 @@
+//! Reading a file.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+
+use memmap2::Mmap;
+
+use crate::{
+    ALIGN, ArtifactError, BYTE_ORDER, CHECKSUM, Column, Format, HEAD, Plain, checksum, map,
+};
+
+/// A file of tables, whose arrays are taken in the order in which they were put.
+///
+/// The file is mapped. [`Writer`](crate::Writer) replaces files and never changes them; a program that writes into a mapped file by other
+/// means breaks its readers, as one that writes into a program's own file does.
+#[derive(Debug)]
+pub struct Reader {
+    map: Arc<Mmap>,
+    at: usize,
+}
+
+impl Reader {
+    /// The most bytes that a file may have: 1 GiB, far more than tables have.
+    pub const MAX_BYTES: u64 = 1 << 30;
+
+    /// Opens a file and checks everything about it but what its arrays say.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is not what was written for this format and key.
+    pub fn open(path: &Path, format: Format, key: [u8; 32]) -> Result<Self, ArtifactError> {
+        let failed = |action| {
+            move |source| ArtifactError::Io {
+                action,
+                path: path.to_owned(),
+                source,
+            }
+        };
+        // Asked first: opening a pipe would wait for its other end.
+        if !fs::metadata(path).map_err(failed("opening"))?.is_file() {
+            return Err(ArtifactError::Kind);
+        }
+        let file = File::open(path).map_err(failed("opening"))?;
+        let found = file.metadata().map_err(failed("reading"))?.len();
+        if found > Self::MAX_BYTES {
+            return Err(ArtifactError::Length { found });
+        }
+        if found < HEAD as u64 {
+            return Err(ArtifactError::Kind);
+        }
+        let map = map::map(&file).map_err(failed("mapping"))?;
+        let Some((head, body)) = map.split_at_checked(HEAD) else {
+            return Err(ArtifactError::Kind);
+        };
+        if head[..8] != format.magic {
+            return Err(ArtifactError::Kind);
+        }
+        if head[8..12] != format.version.to_ne_bytes() || head[12..16] != BYTE_ORDER.to_ne_bytes() {
+            return Err(ArtifactError::Version);
+        }
+        if head[16..48] != key {
+            return Err(ArtifactError::Key);
+        }
+        if head[48..56] != (map.len() as u64).to_ne_bytes() {
+            return Err(ArtifactError::Length { found });
+        }
+        if head[CHECKSUM..] != checksum(&head[..CHECKSUM], body).to_ne_bytes() {
+            return Err(ArtifactError::Checksum);
+        }
+        Ok(Self {
+            map: Arc::new(map),
+            at: HEAD,
+        })
+    }
+
+    /// The next array.
+    ///
+    /// # Errors
+    /// If there is none, or it is not of such items.
+    pub fn take<T: Plain>(&mut self) -> Result<Column<T>, ArtifactError> {
+        let behind = ArtifactError::Contents("an array ends behind the file");
+        let Some(length) = self.map.get(self.at..self.at + 8) else {
+            return Err(behind);
+        };
+        let length = u64::from_ne_bytes(length.try_into().unwrap_or_default());
+        let start = self.at + ALIGN;
+        let end = usize::try_from(length)
+            .ok()
+            .and_then(|length| start.checked_add(length));
+        let Some(end) = end.filter(|&end| end <= self.map.len()) else {
+            return Err(behind);
+        };
+        self.at = end.next_multiple_of(ALIGN);
+        Column::mapped(self.map.clone(), start..end)
+    }
+
+    /// The next array's only item.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take), and if there are fewer or more.
+    pub fn take_one<T: Plain>(&mut self) -> Result<T, ArtifactError> {
+        match self.take::<T>()?[..] {
+            [item] => Ok(item),
+            _ => Err(ArtifactError::Contents("one item was expected")),
+        }
+    }
+
+    /// That there are no further arrays.
+    ///
+    /// # Errors
+    /// If there are.
+    pub fn finish(self) -> Result<(), ArtifactError> {
+        if self.at == self.map.len() {
+            Ok(())
+        } else {
+            Err(ArtifactError::Contents("there is more than expected"))
+        }
+    }
+}

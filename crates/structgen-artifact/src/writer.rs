@@ -1,0 +1,68 @@
+//! Writing a file.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use zerocopy::IntoBytes;
+
+use crate::{ALIGN, ArtifactError, BYTE_ORDER, CHECKSUM, Format, HEAD, Plain, checksum};
+
+/// Puts arrays one behind another, and all of them into a file.
+#[derive(Debug)]
+pub struct Writer {
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    /// A file without arrays. The key says what its contents were computed from.
+    #[must_use]
+    pub fn new(format: Format, key: [u8; 32]) -> Self {
+        let mut bytes = Vec::with_capacity(1 << 16);
+        bytes.extend(format.magic);
+        bytes.extend(format.version.to_ne_bytes());
+        bytes.extend(BYTE_ORDER.to_ne_bytes());
+        bytes.extend(key);
+        bytes.resize(HEAD, 0);
+        Self { bytes }
+    }
+
+    /// Puts an array behind the others.
+    pub fn put<T: Plain>(&mut self, items: &[T]) {
+        let items = items.as_bytes();
+        self.bytes.extend((items.len() as u64).to_ne_bytes());
+        self.bytes
+            .resize(self.bytes.len().next_multiple_of(ALIGN), 0);
+        self.bytes.extend(items);
+        self.bytes
+            .resize(self.bytes.len().next_multiple_of(ALIGN), 0);
+    }
+
+    /// Writes the file beside its place and renames it, so that nobody ever sees half of it and readers keep the one that was there.
+    /// Makes the folder where there is none. Several processes may write at once: one of the files remains.
+    ///
+    /// # Errors
+    /// If the system refuses: no space, no permission.
+    pub fn save(mut self, path: &Path) -> Result<(), ArtifactError> {
+        let length = (self.bytes.len() as u64).to_ne_bytes();
+        self.bytes[CHECKSUM - 8..CHECKSUM].copy_from_slice(&length);
+        let sum = checksum(&self.bytes[..CHECKSUM], &self.bytes[HEAD..]);
+        self.bytes[CHECKSUM..HEAD].copy_from_slice(&sum.to_ne_bytes());
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let write = || -> io::Result<()> {
+            fs::create_dir_all(folder)?;
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.write_all(&self.bytes)?;
+            file.persist(path)?;
+            Ok(())
+        };
+        write().map_err(|source| ArtifactError::Io {
+            action: "writing",
+            path: path.to_owned(),
+            source,
+        })
+    }
+}

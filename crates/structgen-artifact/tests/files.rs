@@ -1,0 +1,109 @@
+//! What was put is taken; what was not written here is refused.
+
+use std::fs;
+
+use proptest::prelude::*;
+use structgen_artifact::{ArtifactError, Format, Reader, Writer};
+
+const FORMAT: Format = Format {
+    magic: *b"testtest",
+    version: 3,
+};
+const KEY: [u8; 32] = [5; 32];
+
+fn written() -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep/er/file");
+    let mut writer = Writer::new(FORMAT, KEY);
+    writer.put(&[1_u8, 2, 3]);
+    writer.put::<u64>(&[]);
+    writer.put(&[u32::MAX]);
+    writer.save(&path).unwrap();
+    (folder, path)
+}
+
+fn read(path: &std::path::Path) -> Result<(), ArtifactError> {
+    let mut reader = Reader::open(path, FORMAT, KEY)?;
+    assert_eq!(reader.take::<u8>()?[..], [1, 2, 3]);
+    assert!(reader.take::<u64>()?.is_empty());
+    assert_eq!(reader.take_one::<u32>()?, u32::MAX);
+    reader.finish()
+}
+
+#[test]
+fn what_was_put_is_taken() {
+    let (_folder, path) = written();
+    read(&path).unwrap();
+    // A second file takes the place of the first, which its readers keep.
+    let mut reader = Reader::open(&path, FORMAT, KEY).unwrap();
+    Writer::new(FORMAT, KEY).save(&path).unwrap();
+    assert_eq!(reader.take::<u8>().unwrap()[..], [1, 2, 3]);
+    assert!(matches!(read(&path), Err(ArtifactError::Contents(_))));
+}
+
+#[test]
+fn files_of_other_kinds_versions_and_keys_are_refused() {
+    let (folder, path) = written();
+    let open = |magic, version, key| Reader::open(&path, Format { magic, version }, key).err();
+    let other = open(*b"other   ", 3, KEY);
+    assert!(matches!(other, Some(ArtifactError::Kind)));
+    let other = open(FORMAT.magic, 4, KEY);
+    assert!(matches!(other, Some(ArtifactError::Version)));
+    let other = open(FORMAT.magic, 3, [6; 32]);
+    assert!(matches!(other, Some(ArtifactError::Key)));
+    let dir = Reader::open(folder.path(), FORMAT, KEY).err();
+    assert!(matches!(dir, Some(ArtifactError::Kind)));
+    let none = Reader::open(&folder.path().join("none"), FORMAT, KEY).unwrap_err();
+    assert!(none.is_missing());
+}
+
+#[test]
+fn arrays_of_other_items_are_refused() {
+    let (_folder, path) = written();
+    let mut reader = Reader::open(&path, FORMAT, KEY).unwrap();
+    assert!(reader.take::<u32>().is_err(), "three bytes are no u32");
+    let mut reader = Reader::open(&path, FORMAT, KEY).unwrap();
+    assert!(reader.take_one::<u8>().is_err());
+    assert!(
+        reader.take_one::<u64>().is_err(),
+        "the second array is empty"
+    );
+    assert!(reader.take_one::<u32>().is_ok());
+    assert!(reader.take::<u32>().is_err(), "there is no fourth array");
+    assert!(reader.finish().is_ok());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+    #[test]
+    fn every_change_is_noticed(at in any::<proptest::sample::Index>(), bits in 1_u8.., cut in any::<bool>()) {
+        let (_folder, path) = written();
+        let mut bytes = fs::read(&path).unwrap();
+        let at = at.index(bytes.len());
+        if cut {
+            bytes.truncate(at);
+        } else {
+            bytes[at] ^= bits;
+        }
+        fs::write(&path, bytes).unwrap();
+        prop_assert!(read(&path).is_err());
+    }
+
+    #[test]
+    fn lengths_that_lie_are_refused(length in any::<u64>()) {
+        let (_folder, path) = written();
+        // A file whose checksum is right and whose first array claims to be of another length.
+        let mut writer = Writer::new(FORMAT, KEY);
+        writer.put(&[1_u8]);
+        writer.save(&path).unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[64..72].copy_from_slice(&length.to_ne_bytes());
+        let mut hash = xxhash_rust::xxh3::Xxh3::new();
+        hash.update(&bytes[..56]);
+        hash.update(&bytes[64..]);
+        bytes[56..64].copy_from_slice(&hash.digest().to_ne_bytes());
+        fs::write(&path, bytes).unwrap();
+        let mut reader = Reader::open(&path, FORMAT, KEY).unwrap();
+        prop_assert_eq!(reader.take::<u8>().is_ok(), length <= 16);
+    }
+}

@@ -1,0 +1,162 @@
+//! A vocabulary's tables in a file.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use structgen_artifact::{ArtifactError, Column, Format, Reader, Writer};
+use structgen_vocab::{TokenId, TokenTrie, Vocabulary};
+
+use super::{SignedTrie, Strings, VocabularyTables};
+use crate::signs::Signs;
+use crate::texts::Texts;
+
+/// The version changes with everything that the tables hold and how: a file of another version is computed anew.
+const FORMAT: Format = Format {
+    magic: *b"sg-tabls",
+    version: 1,
+};
+
+/// Where [`VocabularyTables::load_or_build`] got the tables.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum TablesSource {
+    /// From the file.
+    Loaded,
+    /// They were computed.
+    Built {
+        /// Why there was no file that could be used. [`is_missing`](ArtifactError::is_missing) where there was none at all.
+        unusable: ArtifactError,
+        /// Why the tables could not be written, if so: the next program computes them again.
+        not_saved: Option<ArtifactError>,
+    },
+}
+
+impl VocabularyTables {
+    /// Takes the tables from their file in a folder, or computes them and writes the file.
+    ///
+    /// The file is named after the vocabulary's fingerprint. One that is damaged, of another version or of another vocabulary is
+    /// replaced. A folder that cannot be written is no error: the source says so, and the tables are there.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use structgen_constraint::{TablesSource, VocabularyTables};
+    /// use structgen_vocab::Vocabulary;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let vocabulary = Arc::new(Vocabulary::from_tokens((0..=255).map(|byte| vec![byte]), &[])?);
+    /// let (_, source) = VocabularyTables::load_or_build(vocabulary.clone(), folder.path());
+    /// assert!(matches!(source, TablesSource::Built { not_saved: None, .. }));
+    /// let (_, source) = VocabularyTables::load_or_build(vocabulary, folder.path());
+    /// assert!(matches!(source, TablesSource::Loaded));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load_or_build(vocabulary: Arc<Vocabulary>, folder: &Path) -> (Self, TablesSource) {
+        let file = Self::file_in(folder, &vocabulary);
+        match Self::load(vocabulary.clone(), &file) {
+            Ok(tables) => (tables, TablesSource::Loaded),
+            Err(unusable) => {
+                let tables = Self::new(vocabulary);
+                let not_saved = tables.save(&file).err();
+                let source = TablesSource::Built {
+                    unusable,
+                    not_saved,
+                };
+                (tables, source)
+            }
+        }
+    }
+
+    /// The file of a vocabulary's tables in a folder.
+    #[must_use]
+    pub fn file_in(folder: &Path, vocabulary: &Vocabulary) -> PathBuf {
+        let name: String = vocabulary.fingerprint()[..16]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        folder.join(format!("tables-{name}.bin"))
+    }
+
+    /// Takes the tables of a vocabulary from a file. The large ones stay in the file's map.
+    ///
+    /// # Errors
+    /// If it is not the file of this vocabulary's tables as this version writes it.
+    pub fn load(vocabulary: Arc<Vocabulary>, file: &Path) -> Result<Self, ArtifactError> {
+        let mut reader = Reader::open(file, FORMAT, vocabulary.fingerprint())?;
+        let ids = vocabulary.len();
+        if !vocabulary.adopt_trie(TokenTrie::take(&mut reader, ids)?) {
+            return Err(ArtifactError::Contents("a trie is not the vocabulary's"));
+        }
+        let signs = Signs::take(&mut reader, vocabulary.trie())?;
+        let texts = Texts::take(&mut reader, ids)?;
+        let strings = Strings::take(&mut reader, ids)?;
+        let longest_gap: u16 = reader.take_one()?;
+        if usize::from(longest_gap) > vocabulary.max_token_len() {
+            return Err(ArtifactError::Contents("whitespace longer than any token"));
+        }
+        reader.finish()?;
+        Ok(Self {
+            vocabulary,
+            signs,
+            texts,
+            strings,
+            longest_gap,
+        })
+    }
+
+    /// Writes the tables into a file: nobody sees half of it, and whoever has the file that was there keeps it.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn save(&self, file: &Path) -> Result<(), ArtifactError> {
+        let mut writer = Writer::new(FORMAT, self.vocabulary.fingerprint());
+        self.vocabulary.trie().put(&mut writer);
+        self.signs.put(&mut writer);
+        self.texts.put(&mut writer);
+        self.strings.put(&mut writer);
+        writer.put(&[self.longest_gap]);
+        writer.save(file)
+    }
+}
+
+impl Strings {
+    fn put(&self, writer: &mut Writer) {
+        for signed in [
+            &self.closing,
+            &self.remainders,
+            &self.escaped,
+            &self.escaped_closing,
+        ] {
+            signed.trie.put(writer);
+            signed.signs.put(writer);
+        }
+        writer.put(&self.at_quote);
+        writer.put(&self.escaped_inside[0]);
+        writer.put(&self.escaped_inside[1]);
+    }
+
+    fn take(reader: &mut Reader, ids: usize) -> Result<Self, ArtifactError> {
+        let mut signed = || -> Result<SignedTrie, ArtifactError> {
+            let trie = TokenTrie::take(reader, ids)?;
+            let signs = Signs::take(reader, &trie)?;
+            Ok(SignedTrie { trie, signs })
+        };
+        let (closing, remainders) = (signed()?, signed()?);
+        let (escaped, escaped_closing) = (signed()?, signed()?);
+        let mut list = || -> Result<Vec<TokenId>, ArtifactError> {
+            let tokens: Column<TokenId> = reader.take()?;
+            if tokens.iter().any(|token| token.index() >= ids) {
+                return Err(ArtifactError::Contents("a token beyond the vocabulary"));
+            }
+            Ok(tokens.to_vec())
+        };
+        Ok(Self {
+            closing,
+            remainders,
+            at_quote: list()?,
+            escaped,
+            escaped_closing,
+            escaped_inside: [list()?, list()?],
+        })
+    }
+}

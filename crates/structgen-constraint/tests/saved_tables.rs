@@ -1,0 +1,195 @@
+//! Tables out of a file are those that would be computed, and a file that cannot be trusted is replaced.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use structgen_constraint::{ArtifactError, TablesSource, VocabularyTables};
+use structgen_grammar::JsonForm;
+use structgen_vocab::{TokenId, Vocabulary};
+
+/// A vocabulary that has not made its trie yet.
+fn vocabulary() -> Arc<Vocabulary> {
+    let known = support::vocabulary();
+    let known = known.vocabulary();
+    let tokens = (0..known.len() as u32).map(TokenId);
+    let bytes = tokens.map(|id| known.token_bytes(id).unwrap_or_default().to_vec());
+    let eos = known.special_token("<eos>").unwrap();
+    Arc::new(Vocabulary::from_tokens(bytes, &[(eos, "<eos>")]).unwrap())
+}
+
+fn is_loaded(source: &TablesSource) -> bool {
+    matches!(source, TablesSource::Loaded)
+}
+
+/// All that tables hold, as bytes.
+fn written(tables: &VocabularyTables, folder: &Path) -> Vec<u8> {
+    let file = folder.join("compared");
+    tables.save(&file).unwrap();
+    fs::read(file).unwrap()
+}
+
+#[test]
+fn loaded_tables_are_those_that_would_be_computed() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("not/there/yet");
+    let (built, source) = VocabularyTables::load_or_build(vocabulary(), &cache);
+    assert!(
+        matches!(source, TablesSource::Built { unusable, not_saved: None } if unusable.is_missing())
+    );
+    let (loaded, source) = VocabularyTables::load_or_build(vocabulary(), &cache);
+    assert!(is_loaded(&source), "{source:?}");
+    assert_eq!(loaded.vocabulary().trie(), built.vocabulary().trie());
+    assert_eq!(
+        written(&loaded, folder.path()),
+        written(&built, folder.path())
+    );
+    assert_eq!(loaded.memory(), built.memory());
+    assert_eq!(
+        fs::read_dir(&cache).unwrap().count(),
+        1,
+        "a temporary file is left"
+    );
+}
+
+#[test]
+fn masks_of_loaded_tables_are_the_oracles() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, _) = VocabularyTables::load_or_build(vocabulary(), folder.path());
+    let (loaded, source) = VocabularyTables::load_or_build(vocabulary(), folder.path());
+    assert!(is_loaded(&source));
+    let grammar = support::json(support::any_value, JsonForm::generate());
+    let constraint = support::compile_with(grammar.clone(), &Arc::new(loaded));
+    let fresh = support::compile(grammar);
+    for seed in 0..20 {
+        let text = support::walk_and_compare(&constraint, seed, 30);
+        assert_eq!(text, support::walk_and_compare(&fresh, seed, 30));
+    }
+}
+
+#[test]
+fn an_old_version_and_another_vocabulary_are_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = VocabularyTables::file_in(folder.path(), &vocabulary());
+    let _ = VocabularyTables::load_or_build(vocabulary(), folder.path());
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[8] ^= 0xFF;
+    fs::write(&file, bytes).unwrap();
+    let (_, source) = VocabularyTables::load_or_build(vocabulary(), folder.path());
+    let TablesSource::Built {
+        unusable,
+        not_saved: None,
+    } = source
+    else {
+        panic!("{source:?}");
+    };
+    assert!(matches!(unusable, ArtifactError::Version));
+
+    // A sound file of other tokens under this vocabulary's name.
+    let other = Vocabulary::from_tokens([b"a".to_vec()], &[]).unwrap();
+    VocabularyTables::new(Arc::new(other)).save(&file).unwrap();
+    let (_, source) = VocabularyTables::load_or_build(vocabulary(), folder.path());
+    let TablesSource::Built { unusable, .. } = source else {
+        panic!("{source:?}");
+    };
+    assert!(matches!(unusable, ArtifactError::Key));
+    let (_, source) = VocabularyTables::load_or_build(vocabulary(), folder.path());
+    assert!(is_loaded(&source));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "no folder").unwrap();
+    // Below a file there can be no folder, whoever asks.
+    let (tables, source) = VocabularyTables::load_or_build(vocabulary(), &file.join("cache"));
+    let TablesSource::Built {
+        not_saved: Some(_), ..
+    } = source
+    else {
+        panic!("{source:?}");
+    };
+    let fresh = VocabularyTables::new(vocabulary());
+    assert_eq!(
+        written(&tables, folder.path()),
+        written(&fresh, folder.path())
+    );
+}
+
+#[test]
+fn many_may_write_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| VocabularyTables::load_or_build(vocabulary(), folder.path()));
+        }
+    });
+    assert!(
+        VocabularyTables::load(
+            vocabulary(),
+            &VocabularyTables::file_in(folder.path(), &vocabulary())
+        )
+        .is_ok()
+    );
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// Gives a file whose bytes were changed the checksum of what it says now.
+fn sign(bytes: &mut [u8]) {
+    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    hash.update(&bytes[..56]);
+    hash.update(&bytes[64..]);
+    let sum = hash.digest().to_ne_bytes();
+    bytes[56..64].copy_from_slice(&sum);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn damage_is_noticed(at in any::<prop::sample::Index>(), bits in 1_u8.., cut in any::<bool>()) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = VocabularyTables::file_in(folder.path(), &vocabulary());
+        let _ = VocabularyTables::load_or_build(vocabulary(), folder.path());
+        let whole = fs::read(&file).unwrap();
+        let mut bytes = whole.clone();
+        let at = at.index(bytes.len());
+        if cut { bytes.truncate(at) } else { bytes[at] ^= bits }
+        fs::write(&file, bytes).unwrap();
+        let (_, source) = VocabularyTables::load_or_build(vocabulary(), folder.path());
+        prop_assert!(!is_loaded(&source));
+        prop_assert_eq!(fs::read(&file).unwrap(), whole);
+    }
+
+    /// A checksum is no signature: what a sound one covers may still be wrong, and then it is refused or harmless.
+    #[test]
+    fn a_forged_file_makes_nothing_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), prop_oneof![Just(1_u8), Just(0x80), any::<u8>()]), 1..4),
+        seed in any::<u64>(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = VocabularyTables::file_in(folder.path(), &vocabulary());
+        let _ = VocabularyTables::load_or_build(vocabulary(), folder.path());
+        let mut bytes = fs::read(&file).unwrap();
+        for (at, bits) in changes {
+            let at = 64 + at.index(bytes.len() - 64);
+            bytes[at] ^= bits;
+        }
+        sign(&mut bytes);
+        fs::write(&file, bytes).unwrap();
+        let (tables, _) = VocabularyTables::load_or_build(vocabulary(), folder.path());
+        let grammar = support::json(support::any_value, JsonForm::generate());
+        let constraint = support::compile_with(grammar, &Arc::new(tables));
+        let mut matcher = constraint.matcher();
+        for step in 0..12 {
+            let mask = matcher.mask().unwrap();
+            let allowed: Vec<TokenId> = mask.bits().iter().collect();
+            let Some(&token) = allowed.get((seed >> step) as usize % allowed.len().max(1)) else { break };
+            if matcher.accept_token(token).is_err() { break }
+        }
+    }
+}
