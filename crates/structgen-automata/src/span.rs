@@ -3,6 +3,9 @@
 //! Patterns loop or count over a class of characters: `[a-z0-9-]+`, `[0-9a-f]{8}`. From such a state all characters of a class lead to
 //! one state, from there they lead to one state again, and so on: then every text of the class goes on, as far as that chain reaches.
 
+use std::cmp::Reverse;
+
+use crate::bytes::common_run;
 use crate::json::Utf8;
 use crate::terminal::{DEAD, Terminal, TerminalState};
 use crate::{ByteClasses, Span, StepError};
@@ -59,93 +62,91 @@ impl Terminal {
         if let Some(&known) = self.links.get(&state) {
             return Ok(known);
         }
-        let target = self.common_target(state)?.unwrap_or(DEAD);
-        let closed = match target {
-            DEAD => ByteClasses::NONE,
-            target => self.classes_to(state, target)?,
-        };
-        let mut live = ByteClasses::NONE;
-        for byte in 0..=u8::MAX {
-            if self.step(state, byte)? != DEAD {
-                live |= ByteClasses::of_bytes([byte]);
+        let runs = self.runs(state, Utf8::Boundary)?;
+        let target = common_target(&runs);
+        let (mut closed, mut live) = (ByteClasses::NONE, ByteClasses::NONE);
+        // A class of several bytes is closed where all of them are.
+        let mut open = ByteClasses::IRREGULAR;
+        for &(low, high, next) in &runs {
+            let classes = ByteClasses::of_bytes(low..=high);
+            if next != DEAD {
+                live |= classes;
+            }
+            if next != DEAD && self.leads(next, Utf8::Boundary.step(low), target)? {
+                closed |= classes;
+            } else {
+                open |= classes;
             }
         }
         let link = Link {
             target,
-            closed,
+            closed: closed & !open,
             live,
         };
         self.links.insert(state, link);
         Ok(link)
     }
 
-    /// The state to which most of the printable characters of ASCII lead that lead anywhere.
-    fn common_target(&mut self, state: TerminalState) -> Result<Option<TerminalState>, StepError> {
-        let mut targets: Vec<(TerminalState, u32)> = Vec::new();
-        for byte in 0x20..0x7F {
-            let next = self.step(state, byte)?;
-            match targets.iter_mut().find(|(target, _)| *target == next) {
-                Some((_, count)) => *count += 1,
-                None => targets.push((next, 1)),
+    /// The runs of bytes that lead to the same states, in order, cut where UTF-8 tells bytes apart.
+    fn runs(&mut self, state: TerminalState, utf8: Utf8) -> Result<Vec<Run>, StepError> {
+        let mut runs = Vec::with_capacity(16);
+        let (mut low, last) = match utf8 {
+            Utf8::Boundary => (0, u8::MAX),
+            _ => (0x80, 0xBF),
+        };
+        loop {
+            let (_, high) = common_run(self.alike(state, low), Utf8::alike(low));
+            runs.push((low, high, self.step(state, low)?));
+            if high >= last {
+                return Ok(runs);
             }
+            low = high + 1;
         }
-        let live = targets.into_iter().filter(|&(target, _)| target != DEAD);
-        // Of equally many the smaller state: the choice does not depend on anything else.
-        let most = live.max_by_key(|&(target, count)| (count, std::cmp::Reverse(target)));
-        Ok(most.map(|(target, _)| target))
     }
 
-    /// The classes of which every character leads from one state to the other.
-    fn classes_to(
+    /// Whether every rest of a character leads to the target, where UTF-8 stands so behind the bytes so far.
+    fn leads(
         &mut self,
         state: TerminalState,
-        target: TerminalState,
-    ) -> Result<ByteClasses, StepError> {
-        let mut out = ByteClasses::IRREGULAR;
-        for byte in 0..=u8::MAX {
-            let class = ByteClasses::of_bytes([byte]);
-            if !class.is_disjoint(out) {
-                continue;
-            }
-            let next = self.step(state, byte)?;
-            let leads = match Utf8::Boundary.step(byte) {
-                None => false,
-                Some(Utf8::Boundary) => next == target,
-                Some(_) if next == DEAD => false,
-                Some(utf8) => self.characters_lead(next, utf8, target)?,
-            };
-            if !leads {
-                out |= class;
-            }
-        }
-        Ok(!out)
-    }
-
-    /// Whether every rest of a character leads to the state.
-    fn characters_lead(
-        &mut self,
-        state: TerminalState,
-        utf8: Utf8,
+        utf8: Option<Utf8>,
         target: TerminalState,
     ) -> Result<bool, StepError> {
-        let mut seen: Option<(TerminalState, Utf8)> = None;
-        for byte in 0x80..=0xBF {
-            let Some(behind) = utf8.step(byte) else {
-                continue;
-            };
-            let next = self.step(state, byte)?;
-            if seen == Some((next, behind)) {
-                continue;
-            }
-            let leads = match behind {
-                Utf8::Boundary => next == target,
-                _ => next != DEAD && self.characters_lead(next, behind, target)?,
-            };
-            if !leads {
+        let Some(utf8) = utf8 else {
+            return Ok(false);
+        };
+        if utf8 == Utf8::Boundary {
+            return Ok(state == target);
+        }
+        for (low, _, next) in self.runs(state, utf8)? {
+            let behind = utf8.step(low);
+            if behind.is_some() && (next == DEAD || !self.leads(next, behind, target)?) {
                 return Ok(false);
             }
-            seen = Some((next, behind));
         }
         Ok(true)
     }
+}
+
+/// The first and the last byte of a run, and where they lead.
+type Run = (u8, u8, TerminalState);
+
+/// The state to which most of the printable characters of ASCII lead that lead anywhere; [`DEAD`] where none does.
+fn common_target(runs: &[Run]) -> TerminalState {
+    let mut targets: Vec<(TerminalState, u32)> = Vec::new();
+    for &(low, high, next) in runs {
+        let (low, high) = (low.max(b' '), high.min(b'~'));
+        if low > high || next == DEAD {
+            continue;
+        }
+        let count = u32::from(high - low) + 1;
+        match targets.iter_mut().find(|(target, _)| *target == next) {
+            Some((_, counted)) => *counted += count,
+            None => targets.push((next, count)),
+        }
+    }
+    // Of equally many the smaller state: the choice does not depend on anything else.
+    let most = targets
+        .into_iter()
+        .max_by_key(|&(target, count)| (count, Reverse(target)));
+    most.map_or(DEAD, |(target, _)| target)
 }

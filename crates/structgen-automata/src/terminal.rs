@@ -181,6 +181,11 @@ impl Terminal {
         self.is_end[state as usize]
     }
 
+    /// The bytes around this one that lead to the same state, as far as that is cheap to tell.
+    pub(crate) fn alike(&mut self, state: TerminalState, byte: u8) -> (u8, u8) {
+        self.source.alike(state, byte)
+    }
+
     /// The bytes that may come next; all of them where a step fails.
     pub fn first(&mut self, state: TerminalState) -> ByteSet {
         if let Some(&known) = self.firsts.get(&state) {
@@ -207,8 +212,9 @@ impl Terminal {
         first
     }
 
-    /// A stretch of text that goes on from here whatever it is made of, if there is one worth the name.
-    pub fn span(&mut self, state: TerminalState) -> Option<Span> {
+    /// A stretch of text that goes on from here whatever it is made of, if there is one worth the name. To find one that the machine does
+    /// not know is some work; without `search` that is left undone.
+    pub fn span(&mut self, state: TerminalState, search: bool) -> Option<Span> {
         match self.spans[state as usize] {
             Known::Span(at) => return Some(self.found_spans[at as usize]),
             Known::None => return None,
@@ -216,7 +222,12 @@ impl Terminal {
         }
         let span = match self.source.span(state) {
             Some(span) => Some(span),
-            None if self.source.has_classes(state) => self.find_span(state).unwrap_or(None),
+            None if self.source.has_classes(state) => {
+                if !search {
+                    return None;
+                }
+                self.find_span(state).unwrap_or(None)
+            }
             None => None,
         };
         self.spans[state as usize] = match span {

@@ -139,7 +139,7 @@ impl Store {
         let mut others = Vec::new();
         for i in 0..network.elements(sketch).len() {
             let element = network.elements(sketch)[i];
-            match network.span(element.frame, element.frame.state()) {
+            match network.span(element.frame, true) {
                 Some(span) if !span.ends => {
                     mask.union_with(&tables.texts().of(span.closed, span.code_points));
                     depends_on_texts |= behind_text(network, element, span, exact, tables, mask)?;

@@ -116,19 +116,19 @@ impl Cursor {
     }
 
     /// A stretch of text that goes on from here whatever it is made of.
-    fn span(self, network: &mut Network) -> Option<Span> {
+    fn span(self, network: &mut Network, search: bool) -> Option<Span> {
         let set = match self {
             Self::Inside(Element { frame, .. })
             | Self::Ending {
                 element: Element { frame, .. },
                 ..
-            } => return network.span(frame, frame.state()),
+            } => return network.span(frame, search),
             Self::Set(set) => set,
         };
         let count = network.elements(set).len().min(MOST_ELEMENTS);
         let spans = (0..count).filter_map(|i| {
             let frame = network.elements(set)[i].frame;
-            network.span(frame, frame.state())
+            network.span(frame, search)
         });
         // One that takes as much as possible: no other does more.
         spans.max_by_key(|span| (span.closed.len(), span.code_points))
@@ -140,6 +140,9 @@ const MOST_ELEMENTS: usize = 4;
 
 /// Below a node with fewer nodes nobody asks for a span.
 const FEWEST_NODES: u32 = 3;
+
+/// Below a node with at least so many nodes a span is searched for.
+const MANY_NODES: u32 = 64;
 
 /// Where a node has at least so many children, it is found out at once which of them may go on.
 const MANY_CHILDREN: usize = 12;
@@ -253,7 +256,7 @@ impl Walk<'_> {
                 Ok(Some(next)) => {
                     let below = trie.node(i).end() - i - 1;
                     let span = if below >= FEWEST_NODES {
-                        next.span(network)
+                        next.span(network, below >= MANY_NODES)
                     } else {
                         None
                     };

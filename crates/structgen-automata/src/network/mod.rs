@@ -251,10 +251,12 @@ impl Network {
         self.terminals.get(frame.terminal).is_end(frame.state)
     }
 
-    /// A stretch of text that goes on from a state of the terminal on top; see [`Span`].
-    pub fn span(&mut self, frame: Frame, state: TerminalState) -> Option<Span> {
+    /// A stretch of text that goes on from the state of the terminal on top. Where none is known, it takes some work to find one, which
+    /// is done only if `search` says that it is worth it.
+    pub fn span(&mut self, frame: Frame, search: bool) -> Option<Span> {
         if frame.reads() {
-            self.terminals.get_mut(frame.terminal).span(state)
+            let terminal = self.terminals.get_mut(frame.terminal);
+            terminal.span(frame.state, search)
         } else {
             None
         }
@@ -262,7 +264,7 @@ impl Network {
 
     /// For how many characters every plain text goes on in a string.
     fn free_for(&mut self, frame: Frame) -> Option<u32> {
-        let span = self.span(frame, frame.state)?;
+        let span = self.span(frame, true)?;
         (span.closed == ByteClasses::PLAIN).then_some(span.code_points)
     }
 
