@@ -211,6 +211,21 @@ impl ByteSet {
     /// Every byte.
     pub const ALL: Self = Self([u64::MAX; 4]);
 
+    /// The set of some bytes.
+    #[must_use]
+    pub const fn of(bytes: &[u8]) -> Self {
+        let mut words = [0; 4];
+        let mut i = 0;
+        while i < bytes.len() {
+            words[(bytes[i] >> 6) as usize] |= 1 << (bytes[i] & 63);
+            i += 1;
+        }
+        Self(words)
+    }
+
+    /// Every byte but the control characters of ASCII.
+    pub const PRINTABLE: Self = Self([u64::MAX << 32, u64::MAX, u64::MAX, u64::MAX]);
+
     /// Puts a byte into the set.
     #[inline]
     pub fn insert(&mut self, byte: u8) {

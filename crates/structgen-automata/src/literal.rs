@@ -1,7 +1,7 @@
 //! A fixed text as a machine.
 
 use crate::bytes::run_between;
-use crate::{LimitExceeded, Machine};
+use crate::{ByteSet, LimitExceeded, Machine};
 
 /// These bytes and no others; a state is how many of them have been read.
 pub(crate) struct LiteralMachine(pub(crate) Box<[u8]>);
@@ -23,6 +23,11 @@ impl Machine for LiteralMachine {
             Some(next) => run_between(&[*next], byte),
             None => (0, u8::MAX),
         }
+    }
+
+    fn first(&self, state: &u32) -> Option<ByteSet> {
+        let next = self.0.get(*state as usize);
+        Some(ByteSet::of(next.map_or(&[], std::slice::from_ref)))
     }
 
     fn accept(&self, state: &u32) -> Option<u32> {

@@ -2,7 +2,7 @@
 
 use std::hash::Hash;
 
-use crate::{LimitExceeded, Span, StepError};
+use crate::{ByteSet, LimitExceeded, Span, StepError};
 
 /// What a string is like that may hold anything; see [`Machine::uniform`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,11 @@ pub trait Machine {
     /// The bytes around this one that lead to the same state, as far as that is cheap to tell: one step answers for all of them.
     fn alike(&mut self, _state: &Self::State, byte: u8) -> (u8, u8) {
         (byte, byte)
+    }
+
+    /// The bytes that may lead on, at most, where that is known without trying them.
+    fn first(&self, _state: &Self::State) -> Option<ByteSet> {
+        None
     }
 
     /// A stretch of text that is known to go on from here whatever it is made of, where the machine can tell without trying.

@@ -14,7 +14,7 @@ use crate::{ByteClasses, Span, StepError};
 const FEWEST: u32 = 8;
 
 /// How far a chain of counting states is followed. Tokens that are longer are few.
-const LONGEST: u32 = 40;
+const LONGEST: u32 = 16;
 
 /// Where the characters of a state lead.
 #[derive(Clone, Copy, Debug)]

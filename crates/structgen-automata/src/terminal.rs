@@ -186,10 +186,14 @@ impl Terminal {
         self.source.alike(state, byte)
     }
 
-    /// The bytes that may come next; all of them where a step fails.
+    /// The bytes that may come next, at most; all of them where a step fails.
     pub fn first(&mut self, state: TerminalState) -> ByteSet {
         if let Some(&known) = self.firsts.get(&state) {
             return known;
+        }
+        if let Some(first) = self.source.first(state) {
+            self.firsts.insert(state, first);
+            return first;
         }
         let mut first = ByteSet::default();
         let mut byte = 0;
@@ -291,6 +295,7 @@ trait Numbered {
     fn alike(&mut self, state: TerminalState, byte: u8) -> (u8, u8);
     fn span(&mut self, state: TerminalState) -> Option<Span>;
     fn has_classes(&self, state: TerminalState) -> bool;
+    fn first(&self, state: TerminalState) -> Option<ByteSet>;
     fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>>;
     fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError>;
     fn loosen(&mut self, state: TerminalState, longest: u16) -> Option<TerminalState>;
@@ -347,6 +352,10 @@ impl<M: Machine> Numbered for Numbering<M> {
             Some(state) => self.machine.alike(state, byte),
             None => (byte, byte),
         }
+    }
+
+    fn first(&self, state: TerminalState) -> Option<ByteSet> {
+        self.machine.first(self.states[state as usize].as_ref()?)
     }
 
     fn has_classes(&self, state: TerminalState) -> bool {

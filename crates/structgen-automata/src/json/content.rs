@@ -4,7 +4,7 @@ use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
 use crate::bytes::common_run;
 use crate::regular::{RegularLimits, RegularMachine};
-use crate::{LimitExceeded, Machine, Span, Uniform};
+use crate::{ByteSet, LimitExceeded, Machine, Span, Uniform};
 
 use super::keys::{KeyContent, KeyState};
 use super::utf8::Utf8;
@@ -228,6 +228,21 @@ impl Content {
         }
     }
 
+    /// The bytes of text that may come next, at most; see [`Machine::first`].
+    pub(crate) fn first(&self, state: &ContentState) -> Option<ByteSet> {
+        match (self, state) {
+            (Self::Any { .. }, _) => Some(ByteSet::PRINTABLE),
+            (
+                Self::Literals(texts),
+                ContentState::Literals {
+                    low, high, depth, ..
+                },
+            ) => Some(listed_first(texts, (*low, *high), *depth)),
+            (Self::Keys(keys), ContentState::Key(state)) => keys.first(state),
+            _ => None,
+        }
+    }
+
     /// Whether a stretch of a class of characters may begin here; see [`Machine::has_classes`].
     pub(crate) fn has_classes(&self, state: &ContentState) -> bool {
         match (self, state) {
@@ -323,6 +338,23 @@ pub(super) fn narrow(
     let from = low + part.partition_point(|text| at(text) < Some(byte));
     let to = low + part.partition_point(|text| at(text) <= Some(byte));
     (from < to).then_some((from as u32, to as u32))
+}
+
+/// The bytes at `depth` of the texts of `range`.
+pub(super) fn listed_first(texts: &[Box<str>], range: (u32, u32), depth: u32) -> ByteSet {
+    let part = &texts[range.0 as usize..range.1 as usize];
+    let mut first = ByteSet::default();
+    let mut from = 0;
+    while let Some(text) = part.get(from) {
+        let next = text.as_bytes().get(depth as usize).copied();
+        if let Some(byte) = next {
+            first.insert(byte);
+        }
+        // Sorted texts with the same byte stand together.
+        let same = |text: &Box<str>| text.as_bytes().get(depth as usize).copied() <= next;
+        from += part[from..].partition_point(same);
+    }
+    first
 }
 
 /// The bytes around this one that lead on in none of the texts of `range`; one that does stands alone.

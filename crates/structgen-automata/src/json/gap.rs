@@ -3,7 +3,7 @@
 use structgen_grammar::{CharSet, Regular};
 
 use crate::bytes::run_between;
-use crate::{ByteClasses, LimitExceeded, Machine, Span};
+use crate::{ByteClasses, ByteSet, LimitExceeded, Machine, Span};
 
 /// How much whitespace has been read in a row. [`Gap::LOOSE`] is any number that is so far from the most that no token reaches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,6 +103,10 @@ impl Machine for GapMachine {
 
     fn alike(&mut self, _gap: &Gap, byte: u8) -> (u8, u8) {
         run_between(b"\t\n\r ", byte)
+    }
+
+    fn first(&self, _gap: &Gap) -> Option<ByteSet> {
+        Some(ByteSet::of(b"\t\n\r "))
     }
 
     fn span(&mut self, gap: &Gap) -> Option<Span> {

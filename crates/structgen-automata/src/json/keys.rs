@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::content::{LONGEST_ESCAPE, escaped_length, listed_run, narrow};
+use super::content::{LONGEST_ESCAPE, escaped_length, listed_first, listed_run, narrow};
 use super::utf8::Utf8;
 use crate::bytes::common_run;
 use crate::regular::{RegularMachine, RegularState};
-use crate::{LimitExceeded, Machine};
+use crate::{ByteSet, LimitExceeded, Machine};
 
 /// The keys that may come next in an object.
 pub(crate) struct KeyContent {
@@ -277,6 +277,21 @@ impl KeyContent {
             length += 1;
         }
         best
+    }
+
+    /// The bytes that may come next, at most; see [`Machine::first`].
+    pub(super) fn first(&self, state: &KeyState) -> Option<ByteSet> {
+        if self.is_open() {
+            Some(ByteSet::PRINTABLE)
+        } else if state.classes.iter().any(Option::is_some) {
+            None
+        } else {
+            Some(listed_first(
+                &self.keys,
+                (state.low, state.high),
+                state.depth,
+            ))
+        }
     }
 
     /// Whether keys of a class that is told apart by its characters may follow.

@@ -4,7 +4,7 @@ use structgen_grammar::{Indent, Whitespace};
 
 use super::gap::Gap;
 use crate::bytes::run_between;
-use crate::{LimitExceeded, Machine, Span};
+use crate::{ByteSet, LimitExceeded, Machine, Span};
 
 /// Label: another member or item follows.
 pub(crate) const MORE: u32 = 0;
@@ -223,6 +223,9 @@ impl Gaps {
     }
 }
 
+/// Whitespace and punctuation, sorted.
+const SIGNIFICANT: &[u8] = b"\t\n\r ,:[]{}";
+
 impl Machine for PunctuationMachine {
     type State = Place;
     type Error = LimitExceeded;
@@ -308,7 +311,11 @@ impl Machine for PunctuationMachine {
     }
 
     fn alike(&mut self, _place: &Place, byte: u8) -> (u8, u8) {
-        run_between(b"\t\n\r ,:[]{}", byte)
+        run_between(SIGNIFICANT, byte)
+    }
+
+    fn first(&self, _place: &Place) -> Option<ByteSet> {
+        Some(ByteSet::of(SIGNIFICANT))
     }
 
     fn span(&mut self, place: &Place) -> Option<Span> {

@@ -3,7 +3,7 @@
 use structgen_grammar::EscapeForm;
 
 use crate::bytes::{common_run, run_between};
-use crate::{LimitExceeded, Machine, Span, Uniform};
+use crate::{ByteSet, LimitExceeded, Machine, Span, Uniform};
 
 use super::content::{Content, ContentState};
 
@@ -293,6 +293,12 @@ impl StringMachine {
     }
 }
 
+/// What may follow a backslash, sorted.
+const ESCAPES: &[u8] = b"\"/\\bfnrtu";
+
+/// Hexadecimal digits, sorted.
+const HEXADECIMAL: &[u8] = b"0123456789ABCDEFabcdef";
+
 impl Machine for StringMachine {
     type State = StringState;
     type Error = LimitExceeded;
@@ -394,13 +400,29 @@ impl Machine for StringMachine {
                     common_run(run, self.content.alike(content, byte))
                 }
             }
-            StringState::Escape(_) => run_between(b"\"/\\bfnrtu", byte),
+            StringState::Escape(_) => run_between(ESCAPES, byte),
             StringState::Unit { .. } | StringState::LowUnit { .. } => {
-                run_between(b"0123456789ABCDEFabcdef", byte)
+                run_between(HEXADECIMAL, byte)
             }
             StringState::BetweenUnits { .. } => run_between(b"\\u", byte),
             StringState::Closed(_) => (0, u8::MAX),
         }
+    }
+
+    fn first(&self, state: &StringState) -> Option<ByteSet> {
+        Some(match state {
+            StringState::Open => ByteSet::of(b"\""),
+            StringState::Body(content) => {
+                let mut first = self.content.first(content)?;
+                first.insert(b'"');
+                first.insert(b'\\');
+                first
+            }
+            StringState::Escape(_) => ByteSet::of(ESCAPES),
+            StringState::Unit { .. } | StringState::LowUnit { .. } => ByteSet::of(HEXADECIMAL),
+            StringState::BetweenUnits { .. } => ByteSet::of(b"\\u"),
+            StringState::Closed(_) => ByteSet::default(),
+        })
     }
 
     fn has_classes(&self, state: &StringState) -> bool {

@@ -13,7 +13,7 @@ use structgen_grammar::{NumberForm, NumberSet};
 
 use super::divisor::Divisor;
 use super::{NumberMachine, NumberState};
-use crate::{LimitExceeded, Machine};
+use crate::{ByteSet, LimitExceeded, Machine};
 
 /// The automaton of a [`NumberSet`] with [`not_multiples_of`](NumberSet::not_multiples_of).
 ///
@@ -194,6 +194,10 @@ impl Machine for ExcludingMachine {
 
     fn alike(&mut self, state: &ExcludingState, byte: u8) -> (u8, u8) {
         self.all.alike(&state.all, byte)
+    }
+
+    fn first(&self, state: &ExcludingState) -> Option<ByteSet> {
+        self.all.first(&state.all)
     }
 
     fn accept(&self, state: &ExcludingState) -> Option<u32> {

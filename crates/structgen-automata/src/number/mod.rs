@@ -15,7 +15,7 @@ mod search;
 use structgen_grammar::{NumberForm, NumberSet};
 
 use crate::bytes::run_between;
-use crate::{LimitExceeded, Machine};
+use crate::{ByteSet, LimitExceeded, Machine};
 
 use bound::{Magnitudes, Standing};
 use divisor::Divisor;
@@ -169,6 +169,10 @@ impl Machine for NumberMachine {
 
     fn alike(&mut self, _state: &NumberState, byte: u8) -> (u8, u8) {
         run_between(SIGNIFICANT, byte)
+    }
+
+    fn first(&self, _state: &NumberState) -> Option<ByteSet> {
+        Some(ByteSet::of(SIGNIFICANT))
     }
 
     fn has_classes(&self, state: &NumberState) -> bool {

@@ -115,6 +115,8 @@ pub(super) struct Arena {
     literal_ids: FxHashMap<Arc<[u8]>, u32>,
     /// Every UTF-8 text, once it is known.
     any_text: Option<NodeId>,
+    /// Every character, once it is known.
+    every_char: Option<NodeId>,
     /// Operands of all nodes together: what the limit on expressions counts.
     operands: usize,
     pub(super) looks: Looks,
@@ -140,6 +142,7 @@ impl Arena {
             literals: Vec::new(),
             literal_ids: FxHashMap::default(),
             any_text: None,
+            every_char: None,
             operands: 0,
             looks: Looks::default(),
         };
@@ -242,6 +245,14 @@ impl Arena {
     /// Names the expression for every UTF-8 text: unions swallow their other arms when it is one of them.
     pub(super) fn set_any_text(&mut self, id: NodeId) {
         self.any_text = Some(id);
+    }
+
+    pub(super) fn set_every_char(&mut self, id: NodeId) {
+        self.every_char = Some(id);
+    }
+
+    pub(super) fn known_every_char(&self) -> Option<NodeId> {
+        self.every_char
     }
 
     pub(super) fn any_text(&self) -> Option<NodeId> {

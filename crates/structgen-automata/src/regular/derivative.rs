@@ -314,15 +314,24 @@ pub(super) fn class_of(boundaries: &Boundaries, byte: u8) -> usize {
 
 /// The first and the last byte of a byte's class.
 pub(super) fn run_of(boundaries: &Boundaries, byte: u8) -> (u8, u8) {
-    let starts = |byte: u8| boundaries[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
-    let (mut low, mut high) = (byte, byte);
-    while low > 0 && !starts(low) {
-        low -= 1;
+    // The start at or before the byte, and the one behind it; byte 0 always is one.
+    let mut word = usize::from(byte >> 6);
+    let mut starts = boundaries[word] & (u64::MAX >> (63 - (byte & 63)));
+    while starts == 0 {
+        word -= 1;
+        starts = boundaries[word];
     }
-    while high < u8::MAX && !starts(high + 1) {
-        high += 1;
+    let low = (word * 64) as u8 + (63 - starts.leading_zeros()) as u8;
+    let mut word = usize::from(byte >> 6);
+    let mut starts = boundaries[word] & (u64::MAX - 1) << (byte & 63);
+    while starts == 0 {
+        word += 1;
+        match boundaries.get(word) {
+            Some(&next) => starts = next,
+            None => return (low, u8::MAX),
+        }
     }
-    (low, high)
+    (low, (word * 64) as u8 + starts.trailing_zeros() as u8 - 1)
 }
 
 /// One byte of every class, in order.

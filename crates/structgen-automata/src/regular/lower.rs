@@ -147,14 +147,19 @@ impl Arena {
     }
 
     pub(super) fn every_char(&mut self) -> NodeId {
-        self.characters(&CharSet::all())
+        if let Some(every) = self.known_every_char() {
+            return every;
+        }
+        let every = self.characters(&CharSet::all());
+        self.set_every_char(every);
+        every
     }
 
     pub(super) fn every_text(&mut self) -> NodeId {
         if let Some(any) = self.any_text() {
             return any;
         }
-        let one = self.characters(&CharSet::all());
+        let one = self.every_char();
         let any = self.repeat(one, 0, None);
         self.set_any_text(any);
         any
