@@ -30,7 +30,10 @@ enum Known {
 
 /// A lazily built deterministic automaton: what a [`Machine`] computes once is a table look-up from then on.
 pub struct Terminal {
-    rows: Vec<Option<Box<[TerminalState; 256]>>>,
+    /// The steps of all states that have been stepped from, 256 each.
+    table: Vec<TerminalState>,
+    /// Where the steps of a state begin in the table; [`UNKNOWN`] where there are none yet.
+    rows: Vec<u32>,
     accept: Vec<u32>,
     is_end: Vec<bool>,
     /// For every state one that takes the same tokens; see [`Machine::loosen`].
@@ -66,7 +69,8 @@ impl Terminal {
         source.states.push(start.clone());
         source.states.push(start);
         Ok(Self {
-            rows: vec![None, None],
+            table: Vec::new(),
+            rows: vec![UNKNOWN; 2],
             accept: vec![NOT_FINAL; 2],
             is_end: vec![false; 2],
             loose: vec![DEAD, START],
@@ -111,8 +115,9 @@ impl Terminal {
     /// When the machine runs over a limit, or a sketch does not suffice.
     #[inline]
     pub fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError> {
-        if let Some(row) = &self.rows[state as usize] {
-            let next = row[byte as usize];
+        let row = self.rows[state as usize];
+        if row != UNKNOWN {
+            let next = self.table[row as usize + usize::from(byte)];
             if next != UNKNOWN {
                 return Ok(next);
             }
@@ -127,8 +132,13 @@ impl Terminal {
         }
         let next = self.source.step(state, byte)?;
         self.describe(next);
-        let row = self.rows[state as usize].get_or_insert_with(|| Box::new([UNKNOWN; 256]));
+        let row = &mut self.rows[state as usize];
+        if *row == UNKNOWN {
+            *row = self.table.len() as u32;
+            self.table.resize(self.table.len() + 256, UNKNOWN);
+        }
         let (low, high) = self.source.alike(state, byte);
+        let row = &mut self.table[*row as usize..][..256];
         row[usize::from(low)..=usize::from(high)].fill(next);
         Ok(next)
     }
@@ -136,7 +146,7 @@ impl Terminal {
     /// Notes what is to be known of a state that may be new.
     fn describe(&mut self, state: TerminalState) {
         if state as usize == self.rows.len() {
-            self.rows.push(None);
+            self.rows.push(UNKNOWN);
             let label = self.source.accept(state).unwrap_or(NOT_FINAL);
             self.accept.push(label);
             self.is_end.push(self.source.is_end(state));
@@ -258,7 +268,7 @@ impl Terminal {
     /// About how many bytes the tables take.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.rows.iter().flatten().count() * 1024
+        self.table.capacity() * size_of::<TerminalState>()
             + self.rows.len() * 64
             + self.found_spans.capacity() * size_of::<Span>()
             + self.links.capacity() * 48

@@ -12,7 +12,7 @@ pub struct Mask {
     width: usize,
     bits: OnceLock<TokenMask>,
     list: Option<Box<[TokenId]>>,
-    count: usize,
+    count: OnceLock<usize>,
 }
 
 impl Mask {
@@ -34,14 +34,14 @@ impl Mask {
                 width,
                 bits: OnceLock::new(),
                 list: Some(listed[..count].into()),
-                count,
+                count: OnceLock::from(count),
             };
         }
         Self {
             width,
             bits: OnceLock::from(bits.clone()),
             list: None,
-            count: bits.count(),
+            count: OnceLock::new(),
         }
     }
 
@@ -88,7 +88,7 @@ impl Mask {
     /// How many tokens are in the set.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.count
+        *self.count.get_or_init(|| self.bits().count())
     }
 
     /// About how many bytes it takes, its bits counted if they may ever be there.

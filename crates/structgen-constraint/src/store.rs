@@ -77,19 +77,23 @@ impl Store {
     /// The mask of a state, if it is at hand.
     pub(crate) fn find(&mut self, exact: SetId) -> Result<Option<Arc<Mask>>, LimitExceeded> {
         let sketch = self.network.sketch(exact)?;
+        Ok(self.look_up(sketch, exact))
+    }
+
+    fn look_up(&mut self, sketch: SetId, exact: SetId) -> Option<Arc<Mask>> {
         // Mostly all states of a sketch share its mask; where it depends on their texts, each has its own.
         for state in [sketch, exact] {
             if let Some(mask) = self.recent.get(&state) {
                 self.hits += 1;
-                return Ok(Some(mask.clone()));
+                return Some(mask.clone());
             }
             if let Some(mask) = self.old.remove(&state) {
                 self.hits += 1;
                 self.keep(state, mask.clone());
-                return Ok(Some(mask));
+                return Some(mask);
             }
         }
-        Ok(None)
+        None
     }
 
     /// The mask of a state: found, or computed and kept.
@@ -98,10 +102,10 @@ impl Store {
         exact: SetId,
         shared: &Shared,
     ) -> Result<Arc<Mask>, LimitExceeded> {
-        if let Some(mask) = self.find(exact)? {
+        let sketch = self.network.sketch(exact)?;
+        if let Some(mask) = self.look_up(sketch, exact) {
             return Ok(mask);
         }
-        let sketch = self.network.sketch(exact)?;
         self.misses += 1;
         let mut bits = std::mem::replace(&mut self.scratch, TokenMask::new(0));
         bits.clear();

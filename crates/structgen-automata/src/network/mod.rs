@@ -18,7 +18,7 @@ mod terminals;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::json::Value;
 use crate::program::{NodeId, Program};
@@ -41,6 +41,9 @@ pub enum Memory {
     /// The texts that are read from now on are not kept.
     Sketch,
 }
+
+/// For how many entries the tables that grow with every first visit have room from the start.
+const ROOM: usize = 224;
 
 /// The states of a program, as far as they have been visited.
 #[derive(Debug)]
@@ -113,8 +116,8 @@ impl Network {
             registers: Registers::default(),
             sets: Sets::new(depth),
             resumed: FxHashMap::default(),
-            followed: FxHashMap::default(),
-            stepped: FxHashMap::default(),
+            followed: FxHashMap::with_capacity_and_hasher(ROOM, FxBuildHasher),
+            stepped: FxHashMap::with_capacity_and_hasher(ROOM, FxBuildHasher),
             firsts: FxHashMap::default(),
             accepting: FxHashMap::default(),
             finals: FxHashMap::default(),
