@@ -239,6 +239,27 @@ impl ByteSet {
         self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
     }
 
+    /// How many bytes are in the set.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Whether no byte is in the set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0 == [0; 4]
+    }
+
+    /// Takes the lowest byte out of the set.
+    #[inline]
+    pub fn pop(&mut self) -> Option<u8> {
+        let word = self.0.iter().position(|&word| word != 0)?;
+        let bit = self.0[word].trailing_zeros();
+        self.0[word] &= self.0[word] - 1;
+        Some((word as u32 * 64 + bit) as u8)
+    }
+
     /// Adds every byte of another set.
     pub fn union_with(&mut self, other: Self) {
         for (word, more) in self.0.iter_mut().zip(other.0) {

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use crate::bytes::common_run;
 use crate::json::Utf8;
 use crate::terminal::{DEAD, Terminal, TerminalState};
-use crate::{ByteClasses, Span, StepError};
+use crate::{ByteClasses, ByteSet, Span, StepError};
 
 /// A class with fewer members is not worth a stretch: few tokens are made of it.
 const FEWEST: u32 = 8;
@@ -89,6 +89,7 @@ impl Terminal {
 
     /// The runs of bytes that lead to the same states, in order, cut where UTF-8 tells bytes apart.
     fn runs(&mut self, state: TerminalState, utf8: Utf8) -> Result<Vec<Run>, StepError> {
+        let first = self.known_first(state).unwrap_or(ByteSet::ALL);
         let mut runs = Vec::with_capacity(16);
         let (mut low, last) = match utf8 {
             Utf8::Boundary => (0, u8::MAX),
@@ -96,7 +97,13 @@ impl Terminal {
         };
         loop {
             let (_, high) = common_run(self.alike(state, low), Utf8::alike(low));
-            runs.push((low, high, self.step(state, low)?));
+            // A run that leads nowhere has no byte among the first ones.
+            let next = if first.contains(low) || first.contains(high) {
+                self.step(state, low)?
+            } else {
+                DEAD
+            };
+            runs.push((low, high, next));
             if high >= last {
                 return Ok(runs);
             }

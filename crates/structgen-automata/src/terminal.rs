@@ -19,6 +19,9 @@ pub const START: TerminalState = 1;
 const UNKNOWN: TerminalState = u32::MAX;
 const NOT_FINAL: u32 = u32::MAX;
 
+/// For how many states there is room once one is stepped from.
+const FEW_ROWS: usize = 4;
+
 /// What is known of a state's span.
 #[derive(Clone, Copy, Debug)]
 enum Known {
@@ -135,6 +138,9 @@ impl Terminal {
         let row = &mut self.rows[state as usize];
         if *row == UNKNOWN {
             *row = self.table.len() as u32;
+            if self.table.capacity() == 0 {
+                self.table.reserve(FEW_ROWS * 256);
+            }
             self.table.resize(self.table.len() + 256, UNKNOWN);
         }
         let (low, high) = self.source.alike(state, byte);
@@ -194,6 +200,11 @@ impl Terminal {
     /// The bytes around this one that lead to the same state, as far as that is cheap to tell.
     pub(crate) fn alike(&mut self, state: TerminalState, byte: u8) -> (u8, u8) {
         self.source.alike(state, byte)
+    }
+
+    /// The bytes that may come next, at most, where the machine can tell without trying.
+    pub(crate) fn known_first(&self, state: TerminalState) -> Option<ByteSet> {
+        self.source.first(state)
     }
 
     /// The bytes that may come next, at most; all of them where a step fails.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use structgen_automata::{
-    ByteClasses, Element, LimitExceeded, Network, Program, SetId, Span, StepError,
+    ByteClasses, ByteSet, Element, LimitExceeded, Network, Program, SetId, Span, StepError,
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 
 use crate::tables::SignedTrie;
-use crate::walk::{Bytes, Walk};
+use crate::walk::Walk;
 use crate::{Mask, VocabularyTables};
 
 /// States and masks, kept while they fit.
@@ -159,8 +159,9 @@ impl Store {
                 sketch: network.set_of(others)?,
                 exact,
                 vocabulary,
-                from: Bytes::ALL,
-                without: Bytes::NONE,
+                first_bytes: tables.first_bytes(),
+                from: ByteSet::ALL,
+                without: ByteSet::default(),
             };
             depends_on_texts |= walk.run(network, mask)?;
         }
@@ -205,8 +206,9 @@ fn behind_text(
         sketch: network.set_of(vec![element])?,
         exact,
         vocabulary,
-        from: Bytes::ALL,
-        without: Bytes::NONE,
+        first_bytes: tables.first_bytes(),
+        from: ByteSet::ALL,
+        without: ByteSet::default(),
     };
     let leaves_by_quote = span
         .exits
@@ -260,14 +262,14 @@ fn behind_text(
         signs,
         covered: None,
         sketch: closed,
-        without: Bytes::new(&except),
+        without: ByteSet::of(&except),
         ..whole
     };
     ends.allow(&strings.at_quote, mask);
     depends_on_texts |= ends.run(network, mask)?;
     if !except.is_empty() {
         let rest = Walk {
-            from: Bytes::new(&except),
+            from: ByteSet::of(&except),
             ..closing
         };
         depends_on_texts |= rest.run(network, mask)?;

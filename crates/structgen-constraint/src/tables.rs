@@ -25,6 +25,8 @@ pub struct VocabularyTables {
     signs: Signs,
     texts: Texts,
     strings: Strings,
+    /// The first byte of every token, 0 where it has none.
+    first_bytes: Box<[u8]>,
     /// The most whitespace that a token has in a row.
     longest_gap: u16,
 }
@@ -144,6 +146,7 @@ impl VocabularyTables {
         let longest_gap = gaps.max().unwrap_or(0);
         Self {
             longest_gap: u16::try_from(longest_gap).unwrap_or(u16::MAX),
+            first_bytes: first_bytes(&vocabulary),
             vocabulary,
             signs,
             texts,
@@ -172,6 +175,11 @@ impl VocabularyTables {
         &self.strings
     }
 
+    /// The first byte of every token, 0 where it has none.
+    pub(crate) fn first_bytes(&self) -> &[u8] {
+        &self.first_bytes
+    }
+
     /// The most whitespace that a token has in a row.
     pub(crate) fn longest_gap(&self) -> u16 {
         self.longest_gap
@@ -180,7 +188,8 @@ impl VocabularyTables {
     /// About how many bytes the tables take beside the vocabulary.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.signs.memory() + self.texts.memory() + self.strings.memory()
+        let shared = self.signs.memory() + self.texts.memory() + self.strings.memory();
+        shared + self.first_bytes.len()
     }
 }
 
@@ -195,6 +204,14 @@ fn inside(bytes: &[u8]) -> Inside {
         b'\\' => Inside::Escaped,
         _ => Inside::Other,
     }
+}
+
+fn first_bytes(vocabulary: &Vocabulary) -> Box<[u8]> {
+    let mut first = vec![0; vocabulary.len()];
+    for (id, bytes) in vocabulary.tokens() {
+        first[id.index()] = bytes.first().copied().unwrap_or(0);
+    }
+    first.into()
 }
 
 fn longest_gap(bytes: &[u8]) -> usize {

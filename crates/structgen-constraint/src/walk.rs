@@ -147,13 +147,41 @@ const MANY_NODES: u32 = 64;
 /// Where a node has at least so many children, it is found out at once which of them may go on.
 const MANY_CHILDREN: usize = 12;
 
+/// To search for one child costs as much as to look at so many.
+const SEARCHED: usize = 8;
+
+/// The children of a node that are left.
+enum Children {
+    /// The children at these places whose bytes are in the set.
+    All(Range<u32>, ByteSet),
+    /// The children of the node for these bytes, few beside all of its children.
+    Few(u32, ByteSet),
+}
+
+impl Children {
+    /// The place of the next one.
+    #[inline]
+    fn next(&mut self, trie: &TokenTrie) -> Option<u32> {
+        match self {
+            Self::All(places, first) => {
+                places.find(|&place| first.contains(trie.child_bytes()[place as usize]))
+            }
+            Self::Few(node, bytes) => {
+                while let Some(byte) = bytes.pop() {
+                    if let Some(place) = trie.child_place(*node, byte) {
+                        return Some(place);
+                    }
+                }
+                None
+            }
+        }
+    }
+}
+
 /// A node of the trie whose children come next.
 struct Open {
-    /// The places of the children that are left.
-    places: Range<u32>,
+    children: Children,
     cursor: Cursor,
-    /// The bytes that may come next, at most.
-    first: ByteSet,
     /// Whether plain text of any length goes on.
     is_free: bool,
     /// How many characters there are up to here, where all of them are of the covered span.
@@ -175,35 +203,12 @@ pub(crate) struct Walk<'w> {
     pub(crate) exact: SetId,
     /// The vocabulary of the trie's tokens, which may be only their ends.
     pub(crate) vocabulary: &'w Vocabulary,
+    /// The first byte of every token.
+    pub(crate) first_bytes: &'w [u8],
     /// First bytes of the trie that are walked.
-    pub(crate) from: Bytes,
+    pub(crate) from: ByteSet,
     /// First bytes of tokens that are left out.
-    pub(crate) without: Bytes,
-}
-
-/// A set of bytes.
-#[derive(Clone, Copy)]
-pub(crate) struct Bytes([bool; 256]);
-
-impl Bytes {
-    pub(crate) const ALL: Self = Self([true; 256]);
-    pub(crate) const NONE: Self = Self([false; 256]);
-
-    pub(crate) fn new(bytes: &[u8]) -> Self {
-        let mut set = Self::NONE;
-        for &byte in bytes {
-            set.0[usize::from(byte)] = true;
-        }
-        set
-    }
-
-    fn contains(&self, byte: u8) -> bool {
-        self.0[usize::from(byte)]
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0 == Self::NONE.0
-    }
+    pub(crate) without: ByteSet,
 }
 
 impl Walk<'_> {
@@ -228,14 +233,11 @@ impl Walk<'_> {
         let covered = self.covered.map(|_| 0);
         open.push(self.open(TokenTrie::ROOT, root, covered, network));
         while let Some(parent) = open.last_mut() {
-            let Some(place) = parent.places.next() else {
+            let Some(place) = parent.children.next(trie) else {
                 open.pop();
                 continue;
             };
             let byte = trie.child_bytes()[place as usize];
-            if !parent.first.contains(byte) {
-                continue;
-            }
             if parent.is_free && self.signs.is_plain(place) {
                 self.allow(trie.subtree_tokens(trie.child_node(place)), mask);
                 continue;
@@ -288,15 +290,19 @@ impl Walk<'_> {
 
     fn open(&self, node: u32, cursor: Cursor, covered: Option<u32>, network: &mut Network) -> Open {
         let places = self.trie.child_places(node);
-        let first = if places.len() >= MANY_CHILDREN {
-            cursor.first(network)
+        let children = if places.len() < MANY_CHILDREN {
+            Children::All(places, ByteSet::ALL)
         } else {
-            ByteSet::ALL
+            let first = cursor.first(network);
+            if (first.len() as usize) < places.len() / SEARCHED {
+                Children::Few(node, first)
+            } else {
+                Children::All(places, first)
+            }
         };
         Open {
-            places,
+            children,
             cursor,
-            first,
             is_free: false,
             covered,
         }
@@ -322,11 +328,7 @@ impl Walk<'_> {
             return;
         }
         for &token in tokens {
-            let bytes = self.vocabulary.token_bytes(token).unwrap_or_default();
-            if bytes
-                .first()
-                .is_some_and(|&byte| !self.without.contains(byte))
-            {
+            if !self.without.contains(self.first_bytes[token.index()]) {
                 mask.allow(token);
             }
         }

@@ -273,6 +273,19 @@ impl TokenTrie {
         self.child_nodes[place as usize]
     }
 
+    /// The place of a node's child for a byte.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    #[inline]
+    #[must_use]
+    pub fn child_place(&self, index: u32, byte: u8) -> Option<u32> {
+        let places = self.child_places(index);
+        let bytes = &self.child_bytes[places.start as usize..places.end as usize];
+        let found = bytes.binary_search(&byte).ok()?;
+        Some(places.start + found as u32)
+    }
+
     /// A node's child for a byte.
     ///
     /// # Panics
@@ -280,10 +293,8 @@ impl TokenTrie {
     #[inline]
     #[must_use]
     pub fn child(&self, index: u32, byte: u8) -> Option<u32> {
-        let places = self.child_places(index);
-        let bytes = &self.child_bytes[places.start as usize..places.end as usize];
-        let found = bytes.binary_search(&byte).ok()?;
-        Some(self.child_node(places.start + found as u32))
+        self.child_place(index, byte)
+            .map(|place| self.child_node(place))
     }
 
     /// The node that is reached by some bytes from the root.

@@ -243,6 +243,20 @@ impl Content {
         }
     }
 
+    /// Whether some character may follow, where that is plain to see.
+    pub(crate) fn goes_on(&self, state: &ContentState) -> bool {
+        match (self, state) {
+            (Self::Any { max, .. }, ContentState::Any(length, Utf8::Boundary)) => {
+                max.is_none_or(|max| *length < max)
+            }
+            (Self::Literals(texts), ContentState::Literals { high, depth, .. }) => {
+                texts[*high as usize - 1].len() > *depth as usize
+            }
+            (Self::Keys(keys), ContentState::Key(state)) => keys.goes_on(state),
+            _ => false,
+        }
+    }
+
     /// Whether a stretch of a class of characters may begin here; see [`Machine::has_classes`].
     pub(crate) fn has_classes(&self, state: &ContentState) -> bool {
         match (self, state) {

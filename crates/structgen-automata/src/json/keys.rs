@@ -310,6 +310,16 @@ impl KeyContent {
         run
     }
 
+    /// Whether some character may follow, where that is plain to see.
+    pub(super) fn goes_on(&self, state: &KeyState) -> bool {
+        let is_longer = |key: &u32| {
+            let key = *key as usize;
+            self.allowed[key].is_some() && self.keys[key].len() > state.depth as usize
+        };
+        state.utf8 == Utf8::Boundary
+            && (self.is_open() || (state.low..state.high).any(|key| is_longer(&key)))
+    }
+
     /// Whether any text goes on to be a key that is not listed.
     pub(super) fn is_free(&self, state: &KeyState) -> bool {
         state.utf8 == Utf8::Boundary && self.is_open()

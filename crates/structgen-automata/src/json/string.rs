@@ -321,6 +321,10 @@ impl Machine for StringMachine {
                 }
                 b'\\' if content.is_boundary() => {
                     let next = StringState::Escape(content.clone());
+                    // Where any character can be escaped, it is enough that one may follow.
+                    if self.escapes == EscapeForm::Any && self.content.goes_on(content) {
+                        return Ok(Some(next));
+                    }
                     Ok(self.escape_cost(content)?.map(|_| next))
                 }
                 b'"' | b'\\' | 0x00..=0x1F => Ok(None),
