@@ -175,8 +175,32 @@ pub struct Span {
     pub exits: ByteClasses,
     /// Whether texts of `closed` that are longer may go on.
     pub goes_on: bool,
-    /// Whether the terminal may end within the stretch.
-    pub ends: bool,
+    /// Under which labels the terminal may end within the stretch.
+    pub ends: Ends,
+}
+
+/// Under which labels a terminal may end within a stretch of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// It does not.
+    Never,
+    /// Wherever it does, under this one.
+    Under(u32),
+    /// Under several.
+    Differently,
+}
+
+impl Ends {
+    /// The same with one more place.
+    #[must_use]
+    pub fn and(self, label: Option<u32>) -> Self {
+        match (self, label) {
+            (ends, None) => ends,
+            (Self::Never, Some(label)) => Self::Under(label),
+            (Self::Under(known), Some(label)) if known == label => self,
+            _ => Self::Differently,
+        }
+    }
 }
 
 impl Span {
@@ -188,7 +212,7 @@ impl Span {
             code_points,
             exits: Self::STRING_EXITS,
             goes_on: false,
-            ends: false,
+            ends: Ends::Never,
         }
     }
 
@@ -237,6 +261,16 @@ impl ByteSet {
     #[must_use]
     pub fn contains(&self, byte: u8) -> bool {
         self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
+    }
+
+    /// The classes of the bytes, each as the first one of a character.
+    #[must_use]
+    pub fn classes(mut self) -> ByteClasses {
+        let mut classes = ByteClasses::NONE;
+        while let Some(byte) = self.pop() {
+            classes |= ByteClasses::of_bytes([byte]);
+        }
+        classes
     }
 
     /// How many bytes are in the set.

@@ -12,7 +12,7 @@ pub mod regular;
 mod span;
 mod terminal;
 
-pub use bytes::{ByteClasses, ByteSet, Span};
+pub use bytes::{ByteClasses, ByteSet, Ends, Span};
 pub use json::{Utf8, any_string};
 pub use limit::{LimitExceeded, Limits, StepError};
 pub use machine::{Machine, Uniform};

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use crate::bytes::common_run;
 use crate::json::Utf8;
 use crate::terminal::{DEAD, Terminal, TerminalState};
-use crate::{ByteClasses, ByteSet, Span, StepError};
+use crate::{ByteClasses, ByteSet, Ends, Span, StepError};
 
 /// A class with fewer members is not worth a stretch: few tokens are made of it.
 const FEWEST: u32 = 8;
@@ -40,13 +40,13 @@ impl Terminal {
             code_points: 1,
             exits: ByteClasses::IRREGULAR | (link.live & !closed),
             goes_on: false,
-            ends: self.accept(state).is_some(),
+            ends: Ends::Never.and(self.accept(state)),
         };
         let (mut from, mut at) = (state, link.target);
         while at != from {
             let link = self.link(at)?;
             span.exits |= link.live & !closed;
-            span.ends |= self.accept(at).is_some();
+            span.ends = span.ends.and(self.accept(at));
             if !closed.is_subset(link.closed) || span.code_points == LONGEST {
                 span.goes_on = !link.live.is_disjoint(closed);
                 return Ok(Some(span));

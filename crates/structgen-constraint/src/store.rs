@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use structgen_automata::{
-    ByteClasses, ByteSet, Element, LimitExceeded, Network, Program, SetId, Span, StepError,
+    ByteClasses, ByteSet, Element, Ends, LimitExceeded, Network, Program, SetId, Span, StepError,
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 
@@ -143,12 +143,12 @@ impl Store {
         let mut others = Vec::new();
         for i in 0..network.elements(sketch).len() {
             let element = network.elements(sketch)[i];
-            match network.span(element.frame, true) {
-                Some(span) if !span.ends => {
+            match stretch(network, element)? {
+                Some(span) => {
                     mask.union_with(&tables.texts().of(span.closed, span.code_points));
                     depends_on_texts |= behind_text(network, element, span, exact, tables, mask)?;
                 }
-                _ => others.push(element),
+                None => others.push(element),
             }
         }
         if !others.is_empty() {
@@ -187,6 +187,29 @@ impl Store {
 /// The token terminals that may come next, and whether the text may end.
 fn ends(network: &mut Network, set: SetId) -> Result<(Vec<u32>, bool), StepError> {
     Ok((network.next_tokens(set)?, network.is_accepting(set)?))
+}
+
+/// A stretch of text that goes on from the element, with all that may leave it, what follows the terminal's end included.
+fn stretch(network: &mut Network, element: Element) -> Result<Option<Span>, LimitExceeded> {
+    let Element { frame, below } = element;
+    let Some(span) = network.span(frame, true) else {
+        return Ok(None);
+    };
+    let label = match span.ends {
+        Ends::Never => return Ok(Some(span)),
+        Ends::Differently => return Ok(None),
+        Ends::Under(label) => label,
+    };
+    let after = match network.follow_under(frame, label, below) {
+        Ok(after) => network.first(after).classes(),
+        Err(StepError::NeedsExact) => return Ok(None),
+        Err(StepError::Limit(limit)) => return Err(limit),
+    };
+    // Where what follows may begin with the same characters, both go on side by side: that is for a walk to find out.
+    let exits = span.exits | after;
+    Ok(after
+        .is_disjoint(span.closed)
+        .then_some(Span { exits, ..span }))
 }
 
 /// Adds the tokens that leave the span of an element; those within it are in the mask already.

@@ -3,7 +3,7 @@
 use structgen_grammar::{CharSet, Regular};
 
 use crate::bytes::run_between;
-use crate::{ByteClasses, ByteSet, LimitExceeded, Machine, Span};
+use crate::{ByteClasses, ByteSet, Ends, LimitExceeded, Machine, Span};
 
 /// How much whitespace has been read in a row. [`Gap::LOOSE`] is any number that is so far from the most that no token reaches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ impl Gap {
             code_points: u32::MAX,
             exits: !closed,
             goes_on: false,
-            ends: true,
+            ends: Ends::Differently,
         })
     }
 }

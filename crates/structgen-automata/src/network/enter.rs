@@ -365,11 +365,20 @@ impl Network {
     /// # Errors
     /// When a limit is exceeded, or a sketch does not suffice.
     pub fn follow(&mut self, frame: Frame, below: SetId) -> Result<SetId, StepError> {
-        let label = self
-            .terminals
-            .get(frame.terminal)
-            .accept(frame.state)
-            .unwrap_or(CLOSE);
+        let label = self.terminals.get(frame.terminal).accept(frame.state);
+        self.follow_under(frame, label.unwrap_or(CLOSE), below)
+    }
+
+    /// What follows a terminal that ends under the label.
+    ///
+    /// # Errors
+    /// When a limit is exceeded, or a sketch does not suffice.
+    pub fn follow_under(
+        &mut self,
+        frame: Frame,
+        label: u32,
+        below: SetId,
+    ) -> Result<SetId, StepError> {
         // By which way a terminal came to its end does not matter.
         let key = (
             Frame {
