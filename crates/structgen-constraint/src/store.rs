@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use structgen_automata::{
-    ByteClasses, ByteSet, Element, Ends, LimitExceeded, Network, Program, SetId, Span, StepError,
+    ByteClasses, ByteSet, Element, LimitExceeded, Network, Program, SetId, Span, StepError,
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 
 use crate::tables::SignedTrie;
-use crate::walk::Walk;
+use crate::walk::{Walk, stretch};
 use crate::{Mask, VocabularyTables};
 
 /// States and masks, kept while they fit.
@@ -187,29 +187,6 @@ impl Store {
 /// The token terminals that may come next, and whether the text may end.
 fn ends(network: &mut Network, set: SetId) -> Result<(Vec<u32>, bool), StepError> {
     Ok((network.next_tokens(set)?, network.is_accepting(set)?))
-}
-
-/// A stretch of text that goes on from the element, with all that may leave it, what follows the terminal's end included.
-fn stretch(network: &mut Network, element: Element) -> Result<Option<Span>, LimitExceeded> {
-    let Element { frame, below } = element;
-    let Some(span) = network.span(frame, true) else {
-        return Ok(None);
-    };
-    let label = match span.ends {
-        Ends::Never => return Ok(Some(span)),
-        Ends::Differently => return Ok(None),
-        Ends::Under(label) => label,
-    };
-    let after = match network.follow_under(frame, label, below) {
-        Ok(after) => network.first(after).classes(),
-        Err(StepError::NeedsExact) => return Ok(None),
-        Err(StepError::Limit(limit)) => return Err(limit),
-    };
-    // Where what follows may begin with the same characters, both go on side by side: that is for a walk to find out.
-    let exits = span.exits | after;
-    Ok(after
-        .is_disjoint(span.closed)
-        .then_some(Span { exits, ..span }))
 }
 
 /// Adds the tokens that leave the span of an element; those within it are in the mask already.

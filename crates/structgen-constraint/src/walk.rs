@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use structgen_automata::{
-    ByteSet, Element, LimitExceeded, Memory, Network, SetId, Span, StepError,
+    ByteSet, Element, Ends, LimitExceeded, Memory, Network, SetId, Span, StepError, Utf8,
 };
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
@@ -22,6 +22,8 @@ enum Cursor {
     },
     /// Anywhere.
     Set(SetId),
+    /// Where only a stretch that is known to go on is left to follow.
+    Nowhere,
 }
 
 impl Cursor {
@@ -57,6 +59,7 @@ impl Cursor {
                 label,
                 after,
             } => (element, Some((label, after))),
+            Self::Nowhere => return Ok(None),
             Self::Set(set) => {
                 let next = network.step(set, byte, Memory::Sketch)?;
                 return match next {
@@ -112,6 +115,15 @@ impl Cursor {
                 first
             }
             Self::Set(set) => network.first(set),
+            Self::Nowhere => ByteSet::ALL,
+        }
+    }
+
+    /// A stretch of text that goes on from here, with all that may leave it.
+    fn stretch(self, network: &mut Network) -> Result<Option<Span>, LimitExceeded> {
+        match self {
+            Self::Inside(element) | Self::Ending { element, .. } => stretch(network, element),
+            Self::Set(_) | Self::Nowhere => Ok(None),
         }
     }
 
@@ -124,6 +136,7 @@ impl Cursor {
                 ..
             } => return network.span(frame, search),
             Self::Set(set) => set,
+            Self::Nowhere => return None,
         };
         let count = network.elements(set).len().min(MOST_ELEMENTS);
         let spans = (0..count).filter_map(|i| {
@@ -178,14 +191,77 @@ impl Children {
     }
 }
 
+/// A stretch of text that goes on from the element, with all that may leave it, what follows the terminal's end included.
+pub(crate) fn stretch(
+    network: &mut Network,
+    element: Element,
+) -> Result<Option<Span>, LimitExceeded> {
+    let Element { frame, below } = element;
+    let Some(span) = network.span(frame, true) else {
+        return Ok(None);
+    };
+    let label = match span.ends {
+        Ends::Never => return Ok(Some(span)),
+        Ends::Differently => return Ok(None),
+        Ends::Under(label) => label,
+    };
+    let after = match network.follow_under(frame, label, below) {
+        Ok(after) => network.first(after).classes(),
+        Err(StepError::NeedsExact) => return Ok(None),
+        Err(StepError::Limit(limit)) => return Err(limit),
+    };
+    // Where what follows may begin with the same characters, both go on side by side: that is for a walk to find out.
+    let exits = span.exits | after;
+    Ok(after
+        .is_disjoint(span.closed)
+        .then_some(Span { exits, ..span }))
+}
+
+/// A part of the trie where all that is known to be of a stretch goes on: there what tokens are made of is enough to tell.
+#[derive(Clone, Copy)]
+struct Region {
+    span: Span,
+    /// How many of its characters are behind.
+    characters: u32,
+    utf8: Utf8,
+    /// Whether the tokens of the stretch are in the mask already.
+    is_ready: bool,
+}
+
+impl Region {
+    fn new(span: Span, is_ready: bool) -> Self {
+        Self {
+            span,
+            characters: 0,
+            utf8: Utf8::Boundary,
+            is_ready,
+        }
+    }
+
+    /// The region behind one more byte; `None` where that leaves it.
+    #[inline]
+    fn behind(self, byte: u8) -> Option<Self> {
+        let utf8 = self.utf8.step(byte)?;
+        let begins = self.utf8 == Utf8::Boundary;
+        if begins && (!self.span.closed.contains(byte) || self.characters == self.span.code_points)
+        {
+            return None;
+        }
+        Some(Self {
+            utf8,
+            characters: self.characters + u32::from(begins),
+            ..self
+        })
+    }
+}
+
 /// A node of the trie whose children come next.
 struct Open {
     children: Children,
     cursor: Cursor,
     /// Whether plain text of any length goes on.
     is_free: bool,
-    /// How many characters there are up to here, where all of them are of the covered span.
-    covered: Option<u32>,
+    region: Option<Region>,
 }
 
 /// What to walk.
@@ -230,8 +306,8 @@ impl Walk<'_> {
         };
         let trie = self.trie;
         let mut open: Vec<Open> = Vec::with_capacity(32);
-        let covered = self.covered.map(|_| 0);
-        open.push(self.open(TokenTrie::ROOT, root, covered, network));
+        let region = self.covered.map(|span| Region::new(span, true));
+        open.push(self.open(TokenTrie::ROOT, root, region, network));
         while let Some(parent) = open.last_mut() {
             let Some(place) = parent.children.next(trie) else {
                 open.pop();
@@ -242,22 +318,31 @@ impl Walk<'_> {
                 self.allow(trie.subtree_tokens(trie.child_node(place)), mask);
                 continue;
             }
-            let (cursor, before) = (parent.cursor, parent.covered);
+            let (cursor, region) = (parent.cursor, parent.region);
             if open.len() == 1 && !self.from.contains(byte) {
                 continue;
             }
             let i = trie.child_node(place);
-            let covered = self.covered_behind(before, byte);
-            if let (Some(span), Some(characters)) = (&self.covered, covered)
-                && self.signs.below(i).is_covered(span, characters)
-            {
-                continue;
+            let below = trie.node(i).end() - i - 1;
+            let region = region.and_then(|region| region.behind(byte));
+            if let Some(region) = region {
+                let sign = self.signs.below(i);
+                if !region.is_ready && sign.is_within(&region.span, region.characters) {
+                    self.allow(trie.subtree_tokens(i), mask);
+                    continue;
+                }
+                if sign.is_covered(&region.span, region.characters) {
+                    if !region.is_ready {
+                        self.allow(trie.tokens(i), mask);
+                        open.push(self.open(i, Cursor::Nowhere, Some(region), network));
+                    }
+                    continue;
+                }
             }
             match cursor.step(network, byte) {
                 Ok(None) => {}
                 Ok(Some(next)) => {
-                    let below = trie.node(i).end() - i - 1;
-                    let span = if below >= FEWEST_NODES {
+                    let span = if below >= FEWEST_NODES && region.is_none() {
                         next.span(network, below >= MANY_NODES)
                     } else {
                         None
@@ -269,7 +354,13 @@ impl Walk<'_> {
                     self.allow(trie.tokens(i), mask);
                     if below > 0 {
                         let is_free = span.is_some_and(|span| span.is_free());
-                        let node = self.open(i, next, covered, network);
+                        let region = match region {
+                            None if below >= MANY_NODES && !is_free => {
+                                next.stretch(network)?.map(|span| Region::new(span, false))
+                            }
+                            region => region,
+                        };
+                        let node = self.open(i, next, region, network);
                         open.push(Open { is_free, ..node });
                     }
                 }
@@ -288,7 +379,13 @@ impl Walk<'_> {
         Ok(depends_on_texts)
     }
 
-    fn open(&self, node: u32, cursor: Cursor, covered: Option<u32>, network: &mut Network) -> Open {
+    fn open(
+        &self,
+        node: u32,
+        cursor: Cursor,
+        region: Option<Region>,
+        network: &mut Network,
+    ) -> Open {
         let places = self.trie.child_places(node);
         let children = if places.len() < MANY_CHILDREN {
             Children::All(places, ByteSet::ALL)
@@ -304,20 +401,7 @@ impl Walk<'_> {
             children,
             cursor,
             is_free: false,
-            covered,
-        }
-    }
-
-    /// How many characters of the covered stretch there are behind one more byte.
-    #[inline]
-    fn covered_behind(&self, before: Option<u32>, byte: u8) -> Option<u32> {
-        let span = self.covered.as_ref()?;
-        let before = before?;
-        match byte {
-            // Within a character. Where UTF-8 has none there, the sign above was irregular, and no span covers that.
-            0x80..=0xBF => Some(before),
-            byte if span.closed.contains(byte) && before < span.code_points => Some(before + 1),
-            _ => None,
+            region,
         }
     }
 
