@@ -27,6 +27,13 @@ pub(crate) struct Link {
     live: ByteClasses,
 }
 
+impl Link {
+    /// Whether the closed classes lead to the state.
+    pub(crate) fn leads_to(&self, state: TerminalState) -> bool {
+        self.target == state
+    }
+}
+
 impl Terminal {
     /// The stretch that begins at a state; `None` where no large class of bytes leads to one state.
     pub(crate) fn find_span(&mut self, state: TerminalState) -> Result<Option<Span>, StepError> {

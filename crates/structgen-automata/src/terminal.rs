@@ -265,6 +265,13 @@ impl Terminal {
         span
     }
 
+    /// Whether the text of its span leads from the state back to itself.
+    pub(crate) fn is_loop(&mut self, state: TerminalState) -> bool {
+        self.links
+            .get(&state)
+            .is_some_and(|link| link.leads_to(state))
+    }
+
     /// What is left of text that the form demands, and its label; see [`Machine::forced`].
     #[must_use]
     pub fn forced(&self, state: TerminalState) -> Option<(u32, u32)> {

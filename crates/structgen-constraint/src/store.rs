@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use structgen_automata::{
-    ByteClasses, ByteSet, Element, LimitExceeded, Network, Program, SetId, Span, StepError,
+    ByteClasses, ByteSet, DEAD, Element, LimitExceeded, Network, Program, SetId, Span, StepError,
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 
@@ -162,6 +162,7 @@ impl Store {
                 first_bytes: tables.first_bytes(),
                 from: ByteSet::ALL,
                 without: ByteSet::default(),
+                within: None,
             };
             depends_on_texts |= walk.run(network, mask)?;
         }
@@ -209,6 +210,7 @@ fn behind_text(
         first_bytes: tables.first_bytes(),
         from: ByteSet::ALL,
         without: ByteSet::default(),
+        within: None,
     };
     let leaves_by_quote = span
         .exits
@@ -233,13 +235,23 @@ fn behind_text(
         ..whole
     };
     let mut depends_on_texts = escaped.run(network, mask)?;
-    let closed = match network.uniform(element.frame) {
-        Some((behind, except)) => {
-            let closed = network
-                .step_terminal(behind, behind.state(), b'"')
-                .and_then(|state| network.single(behind.with_state(state), element.below));
+    // Where all text leads to one state, what follows the quote is the same behind all of it.
+    let uniform = match network.uniform(element.frame) {
+        Some((behind, except)) => Some((behind, except, None)),
+        None if network.is_loop(element.frame) => {
+            Some((element.frame, Vec::new(), Some((strings, span.closed))))
+        }
+        None => None,
+    };
+    let closed = match uniform {
+        Some((behind, except, within)) => {
+            let closed = match network.step_terminal(behind, behind.state(), b'"') {
+                Ok(DEAD) => return Ok(depends_on_texts),
+                Ok(state) => network.single(behind.with_state(state), element.below),
+                Err(error) => Err(error),
+            };
             match closed {
-                Ok(closed) => Some((closed, except)),
+                Ok(closed) => Some((closed, except, within)),
                 Err(StepError::NeedsExact) => None,
                 Err(StepError::Limit(limit)) => return Err(limit),
             }
@@ -252,7 +264,7 @@ fn behind_text(
         signs,
         ..whole
     };
-    let Some((closed, except)) = closed else {
+    let Some((closed, except, within)) = closed else {
         return Ok(closing.run(network, mask)? | depends_on_texts);
     };
     // Whatever text comes before the quote, what follows it is the same.
@@ -263,6 +275,7 @@ fn behind_text(
         covered: None,
         sketch: closed,
         without: ByteSet::of(&except),
+        within,
         ..whole
     };
     ends.allow(&strings.at_quote, mask);

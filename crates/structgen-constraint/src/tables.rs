@@ -4,7 +4,8 @@ mod saved;
 
 use std::sync::Arc;
 
-use structgen_automata::{DEAD, START, any_string};
+use rustc_hash::FxHashMap;
+use structgen_automata::{ByteClasses, DEAD, START, any_string};
 use structgen_grammar::EscapeForm;
 use structgen_vocab::{TokenId, TokenTrie, Vocabulary};
 
@@ -40,6 +41,8 @@ pub(crate) struct Strings {
     pub(crate) remainders: SignedTrie,
     /// Those of them that end with the quote.
     pub(crate) at_quote: Vec<TokenId>,
+    /// What these tokens have before the quote.
+    prefixes: FxHashMap<TokenId, ByteClasses>,
     /// Tokens with an escape in the string.
     pub(crate) escaped: SignedTrie,
     /// Those of them that close the string behind an escape.
@@ -49,6 +52,14 @@ pub(crate) struct Strings {
 }
 
 impl Strings {
+    /// What a token that closes a string has before the quote.
+    pub(crate) fn before_quote(&self, token: TokenId) -> ByteClasses {
+        self.prefixes
+            .get(&token)
+            .copied()
+            .unwrap_or(ByteClasses::ALL)
+    }
+
     /// The tokens with an escape that stay in a string that may hold anything.
     pub(crate) fn escaped_inside(&self, form: EscapeForm) -> &[TokenId] {
         match form {
@@ -71,6 +82,7 @@ impl Strings {
         ];
         tries.map(SignedTrie::memory).iter().sum::<usize>()
             + lists.map(|list| list.len() * 4).iter().sum::<usize>()
+            + self.prefixes.capacity() * size_of::<(TokenId, ByteClasses)>()
     }
 }
 
@@ -125,6 +137,13 @@ impl VocabularyTables {
                     Inside::Other => {}
                 }
             }
+            let before = |bytes: &[u8]| {
+                let text = bytes.iter().take_while(|&&byte| byte != b'"');
+                // Bytes within a character are of the class of its first one.
+                ByteClasses::of_bytes(text.copied().filter(|byte| !(0x80..=0xBF).contains(byte)))
+            };
+            let prefixes = closing.iter().map(|&(id, bytes)| (id, before(bytes)));
+            let prefixes = prefixes.collect();
             let closing = SignedTrie::new(closing);
             let remainders = SignedTrie::new(remainders);
             let [(inside, behind), (needed, _)] =
@@ -133,6 +152,7 @@ impl VocabularyTables {
                 closing,
                 remainders,
                 at_quote,
+                prefixes,
                 escaped: SignedTrie::new(escaped),
                 escaped_closing: SignedTrie::new(behind),
                 escaped_inside: [inside, needed],

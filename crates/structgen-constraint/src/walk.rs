@@ -3,11 +3,13 @@
 use std::ops::Range;
 
 use structgen_automata::{
-    ByteSet, Element, Ends, LimitExceeded, Memory, Network, SetId, Span, StepError, Utf8,
+    ByteClasses, ByteSet, Element, Ends, LimitExceeded, Memory, Network, SetId, Span, StepError,
+    Utf8,
 };
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
 use crate::signs::Signs;
+use crate::tables::Strings;
 
 /// Where the walk stands on the automaton's side: mostly inside one terminal, where a step is a table look-up.
 #[derive(Clone, Copy)]
@@ -285,6 +287,8 @@ pub(crate) struct Walk<'w> {
     pub(crate) from: ByteSet,
     /// First bytes of tokens that are left out.
     pub(crate) without: ByteSet,
+    /// Where the trie has the ends of tokens that close a string: what they may have before the quote.
+    pub(crate) within: Option<(&'w Strings, ByteClasses)>,
 }
 
 impl Walk<'_> {
@@ -407,6 +411,13 @@ impl Walk<'_> {
 
     /// Adds the tokens that are not left out.
     pub(crate) fn allow(&self, tokens: &[TokenId], mask: &mut TokenMask) {
+        if let Some((strings, classes)) = self.within {
+            let fits = |token: &&TokenId| strings.before_quote(**token).is_subset(classes);
+            for &token in tokens.iter().filter(fits) {
+                mask.allow(token);
+            }
+            return;
+        }
         if self.without.is_empty() {
             mask.allow_all(tokens);
             return;

@@ -265,6 +265,12 @@ impl Network {
         }
     }
 
+    /// Whether the text of a frame's [`span`](Network::span) that was searched for leads back to the frame itself.
+    pub fn is_loop(&mut self, frame: Frame) -> bool {
+        let terminal = self.terminals.get_mut(frame.terminal);
+        terminal.is_loop(frame.state)
+    }
+
     /// For how many characters every plain text goes on in a string.
     fn free_for(&mut self, frame: Frame) -> Option<u32> {
         let span = self.span(frame, true)?;
