@@ -137,13 +137,7 @@ impl VocabularyTables {
                     Inside::Other => {}
                 }
             }
-            let before = |bytes: &[u8]| {
-                let text = bytes.iter().take_while(|&&byte| byte != b'"');
-                // Bytes within a character are of the class of its first one.
-                ByteClasses::of_bytes(text.copied().filter(|byte| !(0x80..=0xBF).contains(byte)))
-            };
-            let prefixes = closing.iter().map(|&(id, bytes)| (id, before(bytes)));
-            let prefixes = prefixes.collect();
+            let prefixes = prefixes(closing.iter().copied());
             let closing = SignedTrie::new(closing);
             let remainders = SignedTrie::new(remainders);
             let [(inside, behind), (needed, _)] =
@@ -224,6 +218,16 @@ fn inside(bytes: &[u8]) -> Inside {
         b'\\' => Inside::Escaped,
         _ => Inside::Other,
     }
+}
+
+/// What tokens that close a string have before the quote.
+fn prefixes<'t>(closing: impl Iterator<Item = Listed<'t>>) -> FxHashMap<TokenId, ByteClasses> {
+    let before = |bytes: &[u8]| {
+        let text = bytes.iter().take_while(|&&byte| byte != b'"');
+        // Bytes within a character are of the class of its first one.
+        ByteClasses::of_bytes(text.copied().filter(|byte| !(0x80..=0xBF).contains(byte)))
+    };
+    closing.map(|(id, bytes)| (id, before(bytes))).collect()
 }
 
 fn first_bytes(vocabulary: &Vocabulary) -> Box<[u8]> {

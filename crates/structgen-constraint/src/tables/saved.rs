@@ -6,7 +6,7 @@ use std::sync::Arc;
 use structgen_artifact::{ArtifactError, Column, Format, Reader, Writer};
 use structgen_vocab::{TokenId, TokenTrie, Vocabulary};
 
-use super::{SignedTrie, Strings, VocabularyTables};
+use super::{SignedTrie, Strings, VocabularyTables, first_bytes, prefixes};
 use crate::signs::Signs;
 use crate::texts::Texts;
 
@@ -89,13 +89,14 @@ impl VocabularyTables {
         }
         let signs = Signs::take(&mut reader, vocabulary.trie())?;
         let texts = Texts::take(&mut reader, ids)?;
-        let strings = Strings::take(&mut reader, ids)?;
+        let strings = Strings::take(&mut reader, &vocabulary)?;
         let longest_gap: u16 = reader.take_one()?;
         if usize::from(longest_gap) > vocabulary.max_token_len() {
             return Err(ArtifactError::Contents("whitespace longer than any token"));
         }
         reader.finish()?;
         Ok(Self {
+            first_bytes: first_bytes(&vocabulary),
             vocabulary,
             signs,
             texts,
@@ -135,7 +136,8 @@ impl Strings {
         writer.put(&self.escaped_inside[1]);
     }
 
-    fn take(reader: &mut Reader, ids: usize) -> Result<Self, ArtifactError> {
+    fn take(reader: &mut Reader, vocabulary: &Vocabulary) -> Result<Self, ArtifactError> {
+        let ids = vocabulary.len();
         let mut signed = || -> Result<SignedTrie, ArtifactError> {
             let trie = TokenTrie::take(reader, ids)?;
             let signs = Signs::take(reader, &trie)?;
@@ -150,7 +152,10 @@ impl Strings {
             }
             Ok(tokens.to_vec())
         };
+        let tokens = closing.trie.subtree_tokens(TokenTrie::ROOT).iter();
+        let tokens = tokens.map(|&id| (id, vocabulary.token_bytes(id).unwrap_or_default()));
         Ok(Self {
+            prefixes: prefixes(tokens),
             closing,
             remainders,
             at_quote: list()?,
