@@ -8,6 +8,7 @@ use structgen_automata::{
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
 use crate::signs::Signs;
+use crate::statistics::WalkCounts;
 
 /// Where the walk stands on the automaton's side: mostly inside one terminal, where a step is a table look-up.
 #[derive(Clone, Copy)]
@@ -172,6 +173,8 @@ pub(crate) struct Walk<'w> {
     pub(crate) exact: SetId,
     /// The vocabulary of the trie's tokens, which may be only their ends.
     pub(crate) vocabulary: &'w Vocabulary,
+    /// What is counted.
+    pub(crate) counts: &'w WalkCounts,
     /// First bytes of the trie that are walked.
     pub(crate) from: Bytes,
     /// First bytes of tokens that are left out.
@@ -248,6 +251,7 @@ impl Walk<'_> {
             {
                 continue;
             }
+            self.counts.step();
             match cursor.step(network, byte) {
                 Ok(None) => {}
                 Ok(Some(next)) => {
@@ -270,6 +274,7 @@ impl Walk<'_> {
                 }
                 Err(StepError::NeedsExact) => {
                     depends_on_texts = true;
+                    self.counts.tried(trie.subtree_tokens(i).len());
                     for &token in trie.subtree_tokens(i) {
                         let bytes = self.vocabulary.token_bytes(token).unwrap_or_default();
                         if takes(network, self.exact, bytes)? {
