@@ -7,7 +7,7 @@ use structgen_grammar::{Grammar, TokenTerminal};
 use structgen_vocab::{TokenId, Vocabulary};
 
 use crate::store::{Shared, Store};
-use crate::{CompileError, Matcher, VocabularyTables};
+use crate::{CompileError, Matcher, Statistics, VocabularyTables};
 
 /// A grammar compiled for a vocabulary: immutable, `Send + Sync`, and cheap to clone.
 ///
@@ -74,21 +74,6 @@ impl Default for ConstraintOptions {
     }
 }
 
-/// What a constraint's matchers have found out so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Statistics {
-    /// Nodes of the program.
-    pub nodes: usize,
-    /// States visited.
-    pub states: usize,
-    /// About how many bytes the states take.
-    pub state_bytes: usize,
-    /// Masks that were at hand.
-    pub mask_hits: u64,
-    /// Masks that were computed.
-    pub mask_misses: u64,
-}
-
 impl CompiledConstraint {
     /// Compiles a grammar for a vocabulary.
     ///
@@ -99,7 +84,9 @@ impl CompiledConstraint {
         tables: &Arc<VocabularyTables>,
         options: &ConstraintOptions,
     ) -> Result<Self, CompileError> {
+        let span = tracing::debug_span!("compile", nodes = tracing::field::Empty).entered();
         let program = Arc::new(Program::new(grammar, options.limits.clone())?);
+        span.record("nodes", program.len());
         let vocabulary = tables.vocabulary();
         check_bytes(vocabulary)?;
         if let Some(&id) = options.eos.iter().find(|id| id.index() >= vocabulary.len()) {
@@ -157,17 +144,17 @@ impl CompiledConstraint {
         &self.inner.shared.eos
     }
 
-    /// What has been found out so far.
+    /// What has been found out so far; cheap to ask.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        let store = self.store();
-        Statistics {
-            nodes: self.inner.program.len(),
-            states: store.network.len(),
-            state_bytes: store.network.memory(),
-            mask_hits: store.hits,
-            mask_misses: store.misses,
-        }
+        self.store().statistics()
+    }
+
+    /// About how many bytes the states take. Unlike [`statistics`](Self::statistics) it is measured, which takes a while where there are
+    /// many.
+    #[must_use]
+    pub fn state_bytes(&self) -> usize {
+        self.store().network.memory()
     }
 
     /// The same number for clones of one constraint, and for no other while they live.

@@ -11,15 +11,17 @@ mod mask;
 mod matcher;
 pub mod oracle;
 mod signs;
+mod statistics;
 mod store;
 mod tables;
 mod texts;
 mod walk;
 
 pub use batch::batch_masks;
-pub use constraint::{CompiledConstraint, ConstraintOptions, Statistics};
+pub use constraint::{CompiledConstraint, ConstraintOptions};
 pub use error::{CompileError, MatcherError};
 pub use mask::Mask;
 pub use matcher::{Matcher, Refusal};
+pub use statistics::Statistics;
 pub use structgen_artifact::ArtifactError;
 pub use tables::{TablesSource, VocabularyTables};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use structgen_automata::{LimitExceeded, SetId};
+use structgen_automata::{LimitExceeded, Network, SetId};
 use structgen_vocab::{TokenId, TokenMask};
 
 use crate::store::{Store, limit};
@@ -100,15 +100,8 @@ impl Matcher {
             return Ok(Some(mask));
         }
         // Every byte is a token, so two bytes are two tokens.
-        let mut bytes = 0;
-        for token in constraint.vocabulary().byte_tokens().iter().enumerate() {
-            let (byte, Some(_)) = token else { continue };
-            if run(&mut store.network, self.now.state, &[byte as u8])?.is_ok() {
-                bytes += 1;
-                if bytes > 1 {
-                    return Ok(None);
-                }
-            }
+        if let Next::Many = next(&mut store.network, self.now.state)? {
+            return Ok(None);
         }
         Ok(Some(store.mask(self.now.state, constraint.shared())?))
     }
@@ -227,6 +220,35 @@ impl Matcher {
         })
     }
 
+    /// The text that comes next whatever is chosen, in bytes: up to where the output may end or two bytes may come, and at most so many.
+    ///
+    /// Where a token terminal may come, nothing is forced.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn forced_text(&mut self, most: usize) -> Result<Vec<u8>, MatcherError> {
+        let mut text = Vec::new();
+        if self.now.ended {
+            return Ok(text);
+        }
+        let constraint = self.constraint.clone();
+        let mut store = constraint.store();
+        self.enter(&mut store)?;
+        let network = &mut store.network;
+        let mut state = self.now.state;
+        while text.len() < most && !network.is_accepting(state).map_err(limit)? {
+            let Next::One(byte, behind) = next(network, state)? else {
+                break;
+            };
+            if !network.next_tokens(state).map_err(limit)?.is_empty() {
+                break;
+            }
+            text.push(byte);
+            state = behind;
+        }
+        Ok(text)
+    }
+
     /// In how many tokens the output can certainly be completed from here, end-of-sequence not counted: 0 where it may end.
     pub fn completion_cost(&mut self) -> u64 {
         let constraint = self.constraint.clone();
@@ -317,6 +339,28 @@ impl Matcher {
         self.enter(store)?;
         Ok(self.now.state)
     }
+}
+
+/// Which bytes may come next.
+enum Next {
+    None,
+    /// One, and the state behind it.
+    One(u8, SetId),
+    Many,
+}
+
+fn next(network: &mut Network, state: SetId) -> Result<Next, LimitExceeded> {
+    let first = network.first(state);
+    let mut next = Next::None;
+    for byte in (0..=u8::MAX).filter(|&byte| first.contains(byte)) {
+        if let Ok(behind) = run(network, state, &[byte])? {
+            match next {
+                Next::None => next = Next::One(byte, behind),
+                Next::One(..) | Next::Many => return Ok(Next::Many),
+            }
+        }
+    }
+    Ok(next)
 }
 
 impl Position {

@@ -8,9 +8,10 @@ use structgen_automata::{
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 
+use crate::statistics::WalkCounts;
 use crate::tables::SignedTrie;
 use crate::walk::{Walk, stretch};
-use crate::{Mask, VocabularyTables};
+use crate::{Mask, Statistics, VocabularyTables};
 
 /// States and masks, kept while they fit.
 #[derive(Debug)]
@@ -21,12 +22,13 @@ pub(crate) struct Store {
     recent: FxHashMap<SetId, Arc<Mask>>,
     old: FxHashMap<SetId, Arc<Mask>>,
     recent_bytes: usize,
+    old_bytes: usize,
     mask_bytes: usize,
     state_bytes: usize,
     /// The number of states at which memory is measured next.
     measure_at: usize,
-    pub(crate) hits: u64,
-    pub(crate) misses: u64,
+    /// What is counted as it happens; the rest of it stays zero.
+    counted: Statistics,
     scratch: TokenMask,
     longest_gap: u16,
 }
@@ -48,11 +50,11 @@ impl Store {
             recent: FxHashMap::default(),
             old: FxHashMap::default(),
             recent_bytes: 0,
+            old_bytes: 0,
             mask_bytes,
             state_bytes,
             measure_at: MEASURE_EVERY,
-            hits: 0,
-            misses: 0,
+            counted: Statistics::default(),
             scratch: TokenMask::new(tables.vocabulary().len()),
         })
     }
@@ -66,12 +68,25 @@ impl Store {
         if self.network.memory() > self.state_bytes {
             self.network = Network::for_tokens(self.network.program().clone(), self.longest_gap)?;
             self.measure_at = MEASURE_EVERY;
+            self.counted.states_dropped += 1;
+            self.counted.masks_evicted += (self.recent.len() + self.old.len()) as u64;
             self.recent.clear();
             self.old.clear();
             self.recent_bytes = 0;
+            self.old_bytes = 0;
             self.epoch += 1;
         }
         Ok(())
+    }
+
+    /// What has been done so far.
+    pub(crate) fn statistics(&self) -> Statistics {
+        Statistics {
+            nodes: self.network.program().len(),
+            states: self.network.len(),
+            mask_bytes: self.recent_bytes + self.old_bytes,
+            ..self.counted
+        }
     }
 
     /// The mask of a state, if it is at hand.
@@ -84,11 +99,12 @@ impl Store {
         // Mostly all states of a sketch share its mask; where it depends on their texts, each has its own.
         for state in [sketch, exact] {
             if let Some(mask) = self.recent.get(&state) {
-                self.hits += 1;
+                self.counted.masks_found += 1;
                 return Some(mask.clone());
             }
             if let Some(mask) = self.old.remove(&state) {
-                self.hits += 1;
+                self.counted.masks_found += 1;
+                self.old_bytes -= mask.memory();
                 self.keep(state, mask.clone());
                 return Some(mask);
             }
@@ -106,12 +122,25 @@ impl Store {
         if let Some(mask) = self.look_up(sketch, exact) {
             return Ok(mask);
         }
-        self.misses += 1;
+        let span = tracing::trace_span!(
+            "mask",
+            nodes_walked = tracing::field::Empty,
+            tokens = tracing::field::Empty
+        )
+        .entered();
+        let counts = WalkCounts::default();
         let mut bits = std::mem::replace(&mut self.scratch, TokenMask::new(0));
         bits.clear();
-        let computed = self.compute(sketch, exact, shared, &mut bits);
+        let computed = self.compute(sketch, exact, shared, &counts, &mut bits);
         let mask = Arc::new(Mask::new(&bits));
         self.scratch = bits;
+        self.counted.masks_computed += 1;
+        self.counted.nodes_walked += counts.nodes.get();
+        self.counted.tokens_tried += counts.tried.get();
+        if !span.is_disabled() {
+            span.record("nodes_walked", counts.nodes.get());
+            span.record("tokens", mask.count());
+        }
         let depends_on_texts = computed?;
         self.keep(if depends_on_texts { exact } else { sketch }, mask.clone());
         Ok(mask)
@@ -120,8 +149,9 @@ impl Store {
     /// Masks age in two generations: when the younger one is full, the older one goes.
     fn keep(&mut self, state: SetId, mask: Arc<Mask>) {
         if self.recent_bytes > self.mask_bytes / 2 {
+            self.counted.masks_evicted += self.old.len() as u64;
             self.old = std::mem::take(&mut self.recent);
-            self.recent_bytes = 0;
+            self.old_bytes = std::mem::take(&mut self.recent_bytes);
         }
         self.recent_bytes += mask.memory();
         self.recent.insert(state, mask);
@@ -133,6 +163,7 @@ impl Store {
         sketch: SetId,
         exact: SetId,
         shared: &Shared,
+        counts: &WalkCounts,
         mask: &mut TokenMask,
     ) -> Result<bool, LimitExceeded> {
         let network = &mut self.network;
@@ -146,7 +177,8 @@ impl Store {
             match stretch(network, element)? {
                 Some(span) => {
                     mask.union_with(&tables.texts().of(span.closed, span.code_points));
-                    depends_on_texts |= behind_text(network, element, span, exact, tables, mask)?;
+                    depends_on_texts |=
+                        behind_text(network, element, span, exact, tables, counts, mask)?;
                 }
                 None => others.push(element),
             }
@@ -160,6 +192,7 @@ impl Store {
                 exact,
                 vocabulary,
                 first_bytes: tables.first_bytes(),
+                counts,
                 from: ByteSet::ALL,
                 without: ByteSet::default(),
                 within: None,
@@ -197,6 +230,7 @@ fn behind_text(
     span: Span,
     exact: SetId,
     tables: &VocabularyTables,
+    counts: &WalkCounts,
     mask: &mut TokenMask,
 ) -> Result<bool, LimitExceeded> {
     let vocabulary: &Vocabulary = tables.vocabulary();
@@ -208,6 +242,7 @@ fn behind_text(
         exact,
         vocabulary,
         first_bytes: tables.first_bytes(),
+        counts,
         from: ByteSet::ALL,
         without: ByteSet::default(),
         within: None,

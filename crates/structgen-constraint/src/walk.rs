@@ -9,6 +9,7 @@ use structgen_automata::{
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
 use crate::signs::Signs;
+use crate::statistics::WalkCounts;
 use crate::tables::Strings;
 
 /// Where the walk stands on the automaton's side: mostly inside one terminal, where a step is a table look-up.
@@ -283,6 +284,8 @@ pub(crate) struct Walk<'w> {
     pub(crate) vocabulary: &'w Vocabulary,
     /// The first byte of every token.
     pub(crate) first_bytes: &'w [u8],
+    /// What is counted.
+    pub(crate) counts: &'w WalkCounts,
     /// First bytes of the trie that are walked.
     pub(crate) from: ByteSet,
     /// First bytes of tokens that are left out.
@@ -343,6 +346,7 @@ impl Walk<'_> {
                     continue;
                 }
             }
+            self.counts.step();
             match cursor.step(network, byte) {
                 Ok(None) => {}
                 Ok(Some(next)) => {
@@ -370,6 +374,7 @@ impl Walk<'_> {
                 }
                 Err(StepError::NeedsExact) => {
                     depends_on_texts = true;
+                    self.counts.tried(trie.subtree_tokens(i).len());
                     for &token in trie.subtree_tokens(i) {
                         let bytes = self.vocabulary.token_bytes(token).unwrap_or_default();
                         if takes(network, self.exact, bytes)? {

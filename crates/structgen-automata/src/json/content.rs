@@ -365,8 +365,8 @@ pub(super) fn listed_first(texts: &[Box<str>], range: (u32, u32), depth: u32) ->
             first.insert(byte);
         }
         // Sorted texts with the same byte stand together.
-        let same = |text: &Box<str>| text.as_bytes().get(depth as usize).copied() <= next;
-        from += part[from..].partition_point(same);
+        let same = |text: &str| text.as_bytes().get(depth as usize).copied() <= next;
+        from += part[from..].partition_point(|text| same(text));
     }
     first
 }
