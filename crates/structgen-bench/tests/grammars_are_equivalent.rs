@@ -1,5 +1,8 @@
 //! Both notations of a grammar judge every sample as its folder says: the engines are timed on the same language.
 
+#[path = "../../structgen-vocab/tests/support/mod.rs"]
+mod support;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,20 +31,33 @@ fn wrong<E: Engine>(
 #[test]
 fn both_notations_judge_all_samples_right() {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../structgen-model/assets/main");
-    let tokenizer = Arc::new(Tokenizer::from_file(model.join("tokenizer.json")).unwrap());
+    judge_all(&Arc::new(
+        Tokenizer::from_file(model.join("tokenizer.json")).unwrap(),
+    ));
+}
+
+/// Tokens of a large vocabulary span lexemes, which those of a small one hardly do.
+#[test]
+fn so_they_do_with_a_large_vocabulary() {
+    if let Some(bytes) = support::real_tokenizer("llama3") {
+        judge_all(&Arc::new(Tokenizer::from_bytes(&bytes).unwrap()));
+    }
+}
+
+fn judge_all(tokenizer: &Arc<Tokenizer>) {
     let (eos, _) = tokenizer.vocabulary().special_tokens().next().unwrap();
     let tables = Arc::new(VocabularyTables::new(tokenizer.vocabulary().clone()));
     let mut ours = Gbnf::new(tables, eos);
-    let mut theirs = Lark(LlGuidance::new(&tokenizer, eos).unwrap());
+    let mut theirs = Lark(LlGuidance::new(tokenizer, eos).unwrap());
     let mut misjudged = Vec::new();
     for name in grammars::NAMES {
         let (gbnf, lark) = grammars::sources(name).unwrap();
         let samples = grammars::samples(name).unwrap();
         assert!(samples.iter().filter(|sample| !sample.is_valid).count() >= 3);
         assert!(samples.iter().filter(|sample| sample.is_valid).count() >= 15);
-        let ours = wrong(&mut ours, name, &gbnf, &samples, &tokenizer);
+        let ours = wrong(&mut ours, name, &gbnf, &samples, tokenizer);
         misjudged.extend(ours.into_iter().map(|what| format!("GBNF: {what}")));
-        let theirs = wrong(&mut theirs, name, &lark, &samples, &tokenizer);
+        let theirs = wrong(&mut theirs, name, &lark, &samples, tokenizer);
         misjudged.extend(theirs.into_iter().map(|what| format!("Lark: {what}")));
     }
     assert!(misjudged.is_empty(), "{}", misjudged.join("\n"));
