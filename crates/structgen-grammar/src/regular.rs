@@ -195,4 +195,28 @@ impl Regular {
     pub fn any_text() -> Self {
         Self::repeat(Self::Chars(CharSet::all()), 0, None)
     }
+
+    /// Whether the empty string is in the set.
+    ///
+    /// ```
+    /// use structgen_grammar::Regular;
+    ///
+    /// assert!(Regular::any_text().takes_empty());
+    /// assert!(Regular::Complement(Regular::literal("a").into()).takes_empty());
+    /// assert!(!Regular::literal("a").takes_empty());
+    /// ```
+    #[must_use]
+    pub fn takes_empty(&self) -> bool {
+        match self {
+            Self::Empty => true,
+            Self::Bytes(bytes) => bytes.is_empty(),
+            Self::Never | Self::Chars(_) | Self::ByteRange(..) => false,
+            Self::Concat(parts) | Self::Intersection(parts) => parts.iter().all(Self::takes_empty),
+            Self::Union(arms) => arms.iter().any(Self::takes_empty),
+            Self::Complement(body) => !body.takes_empty(),
+            Self::Repeat { body, min, .. } => *min == 0 || body.takes_empty(),
+            // In an empty text there is nothing else to see, ahead or behind.
+            Self::Look { negated, body, .. } => body.takes_empty() != *negated,
+        }
+    }
 }

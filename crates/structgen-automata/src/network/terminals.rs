@@ -13,8 +13,8 @@ use crate::literal::LiteralMachine;
 use crate::number::{ExcludingMachine, NumberMachine};
 use crate::program::{NodeId, Program, TerminalSpec};
 use crate::regular::RegularMachine;
-use crate::terminal::{START, Terminal, TerminalState};
-use crate::{LimitExceeded, Limits, Machine, StepError};
+use crate::terminal::{Terminal, TerminalState};
+use crate::{LimitExceeded, Limits, StepError};
 
 /// Terminals by number: first those of the program, then the others as they are needed.
 #[derive(Debug)]
@@ -56,28 +56,8 @@ impl Terminals {
         }
     }
 
-    /// Whether a terminal takes no text at all.
-    pub(crate) fn is_never(
-        spec: &TerminalSpec,
-        form: &JsonForm,
-        limits: &Limits,
-    ) -> Result<bool, LimitExceeded> {
-        Ok(match spec {
-            TerminalSpec::Bytes(_) => false,
-            TerminalSpec::Regular(regular) => RegularMachine::new(regular, limits.regular)?
-                .start()?
-                .is_none(),
-            TerminalSpec::Number(set) if set.not_multiples_of.is_empty() => {
-                NumberMachine::new(set, &form.numbers)?.start()?.is_none()
-            }
-            TerminalSpec::Number(set) => ExcludingMachine::new(set, &form.numbers)?
-                .start()?
-                .is_none(),
-            TerminalSpec::String(shape) => Content::new(shape, &limits.regular)?.start()?.is_none(),
-        })
-    }
-
-    fn build(
+    /// A terminal of a program. It may take no text at all.
+    pub(crate) fn build(
         spec: &TerminalSpec,
         form: &JsonForm,
         limits: &Limits,
@@ -104,7 +84,10 @@ impl Terminals {
         if self.built[terminal as usize].is_none() {
             let program = self.program.clone();
             let spec = &program.terminals[terminal as usize];
-            let built = Self::build(spec, &program.form, &program.limits)?;
+            let built = match program.ready.take(terminal) {
+                Some(built) => built,
+                None => Self::build(spec, &program.form, &program.limits)?,
+            };
             self.built[terminal as usize] = Some(built.with_longest_gap(self.longest_gap));
         }
         Ok(())
@@ -237,11 +220,6 @@ impl Terminals {
         }
         self.items.insert(place, id);
         Ok(id)
-    }
-
-    /// The bytes of the shortest known text of a terminal.
-    pub(crate) fn text_cost(spec: &TerminalSpec, form: &JsonForm, limits: &Limits) -> u32 {
-        Self::build(spec, form, limits).map_or(u32::MAX, |mut terminal| terminal.cost(START))
     }
 
     pub(super) fn memory(&self) -> usize {

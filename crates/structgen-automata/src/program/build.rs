@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{
     Expr, ExprId, Grammar, ObjectShape, Regular, RuleId, TokenTerminal, passes,
 };
@@ -11,9 +11,9 @@ use super::left_recursion::LeftRecursion;
 use super::nullable::nullable;
 use super::{
     Alternative, ArrayProgram, KeyClass, Node, NodeId, ObjectProgram, Proc, ProcId, Program,
-    PropertyProgram, Slot, TerminalSpec,
+    PropertyProgram, Slot, TerminalSpec, texts,
 };
-use crate::network::{Network, Terminals};
+use crate::network::Network;
 use crate::{LimitExceeded, Limits};
 
 /// Why a grammar has no program.
@@ -49,8 +49,7 @@ fn named(rules: &[String]) -> String {
 /// How deep expressions may nest within one rule.
 const MAX_NESTING: u32 = 4_000;
 
-pub(super) fn build(grammar: Grammar, limits: Limits) -> Result<Program, ProgramError> {
-    let mut grammar = drop_empty_terminals(grammar, &limits)?;
+pub(super) fn build(mut grammar: Grammar, limits: Limits) -> Result<Program, ProgramError> {
     loop {
         let (narrowed, report) = passes::run(grammar);
         if report.productive.root_is_never {
@@ -58,17 +57,23 @@ pub(super) fn build(grammar: Grammar, limits: Limits) -> Result<Program, Program
                 rules: report.productive.never,
             });
         }
-        let (program, empty) = build_once(&narrowed, &limits)?;
-        if empty.is_empty() {
-            return Ok(program);
-        }
-        // Counts that cannot be met are seen here only. What needs such an object or array derives nothing either.
+        let empty = match build_once(&narrowed, &limits)? {
+            Built::Program(program) => return Ok(*program),
+            Built::Empty(empty) => empty,
+        };
+        // That a terminal takes no text and that counts cannot be met is seen here only. What needs such a thing derives nothing either.
         grammar = narrowed.replace(|id, _| empty.contains(&id).then_some(Expr::Never));
     }
 }
 
-/// The program of a grammar, and its objects and arrays whose counts cannot be met.
-fn build_once(grammar: &Grammar, limits: &Limits) -> Result<(Program, Vec<ExprId>), ProgramError> {
+/// What became of a grammar.
+enum Built {
+    Program(Box<Program>),
+    /// Its terminals without a text, or its objects and arrays whose counts cannot be met.
+    Empty(FxHashSet<ExprId>),
+}
+
+fn build_once(grammar: &Grammar, limits: &Limits) -> Result<Built, ProgramError> {
     let nullable = nullable(grammar);
     let mut builder = Builder {
         grammar,
@@ -81,6 +86,7 @@ fn build_once(grammar: &Grammar, limits: &Limits) -> Result<(Program, Vec<ExprId
         values: FxHashMap::default(),
         pending: Vec::new(),
         terminals: Interned::default(),
+        terminal_exprs: Vec::new(),
         tokens: Interned::default(),
         objects: Vec::new(),
         object_ids: FxHashMap::default(),
@@ -103,6 +109,7 @@ fn build_once(grammar: &Grammar, limits: &Limits) -> Result<(Program, Vec<ExprId
         nodes,
         procs,
         terminals,
+        terminal_exprs,
         tokens,
         objects,
         arrays,
@@ -110,6 +117,12 @@ fn build_once(grammar: &Grammar, limits: &Limits) -> Result<(Program, Vec<ExprId
         array_ids,
         ..
     } = builder;
+    let (ready, text_costs) = texts::build(&terminals.items, grammar.form(), limits)?;
+    if text_costs.contains(&None) {
+        let is_empty = |&(_, terminal): &(ExprId, u32)| text_costs[terminal as usize].is_none();
+        let empty = terminal_exprs.into_iter().filter(is_empty);
+        return Ok(Built::Empty(empty.map(|(id, _)| id).collect()));
+    }
     let left_recursion = LeftRecursion::find(&nodes, &procs);
     let RuleId(root) = grammar.root();
     let mut program = Program {
@@ -117,6 +130,8 @@ fn build_once(grammar: &Grammar, limits: &Limits) -> Result<(Program, Vec<ExprId
         procs,
         root,
         terminals: terminals.items,
+        text_costs: text_costs.into_iter().flatten().collect(),
+        ready,
         tokens: tokens.items,
         objects,
         arrays,
@@ -128,28 +143,32 @@ fn build_once(grammar: &Grammar, limits: &Limits) -> Result<(Program, Vec<ExprId
         heights: OnceLock::new(),
         widest_byte: OnceLock::new(),
     };
-    let mut empty = Vec::new();
+    let mut empty = FxHashSet::default();
     for (&id, &object) in &object_ids {
         if program.objects[object as usize].is_counted() && program.object_cost(object)?.is_none() {
-            empty.push(id);
+            empty.insert(id);
         }
     }
     for (&id, &array) in &array_ids {
         if program.arrays[array as usize].remembers() && program.array_cost(array)?.is_none() {
-            empty.push(id);
+            empty.insert(id);
         }
     }
     if empty.is_empty() {
         program = with_distinct_items(program, &array_ids, &mut empty)?;
     }
-    Ok((program, empty))
+    Ok(if empty.is_empty() {
+        Built::Program(Box::new(program))
+    } else {
+        Built::Empty(empty)
+    })
 }
 
 /// The program with the costs of its arrays of several distinct items. Those that have too few values are added to `empty`.
 fn with_distinct_items(
     program: Program,
     array_ids: &FxHashMap<ExprId, u32>,
-    empty: &mut Vec<ExprId>,
+    empty: &mut FxHashSet<ExprId>,
 ) -> Result<Program, ProgramError> {
     let is_distinct =
         |array: &ArrayProgram| array.unique && array.bounds().missing(&array.no_counts()) > 1;
@@ -163,7 +182,7 @@ fn with_distinct_items(
         if is_distinct(&program.arrays[array as usize]) {
             costs[array as usize] = network.distinct_cost(array)?;
             if costs[array as usize].is_none() {
-                empty.push(id);
+                empty.insert(id);
             }
         }
     }
@@ -174,32 +193,6 @@ fn with_distinct_items(
     program.distinct_costs = costs.into();
     program.measures = OnceLock::new();
     Ok(program)
-}
-
-/// Replaces terminals that take no text at all, so that the passes see that they derive nothing.
-fn drop_empty_terminals(grammar: Grammar, limits: &Limits) -> Result<Grammar, LimitExceeded> {
-    let form = grammar.form().clone();
-    let mut empty = Vec::new();
-    for (i, expr) in grammar.exprs().iter().enumerate() {
-        let spec = match expr {
-            Expr::Regular(regular) => TerminalSpec::Regular(regular.clone()),
-            Expr::Number(set) => TerminalSpec::Number(set.clone()),
-            Expr::String(shape) => TerminalSpec::String(shape.clone()),
-            _ => continue,
-        };
-        if Terminals::is_never(&spec, &form, limits)? {
-            empty.push(i);
-        }
-    }
-    if empty.is_empty() {
-        return Ok(grammar);
-    }
-    Ok(grammar.replace(|id, _| {
-        empty
-            .binary_search(&id.index())
-            .is_ok()
-            .then_some(Expr::Never)
-    }))
 }
 
 const END: NodeId = 0;
@@ -244,6 +237,8 @@ struct Builder<'g> {
     /// Objects and arrays whose values are still to be built: a list instead of a recursion, since shapes nest without end.
     pending: Vec<Pending>,
     terminals: Interned<TerminalSpec>,
+    /// Which terminal an expression became.
+    terminal_exprs: Vec<(ExprId, u32)>,
     tokens: Interned<TokenTerminal>,
     objects: Vec<ObjectProgram>,
     object_ids: FxHashMap<ExprId, u32>,
@@ -291,17 +286,17 @@ impl Builder<'_> {
         match grammar.expr(id) {
             Expr::Never => self.node(Node::Split([].into())),
             Expr::Empty => Ok(next),
-            Expr::Bytes(bytes) => self.terminal(TerminalSpec::Bytes(bytes.clone()), next),
+            Expr::Bytes(bytes) => self.terminal(id, TerminalSpec::Bytes(bytes.clone()), next),
             Expr::Regular(regular) => {
-                let node = self.terminal(TerminalSpec::Regular(regular.clone()), next)?;
+                let node = self.terminal(id, TerminalSpec::Regular(regular.clone()), next)?;
                 if self.nullable[id.index()] {
                     self.node(Node::Split([node, next].into()))
                 } else {
                     Ok(node)
                 }
             }
-            Expr::Number(set) => self.terminal(TerminalSpec::Number(set.clone()), next),
-            Expr::String(shape) => self.terminal(TerminalSpec::String(shape.clone()), next),
+            Expr::Number(set) => self.terminal(id, TerminalSpec::Number(set.clone()), next),
+            Expr::String(shape) => self.terminal(id, TerminalSpec::String(shape.clone()), next),
             Expr::Token(token) => {
                 let token = self.tokens.id(token.clone());
                 self.node(Node::Token { token, next })
@@ -333,8 +328,14 @@ impl Builder<'_> {
         }
     }
 
-    fn terminal(&mut self, spec: TerminalSpec, next: NodeId) -> Result<NodeId, LimitExceeded> {
+    fn terminal(
+        &mut self,
+        id: ExprId,
+        spec: TerminalSpec,
+        next: NodeId,
+    ) -> Result<NodeId, LimitExceeded> {
         let terminal = self.terminals.id(spec);
+        self.terminal_exprs.push((id, terminal));
         self.node(Node::Terminal { terminal, next })
     }
 

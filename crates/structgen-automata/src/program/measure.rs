@@ -3,7 +3,6 @@
 use super::{ArrayProgram, MembersLeft, Node, NodeId, ObjectProgram, ProcId, Program, Slot};
 use crate::LimitExceeded;
 use crate::json::{class_of, escaped_length};
-use crate::network::Terminals;
 
 /// What a completion costs; `u64::MAX` stands for what never completes.
 #[derive(Debug)]
@@ -27,14 +26,7 @@ impl Program {
     /// The costs of all nodes, worked out when first asked for.
     pub(crate) fn measures(&self) -> &Measures {
         self.measures.get_or_init(|| {
-            let terminals: Vec<u32> = self
-                .terminals
-                .iter()
-                .map(|spec| Terminals::text_cost(spec, &self.form, &self.limits))
-                .collect();
-            let cost = fixpoint(self, u64::MAX, |id, cost| {
-                node_cost(self, &terminals, id, cost)
-            });
+            let cost = fixpoint(self, u64::MAX, |id, cost| node_cost(self, id, cost));
             let at = |node: NodeId| cost[node as usize];
             let member: Vec<Box<[u64]>> = self
                 .objects
@@ -170,12 +162,12 @@ fn users(program: &Program) -> Vec<Vec<NodeId>> {
     users
 }
 
-fn node_cost(program: &Program, terminals: &[u32], id: NodeId, cost: &[u64]) -> u64 {
+fn node_cost(program: &Program, id: NodeId, cost: &[u64]) -> u64 {
     let at = |node: NodeId| cost[node as usize];
     match program.node(id) {
         Node::End => 0,
         Node::Terminal { terminal, next } => {
-            u64::from(terminals[*terminal as usize]).saturating_add(at(*next))
+            u64::from(program.text_costs[*terminal as usize]).saturating_add(at(*next))
         }
         Node::Token { next, .. } => at(*next).saturating_add(1),
         Node::Split(arms) => arms.iter().map(|&arm| at(arm)).min().unwrap_or(u64::MAX),

@@ -9,6 +9,7 @@ mod left_recursion;
 mod measure;
 mod nullable;
 mod plan;
+mod texts;
 mod vast;
 
 use std::sync::{Arc, OnceLock};
@@ -22,6 +23,7 @@ pub(crate) use keys::KeyLengths;
 pub(crate) use left_recursion::LeftRecursion;
 pub(crate) use measure::Measures;
 pub(crate) use plan::{Bounds, Counts, Group, MembersLeft, Use};
+pub(crate) use texts::ReadyTerminals;
 
 /// A node of the network.
 pub(crate) type NodeId = u32;
@@ -185,6 +187,9 @@ pub struct Program {
     pub(crate) procs: Vec<Proc>,
     pub(crate) root: ProcId,
     pub(crate) terminals: Vec<TerminalSpec>,
+    /// By terminal, the bytes of its shortest known text.
+    pub(crate) text_costs: Vec<u32>,
+    pub(crate) ready: ReadyTerminals,
     pub(crate) tokens: Vec<TokenTerminal>,
     pub(crate) objects: Vec<ObjectProgram>,
     pub(crate) arrays: Vec<ArrayProgram>,

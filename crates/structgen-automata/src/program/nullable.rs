@@ -1,6 +1,6 @@
 //! Which expressions take the empty text.
 
-use structgen_grammar::{Expr, Grammar, Regular};
+use structgen_grammar::{Expr, Grammar};
 
 /// For each expression of the grammar, whether it takes the empty text: the least fixpoint.
 pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
@@ -29,7 +29,7 @@ pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
         let is_nullable = match &exprs[i] {
             Expr::Empty => true,
             Expr::Bytes(bytes) => bytes.is_empty(),
-            Expr::Regular(regular) => takes_empty(regular),
+            Expr::Regular(regular) => regular.takes_empty(),
             Expr::Sequence(parts) => parts.iter().all(|part| known[part.index()]),
             Expr::Choice(arms) => arms.iter().any(|arm| known[arm.index()]),
             Expr::Repeat { body, min, .. } => *min == 0 || known[body.index()],
@@ -47,19 +47,4 @@ pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
         }
     }
     known
-}
-
-/// Whether a regular set has the empty string in it.
-fn takes_empty(regular: &Regular) -> bool {
-    match regular {
-        Regular::Empty => true,
-        Regular::Bytes(bytes) => bytes.is_empty(),
-        Regular::Never | Regular::Chars(_) | Regular::ByteRange(..) => false,
-        Regular::Concat(parts) | Regular::Intersection(parts) => parts.iter().all(takes_empty),
-        Regular::Union(arms) => arms.iter().any(takes_empty),
-        Regular::Complement(body) => !takes_empty(body),
-        Regular::Repeat { body, min, .. } => *min == 0 || takes_empty(body),
-        // In an empty text there is nothing else to see, ahead or behind.
-        Regular::Look { negated, body, .. } => takes_empty(body) != *negated,
-    }
 }

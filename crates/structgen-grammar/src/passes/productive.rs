@@ -25,7 +25,7 @@ pub struct Report {
 #[must_use]
 pub fn run(grammar: Grammar) -> (Grammar, Report) {
     let productive = productive(&grammar);
-    if productive.iter().all(|&lives| lives) {
+    if is_clean(&grammar, &productive) {
         return (grammar, Report::default());
     }
     let mut builder = GrammarBuilder::new();
@@ -34,26 +34,36 @@ pub fn run(grammar: Grammar) -> (Grammar, Report) {
     }
     // Children stand in the arena before what is made of them.
     let mut copies: Vec<ExprId> = Vec::with_capacity(grammar.exprs().len());
-    for (expr, &lives) in grammar.exprs().iter().zip(&productive) {
+    for (expr, &lives) in grammar.exprs.into_iter().zip(&productive) {
         let narrowed = if lives {
-            narrow(expr, &productive)
+            narrow(&expr, &productive).unwrap_or(expr)
         } else {
-            Some(Expr::Never)
+            Expr::Never
         };
-        let copy = rebuild::copy(&mut builder, narrowed.as_ref().unwrap_or(expr), |id| {
+        copies.push(rebuild::copy(&mut builder, narrowed, |id| {
             copies[id.index()]
-        });
-        copies.push(copy);
+        }));
     }
     let mut report = Report::default();
-    for (index, rule) in grammar.rules().iter().enumerate() {
+    for (index, rule) in grammar.rules.iter().enumerate() {
         builder.define(crate::RuleId(index as u32), copies[rule.body.index()]);
         if !productive[rule.body.index()] {
             report.never.push(rule.name.clone());
-            report.root_is_never |= grammar.root().index() == index;
+            report.root_is_never |= grammar.root.index() == index;
         }
     }
-    (builder.finish(grammar.root(), grammar.form), report)
+    (builder.finish(grammar.root, grammar.form), report)
+}
+
+/// Whether all that derives nothing is [`Expr::Never`], which a builder always makes, and nothing contains it.
+fn is_clean(grammar: &Grammar, productive: &[bool]) -> bool {
+    let lives = |id: ExprId| productive[id.index()];
+    let is_kept = |(expr, &lives_itself): (&Expr, &bool)| match expr {
+        Expr::Never => true,
+        _ => lives_itself && expr.children().all(lives),
+    };
+    grammar.rules().iter().all(|rule| lives(rule.body))
+        && grammar.exprs().iter().zip(productive).all(is_kept)
 }
 
 /// Which expressions derive some text.

@@ -29,7 +29,7 @@ pub fn run(grammar: Grammar) -> (Grammar, Report) {
     }
     // Children stand in the arena before what is made of them.
     let mut copies: Vec<ExprId> = Vec::with_capacity(exprs.len());
-    for (expr, &reached) in grammar.exprs().iter().zip(&exprs) {
+    for (expr, &reached) in grammar.exprs.into_iter().zip(&exprs) {
         let copy = match expr {
             _ if !reached => ExprId(u32::MAX),
             Expr::Rule(rule) => match renamed[rule.index()] {
@@ -41,10 +41,10 @@ pub fn run(grammar: Grammar) -> (Grammar, Report) {
         copies.push(copy);
     }
     let mut root = RuleId(0);
-    for (index, rule) in grammar.rules().iter().enumerate() {
+    for (index, rule) in grammar.rules.iter().enumerate() {
         if let Some(new) = renamed[index] {
             builder.define(new, copies[rule.body.index()]);
-            if grammar.root().index() == index {
+            if grammar.root.index() == index {
                 root = new;
             }
         }

@@ -2,10 +2,10 @@
 
 use crate::{Expr, ExprId, GrammarBuilder};
 
-/// Adds a copy of `expr` with other children: `map` gives the new child of each old one.
+/// Adds `expr` with other children: `map` gives the new child of each old one.
 pub(super) fn copy(
     builder: &mut GrammarBuilder,
-    expr: &Expr,
+    expr: Expr,
     mut map: impl FnMut(ExprId) -> ExprId,
 ) -> ExprId {
     match expr {
@@ -18,28 +18,26 @@ pub(super) fn copy(
             builder.choice(arms)
         }
         Expr::Repeat { body, min, max } => {
-            let body = map(*body);
-            builder.repeat(body, *min, *max)
+            let body = map(body);
+            builder.repeat(body, min, max)
         }
-        Expr::Object(shape) => {
-            let mut shape = (**shape).clone();
+        Expr::Object(mut shape) => {
             for property in &mut shape.properties {
                 property.value = property.value.map(&mut map);
             }
             for pattern in &mut shape.patterns {
                 pattern.value = pattern.value.map(&mut map);
             }
-            shape.additional = shape.additional.map(|slot| slot.map(&mut map));
-            builder.expr(Expr::Object(Box::new(shape)))
+            shape.additional = shape.additional.take().map(|slot| slot.map(&mut map));
+            builder.expr(Expr::Object(shape))
         }
-        Expr::Array(shape) => {
-            let mut shape = (**shape).clone();
+        Expr::Array(mut shape) => {
             for slot in &mut shape.prefix {
                 *slot = slot.map(&mut map);
             }
-            shape.rest = shape.rest.map(|slot| slot.map(&mut map));
-            builder.expr(Expr::Array(Box::new(shape)))
+            shape.rest = shape.rest.take().map(|slot| slot.map(&mut map));
+            builder.expr(Expr::Array(shape))
         }
-        leaf => builder.expr(leaf.clone()),
+        leaf => builder.expr(leaf),
     }
 }

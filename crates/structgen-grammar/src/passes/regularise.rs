@@ -34,7 +34,7 @@ pub fn run(grammar: Grammar) -> (Grammar, Report) {
     let needed = needed(&grammar, &forms);
     // Children stand in the arena before what is made of them.
     let mut copies: Vec<ExprId> = Vec::with_capacity(needed.len());
-    for (index, expr) in grammar.exprs().iter().enumerate() {
+    for (index, expr) in grammar.exprs.into_iter().enumerate() {
         let copy = match &forms[index] {
             _ if !needed[index] => ExprId(u32::MAX),
             Some(form) => terminal(&mut builder, form),
@@ -43,13 +43,13 @@ pub fn run(grammar: Grammar) -> (Grammar, Report) {
         copies.push(copy);
     }
     let mut report = Report::default();
-    for (index, rule) in grammar.rules().iter().enumerate() {
+    for (index, rule) in grammar.rules.iter().enumerate() {
         builder.define(RuleId(index as u32), copies[rule.body.index()]);
         if forms[rule.body.index()].is_some() {
             report.regular.push(rule.name.clone());
         }
     }
-    (builder.finish(grammar.root(), grammar.form), report)
+    (builder.finish(grammar.root, grammar.form), report)
 }
 
 /// An expression as a regular set, with its size and depth.
@@ -297,12 +297,12 @@ fn terminal(builder: &mut GrammarBuilder, form: &Form) -> ExprId {
 /// An expression that is not regular, with its regular neighbours or arms joined.
 fn joined(
     builder: &mut GrammarBuilder,
-    expr: &Expr,
+    expr: Expr,
     forms: &[Option<Form>],
     copies: &[ExprId],
 ) -> ExprId {
     let form = |id: &ExprId| forms[id.index()].as_ref();
-    match expr {
+    match &expr {
         Expr::Sequence(parts) => {
             let mut new = Vec::new();
             for run in parts.chunk_by(|left, right| form(left).is_some() && form(right).is_some()) {

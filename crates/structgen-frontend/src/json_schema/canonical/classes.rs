@@ -10,6 +10,7 @@ use structgen_automata::regular::{self, RegularLimits};
 use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
 use super::atoms::{Fields, KeyLiteral, Literal, Place, SomeMember};
+use super::lengths::Lengths;
 use super::objects::Rules;
 use super::values::Class;
 use super::{Canonicalizer, Field, Member, NodeId, Objects};
@@ -208,6 +209,9 @@ impl<'j> Canonicalizer<'_, 'j> {
 
     /// Whether no key is in the set. What cannot be told cheaply is not: a class without keys does no harm.
     fn is_empty_set(&self, set: &Regular) -> bool {
+        if set.takes_empty() || Lengths::of(set).is_some() {
+            return false;
+        }
         let limits = RegularLimits {
             expressions: 20_000,
             search: 2_000,

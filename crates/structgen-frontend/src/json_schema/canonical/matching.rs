@@ -63,6 +63,9 @@ impl Machines {
 
     /// Whether it is proven, within small limits, that no text is in the set.
     pub(crate) fn is_empty(&mut self, regular: &Regular) -> bool {
+        if regular.takes_empty() {
+            return false;
+        }
         if let Some(&known) = self.empty.get(regular) {
             return known;
         }

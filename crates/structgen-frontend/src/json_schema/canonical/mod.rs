@@ -14,6 +14,7 @@ mod clauses;
 mod emptiness;
 pub(crate) mod evaluation;
 mod expand;
+mod lengths;
 pub(crate) mod matching;
 mod negation;
 mod numbers;

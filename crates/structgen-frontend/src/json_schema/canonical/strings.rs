@@ -6,6 +6,7 @@ use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
 use super::atoms::{Atom, TypeSet};
 use super::branch::Branch;
+use super::lengths::Lengths;
 use super::{Canonicalizer, Values};
 use crate::json_schema::SchemaError;
 use crate::json_schema::json::Json;
@@ -103,8 +104,14 @@ impl<'j> Canonicalizer<'_, 'j> {
         if arms.is_empty() || (all.len() == 1 && plain(&all[0])) {
             return Ok(false);
         }
-        let whole = Regular::Intersection(all.into());
         self.step(1)?;
+        if let [only] = arms
+            && let Some(lengths) = Lengths::of(only)
+            && lengths.meet(shape.min_length, shape.max_length)
+        {
+            return Ok(false);
+        }
+        let whole = Regular::Intersection(all.into());
         Ok(self.machines.is_empty(&whole))
     }
 

@@ -68,6 +68,10 @@ pub(super) fn pointer(program: &Program<'_>, id: SchemaId, keyword: Option<&str>
 
 fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');
+    if !token.contains(['~', '/']) {
+        pointer.push_str(token);
+        return;
+    }
     for c in token.chars() {
         match c {
             '~' => pointer.push_str("~0"),
