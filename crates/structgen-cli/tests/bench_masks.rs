@@ -52,7 +52,9 @@ fn every_file_has_a_record_and_the_summary_counts_them() {
             .arg(dir.path().join("files")));
         assert_eq!(run.code, 0, "{run:?}");
         assert!(
-            run.out.contains("valid instances accepted   1 of 2") && run.out.contains("p99.9"),
+            run.out.contains("valid instances accepted   1 of 2")
+                && run.out.contains("p99.9")
+                && run.out.contains("for each computed mask"),
             "{}",
             run.out
         );

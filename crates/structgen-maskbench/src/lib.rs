@@ -16,6 +16,6 @@ mod statistics;
 pub use case::{Case, CaseError, Instance, case_files};
 pub use engine::{Engine, Structgen};
 pub use result::{FileResult, Status};
-pub use run::run_case;
+pub use run::{run_case, run_case_with};
 pub use statistics::{Percentiles, Summary};
 pub use structgen_frontend::json_schema::KeyOrder;

@@ -8,6 +8,16 @@ use crate::{Case, Engine, FileResult, Status};
 
 /// Judges and times every instance of a case.
 pub fn run_case<E: Engine>(engine: &mut E, case: &Case, tokenizer: &Tokenizer) -> FileResult {
+    run_case_with(engine, case, tokenizer, |_| ())
+}
+
+/// The same; what was compiled is shown to `after` when all is done, outside of all times.
+pub fn run_case_with<E: Engine>(
+    engine: &mut E,
+    case: &Case,
+    tokenizer: &Tokenizer,
+    after: impl FnOnce(&E::Compiled),
+) -> FileResult {
     let count = |is_valid| {
         case.instances
             .iter()
@@ -68,6 +78,7 @@ pub fn run_case<E: Engine>(engine: &mut E, case: &Case, tokenizer: &Tokenizer) -
             (true, false) => {}
         }
     }
+    after(&compiled);
     result
 }
 

@@ -9,10 +9,10 @@ use std::time::Instant;
 use anyhow::{Context, anyhow};
 use clap::{Subcommand, ValueEnum};
 use structgen::KeyOrder;
-use structgen::constraint::{TablesSource, VocabularyTables};
+use structgen::constraint::{Statistics, TablesSource, VocabularyTables};
 use structgen::vocab::{Tokenizer, Vocabulary};
 use structgen_maskbench::{
-    Case, CaseError, FileResult, Status, Structgen, Summary, case_files, run_case,
+    Case, CaseError, FileResult, Status, Structgen, Summary, case_files, run_case_with,
 };
 
 use crate::Outcome;
@@ -86,9 +86,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut engine = Structgen::new(tables.clone(), order, Vec::new());
     let mut lines = args.jsonl.as_deref().map(create).transpose()?;
     let mut results = Vec::with_capacity(files.len());
+    let mut totals = Statistics::default();
     for path in &files {
         let result = match Case::read(path, order == KeyOrder::Declared) {
-            Ok(case) => run_case(&mut engine, &case, &tokenizer),
+            Ok(case) => run_case_with(&mut engine, &case, &tokenizer, |compiled| {
+                totals.add(&compiled.statistics());
+            }),
             Err(error) => no_case(path, &error),
         };
         if let Some((out, out_path)) = &mut lines {
@@ -109,12 +112,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     write(&format!(
         "tokenizer {name}: {} ids, loaded in {:.0} ms\n\
          tables of the vocabulary: {source} in {:.1} ms, {:.1} MB, once for all schemas and not part of their times\n\
-         {}\n{}{}",
+         {}\n{}{}{}",
         tokenizer.vocabulary().len(),
         loaded.as_secs_f64() * 1e3,
         built.as_secs_f64() * 1e3,
         tables.memory() as f64 / 1e6,
         Summary::new(&results),
+        work(&totals),
         instances(&results),
         remaining(&results),
     ))?;
@@ -130,6 +134,25 @@ fn tables(vocabulary: &Arc<Vocabulary>, cache: &CacheArgs) -> (VocabularyTables,
         (tables, TablesSource::Loaded) => (tables, "loaded from the cache"),
         (tables, _) => (tables, "computed for the cache"),
     }
+}
+
+/// What the masks of all schemas took.
+fn work(totals: &Statistics) -> String {
+    let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+    let computed = totals.masks_computed;
+    format!(
+        "masks                      {computed} computed, {} at hand ({:.1}%), {} evicted, {:.1} MB kept\n\
+         trie nodes walked          {} ({:.1} for each computed mask), {} tokens tried one by one\n\
+         states                     {}\n",
+        totals.masks_found,
+        100.0 * share(totals.masks_found, totals.masks_found + computed),
+        totals.masks_evicted,
+        totals.mask_bytes as f64 / 1e6,
+        totals.nodes_walked,
+        share(totals.nodes_walked, computed),
+        totals.tokens_tried,
+        totals.states,
+    )
 }
 
 /// A file that is none of MaskBench's has a record, too: the rest goes on.
