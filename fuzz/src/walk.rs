@@ -11,9 +11,34 @@ use structgen_vocab::{TokenId, Vocabulary};
 use crate::SplitMix;
 
 /// Tokens that cross the borders of JSON, behind those of the single bytes.
-const PIECES: [&str; 24] = [
-    "\":", "\": ", "\",", "\", \"", "{\"", "\"}", "}}", "]}", "[[", "],[", "true", "null", "12",
-    "0.", "-1", "1e5", "\\u00", "\\\"", "é", "日本", "😀", "aa", "  ", "a\":1,\"",
+const PIECES: [&str; 27] = [
+    "\":",
+    "\": ",
+    "\",",
+    "\", \"",
+    "{\"",
+    "\"}",
+    "}}",
+    "]}",
+    "[[",
+    "],[",
+    "true",
+    "null",
+    "12",
+    "0.",
+    "-1",
+    "1e5",
+    "\\u00",
+    "\\\"",
+    "é",
+    "日本",
+    "😀",
+    "aa",
+    "  ",
+    "a\":1,\"",
+    "aaaaaaaaaaaaaaaaaaaa",
+    "abababababababababab12",
+    "                    ",
 ];
 
 /// The end-of-sequence id.

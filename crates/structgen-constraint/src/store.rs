@@ -250,7 +250,8 @@ fn behind_text(
     let leaves_by_quote = span
         .exits
         .is_subset(Span::STRING_EXITS | ByteClasses::IRREGULAR);
-    if !leaves_by_quote || !span.closed.is_subset(ByteClasses::PLAIN) {
+    // Longer texts may go on in ways of their own.
+    if span.goes_on || !leaves_by_quote || !span.closed.is_subset(ByteClasses::PLAIN) {
         return whole.run(network, mask);
     }
     // Text within a JSON string: what leaves it is an escape or the closing quote.

@@ -142,6 +142,41 @@ fn a_key_repeated_within_one_token_is_seen() {
     }
 }
 
+/// Texts go on beyond the stretch that is known at a state: behind other characters than it begins with, or behind more of them.
+#[test]
+fn texts_longer_than_a_known_stretch_are_taken() {
+    let chars = |ranges: &[(char, char)]| Regular::Chars(CharSet::new(ranges.iter().copied()));
+    let letters = || chars(&[('a', 'z')]);
+    // A dot is one of the first characters here, but ends the letters behind them.
+    let wide = chars(&[('a', 'z'), ('.', '.'), ('@', '@')]);
+    let tail = Regular::repeat(Regular::concat([Regular::literal("."), letters()]), 0, None);
+    let sets = [
+        Regular::concat([wide, Regular::repeat(letters(), 0, None), tail]),
+        Regular::repeat(letters(), 3, Some(40)),
+        Regular::concat([
+            Regular::repeat(letters(), 18, Some(18)),
+            Regular::repeat(chars(&[('0', '9')]), 0, Some(3)),
+        ]),
+        Regular::concat([
+            letters(),
+            Regular::repeat(chars(&[('a', 'j'), (' ', ' ')]), 0, Some(19)),
+        ]),
+    ];
+    for set in sets {
+        let bare = Expr::Regular(set.clone());
+        let string = Expr::String(StringShape {
+            content: StringContent::Regular(set),
+            ..StringShape::default()
+        });
+        for (expr, form) in [&bare, &string].into_iter().zip(forms()) {
+            let constraint = compile(json(|builder| builder.expr(expr.clone()), form));
+            for seed in 0..4 {
+                walk_and_compare(&constraint, seed, 40);
+            }
+        }
+    }
+}
+
 /// A regular set's last state may be written in more than one way; all of them are its end.
 #[test]
 fn an_output_that_cannot_go_on_is_finished() {

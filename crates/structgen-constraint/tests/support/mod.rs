@@ -69,6 +69,12 @@ pub(crate) fn vocabulary() -> Arc<VocabularyTables> {
         "+",
         "+1",
         "1+1",
+        // Longer than chains of counting states are followed.
+        "aaaaaaaaaaaaaaaaaaaa",
+        "abababababababababababab",
+        "aaaaaaaaaaaaaaaaaa12",
+        "bbbbbbbbbbbbbbbbbb\"",
+        "                    ",
     ];
     let partial: [&[u8]; 3] = [&[0xE6, 0x97], &[0x97, 0xA5], &[0xC3]];
     let tokens = (0..=255_u8)
