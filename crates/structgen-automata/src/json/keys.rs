@@ -1,6 +1,6 @@
 //! The keys that may come next in an object.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::content::{LONGEST_ESCAPE, escaped_length, listed_first, listed_run, narrow};
 use super::utf8::Utf8;
@@ -18,15 +18,31 @@ pub(crate) struct KeyContent {
     pub(crate) allowed: Box<[Option<u32>]>,
     /// The classes of keys beyond these that may come next.
     pub(crate) classes: Vec<ClassContent>,
+    /// Whether every text is in one of the classes.
+    pub(crate) covers: bool,
 }
 
 /// A class of keys that may come next.
 pub(crate) struct ClassContent {
     pub(crate) label: u32,
     /// Its keys, and whether the known ones need no escape; `None`: every text is one.
-    pub(crate) machine: Option<(Box<RegularMachine>, bool)>,
+    pub(crate) machine: Option<(ClassMachine, bool)>,
     /// What comes on top of the bytes of a key.
     pub(crate) weight: u32,
+}
+
+/// The automaton of a class of keys: what is found out for one of an object's states is known to all of them.
+#[derive(Clone, Debug)]
+pub(crate) struct ClassMachine(Arc<Mutex<RegularMachine>>);
+
+impl ClassMachine {
+    pub(crate) fn new(machine: RegularMachine) -> Self {
+        Self(Arc::new(Mutex::new(machine)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RegularMachine> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Where in a key a text stands.
@@ -75,10 +91,8 @@ impl KeyContent {
 
     pub(super) fn start(&mut self) -> Result<Option<KeyState>, LimitExceeded> {
         let mut classes = Vec::new();
-        for class in &mut self.classes {
-            if let Some((machine, _)) = &mut class.machine {
-                classes.push(machine.start()?);
-            }
+        for mut machine in self.machines() {
+            classes.push(machine.start()?);
         }
         self.if_live(KeyState {
             low: 0,
@@ -105,7 +119,7 @@ impl KeyContent {
             None => (0, 0, 0),
         };
         let mut classes = state.classes.clone();
-        for (machine, state) in self.machines().zip(&mut classes) {
+        for (mut machine, state) in self.machines().zip(&mut classes) {
             if let Some(from) = state {
                 *state = machine.step(from, byte)?;
             }
@@ -119,16 +133,17 @@ impl KeyContent {
         })
     }
 
-    fn machines(&mut self) -> impl Iterator<Item = &mut Box<RegularMachine>> {
-        let machines = self.classes.iter_mut();
-        machines.filter_map(|class| class.machine.as_mut().map(|(machine, _)| machine))
+    fn machines(&self) -> impl Iterator<Item = MutexGuard<'_, RegularMachine>> {
+        let machines = self.classes.iter();
+        machines.filter_map(|class| class.machine.as_ref().map(|(machine, _)| machine.lock()))
     }
 
+    /// Whether any text is a key, wherever in one we are.
     fn is_open(&self) -> bool {
-        self.classes.iter().any(|class| class.machine.is_none())
+        self.covers || self.classes.iter().any(|class| class.machine.is_none())
     }
 
-    fn if_live(&mut self, mut state: KeyState) -> Result<Option<KeyState>, LimitExceeded> {
+    fn if_live(&self, mut state: KeyState) -> Result<Option<KeyState>, LimitExceeded> {
         // A class that has no key left is left: states that differ in nothing else are one.
         for i in 0..state.classes.len() {
             if let Some(class) = &state.classes[i]
@@ -144,14 +159,14 @@ impl KeyContent {
 
     /// Whether a class has a completion of the text that is not listed.
     fn has_more(
-        &mut self,
+        &self,
         index: usize,
         class: &RegularState,
         state: &KeyState,
     ) -> Result<bool, LimitExceeded> {
-        let listed = &self.keys.clone()[state.low as usize..state.high as usize];
+        let listed = &self.keys[state.low as usize..state.high as usize];
         let depth = state.depth as usize;
-        let Some(machine) = self.machines().nth(index) else {
+        let Some(mut machine) = self.machines().nth(index) else {
             return Ok(false);
         };
         let enough = listed.len() as u32 + 1;
@@ -161,7 +176,7 @@ impl KeyContent {
         }
         let mut members = 0;
         for key in listed {
-            members += u32::from(accepts(machine, class, &key.as_bytes()[depth..])?);
+            members += u32::from(accepts(&mut machine, class, &key.as_bytes()[depth..])?);
         }
         Ok(count > members)
     }
@@ -178,7 +193,7 @@ impl KeyContent {
             let accepted = match &class.machine {
                 Some((machine, _)) => {
                     let state = states.next().and_then(Option::as_ref);
-                    state.is_some_and(|state| machine.accept(state).is_some())
+                    state.is_some_and(|state| machine.lock().accept(state).is_some())
                 }
                 None => true,
             };
@@ -236,11 +251,12 @@ impl KeyContent {
 
     /// How many bytes the shortest key of a class takes that goes on from the state and is not listed: breadth first along the listed
     /// keys, since whatever leaves them is free.
-    fn class_cost(&mut self, index: usize, class: &RegularState, state: &KeyState) -> u32 {
-        let keys = self.keys.clone();
-        let Some((machine, plain)) = &mut self.classes[index].machine else {
+    fn class_cost(&self, index: usize, class: &RegularState, state: &KeyState) -> u32 {
+        let keys = &self.keys;
+        let Some((machine, plain)) = &self.classes[index].machine else {
             return u32::MAX;
         };
+        let mut machine = machine.lock();
         let factor = if *plain { 1 } else { LONGEST_ESCAPE };
         let mut best = u32::MAX;
         let mut level = vec![(*class, state.low, state.high, state.depth)];
@@ -263,7 +279,7 @@ impl KeyContent {
                     let Ok(Some(behind)) = machine.step(&at, byte) else {
                         continue;
                     };
-                    match narrow(&keys, (low, high), depth, byte) {
+                    match narrow(keys, (low, high), depth, byte) {
                         Some((low, high)) => next.push((behind, low, high, depth + 1)),
                         None => {
                             let rest = machine.cost(&behind).saturating_add(1);
@@ -302,7 +318,7 @@ impl KeyContent {
     /// The bytes around this one that lead to the same state; see [`Machine::alike`].
     pub(super) fn alike(&mut self, state: &KeyState, byte: u8) -> (u8, u8) {
         let mut run = listed_run(&self.keys, (state.low, state.high), state.depth, byte);
-        for (machine, state) in self.machines().zip(&state.classes) {
+        for (mut machine, state) in self.machines().zip(&state.classes) {
             if let Some(state) = state {
                 run = common_run(run, machine.alike(state, byte));
             }
@@ -327,7 +343,11 @@ impl KeyContent {
 
     /// The state behind any text but one that begins with one of these bytes.
     pub(super) fn uniform(&self, state: &KeyState) -> Option<(KeyState, Vec<u8>)> {
-        if !self.is_free(state) {
+        // Classes have to be decided: by one that takes any text from here on, or that is all there is.
+        let mut machines = self.machines().zip(&state.classes);
+        let is_decided = machines
+            .all(|(machine, class)| class.is_none_or(|class| machine.is_everything(&class)));
+        if !self.is_free(state) || !is_decided {
             return None;
         }
         let next = |key: &str| key.as_bytes().get(state.depth as usize).copied();

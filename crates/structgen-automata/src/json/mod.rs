@@ -10,7 +10,7 @@ mod value;
 
 pub(crate) use content::{Content, LONGEST_ESCAPE, escaped_length, is_plain};
 pub(crate) use gap::GapMachine;
-pub(crate) use keys::{ClassContent, KeyContent, class_of, label_of_class};
+pub(crate) use keys::{ClassContent, ClassMachine, KeyContent, class_of, label_of_class};
 pub(crate) use punctuation::{CLOSE, MORE, Punctuation, PunctuationMachine};
 pub(crate) use string::StringMachine;
 pub use utf8::Utf8;

@@ -507,6 +507,7 @@ impl Network {
                 .map(|text| (!is_there(text)).then_some(0))
                 .collect(),
             classes: Vec::new(),
+            covers: false,
         };
         Ok(self.terminals.add_listed(key, content)?)
     }

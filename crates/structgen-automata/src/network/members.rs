@@ -6,7 +6,6 @@ use super::{Element, Frame, Network, SetId, StepError};
 use crate::LimitExceeded;
 use crate::json::{ClassContent, KeyContent, Punctuation, class_of, is_plain, label_of_class};
 use crate::program::{Alternative, MembersLeft, ObjectProgram, Slot};
-use crate::regular::RegularMachine;
 
 impl Network {
     pub(super) fn open_object(
@@ -133,6 +132,7 @@ impl Network {
             labels: shape.labels.clone(),
             allowed: vec![None; shape.keys.len()].into(),
             classes: Vec::new(),
+            covers: false,
         };
         // Behind a required property that is in order, everything has to wait.
         let mut waits = false;
@@ -155,10 +155,11 @@ impl Network {
                 };
                 let machine = match &class.keys {
                     None => None,
-                    Some(keys) => Some((
-                        Box::new(RegularMachine::new(keys, program.limits.regular)?),
-                        is_plain(keys),
-                    )),
+                    Some(keys) => {
+                        let limits = program.limits.regular;
+                        let machine = self.terminals.class_machine((object, i), keys, limits)?;
+                        Some((machine, is_plain(keys)))
+                    }
                 };
                 content.classes.push(ClassContent {
                     label,
@@ -166,6 +167,7 @@ impl Network {
                     weight,
                 });
             }
+            content.covers = shape.covers && content.classes.len() == shape.classes.len();
         }
         if !register.others.is_empty() {
             content = content.with_seen(&register.others);

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use structgen_grammar::{JsonForm, Whitespace};
+use structgen_grammar::{JsonForm, Regular, Whitespace};
 
 use super::distinct::ItemMachine;
 use crate::json::{
-    Content, GapMachine, KeyContent, Punctuation, PunctuationMachine, StringMachine, Value,
+    ClassMachine, Content, GapMachine, KeyContent, Punctuation, PunctuationMachine, StringMachine,
+    Value,
 };
 use crate::literal::LiteralMachine;
 use crate::number::{ExcludingMachine, NumberMachine};
 use crate::program::{NodeId, Program, TerminalSpec};
-use crate::regular::RegularMachine;
+use crate::regular::{RegularLimits, RegularMachine};
 use crate::terminal::{Terminal, TerminalState};
 use crate::{LimitExceeded, Limits, StepError};
 
@@ -23,6 +24,8 @@ pub(crate) struct Terminals {
     built: Vec<Option<Terminal>>,
     punctuation: FxHashMap<(Punctuation, u32), u32>,
     keys: FxHashMap<KeyPlace, Option<u32>>,
+    /// By object and class of keys.
+    classes: FxHashMap<(u32, usize), ClassMachine>,
     items: FxHashMap<ItemPlace, Option<u32>>,
     listed: FxHashMap<ListedPlace, Option<u32>>,
     /// Which alternative of its slot the terminal of an item reads, where that is not the first.
@@ -49,6 +52,7 @@ impl Terminals {
             built: program.terminals.iter().map(|_| None).collect(),
             punctuation: FxHashMap::default(),
             keys: FxHashMap::default(),
+            classes: FxHashMap::default(),
             items: FxHashMap::default(),
             listed: FxHashMap::default(),
             alternatives: FxHashMap::default(),
@@ -169,6 +173,21 @@ impl Terminals {
         let id = self.add_strings(content)?;
         self.keys.insert(state, id);
         Ok(id)
+    }
+
+    /// The automaton of a class of an object's keys.
+    pub(super) fn class_machine(
+        &mut self,
+        class: (u32, usize),
+        keys: &Regular,
+        limits: RegularLimits,
+    ) -> Result<ClassMachine, LimitExceeded> {
+        if let Some(known) = self.classes.get(&class) {
+            return Ok(known.clone());
+        }
+        let machine = ClassMachine::new(RegularMachine::new(keys, limits)?);
+        self.classes.insert(class, machine.clone());
+        Ok(machine)
     }
 
     /// The terminal of an item, where it has been asked for already: `Some(None)` where there is no such item.

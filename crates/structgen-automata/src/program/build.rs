@@ -14,6 +14,7 @@ use super::{
     PropertyProgram, Slot, TerminalSpec, texts,
 };
 use crate::network::Network;
+use crate::regular::RegularMachine;
 use crate::{LimitExceeded, Limits};
 
 /// Why a grammar has no program.
@@ -445,6 +446,10 @@ impl Builder<'_> {
     fn classes(&mut self, shape: &ObjectShape) -> Result<Box<[KeyClass]>, LimitExceeded> {
         let mut classes = Vec::with_capacity(shape.patterns.len() + 1);
         for pattern in &shape.patterns {
+            if RegularMachine::new(&pattern.keys, self.limits.regular)?.takes_everything() {
+                // No key is in another class.
+                return Ok([KeyClass::new(None, self.slot(&pattern.value)?)].into());
+            }
             classes.push(KeyClass::new(
                 Some(pattern.keys.clone()),
                 self.slot(&pattern.value)?,
@@ -524,6 +529,7 @@ fn sorted_keys(shape: &ObjectShape) -> ObjectProgram {
             .collect(),
         ordered: shape.ordered.min(shape.properties.len() as u32),
         classes: [].into(),
+        covers: shape.additional.is_some(),
         min: shape.min_members,
         max: shape.max_members,
         tallies: shape.tallies.clone().into(),

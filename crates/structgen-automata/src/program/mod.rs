@@ -81,6 +81,8 @@ pub(crate) struct ObjectProgram {
     pub(crate) ordered: u32,
     /// The classes of undeclared keys; a key is in one of them at most.
     pub(crate) classes: Box<[KeyClass]>,
+    /// Whether every key is a property or in a class.
+    pub(crate) covers: bool,
     pub(crate) min: u32,
     pub(crate) max: Option<u32>,
     pub(crate) tallies: Box<[Tally]>,

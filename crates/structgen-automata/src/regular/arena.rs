@@ -290,6 +290,11 @@ impl Arena {
         }
     }
 
+    /// Whether every UTF-8 text is in the set, as far as its structure shows.
+    pub(super) fn is_everything(&self, id: NodeId) -> bool {
+        id == Self::ALL_BYTES || self.any_text == Some(id)
+    }
+
     pub(super) fn intern(&mut self, node: Node) -> NodeId {
         if let Some(&id) = self.ids.get(&node) {
             return id;

@@ -130,6 +130,16 @@ impl RegularMachine {
         self.steps.arena.is_universal(state.0)
     }
 
+    /// Whether every UTF-8 text completes a state, and goes on. `false` where it is not plain to see.
+    pub(crate) fn is_everything(&self, state: &RegularState) -> bool {
+        self.steps.arena.is_everything(state.0)
+    }
+
+    /// Whether every UTF-8 text is in the set. `false` where it is not plain to see.
+    pub(crate) fn takes_everything(&self) -> bool {
+        self.steps.arena.is_everything(self.start)
+    }
+
     fn if_live(&mut self, id: NodeId) -> Result<Option<RegularState>, LimitExceeded> {
         let live = self
             .liveness
