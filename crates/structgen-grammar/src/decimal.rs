@@ -75,6 +75,18 @@ impl Decimal {
         self
     }
 
+    /// The number of these digits 0 to 9, if that is how it is kept.
+    pub(crate) fn from_canonical(negative: bool, digits: &[u8], exponent: i64) -> Option<Self> {
+        let in_range = (-MAX_EXPONENT..=MAX_EXPONENT).contains(&exponent);
+        if !in_range || digits.iter().any(|&digit| digit > 9) {
+            return None;
+        }
+        let number = Self::from_parts(negative, digits, exponent);
+        let is_kept =
+            number.digits() == digits && number.exponent == exponent && number.negative == negative;
+        is_kept.then_some(number)
+    }
+
     fn from_parts(negative: bool, digits: &[u8], exponent: i64) -> Self {
         let leading = digits.iter().take_while(|&&digit| digit == 0).count();
         let significant = &digits[leading..];

@@ -8,9 +8,10 @@
 //! - **token terminals**: a special token of the vocabulary, by name or id.
 //!
 //! The IR knows no tokenizer and no source syntax. It is built with [`GrammarBuilder`], cleaned by [`passes`], printed with
-//! `Display`, and lowered to automata by `structgen-automata`.
+//! `Display`, written as bytes by [`Grammar::to_bytes`], and lowered to automata by `structgen-automata`.
 
 mod builder;
+mod bytes;
 pub mod decimal;
 mod expr;
 mod form;
@@ -20,6 +21,7 @@ mod print;
 mod regular;
 
 pub use builder::GrammarBuilder;
+pub use bytes::BytesError;
 pub use decimal::Decimal;
 pub use expr::{Expr, ExprId, Grammar, Rule, RuleId, TokenTerminal};
 pub use form::{EscapeForm, Indent, JsonForm, NumberForm, Whitespace};

@@ -196,6 +196,20 @@ impl Regular {
         Self::repeat(Self::Chars(CharSet::all()), 0, None)
     }
 
+    /// The sets that this one is made of, in order.
+    #[must_use]
+    pub fn parts(&self) -> &[Self] {
+        match self {
+            Self::Concat(parts) | Self::Union(parts) | Self::Intersection(parts) => parts,
+            Self::Complement(body) | Self::Repeat { body, .. } | Self::Look { body, .. } => {
+                std::slice::from_ref(&**body)
+            }
+            Self::Never | Self::Empty | Self::Bytes(_) | Self::Chars(_) | Self::ByteRange(..) => {
+                &[]
+            }
+        }
+    }
+
     /// Whether the empty string is in the set.
     ///
     /// ```

@@ -58,9 +58,9 @@ pub(super) fn build(mut grammar: Grammar, limits: Limits) -> Result<Program, Pro
                 rules: report.productive.never,
             });
         }
-        let empty = match build_once(&narrowed, &limits)? {
+        let (narrowed, empty) = match build_once(narrowed, &limits)? {
             Built::Program(program) => return Ok(*program),
-            Built::Empty(empty) => empty,
+            Built::Empty(narrowed, empty) => (narrowed, empty),
         };
         // That a terminal takes no text and that counts cannot be met is seen here only. What needs such a thing derives nothing either.
         grammar = narrowed.replace(|id, _| empty.contains(&id).then_some(Expr::Never));
@@ -70,14 +70,14 @@ pub(super) fn build(mut grammar: Grammar, limits: Limits) -> Result<Program, Pro
 /// What became of a grammar.
 enum Built {
     Program(Box<Program>),
-    /// Its terminals without a text, or its objects and arrays whose counts cannot be met.
-    Empty(FxHashSet<ExprId>),
+    /// None, and its terminals without a text, or its objects and arrays whose counts cannot be met.
+    Empty(Grammar, FxHashSet<ExprId>),
 }
 
-fn build_once(grammar: &Grammar, limits: &Limits) -> Result<Built, ProgramError> {
-    let nullable = nullable(grammar);
+fn build_once(grammar: Grammar, limits: &Limits) -> Result<Built, ProgramError> {
+    let nullable = nullable(&grammar);
     let mut builder = Builder {
-        grammar,
+        grammar: &grammar,
         nullable: &nullable,
         limits,
         nodes: vec![Node::End],
@@ -122,7 +122,8 @@ fn build_once(grammar: &Grammar, limits: &Limits) -> Result<Built, ProgramError>
     if text_costs.contains(&None) {
         let is_empty = |&(_, terminal): &(ExprId, u32)| text_costs[terminal as usize].is_none();
         let empty = terminal_exprs.into_iter().filter(is_empty);
-        return Ok(Built::Empty(empty.map(|(id, _)| id).collect()));
+        let empty = empty.map(|(id, _)| id).collect();
+        return Ok(Built::Empty(grammar, empty));
     }
     let left_recursion = LeftRecursion::find(&nodes, &procs);
     let RuleId(root) = grammar.root();
@@ -137,6 +138,7 @@ fn build_once(grammar: &Grammar, limits: &Limits) -> Result<Built, ProgramError>
         objects,
         arrays,
         form: grammar.form().clone(),
+        grammar,
         limits: limits.clone(),
         left_recursion,
         distinct_costs: [].into(),
@@ -161,7 +163,7 @@ fn build_once(grammar: &Grammar, limits: &Limits) -> Result<Built, ProgramError>
     Ok(if empty.is_empty() {
         Built::Program(Box::new(program))
     } else {
-        Built::Empty(empty)
+        Built::Empty(program.grammar, empty)
     })
 }
 

@@ -185,6 +185,7 @@ impl ArrayProgram {
 /// A compiled grammar.
 #[derive(Debug)]
 pub struct Program {
+    grammar: Grammar,
     pub(crate) nodes: Vec<Node>,
     pub(crate) procs: Vec<Proc>,
     pub(crate) root: ProcId,
@@ -212,6 +213,12 @@ impl Program {
     /// When no text matches the grammar, or a limit is exceeded.
     pub fn new(grammar: Grammar, limits: Limits) -> Result<Self, ProgramError> {
         build::build(grammar, limits)
+    }
+
+    /// The grammar that was lowered, as the passes left it: it has the texts of the one that was given.
+    #[must_use]
+    pub fn grammar(&self) -> &Grammar {
+        &self.grammar
     }
 
     /// The token terminals of the grammar; a place in this list is what [`Network::step_token`](crate::Network::step_token) takes.

@@ -46,7 +46,7 @@ impl Arena {
                         values.push(known);
                         continue;
                     }
-                    let children = children(regular);
+                    let children = regular.parts();
                     if children.is_empty() {
                         let leaf = self.leaf(regular);
                         values.push(Lowered::Set(leaf));
@@ -56,7 +56,7 @@ impl Arena {
                     }
                 }
                 Task::Build(regular) => {
-                    let from = values.len() - children(regular).len();
+                    let from = values.len() - regular.parts().len();
                     let parts = values.split_off(from);
                     let built = self.build_lowered(regular, parts)?;
                     if let Some(key) = shared_key(regular) {
@@ -211,16 +211,6 @@ impl Arena {
         let joined = self.finite(state);
         others.push(joined);
         others
-    }
-}
-
-fn children(regular: &Regular) -> &[Regular] {
-    match regular {
-        Regular::Concat(parts) | Regular::Union(parts) | Regular::Intersection(parts) => parts,
-        Regular::Complement(body) | Regular::Repeat { body, .. } | Regular::Look { body, .. } => {
-            std::slice::from_ref(&**body)
-        }
-        _ => &[],
     }
 }
 
