@@ -45,6 +45,26 @@ impl Mask {
         }
     }
 
+    /// The set of a sorted list of at most [`Mask::LISTED`] tokens.
+    pub(crate) fn from_list(list: &[TokenId], width: usize) -> Self {
+        Self {
+            width,
+            bits: OnceLock::new(),
+            list: Some(list.into()),
+            count: OnceLock::from(list.len()),
+        }
+    }
+
+    /// The set of these bits, which are more than [`Mask::LISTED`].
+    pub(crate) fn from_bits(bits: TokenMask) -> Self {
+        Self {
+            width: bits.len(),
+            bits: OnceLock::from(bits),
+            list: None,
+            count: OnceLock::new(),
+        }
+    }
+
     /// Whether the token may come next.
     #[must_use]
     pub fn contains(&self, token: TokenId) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use structgen_automata::{LimitExceeded, Network, SetId};
 use structgen_vocab::{TokenId, TokenMask};
 
-use crate::store::{Store, limit};
+use crate::store::{Store, behind, limit};
 use crate::walk::run;
 use crate::{CompiledConstraint, Mask, MatcherError};
 
@@ -146,33 +146,10 @@ impl Matcher {
                 ..self.now
             });
         }
-        let mut found = SetId::DEAD;
-        let mut offset = 0;
-        if let Some(bytes) = shared
-            .tables
-            .vocabulary()
-            .token_bytes(token)
-            .filter(|bytes| !bytes.is_empty())
-        {
-            match run(&mut store.network, self.now.state, bytes)? {
-                Ok(state) => found = state,
-                Err(at) => offset = at,
-            }
+        match behind(&mut store.network, self.now.state, token, shared)? {
+            Ok(found) => Ok(Position::new(store, found, false)?),
+            Err(offset) => Err(MatcherError::TokenRefused { token, offset }),
         }
-        // A token that the grammar names is taken as such; where its text fits as well, both readings go on.
-        for (terminal, _) in shared
-            .tokens
-            .iter()
-            .enumerate()
-            .filter(|&(_, &named)| named == token)
-        {
-            let state = store.network.step_token(self.now.state, terminal as u32)?;
-            found = store.network.union(found, state)?;
-        }
-        if found == SetId::DEAD {
-            return Err(MatcherError::TokenRefused { token, offset });
-        }
-        Ok(Position::new(store, found, false)?)
     }
 
     /// Whether the output may end here.

@@ -8,9 +8,10 @@ use structgen_automata::{
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 
+use crate::saved::Ready;
 use crate::statistics::WalkCounts;
 use crate::tables::SignedTrie;
-use crate::walk::{Walk, stretch};
+use crate::walk::{Walk, run, stretch};
 use crate::{Mask, Statistics, VocabularyTables};
 
 /// States and masks, kept while they fit.
@@ -31,6 +32,8 @@ pub(crate) struct Store {
     counted: Statistics,
     scratch: TokenMask,
     longest_gap: u16,
+    /// Masks of this epoch that were computed ahead or lie in a file.
+    pub(crate) ready: Ready,
 }
 
 /// How many new states are made between two measurements of memory.
@@ -56,6 +59,7 @@ impl Store {
             measure_at: MEASURE_EVERY,
             counted: Statistics::default(),
             scratch: TokenMask::new(tables.vocabulary().len()),
+            ready: Ready::default(),
         })
     }
 
@@ -74,6 +78,7 @@ impl Store {
             self.old.clear();
             self.recent_bytes = 0;
             self.old_bytes = 0;
+            self.ready = Ready::default();
             self.epoch += 1;
         }
         Ok(())
@@ -108,8 +113,35 @@ impl Store {
                 self.keep(state, mask.clone());
                 return Some(mask);
             }
+            if let Some(mask) = self.ready.mask(state) {
+                let mask = Arc::new(mask);
+                self.counted.masks_found += 1;
+                self.keep(state, mask.clone());
+                return Some(mask);
+            }
         }
         None
+    }
+
+    /// The mask of a state as far as it is at hand, and whether it is that of no other state of the sketch. Unlike [`find`](Self::find) it is not
+    /// counted.
+    pub(crate) fn kept(
+        &mut self,
+        exact: SetId,
+    ) -> Result<Option<(Arc<Mask>, bool)>, LimitExceeded> {
+        let sketch = self.network.sketch(exact)?;
+        let kept = |state: SetId| {
+            let mask = self.recent.get(&state).or_else(|| self.old.get(&state));
+            mask.cloned()
+                .or_else(|| self.ready.mask(state).map(Arc::new))
+        };
+        let of_sketch = kept(sketch).map(|mask| (mask, false));
+        Ok(of_sketch.or_else(|| kept(exact).map(|mask| (mask, true))))
+    }
+
+    /// Whether the next mask may make an older one go.
+    pub(crate) fn is_half_full(&self) -> bool {
+        self.recent_bytes > self.mask_bytes / 2
     }
 
     /// The mask of a state: found, or computed and kept.
@@ -221,6 +253,34 @@ impl Store {
 /// The token terminals that may come next, and whether the text may end.
 fn ends(network: &mut Network, set: SetId) -> Result<(Vec<u32>, bool), StepError> {
     Ok((network.next_tokens(set)?, network.is_accepting(set)?))
+}
+
+/// The state behind a token, or the offset of its first byte that does not fit.
+pub(crate) fn behind(
+    network: &mut Network,
+    state: SetId,
+    token: TokenId,
+    shared: &Shared,
+) -> Result<Result<SetId, usize>, LimitExceeded> {
+    let mut found = SetId::DEAD;
+    let mut offset = 0;
+    let bytes = shared.tables.vocabulary().token_bytes(token);
+    if let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) {
+        match run(network, state, bytes)? {
+            Ok(state) => found = state,
+            Err(at) => offset = at,
+        }
+    }
+    // A token that the grammar names is taken as such; where its text fits as well, both readings go on.
+    let named = shared.tokens.iter().enumerate();
+    for (terminal, _) in named.filter(|&(_, &named)| named == token) {
+        let state = network.step_token(state, terminal as u32).map_err(limit)?;
+        found = network.union(found, state)?;
+    }
+    Ok(match found {
+        SetId::DEAD => Err(offset),
+        found => Ok(found),
+    })
 }
 
 /// Adds the tokens that leave the span of an element; those within it are in the mask already.

@@ -160,7 +160,9 @@ pub(crate) fn walk_and_compare(constraint: &CompiledConstraint, seed: u64, budge
         if matcher.is_finished() && constraint.eos().contains(&token) {
             return text;
         }
-        text.extend_from_slice(constraint.vocabulary().token_bytes(token).unwrap());
+        // A token that the grammar names has no text.
+        let bytes = constraint.vocabulary().token_bytes(token);
+        text.extend_from_slice(bytes.unwrap_or_default());
         // Taking a step back gives the same mask.
         let mut back = matcher.clone();
         back.rollback(1).unwrap();

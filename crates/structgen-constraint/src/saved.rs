@@ -1,0 +1,205 @@
+//! A constraint in a file.
+//!
+//! What takes time is what is found out of a source text, so the file has the grammar: its program is made anew, which takes less than
+//! reading one. Behind it are the masks that [`CompiledConstraint::warm`] has computed. States have no names that would outlive a process,
+//! so a mask stands with the tokens that lead to its state, as a tree: replaying it finds the states again, whatever their numbers are.
+
+mod masks;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use structgen_artifact::{ArtifactError, Column, Format, Reader, Writer};
+use structgen_automata::SetId;
+use structgen_grammar::{BytesError, Grammar};
+use structgen_vocab::TokenId;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use masks::{MaskWriter, SavedMasks};
+
+use crate::store::{Store, behind};
+use crate::warm::Step;
+use crate::{
+    CompileError, CompiledConstraint, ConstraintOptions, Mask, VocabularyTables, WarmLimits,
+};
+
+/// The version changes with what the file holds, and with the bytes of a grammar. It has to change as well when a state's mask does.
+const FORMAT: Format = Format {
+    magic: *b"sg-cnstr",
+    version: (1 << 16) | Grammar::BYTES_VERSION,
+};
+
+/// Why a constraint cannot be written into a file, or taken from one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SavedError {
+    /// The file is missing, damaged, of another version or of another vocabulary, or cannot be written.
+    #[error(transparent)]
+    File(#[from] ArtifactError),
+    /// The grammar in it is none, or is too large for a file.
+    #[error(transparent)]
+    Grammar(#[from] BytesError),
+    /// The grammar in it cannot be compiled within the options' limits.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// It was made for other end-of-sequence ids than the options have.
+    #[error("it was made for the end-of-sequence ids {saved:?}, not {asked:?}")]
+    Eos {
+        /// Those of the file.
+        saved: Vec<TokenId>,
+        /// Those of the options.
+        asked: Vec<TokenId>,
+    },
+}
+
+impl CompiledConstraint {
+    /// Writes the constraint into a file: the grammar, and the masks that [`warm`](Self::warm) has computed or that came out of a file, as far as
+    /// they are kept. Nobody sees half of it, and whoever has the file that was there keeps it.
+    ///
+    /// The limits of the options are not written: [`load`](Self::load) has its own.
+    ///
+    /// # Errors
+    /// When the grammar is too large for a file, or the system refuses.
+    pub fn save(&self, file: &Path) -> Result<(), SavedError> {
+        let mut writer = Writer::new(FORMAT, self.vocabulary().fingerprint());
+        writer.put(&self.program().grammar().to_bytes()?);
+        writer.put(self.eos());
+        let mut masks = MaskWriter::default();
+        let mut store = self.store();
+        let store = &mut *store;
+        let mut steps = Vec::with_capacity(store.ready.steps.len());
+        for i in 0..store.ready.steps.len() {
+            let step = store.ready.steps[i];
+            let kept = store.kept(step.state).map_err(CompileError::from)?;
+            steps.push(SavedStep {
+                parent: step.parent,
+                token: step.token,
+                mask: kept.as_ref().map_or(NO_MASK, |(mask, _)| masks.add(mask)),
+                is_exact: kept.is_some_and(|(_, is_exact)| is_exact).into(),
+            });
+        }
+        writer.put(&steps);
+        masks.put(&mut writer);
+        Ok(writer.save(file)?)
+    }
+
+    /// Takes a constraint from a file that [`save`](Self::save) wrote with the same vocabulary. Masks stay in the file's map until somebody asks for
+    /// them.
+    ///
+    /// The file is checked in everything but one: that a mask is the one of its state would take computing it. So a file should come from
+    /// where the program itself comes from.
+    ///
+    /// # Errors
+    /// When there is no such file, it is damaged, or of another version, vocabulary or end of sequence; when its grammar exceeds a limit.
+    pub fn load(
+        tables: &Arc<VocabularyTables>,
+        options: &ConstraintOptions,
+        file: &Path,
+    ) -> Result<Self, SavedError> {
+        let vocabulary = tables.vocabulary();
+        let mut reader = Reader::open(file, FORMAT, vocabulary.fingerprint())?;
+        let grammar: Column<u8> = reader.take()?;
+        let eos: Column<TokenId> = reader.take()?;
+        let steps: Column<SavedStep> = reader.take()?;
+        let masks = SavedMasks::take(&mut reader, vocabulary.len())?;
+        reader.finish()?;
+        if eos[..] != options.eos[..] {
+            return Err(SavedError::Eos {
+                saved: eos.to_vec(),
+                asked: options.eos.clone(),
+            });
+        }
+        let constraint = Self::new(Grammar::from_bytes(&grammar)?, tables, options)?;
+        constraint.replay(&steps, masks)?;
+        Ok(constraint)
+    }
+
+    /// Finds the states of masks in a file.
+    fn replay(&self, steps: &[SavedStep], masks: SavedMasks) -> Result<(), SavedError> {
+        let contents = |what| Err(SavedError::File(ArtifactError::Contents(what)));
+        if steps.len() > WarmLimits::MOST_STATES {
+            return contents("more states than are ever saved");
+        }
+        let ids = self.vocabulary().len();
+        let mut store = self.store();
+        let store: &mut Store = &mut store;
+        let epoch = store.epoch;
+        let mut ready = Ready {
+            steps: Vec::with_capacity(steps.len()),
+            by_state: FxHashMap::default(),
+            masks: None,
+        };
+        for (i, step) in steps.iter().enumerate() {
+            store.make_room().map_err(CompileError::from)?;
+            if store.epoch != epoch {
+                // The limit on states is too low for them.
+                return Ok(());
+            }
+            let state = if i == 0 {
+                store.network.start()
+            } else {
+                let parent = ready.steps.get(step.parent as usize);
+                let Some(parent) = parent.filter(|_| step.token.index() < ids) else {
+                    return contents("a state comes before the one that leads to it");
+                };
+                let state = behind(&mut store.network, parent.state, step.token, self.shared());
+                match state.map_err(CompileError::from)? {
+                    Ok(state) => state,
+                    Err(_) => return contents("no state is where a mask's should be"),
+                }
+            };
+            ready.steps.push(Step {
+                parent: step.parent,
+                token: step.token,
+                state,
+            });
+            if step.mask == NO_MASK {
+                continue;
+            }
+            if !masks.has(step.mask) || step.is_exact > 1 {
+                return contents("a mask that is not there");
+            }
+            let state = match step.is_exact {
+                1 => state,
+                _ => store.network.sketch(state).map_err(CompileError::from)?,
+            };
+            ready.by_state.insert(state, step.mask);
+        }
+        ready.masks = Some(masks);
+        store.ready = ready;
+        Ok(())
+    }
+}
+
+/// What is known of the states near the start: how they are reached, and which masks lie in a file.
+#[derive(Debug, Default)]
+pub(crate) struct Ready {
+    pub(crate) steps: Vec<Step>,
+    by_state: FxHashMap<SetId, u32>,
+    masks: Option<SavedMasks>,
+}
+
+impl Ready {
+    /// The mask of a state or sketch, if it is in the file.
+    #[inline]
+    pub(crate) fn mask(&self, state: SetId) -> Option<Mask> {
+        let &mask = self.by_state.get(&state)?;
+        self.masks.as_ref()?.get(mask)
+    }
+}
+
+/// A [`Step`] in a file, with the mask of its state.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+struct SavedStep {
+    parent: u32,
+    token: TokenId,
+    /// Its place, or [`NO_MASK`].
+    mask: u32,
+    /// 1 where the mask depends on texts, so that it is that of this state alone; else 0.
+    is_exact: u32,
+}
+
+/// The mask was not at hand.
+const NO_MASK: u32 = u32::MAX;

@@ -1,0 +1,143 @@
+//! Masks that are computed ahead.
+
+#![allow(dead_code, reason = "the tests' support is shared")]
+
+mod support;
+
+use std::time::Duration;
+
+use structgen_constraint::{CompiledConstraint, ConstraintOptions, WarmLimits, Warmth};
+use structgen_frontend::json_schema::{self, SchemaOptions};
+use structgen_frontend::regex::{self, RegexOptions};
+use structgen_grammar::{Expr, Grammar, JsonForm, TokenTerminal};
+
+fn regex(pattern: &str) -> Grammar {
+    let set = regex::parse(pattern, RegexOptions::rust()).unwrap();
+    let build =
+        |builder: &mut structgen_grammar::GrammarBuilder| builder.expr(Expr::Regular(set.clone()));
+    support::json(build, JsonForm::generate())
+}
+
+fn schema(text: &str) -> Grammar {
+    json_schema::compile_str(text, &SchemaOptions::new())
+        .unwrap()
+        .grammar
+}
+
+fn choices(texts: &[&str]) -> Grammar {
+    let build = |builder: &mut structgen_grammar::GrammarBuilder| {
+        let arms: Vec<_> = texts.iter().map(|text| builder.bytes(text)).collect();
+        builder.choice(arms)
+    };
+    support::json(build, JsonForm::generate())
+}
+
+/// Walks at random, and how many masks that computed.
+fn computed(constraint: &CompiledConstraint) -> u64 {
+    let before = constraint.statistics().masks_computed;
+    for seed in 0..40 {
+        support::walk_and_compare(constraint, seed, 20);
+    }
+    constraint.statistics().masks_computed - before
+}
+
+#[test]
+fn walks_through_small_grammars_compute_no_mask() {
+    let token = |builder: &mut structgen_grammar::GrammarBuilder| {
+        let eos = builder.expr(Expr::Token(TokenTerminal::Name("<eos>".into())));
+        let text = builder.bytes("<eos>");
+        let either = builder.choice([eos, text]);
+        let end = builder.bytes("foo");
+        builder.sequence([either, end])
+    };
+    let grammars = [
+        choices(&[
+            "foo",
+            "foobar",
+            "bar",
+            "true",
+            "aaaaaaaaaaaaaaaaaaaaab",
+            "日本語",
+        ]),
+        regex("[a-c]{1,3}-[0-9]{2}(é|日本)?"),
+        regex("(foo|bar)+x*"),
+        schema(r#"{"enum": ["foo", 1.5, null, {"a": [true]}]}"#),
+        schema(
+            r#"{"type": "object", "properties": {"a": {"type": "boolean"}, "b": {"enum": [1, 2]}}, "required": ["b"]}"#,
+        ),
+        support::json(token, JsonForm::generate()),
+    ];
+    for grammar in grammars {
+        let shown = grammar.to_string();
+        let constraint = support::compile(grammar.clone());
+        let warmth = constraint.warm(&WarmLimits::default()).unwrap();
+        assert!(warmth.is_complete, "{warmth:?} {shown}");
+        assert_eq!(computed(&constraint), 0, "{shown}");
+        // Without it, masks are computed.
+        assert!(computed(&support::compile(grammar)) > 0);
+        // A second time there is nothing left to do.
+        let before = constraint.statistics().masks_computed;
+        assert_eq!(constraint.warm(&WarmLimits::default()).unwrap(), warmth);
+        assert_eq!(constraint.statistics().masks_computed, before);
+    }
+}
+
+#[test]
+fn limits_are_kept() {
+    let warm = |limits| {
+        let constraint = support::compile(choices(&["foobar", "bar"]));
+        let warmth = constraint.warm(&limits).unwrap();
+        assert_eq!(constraint.statistics().masks_computed, warmth.states as u64);
+        support::walk_and_compare(&constraint, 1, 10);
+        warmth
+    };
+    let all = WarmLimits::default();
+    let Warmth {
+        states,
+        is_complete,
+        ..
+    } = warm(all);
+    // What may follow is one of both, `oobar`, `obar`, `bar`, `ar`, `r`, or nothing.
+    assert_eq!((states, is_complete), (7, true));
+    let exactly = warm(WarmLimits { states, ..all });
+    assert_eq!((exactly.states, exactly.is_complete), (states, true));
+    let few = warm(WarmLimits { states: 3, ..all });
+    assert_eq!((few.states, few.is_complete), (3, false));
+    let none = warm(WarmLimits {
+        time: Duration::ZERO,
+        ..all
+    });
+    assert_eq!((none.states, none.is_complete), (0, false));
+}
+
+#[test]
+fn what_has_no_end_is_not_complete() {
+    let constraint = support::compile(support::json(support::any_value, JsonForm::exact()));
+    let limits = WarmLimits {
+        states: 200,
+        time: Duration::from_secs(60),
+    };
+    let warmth = constraint.warm(&limits).unwrap();
+    assert_eq!((warmth.states, warmth.is_complete), (200, false));
+    for seed in 0..5 {
+        support::walk_and_compare(&constraint, seed, 30);
+    }
+}
+
+#[test]
+fn masks_are_not_computed_to_be_thrown_away() {
+    let tables = support::vocabulary();
+    let options = ConstraintOptions {
+        mask_bytes: 1_000,
+        ..ConstraintOptions::default()
+    };
+    let grammar = choices(&["foobar", "bar"]);
+    let constraint = CompiledConstraint::new(grammar, &tables, &options).unwrap();
+    let warmth = constraint.warm(&WarmLimits::default()).unwrap();
+    assert!(
+        (1..7).contains(&warmth.states) && !warmth.is_complete,
+        "{warmth:?}"
+    );
+    assert_eq!(constraint.statistics().masks_evicted, 0);
+    assert!(constraint.statistics().mask_bytes <= 1_000);
+}
