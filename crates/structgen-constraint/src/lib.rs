@@ -13,6 +13,7 @@ pub mod oracle;
 mod saved;
 mod signs;
 mod statistics;
+mod step;
 mod store;
 mod tables;
 mod texts;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use structgen_automata::{LimitExceeded, Network, SetId};
 use structgen_vocab::{TokenId, TokenMask};
 
-use crate::store::{Store, behind, limit};
+use crate::step::behind;
+use crate::store::{Store, limit};
 use crate::walk::run;
 use crate::{CompiledConstraint, Mask, MatcherError};
 

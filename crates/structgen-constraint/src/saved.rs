@@ -18,7 +18,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use masks::{MaskWriter, SavedMasks};
 
-use crate::store::{Store, behind};
+use crate::step::behind;
+use crate::store::Store;
 use crate::warm::Step;
 use crate::{
     CompileError, CompiledConstraint, ConstraintOptions, Mask, VocabularyTables, WarmLimits,

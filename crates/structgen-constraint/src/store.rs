@@ -11,7 +11,7 @@ use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 use crate::saved::Ready;
 use crate::statistics::WalkCounts;
 use crate::tables::SignedTrie;
-use crate::walk::{Walk, run, stretch};
+use crate::walk::{Walk, stretch};
 use crate::{Mask, Statistics, VocabularyTables};
 
 /// States and masks, kept while they fit.
@@ -253,34 +253,6 @@ impl Store {
 /// The token terminals that may come next, and whether the text may end.
 fn ends(network: &mut Network, set: SetId) -> Result<(Vec<u32>, bool), StepError> {
     Ok((network.next_tokens(set)?, network.is_accepting(set)?))
-}
-
-/// The state behind a token, or the offset of its first byte that does not fit.
-pub(crate) fn behind(
-    network: &mut Network,
-    state: SetId,
-    token: TokenId,
-    shared: &Shared,
-) -> Result<Result<SetId, usize>, LimitExceeded> {
-    let mut found = SetId::DEAD;
-    let mut offset = 0;
-    let bytes = shared.tables.vocabulary().token_bytes(token);
-    if let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) {
-        match run(network, state, bytes)? {
-            Ok(state) => found = state,
-            Err(at) => offset = at,
-        }
-    }
-    // A token that the grammar names is taken as such; where its text fits as well, both readings go on.
-    let named = shared.tokens.iter().enumerate();
-    for (terminal, _) in named.filter(|&(_, &named)| named == token) {
-        let state = network.step_token(state, terminal as u32).map_err(limit)?;
-        found = network.union(found, state)?;
-    }
-    Ok(match found {
-        SetId::DEAD => Err(offset),
-        found => Ok(found),
-    })
 }
 
 /// Adds the tokens that leave the span of an element; those within it are in the mask already.

@@ -6,7 +6,8 @@ use rustc_hash::FxHashSet;
 use structgen_automata::{LimitExceeded, SetId};
 use structgen_vocab::TokenId;
 
-use crate::store::{Shared, Store, behind, limit};
+use crate::step::behind;
+use crate::store::{Shared, Store, limit};
 use crate::walk::run;
 use crate::{CompiledConstraint, MatcherError};
 

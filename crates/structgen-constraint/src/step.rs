@@ -1,0 +1,35 @@
+//! A step by a token.
+
+use structgen_automata::{LimitExceeded, Network, SetId};
+use structgen_vocab::TokenId;
+
+use crate::store::{Shared, limit};
+use crate::walk::run;
+
+/// The state behind a token, or the offset of its first byte that does not fit.
+pub(crate) fn behind(
+    network: &mut Network,
+    state: SetId,
+    token: TokenId,
+    shared: &Shared,
+) -> Result<Result<SetId, usize>, LimitExceeded> {
+    let mut found = SetId::DEAD;
+    let mut offset = 0;
+    let bytes = shared.tables.vocabulary().token_bytes(token);
+    if let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) {
+        match run(network, state, bytes)? {
+            Ok(state) => found = state,
+            Err(at) => offset = at,
+        }
+    }
+    // A token that the grammar names is taken as such; where its text fits as well, both readings go on.
+    let named = shared.tokens.iter().enumerate();
+    for (terminal, _) in named.filter(|&(_, &named)| named == token) {
+        let state = network.step_token(state, terminal as u32).map_err(limit)?;
+        found = network.union(found, state)?;
+    }
+    Ok(match found {
+        SetId::DEAD => Err(offset),
+        found => Ok(found),
+    })
+}
