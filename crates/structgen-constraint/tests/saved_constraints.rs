@@ -6,7 +6,7 @@ mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ const SCHEMAS: [&str; 5] = [
     r#"{"enum": ["foo", "bar", 10, null]}"#,
     r#"{"type": "object", "properties": {"a": {"type": "string", "pattern": "^[ab]{2,40}$"}, "b": {"type": "number", "multipleOf": 0.5}}, "required": ["a"]}"#,
     r#"{"type": "object", "patternProperties": {"^a": {"type": "integer"}}, "additionalProperties": {"type": "null"}, "minProperties": 2}"#,
-    r#"{"type": "array", "items": {"type": "integer", "minimum": -5, "maximum": 30}, "uniqueItems": true, "contains": {"const": 7}}"#,
+    r#"{"type": "array", "items": {"enum": [1, "a", 7, null]}, "uniqueItems": true, "contains": {"const": 7}}"#,
     r##"{"anyOf": [{"type": "array", "items": {"$ref": "#"}}, {"type": "boolean"}, {"type": "string", "maxLength": 5}]}"##,
 ];
 
@@ -241,8 +241,19 @@ fn sign(bytes: &mut [u8]) {
     bytes[56..64].copy_from_slice(&sum);
 }
 
+/// What is written for each grammar.
+static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let written = |grammar| {
+        let constraint = support::compile(grammar);
+        constraint.warm(&WarmLimits { states: 5, ..SOME }).unwrap();
+        fs::read(saved(&constraint, folder.path())).unwrap()
+    };
+    grammars().into_iter().map(written).collect()
+});
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     /// A checksum is no signature: what a sound one covers may still be wrong, and then it is refused or harmless.
     #[test]
@@ -251,16 +262,14 @@ proptest! {
         changes in prop::collection::vec((any::<prop::sample::Index>(), prop_oneof![Just(1_u8), Just(0x80), any::<u8>()]), 1..4),
         seed in any::<u64>(),
     ) {
-        let folder = tempfile::tempdir().unwrap();
-        let constraint = support::compile(grammars().swap_remove(which));
-        constraint.warm(&WarmLimits { states: 5, ..SOME }).unwrap();
-        let file = saved(&constraint, folder.path());
-        let mut bytes = fs::read(&file).unwrap();
+        let mut bytes = FILES[which].clone();
         for (at, bits) in changes {
             let at = 64 + at.index(bytes.len() - 64);
             bytes[at] ^= bits;
         }
         sign(&mut bytes);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("forged");
         fs::write(&file, bytes).unwrap();
         let Ok(constraint) = load(&file) else { return Ok(()) };
         let mut matcher = constraint.matcher();

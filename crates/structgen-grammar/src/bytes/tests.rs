@@ -279,7 +279,8 @@ fn promises_are_checked() {
         the grammar breaks a promise: no two properties have a key
         the grammar breaks a promise: what is absent counts for tallies without an upper bound
         the grammar breaks a promise: a shape has at most 32 tallies
-        the grammar breaks a promise: alternatives count for tallies that there are"#]].assert_eq(&found.join("\n"));
+        the grammar breaks a promise: alternatives count for tallies that there are"#]]
+    .assert_eq(&found.join("\n"));
 }
 
 #[test]
