@@ -2,9 +2,12 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 use serde_json::Value;
+use structgen::constraint::{TablesSource, VocabularyTables};
+use structgen::vocab::Vocabulary;
 use structgen::{Constraint, Device, Model, ModelOptions, SamplingParams, SchemaOptions};
 
 use crate::input::{read_file, read_text_file};
@@ -46,6 +49,17 @@ impl CacheArgs {
         let search = ModelOptions::new().search();
         let cache = search.cache_dir().filter(|_| !self.no_cache)?;
         Some(cache.join("tables"))
+    }
+
+    /// The tables of a vocabulary, and where they came from.
+    pub(crate) fn tables(&self, vocabulary: &Arc<Vocabulary>) -> (VocabularyTables, &'static str) {
+        let Some(folder) = self.tables_folder() else {
+            return (VocabularyTables::new(vocabulary.clone()), "computed");
+        };
+        match VocabularyTables::load_or_build(vocabulary.clone(), &folder) {
+            (tables, TablesSource::Loaded) => (tables, "loaded from the cache"),
+            (tables, _) => (tables, "computed for the cache"),
+        }
     }
 }
 

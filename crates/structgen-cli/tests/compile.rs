@@ -9,8 +9,12 @@
 
 mod support;
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use support::{run, structgen, write};
+use structgen::constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
+use structgen::vocab::{TokenId, Tokenizer};
+use support::{model_folder, run, structgen, write};
 
 const SCHEMA: &str = r#"{
   "type": "object",
@@ -118,4 +122,42 @@ fn options_in_the_schema_hold_unless_the_command_line_says_otherwise() {
     };
     assert_eq!(fits(&[]), 0);
     assert_eq!(fits(&["--order", "declared"]), 1);
+}
+
+#[test]
+fn a_compiled_constraint_is_what_a_program_loads() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", r#"{"enum": ["yes", "no"]}"#);
+    let tokenizer = model_folder().join("tokenizer.json");
+    let out = dir.path().join("yes-or-no");
+    let mut command = structgen(["compile", "--no-cache", "--eos", "0", "--schema"]);
+    command.arg(&schema).arg("--tokenizer").arg(&tokenizer);
+    let run = run(command.arg("--out").arg(&out));
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{run:?}");
+    assert!(run.out.contains("states, all there are\n"), "{run:?}");
+
+    let tokenizer = Tokenizer::from_file(&tokenizer).unwrap();
+    let tables = Arc::new(VocabularyTables::new(tokenizer.vocabulary().clone()));
+    let options = ConstraintOptions {
+        eos: vec![TokenId(0)],
+        ..ConstraintOptions::default()
+    };
+    let constraint = CompiledConstraint::load(&tables, &options, &out).unwrap();
+    let mut matcher = constraint.matcher();
+    for token in tokenizer.encode("\"yes\"").unwrap() {
+        assert!(matcher.mask().unwrap().contains(token));
+        matcher.accept_token(token).unwrap();
+    }
+    assert!(matcher.mask().unwrap().contains(TokenId(0)) && matcher.is_finished());
+    assert_eq!(constraint.statistics().masks_computed, 0);
+}
+
+#[test]
+fn a_file_for_no_tokenizer_is_bad_usage() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", "true");
+    let mut command = structgen(["compile", "--out", "file", "--schema"]);
+    let run = run(command.arg(schema));
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.err.contains("--tokenizer"), "{run:?}");
 }

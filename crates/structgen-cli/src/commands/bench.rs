@@ -9,8 +9,8 @@ use std::time::Instant;
 use anyhow::{Context, anyhow};
 use clap::{Subcommand, ValueEnum};
 use structgen::KeyOrder;
-use structgen::constraint::{Statistics, TablesSource, VocabularyTables};
-use structgen::vocab::{Tokenizer, Vocabulary};
+use structgen::constraint::Statistics;
+use structgen::vocab::Tokenizer;
 use structgen_maskbench::{
     Case, CaseError, FileResult, Status, Structgen, Summary, case_files, run_case_with,
 };
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .with_context(|| format!("the tokenizer {name} cannot be used"))?;
     let loaded = started.elapsed();
     let started = Instant::now();
-    let (tables, source) = tables(tokenizer.vocabulary(), &args.cache);
+    let (tables, source) = args.cache.tables(tokenizer.vocabulary());
     let tables = Arc::new(tables);
     let built = started.elapsed();
 
@@ -123,17 +123,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         remaining(&results),
     ))?;
     Ok(DONE)
-}
-
-/// The tables, and where they came from.
-fn tables(vocabulary: &Arc<Vocabulary>, cache: &CacheArgs) -> (VocabularyTables, &'static str) {
-    let Some(folder) = cache.tables_folder() else {
-        return (VocabularyTables::new(vocabulary.clone()), "computed");
-    };
-    match VocabularyTables::load_or_build(vocabulary.clone(), &folder) {
-        (tables, TablesSource::Loaded) => (tables, "loaded from the cache"),
-        (tables, _) => (tables, "computed for the cache"),
-    }
 }
 
 /// What the masks of all schemas took.

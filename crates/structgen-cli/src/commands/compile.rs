@@ -1,14 +1,17 @@
 //! `structgen compile`: what became of each keyword of a schema.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context;
 use serde_json::json;
-use structgen::Checker;
 use structgen::automata::Limits;
+use structgen::constraint::WarmLimits;
+use structgen::vocab::{TokenId, Tokenizer};
+use structgen::{Checker, Constraint};
 
 use crate::Outcome;
-use crate::args::read_schema;
+use crate::args::{CacheArgs, read_schema};
 use crate::error::DONE;
 use crate::output::{tell, write, write_line};
 use crate::schema_args::SchemaArgs;
@@ -31,7 +34,27 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "json")]
     grammar: bool,
     #[command(flatten)]
+    compiled: CompiledArgs,
+    #[command(flatten)]
     options: SchemaArgs,
+}
+
+/// A file of what was compiled.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Compiled constraint")]
+struct CompiledArgs {
+    /// Compile for the vocabulary of this tokenizer.json, too, and write the constraint with the masks that are quick to compute: programs take it with
+    /// `CompiledConstraint::load`
+    #[arg(long, value_name = "FILE", requires = "tokenizer")]
+    out: Option<PathBuf>,
+    /// The tokenizer.json
+    #[arg(long, value_name = "FILE", requires = "out")]
+    tokenizer: Option<PathBuf>,
+    /// An end-of-sequence id; may come several times
+    #[arg(long, value_name = "ID", requires = "out")]
+    eos: Vec<u32>,
+    #[command(flatten)]
+    cache: CacheArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -40,6 +63,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         args.options.at.as_deref(),
         &args.options.options(None)?,
     )?;
+    let compiled = write_compiled(&args.compiled, &constraint)?;
     if args.grammar {
         write(&constraint.grammar().to_string())?;
         return Ok(DONE);
@@ -59,6 +83,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         write_line(&format!(
             "nodes of the automaton: {nodes} of at most {limit}"
         ))?;
+        if let Some(compiled) = compiled {
+            write_line(&compiled)?;
+        }
         let dropped = report.dropped().count();
         if dropped > 0 {
             tell(&format!(
@@ -67,4 +94,30 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
     }
     Ok(DONE)
+}
+
+/// Writes the constraint for a vocabulary into a file, if that was asked for; returns what is in it.
+fn write_compiled(args: &CompiledArgs, constraint: &Constraint) -> anyhow::Result<Option<String>> {
+    let (Some(out), Some(tokenizer)) = (&args.out, &args.tokenizer) else {
+        return Ok(None);
+    };
+    let loaded = Tokenizer::from_file(tokenizer)
+        .with_context(|| format!("the tokenizer {} cannot be used", tokenizer.display()))?;
+    let (tables, _) = args.cache.tables(loaded.vocabulary());
+    let eos: Vec<TokenId> = args.eos.iter().copied().map(TokenId).collect();
+    let compiled = constraint.compile(&Arc::new(tables), &eos)?;
+    let warmth = compiled.warm(&WarmLimits::default())?;
+    compiled
+        .save(out)
+        .with_context(|| format!("{} cannot be written", out.display()))?;
+    let extent = if warmth.is_complete {
+        ", all there are"
+    } else {
+        ""
+    };
+    Ok(Some(format!(
+        "compiled constraint: {}, with the masks of {} states{extent}",
+        out.display(),
+        warmth.states
+    )))
 }
