@@ -7,6 +7,7 @@ mod gbnf;
 #[path = "../../tests/src/generator.rs"]
 #[allow(dead_code, reason = "shared with the tests, which use all of it")]
 mod generator;
+mod grammar_bytes;
 mod json_schema;
 mod mask_vs_oracle;
 mod random;
@@ -14,6 +15,7 @@ mod tokenizer_json;
 mod walk;
 
 pub use gbnf::gbnf;
+pub use grammar_bytes::{bytes_of_schema, grammar_bytes};
 pub use json_schema::json_schema;
 pub use mask_vs_oracle::mask_vs_oracle;
 pub use random::SplitMix;

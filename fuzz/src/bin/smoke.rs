@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use structgen_fuzz::{SplitMix, gbnf, json_schema, mask_vs_oracle, tokenizer_json};
+use structgen_fuzz::{
+    SplitMix, bytes_of_schema, gbnf, grammar_bytes, json_schema, mask_vs_oracle, tokenizer_json,
+};
 
 /// A target: its name, its body, what to mutate, and words to put in.
 struct Target {
@@ -140,6 +142,12 @@ fn targets() -> Vec<Target> {
             body: gbnf,
             seeds: grammars.into_iter().chain(small).collect(),
             words: GBNF_WORDS,
+        },
+        Target {
+            name: "grammar_bytes",
+            body: grammar_bytes,
+            seeds: SCHEMAS.map(bytes_of_schema).to_vec(),
+            words: &["\0", "\u{1}", "\u{2}", "\u{5}", "\u{b}", "\u{c}", "\u{7f}"],
         },
         Target {
             name: "tokenizer_json",
