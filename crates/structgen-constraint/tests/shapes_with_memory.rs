@@ -3,6 +3,7 @@
 mod support;
 
 use serde_json::Value;
+use structgen_constraint::{CompiledConstraint, ConstraintOptions};
 use structgen_grammar::{
     Alternative, ArrayShape, CharSet, Decimal, Expr, ExprId, GrammarBuilder, JsonForm, KeyPattern,
     NumberBound, NumberSet, ObjectShape, Property, Regular, Slot, StringContent, StringShape,
@@ -439,4 +440,29 @@ fn distinct_items_are_counted_by_kind() {
             are_distinct(value) && items.iter().any(Value::is_array)
         },
     );
+}
+
+#[test]
+fn more_members_than_can_be_weighed_are_refused() {
+    let tables = support::vocabulary();
+    let compiled = |min_members| {
+        let object = |builder: &mut GrammarBuilder| {
+            let value = builder.expr(Expr::Number(NumberSet::integers()));
+            builder.expr(Expr::Object(Box::new(ObjectShape {
+                additional: Some(Slot::of(value)),
+                min_members,
+                ..ObjectShape::default()
+            })))
+        };
+        let grammar = support::json(object, JsonForm::generate());
+        CompiledConstraint::new(grammar, &tables, &ConstraintOptions::default())
+    };
+    assert!(compiled(1 << 16).is_ok());
+    for members in [(1 << 16) + 1, u32::MAX] {
+        let error = compiled(members).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "members that an object still needs exceed the limit of 65536"
+        );
+    }
 }

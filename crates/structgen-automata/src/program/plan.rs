@@ -24,6 +24,9 @@ pub(crate) struct Counts {
 /// The most combinations of counts that are looked at.
 const MAX_STATES: usize = 1 << 16;
 
+/// The most members without a name of their own that an object may need: each is weighed.
+const MAX_MISSING: u32 = 1 << 16;
+
 /// What may be used several times, every time for some tallies at some cost.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
@@ -272,6 +275,12 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
                 required: property.required,
                 unused: property.absent,
                 uses: vec![self.uses(&property.value, key)],
+            });
+        }
+        if missing > MAX_MISSING {
+            return Err(LimitExceeded {
+                what: "members that an object still needs",
+                limit: MAX_MISSING.into(),
             });
         }
         for (class, &seen) in self.object.classes.iter().zip(&counts.keys) {
