@@ -12,6 +12,10 @@ pub mod regular;
 mod span;
 mod terminal;
 
+/// How many characters a short token has at most. All others, of which a vocabulary has few, are looked at one by one, so that what only
+/// they can reach does not tell states apart; see [`Network::relax`].
+pub const SHORT: u32 = 32;
+
 pub use bytes::{ByteClasses, ByteSet, Ends, Span};
 pub use json::{Utf8, any_string};
 pub use limit::{LimitExceeded, Limits, StepError};

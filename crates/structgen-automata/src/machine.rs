@@ -87,6 +87,18 @@ pub trait Machine {
         None
     }
 
+    /// A state that takes the same texts as this one, as far as they have at most `longest` characters: where counters
+    /// that are far from their ends do not matter. What is demanded only behind longer texts may be missing from it, but not that there
+    /// is something: its cost and its completions mean nothing. `None` where there is no other.
+    fn relax(&mut self, _state: &Self::State, _longest: u32) -> Option<Self::State> {
+        None
+    }
+
+    /// Whether there is a counter in the machine that matters to no short token, so that some state may be [relaxed](Machine::relax).
+    fn counts(&self) -> bool {
+        false
+    }
+
     /// Within text that the form demands, where every byte is known up to the end: how many bytes are left, and the label there.
     /// `None` elsewhere.
     fn forced(&self, _state: &Self::State) -> Option<(u32, u32)> {

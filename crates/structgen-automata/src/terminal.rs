@@ -5,7 +5,7 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 
 use crate::span::Link;
-use crate::{ByteSet, LimitExceeded, Machine, Span, StepError, Uniform};
+use crate::{ByteSet, LimitExceeded, Machine, SHORT, Span, StepError, Uniform};
 
 /// The number of a state within its terminal. [`DEAD`] and [`START`] are the same in every terminal.
 pub type TerminalState = u32;
@@ -41,6 +41,8 @@ pub struct Terminal {
     is_end: Vec<bool>,
     /// For every state one that takes the same tokens; see [`Machine::loosen`].
     loose: Vec<TerminalState>,
+    /// For every state one that takes the same short tokens; see [`Machine::relax`]. [`UNKNOWN`] where nobody has asked.
+    relaxed: Vec<TerminalState>,
     /// The most whitespace that a token has in a row.
     longest_gap: u16,
     /// For every state where its span is, once that is known.
@@ -49,6 +51,7 @@ pub struct Terminal {
     pub(crate) links: FxHashMap<TerminalState, Link>,
     firsts: FxHashMap<TerminalState, ByteSet>,
     nullable: Option<u32>,
+    counts: bool,
     source: Box<dyn Numbered + Send>,
 }
 
@@ -63,6 +66,7 @@ impl Terminal {
         M::State: Send,
     {
         let start = machine.start()?;
+        let counts = machine.counts();
         let nullable = start.as_ref().and_then(|state| machine.accept(state));
         let mut source = Numbering {
             machine,
@@ -77,12 +81,14 @@ impl Terminal {
             accept: vec![NOT_FINAL; 2],
             is_end: vec![false; 2],
             loose: vec![DEAD, START],
+            relaxed: vec![DEAD, UNKNOWN],
             longest_gap: u16::MAX,
             spans: vec![Known::NotAsked; 2],
             found_spans: Vec::new(),
             links: FxHashMap::default(),
             firsts: FxHashMap::default(),
             nullable,
+            counts,
             source: Box::new(source),
         })
     }
@@ -97,6 +103,34 @@ impl Terminal {
     #[inline]
     pub(crate) fn loosened(&self, state: TerminalState) -> TerminalState {
         self.loose[state as usize]
+    }
+
+    /// The state that takes the same short tokens and knows no more than is needed for it.
+    #[inline]
+    pub(crate) fn relaxed(&mut self, state: TerminalState) -> TerminalState {
+        match self.relaxed[state as usize] {
+            UNKNOWN => self.relax(state),
+            known => known,
+        }
+    }
+
+    #[cold]
+    fn relax(&mut self, state: TerminalState) -> TerminalState {
+        // A start that may take nothing is no other state: those are final.
+        let is_nullable_start = state == START && self.nullable.is_some();
+        let relaxed = if is_nullable_start {
+            state
+        } else {
+            self.source.relax(state, SHORT).unwrap_or(state)
+        };
+        self.describe(relaxed);
+        self.relaxed[state as usize] = relaxed;
+        relaxed
+    }
+
+    /// Whether some state may be relaxed; see [`Machine::counts`].
+    pub(crate) fn counts(&self) -> bool {
+        self.counts
     }
 
     /// Whether the terminal takes no text at all.
@@ -157,6 +191,7 @@ impl Terminal {
             self.accept.push(label);
             self.is_end.push(self.source.is_end(state));
             self.loose.push(state);
+            self.relaxed.push(UNKNOWN);
             self.spans.push(Known::NotAsked);
             if let Some(loose) = self.source.loosen(state, self.longest_gap) {
                 self.describe(loose);
@@ -287,7 +322,7 @@ impl Terminal {
     #[must_use]
     pub fn memory(&self) -> usize {
         self.table.capacity() * size_of::<TerminalState>()
-            + self.rows.len() * 64
+            + self.rows.len() * 68
             + self.found_spans.capacity() * size_of::<Span>()
             + self.links.capacity() * 48
             + self.firsts.capacity() * 40
@@ -327,6 +362,7 @@ trait Numbered {
     fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>>;
     fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError>;
     fn loosen(&mut self, state: TerminalState, longest: u16) -> Option<TerminalState>;
+    fn relax(&mut self, state: TerminalState, longest: u32) -> Option<TerminalState>;
     fn forced(&self, state: TerminalState) -> Option<(u32, u32)>;
     fn cost(&mut self, state: TerminalState) -> u32;
 }
@@ -417,6 +453,12 @@ impl<M: Machine> Numbered for Numbering<M> {
         let from = self.states[state as usize].as_ref()?;
         let loose = self.machine.loosen(from, longest)?;
         Some(self.number(loose))
+    }
+
+    fn relax(&mut self, state: TerminalState, longest: u32) -> Option<TerminalState> {
+        let from = self.states[state as usize].as_ref()?;
+        let relaxed = self.machine.relax(from, longest)?;
+        Some(self.number(relaxed))
     }
 
     fn forced(&self, state: TerminalState) -> Option<(u32, u32)> {

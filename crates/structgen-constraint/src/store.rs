@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use structgen_automata::{
-    ByteClasses, ByteSet, DEAD, Element, LimitExceeded, Network, Program, SetId, Span, StepError,
+    ByteClasses, ByteSet, DEAD, Element, LimitExceeded, Memory, Network, Program, SetId, Span,
+    StepError,
 };
-use structgen_vocab::{TokenId, TokenMask, Vocabulary};
+use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
 use crate::saved::Ready;
 use crate::statistics::WalkCounts;
@@ -20,8 +21,8 @@ pub(crate) struct Store {
     pub(crate) network: Network,
     /// Grows by one whenever the states are thrown away: a matcher of another epoch finds its state again by replaying its tokens.
     pub(crate) epoch: u64,
-    recent: FxHashMap<SetId, Arc<Mask>>,
-    old: FxHashMap<SetId, Arc<Mask>>,
+    recent: FxHashMap<Key, Arc<Mask>>,
+    old: FxHashMap<Key, Arc<Mask>>,
     recent_bytes: usize,
     old_bytes: usize,
     mask_bytes: usize,
@@ -35,6 +36,9 @@ pub(crate) struct Store {
     /// Masks of this epoch that were computed ahead or lie in a file.
     pub(crate) ready: Ready,
 }
+
+/// A state, and whether its mask is right only for short tokens.
+type Key = (SetId, bool);
 
 /// How many new states are made between two measurements of memory.
 const MEASURE_EVERY: usize = 8_192;
@@ -102,25 +106,28 @@ impl Store {
 
     fn look_up(&mut self, sketch: SetId, exact: SetId) -> Option<Arc<Mask>> {
         // Mostly all states of a sketch share its mask; where it depends on their texts, each has its own.
-        for state in [sketch, exact] {
-            if let Some(mask) = self.recent.get(&state) {
-                self.counted.masks_found += 1;
-                return Some(mask.clone());
-            }
-            if let Some(mask) = self.old.remove(&state) {
-                self.counted.masks_found += 1;
-                self.old_bytes -= mask.memory();
-                self.keep(state, mask.clone());
-                return Some(mask);
-            }
-            if let Some(mask) = self.ready.mask(state) {
-                let mask = Arc::new(mask);
-                self.counted.masks_found += 1;
-                self.keep(state, mask.clone());
-                return Some(mask);
-            }
+        let found = [sketch, exact]
+            .into_iter()
+            .find_map(|state| self.at_hand((state, false)))?;
+        self.counted.masks_found += 1;
+        Some(found)
+    }
+
+    fn at_hand(&mut self, key: Key) -> Option<Arc<Mask>> {
+        if let Some(mask) = self.recent.get(&key) {
+            return Some(mask.clone());
         }
-        None
+        let (state, is_short) = key;
+        let mask = match self.old.remove(&key) {
+            Some(mask) => {
+                self.old_bytes -= mask.memory();
+                mask
+            }
+            None if is_short => return None,
+            None => Arc::new(self.ready.mask(state)?),
+        };
+        self.keep(key, mask.clone());
+        Some(mask)
     }
 
     /// The mask of a state as far as it is at hand, and whether it is that of no other state of the sketch. Unlike [`find`](Self::find) it is not
@@ -131,7 +138,8 @@ impl Store {
     ) -> Result<Option<(Arc<Mask>, bool)>, LimitExceeded> {
         let sketch = self.network.sketch(exact)?;
         let kept = |state: SetId| {
-            let mask = self.recent.get(&state).or_else(|| self.old.get(&state));
+            let key = (state, false);
+            let mask = self.recent.get(&key).or_else(|| self.old.get(&key));
             mask.cloned()
                 .or_else(|| self.ready.mask(state).map(Arc::new))
         };
@@ -162,10 +170,9 @@ impl Store {
         .entered();
         let counts = WalkCounts::default();
         let mut bits = std::mem::replace(&mut self.scratch, TokenMask::new(0));
-        bits.clear();
-        let computed = self.compute(sketch, exact, shared, &counts, &mut bits);
-        let mask = Arc::new(Mask::new(&bits));
+        let mask = self.find_or_compute(sketch, exact, shared, &counts, &mut bits);
         self.scratch = bits;
+        let mask = mask?;
         self.counted.masks_computed += 1;
         self.counted.nodes_walked += counts.nodes.get();
         self.counted.tokens_tried += counts.tried.get();
@@ -173,26 +180,118 @@ impl Store {
             span.record("nodes_walked", counts.nodes.get());
             span.record("tokens", mask.count());
         }
-        let depends_on_texts = computed?;
-        self.keep(if depends_on_texts { exact } else { sketch }, mask.clone());
         Ok(mask)
     }
 
+    /// The mask of a state that is not at hand: where counters are out of reach of short tokens, those of all states that differ only in
+    /// them are the same, and mostly all others are too.
+    fn find_or_compute(
+        &mut self,
+        sketch: SetId,
+        exact: SetId,
+        shared: &Shared,
+        counts: &WalkCounts,
+        bits: &mut TokenMask,
+    ) -> Result<Arc<Mask>, LimitExceeded> {
+        let relaxed = match self.network.relax(sketch)? {
+            // A token that the grammar names is allowed whatever its text: those are not told apart below.
+            Some(relaxed) if shared.tokens.is_empty() => relaxed,
+            _ => {
+                bits.clear();
+                let depends =
+                    self.compute((sketch, Memory::Sketch), exact, shared, counts, bits)?;
+                let mask = Arc::new(Mask::new(bits));
+                self.keep((if depends { exact } else { sketch }, false), mask.clone());
+                return Ok(mask);
+            }
+        };
+        let (tables, mut depends) = (&*shared.tables, false);
+        let base = match self.at_hand((relaxed, true)) {
+            Some(known) => known,
+            None => {
+                bits.clear();
+                depends = self.compute((relaxed, Memory::Short), exact, shared, counts, bits)?;
+                let mut long = TokenMask::new(bits.len());
+                depends |= self.walk_long(relaxed, exact, shared, counts, &mut long)?;
+                replace(bits, tables.long(), &long);
+                let base = Arc::new(Mask::new(bits));
+                if !depends {
+                    self.keep((relaxed, true), base.clone());
+                }
+                base
+            }
+        };
+        // The other tokens may reach what was forgotten.
+        let long = tables.long();
+        bits.clear();
+        depends |= self.walk_long(sketch, exact, shared, counts, bits)?;
+        let mut tokens = long.trie.subtree_tokens(TokenTrie::ROOT).iter();
+        let mask = if tokens.all(|&token| base.contains(token) == bits.contains(token)) {
+            base
+        } else {
+            let mut mask = base.bits().clone();
+            replace(&mut mask, long, bits);
+            Arc::new(Mask::new(&mask))
+        };
+        self.keep((if depends { exact } else { sketch }, false), mask.clone());
+        Ok(mask)
+    }
+
+    /// Adds to `mask` the long tokens that the state takes; returns whether that depends on what the sketch left out.
+    fn walk_long(
+        &mut self,
+        sketch: SetId,
+        exact: SetId,
+        shared: &Shared,
+        counts: &WalkCounts,
+        mask: &mut TokenMask,
+    ) -> Result<bool, LimitExceeded> {
+        let (network, tables) = (&mut self.network, &*shared.tables);
+        let SignedTrie { trie, signs } = tables.long();
+        let covered = match *network.elements(sketch) {
+            // They are too few to search for a span.
+            [element] => stretch(network, element, false)?,
+            _ => None,
+        };
+        if let Some(span) = covered {
+            let texts = tables.texts().of(span.closed, span.code_points);
+            let tokens = trie.subtree_tokens(TokenTrie::ROOT).iter();
+            let texts = tokens.filter(|token| texts.contains(**token));
+            texts.for_each(|&token| mask.allow(token));
+        }
+        let walk = Walk {
+            trie,
+            signs,
+            covered,
+            sketch,
+            memory: Memory::Sketch,
+            searches: false,
+            exact,
+            vocabulary: tables.vocabulary(),
+            first_bytes: tables.first_bytes(),
+            counts,
+            from: ByteSet::ALL,
+            without: ByteSet::default(),
+            within: None,
+        };
+        walk.run(network, mask)
+    }
+
     /// Masks age in two generations: when the younger one is full, the older one goes.
-    fn keep(&mut self, state: SetId, mask: Arc<Mask>) {
+    fn keep(&mut self, key: Key, mask: Arc<Mask>) {
         if self.recent_bytes > self.mask_bytes / 2 {
             self.counted.masks_evicted += self.old.len() as u64;
             self.old = std::mem::take(&mut self.recent);
             self.old_bytes = std::mem::take(&mut self.recent_bytes);
         }
         self.recent_bytes += mask.memory();
-        self.recent.insert(state, mask);
+        self.recent.insert(key, mask);
     }
 
     /// Computes a mask; returns whether it depends on texts that the sketch leaves out.
     fn compute(
         &mut self,
-        sketch: SetId,
+        (sketch, memory): (SetId, Memory),
         exact: SetId,
         shared: &Shared,
         counts: &WalkCounts,
@@ -206,11 +305,18 @@ impl Store {
         let mut others = Vec::new();
         for i in 0..network.elements(sketch).len() {
             let element = network.elements(sketch)[i];
-            match stretch(network, element)? {
+            match stretch(network, element, true)? {
                 Some(span) => {
                     mask.union_with(&tables.texts().of(span.closed, span.code_points));
-                    depends_on_texts |=
-                        behind_text(network, element, span, exact, tables, counts, mask)?;
+                    depends_on_texts |= behind_text(
+                        network,
+                        element,
+                        span,
+                        (exact, memory),
+                        tables,
+                        counts,
+                        mask,
+                    )?;
                 }
                 None => others.push(element),
             }
@@ -221,6 +327,8 @@ impl Store {
                 signs: tables.signs(),
                 covered: None,
                 sketch: network.set_of(others)?,
+                memory,
+                searches: true,
                 exact,
                 vocabulary,
                 first_bytes: tables.first_bytes(),
@@ -250,6 +358,13 @@ impl Store {
     }
 }
 
+/// Puts the tokens of `from` in place of those of the trie.
+fn replace(mask: &mut TokenMask, trie: &SignedTrie, from: &TokenMask) {
+    let tokens = trie.trie.subtree_tokens(TokenTrie::ROOT);
+    tokens.iter().for_each(|&token| mask.deny(token));
+    mask.union_with(from);
+}
+
 /// The token terminals that may come next, and whether the text may end.
 fn ends(network: &mut Network, set: SetId) -> Result<(Vec<u32>, bool), StepError> {
     Ok((network.next_tokens(set)?, network.is_accepting(set)?))
@@ -260,7 +375,7 @@ fn behind_text(
     network: &mut Network,
     element: Element,
     span: Span,
-    exact: SetId,
+    (exact, memory): (SetId, Memory),
     tables: &VocabularyTables,
     counts: &WalkCounts,
     mask: &mut TokenMask,
@@ -271,6 +386,8 @@ fn behind_text(
         signs: tables.signs(),
         covered: Some(span),
         sketch: network.set_of(vec![element])?,
+        memory,
+        searches: true,
         exact,
         vocabulary,
         first_bytes: tables.first_bytes(),
@@ -313,7 +430,7 @@ fn behind_text(
     };
     let closed = match uniform {
         Some((behind, except, within)) => {
-            let closed = match network.step_terminal(behind, behind.state(), b'"') {
+            let closed = match network.step_terminal(behind, behind.state(), b'"', memory) {
                 Ok(DEAD) => return Ok(depends_on_texts),
                 Ok(state) => network.single(behind.with_state(state), element.below),
                 Err(error) => Err(error),

@@ -5,7 +5,7 @@ mod saved;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use structgen_automata::{ByteClasses, DEAD, START, any_string};
+use structgen_automata::{ByteClasses, DEAD, SHORT, START, any_string};
 use structgen_grammar::EscapeForm;
 use structgen_vocab::{TokenId, TokenTrie, Vocabulary};
 
@@ -26,6 +26,8 @@ pub struct VocabularyTables {
     signs: Signs,
     texts: Texts,
     strings: Strings,
+    /// The tokens of more than [`SHORT`] characters.
+    long: SignedTrie,
     /// The first byte of every token, 0 where it has none.
     first_bytes: Box<[u8]>,
     /// The most whitespace that a token has in a row.
@@ -156,12 +158,15 @@ impl VocabularyTables {
             || rayon::join(|| Texts::new(&vocabulary), || Signs::new(vocabulary.trie())),
             strings,
         );
+        let is_long = |(_, bytes): &Listed<'_>| characters(bytes) > SHORT as usize;
+        let long = SignedTrie::new(vocabulary.tokens().filter(is_long).collect());
         let gaps = vocabulary.tokens().map(|(_, bytes)| longest_gap(bytes));
         let longest_gap = gaps.max().unwrap_or(0);
         Self {
             longest_gap: u16::try_from(longest_gap).unwrap_or(u16::MAX),
             first_bytes: first_bytes(&vocabulary),
             vocabulary,
+            long,
             signs,
             texts,
             strings,
@@ -189,6 +194,11 @@ impl VocabularyTables {
         &self.strings
     }
 
+    /// The tokens of more than [`SHORT`] characters.
+    pub(crate) fn long(&self) -> &SignedTrie {
+        &self.long
+    }
+
     /// The first byte of every token, 0 where it has none.
     pub(crate) fn first_bytes(&self) -> &[u8] {
         &self.first_bytes
@@ -203,7 +213,7 @@ impl VocabularyTables {
     #[must_use]
     pub fn memory(&self) -> usize {
         let shared = self.signs.memory() + self.texts.memory() + self.strings.memory();
-        shared + self.first_bytes.len()
+        shared + self.long.memory() + self.first_bytes.len()
     }
 }
 
@@ -236,6 +246,12 @@ fn first_bytes(vocabulary: &Vocabulary) -> Box<[u8]> {
         first[id.index()] = bytes.first().copied().unwrap_or(0);
     }
     first.into()
+}
+
+/// How many characters begin in a token.
+fn characters(bytes: &[u8]) -> usize {
+    let begins = |byte: &&u8| !(0x80..=0xBF).contains(*byte);
+    bytes.iter().filter(begins).count()
 }
 
 fn longest_gap(bytes: &[u8]) -> usize {

@@ -54,7 +54,12 @@ impl Cursor {
 
     /// The cursor behind one more byte; `None` where no text goes on.
     #[inline]
-    fn step(self, network: &mut Network, byte: u8) -> Result<Option<Self>, StepError> {
+    fn step(
+        self,
+        network: &mut Network,
+        byte: u8,
+        memory: Memory,
+    ) -> Result<Option<Self>, StepError> {
         let (element, known) = match self {
             Self::Inside(element) => (element, None),
             Self::Ending {
@@ -64,7 +69,7 @@ impl Cursor {
             } => (element, Some((label, after))),
             Self::Nowhere => return Ok(None),
             Self::Set(set) => {
-                let next = network.step(set, byte, Memory::Sketch)?;
+                let next = network.step(set, byte, memory)?;
                 return match next {
                     SetId::DEAD => Ok(None),
                     next => Self::new(network, next).map(Some),
@@ -72,7 +77,7 @@ impl Cursor {
             }
         };
         let frame = element.frame;
-        let state = network.step_terminal(frame, frame.state(), byte)?;
+        let state = network.step_terminal(frame, frame.state(), byte, memory)?;
         let is_dead = state == structgen_automata::DEAD;
         let frame = frame.with_state(state);
         let element = Element { frame, ..element };
@@ -83,7 +88,7 @@ impl Cursor {
                 Self::of(network, element).map(Some)
             };
         };
-        let next = network.step(after, byte, Memory::Sketch)?;
+        let next = network.step(after, byte, memory)?;
         match (is_dead, next) {
             (true, SetId::DEAD) => Ok(None),
             (true, next) => Self::new(network, next).map(Some),
@@ -125,7 +130,7 @@ impl Cursor {
     /// A stretch of text that goes on from here, with all that may leave it.
     fn stretch(self, network: &mut Network) -> Result<Option<Span>, LimitExceeded> {
         match self {
-            Self::Inside(element) | Self::Ending { element, .. } => stretch(network, element),
+            Self::Inside(element) | Self::Ending { element, .. } => stretch(network, element, true),
             Self::Set(_) | Self::Nowhere => Ok(None),
         }
     }
@@ -198,9 +203,10 @@ impl Children {
 pub(crate) fn stretch(
     network: &mut Network,
     element: Element,
+    search: bool,
 ) -> Result<Option<Span>, LimitExceeded> {
     let Element { frame, below } = element;
-    let Some(span) = network.span(frame, true) else {
+    let Some(span) = network.span(frame, search) else {
         return Ok(None);
     };
     let label = match span.ends {
@@ -277,6 +283,10 @@ pub(crate) struct Walk<'w> {
     pub(crate) covered: Option<Span>,
     /// The state that is walked.
     pub(crate) sketch: SetId,
+    /// Whether it keeps its counters.
+    pub(crate) memory: Memory,
+    /// Whether it is worth to search for spans: what a search finds out about a state is for many tokens.
+    pub(crate) searches: bool,
     /// The state before the whole token, that `sketch` is a sketch of: where a step depends on what the sketch left out, the tokens in
     /// question are tried one by one on it.
     pub(crate) exact: SetId,
@@ -347,11 +357,11 @@ impl Walk<'_> {
                 }
             }
             self.counts.step();
-            match cursor.step(network, byte) {
+            match cursor.step(network, byte, self.memory) {
                 Ok(None) => {}
                 Ok(Some(next)) => {
                     let span = if below >= FEWEST_NODES && region.is_none() {
-                        next.span(network, below >= MANY_NODES)
+                        next.span(network, self.searches && below >= MANY_NODES)
                     } else {
                         None
                     };
@@ -363,7 +373,7 @@ impl Walk<'_> {
                     if below > 0 {
                         let is_free = span.is_some_and(|span| span.is_free());
                         let region = match region {
-                            None if below >= MANY_NODES && !is_free => {
+                            None if self.searches && below >= MANY_NODES && !is_free => {
                                 next.stretch(network)?.map(|span| Region::new(span, false))
                             }
                             region => region,

@@ -8,7 +8,7 @@ use structgen_grammar::{
     ObjectShape, Property, Regular, Slot, StringContent, StringShape, TokenTerminal,
 };
 use structgen_vocab::TokenId;
-use support::{any_value, compile, json, vocabulary, walk_and_compare};
+use support::{any_value, compile, compile_with_long_tokens, json, vocabulary, walk_and_compare};
 
 fn person(builder: &mut GrammarBuilder, open: bool, ordered: u32) -> structgen_grammar::ExprId {
     let name = builder.expr(Expr::String(StringShape {
@@ -162,16 +162,58 @@ fn texts_longer_than_a_known_stretch_are_taken() {
             Regular::repeat(chars(&[('a', 'j'), (' ', ' ')]), 0, Some(19)),
         ]),
     ];
-    for set in sets {
+    let many = |bounds: &[(u32, u32)]| -> Vec<Regular> {
+        let counted = bounds
+            .iter()
+            .map(|&(min, max)| Regular::repeat(letters(), min, Some(max)));
+        counted.collect()
+    };
+    for set in sets
+        .into_iter()
+        .chain(many(&[(0, 35), (0, 60), (20, 60), (50, 90)]))
+    {
         let bare = Expr::Regular(set.clone());
         let string = Expr::String(StringShape {
             content: StringContent::Regular(set),
             ..StringShape::default()
         });
         for (expr, form) in [&bare, &string].into_iter().zip(forms()) {
-            let constraint = compile(json(|builder| builder.expr(expr.clone()), form));
-            for seed in 0..4 {
+            let constraint =
+                compile_with_long_tokens(json(|builder| builder.expr(expr.clone()), form));
+            for seed in 0..2 {
                 walk_and_compare(&constraint, seed, 40);
+            }
+        }
+    }
+}
+
+/// How much of a string is left matters to no short token, but to some that are longer.
+#[test]
+fn strings_far_from_their_bounds_take_what_fits() {
+    for (min, max) in [
+        (0, Some(18)),
+        (0, Some(45)),
+        (22, None),
+        (30, Some(70)),
+        (5, Some(25)),
+    ] {
+        for form in forms() {
+            let build = |builder: &mut GrammarBuilder| {
+                let text = builder.expr(Expr::String(StringShape {
+                    min_length: min,
+                    max_length: max,
+                    ..StringShape::default()
+                }));
+                builder.expr(Expr::Array(Box::new(ArrayShape {
+                    rest: Some(Slot::of(text)),
+                    min_items: 1,
+                    max_items: Some(3),
+                    ..ArrayShape::default()
+                })))
+            };
+            let constraint = compile_with_long_tokens(json(build, form));
+            for seed in 0..2 {
+                walk_and_compare(&constraint, seed, 30);
             }
         }
     }

@@ -4,7 +4,7 @@ use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
 use crate::bytes::common_run;
 use crate::regular::{RegularLimits, RegularMachine};
-use crate::{ByteSet, LimitExceeded, Machine, Span, Uniform};
+use crate::{ByteSet, LimitExceeded, Machine, SHORT, Span, Uniform};
 
 use super::keys::{KeyContent, KeyState};
 use super::utf8::Utf8;
@@ -284,6 +284,41 @@ impl Content {
             _ => (0, u8::MAX),
         };
         common_run(run, Utf8::alike(byte))
+    }
+
+    /// Whether there are counters that matter to no short token; see [`Machine::counts`].
+    pub(crate) fn counts(&self) -> bool {
+        match self {
+            Self::Any { min, max } => *min > SHORT || max.is_some_and(|max| max > SHORT),
+            Self::Regular { machine, .. } => machine.counts(),
+            Self::Keys(keys) => keys.counts(),
+            Self::Literals(_) => false,
+        }
+    }
+
+    /// A state that takes the same texts as far as they are short; see [`Machine::relax`].
+    pub(crate) fn relax(&mut self, state: &ContentState, longest: u32) -> Option<ContentState> {
+        match (self, state) {
+            (Self::Any { min, max }, ContentState::Any(length, utf8)) => {
+                // How many characters there are does not matter far before the fewest, nor between them and the most.
+                let is_far_from = |end: u32| end.saturating_sub(*length) > longest;
+                let relaxed = if is_far_from(*min) {
+                    0
+                } else if length >= min && max.is_none_or(is_far_from) {
+                    *min
+                } else {
+                    return None;
+                };
+                (relaxed != *length).then_some(ContentState::Any(relaxed, *utf8))
+            }
+            (Self::Regular { machine, .. }, ContentState::Regular(state, utf8)) => machine
+                .relax(state, longest)
+                .map(|state| ContentState::Regular(state, *utf8)),
+            (Self::Keys(keys), ContentState::Key(state)) => {
+                keys.relax(state, longest).map(ContentState::Key)
+            }
+            _ => None,
+        }
     }
 
     /// The state behind any text at all, and the first bytes of those texts that lead elsewhere; see

@@ -295,6 +295,26 @@ impl KeyContent {
         best
     }
 
+    /// Whether there are counters that matter to no short token; see [`Machine::counts`].
+    pub(super) fn counts(&self) -> bool {
+        self.machines().any(|machine| machine.counts())
+    }
+
+    /// A state that takes the same texts as far as they are short; see [`Machine::relax`]. Where listed keys may be among those of a class, how many
+    /// keys that has matters.
+    pub(super) fn relax(&self, state: &KeyState, longest: u32) -> Option<KeyState> {
+        if state.low < state.high {
+            return None;
+        }
+        let mut relaxed = state.clone();
+        for (mut machine, state) in self.machines().zip(&mut relaxed.classes) {
+            if let Some(state) = state {
+                *state = machine.relax(state, longest).unwrap_or(*state);
+            }
+        }
+        (relaxed != *state).then_some(relaxed)
+    }
+
     /// The bytes that may come next, at most; see [`Machine::first`].
     pub(super) fn first(&self, state: &KeyState) -> Option<ByteSet> {
         if self.is_open() {

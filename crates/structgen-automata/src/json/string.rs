@@ -443,6 +443,23 @@ impl Machine for StringMachine {
         }
     }
 
+    fn counts(&self) -> bool {
+        self.content.counts()
+    }
+
+    fn relax(&mut self, state: &StringState, longest: u32) -> Option<StringState> {
+        match state {
+            StringState::Body(content) => {
+                self.content.relax(content, longest).map(StringState::Body)
+            }
+            StringState::Escape(content) => self
+                .content
+                .relax(content, longest)
+                .map(StringState::Escape),
+            _ => None,
+        }
+    }
+
     fn uniform(&mut self, state: &StringState) -> Option<Uniform<StringState>> {
         let StringState::Body(content) = state else {
             return None;

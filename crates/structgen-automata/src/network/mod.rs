@@ -40,6 +40,8 @@ pub enum Memory {
     Exact,
     /// The texts that are read from now on are not kept.
     Sketch,
+    /// The same, and counters are forgotten that are out of reach of short tokens; see [`Network::relax`].
+    Short,
 }
 
 /// For how many entries the tables that grow with every first visit have room from the start.
@@ -155,8 +157,7 @@ impl Network {
     /// When a limit is exceeded, or a sketch does not suffice.
     #[inline]
     pub fn step(&mut self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
-        let key =
-            u64::from(set.0) << 16 | u64::from(byte) << 8 | u64::from(memory == Memory::Exact);
+        let key = u64::from(set.0) << 16 | u64::from(byte) << 8 | memory as u64;
         if let Some(&next) = self.stepped.get(&key) {
             return Ok(next);
         }
@@ -203,7 +204,7 @@ impl Network {
         };
         let state = match memory {
             Memory::Exact => self.terminals.step(frame.terminal, from, byte)?,
-            Memory::Sketch => self.terminals.step_loosely(frame.terminal, from, byte)?,
+            _ => self.step_terminal(frame, from, byte, memory)?,
         };
         if state == DEAD {
             return Ok(None);
@@ -211,7 +212,7 @@ impl Network {
         let extra = match frame.extra {
             text if !frame.keeps_text() => text,
             LOST => LOST,
-            _ if memory == Memory::Sketch => LOST,
+            _ if memory != Memory::Exact => LOST,
             NOT_BEGUN => self.registers.push_text(0, byte),
             text => self.registers.push_text(text, byte),
         };
@@ -222,7 +223,7 @@ impl Network {
         }))
     }
 
-    /// The state of the terminal on top, one byte on, as a sketch: the inner loop of every walk.
+    /// The state of the terminal on top, one byte on, in a sketch: the inner loop of every walk.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -232,8 +233,15 @@ impl Network {
         frame: Frame,
         state: TerminalState,
         byte: u8,
+        memory: Memory,
     ) -> Result<TerminalState, StepError> {
-        self.terminals.step_loosely(frame.terminal, state, byte)
+        let terminal = self.terminals.get_mut(frame.terminal);
+        let next = terminal.step(state, byte)?;
+        let next = terminal.loosened(next);
+        Ok(match memory {
+            Memory::Short => terminal.relaxed(next),
+            _ => next,
+        })
     }
 
     /// The label under which the terminal may end in the frame's state.
@@ -384,6 +392,34 @@ impl Network {
             frame.extra = LOST;
         }
         self.intern(elements)
+    }
+
+    /// A state that takes the same tokens as this one, as far as they have at most [`SHORT`](crate::SHORT) characters, without the counters
+    /// that none of them reaches. For walks with [`Memory::Short`]: what it costs to complete it means nothing. `None` where the terminals
+    /// that are read keep what they count.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn relax(&mut self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
+        let mut relaxed: Option<Vec<Element>> = None;
+        let mut begins = false;
+        for i in 0..self.sets.elements(set).len() {
+            let frame = self.sets.elements(set)[i].frame;
+            if !frame.reads() || !self.terminals.get(frame.terminal).counts() {
+                continue;
+            }
+            begins |= frame.state == START;
+            let state = self.terminals.get_mut(frame.terminal).relaxed(frame.state);
+            if state != frame.state {
+                let elements = relaxed.get_or_insert_with(|| self.sets.elements(set).to_vec());
+                elements[i].frame.state = state;
+            }
+        }
+        match relaxed {
+            Some(elements) => self.intern(elements).map(Some),
+            // What begins here begins to count.
+            None => Ok(begins.then_some(set)),
+        }
     }
 
     /// The state behind a token terminal of the program, whatever that token's bytes are.

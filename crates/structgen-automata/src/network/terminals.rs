@@ -120,19 +120,6 @@ impl Terminals {
         self.get_mut(terminal).step(state, byte)
     }
 
-    /// The state behind one more byte, without the whitespace that makes no difference to a token.
-    #[inline]
-    pub(super) fn step_loosely(
-        &mut self,
-        terminal: u32,
-        state: TerminalState,
-        byte: u8,
-    ) -> Result<TerminalState, StepError> {
-        let terminal = self.get_mut(terminal);
-        let next = terminal.step(state, byte)?;
-        Ok(terminal.loosened(next))
-    }
-
     fn add(&mut self, terminal: Terminal) -> u32 {
         let terminal = terminal.with_longest_gap(self.longest_gap);
         self.built.push(Some(terminal));

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::finite::{FiniteState, FiniteStates};
 use super::look::{Looks, PartId, Tracker};
+use crate::SHORT;
 
 /// An expression, by its place in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,6 +21,8 @@ pub(super) enum Node {
     Empty,
     /// Every byte string, UTF-8 or not.
     AllBytes,
+    /// Something that comes, but behind more text than is looked at: see [`super::relax`].
+    Beyond,
     /// A literal, from its byte `offset` on; never empty.
     Literal { literal: u32, offset: u32 },
     /// A state of the automaton of finite sets; not the one for the empty string.
@@ -79,6 +82,10 @@ struct Facts {
     asks: u64,
     /// Whether there is a loop that looks around in it: then the normal form is the disjunctive one.
     loops: bool,
+    /// Whether there is a counter in it that no short token reaches.
+    counts: bool,
+    /// Behind any prefix some completion is no longer than this; the largest value where that is not plain to see.
+    tail: u32,
 }
 
 impl Facts {
@@ -91,6 +98,8 @@ impl Facts {
         distance: 0,
         asks: 0,
         loops: false,
+        counts: false,
+        tail: u32::MAX,
     };
 
     /// The strings are this long.
@@ -117,6 +126,8 @@ pub(super) struct Arena {
     any_text: Option<NodeId>,
     /// Every character, once it is known.
     every_char: Option<NodeId>,
+    /// What was relaxed so far, by how long texts may be; see [`super::relax`].
+    pub(super) relaxed: FxHashMap<(NodeId, u32), NodeId>,
     /// Operands of all nodes together: what the limit on expressions counts.
     operands: usize,
     pub(super) looks: Looks,
@@ -132,6 +143,7 @@ impl Arena {
     pub(super) const NEVER: NodeId = NodeId(0);
     pub(super) const EMPTY: NodeId = NodeId(1);
     pub(super) const ALL_BYTES: NodeId = NodeId(2);
+    pub(super) const BEYOND: NodeId = NodeId(3);
 
     pub(super) fn new() -> Self {
         let mut arena = Self {
@@ -143,12 +155,14 @@ impl Arena {
             literal_ids: FxHashMap::default(),
             any_text: None,
             every_char: None,
+            relaxed: FxHashMap::default(),
             operands: 0,
             looks: Looks::default(),
         };
         arena.intern(Node::Never);
         arena.intern(Node::Empty);
         arena.intern(Node::AllBytes);
+        arena.intern(Node::Beyond);
         arena
     }
 
@@ -198,6 +212,16 @@ impl Arena {
     /// See [`Facts::distance`].
     pub(super) fn distance(&self, id: NodeId) -> u32 {
         self.facts[id.0 as usize].distance
+    }
+
+    /// Whether there is a counter in the expression that no short token reaches.
+    pub(super) fn counts(&self, id: NodeId) -> bool {
+        self.facts[id.0 as usize].counts
+    }
+
+    /// See [`Facts::tail`].
+    pub(super) fn tail(&self, id: NodeId) -> u32 {
+        self.facts[id.0 as usize].tail
     }
 
     pub(super) fn utf8(&self, id: NodeId) -> bool {
@@ -318,6 +342,13 @@ impl Arena {
                 least: u32::MAX,
                 most: 0,
                 distance: u32::MAX,
+                tail: 0,
+                ..Facts::NOTHING
+            },
+            Node::Beyond => Facts {
+                utf8: true,
+                witness: Some(0),
+                least: u32::MAX,
                 ..Facts::NOTHING
             },
             Node::Empty => Facts {
@@ -325,11 +356,13 @@ impl Arena {
                 utf8: true,
                 witness: Some(0),
                 most: 0,
+                tail: 0,
                 ..Facts::NOTHING
             },
             Node::AllBytes => Facts {
                 nullable: true,
                 witness: Some(0),
+                tail: 0,
                 ..Facts::NOTHING
             },
             Node::Literal { literal, offset } => {
@@ -340,6 +373,7 @@ impl Arena {
                     // A continuation byte at the front is the middle of a character.
                     utf8: whole.utf8 && rest[0] & 0xC0 != 0x80,
                     most: length,
+                    tail: length,
                     ..Facts::NOTHING.long(length)
                 }
             }
@@ -347,6 +381,7 @@ impl Arena {
                 nullable: self.finite.accepts(state),
                 utf8: self.finite.is_utf8(state),
                 most: self.finite.longest(state),
+                tail: self.finite.longest(state),
                 ..Facts::NOTHING.long(self.finite.shortest(state))
             },
             Node::Concat(first, rest) => Facts {
@@ -361,6 +396,10 @@ impl Arena {
                 distance: self.distance(first).saturating_add(self.distance(rest)),
                 asks: self.asks(first) | self.asks(rest),
                 loops: self.loops(first) || self.loops(rest),
+                counts: self.counts(first) || self.counts(rest),
+                tail: self
+                    .tail_before(first, self.witness(rest))
+                    .max(self.tail(rest)),
             },
             Node::Union(ref arms) => Facts {
                 nullable: arms.iter().any(|&arm| self.nullable(arm)),
@@ -377,6 +416,7 @@ impl Arena {
                     .map(|&arm| self.distance(arm))
                     .min()
                     .unwrap_or(0),
+                tail: arms.iter().map(|&arm| self.tail(arm)).max().unwrap_or(0),
                 ..self.any_of(arms)
             },
             Node::Intersection(ref arms) => {
@@ -418,6 +458,11 @@ impl Arena {
                 least: self.least(body).saturating_mul(min),
                 most: max.map_or(u32::MAX, |max| self.most(body).saturating_mul(max)),
                 distance: self.distance(body).saturating_mul(min),
+                counts: self.counts(body) || min > SHORT || max.is_some_and(|max| max >= SHORT),
+                tail: self.tail_before(
+                    body,
+                    self.witness(body).map(|body| body.saturating_mul(min)),
+                ),
                 ..self.any_of(&[body])
             },
             Node::Behind { tracker, rest, .. } => Facts {
@@ -471,8 +516,14 @@ impl Arena {
         }
     }
 
+    /// The tail of a part with a completion of this length behind it.
+    fn tail_before(&self, part: NodeId, rest: Option<u32>) -> u32 {
+        rest.map_or(u32::MAX, |rest| self.tail(part).saturating_add(rest))
+    }
+
     fn any_of(&self, parts: &[NodeId]) -> Facts {
         Facts {
+            counts: parts.iter().any(|&part| self.counts(part)),
             asks: parts.iter().fold(0, |asks, &part| asks | self.asks(part)),
             loops: parts.iter().any(|&part| self.loops(part)),
             ..Facts::NOTHING

@@ -138,7 +138,12 @@ impl Arena {
     fn is_leaf(&self, id: NodeId) -> bool {
         matches!(
             self.node(id),
-            Node::Never | Node::Empty | Node::AllBytes | Node::Literal { .. } | Node::Finite(_)
+            Node::Never
+                | Node::Empty
+                | Node::AllBytes
+                | Node::Beyond
+                | Node::Literal { .. }
+                | Node::Finite(_)
         )
     }
 
@@ -170,7 +175,7 @@ impl Arena {
 
     fn leaf_derivative(&mut self, id: NodeId, byte: u8) -> Option<NodeId> {
         Some(match *self.node(id) {
-            Node::Never | Node::Empty => Self::NEVER,
+            Node::Never | Node::Empty | Node::Beyond => Self::NEVER,
             Node::AllBytes => Self::ALL_BYTES,
             Node::Literal { literal, offset } => {
                 if self.literal_bytes(literal, offset)[0] == byte {

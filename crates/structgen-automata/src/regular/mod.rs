@@ -12,6 +12,7 @@ mod liveness;
 mod look;
 mod lower;
 mod normal;
+mod relax;
 mod steps;
 
 use rustc_hash::FxHashMap;
@@ -175,6 +176,15 @@ impl Machine for RegularMachine {
 
     fn accept(&self, state: &RegularState) -> Option<u32> {
         self.steps.arena.nullable(state.0).then_some(0)
+    }
+
+    fn counts(&self) -> bool {
+        self.steps.arena.counts(self.start)
+    }
+
+    fn relax(&mut self, state: &RegularState, longest: u32) -> Option<RegularState> {
+        let relaxed = self.steps.arena.relaxed(state.0, longest);
+        (relaxed != state.0).then_some(RegularState(relaxed))
     }
 
     /// Exact for sets without intersections and complements, whose end has one expression only.

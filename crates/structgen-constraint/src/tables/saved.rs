@@ -13,7 +13,7 @@ use crate::texts::Texts;
 /// The version changes with everything that the tables hold and how: a file of another version is computed anew.
 const FORMAT: Format = Format {
     magic: *b"sg-tabls",
-    version: 1,
+    version: 2,
 };
 
 /// Where [`VocabularyTables::load_or_build`] got the tables.
@@ -90,6 +90,7 @@ impl VocabularyTables {
         let signs = Signs::take(&mut reader, vocabulary.trie())?;
         let texts = Texts::take(&mut reader, ids)?;
         let strings = Strings::take(&mut reader, &vocabulary)?;
+        let long = SignedTrie::take(&mut reader, ids)?;
         let longest_gap: u16 = reader.take_one()?;
         if usize::from(longest_gap) > vocabulary.max_token_len() {
             return Err(ArtifactError::Contents("whitespace longer than any token"));
@@ -101,6 +102,7 @@ impl VocabularyTables {
             signs,
             texts,
             strings,
+            long,
             longest_gap,
         })
     }
@@ -115,8 +117,22 @@ impl VocabularyTables {
         self.signs.put(&mut writer);
         self.texts.put(&mut writer);
         self.strings.put(&mut writer);
+        self.long.put(&mut writer);
         writer.put(&[self.longest_gap]);
         writer.save(file)
+    }
+}
+
+impl SignedTrie {
+    fn put(&self, writer: &mut Writer) {
+        self.trie.put(writer);
+        self.signs.put(writer);
+    }
+
+    fn take(reader: &mut Reader, ids: usize) -> Result<Self, ArtifactError> {
+        let trie = TokenTrie::take(reader, ids)?;
+        let signs = Signs::take(reader, &trie)?;
+        Ok(Self { trie, signs })
     }
 }
 
@@ -128,8 +144,7 @@ impl Strings {
             &self.escaped,
             &self.escaped_closing,
         ] {
-            signed.trie.put(writer);
-            signed.signs.put(writer);
+            signed.put(writer);
         }
         writer.put(&self.at_quote);
         writer.put(&self.escaped_inside[0]);
@@ -138,11 +153,7 @@ impl Strings {
 
     fn take(reader: &mut Reader, vocabulary: &Vocabulary) -> Result<Self, ArtifactError> {
         let ids = vocabulary.len();
-        let mut signed = || -> Result<SignedTrie, ArtifactError> {
-            let trie = TokenTrie::take(reader, ids)?;
-            let signs = Signs::take(reader, &trie)?;
-            Ok(SignedTrie { trie, signs })
-        };
+        let mut signed = || SignedTrie::take(reader, ids);
         let (closing, remainders) = (signed()?, signed()?);
         let (escaped, escaped_closing) = (signed()?, signed()?);
         let mut list = || -> Result<Vec<TokenId>, ArtifactError> {

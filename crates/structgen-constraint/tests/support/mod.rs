@@ -13,6 +13,10 @@ use structgen_vocab::{TokenId, Vocabulary};
 
 /// All bytes, and tokens that cross the borders of everything JSON has.
 pub(crate) fn vocabulary() -> Arc<VocabularyTables> {
+    vocabulary_with(&[])
+}
+
+fn vocabulary_with(more: &[&str]) -> Arc<VocabularyTables> {
     let longer = [
         "\":",
         "\": ",
@@ -69,22 +73,39 @@ pub(crate) fn vocabulary() -> Arc<VocabularyTables> {
         "+",
         "+1",
         "1+1",
-        // Longer than chains of counting states are followed.
+    ];
+    let partial: [&[u8]; 3] = [&[0xE6, 0x97], &[0x97, 0xA5], &[0xC3]];
+    let tokens = (0..=255_u8)
+        .map(|byte| vec![byte])
+        .chain(
+            longer
+                .iter()
+                .chain(more)
+                .map(|text| text.as_bytes().to_vec()),
+        )
+        .chain(partial.iter().map(|bytes| bytes.to_vec()))
+        .chain([b"<eos>".to_vec()]);
+    let count = 256 + longer.len() + more.len() + partial.len();
+    let vocabulary = Vocabulary::from_tokens(tokens, &[(TokenId(count as u32), "<eos>")]).unwrap();
+    Arc::new(VocabularyTables::new(Arc::new(vocabulary)))
+}
+
+/// The same with tokens that are longer than chains of counting states are followed, and longer than short ones.
+#[allow(
+    dead_code,
+    reason = "not every test that has this module compiles with it"
+)]
+pub(crate) fn compile_with_long_tokens(grammar: Grammar) -> CompiledConstraint {
+    let longer = [
         "aaaaaaaaaaaaaaaaaaaa",
         "abababababababababababab",
         "aaaaaaaaaaaaaaaaaa12",
         "bbbbbbbbbbbbbbbbbb\"",
         "                    ",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "\",\"aaaaaaaaaaaaaaaaaaaaaaaa",
     ];
-    let partial: [&[u8]; 3] = [&[0xE6, 0x97], &[0x97, 0xA5], &[0xC3]];
-    let tokens = (0..=255_u8)
-        .map(|byte| vec![byte])
-        .chain(longer.iter().map(|text| text.as_bytes().to_vec()))
-        .chain(partial.iter().map(|bytes| bytes.to_vec()))
-        .chain([b"<eos>".to_vec()]);
-    let count = 256 + longer.len() + partial.len();
-    let vocabulary = Vocabulary::from_tokens(tokens, &[(TokenId(count as u32), "<eos>")]).unwrap();
-    Arc::new(VocabularyTables::new(Arc::new(vocabulary)))
+    compile_with(grammar, &vocabulary_with(&longer))
 }
 
 pub(crate) fn compile(grammar: Grammar) -> CompiledConstraint {

@@ -6,6 +6,7 @@ mod differential;
 mod limits;
 mod look;
 mod patterns;
+mod relaxed;
 
 use structgen_grammar::{CharSet, Regular};
 

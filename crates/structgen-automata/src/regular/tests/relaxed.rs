@@ -1,0 +1,166 @@
+//! Relaxed states against the states that they stand for.
+
+use super::*;
+use crate::SHORT;
+
+fn class(ranges: &[(char, char)]) -> Regular {
+    Regular::Chars(CharSet::new(ranges.iter().copied()))
+}
+
+fn many(body: Regular) -> Regular {
+    Regular::repeat(body, 0, None)
+}
+
+fn between(body: Regular, min: u32, max: u32) -> Regular {
+    Regular::repeat(body, min, Some(max))
+}
+
+fn both(one: Regular, other: Regular) -> Regular {
+    Regular::Intersection([one, other].into())
+}
+
+/// A label of letters and hyphens, as host names have it.
+fn label() -> Regular {
+    let end = || class(&[('a', 'z'), ('0', '9')]);
+    let inner = class(&[('a', 'z'), ('0', '9'), ('-', '-')]);
+    let tail = Regular::concat([between(inner, 0, 61), end()]);
+    Regular::concat([end(), between(tail, 0, 1)])
+}
+
+fn dotted() -> Regular {
+    Regular::concat([
+        label(),
+        many(Regular::concat([Regular::literal("."), label()])),
+    ])
+}
+
+fn host() -> Regular {
+    both(
+        dotted(),
+        between(class(&[('a', 'z'), ('0', '9'), ('-', '.')]), 1, 253),
+    )
+}
+
+fn words() -> Regular {
+    let space = || Regular::repeat(class(&[(' ', ' ')]), 1, None);
+    let word = || Regular::repeat(class(&[('a', 'z'), ('é', 'é')]), 1, None);
+    Regular::concat([between(Regular::concat([word(), space()]), 0, 99), word()])
+}
+
+/// Sets with counters, and texts within them.
+fn sets() -> Vec<(Regular, &'static str)> {
+    let letters = || class(&[('a', 'z')]);
+    vec![
+        (between(letters(), 3, 40), "abcdefghijklmnopqrstuvwxyz"),
+        (
+            between(letters(), 30, 40),
+            "abcdefghijklmnopqrstuvwxyzabcdefghij",
+        ),
+        (host(), "a-1.bc-d.example.com"),
+        (
+            Regular::concat([host(), Regular::literal("/"), host()]),
+            "a.b/c.d.e",
+        ),
+        (words(), "ab c  dé é"),
+        // What is left of the one decides whether what is left of the other is live.
+        (
+            both(
+                Regular::union([between(letters(), 20, 20), Regular::literal("b")]),
+                between(letters(), 1, 25),
+            ),
+            "bbbbb",
+        ),
+        (
+            both(
+                Regular::union([between(letters(), 20, 20), many(class(&[('b', 'b')]))]),
+                Regular::union([between(letters(), 30, 30), many(class(&[('b', 'b')]))]),
+            ),
+            "bbbbb",
+        ),
+        // A demanded count behind a short one.
+        (
+            Regular::concat([
+                between(letters(), 0, 3),
+                between(class(&[('0', '9')]), 18, 18),
+                between(Regular::literal("xy"), 0, 20),
+            ]),
+            "ab012345678901234567xyxy",
+        ),
+    ]
+}
+
+/// Every text of one character out of a few, repeated and mixed, is taken by the one where it is taken by the other.
+#[test]
+fn relaxed_states_take_the_same_short_texts() {
+    let letters: Vec<&[u8]> = ["a", "b", "é", " ", ".", "-", "/", "0", "x", "y"]
+        .iter()
+        .map(|text| text.as_bytes())
+        .collect();
+    let mut random = 1_u64;
+    let mut next = |n: usize| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % n
+    };
+    for (set, text) in sets() {
+        let mut machine = machine(&set);
+        for at in 0..=text.len() {
+            let Some(state) = walk(&mut machine, &text.as_bytes()[..at]) else {
+                continue;
+            };
+            let relaxed = machine.relax(&state, SHORT).unwrap_or(state);
+            for _ in 0..400 {
+                let few = 1 + next(3);
+                let few: Vec<&[u8]> = (0..few).map(|_| letters[next(letters.len())]).collect();
+                let (mut one, mut other) = (Some(state), Some(relaxed));
+                for _ in 0..SHORT {
+                    for &byte in few[next(few.len())] {
+                        let mut step = |from: Option<RegularState>| {
+                            from.and_then(|from| {
+                                machine.step(&from, byte).expect("within the limits")
+                            })
+                        };
+                        (one, other) = (step(one), step(other));
+                        other = other.map(|state| machine.relax(&state, SHORT).unwrap_or(state));
+                    }
+                    assert_eq!(
+                        one.is_some(),
+                        other.is_some(),
+                        "behind {:?} of {set:?}",
+                        &text[..at]
+                    );
+                    let accepted =
+                        [one, other].map(|state| state.and_then(|state| machine.accept(&state)));
+                    assert_eq!(
+                        accepted[0],
+                        accepted[1],
+                        "behind {:?} of {set:?}",
+                        &text[..at]
+                    );
+                    if one.is_none() {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn counters_far_from_their_ends_are_forgotten() {
+    for (set, texts) in [
+        (host(), ["ab", "abc"]),
+        (words(), ["ab c", "a b c"]),
+        (between(class(&[('a', 'z')]), 0, 40), ["a", "abc"]),
+        (between(class(&[('a', 'z')]), 40, 60), ["a", "abc"]),
+    ] {
+        let mut machine = machine(&set);
+        let [one, other] = texts.map(|text| {
+            let state = walk(&mut machine, text.as_bytes()).expect("a prefix");
+            machine.relax(&state, SHORT).expect("far from the end")
+        });
+        assert_eq!(one, other, "{set:?}");
+        assert!(!machine.steps.arena.counts(one.0), "{set:?}");
+    }
+}
