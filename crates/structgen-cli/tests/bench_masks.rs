@@ -104,6 +104,82 @@ fn every_file_has_a_record_and_the_summary_counts_them() {
 }
 
 #[test]
+fn forced_tokens_are_counted_when_they_are_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, content) in FILES {
+        write(dir.path(), &format!("files/{name}"), content);
+    }
+    let out = dir.path().join("out.jsonl");
+    let bench = |flags: &[&str]| {
+        let mut command = structgen(["bench", "masks", "--order", "declared", "--tokenizer"]);
+        command.arg(model_folder().join("tokenizer.json"));
+        let run = run(command
+            .args(flags)
+            .arg("--jsonl")
+            .arg(&out)
+            .arg(dir.path().join("files")));
+        assert_eq!(run.code, 0, "{run:?}");
+        run.out
+    };
+    // What was counted before is as without.
+    let work = |out: &str| {
+        let lines = out.lines().filter(|line| {
+            ["masks ", "trie nodes walked", "states "]
+                .iter()
+                .any(|head| line.starts_with(head))
+        });
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let plain = bench(&[]);
+    assert!(
+        !plain.contains("tokens that forcing saves") && work(&plain).len() == 3,
+        "{plain}"
+    );
+    let forced = bench(&["--forced"]);
+    assert_eq!(work(&forced), work(&plain));
+
+    let written = std::fs::read_to_string(&out).unwrap();
+    let records: Vec<Value> = written
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(records.len(), FILES.len());
+    for (form, row) in [
+        ("forced_exact", "profile exact "),
+        ("forced_generate", "profile generate, one-space "),
+    ] {
+        let of = |key: &str| {
+            let counts = records.iter().map(|record| &record[form]);
+            counts
+                .map(|counts| counts[key].as_u64())
+                .collect::<Vec<_>>()
+        };
+        // Accepted valid instances; the second schema and the last are refused.
+        assert_eq!(
+            of("instances"),
+            [Some(1), None, Some(0), Some(0), None],
+            "{form}"
+        );
+        let tokens = of("tokens")[0].unwrap();
+        let row = forced.lines().find_map(|line| line.strip_prefix(row));
+        let row: Vec<&str> = row.unwrap().split_whitespace().collect();
+        let share =
+            |key: &str| format!("{:.1}%", 100.0 * of(key)[0].unwrap() as f64 / tokens as f64);
+        assert_eq!(
+            row[..4],
+            ["1", &tokens.to_string(), &share("exact"), &share("jumped")]
+        );
+        assert_eq!(row[5], of("differing")[0].unwrap().to_string());
+    }
+    // `{"b": 1, "a": "é"}`: in profile exact whitespace may come everywhere, but not so in the other.
+    let of = |form: &str| records[0][form]["jumped"].as_u64().unwrap();
+    assert!(
+        of("forced_generate") >= 4 && of("forced_generate") > of("forced_exact"),
+        "{forced}"
+    );
+}
+
+#[test]
 fn a_folder_without_files_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = structgen(["bench", "masks", "--tokenizer"]);

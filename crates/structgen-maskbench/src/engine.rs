@@ -51,7 +51,7 @@ pub trait Engine {
     fn may_end(&mut self, state: &mut Self::State) -> Result<bool, String>;
 }
 
-/// This project's engine, in profile `exact`.
+/// This project's engine, in profile `exact` unless it is told otherwise.
 #[derive(Debug)]
 pub struct Structgen {
     tables: Arc<VocabularyTables>,
@@ -75,6 +75,13 @@ impl Structgen {
             schema,
             constraint,
         }
+    }
+
+    /// The engine with other options for schemas, the order of keys included.
+    #[must_use]
+    pub fn with_schema_options(mut self, options: SchemaOptions) -> Self {
+        self.schema = options;
+        self
     }
 }
 

@@ -8,6 +8,7 @@
 mod case;
 mod document;
 mod engine;
+mod forced;
 mod order;
 mod result;
 mod run;
@@ -15,6 +16,7 @@ mod statistics;
 
 pub use case::{Case, CaseError, Instance, case_files};
 pub use engine::{Engine, Structgen};
+pub use forced::{ForcedCounts, count_forced};
 pub use result::{FileResult, Status};
 pub use run::{run_case, run_case_with};
 pub use statistics::{Percentiles, Summary};

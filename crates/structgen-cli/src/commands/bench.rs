@@ -1,5 +1,7 @@
 //! `structgen bench`: measurements.
 
+mod forced;
+
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -8,6 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use clap::{Subcommand, ValueEnum};
+use serde::Serialize;
 use structgen::KeyOrder;
 use structgen::constraint::Statistics;
 use structgen::vocab::Tokenizer;
@@ -19,6 +22,7 @@ use crate::Outcome;
 use crate::args::CacheArgs;
 use crate::error::DONE;
 use crate::output::{tell, write};
+use forced::Forcing;
 
 /// Options of `structgen bench`.
 #[derive(clap::Args, Debug)]
@@ -43,6 +47,9 @@ struct MasksArgs {
     order: Order,
     #[command(flatten)]
     cache: CacheArgs,
+    /// Count the tokens of accepted valid instances that forcing saves, when all times are measured
+    #[arg(long)]
+    forced: bool,
     /// Write one line of JSON for each file
     #[arg(long, value_name = "OUT")]
     jsonl: Option<PathBuf>,
@@ -84,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Order::Any => KeyOrder::Any,
     };
     let mut engine = Structgen::new(tables.clone(), order, Vec::new());
-    let mut lines = args.jsonl.as_deref().map(create).transpose()?;
+    let mut lines = args.jsonl.as_deref().map(Lines::create).transpose()?;
     let mut results = Vec::with_capacity(files.len());
     let mut totals = Statistics::default();
     for path in &files {
@@ -94,29 +101,37 @@ pub(crate) fn run(args: &Args) -> Outcome {
             }),
             Err(error) => no_case(path, &error),
         };
-        if let Some((out, out_path)) = &mut lines {
-            serde_json::to_writer(&mut *out, &result)
-                .map_err(std::io::Error::from)
-                .and_then(|()| out.write_all(b"\n"))
-                .with_context(|| format!("{} cannot be written", out_path.display()))?;
+        if let Some(lines) = lines.as_mut().filter(|_| !args.forced) {
+            lines.add(&result)?;
         }
         results.push(result);
         if results.len() % 500 == 0 {
             tell(&format!("{} of {} files", results.len(), files.len()));
         }
     }
-    if let Some((out, out_path)) = &mut lines {
-        out.flush()
-            .with_context(|| format!("{} cannot be written", out_path.display()))?;
+    let memory = tables.memory();
+    let mut saved = String::new();
+    if args.forced {
+        let mut forcing = Forcing::new(&tables, order);
+        for (path, result) in files.iter().zip(&results) {
+            let counts = forcing.count(path, &tokenizer);
+            if let Some(lines) = &mut lines {
+                lines.add(&Line { result, counts })?;
+            }
+        }
+        saved = forcing.to_string();
+    }
+    if let Some(lines) = lines {
+        lines.finish()?;
     }
     write(&format!(
         "tokenizer {name}: {} ids, loaded in {:.0} ms\n\
          tables of the vocabulary: {source} in {:.1} ms, {:.1} MB, once for all schemas and not part of their times\n\
-         {}\n{}{}{}",
+         {}\n{}{}{saved}{}",
         tokenizer.vocabulary().len(),
         loaded.as_secs_f64() * 1e3,
         built.as_secs_f64() * 1e3,
-        tables.memory() as f64 / 1e6,
+        memory as f64 / 1e6,
         Summary::new(&results),
         work(&totals),
         instances(&results),
@@ -194,8 +209,41 @@ fn instances(results: &[FileResult]) -> String {
     )
 }
 
-fn create(path: &Path) -> anyhow::Result<(BufWriter<File>, PathBuf)> {
-    let file =
-        File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
-    Ok((BufWriter::new(file), path.to_owned()))
+/// A file of lines of JSON.
+struct Lines<'a> {
+    out: BufWriter<File>,
+    path: &'a Path,
+}
+
+impl<'a> Lines<'a> {
+    fn create(path: &'a Path) -> anyhow::Result<Self> {
+        let file =
+            File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
+        Ok(Self {
+            out: BufWriter::new(file),
+            path,
+        })
+    }
+
+    fn add(&mut self, line: &impl Serialize) -> anyhow::Result<()> {
+        serde_json::to_writer(&mut self.out, line)
+            .map_err(std::io::Error::from)
+            .and_then(|()| self.out.write_all(b"\n"))
+            .with_context(|| format!("{} cannot be written", self.path.display()))
+    }
+
+    fn finish(mut self) -> anyhow::Result<()> {
+        self.out
+            .flush()
+            .with_context(|| format!("{} cannot be written", self.path.display()))
+    }
+}
+
+/// What is written of a file whose forced tokens are counted.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    result: &'a FileResult,
+    #[serde(flatten)]
+    counts: forced::Counts,
 }
