@@ -25,7 +25,7 @@ impl Machine for LiteralMachine {
         }
     }
 
-    fn first(&self, state: &u32) -> Option<ByteSet> {
+    fn first(&mut self, state: &u32) -> Option<ByteSet> {
         let next = self.0.get(*state as usize);
         Some(ByteSet::of(next.map_or(&[], std::slice::from_ref)))
     }

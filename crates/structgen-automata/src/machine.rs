@@ -53,7 +53,7 @@ pub trait Machine {
     }
 
     /// The bytes that may lead on, at most, where that is known without trying them.
-    fn first(&self, _state: &Self::State) -> Option<ByteSet> {
+    fn first(&mut self, _state: &Self::State) -> Option<ByteSet> {
         None
     }
 

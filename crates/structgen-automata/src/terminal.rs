@@ -19,8 +19,37 @@ pub const START: TerminalState = 1;
 const UNKNOWN: TerminalState = u32::MAX;
 const NOT_FINAL: u32 = u32::MAX;
 
-/// For how many states there is room once one is stepped from.
+/// For how many rows there is room once there is one.
 const FEW_ROWS: usize = 4;
+
+/// For how many runs of bytes a state's steps are kept without a row: most states are stepped from by no more.
+const FEW_STEPS: usize = 4;
+
+/// Where the bytes of a run lead.
+#[derive(Clone, Copy, Debug)]
+struct Steps {
+    low: u8,
+    high: u8,
+    next: TerminalState,
+}
+
+impl Steps {
+    /// A run without bytes.
+    const NONE: Self = Self {
+        low: 1,
+        high: 0,
+        next: DEAD,
+    };
+
+    #[inline]
+    fn has(&self, byte: u8) -> bool {
+        self.low <= byte && byte <= self.high
+    }
+
+    fn is_none(&self) -> bool {
+        self.low > self.high
+    }
+}
 
 /// What is known of a state's span.
 #[derive(Clone, Copy, Debug)]
@@ -33,10 +62,12 @@ enum Known {
 
 /// A lazily built deterministic automaton: what a [`Machine`] computes once is a table look-up from then on.
 pub struct Terminal {
-    /// The steps of all states that have been stepped from, 256 each.
+    /// The steps of states that many bytes have been asked of, 256 each.
     table: Vec<TerminalState>,
-    /// Where the steps of a state begin in the table; [`UNKNOWN`] where there are none yet.
+    /// Where the steps of a state begin in the table; [`UNKNOWN`] where it has none there.
     rows: Vec<u32>,
+    /// The steps of the other states.
+    few: Vec<[Steps; FEW_STEPS]>,
     accept: Vec<u32>,
     is_end: Vec<bool>,
     /// For every state one that takes the same tokens; see [`Machine::loosen`].
@@ -78,6 +109,7 @@ impl Terminal {
         Ok(Self {
             table: Vec::new(),
             rows: vec![UNKNOWN; 2],
+            few: vec![[Steps::NONE; FEW_STEPS]; 2],
             accept: vec![NOT_FINAL; 2],
             is_end: vec![false; 2],
             loose: vec![DEAD, START],
@@ -158,6 +190,8 @@ impl Terminal {
             if next != UNKNOWN {
                 return Ok(next);
             }
+        } else if let Some(steps) = self.few[state as usize].iter().find(|few| few.has(byte)) {
+            return Ok(steps.next);
         }
         self.resolve(state, byte)
     }
@@ -169,24 +203,42 @@ impl Terminal {
         }
         let next = self.source.step(state, byte)?;
         self.describe(next);
-        let row = &mut self.rows[state as usize];
-        if *row == UNKNOWN {
-            *row = self.table.len() as u32;
-            if self.table.capacity() == 0 {
-                self.table.reserve(FEW_ROWS * 256);
-            }
-            self.table.resize(self.table.len() + 256, UNKNOWN);
-        }
         let (low, high) = self.source.alike(state, byte);
-        let row = &mut self.table[*row as usize..][..256];
-        row[usize::from(low)..=usize::from(high)].fill(next);
+        let steps = Steps { low, high, next };
+        if self.rows[state as usize] == UNKNOWN {
+            let mut few = self.few[state as usize].iter_mut();
+            if let Some(free) = few.find(|few| few.is_none()) {
+                *free = steps;
+                return Ok(next);
+            }
+            self.spread(state);
+        }
+        self.fill(state, steps);
         Ok(next)
+    }
+
+    /// Gives a state a row of the table.
+    fn spread(&mut self, state: TerminalState) {
+        if self.table.capacity() == 0 {
+            self.table.reserve(FEW_ROWS * 256);
+        }
+        self.rows[state as usize] = self.table.len() as u32;
+        self.table.resize(self.table.len() + 256, UNKNOWN);
+        for steps in self.few[state as usize] {
+            self.fill(state, steps);
+        }
+    }
+
+    fn fill(&mut self, state: TerminalState, Steps { low, high, next }: Steps) {
+        let row = &mut self.table[self.rows[state as usize] as usize..][..256];
+        row[usize::from(low)..=usize::from(high)].fill(next);
     }
 
     /// Notes what is to be known of a state that may be new.
     fn describe(&mut self, state: TerminalState) {
         if state as usize == self.rows.len() {
             self.rows.push(UNKNOWN);
+            self.few.push([Steps::NONE; FEW_STEPS]);
             let label = self.source.accept(state).unwrap_or(NOT_FINAL);
             self.accept.push(label);
             self.is_end.push(self.source.is_end(state));
@@ -238,7 +290,7 @@ impl Terminal {
     }
 
     /// The bytes that may come next, at most, where the machine can tell without trying.
-    pub(crate) fn known_first(&self, state: TerminalState) -> Option<ByteSet> {
+    pub(crate) fn known_first(&mut self, state: TerminalState) -> Option<ByteSet> {
         self.source.first(state)
     }
 
@@ -322,7 +374,7 @@ impl Terminal {
     #[must_use]
     pub fn memory(&self) -> usize {
         self.table.capacity() * size_of::<TerminalState>()
-            + self.rows.len() * 68
+            + self.rows.len() * (68 + size_of::<[Steps; FEW_STEPS]>())
             + self.found_spans.capacity() * size_of::<Span>()
             + self.links.capacity() * 48
             + self.firsts.capacity() * 40
@@ -358,7 +410,7 @@ trait Numbered {
     fn alike(&mut self, state: TerminalState, byte: u8) -> (u8, u8);
     fn span(&mut self, state: TerminalState) -> Option<Span>;
     fn has_classes(&self, state: TerminalState) -> bool;
-    fn first(&self, state: TerminalState) -> Option<ByteSet>;
+    fn first(&mut self, state: TerminalState) -> Option<ByteSet>;
     fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>>;
     fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError>;
     fn loosen(&mut self, state: TerminalState, longest: u16) -> Option<TerminalState>;
@@ -418,7 +470,7 @@ impl<M: Machine> Numbered for Numbering<M> {
         }
     }
 
-    fn first(&self, state: TerminalState) -> Option<ByteSet> {
+    fn first(&mut self, state: TerminalState) -> Option<ByteSet> {
         self.machine.first(self.states[state as usize].as_ref()?)
     }
 

@@ -105,7 +105,7 @@ impl Machine for GapMachine {
         run_between(b"\t\n\r ", byte)
     }
 
-    fn first(&self, _gap: &Gap) -> Option<ByteSet> {
+    fn first(&mut self, _gap: &Gap) -> Option<ByteSet> {
         Some(ByteSet::of(b"\t\n\r "))
     }
 

@@ -314,7 +314,7 @@ impl Machine for PunctuationMachine {
         run_between(SIGNIFICANT, byte)
     }
 
-    fn first(&self, _place: &Place) -> Option<ByteSet> {
+    fn first(&mut self, _place: &Place) -> Option<ByteSet> {
         Some(ByteSet::of(SIGNIFICANT))
     }
 

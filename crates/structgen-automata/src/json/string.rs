@@ -413,7 +413,7 @@ impl Machine for StringMachine {
         }
     }
 
-    fn first(&self, state: &StringState) -> Option<ByteSet> {
+    fn first(&mut self, state: &StringState) -> Option<ByteSet> {
         Some(match state {
             StringState::Open => ByteSet::of(b"\""),
             StringState::Body(content) => {

@@ -18,7 +18,7 @@ use structgen_grammar::{
 use super::{Memory, Network, SetId, StepError};
 use crate::json::Value;
 use crate::program::Program;
-use crate::{LimitExceeded, Machine, ProgramError, Span, Uniform};
+use crate::{ByteSet, LimitExceeded, Machine, ProgramError, Span, Uniform};
 
 /// One item, and the values that it must not be.
 pub(super) struct ItemMachine {
@@ -88,7 +88,8 @@ impl ItemMachine {
         let mut text = Vec::new();
         while !(state.accepts && state.cost == 0) {
             let mut next: Option<(u8, ItemState)> = None;
-            for byte in 0..=u8::MAX {
+            let mut first = self.first(&state).unwrap_or(ByteSet::ALL);
+            while let Some(byte) = first.pop() {
                 let Some(behind) = self.step(&state, byte)? else {
                     continue;
                 };
@@ -206,7 +207,8 @@ impl ItemMachine {
                 }
                 return Ok(Some(cost));
             }
-            for byte in 0..=u8::MAX {
+            let mut first = item.first(from.0);
+            while let Some(byte) = first.pop() {
                 let next = match item.step(from.0, byte, Memory::Exact) {
                     Ok(SetId::DEAD) => continue,
                     Ok(next) => next,
@@ -276,6 +278,11 @@ impl Machine for ItemMachine {
 
     fn is_end(&self, state: &ItemState) -> bool {
         state.ends
+    }
+
+    fn first(&mut self, state: &ItemState) -> Option<ByteSet> {
+        let mut item = self.item.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(item.first(state.pair.0))
     }
 
     fn span(&mut self, state: &ItemState) -> Option<Span> {

@@ -196,7 +196,7 @@ impl Machine for ExcludingMachine {
         self.all.alike(&state.all, byte)
     }
 
-    fn first(&self, state: &ExcludingState) -> Option<ByteSet> {
+    fn first(&mut self, state: &ExcludingState) -> Option<ByteSet> {
         self.all.first(&state.all)
     }
 

@@ -171,7 +171,7 @@ impl Machine for NumberMachine {
         run_between(SIGNIFICANT, byte)
     }
 
-    fn first(&self, _state: &NumberState) -> Option<ByteSet> {
+    fn first(&mut self, _state: &NumberState) -> Option<ByteSet> {
         Some(ByteSet::of(SIGNIFICANT))
     }
 
