@@ -2,8 +2,11 @@
 //!
 //! Patterns loop or count over a class of characters: `[a-z0-9-]+`, `[0-9a-f]{8}`. From such a state all characters of a class lead to
 //! one state, from there they lead to one state again, and so on: then every text of the class goes on, as far as that chain reaches.
+//! Where a pattern has few states, `(\S+\s+)*\S+`, they may be left and entered by more characters and all go on: then every text
+//! of all of these goes on.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use crate::bytes::common_run;
 use crate::json::Utf8;
@@ -16,8 +19,11 @@ const FEWEST: u32 = 8;
 /// How far a chain of counting states is followed. Tokens that are longer are few.
 const LONGEST: u32 = 16;
 
+/// How many states may go on side by side under the same characters.
+const MOST_STATES: usize = 16;
+
 /// Where the characters of a state lead.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Link {
     /// The state to which most of them lead.
     target: TerminalState,
@@ -25,12 +31,16 @@ pub(crate) struct Link {
     closed: ByteClasses,
     /// The classes that lead anywhere.
     live: ByteClasses,
+    /// The classes of which every character leads somewhere.
+    complete: ByteClasses,
+    /// Where the characters of these classes lead; a class may be there several times.
+    targets: Vec<(ByteClasses, TerminalState)>,
 }
 
 impl Link {
-    /// Whether the closed classes lead to the state.
-    pub(crate) fn leads_to(&self, state: TerminalState) -> bool {
-        self.target == state
+    /// Whether all characters of the classes lead to the state.
+    pub(crate) fn leads_to(&self, state: TerminalState, classes: ByteClasses) -> bool {
+        self.target == state && classes.is_subset(self.closed)
     }
 }
 
@@ -38,10 +48,18 @@ impl Terminal {
     /// The stretch that begins at a state; `None` where no large class of bytes leads to one state.
     pub(crate) fn find_span(&mut self, state: TerminalState) -> Result<Option<Span>, StepError> {
         let link = self.link(state)?;
-        let closed = link.closed;
-        if closed.len() < FEWEST {
+        if link.closed.len() < FEWEST {
             return Ok(None);
         }
+        match self.find_wide_span(state, &link)? {
+            Some(span) => Ok(Some(span)),
+            None => self.find_chain(state, &link).map(Some),
+        }
+    }
+
+    /// The stretch of the characters that lead from one state to one other, and so on.
+    fn find_chain(&mut self, state: TerminalState, link: &Link) -> Result<Span, StepError> {
+        let closed = link.closed;
         let mut span = Span {
             closed,
             code_points: 1,
@@ -56,41 +74,107 @@ impl Terminal {
             span.ends = span.ends.and(self.accept(at));
             if !closed.is_subset(link.closed) || span.code_points == LONGEST {
                 span.goes_on = !link.live.is_disjoint(closed);
-                return Ok(Some(span));
+                return Ok(span);
             }
             span.code_points += 1;
             (from, at) = (at, link.target);
         }
         span.code_points = u32::MAX;
-        Ok(Some(span))
+        Ok(span)
     }
 
-    fn link(&mut self, state: TerminalState) -> Result<Link, StepError> {
-        if let Some(&known) = self.links.get(&state) {
-            return Ok(known);
+    /// The endless stretch of those characters and others, which lead to states from which all of them go on; `None` where there are no others.
+    fn find_wide_span(
+        &mut self,
+        state: TerminalState,
+        link: &Link,
+    ) -> Result<Option<Span>, StepError> {
+        let mut closed = link.complete;
+        for &(classes, target) in &link.targets {
+            let goes_on = target == link.target
+                || self.has_classes(target) && link.closed.is_subset(self.link(target)?.complete);
+            if !goes_on {
+                closed = closed & !classes;
+            }
+        }
+        // Fewer characters lead to fewer states, all of which have to take them.
+        while !closed.is_subset(link.closed) && link.closed.is_subset(closed) {
+            let mut span = Span {
+                closed,
+                code_points: u32::MAX,
+                exits: ByteClasses::IRREGULAR,
+                goes_on: false,
+                ends: Ends::Never,
+            };
+            let mut states = vec![state];
+            let mut at = 0;
+            while at < states.len() && states.len() <= MOST_STATES && closed == span.closed {
+                let state = states[at];
+                let link = self.link(state)?;
+                closed = closed & link.complete;
+                span.exits |= link.live & !closed;
+                span.ends = span.ends.and(self.accept(state));
+                for &(classes, target) in &link.targets {
+                    if !classes.is_disjoint(closed) && !states.contains(&target) {
+                        states.push(target);
+                    }
+                }
+                at += 1;
+            }
+            if states.len() > MOST_STATES {
+                return Ok(None);
+            }
+            if closed == span.closed {
+                return Ok(Some(span));
+            }
+        }
+        Ok(None)
+    }
+
+    fn link(&mut self, state: TerminalState) -> Result<Arc<Link>, StepError> {
+        if let Some(known) = self.links.get(&state) {
+            return Ok(known.clone());
         }
         let runs = self.runs(state, Utf8::Boundary)?;
         let target = common_target(&runs);
-        let (mut closed, mut live) = (ByteClasses::NONE, ByteClasses::NONE);
-        // A class of several bytes is closed where all of them are.
-        let mut open = ByteClasses::IRREGULAR;
+        let mut live = ByteClasses::NONE;
+        let mut targets: Vec<(ByteClasses, TerminalState)> = Vec::new();
+        let mut found = Vec::new();
+        // A class of several bytes is complete where all of them are, and closed where all of them lead to one state.
+        let (mut open, mut incomplete) = (ByteClasses::IRREGULAR, ByteClasses::IRREGULAR);
         for &(low, high, next) in &runs {
             let classes = ByteClasses::of_bytes(low..=high);
+            found.clear();
             if next != DEAD {
                 live |= classes;
             }
-            if next != DEAD && self.leads(next, Utf8::Boundary.step(low), target)? {
-                closed |= classes;
-            } else {
+            if next == DEAD || !self.collect(next, Utf8::Boundary.step(low), &mut found)? {
+                incomplete |= classes;
+                continue;
+            }
+            if found != [target] {
                 open |= classes;
             }
+            for &to in &found {
+                match targets.iter_mut().find(|(_, target)| *target == to) {
+                    Some((known, _)) => *known |= classes,
+                    None => targets.push((classes, to)),
+                }
+            }
         }
-        let link = Link {
+        let complete = live & !incomplete;
+        for (classes, _) in &mut targets {
+            *classes = *classes & complete;
+        }
+        targets.retain(|(classes, _)| !classes.is_empty());
+        let link = Arc::new(Link {
             target,
-            closed: closed & !open,
+            closed: complete & !open,
             live,
-        };
-        self.links.insert(state, link);
+            complete,
+            targets,
+        });
+        self.links.insert(state, link.clone());
         Ok(link)
     }
 
@@ -118,22 +202,25 @@ impl Terminal {
         }
     }
 
-    /// Whether every rest of a character leads to the target, where UTF-8 stands so behind the bytes so far.
-    fn leads(
+    /// Collects where the rests of a character lead, where UTF-8 stands so behind the bytes so far; returns whether all of them go on.
+    fn collect(
         &mut self,
         state: TerminalState,
         utf8: Option<Utf8>,
-        target: TerminalState,
+        found: &mut Vec<TerminalState>,
     ) -> Result<bool, StepError> {
         let Some(utf8) = utf8 else {
             return Ok(false);
         };
         if utf8 == Utf8::Boundary {
-            return Ok(state == target);
+            if !found.contains(&state) {
+                found.push(state);
+            }
+            return Ok(true);
         }
         for (low, _, next) in self.runs(state, utf8)? {
             let behind = utf8.step(low);
-            if behind.is_some() && (next == DEAD || !self.leads(next, behind, target)?) {
+            if behind.is_some() && (next == DEAD || !self.collect(next, behind, found)?) {
                 return Ok(false);
             }
         }

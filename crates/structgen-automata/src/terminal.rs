@@ -1,11 +1,12 @@
 //! A terminal: a machine whose states are numbered and whose steps are remembered.
 
 use std::fmt;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::span::Link;
-use crate::{ByteSet, LimitExceeded, Machine, SHORT, Span, StepError, Uniform};
+use crate::{ByteClasses, ByteSet, LimitExceeded, Machine, SHORT, Span, StepError, Uniform};
 
 /// The number of a state within its terminal. [`DEAD`] and [`START`] are the same in every terminal.
 pub type TerminalState = u32;
@@ -79,7 +80,7 @@ pub struct Terminal {
     /// For every state where its span is, once that is known.
     spans: Vec<Known>,
     found_spans: Vec<Span>,
-    pub(crate) links: FxHashMap<TerminalState, Link>,
+    pub(crate) links: FxHashMap<TerminalState, Arc<Link>>,
     firsts: FxHashMap<TerminalState, ByteSet>,
     nullable: Option<u32>,
     counts: bool,
@@ -352,11 +353,16 @@ impl Terminal {
         span
     }
 
-    /// Whether the text of its span leads from the state back to itself.
-    pub(crate) fn is_loop(&mut self, state: TerminalState) -> bool {
+    /// Whether large classes of characters may lead from the state to others; see [`Machine::has_classes`].
+    pub(crate) fn has_classes(&self, state: TerminalState) -> bool {
+        self.source.has_classes(state)
+    }
+
+    /// Whether text of these classes is known to lead from the state back to itself.
+    pub(crate) fn is_loop(&self, state: TerminalState, classes: ByteClasses) -> bool {
         self.links
             .get(&state)
-            .is_some_and(|link| link.leads_to(state))
+            .is_some_and(|link| link.leads_to(state, classes))
     }
 
     /// What is left of text that the form demands, and its label; see [`Machine::forced`].
@@ -376,7 +382,7 @@ impl Terminal {
         self.table.capacity() * size_of::<TerminalState>()
             + self.rows.len() * (68 + size_of::<[Steps; FEW_STEPS]>())
             + self.found_spans.capacity() * size_of::<Span>()
-            + self.links.capacity() * 48
+            + self.links.capacity() * 160
             + self.firsts.capacity() * 40
     }
 

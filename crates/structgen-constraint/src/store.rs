@@ -423,7 +423,7 @@ fn behind_text(
     // Where all text leads to one state, what follows the quote is the same behind all of it.
     let uniform = match network.uniform(element.frame) {
         Some((behind, except)) => Some((behind, except, None)),
-        None if network.is_loop(element.frame) => {
+        None if network.is_loop(element.frame, &span) => {
             Some((element.frame, Vec::new(), Some((strings, span.closed))))
         }
         None => None,

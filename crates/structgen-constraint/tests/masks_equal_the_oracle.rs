@@ -157,6 +157,23 @@ fn texts_longer_than_a_known_stretch_are_taken() {
             Regular::repeat(letters(), 18, Some(18)),
             Regular::repeat(chars(&[('0', '9')]), 0, Some(3)),
         ]),
+        // Several states that go on under the same characters.
+        Regular::concat([
+            Regular::repeat(
+                Regular::concat([
+                    Regular::repeat(letters(), 1, None),
+                    Regular::repeat(chars(&[(' ', ' ')]), 1, None),
+                ]),
+                0,
+                Some(99),
+            ),
+            Regular::repeat(chars(&[('a', 'z'), ('é', '日')]), 1, None),
+        ]),
+        Regular::concat([
+            Regular::repeat(chars(&[('a', 'z'), ('.', '.')]), 1, None),
+            Regular::literal("."),
+            Regular::repeat(chars(&[('a', 'z'), ('.', '.')]), 2, Some(6)),
+        ]),
         Regular::concat([
             letters(),
             Regular::repeat(chars(&[('a', 'j'), (' ', ' ')]), 0, Some(19)),

@@ -274,9 +274,10 @@ impl Network {
     }
 
     /// Whether the text of a frame's [`span`](Network::span) that was searched for leads back to the frame itself.
-    pub fn is_loop(&mut self, frame: Frame) -> bool {
-        let terminal = self.terminals.get_mut(frame.terminal);
-        terminal.is_loop(frame.state)
+    #[must_use]
+    pub fn is_loop(&self, frame: Frame, span: &Span) -> bool {
+        let terminal = self.terminals.get(frame.terminal);
+        terminal.is_loop(frame.state, span.closed)
     }
 
     /// For how many characters every plain text goes on in a string.
