@@ -11,7 +11,7 @@ use structgen_vocab::{TokenId, Vocabulary};
 use crate::SplitMix;
 
 /// Tokens that cross the borders of JSON, behind those of the single bytes.
-const PIECES: [&str; 27] = [
+const PIECES: [&str; 28] = [
     "\":",
     "\": ",
     "\",",
@@ -39,6 +39,7 @@ const PIECES: [&str; 27] = [
     "aaaaaaaaaaaaaaaaaaaa",
     "abababababababababab12",
     "                    ",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
 
 /// The end-of-sequence id.

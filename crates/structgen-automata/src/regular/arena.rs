@@ -84,6 +84,8 @@ struct Facts {
     loops: bool,
     /// Whether there is a counter in it that no short token reaches.
     counts: bool,
+    /// No string has fewer characters, as far as known.
+    fewest: u32,
     /// Behind any prefix some completion is no longer than this; the largest value where that is not plain to see.
     tail: u32,
 }
@@ -99,6 +101,7 @@ impl Facts {
         asks: 0,
         loops: false,
         counts: false,
+        fewest: 0,
         tail: u32::MAX,
     };
 
@@ -217,6 +220,11 @@ impl Arena {
     /// Whether there is a counter in the expression that no short token reaches.
     pub(super) fn counts(&self, id: NodeId) -> bool {
         self.facts[id.0 as usize].counts
+    }
+
+    /// No string of the expression has fewer characters.
+    pub(super) fn fewest(&self, id: NodeId) -> u32 {
+        self.facts[id.0 as usize].fewest
     }
 
     /// See [`Facts::tail`].
@@ -349,6 +357,7 @@ impl Arena {
                 utf8: true,
                 witness: Some(0),
                 least: u32::MAX,
+                fewest: u32::MAX,
                 ..Facts::NOTHING
             },
             Node::Empty => Facts {
@@ -373,6 +382,7 @@ impl Arena {
                     // A continuation byte at the front is the middle of a character.
                     utf8: whole.utf8 && rest[0] & 0xC0 != 0x80,
                     most: length,
+                    fewest: rest.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as u32,
                     tail: length,
                     ..Facts::NOTHING.long(length)
                 }
@@ -381,6 +391,7 @@ impl Arena {
                 nullable: self.finite.accepts(state),
                 utf8: self.finite.is_utf8(state),
                 most: self.finite.longest(state),
+                fewest: u32::from(self.finite.is_utf8(state) && !self.finite.accepts(state)),
                 tail: self.finite.longest(state),
                 ..Facts::NOTHING.long(self.finite.shortest(state))
             },
@@ -397,6 +408,7 @@ impl Arena {
                 asks: self.asks(first) | self.asks(rest),
                 loops: self.loops(first) || self.loops(rest),
                 counts: self.counts(first) || self.counts(rest),
+                fewest: self.fewest(first).saturating_add(self.fewest(rest)),
                 tail: self
                     .tail_before(first, self.witness(rest))
                     .max(self.tail(rest)),
@@ -416,6 +428,7 @@ impl Arena {
                     .map(|&arm| self.distance(arm))
                     .min()
                     .unwrap_or(0),
+                fewest: arms.iter().map(|&arm| self.fewest(arm)).min().unwrap_or(0),
                 tail: arms.iter().map(|&arm| self.tail(arm)).max().unwrap_or(0),
                 ..self.any_of(arms)
             },
@@ -458,6 +471,7 @@ impl Arena {
                 least: self.least(body).saturating_mul(min),
                 most: max.map_or(u32::MAX, |max| self.most(body).saturating_mul(max)),
                 distance: self.distance(body).saturating_mul(min),
+                fewest: self.fewest(body).saturating_mul(min),
                 counts: self.counts(body) || min > SHORT || max.is_some_and(|max| max >= SHORT),
                 tail: self.tail_before(
                     body,

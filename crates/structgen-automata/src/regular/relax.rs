@@ -100,7 +100,7 @@ impl Arena {
         else {
             return false;
         };
-        let is_long_enough = min == 0 || (min == 1 && !self.nullable(rest));
+        let is_long_enough = min <= self.fewest(rest);
         // Bytes, of which there are no fewer than characters.
         let is_far = self.tail(rest).saturating_add(longest) <= max;
         let holds = || {

@@ -62,6 +62,18 @@ fn sets() -> Vec<(Regular, &'static str)> {
             "a.b/c.d.e",
         ),
         (words(), "ab c  dé é"),
+        // Five characters at least, whatever their bytes.
+        (
+            both(
+                Regular::concat([
+                    Regular::repeat(class(&[('a', 'z'), ('é', 'é')]), 1, None),
+                    Regular::literal("/é."),
+                    Regular::repeat(class(&[('a', 'z'), ('.', '.')]), 0, None),
+                ]),
+                between(Regular::Chars(CharSet::all()), 5, 200),
+            ),
+            "é/é.a.b.c",
+        ),
         // What is left of the one decides whether what is left of the other is live.
         (
             both(
