@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use llguidance::api::TopLevelGrammar;
 use llguidance::{Matcher, ParserFactory, TokenParser};
-use structgen_maskbench::{Case, Engine};
+use structgen_maskbench::{Case, Engine, encode_answer};
 use structgen_vocab::{TokenId, Tokenizer};
 use toktrie::{TokEnv, TokRxInfo, TokTrie, TokenizerEnv};
 
@@ -26,7 +26,7 @@ impl TokenizerEnv for Environment {
     fn tokenize_bytes(&self, bytes: &[u8]) -> Vec<u32> {
         // Forced text is taken in the tokenizer's own cut, so it has to be the real one.
         self.trie.tokenize_with_greedy_fallback(bytes, |text| {
-            let tokens = self.tokenizer.encode(text).unwrap_or_default();
+            let tokens = encode_answer(&self.tokenizer, text).unwrap_or_default();
             tokens.into_iter().map(|token| token.0).collect()
         })
     }

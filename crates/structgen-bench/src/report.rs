@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use structgen_maskbench::{Case, FileResult, Percentiles, Status, Summary};
+use structgen_maskbench::{Case, FileResult, Percentiles, Status, Summary, encode_answer};
 use structgen_vocab::Tokenizer;
 
 /// The two engines' distributions and their ratios, over the files that both judge right.
@@ -103,7 +103,7 @@ pub(crate) fn print_steps(
 ) -> anyhow::Result<()> {
     let mut times = result.tbm_ns.iter();
     for instance in &case.instances {
-        let tokens = tokenizer.encode(&instance.text)?;
+        let tokens = encode_answer(tokenizer, &instance.text)?;
         for (i, &token) in tokens.iter().enumerate() {
             let Some(&ns) = times.next() else {
                 return Ok(());

@@ -7,6 +7,7 @@
 
 mod case;
 mod document;
+mod encode;
 mod engine;
 mod forced;
 mod order;
@@ -15,6 +16,7 @@ mod run;
 mod statistics;
 
 pub use case::{Case, CaseError, Instance, case_files};
+pub use encode::encode_answer;
 pub use engine::{Engine, Structgen};
 pub use forced::{ForcedCounts, count_forced};
 pub use result::{FileResult, Status};

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use structgen_vocab::{TokenId, Tokenizer};
 
-use crate::{Case, Engine, FileResult, Status};
+use crate::{Case, Engine, FileResult, Status, encode_answer};
 
 /// Judges and times every instance of a case.
 pub fn run_case<E: Engine>(engine: &mut E, case: &Case, tokenizer: &Tokenizer) -> FileResult {
@@ -55,8 +55,7 @@ pub fn run_case_with<E: Engine>(
     };
     result.ttfm_us = Some(elapsed.as_secs_f64() * 1e6);
     for (i, instance) in case.instances.iter().enumerate() {
-        let accepted = tokenizer
-            .encode(&instance.text)
+        let accepted = encode_answer(tokenizer, &instance.text)
             .map_err(|error| error.to_string())
             .and_then(|tokens| accepts(engine, &compiled, &tokens, &mut result.tbm_ns));
         let (is_accepted, why) = match accepted {
