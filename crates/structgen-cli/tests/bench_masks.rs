@@ -188,3 +188,23 @@ fn a_folder_without_files_is_told() {
         .arg(dir.path()));
     run.is_bad_input(&["no MaskBench files"]);
 }
+
+#[test]
+fn tables_are_kept_in_the_cache_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let (name, content) = FILES[0];
+    let file = write(dir.path(), name, content);
+    let cache = dir.path().join("cache");
+    for (flag, said, kept) in [
+        (Some("--no-cache"), "vocabulary: computed in", false),
+        (None, "computed for the cache", true),
+        (None, "loaded from the cache", true),
+    ] {
+        let mut command = structgen(["bench", "masks", "--tokenizer"]);
+        command.arg(model_folder().join("tokenizer.json"));
+        let run = run(command.args(flag).arg(&file).env("STRUCTGEN_CACHE", &cache));
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(run.out.contains(said), "{}", run.out);
+        assert_eq!(cache.join("tables").is_dir(), kept);
+    }
+}
