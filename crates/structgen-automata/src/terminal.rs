@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::span::Link;
-use crate::{ByteClasses, ByteSet, LimitExceeded, Machine, SHORT, Span, StepError, Uniform};
+use crate::{ByteClasses, ByteSet, LimitExceeded, Machine, Span, StepError, Uniform};
 
 /// The number of a state within its terminal. [`DEAD`] and [`START`] are the same in every terminal.
 pub type TerminalState = u32;
@@ -154,7 +154,7 @@ impl Terminal {
         let relaxed = if is_nullable_start {
             state
         } else {
-            self.source.relax(state, SHORT).unwrap_or(state)
+            self.source.relax(state).unwrap_or(state)
         };
         self.describe(relaxed);
         self.relaxed[state as usize] = relaxed;
@@ -420,7 +420,7 @@ trait Numbered {
     fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>>;
     fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError>;
     fn loosen(&mut self, state: TerminalState, longest: u16) -> Option<TerminalState>;
-    fn relax(&mut self, state: TerminalState, longest: u32) -> Option<TerminalState>;
+    fn relax(&mut self, state: TerminalState) -> Option<TerminalState>;
     fn forced(&self, state: TerminalState) -> Option<(u32, u32)>;
     fn cost(&mut self, state: TerminalState) -> u32;
 }
@@ -513,9 +513,9 @@ impl<M: Machine> Numbered for Numbering<M> {
         Some(self.number(loose))
     }
 
-    fn relax(&mut self, state: TerminalState, longest: u32) -> Option<TerminalState> {
+    fn relax(&mut self, state: TerminalState) -> Option<TerminalState> {
         let from = self.states[state as usize].as_ref()?;
-        let relaxed = self.machine.relax(from, longest)?;
+        let relaxed = self.machine.relax(from)?;
         Some(self.number(relaxed))
     }
 

@@ -447,15 +447,10 @@ impl Machine for StringMachine {
         self.content.counts()
     }
 
-    fn relax(&mut self, state: &StringState, longest: u32) -> Option<StringState> {
+    fn relax(&mut self, state: &StringState) -> Option<StringState> {
         match state {
-            StringState::Body(content) => {
-                self.content.relax(content, longest).map(StringState::Body)
-            }
-            StringState::Escape(content) => self
-                .content
-                .relax(content, longest)
-                .map(StringState::Escape),
+            StringState::Body(content) => self.content.relax(content).map(StringState::Body),
+            StringState::Escape(content) => self.content.relax(content).map(StringState::Escape),
             _ => None,
         }
     }

@@ -129,8 +129,8 @@ pub(super) struct Arena {
     any_text: Option<NodeId>,
     /// Every character, once it is known.
     every_char: Option<NodeId>,
-    /// What was relaxed so far, by how long texts may be; see [`super::relax`].
-    pub(super) relaxed: FxHashMap<(NodeId, u32), NodeId>,
+    /// What was relaxed so far; see [`super::relax`].
+    pub(super) relaxed: FxHashMap<NodeId, NodeId>,
     /// Operands of all nodes together: what the limit on expressions counts.
     operands: usize,
     pub(super) looks: Looks,

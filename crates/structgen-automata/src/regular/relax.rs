@@ -5,58 +5,57 @@
 //! they share their masks, and it has a loop where they have a chain.
 
 use super::arena::{Arena, Node, NodeId};
+use crate::SHORT;
 
 /// How deep an expression is looked into. What lies deeper keeps its counters, which is always right.
 const DEEPEST: u32 = 64;
 
 impl Arena {
-    /// A set that holds or goes on behind a text of at most so many characters just where this one does.
+    /// A set that holds or goes on behind a text of at most [`SHORT`] characters just where this one does.
     ///
     /// A counter that allows so many rounds allows any number of them; one that demands more is never done: behind it stands
     /// [`Node::Beyond`]. Parts of a concatenation or a union are live each for itself, so that this may be done to each of them. It may
     /// not be done to the parts of an intersection, whose counters decide together what is live; but where one of them bounds nothing
     /// but the length, and is far from it, it can be left out.
-    pub(super) fn relaxed(&mut self, id: NodeId, longest: u32) -> NodeId {
-        self.relaxed_at(id, longest, 0)
+    pub(super) fn relaxed(&mut self, id: NodeId) -> NodeId {
+        self.relaxed_at(id, 0)
     }
 
-    fn relaxed_at(&mut self, id: NodeId, longest: u32, depth: u32) -> NodeId {
+    fn relaxed_at(&mut self, id: NodeId, depth: u32) -> NodeId {
         if !self.counts(id) || self.asks(id) != 0 || self.loops(id) || depth > DEEPEST {
             return id;
         }
-        if let Some(&known) = self.relaxed.get(&(id, longest)) {
+        if let Some(&known) = self.relaxed.get(&id) {
             return known;
         }
         let relaxed = match self.node(id).clone() {
-            Node::Concat(..) => self.relaxed_chain(id, longest, depth),
+            Node::Concat(..) => self.relaxed_chain(id, depth),
             Node::Union(arms) => {
-                let arms = arms
-                    .iter()
-                    .map(|&arm| self.relaxed_at(arm, longest, depth + 1));
+                let arms = arms.iter().map(|&arm| self.relaxed_at(arm, depth + 1));
                 let arms = arms.collect();
                 self.union(arms)
             }
             Node::Repeat { body, min, max } if self.utf8(body) => {
-                let body = self.relaxed_at(body, longest, depth + 1);
-                if min > longest {
+                let body = self.relaxed_at(body, depth + 1);
+                if min > SHORT {
                     let rounds = self.repeat(body, 0, None);
                     self.concat(rounds, Self::BEYOND)
                 } else {
-                    self.repeat(body, min, max.filter(|&max| max < longest))
+                    self.repeat(body, min, max.filter(|&max| max < SHORT))
                 }
             }
-            Node::Intersection(arms) => match self.without_length(&arms, longest) {
-                Some(rest) => self.relaxed_at(rest, longest, depth + 1),
+            Node::Intersection(arms) => match self.without_length(&arms) {
+                Some(rest) => self.relaxed_at(rest, depth + 1),
                 None => id,
             },
             _ => id,
         };
-        self.relaxed.insert((id, longest), relaxed);
+        self.relaxed.insert(id, relaxed);
         relaxed
     }
 
     /// A chain may be as long as the expression: only its parts count as deeper.
-    fn relaxed_chain(&mut self, id: NodeId, longest: u32, depth: u32) -> NodeId {
+    fn relaxed_chain(&mut self, id: NodeId, depth: u32) -> NodeId {
         let mut parts = Vec::new();
         let mut rest = id;
         loop {
@@ -64,7 +63,7 @@ impl Arena {
                 Node::Concat(first, behind) => (first, Some(behind)),
                 _ => (rest, None),
             };
-            let part = self.relaxed_at(first, longest, depth + 1);
+            let part = self.relaxed_at(first, depth + 1);
             parts.push(part);
             match behind {
                 // Nothing is behind what is never done.
@@ -81,17 +80,17 @@ impl Arena {
 
     /// The other part of an intersection one of whose two parts says nothing but how long a text may be, where no short token and
     /// what completes it comes near to that.
-    fn without_length(&self, arms: &[NodeId], longest: u32) -> Option<NodeId> {
+    fn without_length(&self, arms: &[NodeId]) -> Option<NodeId> {
         let &[one, other] = arms else {
             return None;
         };
         [(one, other), (other, one)]
             .into_iter()
-            .find(|&(length, rest)| self.is_far_from(length, rest, longest))
+            .find(|&(length, rest)| self.is_far_from(length, rest))
             .map(|(_, rest)| rest)
     }
 
-    fn is_far_from(&self, length: NodeId, rest: NodeId, longest: u32) -> bool {
+    fn is_far_from(&self, length: NodeId, rest: NodeId) -> bool {
         let Node::Repeat {
             body,
             min,
@@ -102,7 +101,7 @@ impl Arena {
         };
         let is_long_enough = min <= self.fewest(rest);
         // Bytes, of which there are no fewer than characters.
-        let is_far = self.tail(rest).saturating_add(longest) <= max;
+        let is_far = self.tail(rest).saturating_add(SHORT) <= max;
         let holds = || {
             (self.known_every_char() == Some(body) && self.utf8(rest))
                 || self

@@ -121,7 +121,7 @@ fn relaxed_states_take_the_same_short_texts() {
             let Some(state) = walk(&mut machine, &text.as_bytes()[..at]) else {
                 continue;
             };
-            let relaxed = machine.relax(&state, SHORT).unwrap_or(state);
+            let relaxed = machine.relax(&state).unwrap_or(state);
             for _ in 0..400 {
                 let few = 1 + next(3);
                 let few: Vec<&[u8]> = (0..few).map(|_| letters[next(letters.len())]).collect();
@@ -134,7 +134,7 @@ fn relaxed_states_take_the_same_short_texts() {
                             })
                         };
                         (one, other) = (step(one), step(other));
-                        other = other.map(|state| machine.relax(&state, SHORT).unwrap_or(state));
+                        other = other.map(|state| machine.relax(&state).unwrap_or(state));
                     }
                     assert_eq!(
                         one.is_some(),
@@ -170,7 +170,7 @@ fn counters_far_from_their_ends_are_forgotten() {
         let mut machine = machine(&set);
         let [one, other] = texts.map(|text| {
             let state = walk(&mut machine, text.as_bytes()).expect("a prefix");
-            machine.relax(&state, SHORT).expect("far from the end")
+            machine.relax(&state).expect("far from the end")
         });
         assert_eq!(one, other, "{set:?}");
         assert!(!machine.steps.arena.counts(one.0), "{set:?}");
