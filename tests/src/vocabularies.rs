@@ -153,28 +153,43 @@ impl TestVocabulary {
 #[must_use]
 pub fn small() -> TestVocabulary {
     static SMALL: OnceLock<TestVocabulary> = OnceLock::new();
-    let make = || {
-        let longer = PIECES.iter().filter(|piece| piece.len() > 1);
-        let tokens: Vec<Vec<u8>> = (0..=u8::MAX)
-            .map(|byte| vec![byte])
-            .chain(longer.map(|piece| piece.as_bytes().to_vec()))
-            .chain(
-                PARTS
-                    .iter()
-                    .filter(|part| part.len() > 1)
-                    .map(|part| part.to_vec()),
-            )
-            .collect();
-        let eos = TokenId(tokens.len() as u32);
-        let vocabulary = Vocabulary::from_tokens(tokens, &[(eos, "<eos>")])
-            .expect("the pieces are a vocabulary");
-        TestVocabulary {
-            name: "small",
-            tables: Arc::new(VocabularyTables::new(Arc::new(vocabulary))),
-            eos,
-        }
-    };
-    SMALL.get_or_init(make).clone()
+    SMALL.get_or_init(|| make("small", &[])).clone()
+}
+
+/// [`small`] with two special tokens more, `<think>` and `</think>`.
+///
+/// # Panics
+/// Never: the vocabulary is a constant.
+#[must_use]
+pub fn with_special_tokens() -> TestVocabulary {
+    static SPECIAL: OnceLock<TestVocabulary> = OnceLock::new();
+    let make = || make("small, with special tokens", &["<think>", "</think>"]);
+    SPECIAL.get_or_init(make).clone()
+}
+
+fn make(name: &'static str, special: &[&str]) -> TestVocabulary {
+    let longer = PIECES.iter().filter(|piece| piece.len() > 1);
+    let tokens: Vec<Vec<u8>> = (0..=u8::MAX)
+        .map(|byte| vec![byte])
+        .chain(longer.map(|piece| piece.as_bytes().to_vec()))
+        .chain(
+            PARTS
+                .iter()
+                .filter(|part| part.len() > 1)
+                .map(|part| part.to_vec()),
+        )
+        .collect();
+    let eos = TokenId(tokens.len() as u32);
+    let names = ["<eos>"].iter().chain(special);
+    let ids = tokens.len() as u32..;
+    let special: Vec<(TokenId, &str)> = ids.map(TokenId).zip(names.copied()).collect();
+    let vocabulary =
+        Vocabulary::from_tokens(tokens, &special).expect("the pieces are a vocabulary");
+    TestVocabulary {
+        name,
+        tables: Arc::new(VocabularyTables::new(Arc::new(vocabulary))),
+        eos,
+    }
 }
 
 /// The real tokenizers of the tests, with the names of their end-of-sequence tokens.
