@@ -2,7 +2,7 @@
 
 use std::hash::Hash;
 
-use crate::{ByteSet, LimitExceeded, Span, StepError};
+use crate::{ByteSet, LimitExceeded, LiteralsPlace, Span, StepError};
 
 /// What a string is like that may hold anything; see [`Machine::uniform`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +59,11 @@ pub trait Machine {
 
     /// A stretch of text that is known to go on from here whatever it is made of, where the machine can tell without trying.
     fn span(&mut self, _state: &Self::State) -> Option<Span> {
+        None
+    }
+
+    /// The place in a list of literals that the state is, where the machine is one.
+    fn literals(&self, _state: &Self::State) -> Option<LiteralsPlace> {
         None
     }
 

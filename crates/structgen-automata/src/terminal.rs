@@ -6,7 +6,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::span::Link;
-use crate::{ByteClasses, ByteSet, LimitExceeded, Machine, Span, StepError, Uniform};
+use crate::{
+    ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Machine, Span, StepError, Uniform,
+};
 
 /// The number of a state within its terminal. [`DEAD`] and [`START`] are the same in every terminal.
 pub type TerminalState = u32;
@@ -353,6 +355,11 @@ impl Terminal {
         span
     }
 
+    /// The place in a list of literals that the state is; see [`Machine::literals`].
+    pub(crate) fn literals(&self, state: TerminalState) -> Option<LiteralsPlace> {
+        self.source.literals(state)
+    }
+
     /// Whether large classes of characters may lead from the state to others; see [`Machine::has_classes`].
     pub(crate) fn has_classes(&self, state: TerminalState) -> bool {
         self.source.has_classes(state)
@@ -416,6 +423,7 @@ trait Numbered {
     fn alike(&mut self, state: TerminalState, byte: u8) -> (u8, u8);
     fn span(&mut self, state: TerminalState) -> Option<Span>;
     fn has_classes(&self, state: TerminalState) -> bool;
+    fn literals(&self, state: TerminalState) -> Option<LiteralsPlace>;
     fn first(&mut self, state: TerminalState) -> Option<ByteSet>;
     fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>>;
     fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError>;
@@ -484,6 +492,10 @@ impl<M: Machine> Numbered for Numbering<M> {
         self.states[state as usize]
             .as_ref()
             .is_some_and(|state| self.machine.has_classes(state))
+    }
+
+    fn literals(&self, state: TerminalState) -> Option<LiteralsPlace> {
+        self.machine.literals(self.states[state as usize].as_ref()?)
     }
 
     fn span(&mut self, state: TerminalState) -> Option<Span> {

@@ -6,6 +6,7 @@ use structgen_automata::{Limits, Program};
 use structgen_grammar::{Grammar, TokenTerminal};
 use structgen_vocab::{TokenId, Vocabulary};
 
+use crate::literals;
 use crate::store::{Shared, Store};
 use crate::{CompileError, Matcher, Statistics, VocabularyTables};
 
@@ -105,12 +106,13 @@ impl CompiledConstraint {
             tokens: tokens?,
             eos: options.eos.clone(),
         };
-        let store = Store::new(
+        let mut store = Store::new(
             program.clone(),
             tables,
             options.mask_bytes,
             options.state_bytes,
         )?;
+        literals::warm(&mut store, &shared)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 program,

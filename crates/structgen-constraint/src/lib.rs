@@ -7,6 +7,7 @@
 mod batch;
 mod constraint;
 mod error;
+mod literals;
 mod mask;
 mod matcher;
 pub mod oracle;

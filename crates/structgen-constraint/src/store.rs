@@ -9,6 +9,7 @@ use structgen_automata::{
 };
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
+use crate::literals;
 use crate::saved::Ready;
 use crate::statistics::WalkCounts;
 use crate::tables::SignedTrie;
@@ -23,8 +24,12 @@ pub(crate) struct Store {
     pub(crate) epoch: u64,
     recent: FxHashMap<Key, Arc<Mask>>,
     old: FxHashMap<Key, Arc<Mask>>,
+    /// Masks that were computed ahead and stay as long as their states do.
+    ahead: FxHashMap<SetId, Arc<Mask>>,
     recent_bytes: usize,
     old_bytes: usize,
+    ahead_bytes: usize,
+    /// How many bytes the others may take.
     mask_bytes: usize,
     state_bytes: usize,
     /// The number of states at which memory is measured next.
@@ -56,8 +61,10 @@ impl Store {
             epoch: 0,
             recent: FxHashMap::default(),
             old: FxHashMap::default(),
+            ahead: FxHashMap::default(),
             recent_bytes: 0,
             old_bytes: 0,
+            ahead_bytes: 0,
             mask_bytes,
             state_bytes,
             measure_at: MEASURE_EVERY,
@@ -80,8 +87,11 @@ impl Store {
             self.counted.masks_evicted += (self.recent.len() + self.old.len()) as u64;
             self.recent.clear();
             self.old.clear();
+            self.mask_bytes += self.ahead_bytes;
+            self.ahead.clear();
             self.recent_bytes = 0;
             self.old_bytes = 0;
+            self.ahead_bytes = 0;
             self.ready = Ready::default();
             self.epoch += 1;
         }
@@ -93,7 +103,7 @@ impl Store {
         Statistics {
             nodes: self.network.program().len(),
             states: self.network.len(),
-            mask_bytes: self.recent_bytes + self.old_bytes,
+            mask_bytes: self.recent_bytes + self.old_bytes + self.ahead_bytes,
             ..self.counted
         }
     }
@@ -118,6 +128,9 @@ impl Store {
             return Some(mask.clone());
         }
         let (state, is_short) = key;
+        if !is_short && let Some(mask) = self.ahead.get(&state) {
+            return Some(mask.clone());
+        }
         let mask = match self.old.remove(&key) {
             Some(mask) => {
                 self.old_bytes -= mask.memory();
@@ -140,11 +153,32 @@ impl Store {
         let kept = |state: SetId| {
             let key = (state, false);
             let mask = self.recent.get(&key).or_else(|| self.old.get(&key));
+            let mask = mask.or_else(|| self.ahead.get(&state));
             mask.cloned()
                 .or_else(|| self.ready.mask(state).map(Arc::new))
         };
         let of_sketch = kept(sketch).map(|mask| (mask, false));
         Ok(of_sketch.or_else(|| kept(exact).map(|mask| (mask, true))))
+    }
+
+    /// Computes a mask ahead of time, which then stays; `false` where masks of that kind have taken half of the memory there is.
+    pub(crate) fn mask_ahead(
+        &mut self,
+        state: SetId,
+        shared: &Shared,
+    ) -> Result<bool, LimitExceeded> {
+        let sketch = self.network.sketch(state)?;
+        let mask = self.mask(state, shared)?;
+        let bytes = mask.memory();
+        // What depends on texts is found under its own state.
+        let Some(mask) = self.recent.remove(&(sketch, false)) else {
+            return Ok(true);
+        };
+        self.recent_bytes -= bytes;
+        self.ahead_bytes += bytes;
+        self.mask_bytes = self.mask_bytes.saturating_sub(bytes);
+        self.ahead.insert(sketch, mask);
+        Ok(self.ahead_bytes <= self.mask_bytes)
     }
 
     /// Whether the next mask may make an older one go.
@@ -305,6 +339,14 @@ impl Store {
         let mut others = Vec::new();
         for i in 0..network.elements(sketch).len() {
             let element = network.elements(sketch)[i];
+            if let Some(place) = network.literals(element.frame) {
+                let state = (element, &place, exact, memory);
+                match literals::walk(network, state, tables, counts, mask)? {
+                    Some(depends) => depends_on_texts |= depends,
+                    None => others.push(element),
+                }
+                continue;
+            }
             match stretch(network, element, true)? {
                 Some(span) => {
                     mask.union_with(&tables.texts().of(span.closed, span.code_points));

@@ -314,6 +314,16 @@ impl Walk<'_> {
         network: &mut Network,
         mask: &mut TokenMask,
     ) -> Result<bool, LimitExceeded> {
+        self.run_below(TokenTrie::ROOT, network, mask)
+    }
+
+    /// The same for the tokens below a node of the trie, where the state is the one behind what leads to the node.
+    pub(crate) fn run_below(
+        &self,
+        node: u32,
+        network: &mut Network,
+        mask: &mut TokenMask,
+    ) -> Result<bool, LimitExceeded> {
         let mut depends_on_texts = false;
         let root = match Cursor::new(network, self.sketch) {
             Ok(root) => root,
@@ -324,7 +334,7 @@ impl Walk<'_> {
         let trie = self.trie;
         let mut open: Vec<Open> = Vec::with_capacity(32);
         let region = self.covered.map(|span| Region::new(span, true));
-        open.push(self.open(TokenTrie::ROOT, root, region, network));
+        open.push(self.open(node, root, region, network));
         while let Some(parent) = open.last_mut() {
             let Some(place) = parent.children.next(trie) else {
                 open.pop();

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use crate::{Expr, ExprId, Grammar, JsonForm, Rule, RuleId};
+use crate::{Expr, ExprId, Grammar, JsonForm, LiteralSet, LiteralsTooLarge, Rule, RuleId};
 
 /// Collects expressions and rules; equal expressions are stored once.
 ///
@@ -83,6 +83,25 @@ impl GrammarBuilder {
             Expr::Empty
         } else {
             Expr::Bytes(bytes.into())
+        })
+    }
+
+    /// Any one of these texts, be they millions.
+    ///
+    /// # Errors
+    /// When they are too large for a [`LiteralSet`].
+    pub fn literals(
+        &mut self,
+        texts: impl IntoIterator<Item = impl AsRef<[u8]>>,
+    ) -> Result<ExprId, LiteralsTooLarge> {
+        let set = LiteralSet::new(texts)?;
+        Ok(match set.count() {
+            0 => self.never(),
+            1 => {
+                let text = set.iter().next().unwrap_or_default();
+                self.bytes(text)
+            }
+            _ => self.expr(Expr::Literals(set)),
         })
     }
 

@@ -1,6 +1,6 @@
 //! Expressions, rules and the grammar that holds them.
 
-use crate::{ArrayShape, JsonForm, NumberSet, ObjectShape, Regular, StringShape};
+use crate::{ArrayShape, JsonForm, LiteralSet, NumberSet, ObjectShape, Regular, StringShape};
 
 /// An expression of one [`Grammar`], by its place in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,6 +35,8 @@ pub enum Expr {
     Empty,
     /// These bytes.
     Bytes(Box<[u8]>),
+    /// One of many texts, of which some has a byte.
+    Literals(LiteralSet),
     /// A text of a regular set.
     Regular(Regular),
     /// The parts, one after another.

@@ -2,7 +2,8 @@
 //!
 //! A [`Grammar`] is an arena of expressions and a list of named rules. Three kinds of leaves meet in it:
 //!
-//! - **byte literals** and **regular terminals** ([`Regular`]): sets of strings over Unicode scalar values or raw bytes;
+//! - **byte literals**, long lists of them ([`LiteralSet`]) and **regular terminals** ([`Regular`]): sets of strings over Unicode scalar values
+//!   or raw bytes;
 //! - **JSON shapes** ([`StringShape`], [`NumberSet`], [`ObjectShape`], [`ArrayShape`]): sets of JSON *values*. How a
 //!   value may be written (escapes, number forms, whitespace, key order) is said once, in [`JsonForm`], and not in the shapes;
 //! - **token terminals**: a special token of the vocabulary, by name or id.
@@ -16,6 +17,7 @@ pub mod decimal;
 mod expr;
 mod form;
 mod json;
+mod literals;
 pub mod passes;
 mod print;
 mod regular;
@@ -29,4 +31,5 @@ pub use json::{
     Alternative, ArrayShape, KeyPattern, MAX_TALLIES, NumberBound, NumberSet, ObjectShape,
     Property, Slot, StringContent, StringShape, Tally,
 };
+pub use literals::{LiteralSet, LiteralsTooLarge};
 pub use regular::{CharSet, Regular};

@@ -111,6 +111,17 @@ impl<'g> Printer<'g> {
             Expr::Never => self.text("never()"),
             Expr::Empty => self.text("\"\""),
             Expr::Bytes(bytes) => self.owned(literal(bytes)),
+            Expr::Literals(set) => {
+                let shown = set.iter().take(MAX_MEMBERS);
+                let more = set.count().saturating_sub(MAX_MEMBERS as u64);
+                let cut = (more > 0).then(|| Piece::Owned(format!("… {more} more")));
+                self.list(
+                    shown.map(|text| Piece::Owned(literal(&text))).chain(cut),
+                    " | ",
+                    Place::Rule,
+                    place,
+                );
+            }
             Expr::Regular(Regular::Chars(set)) => self.owned(class(set)),
             Expr::Regular(regular) => {
                 self.text("regular(");

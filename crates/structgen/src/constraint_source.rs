@@ -97,21 +97,23 @@ impl Constraint {
         )?))
     }
 
-    /// One of some texts.
+    /// One of some texts, be they millions.
     ///
     /// # Errors
-    /// [`Error::NoChoices`] when there is none.
+    /// [`Error::NoChoices`] when there is none, [`Error::Choices`] when they are too large.
     pub fn choices(choices: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
         let mut choices = choices.into_iter().peekable();
         if choices.peek().is_none() {
             return Err(Error::NoChoices);
         }
-        Ok(Self::of_root(|builder| {
-            let arms: Vec<_> = choices
-                .map(|choice| builder.bytes(choice.as_ref()))
-                .collect();
-            builder.choice(arms)
-        }))
+        let bytes = choices.map(ChoiceBytes);
+        let mut builder = GrammarBuilder::new();
+        let root = builder.declare("root");
+        let body = builder.literals(bytes)?;
+        builder.define(root, body);
+        Ok(Self::from_grammar(
+            builder.finish(root, JsonForm::generate()),
+        ))
     }
 
     /// What a grammar says.
@@ -161,5 +163,14 @@ impl Constraint {
             tables,
             &options,
         )?)
+    }
+}
+
+/// A text as its bytes.
+struct ChoiceBytes<T>(T);
+
+impl<T: AsRef<str>> AsRef<[u8]> for ChoiceBytes<T> {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_ref().as_bytes()
     }
 }

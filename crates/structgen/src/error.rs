@@ -7,6 +7,7 @@ use structgen_decode::{ChatError, GenerateError};
 use structgen_frontend::gbnf::GbnfError;
 use structgen_frontend::json_schema::SchemaError;
 use structgen_frontend::regex::RegexError;
+use structgen_grammar::LiteralsTooLarge;
 use structgen_ort::LoadError;
 use structgen_vocab::TokenizerError;
 
@@ -35,6 +36,9 @@ pub enum Error {
     /// A list of choices without a choice.
     #[error("there is no choice to choose from")]
     NoChoices,
+    /// A list of choices that is too large.
+    #[error(transparent)]
+    Choices(#[from] LiteralsTooLarge),
     /// The constraint cannot be compiled, for this vocabulary or at all.
     #[error(transparent)]
     Compile(#[from] CompileError),

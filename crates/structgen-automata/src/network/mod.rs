@@ -23,7 +23,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use crate::json::Value;
 use crate::program::{NodeId, Program};
 use crate::terminal::{DEAD, START, TerminalState};
-use crate::{ByteClasses, ByteSet, LimitExceeded, Span, StepError};
+use crate::{ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Span, StepError};
 
 use register::Registers;
 pub use sets::{Element, Frame, SetId};
@@ -270,6 +270,15 @@ impl Network {
             terminal.span(frame.state, search)
         } else {
             None
+        }
+    }
+
+    /// The place in a list of literals where the terminal on top stands, if it is one.
+    #[must_use]
+    pub fn literals(&self, frame: Frame) -> Option<LiteralsPlace> {
+        match frame.reads() {
+            true => self.terminals.get(frame.terminal).literals(frame.state),
+            false => None,
         }
     }
 

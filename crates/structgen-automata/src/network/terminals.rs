@@ -11,6 +11,7 @@ use crate::json::{
     Value,
 };
 use crate::literal::LiteralMachine;
+use crate::literals::LiteralsMachine;
 use crate::number::{ExcludingMachine, NumberMachine};
 use crate::program::{NodeId, Program, TerminalSpec};
 use crate::regular::{RegularLimits, RegularMachine};
@@ -68,6 +69,7 @@ impl Terminals {
     ) -> Result<Terminal, LimitExceeded> {
         match spec {
             TerminalSpec::Bytes(bytes) => Terminal::new(LiteralMachine(bytes.clone())),
+            TerminalSpec::Literals(set) => Terminal::new(LiteralsMachine::new(set)),
             TerminalSpec::Regular(regular) => match GapMachine::of(regular) {
                 Some(gap) => Terminal::new(gap),
                 None => Terminal::new(RegularMachine::new(regular, limits.regular)?),

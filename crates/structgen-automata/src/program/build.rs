@@ -292,11 +292,11 @@ impl Builder<'_> {
             Expr::Bytes(bytes) => self.terminal(id, TerminalSpec::Bytes(bytes.clone()), next),
             Expr::Regular(regular) => {
                 let node = self.terminal(id, TerminalSpec::Regular(regular.clone()), next)?;
-                if self.nullable[id.index()] {
-                    self.node(Node::Split([node, next].into()))
-                } else {
-                    Ok(node)
-                }
+                self.or_nothing(id, node, next)
+            }
+            Expr::Literals(set) => {
+                let node = self.terminal(id, TerminalSpec::Literals(set.clone()), next)?;
+                self.or_nothing(id, node, next)
             }
             Expr::Number(set) => self.terminal(id, TerminalSpec::Number(set.clone()), next),
             Expr::String(shape) => self.terminal(id, TerminalSpec::String(shape.clone()), next),
@@ -328,6 +328,20 @@ impl Builder<'_> {
                 let array = self.array(id);
                 self.node(Node::Array { array, next })
             }
+        }
+    }
+
+    /// A terminal, or what follows it where it may take nothing.
+    fn or_nothing(
+        &mut self,
+        id: ExprId,
+        node: NodeId,
+        next: NodeId,
+    ) -> Result<NodeId, LimitExceeded> {
+        if self.nullable[id.index()] {
+            self.node(Node::Split([node, next].into()))
+        } else {
+            Ok(node)
         }
     }
 

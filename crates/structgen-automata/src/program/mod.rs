@@ -14,7 +14,9 @@ mod vast;
 
 use std::sync::{Arc, OnceLock};
 
-use structgen_grammar::{Grammar, JsonForm, NumberSet, Regular, StringShape, Tally, TokenTerminal};
+use structgen_grammar::{
+    Grammar, JsonForm, LiteralSet, NumberSet, Regular, StringShape, Tally, TokenTerminal,
+};
 
 use crate::Limits;
 use crate::json::class_of;
@@ -67,6 +69,7 @@ pub(crate) struct Proc {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum TerminalSpec {
     Bytes(Box<[u8]>),
+    Literals(LiteralSet),
     Regular(Regular),
     Number(NumberSet),
     String(StringShape),

@@ -29,6 +29,7 @@ pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
         let is_nullable = match &exprs[i] {
             Expr::Empty => true,
             Expr::Bytes(bytes) => bytes.is_empty(),
+            Expr::Literals(set) => set.takes_empty(),
             Expr::Regular(regular) => regular.takes_empty(),
             Expr::Sequence(parts) => parts.iter().all(|part| known[part.index()]),
             Expr::Choice(arms) => arms.iter().any(|arm| known[arm.index()]),

@@ -10,7 +10,7 @@ use super::extract::failure;
 use crate::Outcome;
 use crate::args::{ModelArgs, SamplingArgs, read_grammar, read_schema};
 use crate::error::{DONE, Failure};
-use crate::input::TextArgs;
+use crate::input::{TextArgs, read_text_file};
 use crate::output::{tell, write};
 use crate::schema_args::SchemaArgs;
 
@@ -63,6 +63,9 @@ struct ConstraintArgs {
     /// One of these texts; may be repeated
     #[arg(long, value_name = "TEXT", group = "constraint_kind")]
     choice: Vec<String>,
+    /// One of the lines of a file
+    #[arg(long, value_name = "FILE", group = "constraint_kind")]
+    choices_file: Option<PathBuf>,
     #[command(flatten)]
     options: SchemaArgs,
 }
@@ -136,6 +139,8 @@ impl ConstraintArgs {
             })?)
         } else if let Some(path) = &self.grammar {
             Some(read_grammar(path)?)
+        } else if let Some(path) = &self.choices_file {
+            Some(Constraint::choices(read_text_file(path)?.lines())?)
         } else if self.choice.is_empty() {
             None
         } else {

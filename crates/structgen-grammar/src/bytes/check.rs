@@ -38,6 +38,10 @@ pub(super) fn check(grammar: &Grammar) -> Result<(), BytesError> {
             Expr::Number(set) => check_number(set)?,
             Expr::Object(shape) => check_object(shape)?,
             Expr::Array(shape) => check_array(shape)?,
+            Expr::Literals(set) => promise(
+                !set.edges(set.root()).is_empty(),
+                "some text of a list of literals has a byte",
+            )?,
             Expr::Never
             | Expr::Empty
             | Expr::Bytes(_)

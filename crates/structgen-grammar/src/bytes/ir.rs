@@ -6,8 +6,8 @@ use super::BytesError;
 use super::code::{Coded, Input, coded, put_bytes, take_bytes};
 use crate::{
     Alternative, ArrayShape, CharSet, Decimal, EscapeForm, Expr, ExprId, Grammar, Indent, JsonForm,
-    KeyPattern, NumberBound, NumberForm, NumberSet, ObjectShape, Property, Regular, Rule, RuleId,
-    Slot, StringContent, StringShape, Tally, TokenTerminal, Whitespace,
+    KeyPattern, LiteralSet, NumberBound, NumberForm, NumberSet, ObjectShape, Property, Regular,
+    Rule, RuleId, Slot, StringContent, StringShape, Tally, TokenTerminal, Whitespace,
 };
 
 coded!(struct Grammar { exprs, rules, root, form });
@@ -29,6 +29,7 @@ coded!(enum Expr {
     10 = Number { 0: set },
     11 = Object { 0: shape },
     12 = Array { 0: shape },
+    13 = Literals { 0: set },
 });
 
 coded!(enum TokenTerminal {
@@ -128,6 +129,48 @@ impl Coded for CharSet {
         }
         Ok(set)
     }
+}
+
+impl Coded for LiteralSet {
+    /// Node by node, each behind those that it leads to.
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.nodes() as u64).put(out);
+        for node in 0..=self.root() {
+            self.is_final(node).put(out);
+            (self.edges(node).len() as u64).put(out);
+            for edge in self.edges(node) {
+                put_bytes(self.label(edge), out);
+                self.child(edge).put(out);
+            }
+        }
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self, BytesError> {
+        let mut wrong = None;
+        let nodes = input.length()?;
+        let nodes = (0..nodes).map_while(|_| {
+            take_literals_node(input)
+                .map_err(|error| wrong = Some(error))
+                .ok()
+        });
+        let set = Self::from_nodes(nodes);
+        match (wrong, set) {
+            (Some(wrong), _) => Err(wrong),
+            (None, Some(set)) => Ok(set),
+            (None, None) => Err(input.wrong("a list of literals that is not one")),
+        }
+    }
+}
+
+type LiteralsNode = (bool, Vec<(Box<[u8]>, u32)>);
+
+fn take_literals_node(input: &mut Input<'_>) -> Result<LiteralsNode, BytesError> {
+    let is_final = bool::take(input)?;
+    let mut edges = Vec::new();
+    for _ in 0..input.length()? {
+        edges.push((take_bytes(input)?.into(), u32::take(input)?));
+    }
+    Ok((is_final, edges))
 }
 
 /// How deep a regular set in a file may nest: copies, comparisons and the end of a tree recurse.

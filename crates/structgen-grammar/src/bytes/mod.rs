@@ -44,9 +44,9 @@ pub enum BytesError {
 
 impl Grammar {
     /// Changes with the bytes of any grammar. Files of grammars are of another version then.
-    pub const BYTES_VERSION: u32 = 1;
-    /// The most bytes that a grammar may take in a file.
-    pub const MAX_BYTES: usize = 16 << 20;
+    pub const BYTES_VERSION: u32 = 2;
+    /// The most bytes that a grammar may take in a file: a list of a million literals takes some dozens of MiB.
+    pub const MAX_BYTES: usize = 256 << 20;
     /// The most expressions of a grammar in a file.
     pub const MAX_EXPRS: usize = 1 << 22;
     /// How large a grammar in a file may be where every shared expression is counted each time that it occurs: work that does so is bounded.

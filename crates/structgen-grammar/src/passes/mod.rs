@@ -3,11 +3,13 @@
 //! Every pass takes a grammar and gives a grammar of the same texts, with a report of what it changed:
 //!
 //! 1. [`productive`] takes out what derives no text;
-//! 2. [`regularise`] joins what needs no stack into regular terminals;
-//! 3. [`reachable`] drops the rules that are not needed any more.
+//! 2. [`literals`] makes long lists of literals terminals of their own;
+//! 3. [`regularise`] joins what needs no stack into regular terminals;
+//! 4. [`reachable`] drops the rules that are not needed any more.
 //!
 //! None of them recurses on the call stack, and each takes about as long as the grammar is large.
 
+pub mod literals;
 pub mod productive;
 pub mod reachable;
 mod rebuild;
@@ -20,6 +22,8 @@ use crate::Grammar;
 pub struct Report {
     /// What derives no text.
     pub productive: productive::Report,
+    /// How many lists of literals have become terminals.
+    pub literals: literals::Report,
     /// What has become regular terminals.
     pub regularise: regularise::Report,
     /// What is not needed.
@@ -48,10 +52,12 @@ pub struct Report {
 #[must_use]
 pub fn run(grammar: Grammar) -> (Grammar, Report) {
     let (grammar, productive) = productive::run(grammar);
+    let (grammar, literals) = literals::run(grammar);
     let (grammar, regularise) = regularise::run(grammar);
     let (grammar, reachable) = reachable::run(grammar);
     let report = Report {
         productive,
+        literals,
         regularise,
         reachable,
     };

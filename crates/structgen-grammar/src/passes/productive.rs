@@ -117,6 +117,7 @@ fn demands(
         Expr::Never | Expr::Regular(Regular::Never) => return false,
         Expr::Regular(Regular::Chars(set)) => return !set.is_empty(),
         Expr::Empty | Expr::Bytes(_) | Expr::Token(_) | Expr::Regular(_) => {}
+        Expr::Literals(set) => return !set.is_empty(),
         Expr::Sequence(parts) => parts
             .iter()
             .for_each(|&part| needs(&mut std::iter::once(part))),

@@ -2,8 +2,8 @@
 //!
 //! Literals, regular terminals, and the sequences, choices and repetitions of them are regular; so is a rule that is made of them and does
 //! not come back to itself, and it is put in the place of its references where that keeps terminals small. In
-//! a sequence or choice that is not regular as a whole, the neighbours or arms that are regular are joined. JSON shapes and
-//! token terminals are borders: nothing is joined across them.
+//! a sequence or choice that is not regular as a whole, the neighbours or arms that are regular are joined. JSON shapes,
+//! long lists of literals and token terminals are borders: nothing is joined across them.
 
 use crate::{Expr, ExprId, Grammar, GrammarBuilder, Regular, RuleId, passes::rebuild};
 
@@ -267,9 +267,12 @@ fn form(
             let body = forms[grammar.rule(*rule).body.index()].as_ref()?;
             (body.size <= MAX_INLINED || references[rule.index()] <= 1).then(|| body.clone())
         }
-        Expr::Token(_) | Expr::String(_) | Expr::Number(_) | Expr::Object(_) | Expr::Array(_) => {
-            None
-        }
+        Expr::Literals(_)
+        | Expr::Token(_)
+        | Expr::String(_)
+        | Expr::Number(_)
+        | Expr::Object(_)
+        | Expr::Array(_) => None,
     }
 }
 

@@ -1,0 +1,204 @@
+//! Which tokens go on in a long list of literals: its graph and the trie of the tokens are walked side by side.
+//!
+//! Near its beginning a list of a million literals goes on with thousands of tokens, and most of its states are asked for once. So no state
+//! of an automaton is made for what is only passed through: a step is a look at the bytes that a node of each has in common.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use memchr::memchr;
+use rustc_hash::FxHashSet;
+use structgen_automata::{
+    ByteSet, Element, LimitExceeded, LiteralsPlace, Memory, Network, SetId, StepError,
+};
+use structgen_grammar::LiteralSet;
+use structgen_vocab::{TokenMask, TokenTrie};
+
+use crate::VocabularyTables;
+use crate::statistics::WalkCounts;
+use crate::step::behind;
+use crate::store::{Shared, Store};
+use crate::walk::Walk;
+
+/// A node of the trie, and the place in the list behind its bytes: a node, or an edge of whose label so many bytes are read.
+type Open = (u32, u32, u32);
+
+/// Adds to `mask` the tokens that an element takes whose terminal stands in a list. Returns whether that depends on what the sketch left
+/// out; `None` where a sketch does not tell what comes behind the list.
+pub(crate) fn walk(
+    network: &mut Network,
+    (element, place, exact, memory): (Element, &LiteralsPlace, SetId, Memory),
+    tables: &VocabularyTables,
+    counts: &WalkCounts,
+    mask: &mut TokenMask,
+) -> Result<Option<bool>, LimitExceeded> {
+    let Element { frame, below } = element;
+    // Every literal ends under the one label, and so with the same behind it.
+    let after = match network.follow_under(frame, 0, below) {
+        Ok(after) => after,
+        Err(StepError::NeedsExact) => return Ok(None),
+        Err(StepError::Limit(limit)) => return Err(limit),
+    };
+    let trie = tables.vocabulary().trie();
+    let goes_on = !network.first(after).is_empty();
+    let mut ends: Vec<u32> = Vec::new();
+    if goes_on && network.accept_label(frame).is_some() {
+        ends.push(TokenTrie::ROOT);
+    }
+    let LiteralsPlace { set, at, read } = place;
+    let mut open: Vec<Open> = vec![(TokenTrie::ROOT, *at, *read)];
+    while let Some((node, at, read)) = open.pop() {
+        in_common(trie, node, (set, at, read), &mut |node, (at, read)| {
+            counts.step();
+            mask.allow_all(trie.tokens(node));
+            if trie.node(node).end() == node + 1 {
+                return;
+            }
+            if goes_on && read == 0 && set.is_final(at) {
+                ends.push(node);
+            }
+            open.push((node, at, read));
+        });
+    }
+    let rest = Walk {
+        trie,
+        signs: tables.signs(),
+        covered: None,
+        sketch: after,
+        memory,
+        searches: true,
+        exact,
+        vocabulary: tables.vocabulary(),
+        first_bytes: tables.first_bytes(),
+        counts,
+        from: ByteSet::ALL,
+        without: ByteSet::default(),
+        within: None,
+    };
+    let mut depends = false;
+    for node in ends {
+        depends |= rest.run_below(node, network, mask)?;
+    }
+    Ok(Some(depends))
+}
+
+/// Of how many nodes a part of the trie is small.
+const NEAR: u32 = 24;
+
+/// Goes through the bytes that may come next both in the trie and in the list: with each its node, and the place behind it.
+#[inline]
+fn in_common(
+    trie: &TokenTrie,
+    node: u32,
+    (set, at, read): (&LiteralSet, u32, u32),
+    both: &mut impl FnMut(u32, (u32, u32)),
+) {
+    let behind = |edge: u32, read: u32| match set.label(edge).len() == read as usize {
+        true => (set.child(edge), 0),
+        false => (edge, read),
+    };
+    // A small part of the trie lies in a row.
+    if trie.node(node).end() - node <= NEAR {
+        let next = (read > 0).then(|| set.label(at)[read as usize]);
+        for child in trie.children(node) {
+            let byte = trie.node(child).byte();
+            match next {
+                Some(next) if next == byte => both(child, behind(at, read + 1)),
+                Some(_) => {}
+                None => {
+                    if let Some(edge) = set.edge(at, byte) {
+                        both(child, behind(edge, 1));
+                    }
+                }
+            }
+        }
+        return;
+    }
+    if read > 0 {
+        let byte = set.label(at)[read as usize];
+        if let Some(child) = trie.child(node, byte) {
+            both(child, behind(at, read + 1));
+        }
+        return;
+    }
+    let places = trie.child_places(node);
+    let children = &trie.child_bytes()[places.start as usize..places.end as usize];
+    let firsts = set.first_bytes(at);
+    // Those of the side that has fewer are looked for on the other.
+    if firsts.len() < children.len() {
+        for (edge, &byte) in set.edges(at).zip(firsts) {
+            if let Some(child) = memchr(byte, children) {
+                both(
+                    trie.child_node(places.start + child as u32),
+                    behind(edge, 1),
+                );
+            }
+        }
+    } else {
+        for (place, &byte) in places.zip(children) {
+            if let Some(edge) = set.edge(at, byte) {
+                both(trie.child_node(place), behind(edge, 1));
+            }
+        }
+    }
+}
+
+/// How many literals go on from a state whose mask is computed ahead: to compute any other takes some tens of microseconds at most.
+const MANY: u32 = 192;
+
+/// Where a grammar begins with a list of literals, computes the masks of those states from which many of them go on, as far as there is
+/// room: as many texts as a list has, there are few such states.
+pub(crate) fn warm(store: &mut Store, shared: &Shared) -> Result<(), LimitExceeded> {
+    let start = store.network.start();
+    let places = { store.network.elements(start).iter() }
+        .filter_map(|element| store.network.literals(element.frame));
+    let [LiteralsPlace { set, at, read }] = &places.collect::<Vec<_>>()[..] else {
+        return Ok(());
+    };
+    let texts = texts_behind(set);
+    let behind_place = |(at, read): (u32, u32)| match read {
+        0 => texts[at as usize],
+        _ => texts[set.child(at) as usize],
+    };
+    let trie = shared.tables.vocabulary().trie();
+    // The states with the most literals first; of those with as many the first that was found.
+    let mut found: Vec<(SetId, (u32, u32))> = vec![(start, (*at, *read))];
+    let mut seen: FxHashSet<SetId> = [start].into_iter().collect();
+    let mut next: BinaryHeap<(u32, Reverse<usize>)> = BinaryHeap::new();
+    next.push((behind_place((*at, *read)), Reverse(0)));
+    while let Some((count, Reverse(index))) = next.pop() {
+        let (state, place) = found[index];
+        if count < MANY || !store.mask_ahead(state, shared)? {
+            break;
+        }
+        let mut open: Vec<Open> = vec![(TokenTrie::ROOT, place.0, place.1)];
+        while let Some((node, at, read)) = open.pop() {
+            let mut enter = |node, place| {
+                if behind_place(place) >= MANY {
+                    open.push((node, place.0, place.1));
+                }
+            };
+            in_common(trie, node, (set, at, read), &mut enter);
+            let Some(&token) = trie.tokens(node).first() else {
+                continue;
+            };
+            if let Ok(behind) = behind(&mut store.network, state, token, shared)?
+                && seen.insert(behind)
+            {
+                next.push((behind_place((at, read)), Reverse(found.len())));
+                found.push((behind, (at, read)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// By node, how many literals go on from it.
+fn texts_behind(set: &LiteralSet) -> Vec<u32> {
+    let mut texts: Vec<u32> = Vec::with_capacity(set.nodes());
+    for node in 0..=set.root() {
+        let behind = set.edges(node).map(|edge| texts[set.child(edge) as usize]);
+        texts.push(behind.fold(set.is_final(node).into(), u32::saturating_add));
+    }
+    texts
+}

@@ -1,0 +1,126 @@
+//! Makes long lists of literals terminals of their own: `"a" | "b" | …` becomes one graph, in which a step costs the same however many
+//! there are.
+
+use super::rebuild;
+use crate::{Expr, ExprId, Grammar, GrammarBuilder, LiteralSet, Regular, RuleId};
+
+/// From how many literals on a list is long. Shorter ones are joined with what is around them.
+const LONG: usize = 64;
+
+/// What the pass has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// How many lists have become terminals.
+    pub lists: usize,
+}
+
+/// Runs the pass. Rules stay.
+#[must_use]
+pub fn run(grammar: Grammar) -> (Grammar, Report) {
+    let lists: Vec<Option<LiteralSet>> = { grammar.exprs().iter() }
+        .map(|expr| listed(&grammar, expr))
+        .collect();
+    let report = Report {
+        lists: lists.iter().flatten().count(),
+    };
+    if report.lists == 0 {
+        return (grammar, report);
+    }
+    let is_literal: Vec<bool> = { grammar.exprs().iter() }
+        .map(|expr| literal(expr).is_some())
+        .collect();
+    let mut builder = GrammarBuilder::new();
+    for rule in grammar.rules() {
+        builder.declare(rule.name.clone());
+    }
+    // Children stand in the arena before what is made of them.
+    let mut copies: Vec<ExprId> = Vec::with_capacity(is_literal.len());
+    for (expr, list) in grammar.exprs.into_iter().zip(lists) {
+        let copy = match (list, expr) {
+            (None, expr) => rebuild::copy(&mut builder, expr, |id| copies[id.index()]),
+            (Some(set), Expr::Choice(arms)) => {
+                let first = builder.expr(Expr::Literals(set));
+                let rest = arms.iter().filter(|arm| !is_literal[arm.index()]);
+                let rest: Vec<ExprId> = rest.map(|arm| copies[arm.index()]).collect();
+                builder.choice(std::iter::once(first).chain(rest))
+            }
+            (Some(set), _) => builder.expr(Expr::Literals(set)),
+        };
+        copies.push(copy);
+    }
+    for (index, rule) in grammar.rules.iter().enumerate() {
+        builder.define(RuleId(index as u32), copies[rule.body.index()]);
+    }
+    (builder.finish(grammar.root, grammar.form), report)
+}
+
+/// The literals among the arms, where they are many.
+fn listed(grammar: &Grammar, expr: &Expr) -> Option<LiteralSet> {
+    let set = match expr {
+        Expr::Choice(arms) if arms.len() >= LONG => {
+            let texts: Vec<&[u8]> = { arms.iter() }
+                .filter_map(|&arm| literal(grammar.expr(arm)))
+                .collect();
+            (texts.len() >= LONG).then(|| LiteralSet::new(texts))?
+        }
+        Expr::Regular(Regular::Union(arms)) if arms.len() >= LONG => {
+            let texts: Option<Vec<&[u8]>> = arms.iter().map(regular_literal).collect();
+            LiteralSet::new(texts?)
+        }
+        _ => return None,
+    };
+    // What is too large stays what it is.
+    set.ok()
+        .filter(|set| !set.first_bytes(set.root()).is_empty())
+}
+
+fn literal(expr: &Expr) -> Option<&[u8]> {
+    match expr {
+        Expr::Empty => Some(&[]),
+        Expr::Bytes(bytes) => Some(bytes),
+        _ => None,
+    }
+}
+
+fn regular_literal(set: &Regular) -> Option<&[u8]> {
+    match set {
+        Regular::Empty => Some(&[]),
+        Regular::Bytes(bytes) => Some(bytes),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::JsonForm;
+
+    #[test]
+    fn long_lists_become_terminals_and_short_ones_stay() {
+        let mut builder = GrammarBuilder::new();
+        let [root, few] = ["root", "few"].map(|name| builder.declare(name));
+        let mut arms: Vec<ExprId> = (0..LONG)
+            .map(|i| builder.bytes(format!("{i:02}")))
+            .collect();
+        let body = builder.choice(arms[..3].to_vec());
+        builder.define(few, body);
+        arms.push(builder.rule(few));
+        let body = builder.choice(arms);
+        builder.define(root, body);
+        let (grammar, report) = run(builder.finish(root, JsonForm::generate()));
+        assert_eq!(report.lists, 1);
+        let Expr::Choice(arms) = grammar.expr(grammar.rule(root).body) else {
+            panic!("{grammar}")
+        };
+        assert_eq!(arms.len(), 2);
+        let Expr::Literals(set) = grammar.expr(arms[0]) else {
+            panic!("{grammar}")
+        };
+        assert_eq!(set.count(), LONG as u64);
+        assert!(
+            grammar
+                .to_string()
+                .ends_with("few ::= \"00\" | \"01\" | \"02\"\n")
+        );
+    }
+}
