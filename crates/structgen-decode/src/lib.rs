@@ -6,10 +6,12 @@
 //! - [`SamplerChain`] chooses among [`Candidates`], which are allowed tokens and nothing else.
 //! - [`masked_argmax`] and [`masked_softmax`] read the allowed logits where the model left them.
 //! - [`ChatTemplate`] turns a conversation into a prompt.
+//! - [`choose`] says how probable each of some texts is.
 //! - [`Generator`] brings them together: prompt, steps, budget, stop conditions, streaming.
 
 mod candidates;
 mod chat;
+pub mod choose;
 mod constraint;
 mod generate;
 mod masked;
@@ -22,6 +24,7 @@ mod samplers;
 
 pub use candidates::Candidates;
 pub use chat::{ChatError, ChatMessage, ChatOptions, ChatTemplate};
+pub use choose::{ChoiceProbability, ChooseError};
 pub use constraint::{AllowedTokens, Constraint, ConstraintError, PlainMask, Unconstrained};
 pub use generate::{
     Delta, FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation,
