@@ -1,6 +1,7 @@
 //! From the grammar IR to byte automata: terminals as DFAs, rules as a recursive transition network with registers.
 
 mod bytes;
+mod captures;
 mod json;
 mod limit;
 mod literal;
@@ -18,6 +19,7 @@ mod terminal;
 pub const SHORT: u32 = 32;
 
 pub use bytes::{ByteClasses, ByteSet, Ends, Span};
+pub use captures::{CaptureProgram, CaptureSpan, Unit};
 pub use json::{Utf8, any_string};
 pub use limit::{LimitExceeded, Limits, StepError};
 pub use literals::LiteralsPlace;

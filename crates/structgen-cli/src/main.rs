@@ -37,6 +37,8 @@ enum Command {
     Extract(commands::extract::Args),
     /// Generate text behind a prompt, free or under a constraint.
     Generate(commands::generate::Args),
+    /// Tell how probable each of some texts is behind a prompt.
+    Choose(commands::choose::Args),
     /// Compile a schema and report what became of each keyword.
     Compile(commands::compile::Args),
     /// Check whether a text fits a schema, a regular expression or a grammar.
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => commands::demo::run(&args),
         Command::Extract(args) => commands::extract::run(&args),
         Command::Generate(args) => commands::generate::run(&args),
+        Command::Choose(args) => commands::choose::run(&args),
         Command::Compile(args) => commands::compile::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Runtime(args) => commands::runtime::run(&args),

@@ -6,6 +6,7 @@ use structgen_automata::{Limits, Program};
 use structgen_grammar::{Grammar, TokenTerminal};
 use structgen_vocab::{TokenId, Vocabulary};
 
+use crate::captures;
 use crate::literals;
 use crate::store::{Shared, Store};
 use crate::{CompileError, Matcher, Statistics, VocabularyTables};
@@ -101,9 +102,11 @@ impl CompiledConstraint {
             .iter()
             .map(|token| find_token(vocabulary, token))
             .collect();
+        let tokens = tokens?;
+        captures::check_tokens(&program, vocabulary, &tokens)?;
         let shared = Shared {
             tables: tables.clone(),
-            tokens: tokens?,
+            tokens,
             eos: options.eos.clone(),
         };
         let mut store = Store::new(
@@ -195,9 +198,14 @@ fn find_token(vocabulary: &Vocabulary, token: &TokenTerminal) -> Result<TokenId,
         TokenTerminal::Id(id) => ((*id as usize) < vocabulary.len()).then_some(TokenId(*id)),
     };
     found.ok_or_else(|| CompileError::UnknownToken {
-        name: match token {
-            TokenTerminal::Name(name) => name.clone(),
-            TokenTerminal::Id(id) => format!("[{id}]"),
-        },
+        name: token_name(token),
     })
+}
+
+/// The token as the grammar names it.
+pub(crate) fn token_name(token: &TokenTerminal) -> String {
+    match token {
+        TokenTerminal::Name(name) => name.clone(),
+        TokenTerminal::Id(id) => format!("[{id}]"),
+    }
 }

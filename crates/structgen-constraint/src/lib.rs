@@ -5,6 +5,7 @@
 //! output in progress.
 
 mod batch;
+mod captures;
 mod constraint;
 mod error;
 mod literals;
@@ -29,5 +30,6 @@ pub use matcher::{Matcher, Refusal};
 pub use saved::SavedError;
 pub use statistics::Statistics;
 pub use structgen_artifact::ArtifactError;
+pub use structgen_automata::CaptureSpan;
 pub use tables::{TablesSource, VocabularyTables};
 pub use warm::{WarmLimits, Warmth};

@@ -165,6 +165,11 @@ impl Matcher {
         self.now.ended || self.now.is_final
     }
 
+    /// Whether an end-of-sequence id was taken.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.now.ended
+    }
+
     /// Takes back the last `n` tokens.
     ///
     /// # Errors

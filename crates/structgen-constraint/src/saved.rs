@@ -64,7 +64,7 @@ impl CompiledConstraint {
     /// When the grammar is too large for a file, or the system refuses.
     pub fn save(&self, file: &Path) -> Result<(), SavedError> {
         let mut writer = Writer::new(FORMAT, self.vocabulary().fingerprint());
-        writer.put(&self.program().grammar().to_bytes()?);
+        writer.put(&self.program().source().to_bytes()?);
         writer.put(self.eos());
         let mut masks = MaskWriter::default();
         let mut store = self.store();

@@ -153,6 +153,14 @@ impl GrammarBuilder {
         }
     }
 
+    /// The body, whose span in the output gets a name.
+    pub fn capture(&mut self, name: impl Into<Box<str>>, body: ExprId) -> ExprId {
+        self.expr(Expr::Capture {
+            name: name.into(),
+            body,
+        })
+    }
+
     /// A new rule, to be defined later: rules may refer to one another. Its name should be unique.
     pub fn declare(&mut self, name: impl Into<String>) -> RuleId {
         let id = RuleId(u32::try_from(self.rules.len()).unwrap_or(u32::MAX));

@@ -52,6 +52,13 @@ pub enum Expr {
         /// The most times, at least `min`.
         max: Option<u32>,
     },
+    /// A text of the body, whose span in the output has a name. It changes nothing about which texts there are.
+    Capture {
+        /// The name; several expressions may have one.
+        name: Box<str>,
+        /// What is captured.
+        body: ExprId,
+    },
     /// A text of that rule.
     Rule(RuleId),
     /// One token of the vocabulary, not its text.
@@ -137,6 +144,25 @@ impl Grammar {
         self
     }
 
+    /// The grammar of the texts of one of its expressions.
+    ///
+    /// # Panics
+    /// When the id is of another grammar and out of this one's range.
+    #[must_use]
+    pub fn rooted_at(&self, body: ExprId) -> Self {
+        assert!(
+            body.index() < self.exprs.len(),
+            "an expression of this grammar"
+        );
+        let mut grammar = self.clone();
+        grammar.root = RuleId(u32::try_from(grammar.rules.len()).unwrap_or(u32::MAX));
+        grammar.rules.push(Rule {
+            name: "part".into(),
+            body,
+        });
+        grammar
+    }
+
     /// The rule that a whole text has to match.
     #[must_use]
     pub fn root(&self) -> RuleId {
@@ -155,7 +181,9 @@ impl Expr {
     pub fn children(&self) -> impl Iterator<Item = ExprId> + '_ {
         let (slice, body, object, array): (&[ExprId], Option<ExprId>, _, _) = match self {
             Self::Sequence(parts) | Self::Choice(parts) => (parts, None, None, None),
-            Self::Repeat { body, .. } => (&[], Some(*body), None, None),
+            Self::Repeat { body, .. } | Self::Capture { body, .. } => {
+                (&[], Some(*body), None, None)
+            }
             Self::Object(shape) => (&[], None, Some(shape), None),
             Self::Array(shape) => (&[], None, None, Some(shape)),
             _ => (&[], None, None, None),

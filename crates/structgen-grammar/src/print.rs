@@ -144,6 +144,11 @@ impl<'g> Printer<'g> {
                 self.stack.push(Piece::Expr(*body, Place::Repeat));
                 self.owned(quantifier(*min, *max));
             }
+            Expr::Capture { name, body } => {
+                self.owned(format!("@{name}("));
+                self.stack.push(Piece::Expr(*body, Place::Rule));
+                self.text(")");
+            }
             Expr::Rule(rule) => self.owned(grammar.rule(*rule).name.clone()),
             Expr::Token(TokenTerminal::Name(name)) if name.starts_with('<') => {
                 self.owned(name.clone());

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use structgen_constraint::{CompiledConstraint, VocabularyTables};
+use structgen_automata::{CaptureSpan, Unit};
+use structgen_constraint::{CompiledConstraint, MatcherError, VocabularyTables};
 use structgen_vocab::Vocabulary;
 
 use crate::{Constraint, Result};
@@ -91,6 +92,29 @@ impl Checker {
                 may_end: refusal.may_end,
             }
         }))
+    }
+
+    /// The named parts of a whole text, in the order in which they begin; none where the text does not fit. How ambiguous texts are read is
+    /// said at [`Matcher::captures`](structgen_constraint::Matcher::captures).
+    ///
+    /// ```
+    /// use structgen::{Checker, Constraint};
+    ///
+    /// let checker = Checker::new(&Constraint::regex("(?P<user>[a-z]+)@(?P<host>[a-z.]+)")?)?;
+    /// let captures = checker.captures(b"ada@example.org")?.unwrap();
+    /// assert_eq!((&*captures[1].name, captures[1].span.clone()), ("host", 4..15));
+    /// # Ok::<(), structgen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Matcher`](crate::Error::Matcher) when a limit is exceeded.
+    pub fn captures(&self, text: &[u8]) -> Result<Option<Vec<CaptureSpan>>> {
+        let Some(captures) = self.compiled.program().captures() else {
+            return Ok(self.check(text)?.is_none().then(Vec::new));
+        };
+        let units: Vec<Unit> = text.iter().copied().map(Unit::Byte).collect();
+        let found = captures.find(&units, &[], true);
+        Ok(found.map_err(MatcherError::from)?)
     }
 }
 

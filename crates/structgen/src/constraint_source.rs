@@ -77,11 +77,15 @@ impl Constraint {
         Self::json_schema(&Value::Bool(true), options)
     }
 
-    /// A text that matches a regular expression, in the syntax of the crate `regex`, from its beginning to its end.
+    /// A text that matches a regular expression, in the syntax of the crate `regex`, from its beginning to its end. Its named groups are captures:
+    /// parts of the output whose spans [`Matcher::captures`](structgen_constraint::Matcher::captures) tells.
     ///
     /// # Errors
     /// [`Error::Regex`], with the offset.
     pub fn regex(pattern: &str) -> Result<Self> {
+        if let Some(grammar) = regex::parse_named(pattern, RegexOptions::rust())? {
+            return Ok(Self::from_grammar(grammar));
+        }
         let set = regex::parse(pattern, RegexOptions::rust())?;
         Ok(Self::of_root(|builder| builder.expr(Expr::Regular(set))))
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use structgen_constraint::{CompileError, MatcherError};
-use structgen_decode::{ChatError, GenerateError};
+use structgen_decode::{ChatError, ChooseError, GenerateError};
 use structgen_frontend::gbnf::GbnfError;
 use structgen_frontend::json_schema::SchemaError;
 use structgen_frontend::regex::RegexError;
@@ -71,6 +71,9 @@ pub enum Error {
         "the model's chat template leaves out the message that it was given, so that the model would not see it"
     )]
     TemplateDropsText,
+    /// There are no probabilities of choices.
+    #[error(transparent)]
+    Choose(#[from] ChooseError),
     /// Generation failed, or was cut before the output was complete.
     #[error(transparent)]
     Generate(#[from] GenerateError),

@@ -27,6 +27,7 @@
 
 mod builder;
 mod checker;
+mod choose;
 mod constraint_source;
 mod error;
 mod extract;
@@ -39,6 +40,7 @@ mod prompt;
 
 pub use builder::ExtractorBuilder;
 pub use checker::{Checker, Misfit};
+pub use choose::ChooseOptions;
 pub use constraint_source::Constraint;
 pub use error::Error;
 pub use extract::extract;

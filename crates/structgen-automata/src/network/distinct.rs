@@ -353,7 +353,7 @@ fn network_of(values: &[Value], program: &Program) -> Result<Network, LimitExcee
     let grammar = builder.finish(root, program.form.clone());
     let program = Program::new(grammar, program.limits.clone()).map_err(|error| match error {
         ProgramError::Limit(limit) => limit,
-        ProgramError::Unsatisfiable { .. } => LimitExceeded {
+        ProgramError::CaptureInShape { .. } | ProgramError::Unsatisfiable { .. } => LimitExceeded {
             what: "values without a text",
             limit: 0,
         },

@@ -13,6 +13,7 @@ use super::{
     Alternative, ArrayProgram, KeyClass, Node, NodeId, ObjectProgram, Proc, ProcId, Program,
     PropertyProgram, Slot, TerminalSpec, texts,
 };
+use crate::captures::CaptureProgram;
 use crate::network::Network;
 use crate::regular::RegularMachine;
 use crate::{LimitExceeded, Limits};
@@ -26,6 +27,14 @@ pub enum ProgramError {
     Unsatisfiable {
         /// The rules that derive nothing, the root among them.
         rules: Vec<String>,
+    },
+    /// A capture stands where its span is not looked for.
+    #[error(
+        "the capture `{name}` stands within a JSON object or array, where spans are not looked for"
+    )]
+    CaptureInShape {
+        /// Its name.
+        name: String,
     },
     /// A limit was exceeded.
     #[error(transparent)]
@@ -50,7 +59,17 @@ fn named(rules: &[String]) -> String {
 /// How deep expressions may nest within one rule.
 const MAX_NESTING: u32 = 4_000;
 
-pub(super) fn build(mut grammar: Grammar, limits: Limits) -> Result<Program, ProgramError> {
+pub(super) fn build(grammar: Grammar, limits: Limits) -> Result<Program, ProgramError> {
+    let captures = CaptureProgram::new(&grammar, &limits)?;
+    let program = build_matched(grammar, limits)?;
+    Ok(Program {
+        captures,
+        ..program
+    })
+}
+
+/// The program without what finds captures.
+fn build_matched(mut grammar: Grammar, limits: Limits) -> Result<Program, ProgramError> {
     loop {
         let (narrowed, report) = passes::run(grammar);
         if report.productive.root_is_never {
@@ -145,6 +164,7 @@ fn build_once(grammar: Grammar, limits: &Limits) -> Result<Built, ProgramError> 
         measures: OnceLock::new(),
         heights: OnceLock::new(),
         widest_byte: OnceLock::new(),
+        captures: None,
     };
     let mut empty = FxHashSet::default();
     for (&id, &object) in &object_ids {
@@ -319,6 +339,7 @@ impl Builder<'_> {
                 self.node(Node::Split(arms?))
             }
             Expr::Repeat { body, min, max } => self.repeat(*body, *min, *max, next, depth),
+            Expr::Capture { body, .. } => self.expr(*body, next, depth + 1),
             Expr::Rule(rule) => self.node(Node::Call { proc: rule.0, next }),
             Expr::Object(_) => {
                 let object = self.object(id);

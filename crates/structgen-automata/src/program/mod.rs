@@ -19,6 +19,7 @@ use structgen_grammar::{
 };
 
 use crate::Limits;
+use crate::captures::CaptureProgram;
 use crate::json::class_of;
 pub use build::ProgramError;
 pub(crate) use keys::KeyLengths;
@@ -207,6 +208,7 @@ pub struct Program {
     measures: OnceLock<Measures>,
     heights: OnceLock<Vec<u32>>,
     widest_byte: OnceLock<u64>,
+    captures: Option<CaptureProgram>,
 }
 
 impl Program {
@@ -222,6 +224,21 @@ impl Program {
     #[must_use]
     pub fn grammar(&self) -> &Grammar {
         &self.grammar
+    }
+
+    /// What a file has to hold for this program: the grammar as the passes left it or, where it has captures, as it was given.
+    #[must_use]
+    pub fn source(&self) -> &Grammar {
+        match &self.captures {
+            Some(captures) => captures.grammar(),
+            None => &self.grammar,
+        }
+    }
+
+    /// What finds the captures of the grammar, if it has any.
+    #[must_use]
+    pub fn captures(&self) -> Option<&CaptureProgram> {
+        self.captures.as_ref()
     }
 
     /// The token terminals of the grammar; a place in this list is what [`Network::step_token`](crate::Network::step_token) takes.

@@ -14,7 +14,7 @@ pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
             Expr::Sequence(parts) | Expr::Choice(parts) => {
                 parts.iter().for_each(|part| users[part.index()].push(i))
             }
-            Expr::Repeat { body, .. } => users[body.index()].push(i),
+            Expr::Repeat { body, .. } | Expr::Capture { body, .. } => users[body.index()].push(i),
             _ => {}
         }
     }
@@ -34,6 +34,7 @@ pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
             Expr::Sequence(parts) => parts.iter().all(|part| known[part.index()]),
             Expr::Choice(arms) => arms.iter().any(|arm| known[arm.index()]),
             Expr::Repeat { body, min, .. } => *min == 0 || known[body.index()],
+            Expr::Capture { body, .. } => known[body.index()],
             Expr::Rule(rule) => known[grammar.rule(*rule).body.index()],
             Expr::Never
             | Expr::Token(_)

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod check_jsonl;
+pub(crate) mod choose;
 pub(crate) mod compile;
 pub(crate) mod demo;
 pub(crate) mod demo_samples;

@@ -5,6 +5,7 @@
 //! whole text. What no regular set can say (back-references) is refused by position, and so is a look-ahead inside a look-behind.
 
 mod anchored;
+mod captures;
 mod class;
 mod ecma;
 mod error;
@@ -13,6 +14,7 @@ mod rust;
 use structgen_grammar::{CharSet, Regular};
 
 use self::anchored::Anchored;
+pub use captures::parse_named;
 pub use error::{RegexError, RegexErrorKind};
 
 /// How a pattern is written.

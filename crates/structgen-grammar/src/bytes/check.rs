@@ -47,6 +47,7 @@ pub(super) fn check(grammar: &Grammar) -> Result<(), BytesError> {
             | Expr::Bytes(_)
             | Expr::Sequence(_)
             | Expr::Choice(_)
+            | Expr::Capture { .. }
             | Expr::Token(_) => {}
         }
     }

@@ -30,6 +30,7 @@ coded!(enum Expr {
     11 = Object { 0: shape },
     12 = Array { 0: shape },
     13 = Literals { 0: set },
+    14 = Capture { name: name, body: body },
 });
 
 coded!(enum TokenTerminal {

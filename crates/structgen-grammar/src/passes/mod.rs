@@ -2,13 +2,15 @@
 //!
 //! Every pass takes a grammar and gives a grammar of the same texts, with a report of what it changed:
 //!
-//! 1. [`productive`] takes out what derives no text;
-//! 2. [`literals`] makes long lists of literals terminals of their own;
-//! 3. [`regularise`] joins what needs no stack into regular terminals;
-//! 4. [`reachable`] drops the rules that are not needed any more.
+//! 1. [`captures`] takes out the names of captures, which say nothing about what is matched;
+//! 2. [`productive`] takes out what derives no text;
+//! 3. [`literals`] makes long lists of literals terminals of their own;
+//! 4. [`regularise`] joins what needs no stack into regular terminals;
+//! 5. [`reachable`] drops the rules that are not needed any more.
 //!
 //! None of them recurses on the call stack, and each takes about as long as the grammar is large.
 
+pub mod captures;
 pub mod literals;
 pub mod productive;
 pub mod reachable;
@@ -20,6 +22,8 @@ use crate::Grammar;
 /// What all passes have changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
+    /// The names of captures.
+    pub captures: captures::Report,
     /// What derives no text.
     pub productive: productive::Report,
     /// How many lists of literals have become terminals.
@@ -51,11 +55,13 @@ pub struct Report {
 /// ```
 #[must_use]
 pub fn run(grammar: Grammar) -> (Grammar, Report) {
+    let (grammar, captures) = captures::run(grammar);
     let (grammar, productive) = productive::run(grammar);
     let (grammar, literals) = literals::run(grammar);
     let (grammar, regularise) = regularise::run(grammar);
     let (grammar, reachable) = reachable::run(grammar);
     let report = Report {
+        captures,
         productive,
         literals,
         regularise,

@@ -21,6 +21,10 @@ pub(super) fn copy(
             let body = map(body);
             builder.repeat(body, min, max)
         }
+        Expr::Capture { name, body } => {
+            let body = map(body);
+            builder.capture(name, body)
+        }
         Expr::Object(mut shape) => {
             for property in &mut shape.properties {
                 property.value = property.value.map(&mut map);

@@ -267,7 +267,8 @@ fn form(
             let body = forms[grammar.rule(*rule).body.index()].as_ref()?;
             (body.size <= MAX_INLINED || references[rule.index()] <= 1).then(|| body.clone())
         }
-        Expr::Literals(_)
+        Expr::Capture { .. }
+        | Expr::Literals(_)
         | Expr::Token(_)
         | Expr::String(_)
         | Expr::Number(_)

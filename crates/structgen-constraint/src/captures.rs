@@ -1,0 +1,125 @@
+//! The named parts of an output.
+
+use structgen_automata::{CaptureSpan, Program, Unit};
+use structgen_vocab::{TokenId, Vocabulary};
+
+use crate::constraint::token_name;
+use crate::{CompileError, Matcher, MatcherError};
+
+impl Matcher {
+    /// The named parts of the output so far, in the order in which they begin, outer ones before those in them. A name may come often, and none does
+    /// where the grammar has no captures.
+    ///
+    /// Spans are offsets of bytes in the text of the tokens, without those of special tokens, which have none. Until the output is
+    /// [finished](Self::is_finished) it is read as the beginning of one that goes on: a part that may go on is open, and what is told of ambiguous
+    /// parts may change with what comes. Where a text can be read in several ways, from left to right every part takes as many bytes as the whole allows, and
+    /// of alternatives for the same bytes the first one counts.
+    ///
+    /// Spans are found anew from the tokens each time, so that they follow whatever was taken back; that takes time in proportion to the text,
+    /// and more where captures repeat.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
+    /// use structgen_grammar::{CharSet, Expr, GrammarBuilder, JsonForm, Regular};
+    /// use structgen_vocab::{TokenId, Vocabulary};
+    ///
+    /// // @word([a-z]+) "!"
+    /// let mut builder = GrammarBuilder::new();
+    /// let root = builder.declare("root");
+    /// let letter = builder.expr(Expr::Regular(Regular::Chars(CharSet::new([('a', 'z')]))));
+    /// let letters = builder.repeat(letter, 1, None);
+    /// let word = builder.capture("word", letters);
+    /// let mark = builder.bytes("!");
+    /// let body = builder.sequence([word, mark]);
+    /// builder.define(root, body);
+    /// let grammar = builder.finish(root, JsonForm::generate());
+    ///
+    /// let vocabulary = Vocabulary::from_tokens((0..=255).map(|byte| vec![byte]), &[])?;
+    /// let tables = Arc::new(VocabularyTables::new(Arc::new(vocabulary)));
+    /// let constraint = CompiledConstraint::new(grammar, &tables, &ConstraintOptions::default())?;
+    /// let mut matcher = constraint.matcher();
+    /// for byte in "hey".bytes() {
+    ///     matcher.accept_token(TokenId(byte.into()))?;
+    /// }
+    /// let captures = matcher.captures()?;
+    /// assert_eq!((&*captures[0].name, captures[0].span.clone(), captures[0].is_open), ("word", 0..3, true));
+    /// matcher.accept_token(TokenId(u32::from(b'!')))?;
+    /// assert!(!matcher.captures()?[0].is_open);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the text and its captures exceed a limit.
+    pub fn captures(&self) -> Result<Vec<CaptureSpan>, MatcherError> {
+        let is_finished = self.is_finished();
+        let found = match self.read_captures(is_finished)? {
+            // Where nothing can follow, the text is complete.
+            None if !is_finished => self.read_captures(true)?,
+            found => found,
+        };
+        Ok(found.unwrap_or_default())
+    }
+
+    /// The named parts of the output as they are if it ends here; `None` where it may not.
+    ///
+    /// # Errors
+    /// As [`captures`](Self::captures).
+    pub fn captures_at_end(&self) -> Result<Option<Vec<CaptureSpan>>, MatcherError> {
+        match self.is_accepting() {
+            true => Ok(Some(self.read_captures(true)?.unwrap_or_default())),
+            false => Ok(None),
+        }
+    }
+
+    fn read_captures(&self, is_complete: bool) -> Result<Option<Vec<CaptureSpan>>, MatcherError> {
+        let program = self.constraint().program();
+        let Some(captures) = program.captures() else {
+            return Ok(None);
+        };
+        let shared = self.constraint().shared();
+        let mut units = Vec::new();
+        for token in self.tokens() {
+            match self.constraint().vocabulary().token_bytes(token) {
+                Some(bytes) if !bytes.is_empty() => {
+                    units.extend(bytes.iter().copied().map(Unit::Byte));
+                }
+                _ => {
+                    let named = shared.tokens.iter().position(|&named| named == token);
+                    units.extend(named.map(|named| Unit::Token(named as u32)));
+                }
+            }
+        }
+        // The end of the sequence is no part of it.
+        let eos_is_named = |token: TokenId| {
+            let is_text = { self.constraint().vocabulary().token_bytes(token) }
+                .is_some_and(|bytes| !bytes.is_empty());
+            !is_text && shared.tokens.contains(&token)
+        };
+        if self.has_ended() && self.tokens().last().is_some_and(eos_is_named) {
+            units.pop();
+        }
+        Ok(captures.find(&units, program.token_terminals(), is_complete)?)
+    }
+}
+
+/// That no token that the grammar names beside captures has a text: then it is told apart from its text.
+pub(crate) fn check_tokens(
+    program: &Program,
+    vocabulary: &Vocabulary,
+    tokens: &[TokenId],
+) -> Result<(), CompileError> {
+    if program.captures().is_none() {
+        return Ok(());
+    }
+    let has_text = |token: &TokenId| {
+        let bytes = vocabulary.token_bytes(*token);
+        bytes.is_some_and(|bytes| !bytes.is_empty())
+    };
+    match { tokens.iter() }.position(has_text) {
+        Some(at) => Err(CompileError::CaptureToken {
+            name: token_name(&program.token_terminals()[at]),
+        }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,277 @@
+//! Named groups as captures.
+//!
+//! What is around named groups becomes expressions of a grammar; all other parts are patterns of their own, read by the parser of patterns.
+
+use regex_syntax::ast::{
+    self, AssertionKind, Ast, Flag, FlagsItemKind, GroupKind, RepetitionKind, RepetitionRange,
+};
+use structgen_grammar::{Expr, ExprId, Grammar, GrammarBuilder, JsonForm};
+
+use super::{Dialect, RegexError, RegexOptions, parse};
+
+/// Reads a pattern with named groups, `(?P<name>…)` or `(?<name>…)`, in the syntax of the crate `regex`: a grammar in which they are captures. `None` where the pattern
+/// has none.
+///
+/// ```
+/// use structgen_frontend::regex::{RegexOptions, parse_named};
+///
+/// let grammar = parse_named("(?P<year>[0-9]{4})-(?P<month>[0-9]{2})", RegexOptions::rust())?.unwrap();
+/// assert!(grammar.to_string().contains("@year("));
+/// assert!(parse_named("[0-9]{4}", RegexOptions::rust())?.is_none());
+/// # Ok::<(), structgen_frontend::regex::RegexError>(())
+/// ```
+///
+/// # Errors
+/// As [`parse`], and [`RegexErrorKind::Unsupported`](super::RegexErrorKind::Unsupported) where named groups stand beside anchors, other than those around the whole pattern,
+/// beside boundaries, look-around or the flag `x`, in other dialects, or in a pattern that is searched for: there a part of it does not match by itself.
+pub fn parse_named(pattern: &str, options: RegexOptions) -> Result<Option<Grammar>, RegexError> {
+    if options.dialect != Dialect::Rust || !has_named(pattern) {
+        return Ok(None);
+    }
+    // What is wrong with the pattern is said as it is of others.
+    parse(pattern, options)?;
+    let parsed = ast::parse::ParserBuilder::new()
+        .nest_limit(options.nesting())
+        .build()
+        .parse(pattern);
+    let ast = match parsed {
+        Ok(ast) => ast,
+        // It is a pattern that looks around.
+        Err(error) => {
+            return Err(RegexError::unsupported(
+                error.span().start.offset,
+                "a named group beside look-around",
+            ));
+        }
+    };
+    if options.search {
+        return Err(RegexError::unsupported(
+            0,
+            "a named group beside what a search passes over",
+        ));
+    }
+    let mut lowering = Lowering {
+        pattern,
+        options,
+        builder: GrammarBuilder::new(),
+    };
+    if !is_named(&ast) {
+        return Ok(None);
+    }
+    let root = lowering.builder.declare("root");
+    let body = lowering.whole(&ast)?;
+    lowering.builder.define(root, body);
+    Ok(Some(lowering.builder.finish(root, JsonForm::generate())))
+}
+
+/// Whether there may be a named group: what looks like one may be in a class.
+fn has_named(pattern: &str) -> bool {
+    pattern.contains("(?P<") || pattern.contains("(?<")
+}
+
+/// Whether there is a named group in it. Recursive: `regex-syntax` has bounded the depth.
+fn is_named(ast: &Ast) -> bool {
+    match ast {
+        Ast::Group(group) => {
+            matches!(group.kind, GroupKind::CaptureName { .. }) || is_named(&group.ast)
+        }
+        Ast::Repetition(repetition) => is_named(&repetition.ast),
+        Ast::Concat(concat) => concat.asts.iter().any(is_named),
+        Ast::Alternation(alternation) => alternation.asts.iter().any(is_named),
+        _ => false,
+    }
+}
+
+struct Lowering<'p> {
+    pattern: &'p str,
+    options: RegexOptions,
+    builder: GrammarBuilder,
+}
+
+impl Lowering<'_> {
+    /// The pattern without the anchors around it, which say nothing where the whole text has to match.
+    fn whole(&mut self, ast: &Ast) -> Result<ExprId, RegexError> {
+        let Ast::Concat(concat) = ast else {
+            return self.lower(ast, "");
+        };
+        let is = |ast: Option<&Ast>, kinds: [AssertionKind; 2]| matches!(ast, Some(Ast::Assertion(assertion)) if kinds.contains(&assertion.kind));
+        let mut parts = &concat.asts[..];
+        if is(
+            parts.first(),
+            [AssertionKind::StartLine, AssertionKind::StartText],
+        ) {
+            parts = &parts[1..];
+        }
+        // With the flag `m`, which stands before it, the anchor may say another thing.
+        let has_flags = parts.iter().any(|part| matches!(part, Ast::Flags(_)));
+        if is(
+            parts.last(),
+            [AssertionKind::EndLine, AssertionKind::EndText],
+        ) && !has_flags
+        {
+            parts = &parts[..parts.len() - 1];
+        }
+        self.concat(parts, "")
+    }
+
+    /// Recursive: `regex-syntax` has bounded the depth. `flags` are groups of flags such as `(?i)` that hold there.
+    fn lower(&mut self, ast: &Ast, flags: &str) -> Result<ExprId, RegexError> {
+        if !is_named(ast) {
+            return self.leaf(std::slice::from_ref(ast), flags);
+        }
+        match ast {
+            Ast::Group(group) => match &group.kind {
+                GroupKind::CaptureName { name, .. } => {
+                    let body = self.lower(&group.ast, flags)?;
+                    Ok(self.builder.capture(name.name.as_str(), body))
+                }
+                GroupKind::CaptureIndex(_) => self.lower(&group.ast, flags),
+                GroupKind::NonCapturing(own) => {
+                    let flags = self.with_flags(flags, own)?;
+                    self.lower(&group.ast, &flags)
+                }
+            },
+            Ast::Repetition(repetition) => {
+                let (min, max) = match &repetition.op.kind {
+                    RepetitionKind::ZeroOrOne => (0, Some(1)),
+                    RepetitionKind::ZeroOrMore => (0, None),
+                    RepetitionKind::OneOrMore => (1, None),
+                    RepetitionKind::Range(RepetitionRange::Exactly(n)) => (*n, Some(*n)),
+                    RepetitionKind::Range(RepetitionRange::AtLeast(n)) => (*n, None),
+                    RepetitionKind::Range(RepetitionRange::Bounded(n, m)) => (*n, Some(*m)),
+                };
+                let body = self.lower(&repetition.ast, flags)?;
+                Ok(self.builder.repeat(body, min, max))
+            }
+            Ast::Concat(concat) => self.concat(&concat.asts, flags),
+            Ast::Alternation(alternation) => {
+                let mut arms = Vec::with_capacity(alternation.asts.len());
+                let mut flags = flags.to_owned();
+                for arm in &alternation.asts {
+                    arms.push(self.lower(arm, &flags)?);
+                    // Flags of an arm hold for those behind it.
+                    flags = self.behind(arm, flags)?;
+                }
+                Ok(self.builder.choice(arms))
+            }
+            _ => self.leaf(std::slice::from_ref(ast), flags),
+        }
+    }
+
+    fn concat(&mut self, parts: &[Ast], flags: &str) -> Result<ExprId, RegexError> {
+        let mut flags = flags.to_owned();
+        let mut found = Vec::with_capacity(parts.len());
+        for run in parts.chunk_by(|one, other| !is_named(one) && !is_named(other)) {
+            found.push(match run {
+                [part] => self.lower(part, &flags)?,
+                run => self.leaf(run, &flags)?,
+            });
+            for part in run {
+                flags = self.behind(part, flags)?;
+            }
+        }
+        Ok(self.builder.sequence(found))
+    }
+
+    /// The flags that hold behind a part.
+    fn behind(&self, part: &Ast, flags: String) -> Result<String, RegexError> {
+        match part {
+            Ast::Flags(own) => self.with_flags(&flags, &own.flags),
+            Ast::Concat(concat) => {
+                { concat.asts.iter() }.try_fold(flags, |flags, part| self.behind(part, flags))
+            }
+            _ => Ok(flags),
+        }
+    }
+
+    fn with_flags(&self, flags: &str, own: &ast::Flags) -> Result<String, RegexError> {
+        let is_x = |item: &ast::FlagsItem| item.kind == FlagsItemKind::Flag(Flag::IgnoreWhitespace);
+        let (start, end) = (own.span.start.offset, own.span.end.offset);
+        if own.items.iter().any(is_x) {
+            return Err(RegexError::unsupported(
+                start,
+                "a named group beside the flag x",
+            ));
+        }
+        Ok(match start == end {
+            true => flags.to_owned(),
+            false => format!("{flags}(?{})", &self.pattern[start..end]),
+        })
+    }
+
+    /// Parts without named groups, one behind another.
+    fn leaf(&mut self, parts: &[Ast], flags: &str) -> Result<ExprId, RegexError> {
+        if let Some(position) = parts.iter().find_map(assertion) {
+            return Err(RegexError::unsupported(
+                position,
+                "a named group beside an anchor or a boundary",
+            ));
+        }
+        let says_nothing = |part: &Ast| matches!(part, Ast::Flags(_) | Ast::Empty(_));
+        let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
+            return Ok(self.builder.bytes([]));
+        };
+        let text = &self.pattern[first.span().start.offset..last.span().end.offset];
+        for part in parts {
+            self.behind(part, String::new())?;
+        }
+        if parts.iter().all(says_nothing) {
+            return Ok(self.builder.bytes([]));
+        }
+        let set = parse(&format!("{flags}(?:{text})"), self.options)?;
+        Ok(self.builder.expr(Expr::Regular(set)))
+    }
+}
+
+/// Where an anchor or a boundary stands. Recursive, as above.
+fn assertion(ast: &Ast) -> Option<usize> {
+    match ast {
+        Ast::Assertion(assertion) => Some(assertion.span.start.offset),
+        Ast::Group(group) => assertion(&group.ast),
+        Ast::Repetition(repetition) => assertion(&repetition.ast),
+        Ast::Concat(concat) => concat.asts.iter().find_map(assertion),
+        Ast::Alternation(alternation) => alternation.asts.iter().find_map(assertion),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(pattern: &str) -> String {
+        match parse_named(pattern, RegexOptions::rust()) {
+            Ok(Some(grammar)) => grammar.to_string(),
+            Ok(None) => "none".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn named_groups_are_captures_and_flags_hold_where_they_stand() {
+        assert_eq!(printed("a(b)[(?P<]"), "none");
+        assert_eq!(printed("^(?P<a>x)$"), printed("(?<a>x)"));
+        let flagged = printed("(?i)a(?P<x>b(?-i)c)(?s:.(?P<y>.)?)");
+        assert_eq!(flagged.matches("[Aa]").count(), 1, "{flagged}");
+        assert_eq!(flagged.matches("[Bb]").count(), 1, "{flagged}");
+        assert!(!flagged.contains("[Cc]"), "{flagged}");
+        assert!(
+            flagged.contains("@x(") && flagged.contains("@y("),
+            "{flagged}"
+        );
+    }
+
+    #[test]
+    fn what_does_not_match_by_itself_is_refused_by_its_place() {
+        for (pattern, position) in [
+            (r"(?P<a>x)\b(?P<b>y)", 8),
+            ("(?P<a>x)(?=y)y", 8),
+            ("(?P<a>x|^y)", 8),
+            ("(?x)(?P<a>x)", 2),
+        ] {
+            let error = parse_named(pattern, RegexOptions::rust()).unwrap_err();
+            assert_eq!(error.position, position, "{pattern}: {error}");
+        }
+        assert!(printed("(?P<a>x").contains("unclosed"));
+    }
+}
