@@ -43,6 +43,8 @@ enum Command {
     Compile(commands::compile::Args),
     /// Check whether a text fits a schema, a regular expression or a grammar.
     Check(commands::check::Args),
+    /// Work something out of a grammar, a schema or a regular expression: texts, counts, comparisons, intersections, GBNF.
+    Grammar(commands::grammar::Args),
     /// Manage the ONNX Runtime library.
     Runtime(commands::runtime::Args),
     /// Check the runtime library, its devices, and a model.
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Command::Choose(args) => commands::choose::run(&args),
         Command::Compile(args) => commands::compile::run(&args),
         Command::Check(args) => commands::check::run(&args),
+        Command::Grammar(args) => commands::grammar::run(&args),
         Command::Runtime(args) => commands::runtime::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Bench(args) => commands::bench::run(&args),

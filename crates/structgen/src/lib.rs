@@ -23,7 +23,7 @@
 //! - [`Model`]: a model with its tokenizer, embedded or from a folder, and free or constrained generation with it.
 //! - [`Constraint`]: JSON Schema, a regular expression, a GBNF grammar, a list of choices, or any JSON; and [`Checker`], which
 //!   says whether and where a text does not fit one.
-//! - The pieces, each a crate of its own: [`grammar`], [`frontend`], [`automata`], [`vocab`], [`constraint`], [`decode`], [`ort`].
+//! - The pieces, each a crate of its own: [`grammar`], [`frontend`], [`automata`], [`algebra`], [`vocab`], [`constraint`], [`decode`], [`ort`].
 
 mod builder;
 mod checker;
@@ -52,6 +52,7 @@ pub use options::ModelOptions;
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+pub use structgen_algebra as algebra;
 pub use structgen_automata as automata;
 pub use structgen_constraint as constraint;
 pub use structgen_decode as decode;

@@ -11,4 +11,5 @@ pub(crate) mod doctor;
 pub(crate) mod extract;
 pub(crate) mod extract_jsonl;
 pub(crate) mod generate;
+pub(crate) mod grammar;
 pub(crate) mod runtime;

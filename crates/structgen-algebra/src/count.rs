@@ -1,0 +1,168 @@
+//! How many texts a grammar has.
+
+use std::fmt;
+
+use num_bigint::BigUint;
+use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_automata::SetId;
+use structgen_grammar::{Expr, ExprId, Grammar, Regular, passes};
+
+use crate::automaton::{Automaton, Step};
+use crate::error::over;
+use crate::{AlgebraError, AlgebraLimits};
+
+/// How many texts there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// So many.
+    Finite(BigUint),
+    /// More than any number.
+    Infinite,
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Finite(number) => number.fmt(f),
+            Self::Infinite => f.write_str("infinite"),
+        }
+    }
+}
+
+/// How many texts fit a grammar, each counted once however many ways there are to read it.
+///
+/// The automaton is deterministic, so that texts are its paths: a loop on one makes them infinitely many, and without loops they are added up from the ends.
+///
+/// ```
+/// use structgen_algebra::{AlgebraLimits, Count, count};
+/// use structgen_frontend::gbnf::{GbnfOptions, parse};
+///
+/// let count = |text: &str| {
+///     let grammar = parse(text, &GbnfOptions::default()).unwrap();
+///     count(&grammar, &AlgebraLimits::default()).unwrap()
+/// };
+/// // "a" and "aa" in three ways, and any three letters.
+/// assert_eq!(count(r#"root ::= "a" "a"? | "aa" | [a-z]{3}"#), Count::Finite(17_578_u32.into()));
+/// assert_eq!(count(r#"root ::= "(" root ")" | "x""#), Count::Infinite);
+/// ```
+///
+/// # Errors
+/// When the grammar has token terminals, or a limit does not suffice.
+pub fn count(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Count, AlgebraError> {
+    let mut automaton = match Automaton::new(grammar) {
+        Err(AlgebraError::Empty) => return Ok(Count::Finite(BigUint::ZERO)),
+        other => other?,
+    };
+    if nests_without_end(grammar) {
+        return Ok(Count::Infinite);
+    }
+    let start = automaton.start();
+    let mut counts: FxHashMap<SetId, BigUint> = FxHashMap::default();
+    // The states on the way to the one that is looked at, with the steps that are left of each and what was counted.
+    let mut open: FxHashSet<SetId> = FxHashSet::from_iter([start]);
+    let mut path = vec![Visit::of(&mut automaton, start)?];
+    while let Some(visit) = path.last_mut() {
+        let Some(&Step { low, high, next }) = visit.steps.last() else {
+            open.remove(&visit.state);
+            counts.insert(visit.state, std::mem::take(&mut visit.count));
+            path.pop();
+            continue;
+        };
+        if let Some(known) = counts.get(&next) {
+            visit.count += known * BigUint::from(u32::from(high - low) + 1);
+            visit.steps.pop();
+            continue;
+        }
+        if !open.insert(next) {
+            return Ok(Count::Infinite);
+        }
+        if counts.len() + open.len() > limits.states {
+            return Err(over("states visited to count texts", limits.states));
+        }
+        path.push(Visit::of(&mut automaton, next)?);
+    }
+    Ok(counts.remove(&start).map_or(Count::Infinite, Count::Finite))
+}
+
+struct Visit {
+    state: SetId,
+    steps: Vec<Step>,
+    count: BigUint,
+}
+
+impl Visit {
+    fn of(automaton: &mut Automaton, state: SetId) -> Result<Self, AlgebraError> {
+        Ok(Self {
+            state,
+            steps: automaton.steps(state)?,
+            count: BigUint::from(u8::from(automaton.accepts(state)?)),
+        })
+    }
+}
+
+/// Whether a rule contains itself with something beside it that is never empty: then texts nest without end, and so do states. JSON shapes are
+/// left out, whose nesting the form bounds.
+fn nests_without_end(grammar: &Grammar) -> bool {
+    let (grammar, _) = passes::productive::run(grammar.clone());
+    let (grammar, _) = passes::reachable::run(grammar);
+    let rules = grammar.rules().len();
+    // Of every rule, the rules in it: with nothing that is surely beside them, or with something.
+    let mut calls: Vec<Vec<(usize, bool)>> = Vec::with_capacity(rules);
+    for rule in grammar.rules() {
+        let mut found = Vec::new();
+        let mut stack = vec![(rule.body, false)];
+        let mut seen = FxHashSet::default();
+        while let Some((id, beside)) = stack.pop() {
+            if !seen.insert((id, beside)) {
+                continue;
+            }
+            match grammar.expr(id) {
+                Expr::Rule(rule) => found.push((rule.index(), beside)),
+                Expr::Sequence(parts) => {
+                    let solid: Vec<bool> = parts.iter().map(|&id| is_solid(&grammar, id)).collect();
+                    let all = solid.iter().filter(|&&solid| solid).count();
+                    for (&part, own) in parts.iter().zip(solid) {
+                        stack.push((part, beside || all > usize::from(own)));
+                    }
+                }
+                Expr::Choice(arms) => stack.extend(arms.iter().map(|&arm| (arm, beside))),
+                Expr::Repeat { body, .. } | Expr::Capture { body, .. } => {
+                    stack.push((*body, beside));
+                }
+                _ => {}
+            }
+        }
+        calls.push(found);
+    }
+    // A call with something beside it whose rule leads back.
+    (0..rules).any(|rule| {
+        calls[rule]
+            .iter()
+            .any(|&(called, beside)| beside && leads_to(&calls, called, rule))
+    })
+}
+
+/// Whether it is plain that the expression has no empty text.
+fn is_solid(grammar: &Grammar, id: ExprId) -> bool {
+    match grammar.expr(id) {
+        Expr::Bytes(_) | Expr::Regular(Regular::Chars(_)) => true,
+        Expr::Regular(regular) => !regular.takes_empty(),
+        Expr::Literals(set) => !set.takes_empty(),
+        Expr::String(_) | Expr::Number(_) | Expr::Object(_) | Expr::Array(_) => true,
+        _ => false,
+    }
+}
+
+fn leads_to(calls: &[Vec<(usize, bool)>], from: usize, to: usize) -> bool {
+    let mut seen = vec![false; calls.len()];
+    let mut stack = vec![from];
+    while let Some(rule) = stack.pop() {
+        if rule == to {
+            return true;
+        }
+        if !std::mem::replace(&mut seen[rule], true) {
+            stack.extend(calls[rule].iter().map(|&(called, _)| called));
+        }
+    }
+    false
+}

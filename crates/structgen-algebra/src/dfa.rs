@@ -1,0 +1,186 @@
+//! Finite automata that are written out: the states of a regular grammar, as few as there can be.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+use structgen_automata::SetId;
+use structgen_grammar::{CharSet, Expr, Grammar, GrammarBuilder, JsonForm};
+
+use crate::automaton::{Automaton, Step, push};
+use crate::error::over;
+use crate::{AlgebraError, AlgebraLimits};
+
+/// A deterministic automaton over bytes without dead states. It starts in state 0, and states are numbered breadth first.
+#[derive(Clone, Debug)]
+pub(crate) struct Dfa {
+    pub(crate) states: Vec<State>,
+}
+
+/// A state: whether a text may end, and where bytes lead.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct State {
+    pub(crate) accepts: bool,
+    pub(crate) steps: Vec<Step<u32>>,
+}
+
+impl Dfa {
+    /// The automaton of one leaf of a grammar whose JSON is written in a form.
+    pub(crate) fn of_leaf(
+        leaf: Expr,
+        form: &JsonForm,
+        limits: &AlgebraLimits,
+    ) -> Result<Self, AlgebraError> {
+        let mut builder = GrammarBuilder::new();
+        let root = builder.declare("root");
+        let body = builder.expr(leaf);
+        builder.define(root, body);
+        Self::of(&builder.finish(root, form.clone()), limits)
+    }
+
+    /// The minimal automaton of a grammar; [`AlgebraError::Empty`] where no text fits, a limit where there are too many states, or no end of them.
+    pub(crate) fn of(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Self, AlgebraError> {
+        let mut automaton = Automaton::new(grammar)?;
+        let start = automaton.start();
+        let mut ids: FxHashMap<SetId, u32> = FxHashMap::from_iter([(start, 0)]);
+        let mut found = vec![start];
+        let mut states = Vec::new();
+        while states.len() < found.len() {
+            let set = found[states.len()];
+            let mut steps = Vec::new();
+            for Step { low, high, next } in automaton.steps(set)? {
+                let id = *ids.entry(next).or_insert_with(|| {
+                    found.push(next);
+                    found.len() as u32 - 1
+                });
+                push(&mut steps, low, high, id);
+            }
+            if found.len() > limits.states {
+                return Err(over("states of a finite automaton", limits.states));
+            }
+            let accepts = automaton.accepts(set)?;
+            states.push(State { accepts, steps });
+        }
+        Ok(Self { states }.minimal())
+    }
+
+    /// The same language with as few states as can be: classes of states are split by where their bytes lead until they hold (Moore, 1956).
+    fn minimal(self) -> Self {
+        let mut classes: Vec<u32> = self
+            .states
+            .iter()
+            .map(|state| u32::from(state.accepts))
+            .collect();
+        let mut count = 0;
+        loop {
+            let mut known: FxHashMap<(u32, Vec<Step<u32>>), u32> = FxHashMap::default();
+            let mut next = Vec::with_capacity(classes.len());
+            for (state, &class) in self.states.iter().zip(&classes) {
+                let steps = renumbered(&state.steps, |state| classes[state as usize]);
+                let fresh = known.len() as u32;
+                next.push(*known.entry((class, steps)).or_insert(fresh));
+            }
+            classes = next;
+            if known.len() == count {
+                break;
+            }
+            count = known.len();
+        }
+        // One state of each class, in the order in which they are met.
+        let mut numbers = vec![u32::MAX; count];
+        let mut order: Vec<usize> = vec![0];
+        numbers[classes[0] as usize] = 0;
+        let mut states = Vec::with_capacity(count);
+        while states.len() < order.len() {
+            let state = &self.states[order[states.len()]];
+            for step in &state.steps {
+                let number = &mut numbers[classes[step.next as usize] as usize];
+                if *number == u32::MAX {
+                    *number = order.len() as u32;
+                    order.push(step.next as usize);
+                }
+            }
+            let steps = renumbered(&state.steps, |next| {
+                numbers[classes[next as usize] as usize]
+            });
+            let accepts = state.accepts;
+            states.push(State { accepts, steps });
+        }
+        Self { states }
+    }
+
+    /// The state behind some bytes.
+    pub(crate) fn run(&self, from: u32, bytes: &[u8]) -> Option<u32> {
+        bytes.iter().try_fold(from, |state, byte| {
+            let steps = &self.states[state as usize].steps;
+            let step = steps
+                .iter()
+                .find(|step| (step.low..=step.high).contains(byte))?;
+            Some(step.next)
+        })
+    }
+
+    /// Where whole characters lead; [`AlgebraError::NoCharacters`] where bytes that are none may come.
+    pub(crate) fn characters(&self, from: u32) -> Result<Vec<(u32, CharSet)>, AlgebraError> {
+        let mut found: BTreeMap<u32, Vec<(char, char)>> = BTreeMap::new();
+        for step in &self.states[from as usize].steps {
+            for lead in step.low..=step.high {
+                let (value, more) = match lead {
+                    0..=0x7F => (u32::from(lead), 0),
+                    0xC2..=0xDF => (u32::from(lead) & 0x1F, 1),
+                    0xE0..=0xEF => (u32::from(lead) & 0x0F, 2),
+                    0xF0..=0xF4 => (u32::from(lead) & 0x07, 3),
+                    _ => return Err(AlgebraError::NoCharacters),
+                };
+                self.continued(step.next, value, more, &mut found)?;
+            }
+        }
+        let sets = found.into_iter();
+        Ok(sets
+            .map(|(next, ranges)| (next, CharSet::new(ranges)))
+            .collect())
+    }
+
+    /// The characters that begin with some bits and go on with `more` bytes. Recursive, three deep at most.
+    fn continued(
+        &self,
+        state: u32,
+        value: u32,
+        more: u32,
+        found: &mut BTreeMap<u32, Vec<(char, char)>>,
+    ) -> Result<(), AlgebraError> {
+        let character = |value| char::from_u32(value).ok_or(AlgebraError::NoCharacters);
+        if more == 0 {
+            let one = character(value)?;
+            found.entry(state).or_default().push((one, one));
+            return Ok(());
+        }
+        let state = &self.states[state as usize];
+        if state.accepts {
+            return Err(AlgebraError::NoCharacters);
+        }
+        for step in &state.steps {
+            if step.low < 0x80 || step.high > 0xBF {
+                return Err(AlgebraError::NoCharacters);
+            }
+            let longer = |byte: u8| value << 6 | u32::from(byte & 0x3F);
+            if more == 1 {
+                let range = (character(longer(step.low))?, character(longer(step.high))?);
+                found.entry(step.next).or_default().push(range);
+                continue;
+            }
+            for byte in step.low..=step.high {
+                self.continued(step.next, longer(byte), more - 1, found)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The steps with other numbers of states, joined where that makes neighbours lead to one.
+fn renumbered(steps: &[Step<u32>], number: impl Fn(u32) -> u32) -> Vec<Step<u32>> {
+    let mut joined = Vec::with_capacity(steps.len());
+    for step in steps {
+        push(&mut joined, step.low, step.high, number(step.next));
+    }
+    joined
+}

@@ -1,0 +1,71 @@
+//! Why something cannot be worked out.
+
+use structgen_automata::{LimitExceeded, ProgramError, StepError};
+
+/// What working something out may cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AlgebraLimits {
+    /// The most states, or pairs of states, that are visited.
+    pub states: usize,
+    /// The most expressions of a grammar that is made.
+    pub expressions: usize,
+}
+
+impl Default for AlgebraLimits {
+    fn default() -> Self {
+        Self {
+            states: 100_000,
+            expressions: 1_000_000,
+        }
+    }
+}
+
+/// Why something cannot be worked out of a grammar.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AlgebraError {
+    /// No text fits.
+    #[error("no text fits the grammar")]
+    Empty,
+    /// A limit was exceeded.
+    #[error(transparent)]
+    Limit(#[from] LimitExceeded),
+    /// A terminal is a token of a vocabulary, which has no text of its own.
+    #[error("the terminal {0} is a token of a vocabulary and has no text of its own")]
+    Token(String),
+    /// Something takes a memory that rules do not have.
+    #[error("{0} takes a memory that the rules of a grammar do not have")]
+    Memory(&'static str),
+    /// Strings that are no UTF-8.
+    #[error("some of the texts are no UTF-8, and GBNF has characters only")]
+    NoCharacters,
+}
+
+impl From<StepError> for AlgebraError {
+    fn from(error: StepError) -> Self {
+        Self::Limit(match error {
+            StepError::Limit(limit) => limit,
+            StepError::NeedsExact => LimitExceeded {
+                what: "texts that a state keeps",
+                limit: 0,
+            },
+        })
+    }
+}
+
+impl From<ProgramError> for AlgebraError {
+    fn from(error: ProgramError) -> Self {
+        match error {
+            ProgramError::Limit(limit) => Self::Limit(limit),
+            _ => Self::Empty,
+        }
+    }
+}
+
+/// The error of a limit of [`AlgebraLimits`].
+pub(crate) fn over(what: &'static str, limit: usize) -> AlgebraError {
+    AlgebraError::Limit(LimitExceeded {
+        what,
+        limit: limit as u64,
+    })
+}

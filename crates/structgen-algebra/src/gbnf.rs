@@ -1,0 +1,262 @@
+//! Writing a grammar in GBNF.
+
+use std::fmt::Write;
+
+use rustc_hash::FxHashSet;
+use structgen_grammar::{CharSet, Expr, ExprId, Grammar, Regular, TokenTerminal};
+
+use crate::automaton::token_name;
+use crate::error::over;
+use crate::{AlgebraError, AlgebraLimits};
+
+/// How deep parentheses nest in what is written; what is deeper gets a rule of its own.
+const NESTING: usize = 24;
+
+/// A plain grammar, as [`plain`](crate::plain()) makes one, in the notation of llama.cpp: its root is called `root`, and characters in names that the notation does not know
+/// are hyphens.
+///
+/// ```
+/// use structgen_algebra::{AlgebraLimits, plain, to_gbnf};
+/// use structgen_frontend::json_schema::{SchemaOptions, compile_str};
+///
+/// let schema = r#"{"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 2}"#;
+/// let grammar = compile_str(schema, &SchemaOptions::new())?.grammar;
+/// let limits = AlgebraLimits::default();
+/// let text = to_gbnf(&plain(&grammar, &limits)?.grammar, &limits)?;
+/// assert_eq!(text, r#"root ::= "[" ("\"a\"" | "\"b\"") ("," " "? ("\"a\"" | "\"b\"")){0,1} "]" | "[]"
+/// "#.replace("{0,1}", "?"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`AlgebraError::Memory`] where the grammar is not plain, [`AlgebraError::Token`] where a token's name cannot be written, and where
+/// the text would be larger than the limit on expressions.
+pub fn to_gbnf(grammar: &Grammar, limits: &AlgebraLimits) -> Result<String, AlgebraError> {
+    let mut writer = Writer {
+        grammar,
+        names: names(grammar),
+        text: String::new(),
+        parts: Vec::new(),
+        pieces: 0,
+        most: limits.expressions,
+    };
+    let root = grammar.root().index();
+    let others = (0..grammar.rules().len()).filter(|&rule| rule != root);
+    for rule in [root].into_iter().chain(others) {
+        let name = writer.names[rule].clone();
+        writer.rule(&name, grammar.rules()[rule].body)?;
+        while let Some((name, body)) = writer.parts.pop() {
+            writer.rule(&name, body)?;
+        }
+    }
+    Ok(writer.text)
+}
+
+/// Names of rules as GBNF takes them, each once.
+fn names(grammar: &Grammar) -> Vec<String> {
+    let mut taken = FxHashSet::from_iter(["root".to_owned()]);
+    let rules = grammar.rules().iter().enumerate();
+    rules
+        .map(|(index, rule)| {
+            if index == grammar.root().index() {
+                return "root".to_owned();
+            }
+            let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            let plain: String = rule
+                .name
+                .chars()
+                .map(|c| if fits(c) { c } else { '-' })
+                .collect();
+            let plain = match plain.trim_matches('-') {
+                "" => "rule",
+                trimmed => trimmed,
+            };
+            let mut name = plain.to_owned();
+            let mut number = 1;
+            while !taken.insert(name.clone()) {
+                number += 1;
+                name = format!("{plain}-{number}");
+            }
+            name
+        })
+        .collect()
+}
+
+/// What is around an expression, which says whether it needs parentheses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Rule,
+    Sequence,
+    Repeat,
+}
+
+struct Writer<'g> {
+    grammar: &'g Grammar,
+    names: Vec<String>,
+    text: String,
+    /// Expressions that are too deep where they stand, with the names of their rules.
+    parts: Vec<(String, ExprId)>,
+    pieces: usize,
+    most: usize,
+}
+
+impl Writer<'_> {
+    fn rule(&mut self, name: &str, body: ExprId) -> Result<(), AlgebraError> {
+        self.text.push_str(name);
+        self.text.push_str(" ::= ");
+        self.expr(body, Place::Rule, 0)?;
+        self.text.push('\n');
+        Ok(())
+    }
+
+    /// Recursive: beyond [`NESTING`] parentheses a rule begins.
+    fn expr(&mut self, id: ExprId, place: Place, depth: usize) -> Result<(), AlgebraError> {
+        self.pieces += 1;
+        if self.pieces > self.most {
+            return Err(over("pieces of a grammar in GBNF", self.most));
+        }
+        let grammar = self.grammar;
+        let expr = grammar.expr(id);
+        let own = match expr {
+            Expr::Choice(_) => Place::Rule,
+            Expr::Sequence(_) => Place::Sequence,
+            _ => Place::Repeat,
+        };
+        let parentheses =
+            place > own || (place == Place::Repeat && matches!(expr, Expr::Repeat { .. }));
+        if depth > NESTING && (parentheses || matches!(expr, Expr::Repeat { .. })) {
+            let mut name = format!("part-{}", self.names.len());
+            while self.names.contains(&name) {
+                name.push('x');
+            }
+            self.names.push(name.clone());
+            self.text.push_str(&name);
+            self.parts.push((name, id));
+            return Ok(());
+        }
+        if parentheses {
+            self.text.push('(');
+        }
+        match expr {
+            Expr::Empty => self.text.push_str("\"\""),
+            Expr::Bytes(bytes) => {
+                let text = std::str::from_utf8(bytes).map_err(|_| AlgebraError::NoCharacters)?;
+                self.text.push('"');
+                for c in text.chars() {
+                    push_escaped(&mut self.text, c, &['"', '\\']);
+                }
+                self.text.push('"');
+            }
+            Expr::Regular(Regular::Chars(set)) => class(&mut self.text, set),
+            Expr::Sequence(parts) => {
+                for (index, &part) in parts.iter().enumerate() {
+                    if index > 0 {
+                        self.text.push(' ');
+                    }
+                    self.expr(part, Place::Sequence, depth + 1)?;
+                }
+            }
+            Expr::Choice(arms) => {
+                for (index, &arm) in arms.iter().enumerate() {
+                    if index > 0 {
+                        self.text.push_str(" | ");
+                    }
+                    self.expr(arm, Place::Rule, depth + 1)?;
+                }
+            }
+            Expr::Repeat { body, min, max } => {
+                self.expr(*body, Place::Repeat, depth + 1)?;
+                self.text.push_str(&match (min, max) {
+                    (0, None) => "*".to_owned(),
+                    (1, None) => "+".to_owned(),
+                    (0, Some(1)) => "?".to_owned(),
+                    (min, None) => format!("{{{min},}}"),
+                    (min, Some(max)) if min == max => format!("{{{min}}}"),
+                    (min, Some(max)) => format!("{{{min},{max}}}"),
+                });
+            }
+            Expr::Rule(rule) => self.text.push_str(&self.names[rule.index()]),
+            Expr::Token(token) => {
+                let name = token_name(token);
+                let fits = |name: &str| {
+                    let inner = name
+                        .strip_prefix('<')
+                        .and_then(|name| name.strip_suffix('>'));
+                    inner.is_some_and(|inner| {
+                        !inner.is_empty() && !inner.contains(['>', '\n', '\r'])
+                    })
+                };
+                if matches!(token, TokenTerminal::Name(_))
+                    && (!fits(&name) || name.starts_with("<["))
+                {
+                    return Err(AlgebraError::Token(name));
+                }
+                self.text.push_str(&name);
+            }
+            Expr::Regular(_)
+            | Expr::Literals(_)
+            | Expr::Capture { .. }
+            | Expr::String(_)
+            | Expr::Number(_)
+            | Expr::Object(_)
+            | Expr::Array(_) => {
+                return Err(AlgebraError::Memory("what is not in a plain grammar"));
+            }
+            Expr::Never => return Err(AlgebraError::Empty),
+        }
+        if parentheses {
+            self.text.push(')');
+        }
+        Ok(())
+    }
+}
+
+fn class(text: &mut String, set: &CharSet) {
+    let complement = set.complement();
+    if complement.is_empty() {
+        text.push('.');
+        return;
+    }
+    let negated = complement.ranges().len() < set.ranges().len();
+    text.push_str(if negated { "[^" } else { "[" });
+    let ranges = if negated {
+        complement.ranges()
+    } else {
+        set.ranges()
+    };
+    let special = ['[', ']', '\\', '-', '^'];
+    for &(low, high) in ranges {
+        push_escaped(text, low, &special);
+        if low < high {
+            if u32::from(high) > u32::from(low) + 1 {
+                text.push('-');
+            }
+            push_escaped(text, high, &special);
+        }
+    }
+    text.push(']');
+}
+
+fn push_escaped(text: &mut String, c: char, special: &[char]) {
+    match c {
+        '\n' => text.push_str("\\n"),
+        '\r' => text.push_str("\\r"),
+        '\t' => text.push_str("\\t"),
+        // A caret has no escape of its own.
+        '^' if special.contains(&c) => text.push_str("\\x5E"),
+        _ if special.contains(&c) => {
+            text.push('\\');
+            text.push(c);
+        }
+        _ if (' '..='~').contains(&c) || (c.is_alphanumeric() && !c.is_ascii()) => text.push(c),
+        _ => {
+            let code = u32::from(c);
+            // Writing to a string cannot fail.
+            let _ = match code {
+                0..=0xFF => write!(text, "\\x{code:02X}"),
+                0x100..=0xFFFF => write!(text, "\\u{code:04X}"),
+                _ => write!(text, "\\U{code:08X}"),
+            };
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Grammars of literals, characters and rules alone.
+
+mod sets;
+mod shapes;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_grammar::{Expr, ExprId, Grammar, GrammarBuilder, RuleId, passes};
+
+use crate::error::over;
+use crate::{AlgebraError, AlgebraLimits};
+
+/// A grammar of literals, characters, sequences, choices, repetitions, rules and tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plain {
+    /// The grammar.
+    pub grammar: Grammar,
+    /// How deep JSON nests in the grammar that it was made of, where that is less deep than this one goes: a plain grammar does not count its depth. Up
+    /// to there the two have the same texts.
+    pub deeper_than: Option<u32>,
+}
+
+/// The same texts in a plain grammar.
+///
+/// JSON shapes become the sequences of their parts, and regular sets that are more than that (intersections, complements, look-around) the rules of their automata.
+///
+/// # Errors
+/// [`AlgebraError::Memory`] where a shape takes a memory: keys in any order, undeclared keys, distinct items, counts of what is of a kind,
+/// indentation. [`AlgebraError::Empty`] where no text fits, [`AlgebraError::NoCharacters`] where texts are no UTF-8, and where a limit does not suffice.
+pub fn plain(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Plain, AlgebraError> {
+    let (grammar, report) = passes::productive::run(grammar.clone());
+    if report.root_is_never {
+        return Err(AlgebraError::Empty);
+    }
+    let (grammar, _) = passes::reachable::run(grammar);
+    let mut maker = Maker {
+        grammar: &grammar,
+        builder: GrammarBuilder::new(),
+        names: grammar
+            .rules()
+            .iter()
+            .map(|rule| rule.name.clone())
+            .collect(),
+        leaves: FxHashMap::default(),
+        copies: FxHashMap::default(),
+        limits,
+    };
+    for rule in grammar.rules() {
+        maker.builder.declare(rule.name.clone());
+    }
+    for (index, rule) in grammar.rules().iter().enumerate() {
+        let body = maker.copy(rule.body)?;
+        maker.builder.define(RuleId(index as u32), body);
+    }
+    let made = maker.builder.finish(grammar.root(), grammar.form().clone());
+    let grammar_of_all = trimmed(made)?;
+    Ok(Plain {
+        deeper_than: goes_deeper(&grammar).then(|| grammar.form().max_depth),
+        grammar: grammar_of_all,
+    })
+}
+
+/// The grammar without what derives nothing and what nobody needs.
+pub(crate) fn trimmed(grammar: Grammar) -> Result<Grammar, AlgebraError> {
+    let (grammar, report) = passes::productive::run(grammar);
+    if report.root_is_never {
+        return Err(AlgebraError::Empty);
+    }
+    Ok(passes::reachable::run(grammar).0)
+}
+
+/// Makes the plain grammar.
+struct Maker<'g> {
+    grammar: &'g Grammar,
+    builder: GrammarBuilder,
+    names: FxHashSet<String>,
+    /// What leaves became that take rules of their own.
+    leaves: FxHashMap<Expr, ExprId>,
+    copies: FxHashMap<ExprId, ExprId>,
+    limits: &'g AlgebraLimits,
+}
+
+impl Maker<'_> {
+    /// An expression and all in it. With a stack of its own: expressions may nest deeper than calls.
+    fn copy(&mut self, root: ExprId) -> Result<ExprId, AlgebraError> {
+        let mut stack = vec![(root, false)];
+        while let Some((id, children_are_done)) = stack.pop() {
+            if self.copies.contains_key(&id) {
+                continue;
+            }
+            let grammar = self.grammar;
+            let expr = grammar.expr(id);
+            if !children_are_done {
+                stack.push((id, true));
+                stack.extend(expr.children().map(|child| (child, false)));
+                continue;
+            }
+            let of = |copies: &FxHashMap<ExprId, ExprId>, ids: &[ExprId]| -> Vec<ExprId> {
+                ids.iter().map(|id| copies[id]).collect()
+            };
+            let copy = match expr {
+                Expr::Sequence(parts) => {
+                    let parts = of(&self.copies, parts);
+                    self.sequence(parts)
+                }
+                Expr::Choice(arms) => {
+                    let arms = of(&self.copies, arms);
+                    self.builder.choice(arms)
+                }
+                Expr::Repeat { body, min, max } => {
+                    let body = self.copies[body];
+                    self.builder.repeat(body, *min, *max)
+                }
+                // A name says nothing about which texts there are.
+                Expr::Capture { body, .. } => self.copies[body],
+                Expr::Object(shape) => self.object(shape)?,
+                Expr::Array(shape) => self.array(shape)?,
+                Expr::String(_) | Expr::Number(_) => self.leaf(expr)?,
+                Expr::Regular(regular) => self.regular(regular)?,
+                Expr::Literals(set) => {
+                    if set.count() > self.limits.expressions as u64 {
+                        return Err(over("texts of a list", self.limits.expressions));
+                    }
+                    let texts: Vec<Vec<u8>> = set.iter().collect();
+                    if texts.iter().any(|text| std::str::from_utf8(text).is_err()) {
+                        return Err(AlgebraError::NoCharacters);
+                    }
+                    let arms: Vec<ExprId> =
+                        texts.iter().map(|text| self.builder.bytes(text)).collect();
+                    self.builder.choice(arms)
+                }
+                Expr::Bytes(bytes) if std::str::from_utf8(bytes).is_err() => {
+                    return Err(AlgebraError::NoCharacters);
+                }
+                Expr::Never | Expr::Empty | Expr::Bytes(_) | Expr::Rule(_) | Expr::Token(_) => {
+                    self.builder.expr(expr.clone())
+                }
+            };
+            self.copies.insert(id, copy);
+            if self.builder.len() > self.limits.expressions {
+                return Err(over(
+                    "expressions of a plain grammar",
+                    self.limits.expressions,
+                ));
+            }
+        }
+        Ok(self.copies[&root])
+    }
+
+    /// One behind the other, with literals side by side as one.
+    fn sequence(&mut self, parts: impl IntoIterator<Item = ExprId>) -> ExprId {
+        joined(&mut self.builder, parts)
+    }
+
+    /// A new rule of this name, or one with a number behind it.
+    fn rule(&mut self, name: &str) -> RuleId {
+        let mut unique = name.to_owned();
+        let mut number = 1;
+        while !self.names.insert(unique.clone()) {
+            number += 1;
+            unique = format!("{name}-{number}");
+        }
+        self.builder.declare(unique)
+    }
+}
+
+/// One behind the other, with literals side by side as one.
+pub(crate) fn joined(
+    builder: &mut GrammarBuilder,
+    parts: impl IntoIterator<Item = ExprId>,
+) -> ExprId {
+    let mut flat = Vec::new();
+    for part in parts {
+        match builder.get(part) {
+            Expr::Sequence(inner) => flat.extend_from_slice(inner),
+            _ => flat.push(part),
+        }
+    }
+    let mut merged: Vec<ExprId> = Vec::with_capacity(flat.len());
+    for part in flat {
+        let join = match (
+            merged.last().map(|&last| builder.get(last)),
+            builder.get(part),
+        ) {
+            (Some(Expr::Bytes(last)), Expr::Bytes(bytes)) => Some([&**last, bytes].concat()),
+            _ => None,
+        };
+        match join {
+            Some(bytes) => {
+                merged.pop();
+                merged.push(builder.bytes(bytes));
+            }
+            None => merged.push(part),
+        }
+    }
+    builder.sequence(merged)
+}
+
+/// Whether JSON nests deeper in the grammar than its form allows.
+fn goes_deeper(grammar: &Grammar) -> bool {
+    /// Deeper than this, a grammar nests without end.
+    const DEEP: u32 = 200;
+    let most = grammar.form().max_depth.min(DEEP);
+    let exprs = grammar.exprs();
+    let mut parents: Vec<Vec<u32>> = vec![Vec::new(); exprs.len()];
+    for (index, expr) in exprs.iter().enumerate() {
+        let body = match expr {
+            Expr::Rule(rule) => Some(grammar.rule(*rule).body),
+            _ => None,
+        };
+        for child in expr.children().chain(body) {
+            parents[child.index()].push(index as u32);
+        }
+    }
+    let mut depths = vec![0_u32; exprs.len()];
+    let mut stack: Vec<usize> = (0..exprs.len()).collect();
+    while let Some(index) = stack.pop() {
+        for &parent in &parents[index] {
+            let parent = parent as usize;
+            let nests = matches!(exprs[parent], Expr::Object(_) | Expr::Array(_));
+            let depth = depths[index] + u32::from(nests);
+            if depth > most {
+                return true;
+            }
+            if depth > depths[parent] {
+                depths[parent] = depth;
+                stack.push(parent);
+            }
+        }
+    }
+    false
+}

@@ -1,0 +1,26 @@
+//! Regular sets that grammars are often narrowed to.
+
+use structgen_grammar::{CharSet, Regular};
+
+/// The texts of ASCII characters alone.
+#[must_use]
+pub fn ascii_only() -> Regular {
+    Regular::repeat(Regular::Chars(CharSet::new([('\0', '\x7F')])), 0, None)
+}
+
+/// The texts of at most so many characters.
+#[must_use]
+pub fn at_most(characters: u32) -> Regular {
+    Regular::repeat(Regular::Chars(CharSet::all()), 0, Some(characters))
+}
+
+/// The texts in which none of the words occurs, anywhere. The empty word occurs in every text.
+#[must_use]
+pub fn without(words: impl IntoIterator<Item = impl AsRef<str>>) -> Regular {
+    let words = words
+        .into_iter()
+        .map(|word| Regular::literal(word.as_ref()));
+    let any = Regular::any_text;
+    let with = Regular::concat([any(), Regular::union(words), any()]);
+    Regular::Complement(with.into())
+}

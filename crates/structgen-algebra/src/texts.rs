@@ -1,0 +1,183 @@
+//! Some texts of a grammar: the shortest, and random ones.
+
+use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+use structgen_automata::SetId;
+use structgen_grammar::Grammar;
+
+use crate::automaton::{Automaton, Step, readable};
+use crate::{AlgebraError, AlgebraLimits};
+
+/// Whether no text fits a grammar. Token terminals are texts like others here.
+///
+/// # Errors
+/// When the limits of the automata do not suffice to tell.
+pub fn is_empty(grammar: &Grammar) -> Result<bool, AlgebraError> {
+    match Automaton::new(grammar) {
+        Ok(_) | Err(AlgebraError::Token(_)) => Ok(false),
+        Err(AlgebraError::Empty) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+/// A shortest text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortest {
+    /// The text; UTF-8 where all texts of the grammar are.
+    pub text: Vec<u8>,
+    /// Whether no text is shorter. Where the limit does not suffice to tell, this is the shortest that is known.
+    pub is_proven: bool,
+}
+
+/// A text of a grammar with the fewest bytes, or nothing where no text fits. Of several the one whose bytes are read most easily.
+///
+/// ```
+/// use structgen_algebra::{AlgebraLimits, shortest};
+/// use structgen_frontend::gbnf::{GbnfOptions, parse};
+///
+/// let grammar = parse(r#"root ::= "(" root ")" | [0-9]{3} | "yes""#, &GbnfOptions::default())?;
+/// let shortest = shortest(&grammar, &AlgebraLimits::default())?.expect("some text fits");
+/// assert_eq!((shortest.text.len(), shortest.is_proven), (3, true));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When the grammar has token terminals, or the automata exceed their limits.
+pub fn shortest(
+    grammar: &Grammar,
+    limits: &AlgebraLimits,
+) -> Result<Option<Shortest>, AlgebraError> {
+    let mut automaton = match Automaton::new(grammar) {
+        Err(AlgebraError::Empty) => return Ok(None),
+        other => other?,
+    };
+    let start = automaton.start();
+    // How each state was reached first, which is by as few bytes as can be.
+    let mut from: FxHashMap<SetId, (SetId, u8)> = FxHashMap::default();
+    let mut queue = VecDeque::from([(start, 0_u64)]);
+    let known = automaton.cost(start);
+    while let Some((state, length)) = queue.pop_front() {
+        if automaton.accepts(state)? {
+            let mut text = Vec::new();
+            let mut at = state;
+            while at != start {
+                let (before, byte) = from[&at];
+                text.push(byte);
+                at = before;
+            }
+            text.reverse();
+            return Ok(Some(Shortest {
+                text,
+                is_proven: true,
+            }));
+        }
+        if from.len() > limits.states {
+            break;
+        }
+        if length == known {
+            // Whatever is reached from here is longer than a text that is known.
+            continue;
+        }
+        for Step { low, high, next } in automaton.steps(state)? {
+            if next != start
+                && let Entry::Vacant(entry) = from.entry(next)
+            {
+                entry.insert((state, readable(low, high)));
+                queue.push_back((next, length + 1));
+            }
+        }
+    }
+    let text = automaton.complete(start)?;
+    Ok(Some(Shortest {
+        text,
+        is_proven: false,
+    }))
+}
+
+/// Random texts of a grammar, the same ones for the same seed.
+///
+/// At each place the ways to go on are equally likely, and so is the end where a text may end: that is not the same as all texts
+/// being equally likely. Every text is finished, whatever the grammar.
+///
+/// ```
+/// use structgen_algebra::Sampler;
+/// use structgen_frontend::gbnf::{GbnfOptions, parse};
+///
+/// let grammar = parse(r#"root ::= "(" root ")" | [0-9]"#, &GbnfOptions::default())?;
+/// let mut sampler = Sampler::new(&grammar, 7)?;
+/// for _ in 0..10 {
+///     let text = sampler.sample(20)?;
+///     assert!(text.len() <= 20 && text.len() % 2 == 1);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Sampler {
+    automaton: Automaton,
+    random: u64,
+}
+
+impl Sampler {
+    /// The texts of a grammar for a seed.
+    ///
+    /// # Errors
+    /// [`AlgebraError::Empty`] where no text fits; when the grammar has token terminals, or the automata exceed their limits.
+    pub fn new(grammar: &Grammar, seed: u64) -> Result<Self, AlgebraError> {
+        Ok(Self {
+            automaton: Automaton::new(grammar)?,
+            random: seed,
+        })
+    }
+
+    /// The next text, of at most so many bytes, or, where no known text is as short, as long as that one.
+    ///
+    /// # Errors
+    /// When the automata exceed their limits.
+    pub fn sample(&mut self, longest: u64) -> Result<Vec<u8>, AlgebraError> {
+        let mut text = Vec::new();
+        let mut state = self.automaton.start();
+        // Never less than the cost of the state, and some step costs less than that.
+        let mut left = longest.max(self.automaton.cost(state));
+        loop {
+            let mut ways: Vec<(SetId, Vec<u8>)> = Vec::new();
+            for Step { low, high, next } in self.automaton.steps(state)? {
+                if self.automaton.cost(next) >= left {
+                    continue;
+                }
+                match ways.iter_mut().find(|(known, _)| *known == next) {
+                    Some((_, bytes)) => bytes.extend(low..=high),
+                    None => ways.push((next, (low..=high).collect())),
+                }
+            }
+            let may_end = self.automaton.accepts(state)?;
+            let choices = ways.len() + usize::from(may_end);
+            if choices == 0 {
+                return Err(AlgebraError::Empty);
+            }
+            let chosen = self.below(choices);
+            let Some((next, bytes)) = ways.into_iter().nth(chosen) else {
+                return Ok(text);
+            };
+            // Where there are characters that show, one of these.
+            let shown: Vec<u8> = bytes
+                .iter()
+                .copied()
+                .filter(|byte| (b' '..=b'~').contains(byte))
+                .collect();
+            let bytes = if shown.is_empty() { bytes } else { shown };
+            text.push(bytes[self.below(bytes.len())]);
+            state = next;
+            left -= 1;
+        }
+    }
+
+    /// SplitMix64 (Steele, Lea and Flood, 2014): the same on every platform.
+    fn below(&mut self, n: usize) -> usize {
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) % n as u64) as usize
+    }
+}

@@ -1,0 +1,282 @@
+//! `structgen grammar`: what can be worked out of a grammar.
+
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use structgen::algebra::{
+    AlgebraError, AlgebraLimits, Plain, Sampler, Side, ascii_only, at_most, count, difference,
+    intersect, is_empty, only_in, plain, shortest, to_gbnf, without,
+};
+use structgen::frontend::regex::{self, RegexOptions};
+use structgen::grammar::{Grammar, Regular, passes};
+use structgen::{Constraint, Profile};
+
+use crate::Outcome;
+use crate::args::{read_grammar, read_schema};
+use crate::error::{DONE, does_not_fit};
+use crate::output::{tell, write, write_line};
+use crate::schema_args::SchemaArgs;
+
+/// Options of `structgen grammar`.
+#[derive(clap::Args, Debug)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "A SOURCE is a file: a JSON Schema where its name ends in .json, GBNF otherwise; or regex:PATTERN, a regular expression in the syntax of \
+    the Rust crate regex for the whole text. Schemas are taken as for generating, unless --profile says otherwise.\n\n\
+    Exit codes: 0 done, 1 the answer is no (empty: no text fits; compare: the texts differ), 2 bad input, or a limit does not suffice."
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+    /// The most states that are visited before a command gives up
+    #[arg(long, value_name = "N", global = true, default_value_t = 100_000)]
+    max_states: usize,
+}
+
+/// Where a grammar comes from.
+#[derive(clap::Args, Debug)]
+struct Source {
+    /// A file, or regex:PATTERN
+    source: String,
+    #[command(flatten)]
+    options: SchemaArgs,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    /// Print the grammar that a source becomes
+    Print {
+        #[command(flatten)]
+        source: Source,
+        /// As the passes leave it: without what derives nothing, and with what needs no stack joined into regular terminals
+        #[arg(long)]
+        passes: bool,
+    },
+    /// Write a source in GBNF; what takes a memory, such as keys in any order, is an error
+    ToGbnf {
+        #[command(flatten)]
+        source: Source,
+    },
+    /// Print a shortest text
+    Shortest {
+        #[command(flatten)]
+        source: Source,
+    },
+    /// Print random texts
+    Sample {
+        #[command(flatten)]
+        source: Source,
+        /// How many
+        #[arg(short, long, value_name = "N", default_value_t = 1)]
+        number: u32,
+        /// Equal seeds give equal texts
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        seed: u64,
+        /// About the most bytes of a text
+        #[arg(long, value_name = "N", default_value_t = 100)]
+        max_bytes: u64,
+        /// Write each text as a JSON string, so that a line is a text
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say whether no text fits
+    Empty {
+        #[command(flatten)]
+        source: Source,
+    },
+    /// Print how many texts fit: a number, or infinite
+    Count {
+        #[command(flatten)]
+        source: Source,
+    },
+    /// Say whether two sources have the same texts, and if not, show a text of one that the other does not have
+    Compare {
+        /// A file, or regex:PATTERN
+        first: String,
+        /// A file, or regex:PATTERN
+        second: String,
+        #[command(flatten)]
+        options: SchemaArgs,
+        /// Ask only whether all texts of the first fit the second as well
+        #[arg(long)]
+        within: bool,
+    },
+    /// Write in GBNF what a source and regular sets have in common
+    Intersect(IntersectArgs),
+}
+
+#[derive(clap::Args, Debug)]
+#[command(group(clap::ArgGroup::new("sets").required(true).multiple(true)))]
+struct IntersectArgs {
+    #[command(flatten)]
+    source: Source,
+    /// Only texts that match this regular expression from beginning to end
+    #[arg(long, value_name = "PATTERN", group = "sets")]
+    regex: Vec<String>,
+    /// Only texts in which this does not occur; may come several times
+    #[arg(long, value_name = "WORD", group = "sets")]
+    without: Vec<String>,
+    /// Only texts of ASCII characters
+    #[arg(long, group = "sets")]
+    ascii: bool,
+    /// Only texts of at most so many characters
+    #[arg(long, value_name = "N", group = "sets")]
+    max_characters: Option<u32>,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let limits = AlgebraLimits {
+        states: args.max_states,
+        ..AlgebraLimits::default()
+    };
+    let read = |source: &Source| read_source(&source.source, &source.options);
+    match &args.command {
+        Command::Print { source, passes } => {
+            let grammar = read(source)?;
+            let grammar = if *passes {
+                passes::run(grammar).0
+            } else {
+                grammar
+            };
+            write(&grammar.to_string())?;
+        }
+        Command::ToGbnf { source } => {
+            let made = plain(&read(source)?, &limits);
+            write_gbnf(
+                &made.with_context(|| cannot("written in GBNF", source))?,
+                &limits,
+            )?;
+        }
+        Command::Shortest { source } => match shortest(&read(source)?, &limits)? {
+            Some(found) => {
+                if !found.is_proven {
+                    tell("warning: there may be a shorter text; --max-states searches longer");
+                }
+                write_line(&String::from_utf8_lossy(&found.text))?;
+            }
+            None => return none_fits(),
+        },
+        Command::Sample {
+            source,
+            number,
+            seed,
+            max_bytes,
+            json,
+        } => {
+            let mut sampler = match Sampler::new(&read(source)?, *seed) {
+                Err(AlgebraError::Empty) => return none_fits(),
+                other => other?,
+            };
+            for _ in 0..*number {
+                let text = sampler.sample(*max_bytes)?;
+                let text = String::from_utf8_lossy(&text);
+                match json {
+                    true => write_line(&serde_json::to_string(&text)?)?,
+                    false => write_line(&text)?,
+                }
+            }
+        }
+        Command::Empty { source } => {
+            if is_empty(&read(source)?)? {
+                return none_fits();
+            }
+            write_line("some text fits")?;
+        }
+        Command::Count { source } => write_line(&count(&read(source)?, &limits)?.to_string())?,
+        Command::Compare {
+            first,
+            second,
+            options,
+            within,
+        } => {
+            let one = read_source(first, options)?;
+            let other = read_source(second, options)?;
+            let found = match within {
+                true => only_in(&one, &other, &limits)?.map(|text| (text, first)),
+                false => difference(&one, &other, &limits)?.map(|witness| match witness.fits {
+                    Side::First => (witness.text, first),
+                    Side::Second => (witness.text, second),
+                }),
+            };
+            if let Some((text, fits)) = found {
+                let text = serde_json::to_string(&String::from_utf8_lossy(&text))?;
+                write_line(&format!("only in {fits}: {text}"))?;
+                return Ok(does_not_fit());
+            }
+            write_line(match within {
+                true => "all texts of the first fit the second",
+                false => "the texts are the same",
+            })?;
+        }
+        Command::Intersect(args) => {
+            let made = intersect(&read(&args.source)?, &args.set()?, &limits);
+            match made {
+                Err(AlgebraError::Empty) => return none_fits(),
+                other => write_gbnf(
+                    &other.with_context(|| cannot("intersected", &args.source))?,
+                    &limits,
+                )?,
+            }
+        }
+    }
+    Ok(DONE)
+}
+
+impl IntersectArgs {
+    /// What all of the options allow.
+    fn set(&self) -> anyhow::Result<Regular> {
+        let mut sets = Vec::new();
+        for pattern in &self.regex {
+            let set = regex::parse(pattern, RegexOptions::rust());
+            sets.push(set.map_err(|error| {
+                anyhow!("the regular expression {pattern:?} cannot be used: {error}")
+            })?);
+        }
+        if !self.without.is_empty() {
+            sets.push(without(&self.without));
+        }
+        if self.ascii {
+            sets.push(ascii_only());
+        }
+        sets.extend(self.max_characters.map(at_most));
+        Ok(Regular::Intersection(sets.into()))
+    }
+}
+
+/// The grammar of a source.
+fn read_source(source: &str, options: &SchemaArgs) -> anyhow::Result<Grammar> {
+    let path = Path::new(source);
+    let constraint = if let Some(pattern) = source.strip_prefix("regex:") {
+        Constraint::regex(pattern).map_err(|error| {
+            anyhow!("the regular expression {pattern:?} cannot be used: {error}")
+        })?
+    } else if path
+        .extension()
+        .is_some_and(|extension| extension == "json")
+    {
+        let at = options.at.as_deref();
+        read_schema(path, at, &options.options(Some(Profile::Generate))?)?.1
+    } else {
+        read_grammar(path)?
+    };
+    Ok(constraint.grammar().clone())
+}
+
+fn write_gbnf(made: &Plain, limits: &AlgebraLimits) -> anyhow::Result<()> {
+    write(&to_gbnf(&made.grammar, limits)?)?;
+    if let Some(depth) = made.deeper_than {
+        tell(&format!(
+            "warning: the schema's JSON nests {depth} levels deep at most, and the grammar does not count them"
+        ));
+    }
+    Ok(())
+}
+
+fn cannot(what: &str, source: &Source) -> String {
+    format!("{} cannot be {what}", source.source)
+}
+
+fn none_fits() -> Outcome {
+    write_line("no text fits")?;
+    Ok(does_not_fit())
+}

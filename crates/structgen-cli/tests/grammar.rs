@@ -1,0 +1,178 @@
+//! `structgen grammar`.
+
+#![allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "a test; its support is shared"
+)]
+
+mod support;
+
+use std::path::Path;
+
+use support::{Run, run, structgen, write};
+
+fn grammar(args: &[&str]) -> Run {
+    run(&mut structgen(["grammar"].iter().chain(args)))
+}
+
+/// The path of a file with this content.
+fn file(dir: &Path, name: &str, content: &str) -> String {
+    write(dir, name, content).display().to_string()
+}
+
+#[test]
+fn grammars_are_printed_and_written_in_gbnf() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = file(
+        dir.path(),
+        "g.gbnf",
+        "root ::= a a\na ::= \"x\" | \"y\"\nb ::= \"z\"",
+    );
+    let printed = grammar(&["print", &source]);
+    assert_eq!(
+        printed.out,
+        "root ::= a a\na ::= \"x\" | \"y\"\nb ::= \"z\"\n"
+    );
+    let passed = grammar(&["print", "--passes", &source]);
+    assert!(passed.out.starts_with("root ::= regular("), "{passed:?}");
+    let written = grammar(&["to-gbnf", &source]);
+    assert_eq!(written.out, "root ::= a a\na ::= \"x\" | \"y\"\n");
+
+    let schema = r#"{"type": "object", "properties": {"a": {"const": null}, "b": {"enum": ["x", "y"]}}, "required": ["a"], "additionalProperties": false}"#;
+    let schema = file(dir.path(), "s.json", schema);
+    let written = grammar(&["to-gbnf", &schema, "--whitespace", "compact"]);
+    expect_test::expect![[r#"
+        root ::= "{\"a\":null" (",\"b\":" ("\"x\"" | "\"y\""))? "}"
+    "#]]
+    .assert_eq(&written.out);
+    let refused = grammar(&["to-gbnf", &schema, "--order", "any"]);
+    assert_eq!((refused.code, refused.out.as_str()), (2, ""));
+    assert!(
+        refused
+            .err
+            .contains("that keys come in any order, each once takes a memory"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let written = grammar(&["to-gbnf", r"regex:\d{2}\b.[^a]*"]);
+    let again = file(dir.path(), "again.gbnf", &written.out);
+    let same = grammar(&["compare", r"regex:\d{2}\b.[^a]*", &again]);
+    assert_eq!(
+        (same.code, same.out.as_str()),
+        (0, "the texts are the same\n")
+    );
+}
+
+#[test]
+fn texts_are_shown_and_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = file(dir.path(), "g.gbnf", "root ::= \"(\" root \")\" | [0-9]{3}");
+    let shortest = grammar(&["shortest", &source]);
+    assert_eq!((shortest.code, shortest.out.as_str()), (0, "000\n"));
+    assert_eq!(grammar(&["count", &source]).out, "infinite\n");
+    assert_eq!(
+        grammar(&["count", "regex:[a-z]{20}"]).out,
+        "19928148895209409152340197376\n"
+    );
+
+    let sample = |seed| {
+        grammar(&[
+            "sample",
+            &source,
+            "-n",
+            "5",
+            "--seed",
+            seed,
+            "--max-bytes",
+            "9",
+            "--json",
+        ])
+    };
+    let first = sample("1");
+    assert_eq!((first.code, first.out.lines().count()), (0, 5), "{first:?}");
+    assert_eq!(first.out, sample("1").out);
+    assert_ne!(first.out, sample("2").out);
+    for line in first.out.lines() {
+        let text: String = serde_json::from_str(line).unwrap();
+        let checked = run(&mut structgen(["check", "--grammar", &source, &text]));
+        assert_eq!(checked.code, 0, "{line}");
+    }
+}
+
+#[test]
+fn an_empty_grammar_is_found_empty() {
+    let dir = tempfile::tempdir().unwrap();
+    let empty = file(dir.path(), "g.gbnf", "root ::= \"a\" root");
+    for command in ["empty", "shortest", "sample"] {
+        let run = grammar(&[command, &empty]);
+        assert_eq!(
+            (run.code, run.out.as_str()),
+            (1, "no text fits\n"),
+            "{command}"
+        );
+    }
+    assert_eq!(grammar(&["count", &empty]).out, "0\n");
+    let some = grammar(&["empty", "regex:a*"]);
+    assert_eq!((some.code, some.out.as_str()), (0, "some text fits\n"));
+}
+
+#[test]
+fn comparisons_show_a_text() {
+    let differs = grammar(&["compare", "regex:[a-y]+", "regex:[a-z]+"]);
+    assert_eq!(
+        (differs.code, differs.out.as_str()),
+        (1, "only in regex:[a-z]+: \"z\"\n")
+    );
+    let within = grammar(&["compare", "--within", "regex:[a-y]+", "regex:[a-z]+"]);
+    assert_eq!(within.code, 0, "{within:?}");
+    let limit = grammar(&[
+        "compare",
+        "regex:a{900}",
+        "regex:a{900}b?",
+        "--max-states",
+        "50",
+    ]);
+    assert_eq!(limit.code, 2);
+    assert!(limit.err.contains("exceed the limit of 50"), "{limit:?}");
+}
+
+#[test]
+fn intersections_are_grammars() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = file(dir.path(), "g.gbnf", "root ::= \"(\" root \")\" | [a-zé]+");
+    let made = grammar(&[
+        "intersect",
+        &source,
+        "--without",
+        "bad",
+        "--ascii",
+        "--max-characters",
+        "6",
+    ]);
+    assert_eq!(made.code, 0, "{made:?}");
+    let made = file(dir.path(), "made.gbnf", &made.out);
+    for (text, code) in [
+        ("((ab))", 0),
+        ("(dab)", 0),
+        ("(bad)", 1),
+        ("abcdefg", 1),
+        ("é", 1),
+        ("((abc))", 1),
+    ] {
+        let checked = run(&mut structgen(["check", "--grammar", &made, text]));
+        assert_eq!(checked.code, code, "{text}");
+    }
+    let nothing = grammar(&["intersect", &source, "--regex", "[0-9]+"]);
+    assert_eq!((nothing.code, nothing.out.as_str()), (1, "no text fits\n"));
+    assert_eq!(grammar(&["intersect", &source]).code, 2);
+    let token = file(dir.path(), "token.gbnf", "root ::= <think> \"a\"");
+    let refused = grammar(&["intersect", &token, "--ascii"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("<think>"), "{refused:?}");
+}
