@@ -135,7 +135,7 @@ fn schemas_are_narrowed_too() {
     let grammar = compile_str(schema, &SchemaOptions::new())
         .expect("a schema")
         .grammar;
-    let set = Regular::Intersection([ascii_only(), at_most(40), without(["bad", "\\"])].into());
+    let set = Regular::Intersection([ascii_only(), at_most(24), without(["bad", "\\"])].into());
     let made = intersect(&grammar, &set, &AlgebraLimits::default())
         .expect("it can be made")
         .grammar;
@@ -144,7 +144,7 @@ fn schemas_are_narrowed_too() {
         let text =
             String::from_utf8(sampler.sample(100).expect("within the limits")).expect("UTF-8");
         assert!(
-            text.is_ascii() && text.len() <= 40 && !text.contains("bad"),
+            text.is_ascii() && text.len() <= 24 && !text.contains("bad"),
             "{text}"
         );
         assert!(text.starts_with("{\"name\""), "{text}");

@@ -44,7 +44,9 @@ fn grammars_are_printed_and_written_in_gbnf() {
     let schema = file(dir.path(), "s.json", schema);
     let written = grammar(&["to-gbnf", &schema, "--whitespace", "compact"]);
     expect_test::expect![[r#"
-        root ::= "{\"a\":null" (",\"b\":" ("\"x\"" | "\"y\""))? "}"
+        root ::= "{\"a\":" properties-a (",\"b\":" properties-b)? "}"
+        properties-a ::= "null"
+        properties-b ::= "\"x\"" | "\"y\""
     "#]]
     .assert_eq(&written.out);
     let refused = grammar(&["to-gbnf", &schema, "--order", "any"]);
