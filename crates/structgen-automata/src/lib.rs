@@ -2,6 +2,7 @@
 
 mod bytes;
 mod captures;
+mod interned;
 mod json;
 mod limit;
 mod literal;

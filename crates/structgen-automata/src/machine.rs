@@ -33,6 +33,15 @@ pub trait Machine {
     /// When a limit does not suffice to decide that.
     fn start(&mut self) -> Result<Option<Self::State>, LimitExceeded>;
 
+    /// The state before the first byte where the texts of some things are left out, of which the machine knows by this number; `None` where it
+    /// accepts nothing else. Most machines know of nothing to leave out.
+    ///
+    /// # Errors
+    /// When a limit does not suffice to decide that.
+    fn start_without(&mut self, _excluded: u32) -> Result<Option<Self::State>, Self::Error> {
+        Ok(None)
+    }
+
     /// The state behind one more byte, or `None` where no continuation is accepted.
     ///
     /// # Errors

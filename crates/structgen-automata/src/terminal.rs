@@ -262,6 +262,16 @@ impl Terminal {
         Some(uniform)
     }
 
+    /// The state before the first byte where some texts are left out, [`DEAD`] where there are no others; see [`Machine::start_without`].
+    ///
+    /// # Errors
+    /// When the machine runs over a limit.
+    pub(crate) fn start_without(&mut self, excluded: u32) -> Result<TerminalState, StepError> {
+        let start = self.source.start_without(excluded)?;
+        self.describe(start);
+        Ok(start)
+    }
+
     /// The state without texts that a sketch does not keep; see [`Machine::sketch`].
     ///
     /// # Errors
@@ -418,6 +428,7 @@ impl fmt::Debug for Terminal {
 trait Numbered {
     fn is_live(&self) -> bool;
     fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError>;
+    fn start_without(&mut self, excluded: u32) -> Result<TerminalState, StepError>;
     fn accept(&self, state: TerminalState) -> Option<u32>;
     fn is_end(&self, state: TerminalState) -> bool;
     fn alike(&mut self, state: TerminalState, byte: u8) -> (u8, u8);
@@ -465,6 +476,11 @@ impl<M: Machine> Numbered for Numbering<M> {
             return Ok(DEAD);
         };
         Ok(self.number(next))
+    }
+
+    fn start_without(&mut self, excluded: u32) -> Result<TerminalState, StepError> {
+        let start = self.machine.start_without(excluded).map_err(Into::into)?;
+        Ok(start.map_or(DEAD, |start| self.number(start)))
     }
 
     fn accept(&self, state: TerminalState) -> Option<u32> {

@@ -7,6 +7,8 @@ mod punctuation;
 mod string;
 mod utf8;
 mod value;
+mod value_text;
+mod written;
 
 pub(crate) use content::{Content, LONGEST_ESCAPE, escaped_length, is_plain};
 pub(crate) use gap::GapMachine;
@@ -15,6 +17,7 @@ pub(crate) use punctuation::{CLOSE, MORE, Punctuation, PunctuationMachine};
 pub(crate) use string::StringMachine;
 pub use utf8::Utf8;
 pub(crate) use value::Value;
+pub(crate) use value_text::ValueText;
 
 use structgen_grammar::EscapeForm;
 

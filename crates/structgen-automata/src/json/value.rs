@@ -26,6 +26,22 @@ impl Value {
     pub(crate) fn read(text: &[u8]) -> Result<Self, LimitExceeded> {
         Reader(text).value(0)
     }
+
+    /// About how many bytes it takes.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Null | Self::Bool(_) | Self::Number(_) => 0,
+                Self::String(text) => text.len(),
+                Self::Array(items) => items.iter().map(Self::memory).sum(),
+                Self::Object(members) => {
+                    let sizes = members
+                        .iter()
+                        .map(|(key, value)| size_of::<Box<str>>() + key.len() + value.memory());
+                    sizes.sum()
+                }
+            }
+    }
 }
 
 /// What is left of a text that is known to be JSON.

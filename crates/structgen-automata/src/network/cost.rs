@@ -320,7 +320,7 @@ impl Network {
         let Some(counts) = shape.add(&register.counts, alternative.tallies) else {
             return u64::MAX;
         };
-        let left = self.distinct_left(shape, &counts, &register.values, alternative, depth);
+        let left = self.distinct_left(shape, &counts, register.values, alternative, depth);
         left.ok().flatten().map_or(u64::MAX, |(cost, _)| cost)
     }
 }

@@ -1,38 +1,40 @@
 //! Items that must be none of some values: the machine of one item of an array whose items are distinct.
 //!
-//! Two networks run side by side over the text of the item: one reads what the item may be, the other every text of the values that it
-//! must not be. An item is live as long as the first has a completion that the second has not: since finitely many values have finitely
-//! many texts, looking for one ends. Mostly the very next byte tells them apart, and from then on there is nothing to compare.
+//! Two readers run side by side over the text of the item: a network of what the item may be, and the texts of the values that it must not
+//! be ([`Values`]). An item is live as long as the first has a completion that the second has not: since finitely many values have finitely
+//! many texts, looking for one ends. Mostly the very next byte tells them apart, and from then on there is nothing to compare: the item
+//! is in a state that it would be in whatever the others are. So one machine reads all items of a kind, from a start for each set of values.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
-use structgen_grammar::{
-    ArrayShape, Expr, ExprId, GrammarBuilder, NumberSet, ObjectShape, Property, Slot,
-    StringContent, StringShape,
-};
 
+use super::values::{Excluded, Values};
 use super::{Memory, Network, SetId, StepError};
-use crate::json::Value;
-use crate::program::Program;
-use crate::{ByteSet, LimitExceeded, Machine, ProgramError, Span, Uniform};
+use crate::{ByteSet, LimitExceeded, Machine, Span, Uniform};
 
-/// One item, and the values that it must not be.
-pub(super) struct ItemMachine {
-    item: Arc<Mutex<Network>>,
-    excluded: Option<Network>,
-    label: u32,
-    /// Whether there are more values to compare with than the machine knows of.
-    is_partial: bool,
+/// What reads one item, wherever its array is.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) network: Network,
     /// How much a completion costs that is not excluded, where that has been looked for; `None`: there is none.
     known: FxHashMap<Pair, Option<u32>>,
 }
 
+/// One item, and the values that it must not be.
+pub(super) struct ItemMachine {
+    item: Arc<Mutex<Item>>,
+    values: Arc<Mutex<Values>>,
+    label: u32,
+    /// Whether there are more values to compare with than the machine knows of.
+    is_partial: bool,
+}
+
 /// Where the item stands, and where the excluded values do.
-type Pair = (SetId, SetId);
+type Pair = (SetId, Excluded);
 
 /// A state of an [`ItemMachine`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -49,40 +51,118 @@ pub(super) struct ItemState {
 /// The most places that one search for a completion may visit.
 const MAX_SEARCH: usize = 50_000;
 
-impl ItemMachine {
-    pub(super) fn new(
-        item: Arc<Mutex<Network>>,
-        excluded: &[Value],
-        program: &Program,
-        label: u32,
-    ) -> Result<Self, LimitExceeded> {
-        Ok(Self {
-            item,
-            excluded: match excluded {
-                [] => None,
-                values => Some(network_of(values, program)?),
-            },
-            label,
-            is_partial: false,
-            known: FxHashMap::default(),
-        })
-    }
-
-    /// A machine that knows of no values, though there are some: a sketch of an item out of so many that the others do not matter, as long
-    /// as it may still become any of them.
-    pub(super) fn partial(item: Arc<Mutex<Network>>, label: u32) -> Self {
+impl Item {
+    pub(super) fn new(network: Network) -> Self {
         Self {
-            item,
-            excluded: None,
-            label,
-            is_partial: true,
+            network,
             known: FxHashMap::default(),
         }
     }
 
-    /// A text that takes few bytes, or `None` where every value is excluded.
-    pub(super) fn shortest(&mut self) -> Result<Option<Vec<u8>>, StepError> {
-        let Some(mut state) = self.start().map_err(StepError::from)? else {
+    /// About how many bytes it takes.
+    pub(super) fn memory(&self) -> usize {
+        size_of::<Self>() + self.network.memory() + self.known.capacity() * 20
+    }
+
+    /// What is known of a pair without a search: `Some(None)` where it has no completion.
+    fn known(&mut self, pair: Pair, values: &mut Values) -> Result<Option<Option<u32>>, StepError> {
+        let (at, excluded) = pair;
+        if at == SetId::DEAD {
+            return Ok(Some(None));
+        }
+        if excluded == Excluded::NONE {
+            let cost = self.network.cost(at).min(u64::from(u32::MAX / 8)) as u32;
+            return Ok(Some(Some(cost)));
+        }
+        if let Some(&known) = self.known.get(&pair) {
+            return Ok(Some(known));
+        }
+        if self.network.is_accepting(at)? && !values.is_text(excluded)? {
+            return Ok(Some(Some(0)));
+        }
+        Ok(None)
+    }
+
+    /// How many bytes a known completion takes that is not excluded, or `None` where there is none.
+    ///
+    /// Best first, led by what the item alone would cost. What lies on the way to a completion is live with it, each place one byte
+    /// dearer than the next, which keeps costs consistent from search to search.
+    fn completion(&mut self, pair: Pair, values: &mut Values) -> Result<Option<u32>, StepError> {
+        if let Some(known) = self.known(pair, values)? {
+            return Ok(known);
+        }
+        let mut parents: FxHashMap<Pair, (Pair, u32)> = FxHashMap::default();
+        parents.insert(pair, (pair, 0));
+        let mut queue = BinaryHeap::from([(Reverse(0_u64), 0_u32, pair)]);
+        let mut needs_exact = false;
+        while let Some((_, length, from)) = queue.pop() {
+            if let Some(known) = self.known(from, values)? {
+                let Some(cost) = known else { continue };
+                let (mut at, mut cost) = (from, cost);
+                while at != pair {
+                    (at, cost) = (parents[&at].0, cost.saturating_add(1));
+                    self.known.insert(at, Some(cost));
+                }
+                return Ok(Some(cost));
+            }
+            let mut first = self.network.first(from.0);
+            while let Some(byte) = first.pop() {
+                let next = match self.network.step_once(from.0, byte, Memory::Exact) {
+                    Ok(SetId::DEAD) => continue,
+                    Ok(next) => next,
+                    Err(StepError::NeedsExact) => {
+                        needs_exact = true;
+                        continue;
+                    }
+                    Err(limit) => return Err(limit),
+                };
+                let next = (next, values.step(from.1, byte)?);
+                if let Entry::Vacant(entry) = parents.entry(next) {
+                    entry.insert((from, length + 1));
+                    let cost = self.network.cost(next.0);
+                    let cost = cost.saturating_add(u64::from(length) + 1);
+                    queue.push((Reverse(cost), length + 1, next));
+                }
+            }
+            if parents.len() > MAX_SEARCH {
+                return Err(StepError::Limit(LimitExceeded {
+                    what: "places on the way to a distinct item",
+                    limit: MAX_SEARCH as u64,
+                }));
+            }
+        }
+        if needs_exact {
+            return Err(StepError::NeedsExact);
+        }
+        self.known
+            .extend(parents.into_keys().map(|dead| (dead, None)));
+        Ok(None)
+    }
+}
+
+impl ItemMachine {
+    /// A machine whose own start is that of an item that is compared with nothing.
+    pub(super) fn new(item: Arc<Mutex<Item>>, values: Arc<Mutex<Values>>, label: u32) -> Self {
+        Self {
+            item,
+            values,
+            label,
+            is_partial: false,
+        }
+    }
+
+    /// A machine that knows of no values, though there are some: a sketch of an item out of so many that the others do not matter, as long
+    /// as it may still become any of them.
+    pub(super) fn partial(item: Arc<Mutex<Item>>, values: Arc<Mutex<Values>>) -> Self {
+        Self {
+            is_partial: true,
+            ..Self::new(item, values, 0)
+        }
+    }
+
+    /// A text that takes few bytes and is none of some values', or `None` where every value is excluded.
+    pub(super) fn shortest(&mut self, excluded: Excluded) -> Result<Option<Vec<u8>>, StepError> {
+        let Some(mut state) = self.start_without(excluded.number())? else {
             return Ok(None);
         };
         let mut text = Vec::new();
@@ -118,24 +198,25 @@ impl ItemMachine {
 
     /// The state of a pair, if it is live.
     fn state(&mut self, pair: Pair, is_exact: bool) -> Result<Option<ItemState>, StepError> {
-        let Some(cost) = self.completion(pair)? else {
+        let (at, excluded) = pair;
+        let mut item = self.item.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(cost) = item.completion(pair, &mut values)? else {
             return Ok(None);
         };
-        let shared = self.item.clone();
-        let mut item = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, excluded) = pair;
-        let accepts = item.is_accepting(at)? && !self.excludes(excluded)?;
-        let ends = accepts && item.is_final(at)?;
-        let free_for = match *item.elements(at) {
-            [element] => item.free_for(element.frame),
+        let network = &mut item.network;
+        let accepts = network.is_accepting(at)? && !values.is_text(excluded)?;
+        let ends = accepts && network.is_final(at)?;
+        let free_for = match *network.elements(at) {
+            [element] => network.free_for(element.frame),
             _ => None,
         };
-        if self.is_partial && at != item.start() && free_for.is_none_or(|n| n < 2) {
+        if self.is_partial && at != network.start() && free_for.is_none_or(|n| n < 2) {
             return Err(StepError::NeedsExact);
         }
         let free_for = match free_for {
             // One more character sets it apart from any values.
-            Some(n) if excluded != SetId::DEAD || self.is_partial => {
+            Some(n) if excluded != Excluded::NONE || self.is_partial => {
                 n.checked_sub(1).filter(|&n| n > 0)
             }
             free_for => free_for,
@@ -150,94 +231,16 @@ impl ItemMachine {
         }))
     }
 
-    fn excludes(&mut self, set: SetId) -> Result<bool, StepError> {
-        match &mut self.excluded {
-            Some(network) if set != SetId::DEAD => network.is_accepting(set),
-            _ => Ok(false),
+    fn step_excluded(&mut self, set: Excluded, byte: u8) -> Result<Excluded, StepError> {
+        if set == Excluded::NONE {
+            return Ok(set);
         }
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        values.step(set, byte)
     }
 
-    fn step_excluded(&mut self, set: SetId, byte: u8) -> Result<SetId, StepError> {
-        match &mut self.excluded {
-            Some(network) if set != SetId::DEAD => network.step(set, byte, Memory::Exact),
-            _ => Ok(SetId::DEAD),
-        }
-    }
-
-    /// What is known of a pair without a search: `Some(None)` where it has no completion.
-    fn known(&mut self, item: &mut Network, pair: Pair) -> Result<Option<Option<u32>>, StepError> {
-        let (at, excluded) = pair;
-        if at == SetId::DEAD {
-            return Ok(Some(None));
-        }
-        if excluded == SetId::DEAD {
-            let cost = item.cost(at).min(u64::from(u32::MAX / 8)) as u32;
-            return Ok(Some(Some(cost)));
-        }
-        if let Some(&known) = self.known.get(&pair) {
-            return Ok(Some(known));
-        }
-        if item.is_accepting(at)? && !self.excludes(excluded)? {
-            return Ok(Some(Some(0)));
-        }
-        Ok(None)
-    }
-
-    /// How many bytes a known completion takes that is not excluded, or `None` where there is none.
-    ///
-    /// Best first, led by what the item alone would cost. What lies on the way to a completion is live with it, each place one byte
-    /// dearer than the next, which keeps costs consistent from search to search.
-    fn completion(&mut self, pair: Pair) -> Result<Option<u32>, StepError> {
-        let shared = self.item.clone();
-        let mut item = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = self.known(&mut item, pair)? {
-            return Ok(known);
-        }
-        let mut parents: FxHashMap<Pair, (Pair, u32)> = FxHashMap::default();
-        parents.insert(pair, (pair, 0));
-        let mut queue = BinaryHeap::from([(Reverse(0_u64), 0_u32, pair)]);
-        let mut needs_exact = false;
-        while let Some((_, length, from)) = queue.pop() {
-            if let Some(known) = self.known(&mut item, from)? {
-                let Some(cost) = known else { continue };
-                let (mut at, mut cost) = (from, cost);
-                while at != pair {
-                    (at, cost) = (parents[&at].0, cost.saturating_add(1));
-                    self.known.insert(at, Some(cost));
-                }
-                return Ok(Some(cost));
-            }
-            let mut first = item.first(from.0);
-            while let Some(byte) = first.pop() {
-                let next = match item.step(from.0, byte, Memory::Exact) {
-                    Ok(SetId::DEAD) => continue,
-                    Ok(next) => next,
-                    Err(StepError::NeedsExact) => {
-                        needs_exact = true;
-                        continue;
-                    }
-                    Err(limit) => return Err(limit),
-                };
-                let next = (next, self.step_excluded(from.1, byte)?);
-                if let Entry::Vacant(entry) = parents.entry(next) {
-                    entry.insert((from, length + 1));
-                    let cost = item.cost(next.0).saturating_add(u64::from(length) + 1);
-                    queue.push((Reverse(cost), length + 1, next));
-                }
-            }
-            if parents.len() > MAX_SEARCH {
-                return Err(StepError::Limit(LimitExceeded {
-                    what: "places on the way to a distinct item",
-                    limit: MAX_SEARCH as u64,
-                }));
-            }
-        }
-        if needs_exact {
-            return Err(StepError::NeedsExact);
-        }
-        self.known
-            .extend(parents.into_keys().map(|dead| (dead, None)));
-        Ok(None)
+    fn item(&self) -> MutexGuard<'_, Item> {
+        self.item.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -246,13 +249,13 @@ impl Machine for ItemMachine {
     type Error = StepError;
 
     fn start(&mut self) -> Result<Option<ItemState>, LimitExceeded> {
-        let item = self
-            .item
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .start();
-        let excluded = self.excluded.as_ref().map_or(SetId::DEAD, Network::start);
-        self.state((item, excluded), true).map_err(StepError::limit)
+        self.start_without(Excluded::NONE.number())
+            .map_err(StepError::limit)
+    }
+
+    fn start_without(&mut self, excluded: u32) -> Result<Option<ItemState>, StepError> {
+        let item = self.item().network.start();
+        self.state((item, Excluded::of(excluded)), true)
     }
 
     fn step(&mut self, state: &ItemState, byte: u8) -> Result<Option<ItemState>, StepError> {
@@ -261,10 +264,7 @@ impl Machine for ItemMachine {
         } else {
             Memory::Sketch
         };
-        let item = {
-            let mut item = self.item.lock().unwrap_or_else(PoisonError::into_inner);
-            item.step(state.pair.0, byte, memory)?
-        };
+        let item = self.item().network.step_once(state.pair.0, byte, memory)?;
         if item == SetId::DEAD {
             return Ok(None);
         }
@@ -281,8 +281,7 @@ impl Machine for ItemMachine {
     }
 
     fn first(&mut self, state: &ItemState) -> Option<ByteSet> {
-        let mut item = self.item.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(item.first(state.pair.0))
+        Some(self.item().network.first(state.pair.0))
     }
 
     fn span(&mut self, state: &ItemState) -> Option<Span> {
@@ -294,106 +293,32 @@ impl Machine for ItemMachine {
             return None;
         }
         let (set, mut except) = {
-            let mut item = self.item.lock().unwrap_or_else(PoisonError::into_inner);
-            let [element] = *item.elements(state.pair.0) else {
+            let network = &mut self.item().network;
+            let [element] = *network.elements(state.pair.0) else {
                 return None;
             };
-            let (frame, except) = item.uniform(element.frame)?;
-            (item.single(frame, element.below).ok()?, except)
+            let (frame, except) = network.uniform(element.frame)?;
+            (network.single(frame, element.below).ok()?, except)
         };
-        for byte in 0..=u8::MAX {
-            if self.step_excluded(state.pair.1, byte).ok()? != SetId::DEAD {
-                except.push(byte);
-            }
+        let mut excluded = {
+            let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+            values.first(state.pair.1).ok()?
+        };
+        while let Some(byte) = excluded.pop() {
+            except.push(byte);
         }
         except.sort_unstable();
         except.dedup();
-        let state = self.state((set, SetId::DEAD), false).ok()??;
+        let state = self.state((set, Excluded::NONE), false).ok()??;
         Some(Uniform { state, except })
     }
 
     fn sketch(&mut self, state: &ItemState) -> Result<Option<ItemState>, StepError> {
-        let item = {
-            let mut item = self.item.lock().unwrap_or_else(PoisonError::into_inner);
-            item.sketch(state.pair.0)?
-        };
+        let item = self.item().network.sketch(state.pair.0)?;
         self.state((item, state.pair.1), false)
     }
 
     fn cost(&mut self, state: &ItemState) -> u32 {
         state.cost
-    }
-}
-
-/// The network of all texts of some values.
-fn network_of(values: &[Value], program: &Program) -> Result<Network, LimitExceeded> {
-    let mut builder = GrammarBuilder::new();
-    let root = builder.declare("excluded");
-    let strings: Box<[Box<str>]> = values
-        .iter()
-        .filter_map(|value| match value {
-            Value::String(text) => Some(text.clone()),
-            _ => None,
-        })
-        .collect();
-    let mut arms = Vec::new();
-    if !strings.is_empty() {
-        arms.push(builder.expr(Expr::String(StringShape {
-            content: StringContent::Literals(strings),
-            ..StringShape::default()
-        })));
-    }
-    for value in values {
-        if !matches!(value, Value::String(_)) {
-            arms.push(expr_of(&mut builder, value));
-        }
-    }
-    let body = builder.choice(arms);
-    builder.define(root, body);
-    let grammar = builder.finish(root, program.form.clone());
-    let program = Program::new(grammar, program.limits.clone()).map_err(|error| match error {
-        ProgramError::Limit(limit) => limit,
-        ProgramError::CaptureInShape { .. } | ProgramError::Unsatisfiable { .. } => LimitExceeded {
-            what: "values without a text",
-            limit: 0,
-        },
-    })?;
-    Network::new(Arc::new(program))
-}
-
-fn expr_of(builder: &mut GrammarBuilder, value: &Value) -> ExprId {
-    match value {
-        Value::Null => builder.bytes("null"),
-        Value::Bool(true) => builder.bytes("true"),
-        Value::Bool(false) => builder.bytes("false"),
-        Value::Number(number) => builder.expr(Expr::Number(NumberSet::point(number.clone()))),
-        Value::String(text) => builder.expr(Expr::String(StringShape {
-            content: StringContent::Literals([text.clone()].into()),
-            ..StringShape::default()
-        })),
-        Value::Array(items) => {
-            let count = items.len() as u32;
-            let prefix = items.iter().map(|item| Slot::of(expr_of(builder, item)));
-            let prefix: Vec<Slot> = prefix.collect();
-            builder.expr(Expr::Array(Box::new(ArrayShape {
-                prefix,
-                min_items: count,
-                max_items: Some(count),
-                ..ArrayShape::default()
-            })))
-        }
-        Value::Object(members) => {
-            let properties = members.iter().map(|(key, value)| Property {
-                key: key.clone(),
-                value: Slot::of(expr_of(builder, value)),
-                required: true,
-                ..Property::default()
-            });
-            let properties: Vec<Property> = properties.collect();
-            builder.expr(Expr::Object(Box::new(ObjectShape {
-                properties,
-                ..ObjectShape::default()
-            })))
-        }
     }
 }

@@ -10,25 +10,28 @@
 mod cost;
 mod distinct;
 mod enter;
+mod fresh;
 mod items;
 mod members;
 mod register;
 mod sets;
 mod terminals;
+mod values;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 
-use crate::json::Value;
 use crate::program::{NodeId, Program};
 use crate::terminal::{DEAD, START, TerminalState};
 use crate::{ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Span, StepError};
 
+use distinct::Item;
 use register::Registers;
 pub use sets::{Element, Frame, SetId};
 use sets::{LOST, NOT_BEGUN, Place, Sets};
 pub(crate) use terminals::Terminals;
+use values::{Excluded, ValueId, Values};
 
 /// Whether states remember the text of undeclared keys, and of items that others are compared with.
 ///
@@ -65,8 +68,10 @@ pub struct Network {
     finals: FxHashMap<SetId, bool>,
     costs: FxHashMap<SetId, u64>,
     /// What reads a single item, for arrays that compare their items: by where it begins, and its depth where that matters.
-    items: FxHashMap<(NodeId, u32), Arc<Mutex<Network>>>,
-    fresh: FxHashMap<(NodeId, u32, Arc<[Value]>), Fresh>,
+    items: FxHashMap<(NodeId, u32), Arc<Mutex<Item>>>,
+    /// The values of items that are compared.
+    values: Arc<Mutex<Values>>,
+    fresh: FxHashMap<(NodeId, u32, Excluded), Fresh>,
     /// Whether so many values begin at a node that no number of others matters.
     vast: FxHashMap<NodeId, bool>,
     /// In how many arrays that compare their items the network stands.
@@ -74,8 +79,13 @@ pub struct Network {
     start: SetId,
 }
 
+#[inline]
+fn step_key(set: SetId, byte: u8, memory: Memory) -> u64 {
+    u64::from(set.0) << 16 | u64::from(byte) << 8 | memory as u64
+}
+
 /// Values that are not among some others, and whether these are all.
-type Fresh = (bool, Arc<[(u64, Value)]>);
+type Fresh = (bool, Arc<[(u64, ValueId)]>);
 
 impl Network {
     /// The start of a program.
@@ -93,6 +103,8 @@ impl Network {
     /// As [`Network::new`].
     pub fn for_tokens(program: Arc<Program>, longest_gap: u16) -> Result<Self, LimitExceeded> {
         let mut network = Self::empty(program, 0, longest_gap);
+        network.followed.reserve(ROOM);
+        network.stepped.reserve(ROOM);
         network.start = network.make_start()?;
         Ok(network)
     }
@@ -118,13 +130,14 @@ impl Network {
             registers: Registers::default(),
             sets: Sets::new(depth),
             resumed: FxHashMap::default(),
-            followed: FxHashMap::with_capacity_and_hasher(ROOM, FxBuildHasher),
-            stepped: FxHashMap::with_capacity_and_hasher(ROOM, FxBuildHasher),
+            followed: FxHashMap::default(),
+            stepped: FxHashMap::default(),
             firsts: FxHashMap::default(),
             accepting: FxHashMap::default(),
             finals: FxHashMap::default(),
             costs: FxHashMap::default(),
             items: FxHashMap::default(),
+            values: Arc::new(Mutex::new(Values::new(program.form.clone()))),
             fresh: FxHashMap::default(),
             vast: FxHashMap::default(),
             level: 0,
@@ -157,13 +170,22 @@ impl Network {
     /// When a limit is exceeded, or a sketch does not suffice.
     #[inline]
     pub fn step(&mut self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
-        let key = u64::from(set.0) << 16 | u64::from(byte) << 8 | memory as u64;
+        let key = step_key(set, byte, memory);
         if let Some(&next) = self.stepped.get(&key) {
             return Ok(next);
         }
         let next = self.step_uncached(set, byte, memory)?;
         self.stepped.insert(key, next);
         Ok(next)
+    }
+
+    /// The same for a caller that keeps the result.
+    fn step_once(&mut self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
+        let key = step_key(set, byte, memory);
+        match self.stepped.get(&key) {
+            Some(&next) => Ok(next),
+            None => self.step_uncached(set, byte, memory),
+        }
     }
 
     fn step_uncached(&mut self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
@@ -199,7 +221,7 @@ impl Network {
     ) -> Result<Option<Frame>, StepError> {
         // An item begins as a sketch of itself; an exact state takes its very start.
         let from = match frame.extra {
-            NOT_BEGUN if memory == Memory::Exact => START,
+            NOT_BEGUN if memory == Memory::Exact => self.terminals.exact_start(frame),
             _ => frame.state,
         };
         let state = match memory {
@@ -398,6 +420,9 @@ impl Network {
                     Err(StepError::NeedsExact) => return Ok(set),
                     Err(StepError::Limit(limit)) => return Err(limit),
                 };
+                // The others are known to the terminal, as far as the item may be one of them; behind an item whose text is lost they do not
+                // matter. So what may come in an item is mostly the same in all items.
+                frame.data = self.registers.without_values(frame.data);
             }
             frame.extra = LOST;
         }
@@ -543,8 +568,11 @@ impl Network {
             let item = item.lock().unwrap_or_else(PoisonError::into_inner);
             item.memory()
         });
+        let values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         self.sets.memory()
             + self.registers.memory()
+            + values.memory()
+            + self.fresh.capacity() * 40
             + self.terminals.memory()
             + maps
             + items.sum::<usize>()

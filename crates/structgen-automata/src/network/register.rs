@@ -1,11 +1,11 @@
 //! Registers: what a stack remembers beyond its place.
 
-use std::hash::Hash;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::json::Value;
+use super::values::Excluded;
+use crate::interned::Interned;
 use crate::program::{Counts, ObjectProgram};
 
 /// The members that an object has so far.
@@ -27,8 +27,8 @@ pub(super) struct ObjectRegister {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct ArrayRegister {
     pub(super) counts: Counts,
-    /// Where items are distinct: their values, sorted.
-    pub(super) values: Arc<[Value]>,
+    /// Where items are distinct: their values.
+    pub(super) values: Excluded,
     /// Whether there are values that a sketch did not keep.
     pub(super) unknown: bool,
 }
@@ -58,23 +58,31 @@ impl Default for Registers {
 
 impl Registers {
     pub(super) fn object(&self, id: u32) -> &ObjectRegister {
-        &self.objects.items[id as usize]
+        self.objects.get(id)
     }
 
     pub(super) fn array(&self, id: u32) -> &ArrayRegister {
-        &self.arrays.items[id as usize]
+        self.arrays.get(id)
     }
 
     pub(super) fn add_object(&mut self, register: ObjectRegister) -> u32 {
-        self.bytes += 2 * (size_of::<ObjectRegister>() + register.seen.len() * 8)
-            + register.others.len() * 16
-            + register.counts.keys.len() * 8;
+        self.bytes +=
+            register.seen.len() * 8 + register.others.len() * 16 + register.counts.keys.len() * 8;
         self.objects.id(register)
     }
 
     pub(super) fn add_array(&mut self, register: ArrayRegister) -> u32 {
-        self.bytes += 2 * size_of::<ArrayRegister>() + register.values.len() * size_of::<Value>();
         self.arrays.id(register)
+    }
+
+    /// The register of an array of which a sketch knows only what counts.
+    pub(super) fn without_values(&mut self, id: u32) -> u32 {
+        let counts = self.array(id).counts.clone();
+        self.add_array(ArrayRegister {
+            counts,
+            values: Excluded::NONE,
+            unknown: true,
+        })
     }
 
     /// The text with one more byte.
@@ -100,34 +108,11 @@ impl Registers {
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.bytes + self.texts.capacity() * 8 + self.text_ids.capacity() * 16
-    }
-}
-
-#[derive(Debug)]
-struct Interned<T> {
-    items: Vec<T>,
-    ids: FxHashMap<T, u32>,
-}
-
-impl<T> Default for Interned<T> {
-    fn default() -> Self {
-        Self {
-            items: Vec::new(),
-            ids: FxHashMap::default(),
-        }
-    }
-}
-
-impl<T: Clone + Eq + Hash> Interned<T> {
-    fn id(&mut self, item: T) -> u32 {
-        if let Some(&id) = self.ids.get(&item) {
-            return id;
-        }
-        let id = self.items.len() as u32;
-        self.ids.insert(item.clone(), id);
-        self.items.push(item);
-        id
+        self.bytes
+            + self.objects.memory()
+            + self.arrays.memory()
+            + self.texts.capacity() * 8
+            + self.text_ids.capacity() * 16
     }
 }
 

@@ -5,17 +5,18 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use structgen_grammar::{JsonForm, Regular, Whitespace};
 
+use super::Frame;
 use super::distinct::ItemMachine;
+use super::values::Excluded;
 use crate::json::{
     ClassMachine, Content, GapMachine, KeyContent, Punctuation, PunctuationMachine, StringMachine,
-    Value,
 };
 use crate::literal::LiteralMachine;
 use crate::literals::LiteralsMachine;
 use crate::number::{ExcludingMachine, NumberMachine};
 use crate::program::{NodeId, Program, TerminalSpec};
 use crate::regular::{RegularLimits, RegularMachine};
-use crate::terminal::{Terminal, TerminalState};
+use crate::terminal::{DEAD, START, Terminal, TerminalState};
 use crate::{LimitExceeded, Limits, StepError};
 
 /// Terminals by number: first those of the program, then the others as they are needed.
@@ -27,8 +28,12 @@ pub(crate) struct Terminals {
     keys: FxHashMap<KeyPlace, Option<u32>>,
     /// By object and class of keys.
     classes: FxHashMap<(u32, usize), ClassMachine>,
-    items: FxHashMap<ItemPlace, Option<u32>>,
+    items: FxHashMap<ItemPlace, u32>,
+    /// By the terminal of an item and the sketch of a start the start itself, where that is not [`START`].
+    starts: FxHashMap<(u32, TerminalState), TerminalState>,
     listed: FxHashMap<ListedPlace, Option<u32>>,
+    /// The lists of such items, by their addresses, each with the numbers of its texts.
+    lists: FxHashMap<usize, List>,
     /// Which alternative of its slot the terminal of an item reads, where that is not the first.
     alternatives: FxHashMap<u32, u32>,
     /// The most whitespace that a token has in a row.
@@ -38,13 +43,16 @@ pub(crate) struct Terminals {
 /// What the next key of an object depends on: the object, its register, and its depth where that is near the limit.
 type KeyPlace = (u32, u32, u32);
 
+/// Texts and their labels.
+type List = (Arc<[Box<str>]>, Arc<[u32]>);
+
 /// What the next of several distinct items out of a list depends on: the list, by its address in the program, and the values that are
 /// there.
-pub(super) type ListedPlace = (usize, Arc<[Value]>);
+pub(super) type ListedPlace = (usize, Excluded);
 
-/// What the next of several distinct items depends on: where it begins, its depth where that is near the limit, the values that it must
-/// not be, and its label.
-pub(super) type ItemPlace = (NodeId, u32, Arc<[Value]>, u32);
+/// What reads one of several distinct items, whatever the others are: where it begins, its depth where that is near the limit, and its
+/// label.
+pub(super) type ItemPlace = (NodeId, u32, u32);
 
 impl Terminals {
     pub(super) fn new(program: &Arc<Program>, longest_gap: u16) -> Self {
@@ -55,7 +63,9 @@ impl Terminals {
             keys: FxHashMap::default(),
             classes: FxHashMap::default(),
             items: FxHashMap::default(),
+            starts: FxHashMap::default(),
             listed: FxHashMap::default(),
+            lists: FxHashMap::default(),
             alternatives: FxHashMap::default(),
             longest_gap,
         }
@@ -179,14 +189,46 @@ impl Terminals {
         Ok(machine)
     }
 
-    /// The terminal of an item, where it has been asked for already: `Some(None)` where there is no such item.
-    pub(super) fn known_item(&self, place: &ItemPlace) -> Option<Option<u32>> {
+    /// The terminal of an item, where it has been asked for already.
+    pub(super) fn known_item(&self, place: &ItemPlace) -> Option<u32> {
         self.items.get(place).copied()
+    }
+
+    /// The state before an item that is none of some values, without the texts that sketches do not keep; `None` where there is no such item.
+    pub(super) fn item_start(
+        &mut self,
+        terminal: u32,
+        excluded: Excluded,
+    ) -> Result<Option<TerminalState>, StepError> {
+        let item = self.get_mut(terminal);
+        if excluded == Excluded::NONE {
+            return Ok(Some(item.sketch(START)?).filter(|_| !item.is_never()));
+        }
+        let start = item.start_without(excluded.number())?;
+        if start == DEAD {
+            return Ok(None);
+        }
+        let sketch = item.sketch(start)?;
+        self.starts.insert((terminal, sketch), start);
+        Ok(Some(sketch))
+    }
+
+    /// The state before an item, with all texts, for a frame in which nothing has been read.
+    pub(super) fn exact_start(&self, frame: Frame) -> TerminalState {
+        let start = self.starts.get(&(frame.terminal, frame.state));
+        start.copied().unwrap_or(START)
     }
 
     /// Which alternative of its slot the terminal of an item reads.
     pub(super) fn alternative(&self, terminal: u32) -> usize {
         self.alternatives.get(&terminal).copied().unwrap_or(0) as usize
+    }
+
+    /// A list of items, as all terminals share it.
+    pub(super) fn list(&mut self, texts: &[Box<str>]) -> List {
+        let list = self.lists.entry(texts.as_ptr().addr());
+        let new = || (texts.into(), (0..texts.len() as u32).collect());
+        list.or_insert_with(new).clone()
     }
 
     /// The terminal of an item out of a list, where it has been asked for already.
@@ -211,26 +253,22 @@ impl Terminals {
         Ok((!terminal.is_never()).then(|| self.add(terminal)))
     }
 
-    /// Makes the terminal of an item; `None` where there is no such item.
+    /// Makes the terminal of an item.
     pub(super) fn add_item(
         &mut self,
         place: ItemPlace,
         machine: ItemMachine,
-    ) -> Result<Option<u32>, LimitExceeded> {
-        let terminal = Terminal::new(machine)?;
-        let id = if terminal.is_never() {
-            None
-        } else {
-            Some(self.add(terminal))
-        };
-        if let Some(id) = id {
-            self.alternatives.insert(id, place.3);
-        }
+    ) -> Result<u32, LimitExceeded> {
+        let id = self.add(Terminal::new(machine)?);
+        self.alternatives.insert(id, place.2);
         self.items.insert(place, id);
         Ok(id)
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.built.iter().flatten().map(Terminal::memory).sum()
+        let terminals = self.built.iter().flatten().map(Terminal::memory);
+        terminals.sum::<usize>()
+            + self.built.capacity() * size_of::<Option<Terminal>>()
+            + (self.items.capacity() + self.starts.capacity() + self.listed.capacity()) * 20
     }
 }

@@ -1,0 +1,63 @@
+//! Things stored once, by number.
+
+use std::hash::{Hash, Hasher};
+
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+
+/// Equal things have equal numbers, given in the order in which they are met.
+#[derive(Debug)]
+pub(crate) struct Interned<T> {
+    items: Vec<T>,
+    ids: HashTable<u32>,
+}
+
+impl<T> Default for Interned<T> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            ids: HashTable::new(),
+        }
+    }
+}
+
+impl<T: Eq + Hash> Interned<T> {
+    pub(crate) fn id(&mut self, item: T) -> u32 {
+        let hash = hash(&item);
+        if let Some(&id) = self.ids.find(hash, |&id| self.items[id as usize] == item) {
+            return id;
+        }
+        let id = self.items.len() as u32;
+        self.items.push(item);
+        let items = &self.items;
+        self.ids
+            .insert_unique(hash, id, |&id| self::hash(&items[id as usize]));
+        id
+    }
+
+    /// The number of something that may be there.
+    pub(crate) fn find(&self, item: &T) -> Option<u32> {
+        let same = |&id: &u32| self.items[id as usize] == *item;
+        self.ids.find(hash(item), same).copied()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: u32) -> &T {
+        &self.items[id as usize]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// How many bytes it takes, without what the things own.
+    pub(crate) fn memory(&self) -> usize {
+        self.items.capacity() * size_of::<T>() + self.ids.capacity() * 5
+    }
+}
+
+fn hash<T: Hash>(item: &T) -> u64 {
+    let mut hasher = FxHasher::default();
+    item.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,482 @@
+//! All texts of one value, read byte by byte.
+//!
+//! What is compared is read by its own grammar as well, which knows the form: here any JSON text of the value will do, with any whitespace,
+//! escapes and order of keys, so that nothing is counted.
+
+use structgen_grammar::{JsonForm, NumberSet};
+
+use super::Value;
+use super::written::Read;
+use crate::interned::Interned;
+use crate::number::NumberMachine;
+use crate::terminal::{self, Terminal, TerminalState};
+use crate::{ByteSet, LimitExceeded, StepError};
+
+/// What reads the texts of a value. Places are numbers: [`DEAD`](Self::DEAD), [`START`](Self::START), and others as they are met.
+#[derive(Debug)]
+pub(crate) struct ValueText {
+    /// The value's parts; the whole comes last.
+    nodes: Vec<Node>,
+    places: Interned<Place>,
+    /// Several places where several keys begin like the text. What a number of [`step`](Self::step) stands for.
+    sets: Interned<Box<[u32]>>,
+    /// The members of an object that have been read: a bit for each.
+    seen: Interned<Box<[u64]>>,
+}
+
+#[derive(Debug)]
+enum Node {
+    Word(&'static [u8]),
+    Number(Box<Terminal>),
+    String(Box<str>),
+    Array(Box<[u32]>),
+    Object(Box<[(Box<str>, u32)]>),
+}
+
+/// A place in the texts of a part; `up` is the place behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    /// Behind the whole value.
+    End,
+    Before {
+        node: u32,
+        up: u32,
+    },
+    Word {
+        node: u32,
+        up: u32,
+        read: u32,
+    },
+    Number {
+        node: u32,
+        up: u32,
+        state: TerminalState,
+    },
+    String {
+        node: u32,
+        up: u32,
+        read: Read,
+    },
+    /// Behind so many items, or the opening bracket.
+    Items {
+        node: u32,
+        up: u32,
+        count: u32,
+    },
+    /// Behind some members, or the opening brace.
+    Members {
+        node: u32,
+        up: u32,
+        seen: u32,
+    },
+    /// Before the quote of a key, behind a comma.
+    BeforeKey {
+        node: u32,
+        up: u32,
+        seen: u32,
+    },
+    /// Behind the quote of a key.
+    Key {
+        node: u32,
+        up: u32,
+        seen: u32,
+    },
+    InKey {
+        node: u32,
+        up: u32,
+        seen: u32,
+        member: u32,
+        read: Read,
+    },
+    BehindKey {
+        node: u32,
+        up: u32,
+        seen: u32,
+        member: u32,
+    },
+}
+
+impl ValueText {
+    /// No text goes on.
+    pub(crate) const DEAD: u32 = 0;
+
+    /// Before the first byte.
+    pub(crate) const START: u32 = 1;
+
+    /// The texts of a value, whose numbers are written in the form's way.
+    ///
+    /// # Errors
+    /// When a number exceeds the limits of numbers.
+    pub(crate) fn new(value: &Value, form: &JsonForm) -> Result<Self, LimitExceeded> {
+        let mut text = Self {
+            nodes: Vec::new(),
+            places: Interned::default(),
+            sets: Interned::default(),
+            seen: Interned::default(),
+        };
+        let root = text.add(value, form)?;
+        let up = text.places.id(Place::End);
+        let start = text.places.id(Place::Before { node: root, up });
+        text.sets.id([].into());
+        text.sets.id([start].into());
+        Ok(text)
+    }
+
+    /// Values nest no deeper than [`Value::read`] reads them.
+    fn add(&mut self, value: &Value, form: &JsonForm) -> Result<u32, LimitExceeded> {
+        let node = match value {
+            Value::Null => Node::Word(b"null"),
+            Value::Bool(true) => Node::Word(b"true"),
+            Value::Bool(false) => Node::Word(b"false"),
+            Value::Number(number) => {
+                let set = NumberSet::point(number.clone());
+                let machine = NumberMachine::new(&set, &form.numbers)?;
+                Node::Number(Box::new(Terminal::new(machine)?))
+            }
+            Value::String(text) => Node::String(text.clone()),
+            Value::Array(items) => {
+                let items = items.iter().map(|item| self.add(item, form));
+                Node::Array(items.collect::<Result<_, _>>()?)
+            }
+            Value::Object(members) => {
+                let members = members.iter();
+                let members = members.map(|(key, value)| Ok((key.clone(), self.add(value, form)?)));
+                Node::Object(members.collect::<Result<_, LimitExceeded>>()?)
+            }
+        };
+        self.nodes.push(node);
+        Ok(self.nodes.len() as u32 - 1)
+    }
+
+    /// The place behind one more byte.
+    ///
+    /// # Errors
+    /// When a number exceeds the limits of numbers.
+    pub(crate) fn step(&mut self, at: u32, byte: u8) -> Result<u32, StepError> {
+        let mut found = Vec::new();
+        for i in 0..self.sets.get(at).len() {
+            let place = self.sets.get(at)[i];
+            self.step_place(place, byte, &mut found)?;
+        }
+        found.sort_unstable();
+        Ok(self.sets.id(found.into()))
+    }
+
+    /// Whether the text may end.
+    pub(crate) fn accepts(&self, at: u32) -> bool {
+        let mut places = self.sets.get(at).iter();
+        places.any(|&place| match *self.places.get(place) {
+            Place::End => true,
+            Place::Number { node, up, state } => {
+                *self.places.get(up) == Place::End && self.number_may_end(node, state)
+            }
+            _ => false,
+        })
+    }
+
+    /// The bytes that lead on.
+    ///
+    /// # Errors
+    /// When a number exceeds the limits of numbers.
+    pub(crate) fn first(&mut self, at: u32) -> Result<ByteSet, StepError> {
+        let mut first = ByteSet::default();
+        for byte in 0..=u8::MAX {
+            if self.step(at, byte)? != Self::DEAD {
+                first.insert(byte);
+            }
+        }
+        Ok(first)
+    }
+
+    fn number_may_end(&self, node: u32, state: TerminalState) -> bool {
+        match &self.nodes[node as usize] {
+            Node::Number(terminal) => terminal.accept(state).is_some(),
+            _ => false,
+        }
+    }
+
+    fn step_place(&mut self, at: u32, byte: u8, found: &mut Vec<u32>) -> Result<(), StepError> {
+        let is_space = matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+        let place = *self.places.get(at);
+        let next = match place {
+            Place::Before { .. }
+            | Place::Items { .. }
+            | Place::Members { .. }
+            | Place::BeforeKey { .. }
+            | Place::BehindKey { .. }
+                if is_space =>
+            {
+                Some(place)
+            }
+            Place::End => None,
+            Place::Before { node, up } => self.begin(node, up, byte)?,
+            Place::Word { node, up, read } => self.read_word(node, up, read, byte),
+            Place::Number { node, up, state } => {
+                let next = self.read_number(node, up, state, byte)?;
+                if next.is_none() && self.number_may_end(node, state) {
+                    return self.step_place(up, byte, found);
+                }
+                next
+            }
+            Place::String { node, up, read } => match &self.nodes[node as usize] {
+                Node::String(text) if read.is_end(text, byte) => Some(*self.places.get(up)),
+                Node::String(text) => {
+                    let read = read.step(text, byte);
+                    read.map(|read| Place::String { node, up, read })
+                }
+                _ => None,
+            },
+            Place::Items { node, up, count } => {
+                let Node::Array(items) = &self.nodes[node as usize] else {
+                    return Ok(());
+                };
+                let next = items.get(count as usize).copied();
+                match (byte, next) {
+                    (b']', None) => Some(*self.places.get(up)),
+                    (b',', Some(item)) if count > 0 => {
+                        let up = self.behind_item(node, up, count);
+                        Some(Place::Before { node: item, up })
+                    }
+                    (_, Some(item)) if count == 0 => {
+                        let up = self.behind_item(node, up, count);
+                        self.begin(item, up, byte)?
+                    }
+                    _ => None,
+                }
+            }
+            Place::Members { node, up, seen } => {
+                let Node::Object(members) = &self.nodes[node as usize] else {
+                    return Ok(());
+                };
+                let read: u32 = self
+                    .seen
+                    .get(seen)
+                    .iter()
+                    .map(|word| word.count_ones())
+                    .sum();
+                let is_whole = read as usize == members.len();
+                match byte {
+                    b'}' if is_whole => Some(*self.places.get(up)),
+                    b',' if read > 0 && !is_whole => Some(Place::BeforeKey { node, up, seen }),
+                    b'"' if read == 0 && !is_whole => Some(Place::Key { node, up, seen }),
+                    _ => None,
+                }
+            }
+            Place::BeforeKey { node, up, seen } => {
+                (byte == b'"').then_some(Place::Key { node, up, seen })
+            }
+            Place::Key { node, up, seen } => {
+                self.begin_key(node, up, seen, byte, found);
+                None
+            }
+            Place::InKey {
+                node,
+                up,
+                seen,
+                member,
+                read,
+            } => {
+                let Node::Object(members) = &self.nodes[node as usize] else {
+                    return Ok(());
+                };
+                let key = &members[member as usize].0;
+                if read.is_end(key, byte) {
+                    Some(Place::BehindKey {
+                        node,
+                        up,
+                        seen,
+                        member,
+                    })
+                } else {
+                    let read = read.step(key, byte);
+                    read.map(|read| Place::InKey {
+                        node,
+                        up,
+                        seen,
+                        member,
+                        read,
+                    })
+                }
+            }
+            Place::BehindKey {
+                node,
+                up,
+                seen,
+                member,
+            } => {
+                let Node::Object(members) = &self.nodes[node as usize] else {
+                    return Ok(());
+                };
+                let value = members[member as usize].1;
+                let mut now = self.seen.get(seen).clone();
+                now[member as usize / 64] |= 1 << (member % 64);
+                let seen = self.seen.id(now);
+                let up = self.places.id(Place::Members { node, up, seen });
+                (byte == b':').then_some(Place::Before { node: value, up })
+            }
+        };
+        if let Some(next) = next {
+            found.push(self.places.id(next));
+        }
+        Ok(())
+    }
+
+    fn behind_item(&mut self, node: u32, up: u32, count: u32) -> u32 {
+        let count = count + 1;
+        self.places.id(Place::Items { node, up, count })
+    }
+
+    /// The first byte of a part.
+    fn begin(&mut self, node: u32, up: u32, byte: u8) -> Result<Option<Place>, StepError> {
+        Ok(match &self.nodes[node as usize] {
+            Node::Word(_) => self.read_word(node, up, 0, byte),
+            Node::Number(_) => self.read_number(node, up, terminal::START, byte)?,
+            Node::String(_) => {
+                let read = Read::default();
+                (byte == b'"').then_some(Place::String { node, up, read })
+            }
+            Node::Array(_) => {
+                let count = 0;
+                (byte == b'[').then_some(Place::Items { node, up, count })
+            }
+            Node::Object(members) => {
+                let none = vec![0; members.len().div_ceil(64)];
+                let seen = self.seen.id(none.into());
+                (byte == b'{').then_some(Place::Members { node, up, seen })
+            }
+        })
+    }
+
+    fn read_word(&self, node: u32, up: u32, read: u32, byte: u8) -> Option<Place> {
+        let Node::Word(word) = self.nodes[node as usize] else {
+            return None;
+        };
+        let read = read as usize;
+        if word.get(read) != Some(&byte) {
+            return None;
+        }
+        if read + 1 == word.len() {
+            return Some(*self.places.get(up));
+        }
+        let read = read as u32 + 1;
+        Some(Place::Word { node, up, read })
+    }
+
+    fn read_number(
+        &mut self,
+        node: u32,
+        up: u32,
+        state: TerminalState,
+        byte: u8,
+    ) -> Result<Option<Place>, StepError> {
+        let Node::Number(terminal) = &mut self.nodes[node as usize] else {
+            return Ok(None);
+        };
+        let state = terminal.step(state, byte)?;
+        Ok((state != terminal::DEAD).then_some(Place::Number { node, up, state }))
+    }
+
+    /// The first byte of a key, or its closing quote: those that have been read do not come again.
+    fn begin_key(&mut self, node: u32, up: u32, seen: u32, byte: u8, found: &mut Vec<u32>) {
+        let Node::Object(members) = &self.nodes[node as usize] else {
+            return;
+        };
+        let before = self.seen.get(seen);
+        for (i, (key, _)) in members.iter().enumerate() {
+            if before[i / 64] >> (i % 64) & 1 == 1 {
+                continue;
+            }
+            let (read, member) = (Read::default(), i as u32);
+            let next = if read.is_end(key, byte) {
+                Some(Place::BehindKey {
+                    node,
+                    up,
+                    seen,
+                    member,
+                })
+            } else {
+                let read = read.step(key, byte);
+                read.map(|read| Place::InKey {
+                    node,
+                    up,
+                    seen,
+                    member,
+                    read,
+                })
+            };
+            found.extend(next.map(|next| self.places.id(next)));
+        }
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn memory(&self) -> usize {
+        let nodes = self.nodes.iter().map(|node| match node {
+            Node::Word(_) => 0,
+            Node::Number(terminal) => size_of::<Terminal>() + terminal.memory(),
+            Node::String(text) => text.len(),
+            Node::Array(items) => size_of_val(&**items),
+            Node::Object(members) => {
+                let keys = members.iter().map(|(key, _)| key.len());
+                size_of_val(&**members) + keys.sum::<usize>()
+            }
+        });
+        nodes.sum::<usize>()
+            + self.nodes.capacity() * size_of::<Node>()
+            + self.places.memory()
+            + self.sets.memory()
+            + self.sets.len() * 16
+            + self.seen.memory()
+            + self.seen.len() * 16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_text(value: &str, text: &str) -> bool {
+        let value = Value::read(value.as_bytes()).expect("not deep");
+        let form = JsonForm::generate();
+        let mut texts = ValueText::new(&value, &form).expect("no limit");
+        let mut at = ValueText::START;
+        for byte in text.bytes() {
+            assert_eq!(
+                texts.first(at).expect("no limit").contains(byte),
+                texts.step(at, byte).expect("no limit") != ValueText::DEAD
+            );
+            at = texts.step(at, byte).expect("no limit");
+        }
+        texts.accepts(at)
+    }
+
+    #[test]
+    fn every_way_to_write_a_value_is_its_text() {
+        let value = r#"{"a":[1,"x\ny",null,{}],"ab":true,"":"😀é/"}"#;
+        for text in [
+            value,
+            r#"{ "ab" :true , "":"\ud83D\uDe00\u00e9\/","a":[ 1 ,"x\u000ay", null ,{ } ] }"#,
+            r#"{"\u0061b":true,"\u0061":[1,"\u0078\ny",null,{}],"":"😀é/"}"#,
+        ] {
+            assert!(is_text(value, text), "{text}");
+        }
+        for text in [
+            r#"{"a":[1,"x\ny",null,{}],"ab":true}"#,
+            r#"{"a":[1,"x\ny",null,{}],"ab":true,"":"😀é/","":"😀é/"}"#,
+            r#"{"a":[1,"x\ny",null,{}],"ab":true,"":"😀é/",}"#,
+            r#"{,"a":[1,"x\ny",null,{}],"ab":true,"":"😀é/"}"#,
+            r#"{"a":[1,"x\ny",null{}],"ab":true,"":"😀é/"}"#,
+            r#"{"a":[1,"x\ny",null,{},],"ab":true,"":"😀é/"}"#,
+            r#"{"a":[1,"x\ny",null],"ab":true,"":"😀é/"}"#,
+            r#"{"a":[1,"xny",null,{}],"ab":true,"":"😀é/"}"#,
+            r#"{"a":[1,"x\ny",null,{}],"ab":true,"":"\ud83d\ude01é/"}"#,
+            r#"{"a":[10,"x\ny",null,{}],"ab":true,"":"😀é/"}"#,
+            r#"{"a":[1,"x\ny",null,{}],"ab":true,"":"😀é/"} "#,
+        ] {
+            assert!(!is_text(value, text), "{text}");
+        }
+        assert!(is_text("[[],[2,3]]", "[[ ],[2,3 ]]"));
+        assert!(!is_text("[[],[2,3]]", "[[2],[3]]"));
+        assert!(is_text("12", "12") && !is_text("12", "1") && !is_text("12", "120"));
+        assert!(is_text(r#""\\\"""#, r#""\u005c\"""#));
+    }
+}

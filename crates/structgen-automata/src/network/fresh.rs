@@ -1,0 +1,352 @@
+//! Arrays of distinct items: what reads an item, and whether there are values left for those that are still needed.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::distinct::{Item, ItemMachine};
+use super::values::{Excluded, ValueId, Values};
+use super::{Network, StepError};
+use crate::LimitExceeded;
+use crate::json::{Value, escaped_length};
+use crate::program::{Alternative, ArrayProgram, Bounds, Group, NodeId, Use};
+use crate::terminal::TerminalState;
+
+/// The most items that a set of distinct ones may have to have.
+const MAX_DISTINCT: u32 = 128;
+
+/// How many arrays of distinct items may be inside one another.
+const MAX_LEVELS: u32 = 48;
+
+/// How many arrays that need several distinct items may need one another for that.
+const MAX_NEEDED_LEVELS: u32 = 4;
+
+/// What items behind the next one cost, and the values that the next one must not have.
+pub(super) type Left = (u64, Excluded);
+
+/// The label of an item that is compared with values that a sketch does not know.
+const PARTIAL: u32 = u32::MAX;
+
+impl Network {
+    /// What the items behind the next one cost at most, each with its comma, once that one has been counted; and the values that the next
+    /// one must not have. `None` where the array could not be completed behind it.
+    pub(super) fn distinct_left(
+        &mut self,
+        shape: &ArrayProgram,
+        counts: &crate::program::Counts,
+        values: Excluded,
+        next: &Alternative,
+        depth: u32,
+    ) -> Result<Option<Left>, StepError> {
+        let bounds: Bounds = shape.bounds();
+        let missing = bounds.missing(counts);
+        if missing == 0 {
+            return Ok(Some((0, values)));
+        }
+        if missing > MAX_DISTINCT {
+            return Err(StepError::Limit(LimitExceeded {
+                what: "items that have to be distinct",
+                limit: u64::from(MAX_DISTINCT),
+            }));
+        }
+        if !shape.prefix.is_empty() && !shape.tallies.is_empty() {
+            return Err(StepError::Limit(LimitExceeded {
+                what: "tallies of distinct items that differ by place",
+                limit: 0,
+            }));
+        }
+        if shape.prefix.is_empty() {
+            // All items are of one kind, so that it does not matter which value the next one takes: there is one less, at worst the cheapest.
+            let slot = shape.rest.as_deref().unwrap_or_default();
+            let mut groups = Vec::new();
+            for alternative in slot
+                .iter()
+                .filter(|it| self.fits(it.node, depth))
+                .copied()
+                .collect::<Vec<_>>()
+            {
+                let is_next = alternative.node == next.node;
+                let wanted = missing as usize + usize::from(is_next);
+                let costs = self.fresh(alternative.node, depth, values, wanted)?;
+                let uses = costs.iter().skip(usize::from(is_next)).map(|(cost, _)| {
+                    vec![Use {
+                        cost: cost + 1,
+                        tallies: alternative.tallies,
+                    }]
+                });
+                groups.push(Group {
+                    uses: uses.collect(),
+                    ..Group::default()
+                });
+            }
+            let cost = if shape.tallies.is_empty() {
+                cheapest_of(groups, missing as usize)
+            } else {
+                bounds.cheapest(counts, &groups)?
+            };
+            return Ok(cost.map(|cost| (cost, values)));
+        }
+        self.distinct_in_order(shape, counts.members, missing, values, depth)
+    }
+
+    /// The same where what an item may be depends on its place: no place may be left without a value of its own (Hall, 1935).
+    fn distinct_in_order(
+        &mut self,
+        shape: &ArrayProgram,
+        from: u32,
+        missing: u32,
+        values: Excluded,
+        depth: u32,
+    ) -> Result<Option<Left>, StepError> {
+        // With as many values as there are places, any will do, whatever the others take.
+        let enough = missing as usize + 1;
+        let mut places: Vec<Vec<ValueId>> = Vec::new();
+        let mut cost = 0_u64;
+        for place in from..from + missing {
+            let mut domain: Vec<(u64, ValueId)> = Vec::new();
+            for alternative in shape.slot(place).into_iter().flatten() {
+                if self.fits(alternative.node, depth) {
+                    domain.extend(
+                        self.fresh(alternative.node, depth, values, enough)?
+                            .iter()
+                            .cloned(),
+                    );
+                }
+            }
+            let Some(dearest) = domain.iter().map(|(cost, _)| *cost).max() else {
+                return Ok(None);
+            };
+            cost = cost.saturating_add(dearest).saturating_add(1);
+            let mut domain: Vec<ValueId> = domain.into_iter().map(|(_, value)| value).collect();
+            domain.sort();
+            domain.dedup();
+            if domain.len() < enough {
+                places.push(domain);
+            }
+        }
+        if !is_matching(&places, None) {
+            return Ok(None);
+        }
+        let mut excluded = values;
+        let mut scarce: Vec<ValueId> = places.iter().flatten().copied().collect();
+        scarce.sort();
+        scarce.dedup();
+        for value in scarce {
+            if !is_matching(&places, Some(value)) {
+                excluded = self.values().with(excluded, value);
+            }
+        }
+        Ok(Some((cost, excluded)))
+    }
+
+    /// Values of what begins at the node that are not among `values`, up to `n`, each with the bytes it takes, the cheapest known first;
+    /// fewer only where there are no more.
+    fn fresh(
+        &mut self,
+        node: NodeId,
+        depth: u32,
+        values: Excluded,
+        n: usize,
+    ) -> Result<Arc<[(u64, ValueId)]>, StepError> {
+        let near = self.near(depth);
+        let key = (node, near, values);
+        if let Some((complete, known)) = self.fresh.get(&key)
+            && (*complete || known.len() >= n)
+        {
+            return Ok(known[..known.len().min(n)].into());
+        }
+        let found = match self.program.clone().listed(node) {
+            Some(texts) => self.fresh_listed(texts, values, n)?,
+            None => self.fresh_found(node, depth, values, n)?,
+        };
+        let complete = found.len() < n;
+        let found: Arc<[(u64, ValueId)]> = found.into();
+        self.fresh.insert(key, (complete, found.clone()));
+        Ok(found)
+    }
+
+    /// The same for values out of a list.
+    fn fresh_listed(
+        &mut self,
+        texts: &[Box<str>],
+        values: Excluded,
+        n: usize,
+    ) -> Result<Vec<(u64, ValueId)>, StepError> {
+        let mut store = self.values();
+        let mut left: Vec<(u64, Value)> = texts
+            .iter()
+            .map(|text| (u64::from(escaped_length(text.as_bytes())) + 2, text))
+            .map(|(cost, text)| (cost, Value::String(text.clone())))
+            .filter(|(_, value)| !store.has(values, value))
+            .collect();
+        left.sort();
+        left.truncate(n);
+        let left = left
+            .into_iter()
+            .map(|(cost, value)| Ok((cost, store.id(value)?)));
+        left.collect()
+    }
+
+    /// The same for other values: they are searched for.
+    fn fresh_found(
+        &mut self,
+        node: NodeId,
+        depth: u32,
+        values: Excluded,
+        n: usize,
+    ) -> Result<Vec<(u64, ValueId)>, StepError> {
+        if self.level >= MAX_NEEDED_LEVELS {
+            return Err(StepError::Limit(LimitExceeded {
+                what: "arrays inside one another that need several distinct items",
+                limit: u64::from(MAX_NEEDED_LEVELS),
+            }));
+        }
+        let item = self.item(node, depth)?;
+        let mut machine = ItemMachine::new(item, self.values.clone(), 0);
+        let mut excluded = values;
+        let mut found: Vec<(u64, ValueId)> = Vec::new();
+        while found.len() < n {
+            let Some(text) = machine.shortest(excluded)? else {
+                break;
+            };
+            let mut store = self.values();
+            let value = store.id(Value::read(&text)?)?;
+            excluded = store.with(excluded, value);
+            found.push((text.len() as u64, value));
+        }
+        // Texts are found as they are cheap by a measure that may be off: costs go up all the same.
+        for i in 1..found.len() {
+            found[i].0 = found[i].0.max(found[i - 1].0);
+        }
+        Ok(found)
+    }
+
+    /// What reads one item.
+    fn item(&mut self, node: NodeId, depth: u32) -> Result<Arc<Mutex<Item>>, LimitExceeded> {
+        let near = self.near(depth);
+        if let Some(known) = self.items.get(&(node, near)) {
+            return Ok(known.clone());
+        }
+        if self.level >= MAX_LEVELS {
+            return Err(LimitExceeded {
+                what: "arrays of distinct items inside one another",
+                limit: u64::from(MAX_LEVELS),
+            });
+        }
+        let network = Self::at(self.program.clone(), node, near, self.level + 1)?;
+        let item = Arc::new(Mutex::new(Item::new(network)));
+        self.items.insert((node, near), item.clone());
+        Ok(item)
+    }
+
+    /// The terminal of an item that is none of some values, and its state before the item; `None` where there is no such item.
+    pub(super) fn item_terminal(
+        &mut self,
+        node: NodeId,
+        depth: u32,
+        excluded: Excluded,
+        label: u32,
+    ) -> Result<Option<(u32, TerminalState)>, StepError> {
+        let key = (node, self.near(depth), label);
+        let terminal = match self.terminals.known_item(&key) {
+            Some(known) => known,
+            None => {
+                let item = self.item(node, depth)?;
+                let machine = ItemMachine::new(item, self.values.clone(), label);
+                self.terminals.add_item(key, machine)?
+            }
+        };
+        let start = self.terminals.item_start(terminal, excluded)?;
+        Ok(start.map(|start| (terminal, start)))
+    }
+
+    /// The terminal of an item that is compared with values that a sketch does not know.
+    pub(super) fn partial_terminal(&mut self, node: NodeId, depth: u32) -> Result<u32, StepError> {
+        let key = (node, self.near(depth), PARTIAL);
+        if let Some(known) = self.terminals.known_item(&key) {
+            return Ok(known);
+        }
+        let item = self.item(node, depth)?;
+        let machine = ItemMachine::partial(item, self.values.clone());
+        Ok(self.terminals.add_item(key, machine)?)
+    }
+
+    /// What an array of distinct items costs from its start, or `None` where there are not enough values.
+    pub(crate) fn distinct_cost(&mut self, array: u32) -> Result<Option<u64>, LimitExceeded> {
+        let program = self.program.clone();
+        let shape = &program.arrays[array as usize];
+        let bounds = shape.bounds();
+        let counts = shape.no_counts();
+        if bounds.are_met(&counts) {
+            return Ok(Some(1));
+        }
+        let mut least: Option<u64> = None;
+        for alternative in shape.slot(0).into_iter().flatten() {
+            let Some(counts) = shape.add(&counts, alternative.tallies) else {
+                continue;
+            };
+            let left = self
+                .distinct_left(shape, &counts, Excluded::NONE, alternative, 1)
+                .map_err(StepError::limit)?;
+            let Some((rest, excluded)) = left else {
+                continue;
+            };
+            let first = self
+                .fresh(alternative.node, 1, excluded, 1)
+                .map_err(StepError::limit)?;
+            if let Some((cost, _)) = first.first() {
+                let cost = cost.saturating_add(rest).saturating_add(1);
+                least = Some(least.map_or(cost, |least| least.min(cost)));
+            }
+        }
+        Ok(least)
+    }
+
+    /// The store of values.
+    pub(super) fn values(&self) -> MutexGuard<'_, Values> {
+        self.values.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The cost of the `n` cheapest uses of groups in which they get dearer.
+fn cheapest_of(groups: Vec<Group>, n: usize) -> Option<u64> {
+    let uses = groups.into_iter().flat_map(|group| group.uses);
+    let mut costs: Vec<u64> = uses.flatten().map(|way| way.cost).collect();
+    costs.sort_unstable();
+    (costs.len() >= n).then(|| {
+        costs
+            .iter()
+            .take(n)
+            .fold(0_u64, |all, cost| all.saturating_add(*cost))
+    })
+}
+
+/// Whether every place can have a value of its own, without `but`: augmenting paths (Berge, 1957).
+fn is_matching(places: &[Vec<ValueId>], but: Option<ValueId>) -> bool {
+    use rustc_hash::{FxHashMap, FxHashSet};
+
+    fn place_finds(
+        place: usize,
+        places: &[Vec<ValueId>],
+        but: Option<ValueId>,
+        taken: &mut FxHashMap<ValueId, usize>,
+        tried: &mut FxHashSet<ValueId>,
+    ) -> bool {
+        for &value in &places[place] {
+            if Some(value) == but || !tried.insert(value) {
+                continue;
+            }
+            let free = match taken.get(&value).copied() {
+                None => true,
+                Some(other) => place_finds(other, places, but, taken, tried),
+            };
+            if free {
+                taken.insert(value, place);
+                return true;
+            }
+        }
+        false
+    }
+
+    let mut taken = FxHashMap::default();
+    (0..places.len())
+        .all(|place| place_finds(place, places, but, &mut taken, &mut FxHashSet::default()))
+}
