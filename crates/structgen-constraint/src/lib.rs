@@ -10,6 +10,7 @@ mod constraint;
 mod error;
 mod literals;
 mod mask;
+mod masks;
 mod matcher;
 pub mod oracle;
 mod saved;

@@ -19,30 +19,20 @@ impl Mask {
     /// Masks of at most this many tokens have a list.
     pub const LISTED: usize = 64;
 
-    pub(crate) fn new(bits: &TokenMask) -> Self {
-        let width = bits.len();
+    /// The mask without tokens.
+    pub(crate) fn empty(width: usize) -> Self {
+        Self::from_list(&[], width)
+    }
+
+    /// The tokens of a set as a list, if there are at most [`Mask::LISTED`].
+    pub(crate) fn list_of(bits: &TokenMask) -> Option<Box<[TokenId]>> {
         let mut listed = [TokenId(0); Self::LISTED];
         let mut count = 0;
         for token in bits.iter().take(Self::LISTED + 1) {
-            if let Some(place) = listed.get_mut(count) {
-                *place = token;
-            }
+            *listed.get_mut(count)? = token;
             count += 1;
         }
-        if count <= Self::LISTED {
-            return Self {
-                width,
-                bits: OnceLock::new(),
-                list: Some(listed[..count].into()),
-                count: OnceLock::from(count),
-            };
-        }
-        Self {
-            width,
-            bits: OnceLock::from(bits.clone()),
-            list: None,
-            count: OnceLock::new(),
-        }
+        Some(listed[..count].into())
     }
 
     /// The set of a sorted list of at most [`Mask::LISTED`] tokens.

@@ -76,7 +76,7 @@ impl Matcher {
     pub fn mask(&mut self) -> Result<Arc<Mask>, MatcherError> {
         if self.now.ended {
             let width = self.constraint.vocabulary().len();
-            return Ok(Arc::new(Mask::new(&TokenMask::new(width))));
+            return Ok(Arc::new(Mask::empty(width)));
         }
         let constraint = self.constraint.clone();
         let mut store = constraint.store();

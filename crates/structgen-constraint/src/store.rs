@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
 use structgen_automata::{
     ByteClasses, ByteSet, DEAD, Element, LimitExceeded, Memory, Network, Program, SetId, Span,
     StepError,
@@ -10,6 +9,7 @@ use structgen_automata::{
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
 use crate::literals;
+use crate::masks::{Key, Masks};
 use crate::saved::Ready;
 use crate::statistics::WalkCounts;
 use crate::tables::SignedTrie;
@@ -22,15 +22,7 @@ pub(crate) struct Store {
     pub(crate) network: Network,
     /// Grows by one whenever the states are thrown away: a matcher of another epoch finds its state again by replaying its tokens.
     pub(crate) epoch: u64,
-    recent: FxHashMap<Key, Arc<Mask>>,
-    old: FxHashMap<Key, Arc<Mask>>,
-    /// Masks that were computed ahead and stay as long as their states do.
-    ahead: FxHashMap<SetId, Arc<Mask>>,
-    recent_bytes: usize,
-    old_bytes: usize,
-    ahead_bytes: usize,
-    /// How many bytes the others may take.
-    mask_bytes: usize,
+    masks: Masks,
     state_bytes: usize,
     /// The number of states at which memory is measured next.
     measure_at: usize,
@@ -41,9 +33,6 @@ pub(crate) struct Store {
     /// Masks of this epoch that were computed ahead or lie in a file.
     pub(crate) ready: Ready,
 }
-
-/// A state, and whether its mask is right only for short tokens.
-type Key = (SetId, bool);
 
 /// How many new states are made between two measurements of memory.
 const MEASURE_EVERY: usize = 8_192;
@@ -59,13 +48,7 @@ impl Store {
             network: Network::for_tokens(program, tables.longest_gap())?,
             longest_gap: tables.longest_gap(),
             epoch: 0,
-            recent: FxHashMap::default(),
-            old: FxHashMap::default(),
-            ahead: FxHashMap::default(),
-            recent_bytes: 0,
-            old_bytes: 0,
-            ahead_bytes: 0,
-            mask_bytes,
+            masks: Masks::new(mask_bytes),
             state_bytes,
             measure_at: MEASURE_EVERY,
             counted: Statistics::default(),
@@ -84,14 +67,8 @@ impl Store {
             self.network = Network::for_tokens(self.network.program().clone(), self.longest_gap)?;
             self.measure_at = MEASURE_EVERY;
             self.counted.states_dropped += 1;
-            self.counted.masks_evicted += (self.recent.len() + self.old.len()) as u64;
-            self.recent.clear();
-            self.old.clear();
-            self.mask_bytes += self.ahead_bytes;
-            self.ahead.clear();
-            self.recent_bytes = 0;
-            self.old_bytes = 0;
-            self.ahead_bytes = 0;
+            self.counted.masks_evicted += self.masks.len() as u64;
+            self.masks.clear();
             self.ready = Ready::default();
             self.epoch += 1;
         }
@@ -103,7 +80,7 @@ impl Store {
         Statistics {
             nodes: self.network.program().len(),
             states: self.network.len(),
-            mask_bytes: self.recent_bytes + self.old_bytes + self.ahead_bytes,
+            mask_bytes: self.masks.bytes(),
             ..self.counted
         }
     }
@@ -124,22 +101,16 @@ impl Store {
     }
 
     fn at_hand(&mut self, key: Key) -> Option<Arc<Mask>> {
-        if let Some(mask) = self.recent.get(&key) {
-            return Some(mask.clone());
+        if let Some((mask, gone)) = self.masks.find(key) {
+            self.counted.masks_evicted += gone;
+            return Some(mask);
         }
         let (state, is_short) = key;
-        if !is_short && let Some(mask) = self.ahead.get(&state) {
-            return Some(mask.clone());
+        if is_short {
+            return None;
         }
-        let mask = match self.old.remove(&key) {
-            Some(mask) => {
-                self.old_bytes -= mask.memory();
-                mask
-            }
-            None if is_short => return None,
-            None => Arc::new(self.ready.mask(state)?),
-        };
-        self.keep(key, mask.clone());
+        let mask = Arc::new(self.ready.mask(state)?);
+        self.counted.masks_evicted += self.masks.keep(key, mask.clone());
         Some(mask)
     }
 
@@ -151,9 +122,7 @@ impl Store {
     ) -> Result<Option<(Arc<Mask>, bool)>, LimitExceeded> {
         let sketch = self.network.sketch(exact)?;
         let kept = |state: SetId| {
-            let key = (state, false);
-            let mask = self.recent.get(&key).or_else(|| self.old.get(&key));
-            let mask = mask.or_else(|| self.ahead.get(&state));
+            let mask = self.masks.peek((state, false));
             mask.cloned()
                 .or_else(|| self.ready.mask(state).map(Arc::new))
         };
@@ -168,22 +137,13 @@ impl Store {
         shared: &Shared,
     ) -> Result<bool, LimitExceeded> {
         let sketch = self.network.sketch(state)?;
-        let mask = self.mask(state, shared)?;
-        let bytes = mask.memory();
-        // What depends on texts is found under its own state.
-        let Some(mask) = self.recent.remove(&(sketch, false)) else {
-            return Ok(true);
-        };
-        self.recent_bytes -= bytes;
-        self.ahead_bytes += bytes;
-        self.mask_bytes = self.mask_bytes.saturating_sub(bytes);
-        self.ahead.insert(sketch, mask);
-        Ok(self.ahead_bytes <= self.mask_bytes)
+        self.mask(state, shared)?;
+        Ok(self.masks.stay(sketch))
     }
 
     /// Whether the next mask may make an older one go.
     pub(crate) fn is_half_full(&self) -> bool {
-        self.recent_bytes > self.mask_bytes / 2
+        self.masks.is_half_full()
     }
 
     /// The mask of a state: found, or computed and kept.
@@ -234,9 +194,7 @@ impl Store {
                 bits.clear();
                 let depends =
                     self.compute((sketch, Memory::Sketch), exact, shared, counts, bits)?;
-                let mask = Arc::new(Mask::new(bits));
-                self.keep((if depends { exact } else { sketch }, false), mask.clone());
-                return Ok(mask);
+                return Ok(self.add((if depends { exact } else { sketch }, false), bits));
             }
         };
         let (tables, mut depends) = (&*shared.tables, false);
@@ -247,12 +205,12 @@ impl Store {
                 depends = self.compute((relaxed, Memory::Short), exact, shared, counts, bits)?;
                 let mut long = TokenMask::new(bits.len());
                 depends |= self.walk_long(relaxed, exact, shared, counts, &mut long)?;
-                replace(bits, tables.long(), &long);
-                let base = Arc::new(Mask::new(bits));
-                if !depends {
-                    self.keep((relaxed, true), base.clone());
+                replace(bits, tables.long(), &tokens_of(tables.long(), &long));
+                if depends {
+                    self.masks.share(bits).1
+                } else {
+                    self.add((relaxed, true), bits)
                 }
-                base
             }
         };
         // The other tokens may reach what was forgotten.
@@ -260,15 +218,22 @@ impl Store {
         bits.clear();
         depends |= self.walk_long(sketch, exact, shared, counts, bits)?;
         let mut tokens = long.trie.subtree_tokens(TokenTrie::ROOT).iter();
-        let mask = if tokens.all(|&token| base.contains(token) == bits.contains(token)) {
-            base
-        } else {
-            let mut mask = base.bits().clone();
-            replace(&mut mask, long, bits);
-            Arc::new(Mask::new(&mask))
-        };
-        self.keep((if depends { exact } else { sketch }, false), mask.clone());
-        Ok(mask)
+        let key = (if depends { exact } else { sketch }, false);
+        if tokens.all(|&token| base.contains(token) == bits.contains(token)) {
+            self.counted.masks_evicted += self.masks.keep(key, base.clone());
+            return Ok(base);
+        }
+        let tokens = tokens_of(long, bits);
+        base.fill(bits);
+        replace(bits, long, &tokens);
+        Ok(self.add(key, bits))
+    }
+
+    /// The mask of these tokens, for a state.
+    fn add(&mut self, key: Key, bits: &TokenMask) -> Arc<Mask> {
+        let (mask, gone) = self.masks.add(key, bits);
+        self.counted.masks_evicted += gone;
+        mask
     }
 
     /// Adds to `mask` the long tokens that the state takes; returns whether that depends on what the sketch left out.
@@ -309,17 +274,6 @@ impl Store {
             within: None,
         };
         walk.run(network, mask)
-    }
-
-    /// Masks age in two generations: when the younger one is full, the older one goes.
-    fn keep(&mut self, key: Key, mask: Arc<Mask>) {
-        if self.recent_bytes > self.mask_bytes / 2 {
-            self.counted.masks_evicted += self.old.len() as u64;
-            self.old = std::mem::take(&mut self.recent);
-            self.old_bytes = std::mem::take(&mut self.recent_bytes);
-        }
-        self.recent_bytes += mask.memory();
-        self.recent.insert(key, mask);
     }
 
     /// Computes a mask; returns whether it depends on texts that the sketch leaves out.
@@ -400,11 +354,20 @@ impl Store {
     }
 }
 
-/// Puts the tokens of `from` in place of those of the trie.
-fn replace(mask: &mut TokenMask, trie: &SignedTrie, from: &TokenMask) {
+/// The tokens of a trie that are in a mask.
+fn tokens_of(trie: &SignedTrie, mask: &TokenMask) -> Vec<TokenId> {
+    let tokens = trie.trie.subtree_tokens(TokenTrie::ROOT).iter();
+    tokens
+        .filter(|&&token| mask.contains(token))
+        .copied()
+        .collect()
+}
+
+/// Puts these tokens in place of all those of the trie.
+fn replace(mask: &mut TokenMask, trie: &SignedTrie, by: &[TokenId]) {
     let tokens = trie.trie.subtree_tokens(TokenTrie::ROOT);
     tokens.iter().for_each(|&token| mask.deny(token));
-    mask.union_with(from);
+    mask.allow_all(by);
 }
 
 /// The token terminals that may come next, and whether the text may end.
