@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use serde_json::Value;
 use structgen::constraint::{TablesSource, VocabularyTables};
+use structgen::frontend::regex::{Dialect, RegexOptions};
 use structgen::vocab::Vocabulary;
 use structgen::{Constraint, Device, Model, ModelOptions, SamplingParams, SchemaOptions};
 
@@ -183,6 +184,48 @@ pub(crate) fn read_schema(
         root.insert("$ref".to_owned(), format!("#{pointer}").into());
     }
     Ok((value, constraint))
+}
+
+/// How a regular expression is read.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Regular expression")]
+pub(crate) struct RegexArgs {
+    /// The syntax of the regular expression
+    #[arg(long, value_enum, default_value_t = DialectArg::Rust)]
+    regex_dialect: DialectArg,
+    /// Let the regular expression match anywhere in the text, instead of the whole text
+    #[arg(long)]
+    regex_search: bool,
+    /// Take & for intersection and ~ for complement in the regular expression
+    #[arg(long)]
+    regex_operators: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum DialectArg {
+    /// The Rust crate regex, with look-around
+    Rust,
+    /// ECMA-262, as JSON Schema has it
+    Ecma,
+    /// Python's module re
+    Python,
+}
+
+impl RegexArgs {
+    /// The text that the pattern stands for.
+    pub(crate) fn read(&self, pattern: &str) -> anyhow::Result<Constraint> {
+        let dialect = match self.regex_dialect {
+            DialectArg::Rust => Dialect::Rust,
+            DialectArg::Ecma => Dialect::Ecma262,
+            DialectArg::Python => Dialect::Python,
+        };
+        let options = RegexOptions::rust()
+            .with_dialect(dialect)
+            .with_search(self.regex_search)
+            .with_operators(self.regex_operators);
+        Constraint::regex_with(pattern, options)
+            .map_err(|error| anyhow!("the regular expression {pattern:?} cannot be used: {error}"))
+    }
 }
 
 /// A grammar file.

@@ -59,6 +59,28 @@ fn a_text_that_ends_early_is_refused_at_its_end() {
 }
 
 #[test]
+fn regular_expressions_have_dialects_and_options() {
+    let python = [
+        "--regex-dialect",
+        "python",
+        "--regex",
+        "(?P<n>a)$",
+        "--regex-search",
+        "-",
+    ];
+    let operators = ["--regex", "[a-z]+&~(no)", "--regex-operators", "-"];
+    for (arguments, text, code) in [
+        (&python[..], "xa\n", 0),
+        (&python, "ab", 1),
+        (&operators, "yes", 0),
+        (&operators, "no", 1),
+    ] {
+        let run = run_with(structgen(["check"]).args(arguments), text.as_bytes());
+        assert_eq!(run.code, code, "{arguments:?} on {text:?}: {}", run.err);
+    }
+}
+
+#[test]
 fn grammars_and_files_are_read() {
     let dir = tempfile::tempdir().unwrap();
     let grammar = write(

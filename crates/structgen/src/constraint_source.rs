@@ -83,10 +83,28 @@ impl Constraint {
     /// # Errors
     /// [`Error::Regex`], with the offset.
     pub fn regex(pattern: &str) -> Result<Self> {
-        if let Some(grammar) = regex::parse_named(pattern, RegexOptions::rust())? {
+        Self::regex_with(pattern, RegexOptions::rust())
+    }
+
+    /// A text that matches a regular expression of any dialect, or in which it is found.
+    ///
+    /// ```
+    /// use structgen::frontend::regex::RegexOptions;
+    /// use structgen::{Checker, Constraint};
+    ///
+    /// let options = RegexOptions::python().with_search(true);
+    /// let constraint = Constraint::regex_with(r"(?P<year>\d{4})$", options)?;
+    /// assert!(Checker::new(&constraint)?.check(b"in 2024")?.is_none());
+    /// # Ok::<(), structgen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Regex`], with the offset.
+    pub fn regex_with(pattern: &str, options: RegexOptions) -> Result<Self> {
+        if let Some(grammar) = regex::parse_named(pattern, options)? {
             return Ok(Self::from_grammar(grammar));
         }
-        let set = regex::parse(pattern, RegexOptions::rust())?;
+        let set = regex::parse(pattern, options)?;
         Ok(Self::of_root(|builder| builder.expr(Expr::Regular(set))))
     }
 

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use structgen::{Checker, Constraint, Misfit, Profile};
+use structgen::{Checker, Misfit, Profile};
 
 use crate::Outcome;
-use crate::args::{read_grammar, read_schema};
+use crate::args::{RegexArgs, read_grammar, read_schema};
 use crate::error::{DONE, does_not_fit};
 use crate::input::TextArgs;
 use crate::output::{tell, write_line};
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// A JSON Schema
     #[arg(long, value_name = "FILE", group = "against")]
     schema: Option<PathBuf>,
-    /// A regular expression, in the syntax of the Rust crate regex, for the whole text
+    /// A regular expression
     #[arg(long, value_name = "PATTERN", group = "against")]
     regex: Option<String>,
     /// A grammar in GBNF
@@ -35,6 +35,8 @@ pub(crate) struct Args {
     jsonl: bool,
     #[command(flatten)]
     text: TextArgs,
+    #[command(flatten)]
+    regex_options: RegexArgs,
     #[command(flatten)]
     options: SchemaArgs,
 }
@@ -49,10 +51,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     } else if let Some(path) = &args.grammar {
         read_grammar(path)?
     } else {
-        let pattern = args.regex.as_deref().unwrap_or_default();
-        Constraint::regex(pattern).map_err(|error| {
-            anyhow::anyhow!("the regular expression {pattern:?} cannot be used: {error}")
-        })?
+        args.regex_options
+            .read(args.regex.as_deref().unwrap_or_default())?
     };
     let checker = Checker::new(&constraint)?;
     let (text, name) = args.text.read_bytes()?;

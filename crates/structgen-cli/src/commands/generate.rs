@@ -8,7 +8,7 @@ use structgen::{Constraint, GenerateOptions};
 
 use super::extract::failure;
 use crate::Outcome;
-use crate::args::{ModelArgs, SamplingArgs, read_grammar, read_schema};
+use crate::args::{ModelArgs, RegexArgs, SamplingArgs, read_grammar, read_schema};
 use crate::error::{DONE, Failure};
 use crate::input::{TextArgs, read_text_file};
 use crate::output::{tell, write};
@@ -54,7 +54,7 @@ struct ConstraintArgs {
     /// JSON that fits a schema
     #[arg(long, value_name = "FILE", group = "constraint_kind")]
     json_schema: Option<PathBuf>,
-    /// Text that matches a regular expression, as a whole
+    /// Text that matches a regular expression
     #[arg(long, value_name = "PATTERN", group = "constraint_kind")]
     regex: Option<String>,
     /// Text of a grammar in GBNF
@@ -66,6 +66,8 @@ struct ConstraintArgs {
     /// One of the lines of a file
     #[arg(long, value_name = "FILE", group = "constraint_kind")]
     choices_file: Option<PathBuf>,
+    #[command(flatten)]
+    regex_options: RegexArgs,
     #[command(flatten)]
     options: SchemaArgs,
 }
@@ -134,9 +136,7 @@ impl ConstraintArgs {
         } else if let Some(path) = &self.json_schema {
             Some(read_schema(path, self.options.at.as_deref(), &options)?.1)
         } else if let Some(pattern) = &self.regex {
-            Some(Constraint::regex(pattern).map_err(|error| {
-                anyhow::anyhow!("the regular expression {pattern:?} cannot be used: {error}")
-            })?)
+            Some(self.regex_options.read(pattern)?)
         } else if let Some(path) = &self.grammar {
             Some(read_grammar(path)?)
         } else if let Some(path) = &self.choices_file {

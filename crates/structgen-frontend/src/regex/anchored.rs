@@ -105,6 +105,16 @@ impl Anchored {
                     Regular::Look { .. } => return None,
                     Regular::Empty => values.push(Self::EMPTY),
                     Regular::Chars(set) => values.push(Self::chars(set.clone())),
+                    // Operands of operators are sets of their own.
+                    other @ (Regular::Intersection(_) | Regular::Complement(_)) => {
+                        values.push(Self {
+                            free: Set {
+                                nullable: other.takes_empty(),
+                                regular: other.clone(),
+                            },
+                            ..Self::NEVER
+                        });
+                    }
                     other => values.push(Self::consuming(other.clone())),
                 },
                 Task::Build(tree, count) => {

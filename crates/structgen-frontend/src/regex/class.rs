@@ -1,10 +1,12 @@
 //! Classes and escapes of ECMA-262.
 
-use regex_syntax::hir::{Class, HirKind};
+use regex_syntax::hir::{Class, ClassUnicode, HirKind};
 use structgen_grammar::CharSet;
 
 use super::RegexError;
-use super::ecma::{Cursor, GroupNames};
+use super::cursor::Cursor;
+use super::ecma::GroupNames;
+use super::fold::fold;
 
 /// What a backslash and what follows it stand for.
 pub(super) enum Escape {
@@ -26,18 +28,19 @@ pub(super) fn scalar(code: u32) -> Option<char> {
     char::from_u32(code)
 }
 
-/// `.`: everything but line terminators.
-pub(super) fn dot() -> CharSet {
-    CharSet::from_iter(['\n', '\r', '\u{2028}', '\u{2029}']).complement()
+/// What ends a line: `.` matches all else.
+pub(super) fn line_ends() -> CharSet {
+    CharSet::from_iter(['\n', '\r', '\u{2028}', '\u{2029}'])
 }
 
 fn digits() -> CharSet {
     CharSet::new([('0', '9')])
 }
 
-/// What `\w` stands for, and what `\b` asks for.
-pub(super) fn word() -> CharSet {
-    CharSet::new([('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')])
+/// What `\w` stands for, and what `\b` asks for. Without regard to case, the long s and the Kelvin sign are words as well.
+pub(super) fn word(ignore_case: bool) -> CharSet {
+    let word = CharSet::new([('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]);
+    if ignore_case { fold(&word) } else { word }
 }
 
 fn space() -> CharSet {
@@ -60,13 +63,15 @@ pub(super) fn parse(
     cursor: &mut Cursor<'_>,
     opened: usize,
     groups: &GroupNames,
+    ignore_case: bool,
 ) -> Result<CharSet, RegexError> {
+    let atom = |cursor: &mut Cursor<'_>| atom(cursor, opened, groups, ignore_case);
     let negated = cursor.eat("^");
     let mut ranges: Vec<(char, char)> = Vec::new();
     let mut surrogates = false;
     loop {
         let at = cursor.position;
-        let Some(low) = atom(cursor, opened, groups)? else {
+        let Some(low) = atom(cursor)? else {
             break;
         };
         let dash = *cursor;
@@ -75,7 +80,7 @@ pub(super) fn parse(
             add(low, &mut ranges, &mut surrogates);
             continue;
         }
-        match (low, atom(cursor, opened, groups)?) {
+        match (low, atom(cursor)?) {
             (Escape::Char(low), Some(Escape::Char(high))) => {
                 if high < low {
                     return Err(RegexError::syntax(at, "the range's ends are out of order"));
@@ -98,7 +103,10 @@ pub(super) fn parse(
             "a class of lone surrogates",
         ));
     }
-    let set = CharSet::new(ranges);
+    let mut set = CharSet::new(ranges);
+    if ignore_case {
+        set = fold(&set);
+    }
     Ok(if negated { set.complement() } else { set })
 }
 
@@ -107,12 +115,13 @@ fn atom(
     cursor: &mut Cursor<'_>,
     opened: usize,
     groups: &GroupNames,
+    ignore_case: bool,
 ) -> Result<Option<Escape>, RegexError> {
     let at = cursor.position;
     match cursor.next() {
         None => Err(RegexError::syntax(opened, "the class is not closed")),
         Some(']') => Ok(None),
-        Some('\\') => escape(cursor, at, groups, true).map(Some),
+        Some('\\') => escape(cursor, at, groups, ignore_case, true).map(Some),
         Some(c) => Ok(Some(Escape::Char(u32::from(c)))),
     }
 }
@@ -145,6 +154,7 @@ pub(super) fn escape(
     cursor: &mut Cursor<'_>,
     at: usize,
     groups: &GroupNames,
+    ignore_case: bool,
     in_class: bool,
 ) -> Result<Escape, RegexError> {
     let Some(c) = cursor.next() else {
@@ -154,8 +164,8 @@ pub(super) fn escape(
     match c {
         'd' => Ok(Escape::Set(digits())),
         'D' => Ok(Escape::Set(digits().complement())),
-        'w' => Ok(Escape::Set(word())),
-        'W' => Ok(Escape::Set(word().complement())),
+        'w' => Ok(Escape::Set(word(ignore_case))),
+        'W' => Ok(Escape::Set(word(ignore_case).complement())),
         's' => Ok(Escape::Set(space())),
         'S' => Ok(Escape::Set(space().complement())),
         'p' | 'P' => property(cursor, at, c == 'P').map(Escape::Set),
@@ -173,7 +183,7 @@ pub(super) fn escape(
             }
             _ => Err(RegexError::syntax(at, "`\\c` needs a letter behind it")),
         },
-        'x' => match hex(cursor, 2) {
+        'x' => match cursor.hex(2) {
             Some(code) => Ok(Escape::Char(code)),
             None => Err(RegexError::syntax(at, "`\\x` needs two hexadecimal digits")),
         },
@@ -235,7 +245,7 @@ fn unicode(cursor: &mut Cursor<'_>, at: usize) -> Result<Escape, RegexError> {
             None => Err(RegexError::syntax(at, "this is no code point")),
         };
     }
-    let Some(code) = hex(cursor, 4) else {
+    let Some(code) = cursor.hex(4) else {
         return Err(RegexError::syntax(
             at,
             "`\\u` needs four hexadecimal digits or a code point in braces",
@@ -244,7 +254,7 @@ fn unicode(cursor: &mut Cursor<'_>, at: usize) -> Result<Escape, RegexError> {
     if (0xD800..0xDC00).contains(&code) {
         let mut ahead = *cursor;
         if ahead.eat("\\u")
-            && let Some(low) = hex(&mut ahead, 4)
+            && let Some(low) = ahead.hex(4)
             && (0xDC00..0xE000).contains(&low)
         {
             *cursor = ahead;
@@ -254,15 +264,6 @@ fn unicode(cursor: &mut Cursor<'_>, at: usize) -> Result<Escape, RegexError> {
         }
     }
     Ok(Escape::Char(code))
-}
-
-fn hex(cursor: &mut Cursor<'_>, count: usize) -> Option<u32> {
-    let digits = cursor.rest().get(..count)?;
-    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    cursor.position += count;
-    u32::from_str_radix(digits, 16).ok()
 }
 
 /// `\p{…}`: the tables are those of `regex-syntax`.
@@ -279,23 +280,24 @@ fn property(cursor: &mut Cursor<'_>, at: usize, negated: bool) -> Result<CharSet
                     .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'='))
         })
         .ok_or_else(|| RegexError::syntax(at, "`\\p` needs a Unicode property in braces"))?;
-    let unknown =
-        || RegexError::syntax(at, format!("`{name}` is no Unicode property that is known"));
-    let hir = regex_syntax::parse(&format!("\\p{{{name}}}")).map_err(|_| unknown())?;
-    let ranges: Vec<(char, char)> = match hir.kind() {
-        HirKind::Class(Class::Unicode(class)) => class
-            .iter()
-            .map(|range| (range.start(), range.end()))
-            .collect(),
-        // A property of one character comes back as that character.
-        HirKind::Literal(literal) => std::str::from_utf8(&literal.0)
-            .map_err(|_| unknown())?
-            .chars()
-            .map(|c| (c, c))
-            .collect(),
-        _ => return Err(unknown()),
-    };
+    let set = unicode_class(&format!("\\p{{{name}}}")).ok_or_else(|| {
+        RegexError::syntax(at, format!("`{name}` is no Unicode property that is known"))
+    })?;
     cursor.position += name.len() + 2;
-    let set = CharSet::new(ranges);
     Ok(if negated { set.complement() } else { set })
+}
+
+/// What a class of the crate `regex` stands for; none where its tables are not built in.
+pub(super) fn unicode_class(class: &str) -> Option<CharSet> {
+    let hir = regex_syntax::parse(class).ok()?;
+    match hir.kind() {
+        HirKind::Class(Class::Unicode(class)) => Some(char_set(class)),
+        // A class of one character comes back as that character.
+        HirKind::Literal(literal) => Some(std::str::from_utf8(&literal.0).ok()?.chars().collect()),
+        _ => None,
+    }
+}
+
+pub(super) fn char_set(class: &ClassUnicode) -> CharSet {
+    CharSet::new(class.iter().map(|range| (range.start(), range.end())))
 }

@@ -3,63 +3,28 @@
 use structgen_grammar::{CharSet, Regular};
 
 use super::class::{self, Escape};
-use super::{MAX_ANCHORS, RegexError, RegexOptions, boundary};
+use super::cursor::Cursor;
+use super::fold::fold;
+use super::groups::Groups;
+use super::{RegexError, RegexOptions, boundary};
 
 /// The syntax tree of the pattern; what it looks at, anchors included, are look-arounds in it.
 pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
     Parser {
-        cursor: Cursor {
-            pattern,
-            position: 0,
-        },
-        groups: GroupNames::scan(pattern),
-        max_nesting: options.nesting(),
-        frames: vec![Frame::default()],
-        anchors: 0,
+        cursor: Cursor::new(pattern),
+        names: GroupNames::scan(pattern),
+        groups: Groups::new(options, Flags::default()),
+        operators: options.operators,
     }
     .run()
 }
 
-/// The text of a pattern and a place in it.
-#[derive(Clone, Copy)]
-pub(super) struct Cursor<'p> {
-    pub(super) pattern: &'p str,
-    pub(super) position: usize,
-}
-
-impl<'p> Cursor<'p> {
-    pub(super) fn rest(&self) -> &'p str {
-        &self.pattern[self.position..]
-    }
-
-    pub(super) fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
-    pub(super) fn next(&mut self) -> Option<char> {
-        let c = self.peek()?;
-        self.position += c.len_utf8();
-        Some(c)
-    }
-
-    pub(super) fn eat(&mut self, text: &str) -> bool {
-        let found = self.rest().starts_with(text);
-        if found {
-            self.position += text.len();
-        }
-        found
-    }
-
-    /// A number in decimal digits, if there is one; too large ones stay at the largest value.
-    fn number(&mut self) -> Option<u32> {
-        let mut value: Option<u32> = None;
-        while let Some(digit) = self.peek().and_then(|c| c.to_digit(10)) {
-            self.position += 1;
-            let so_far = value.unwrap_or(0);
-            value = Some(so_far.saturating_mul(10).saturating_add(digit));
-        }
-        value
-    }
+/// The modifiers of ECMA-262 2025.
+#[derive(Clone, Copy, Default)]
+struct Flags {
+    ignore_case: bool,
+    multi_line: bool,
+    dot_all: bool,
 }
 
 /// What an escape that looks like a back-reference has to know: it is one only if there is such a group.
@@ -98,70 +63,11 @@ impl GroupNames {
     }
 }
 
-/// A group that is still open.
-#[derive(Default)]
-struct Frame {
-    /// Where its parenthesis stands; 0 for the whole pattern.
-    opened: usize,
-    /// What the group looks at, if it is a look-around: whether behind, whether negated.
-    look: Option<(bool, bool)>,
-    arms: Vec<Regular>,
-    parts: Vec<Part>,
-}
-
-/// A part of an alternative. Characters stay by themselves until it is known that no quantifier follows.
-enum Part {
-    Char(char),
-    /// Not to be repeated: `^*` and `a**` are errors.
-    Fixed(Regular),
-    Set(Regular),
-}
-
-impl Frame {
-    fn end_alternative(&mut self) {
-        let mut parts = Vec::new();
-        let mut literal = String::new();
-        for part in self.parts.drain(..) {
-            match part {
-                Part::Char(c) => literal.push(c),
-                Part::Fixed(set) | Part::Set(set) => {
-                    flush(&mut literal, &mut parts);
-                    parts.push(set);
-                }
-            }
-        }
-        flush(&mut literal, &mut parts);
-        self.arms.push(if parts.len() == 1 {
-            parts.swap_remove(0)
-        } else {
-            Regular::concat(parts)
-        });
-    }
-
-    fn close(mut self) -> Regular {
-        self.end_alternative();
-        if self.arms.len() == 1 {
-            self.arms.swap_remove(0)
-        } else {
-            Regular::union(self.arms)
-        }
-    }
-}
-
-fn flush(literal: &mut String, parts: &mut Vec<Regular>) {
-    if !literal.is_empty() {
-        parts.push(Regular::literal(literal));
-        literal.clear();
-    }
-}
-
 struct Parser<'p> {
     cursor: Cursor<'p>,
-    groups: GroupNames,
-    max_nesting: u32,
-    /// The open groups; the first is the whole pattern, and it is always there.
-    frames: Vec<Frame>,
-    anchors: u32,
+    names: GroupNames,
+    groups: Groups<Flags>,
+    operators: bool,
 }
 
 impl Parser<'_> {
@@ -169,123 +75,61 @@ impl Parser<'_> {
         loop {
             let at = self.cursor.position;
             let Some(c) = self.cursor.next() else {
-                break;
+                return self.groups.finish();
             };
+            let flags = self.groups.flags;
             match c {
-                '|' => self.frame().end_alternative(),
+                '|' => self.groups.bar()?,
+                '&' if self.operators => self.groups.and(at)?,
+                '~' if self.operators => self.groups.not(at),
                 '(' => self.open_group(at)?,
-                ')' => self.close_group(at)?,
-                '^' => self.look(at, Regular::anchor(true))?,
-                '$' => {
-                    self.refuse_ahead(at)?;
-                    self.look(at, Regular::anchor(false))?;
-                }
-                '.' => self.push_set(class::dot()),
+                ')' => self.groups.close(at)?,
+                '^' => self.groups.look(at, line_edge(true, flags))?,
+                '$' => self.groups.look(at, line_edge(false, flags))?,
+                '.' if flags.dot_all => self.groups.push_set(at, CharSet::all())?,
+                '.' => self.groups.push_set(at, class::line_ends().complement())?,
                 '[' => {
-                    let set = class::parse(&mut self.cursor, at, &self.groups)?;
-                    self.push_set(set);
+                    let ignore_case = flags.ignore_case;
+                    let set = class::parse(&mut self.cursor, at, &self.names, ignore_case)?;
+                    self.groups.push_set(at, set)?;
                 }
                 '\\' => self.escape(at)?,
-                '*' => self.quantify(at, 0, None)?,
-                '+' => self.quantify(at, 1, None)?,
-                '?' => self.quantify(at, 0, Some(1))?,
+                '*' => self.quantify(at, (0, None))?,
+                '+' => self.quantify(at, (1, None))?,
+                '?' => self.quantify(at, (0, Some(1)))?,
                 '{' => match self.braces() {
-                    Some((min, max)) => self.quantify(at, min, max)?,
-                    None => self.push(Part::Char('{')),
+                    Some(counts) => self.quantify(at, counts)?,
+                    None => self.groups.push_char(at, '{')?,
                 },
-                c => self.push(Part::Char(c)),
+                c => self.push_char(at, c)?,
             }
         }
-        let open = self.frames.len() > 1;
-        match self.frames.pop() {
-            Some(frame) if !open => Ok(frame.close()),
-            frame => Err(RegexError::syntax(
-                frame.map_or(0, |frame| frame.opened),
-                "a group is not closed",
-            )),
+    }
+
+    fn push_char(&mut self, at: usize, c: char) -> Result<(), RegexError> {
+        if self.groups.flags.ignore_case {
+            let folded = fold(&CharSet::from_iter([c]));
+            self.groups.push_set(at, folded)
+        } else {
+            self.groups.push_char(at, c)
         }
-    }
-
-    fn frame(&mut self) -> &mut Frame {
-        if self.frames.is_empty() {
-            self.frames.push(Frame::default());
-        }
-        let last = self.frames.len() - 1;
-        &mut self.frames[last]
-    }
-
-    fn push(&mut self, part: Part) {
-        self.frame().parts.push(part);
-    }
-
-    fn push_set(&mut self, set: CharSet) {
-        self.push(match set.ranges() {
-            &[(low, high)] if low == high => Part::Char(low),
-            _ => Part::Set(Regular::Chars(set)),
-        });
-    }
-
-    fn look(&mut self, at: usize, look: Regular) -> Result<(), RegexError> {
-        self.count_look(at)?;
-        self.push(Part::Fixed(look));
-        Ok(())
-    }
-
-    fn count_look(&mut self, at: usize) -> Result<(), RegexError> {
-        self.anchors += 1;
-        if self.anchors > MAX_ANCHORS {
-            return Err(RegexError::limit(at, "anchors", MAX_ANCHORS));
-        }
-        Ok(())
-    }
-
-    /// What looks ahead inside a look-behind may look beyond the place that the look-behind is asked at.
-    fn refuse_ahead(&self, at: usize) -> Result<(), RegexError> {
-        let is_behind = |frame: &Frame| matches!(frame.look, Some((true, _)));
-        if self.frames.iter().any(is_behind) {
-            return Err(RegexError::unsupported(
-                at,
-                "a look-ahead inside a look-behind",
-            ));
-        }
-        Ok(())
     }
 
     fn open_group(&mut self, at: usize) -> Result<(), RegexError> {
-        if self.frames.len() > self.max_nesting as usize {
-            return Err(RegexError::limit(at, "nested groups", self.max_nesting));
-        }
-        let mut look = None;
+        let (mut look, mut flags) = (None, self.groups.flags);
         if self.cursor.eat("?") {
-            look = self.group_kind(at)?;
+            look = self.cursor.look();
+            if look.is_none() {
+                flags = self.group_kind(at)?;
+            }
         }
-        self.frames.push(Frame {
-            opened: at,
-            look,
-            ..Frame::default()
-        });
+        self.groups.open(at, look)?;
+        self.groups.flags = flags;
         Ok(())
     }
 
-    /// Reads on behind `(?`; what the group looks at, if it does.
-    fn group_kind(&mut self, at: usize) -> Result<Option<(bool, bool)>, RegexError> {
-        for (start, behind, negated) in [
-            ("=", false, false),
-            ("!", false, true),
-            ("<=", true, false),
-            ("<!", true, true),
-        ] {
-            if self.cursor.eat(start) {
-                if !behind {
-                    self.refuse_ahead(at)?;
-                }
-                self.count_look(at)?;
-                return Ok(Some((behind, negated)));
-            }
-        }
-        if self.cursor.eat(":") {
-            return Ok(None);
-        }
+    /// Reads on behind `(?` of what is no look-around; the modifiers that hold in the group.
+    fn group_kind(&mut self, at: usize) -> Result<Flags, RegexError> {
         if self.cursor.eat("<") {
             let name_at = self.cursor.position;
             let name = self.cursor.rest().split('>').next().unwrap_or_default();
@@ -298,50 +142,62 @@ impl Parser<'_> {
                 return Err(RegexError::syntax(name_at, "this is no name of a group"));
             }
             self.cursor.position += name.len() + 1;
-            return Ok(None);
+            return Ok(self.groups.flags);
         }
-        let modifiers = self.cursor.rest();
-        let flags = modifiers.trim_start_matches(['i', 'm', 's', '-']);
-        if flags.starts_with(':') && flags.len() < modifiers.len() {
-            return Err(RegexError::unsupported(at, "a group with flags"));
-        }
-        Err(RegexError::syntax(
-            at,
-            "ECMA-262 has no such group: a group starts with `(`, `(?:` or `(?<name>`",
-        ))
+        self.modifiers().ok_or_else(|| {
+            RegexError::syntax(
+                at,
+                "ECMA-262 has no such group: a group starts with `(`, `(?:`, `(?<name>` or modifiers such as `(?i:`",
+            )
+        })
     }
 
-    fn close_group(&mut self, at: usize) -> Result<(), RegexError> {
-        if self.frames.len() < 2 {
-            return Err(RegexError::syntax(at, "no group is open here"));
+    /// `:`, or modifiers in front of it: each at most once, and not nothing but a dash.
+    fn modifiers(&mut self) -> Option<Flags> {
+        let (modifiers, _) = self.cursor.rest().split_once(':')?;
+        let mut flags = self.groups.flags;
+        let mut seen = Vec::new();
+        let mut on = true;
+        for c in modifiers.chars() {
+            let flag = match c {
+                '-' => {
+                    if !std::mem::replace(&mut on, false) {
+                        return None;
+                    }
+                    continue;
+                }
+                'i' => &mut flags.ignore_case,
+                'm' => &mut flags.multi_line,
+                's' => &mut flags.dot_all,
+                _ => return None,
+            };
+            if seen.contains(&c) {
+                return None;
+            }
+            seen.push(c);
+            *flag = on;
         }
-        if let Some(frame) = self.frames.pop() {
-            let look = frame.look;
-            let body = frame.close();
-            self.push(match look {
-                None => Part::Set(body),
-                // Annex B lets a look-ahead be repeated.
-                Some((false, negated)) => Part::Set(Regular::look(false, negated, body)),
-                Some((true, negated)) => Part::Fixed(Regular::look(true, negated, body)),
-            });
+        if modifiers == "-" {
+            return None;
         }
-        Ok(())
+        self.cursor.position += modifiers.len() + 1;
+        Some(flags)
     }
 
     fn escape(&mut self, at: usize) -> Result<(), RegexError> {
-        match class::escape(&mut self.cursor, at, &self.groups, false)? {
+        let ignore_case = self.groups.flags.ignore_case;
+        match class::escape(&mut self.cursor, at, &self.names, ignore_case, false)? {
             Escape::Char(code) => {
                 let c = class::scalar(code)
                     .ok_or_else(|| RegexError::unsupported(at, "a lone surrogate"))?;
-                self.push(Part::Char(c));
+                self.push_char(at, c)
             }
-            Escape::Set(set) => self.push_set(set),
-            Escape::Boundary { negated } => {
-                self.refuse_ahead(at)?;
-                self.look(at, boundary(class::word(), negated))?;
-            }
+            Escape::Set(set) if ignore_case => self.groups.push_set(at, fold(&set)),
+            Escape::Set(set) => self.groups.push_set(at, set),
+            Escape::Boundary { negated } => self
+                .groups
+                .look(at, boundary(class::word(ignore_case), negated)),
         }
-        Ok(())
     }
 
     /// What follows a `{`, if it is a quantifier.
@@ -360,23 +216,18 @@ impl Parser<'_> {
         Some((min, max))
     }
 
-    fn quantify(&mut self, at: usize, min: u32, max: Option<u32>) -> Result<(), RegexError> {
+    fn quantify(&mut self, at: usize, counts: (u32, Option<u32>)) -> Result<(), RegexError> {
         // Lazy quantifiers find the same texts.
         self.cursor.eat("?");
-        if max.is_some_and(|max| max < min) {
-            return Err(RegexError::syntax(
-                at,
-                "the quantifier's numbers are out of order",
-            ));
-        }
-        let body = match self.frame().parts.pop() {
-            Some(Part::Char(c)) => Regular::literal(c.encode_utf8(&mut [0; 4])),
-            Some(Part::Set(set)) => set,
-            Some(Part::Fixed(_)) | None => {
-                return Err(RegexError::syntax(at, "there is nothing to repeat"));
-            }
-        };
-        self.push(Part::Fixed(Regular::repeat(body, min, max)));
-        Ok(())
+        self.groups.quantify(at, counts, false)
+    }
+}
+
+/// `^` or `$`.
+fn line_edge(start: bool, flags: Flags) -> Regular {
+    if flags.multi_line {
+        Regular::look(start, true, Regular::Chars(class::line_ends().complement()))
+    } else {
+        Regular::anchor(start)
     }
 }

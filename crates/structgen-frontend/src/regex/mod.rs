@@ -1,14 +1,21 @@
 //! Regular expressions: from pattern text to [`Regular`].
 //!
-//! Two dialects are read: that of the Rust crate `regex`, through `regex-syntax`, and that of ECMA-262, which JSON Schema's `pattern`
-//! names. Both come out as the same syntax tree. Anchors (`^`, `$`) are resolved exactly, wherever they stand, and so is look-around, which sees the
-//! whole text. What no regular set can say (back-references) is refused by position, and so is a look-ahead inside a look-behind.
+//! Three dialects are read: that of the Rust crate `regex`, through `regex-syntax`, that of ECMA-262, which JSON Schema's `pattern`
+//! names, and that of Python's module `re`. All come out as the same syntax tree. Anchors (`^`, `$`) and word boundaries are resolved exactly, wherever
+//! they stand, and so is look-around, which sees the whole text; the dialect of the crate `regex`, which has none, is read with it. Lazy
+//! quantifiers find the same texts as greedy ones. What no regular set can say (back-references) is refused by position, and so are a look-ahead inside
+//! a look-behind, atomic groups and possessive quantifiers.
 
 mod anchored;
 mod captures;
 mod class;
+mod cursor;
 mod ecma;
 mod error;
+mod fold;
+mod groups;
+mod python;
+mod python_class;
 mod rust;
 
 use structgen_grammar::{CharSet, Regular};
@@ -24,7 +31,12 @@ pub enum Dialect {
     Rust,
     /// ECMA-262 (JavaScript) with whole code points, as with its flag `u`; harmless needless escapes such as `\_` and a lone `{`, `}` or `]`
     /// are taken as they are without that flag.
+    ///
+    /// Modifiers such as `(?i:…)` are those of ECMA-262 2025, with `i` by Unicode's simple case folding.
     Ecma262,
+    /// Python's module `re` for patterns of `str`, as of Python 3.14: `\\d`, `\\w` and `\\s` are Unicode's unless `(?a)` says otherwise, and `$` also
+    /// matches in front of a line feed that ends the text. Look-behinds may be of any length.
+    Python,
 }
 
 /// How a pattern is read.
@@ -45,6 +57,10 @@ pub struct RegexOptions {
     /// How deep groups may nest; in the dialect of the crate `regex`, quantifiers and alternatives count as well. Values above 500 count as
     /// 500.
     pub max_nesting: u32,
+    /// Whether `&` and `~` are operators. `a&b` is what matches both (it binds tighter than `|`), `~a` any text that does not match the one part
+    /// behind it, as in `~(ab)`; quantifiers come after: `~a*` is `(~a)*`. With a backslash they are characters. An operand is a text of its own: one
+    /// that looks around, with an anchor for instance, is refused unless it stands for the whole text.
+    pub operators: bool,
 }
 
 impl RegexOptions {
@@ -55,6 +71,7 @@ impl RegexOptions {
             dialect: Dialect::Rust,
             search: false,
             max_nesting: DEFAULT_NESTING,
+            operators: false,
         }
     }
 
@@ -65,7 +82,39 @@ impl RegexOptions {
             dialect: Dialect::Ecma262,
             search: true,
             max_nesting: DEFAULT_NESTING,
+            operators: false,
         }
+    }
+
+    /// Patterns of Python's module `re` that have to match the whole text, as with `re.fullmatch`.
+    #[must_use]
+    pub fn python() -> Self {
+        Self {
+            dialect: Dialect::Python,
+            ..Self::rust()
+        }
+    }
+
+    /// The same, with another dialect.
+    #[must_use]
+    pub fn with_dialect(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
+    }
+
+    /// The same, with `&` and `~` as operators or as characters.
+    ///
+    /// ```
+    /// use structgen_frontend::regex::{RegexOptions, parse};
+    /// use structgen_grammar::Regular;
+    ///
+    /// let options = RegexOptions::rust().with_operators(true);
+    /// let words_but_no = parse("[a-z]+&~(no)", options)?;
+    /// assert!(matches!(words_but_no, Regular::Intersection(_)));
+    /// # Ok::<(), structgen_frontend::regex::RegexError>(())
+    /// ```
+    #[must_use]
+    pub fn with_operators(self, operators: bool) -> Self {
+        Self { operators, ..self }
     }
 
     /// The same dialect, with the pattern found anywhere (`true`) or matching the whole text (`false`).
@@ -106,20 +155,26 @@ pub fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError
     let tree = match options.dialect {
         Dialect::Rust => rust::parse(pattern, options)?,
         Dialect::Ecma262 => ecma::parse(pattern, options)?,
+        Dialect::Python => python::parse(pattern, options)?,
     };
-    Ok(match Anchored::of(&tree) {
-        Some(anchored) if options.search => anchored.found_anywhere(),
+    Ok(whole_text(tree, options.search))
+}
+
+/// The texts that a tree matches, or in which it is found: a set that looks at nothing around it.
+fn whole_text(tree: Regular, search: bool) -> Regular {
+    match Anchored::of(&tree) {
+        Some(anchored) if search => anchored.found_anywhere(),
         Some(anchored) => anchored.whole(),
         None => {
             let any = Regular::any_text;
-            let text = if options.search {
+            let text = if search {
                 Regular::concat([any(), tree, any()])
             } else {
                 tree
             };
             Regular::Intersection([text].into())
         }
-    })
+    }
 }
 
 /// A place where a word starts or ends, or, if `negated`, none such.

@@ -1,87 +1,243 @@
 //! The dialect of the Rust crate `regex`, read by `regex-syntax`.
+//!
+//! Look-around, which that crate does not have, is written over before it reads the pattern: a look-around becomes a plain group at the same place, and
+//! the place is remembered.
 
-use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look};
+use regex_syntax::ast::{self, Ast, Flag, FlagsItemKind, GroupKind, LiteralKind, RepetitionRange};
+use regex_syntax::hir::translate::TranslatorBuilder;
+use regex_syntax::hir::{Class, HirKind, Look};
+use rustc_hash::FxHashMap;
 use structgen_grammar::{CharSet, Regular};
 
-use super::class;
+use super::class::{self, char_set};
+use super::groups::Groups;
 use super::{MAX_ANCHORS, RegexError, RegexOptions, boundary};
 
-/// The syntax tree of the pattern; anchors and boundaries are look-arounds in it.
+/// The syntax tree of the pattern; anchors, boundaries and look-arounds are look-arounds in it.
 pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
-    let hir = regex_syntax::ParserBuilder::new()
-        .nest_limit(options.nesting())
-        .build()
-        .parse(pattern)
-        .map_err(|error| translate(&error, options))?;
-    lower(&hir, &mut 0)
+    let mut text = pattern.to_owned();
+    let mut looks = FxHashMap::default();
+    let ast = loop {
+        let parsed = ast::parse::ParserBuilder::new()
+            .nest_limit(options.nesting())
+            .build()
+            .parse(&text);
+        match parsed {
+            Ok(ast) => break ast,
+            Err(error) => match write_over(&mut text, &error) {
+                Some((opened, look)) if looks.len() < MAX_ANCHORS as usize => {
+                    looks.insert(opened, look);
+                }
+                Some((opened, _)) => {
+                    return Err(RegexError::limit(opened, "anchors", MAX_ANCHORS));
+                }
+                None => return Err(translate(&error, options)),
+            },
+        }
+    };
+    let lowering = Lowering {
+        pattern: &text,
+        looks,
+        groups: Groups::new(options, Flags::default()),
+        operators: options.operators,
+    };
+    ast::visit(&ast, lowering)
 }
 
-fn translate(error: &regex_syntax::Error, options: RegexOptions) -> RegexError {
-    match error {
-        regex_syntax::Error::Parse(error) => {
-            let position = error.span().start.offset;
-            match error.kind() {
-                regex_syntax::ast::ErrorKind::NestLimitExceeded(_) => {
-                    RegexError::limit(position, "nested groups", options.nesting())
-                }
-                regex_syntax::ast::ErrorKind::UnsupportedLookAround => {
-                    RegexError::unsupported(position, "look-around")
-                }
-                regex_syntax::ast::ErrorKind::UnsupportedBackreference => {
-                    RegexError::unsupported(position, "a back-reference")
-                }
-                kind => RegexError::syntax(position, kind.to_string()),
-            }
+/// Makes a group of the look-around that the parser complains of; where it opens, whether it looks behind, and whether it is negated.
+fn write_over(text: &mut String, error: &ast::Error) -> Option<(usize, (bool, bool))> {
+    if *error.kind() != ast::ErrorKind::UnsupportedLookAround {
+        return None;
+    }
+    let (opened, end) = (error.span().start.offset, error.span().end.offset);
+    // Flags of the same length; `U` turns greed around, which says nothing about the texts that match.
+    for (prefix, group, look) in [
+        ("?=", "?:", (false, false)),
+        ("?!", "?:", (false, true)),
+        ("?<=", "?U:", (true, false)),
+        ("?<!", "?U:", (true, true)),
+    ] {
+        let start = end.checked_sub(prefix.len())?;
+        if text.get(start..end) == Some(prefix) {
+            text.replace_range(start..end, group);
+            return Some((opened, look));
         }
-        regex_syntax::Error::Translate(error) => {
-            RegexError::syntax(error.span().start.offset, error.kind().to_string())
+    }
+    None
+}
+
+fn translate(error: &ast::Error, options: RegexOptions) -> RegexError {
+    let position = error.span().start.offset;
+    match error.kind() {
+        ast::ErrorKind::NestLimitExceeded(_) => {
+            RegexError::limit(position, "nested groups", options.nesting())
         }
-        other => RegexError::syntax(0, other.to_string()),
+        ast::ErrorKind::UnsupportedBackreference => {
+            RegexError::unsupported(position, "a back-reference")
+        }
+        kind => RegexError::syntax(position, kind.to_string()),
     }
 }
 
-/// Recursive: `regex-syntax` has bounded the depth.
-///
-/// A `Hir` has no positions, so what it holds and we refuse is reported at byte 0 and named.
-fn lower(hir: &Hir, anchors: &mut u32) -> Result<Regular, RegexError> {
-    Ok(match hir.kind() {
-        HirKind::Empty => Regular::Empty,
-        HirKind::Literal(literal) => Regular::Bytes((&*literal.0).into()),
-        HirKind::Class(class) => lower_class(class),
-        HirKind::Look(look) => {
-            *anchors += 1;
-            if *anchors > MAX_ANCHORS {
-                return Err(RegexError::limit(0, "anchors", MAX_ANCHORS));
+/// The flags that say something about what matches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Flags {
+    ignore_case: bool,
+    multi_line: bool,
+    dot_all: bool,
+    crlf: bool,
+    unicode: bool,
+}
+
+impl Default for Flags {
+    fn default() -> Self {
+        Self {
+            ignore_case: false,
+            multi_line: false,
+            dot_all: false,
+            crlf: false,
+            unicode: true,
+        }
+    }
+}
+
+impl Flags {
+    fn with(mut self, flags: &ast::Flags) -> Self {
+        let mut on = true;
+        for item in &flags.items {
+            match item.kind {
+                FlagsItemKind::Negation => on = false,
+                FlagsItemKind::Flag(Flag::CaseInsensitive) => self.ignore_case = on,
+                FlagsItemKind::Flag(Flag::MultiLine) => self.multi_line = on,
+                FlagsItemKind::Flag(Flag::DotMatchesNewLine) => self.dot_all = on,
+                FlagsItemKind::Flag(Flag::CRLF) => self.crlf = on,
+                FlagsItemKind::Flag(Flag::Unicode) => self.unicode = on,
+                // The parser has seen to white space; greed changes no text.
+                FlagsItemKind::Flag(Flag::SwapGreed | Flag::IgnoreWhitespace) => {}
             }
-            lower_look(*look)
         }
-        HirKind::Repetition(repetition) => {
-            let body = lower(&repetition.sub, anchors)?;
-            Regular::repeat(body, repetition.min, repetition.max)
-        }
-        HirKind::Capture(capture) => lower(&capture.sub, anchors)?,
-        HirKind::Concat(parts) => Regular::concat(lower_all(parts, anchors)?),
-        HirKind::Alternation(arms) => Regular::union(lower_all(arms, anchors)?),
-    })
+        self
+    }
 }
 
-fn lower_all(parts: &[Hir], anchors: &mut u32) -> Result<Vec<Regular>, RegexError> {
-    parts.iter().map(|part| lower(part, anchors)).collect()
+/// Takes the tree apart from left to right. The visitor keeps its own stack.
+struct Lowering<'p> {
+    pattern: &'p str,
+    /// Where look-arounds open.
+    looks: FxHashMap<usize, (bool, bool)>,
+    groups: Groups<Flags>,
+    operators: bool,
 }
 
-fn lower_class(class: &Class) -> Regular {
+impl ast::Visitor for Lowering<'_> {
+    type Output = Regular;
+    type Err = RegexError;
+
+    fn finish(self) -> Result<Regular, RegexError> {
+        self.groups.finish()
+    }
+
+    fn visit_pre(&mut self, ast: &Ast) -> Result<(), RegexError> {
+        if let Ast::Group(group) = ast {
+            let opened = group.span.start.offset;
+            self.groups.open(opened, self.looks.get(&opened).copied())?;
+            if let GroupKind::NonCapturing(flags) = &group.kind {
+                self.groups.flags = self.groups.flags.with(flags);
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_post(&mut self, ast: &Ast) -> Result<(), RegexError> {
+        let at = ast.span().start.offset;
+        match ast {
+            Ast::Empty(_) | Ast::Alternation(_) | Ast::Concat(_) => Ok(()),
+            Ast::Flags(set) => {
+                self.groups.flags = self.groups.flags.with(&set.flags);
+                Ok(())
+            }
+            Ast::Group(_) => self.groups.close(at),
+            Ast::Repetition(repetition) => {
+                let counts = match &repetition.op.kind {
+                    ast::RepetitionKind::ZeroOrOne => (0, Some(1)),
+                    ast::RepetitionKind::ZeroOrMore => (0, None),
+                    ast::RepetitionKind::OneOrMore => (1, None),
+                    ast::RepetitionKind::Range(range) => match *range {
+                        RepetitionRange::Exactly(times) => (times, Some(times)),
+                        RepetitionRange::AtLeast(min) => (min, None),
+                        RepetitionRange::Bounded(min, max) => (min, Some(max)),
+                    },
+                };
+                let operator = repetition.op.span.start.offset;
+                self.groups.quantify(operator, counts, true)
+            }
+            Ast::Literal(literal) => {
+                let is_plain = literal.kind == LiteralKind::Verbatim;
+                match literal.c {
+                    '&' if self.operators && is_plain => self.groups.and(at),
+                    '~' if self.operators && is_plain => {
+                        self.groups.not(at);
+                        Ok(())
+                    }
+                    c if is_plain && !self.groups.flags.ignore_case => self.groups.push_char(at, c),
+                    _ => self.leaf(ast),
+                }
+            }
+            _ => self.leaf(ast),
+        }
+    }
+
+    fn visit_alternation_in(&mut self) -> Result<(), RegexError> {
+        self.groups.bar()
+    }
+}
+
+impl Lowering<'_> {
+    /// A part without parts, as `regex-syntax` understands it under the flags that hold here.
+    fn leaf(&mut self, ast: &Ast) -> Result<(), RegexError> {
+        let flags = self.groups.flags;
+        let hir = TranslatorBuilder::new()
+            .case_insensitive(flags.ignore_case)
+            .multi_line(flags.multi_line)
+            .dot_matches_new_line(flags.dot_all)
+            .crlf(flags.crlf)
+            .unicode(flags.unicode)
+            .build()
+            .translate(self.pattern, ast)
+            .map_err(|error| {
+                RegexError::syntax(error.span().start.offset, error.kind().to_string())
+            })?;
+        let at = ast.span().start.offset;
+        match hir.kind() {
+            HirKind::Look(look) => self.groups.look(at, lower_look(*look)),
+            HirKind::Class(class) => self.groups.push_set(at, lower_class(class)),
+            HirKind::Literal(literal) => {
+                let mut chars = std::str::from_utf8(&literal.0).unwrap_or_default().chars();
+                match (chars.next(), chars.next()) {
+                    (Some(c), None) => self.groups.push_char(at, c),
+                    _ => Err(not_understood(at)),
+                }
+            }
+            _ => Err(not_understood(at)),
+        }
+    }
+}
+
+/// For what no leaf is translated to.
+fn not_understood(at: usize) -> RegexError {
+    RegexError::unsupported(at, "this part of a pattern")
+}
+
+fn lower_class(class: &Class) -> CharSet {
     match class {
-        Class::Unicode(class) => Regular::Chars(char_set(class)),
-        Class::Bytes(class) => Regular::union(
+        Class::Unicode(class) => char_set(class),
+        // Without `u`, what is no ASCII is refused: it could match a part of a character.
+        Class::Bytes(class) => CharSet::new(
             class
                 .iter()
-                .map(|range| Regular::ByteRange(range.start(), range.end())),
+                .map(|range| (char::from(range.start()), char::from(range.end()))),
         ),
     }
-}
-
-fn char_set(class: &ClassUnicode) -> CharSet {
-    CharSet::new(class.iter().map(|range| (range.start(), range.end())))
 }
 
 fn lower_look(look: Look) -> Regular {
@@ -91,8 +247,10 @@ fn lower_look(look: Look) -> Regular {
         | Look::WordStartUnicode
         | Look::WordEndUnicode
         | Look::WordStartHalfUnicode
-        | Look::WordEndHalfUnicode => unicode_word(),
-        _ => class::word(),
+        | Look::WordEndHalfUnicode => {
+            class::unicode_class(r"\w").unwrap_or_else(|| class::word(false))
+        }
+        _ => class::word(false),
     };
     let one_of = |behind, set: CharSet| Regular::look(behind, false, Regular::Chars(set));
     let none_of = |behind, set: CharSet| Regular::look(behind, true, Regular::Chars(set));
@@ -124,10 +282,25 @@ fn lower_look(look: Look) -> Regular {
     }
 }
 
-/// `\w` as the crate `regex` means it: the ASCII one where its tables are not built in.
-fn unicode_word() -> CharSet {
-    match regex_syntax::parse(r"\w").as_ref().map(Hir::kind) {
-        Ok(HirKind::Class(Class::Unicode(class))) => char_set(class),
-        _ => class::word(),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the crate itself takes the pattern.
+    fn is_taken(pattern: &str) -> bool {
+        regex_syntax::parse(pattern).is_ok()
+    }
+
+    #[test]
+    fn what_the_crate_takes_is_taken_and_nothing_else() {
+        use proptest::prelude::*;
+        proptest!(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() },
+            |(pattern in r"(\(\?|[()\[\]{}|*+?^$\\.,:=!<>\-&~#0-9abimsuxRU PpLWbBn]|é){0,12}")| {
+            let looks = ["?=", "?!", "?<=", "?<!"].iter().any(|prefix| pattern.contains(prefix));
+            if !looks {
+                let ours = parse(&pattern, RegexOptions::rust());
+                prop_assert_eq!(ours.is_ok(), is_taken(&pattern), "{}: {:?}", pattern, ours);
+            }
+        });
     }
 }

@@ -59,7 +59,8 @@ fn what_is_refused_is_refused_by_position() {
         r"(a)\1",
         r"(?=(a))\1",
         r"(?<n>a)\k<n>",
-        "(?i:a)",
+        "(?i-i:a)",
+        "(?-:a)",
         "(?P<n>a)",
         "(?<1>a)",
         "(?<n",
@@ -97,8 +98,9 @@ fn what_is_refused_is_refused_by_position() {
         (a)\1: a back-reference is not supported (at byte 3 of the pattern)
         (?=(a))\1: a back-reference is not supported (at byte 7 of the pattern)
         (?<n>a)\k<n>: a back-reference is not supported (at byte 7 of the pattern)
-        (?i:a): a group with flags is not supported (at byte 0 of the pattern)
-        (?P<n>a): ECMA-262 has no such group: a group starts with `(`, `(?:` or `(?<name>` (at byte 0 of the pattern)
+        (?i-i:a): ECMA-262 has no such group: a group starts with `(`, `(?:`, `(?<name>` or modifiers such as `(?i:` (at byte 0 of the pattern)
+        (?-:a): ECMA-262 has no such group: a group starts with `(`, `(?:`, `(?<name>` or modifiers such as `(?i:` (at byte 0 of the pattern)
+        (?P<n>a): ECMA-262 has no such group: a group starts with `(`, `(?:`, `(?<name>` or modifiers such as `(?i:` (at byte 0 of the pattern)
         (?<1>a): this is no name of a group (at byte 3 of the pattern)
         (?<n: this is no name of a group (at byte 3 of the pattern)
         (a: a group is not closed (at byte 0 of the pattern)
@@ -128,17 +130,37 @@ fn what_is_refused_is_refused_by_position() {
 #[test]
 fn the_rust_dialect_refuses_in_the_same_way() {
     let mut report = String::new();
-    for pattern in ["a(?=b)", "(?<!b)", "(a", r"(a)\1", "[z-a]", "a{3,2}"] {
+    for pattern in [
+        "(?<=b(?=c))",
+        r"(?<=a\b)",
+        "(?x) ( # one\n ?<=a$)",
+        "(a",
+        "(?=a",
+        r"(a)\1",
+        "[z-a]",
+        "a{3,2}",
+        r"(?-u)\xE9",
+        "(?-u:[^a])",
+        r"\p{Nonsense}",
+        "[a&&",
+    ] {
         let error = parse(pattern, RegexOptions::rust()).expect_err(pattern);
         report += &format!("{pattern}: {error}\n");
     }
     expect![[r#"
-        a(?=b): look-around is not supported (at byte 1 of the pattern)
-        (?<!b): look-around is not supported (at byte 0 of the pattern)
+        (?<=b(?=c)): a look-ahead inside a look-behind is not supported (at byte 5 of the pattern)
+        (?<=a\b): a look-ahead inside a look-behind is not supported (at byte 5 of the pattern)
+        (?x) ( # one
+         ?<=a$): a look-ahead inside a look-behind is not supported (at byte 18 of the pattern)
         (a: unclosed group (at byte 0 of the pattern)
+        (?=a: unclosed group (at byte 0 of the pattern)
         (a)\1: a back-reference is not supported (at byte 3 of the pattern)
         [z-a]: invalid character class range, the start must be <= the end (at byte 1 of the pattern)
         a{3,2}: invalid repetition count range, the start must be <= the end (at byte 1 of the pattern)
+        (?-u)\xE9: pattern can match invalid UTF-8 (at byte 5 of the pattern)
+        (?-u:[^a]): pattern can match invalid UTF-8 (at byte 5 of the pattern)
+        \p{Nonsense}: Unicode property not found (at byte 0 of the pattern)
+        [a&&: unclosed character class (at byte 0 of the pattern)
     "#]].assert_eq(&report);
 }
 
@@ -190,4 +212,129 @@ fn no_text_panics() {
             }
         }
     });
+}
+
+#[test]
+fn python_refuses_in_the_same_way() {
+    let mut report = String::new();
+    for pattern in [
+        r"(a)\1",
+        "(?P<n>a)(?P=n)",
+        "(a)?(?(1)b|c)",
+        "(?>a)",
+        "a*+",
+        "a{2}+",
+        "a**",
+        "^*",
+        "a(?i)",
+        "(?L)a",
+        "(?au)a",
+        "(?-i)a",
+        "(?n:a)",
+        "(?<n>a)",
+        "(?P<1>a)",
+        "(?#a",
+        "[]",
+        "[\\d-a]",
+        "[z-a]",
+        r"[\8]",
+        r"\777",
+        r"\p{L}",
+        r"\N{BULLET}",
+        r"\ud800",
+        r"\U00110000",
+        r"\x4",
+        "(?<=a$)",
+        "a{3,2}",
+    ] {
+        let error = parse(pattern, RegexOptions::python()).expect_err(pattern);
+        report += &format!("{pattern}: {error}\n");
+    }
+    expect![[r#"
+        (a)\1: a back-reference is not supported (at byte 3 of the pattern)
+        (?P<n>a)(?P=n): a back-reference is not supported (at byte 8 of the pattern)
+        (a)?(?(1)b|c): a group that depends on another one is not supported (at byte 4 of the pattern)
+        (?>a): an atomic group is not supported (at byte 0 of the pattern)
+        a*+: a possessive quantifier is not supported (at byte 1 of the pattern)
+        a{2}+: a possessive quantifier is not supported (at byte 1 of the pattern)
+        a**: there is nothing to repeat (at byte 2 of the pattern)
+        ^*: there is nothing to repeat (at byte 1 of the pattern)
+        a(?i): flags for the whole pattern stand at its start (at byte 1 of the pattern)
+        (?L)a: Python has no such group: a group starts with `(`, `(?:`, `(?P<name>` or flags such as `(?i:` (at byte 0 of the pattern)
+        (?au)a: `a` and `u` exclude each other (at byte 0 of the pattern)
+        (?-i)a: Python has no such group: a group starts with `(`, `(?:`, `(?P<name>` or flags such as `(?i:` (at byte 0 of the pattern)
+        (?n:a): Python has no such group: a group starts with `(`, `(?:`, `(?P<name>` or flags such as `(?i:` (at byte 0 of the pattern)
+        (?<n>a): Python has no such group: a group starts with `(`, `(?:`, `(?P<name>` or flags such as `(?i:` (at byte 0 of the pattern)
+        (?P<1>a): this is no name of a group (at byte 4 of the pattern)
+        (?#a: the comment is not closed (at byte 0 of the pattern)
+        []: the class is not closed (at byte 0 of the pattern)
+        [\d-a]: a class is no end of a range (at byte 1 of the pattern)
+        [z-a]: the range's ends are out of order (at byte 1 of the pattern)
+        [\8]: this is no octal escape (at byte 1 of the pattern)
+        \777: the octal escape is larger than \377 (at byte 0 of the pattern)
+        \p{L}: Python has no escape `\p` (at byte 0 of the pattern)
+        \N{BULLET}: a character by its name is not supported (at byte 0 of the pattern)
+        \ud800: a lone surrogate is not supported (at byte 0 of the pattern)
+        \U00110000: this is no code point (at byte 0 of the pattern)
+        \x4: this escape needs 2 hexadecimal digits (at byte 0 of the pattern)
+        (?<=a$): a look-ahead inside a look-behind is not supported (at byte 5 of the pattern)
+        a{3,2}: the quantifier's numbers are out of order (at byte 1 of the pattern)
+    "#]].assert_eq(&report);
+}
+
+#[test]
+fn operators_are_refused_where_they_have_nothing_to_work_on() {
+    let mut report = String::new();
+    for pattern in [
+        "~", "a~", "~|a", "~&a", "~*", "&*", "~^", "~(?=a)", "a(b&^c)", "a~(b$)", "(~(b$))",
+    ] {
+        for options in [
+            RegexOptions::rust(),
+            RegexOptions::json_schema(),
+            RegexOptions::python(),
+        ] {
+            let options = options.with_search(false);
+            assert!(
+                parse(pattern, options).is_ok() || pattern == "~*",
+                "{pattern}: characters without the option"
+            );
+            let error = parse(pattern, options.with_operators(true)).expect_err(pattern);
+            report += &format!("{pattern}: {error}\n");
+        }
+    }
+    expect![[r#"
+        ~: there is nothing to take the complement of (at byte 0 of the pattern)
+        ~: there is nothing to take the complement of (at byte 0 of the pattern)
+        ~: there is nothing to take the complement of (at byte 0 of the pattern)
+        a~: there is nothing to take the complement of (at byte 1 of the pattern)
+        a~: there is nothing to take the complement of (at byte 1 of the pattern)
+        a~: there is nothing to take the complement of (at byte 1 of the pattern)
+        ~|a: there is nothing to take the complement of (at byte 0 of the pattern)
+        ~|a: there is nothing to take the complement of (at byte 0 of the pattern)
+        ~|a: there is nothing to take the complement of (at byte 0 of the pattern)
+        ~&a: there is nothing to take the complement of (at byte 0 of the pattern)
+        ~&a: there is nothing to take the complement of (at byte 0 of the pattern)
+        ~&a: there is nothing to take the complement of (at byte 0 of the pattern)
+        ~*: there is nothing to repeat (at byte 1 of the pattern)
+        ~*: there is nothing to repeat (at byte 1 of the pattern)
+        ~*: there is nothing to repeat (at byte 1 of the pattern)
+        &*: there is nothing to repeat (at byte 1 of the pattern)
+        &*: there is nothing to repeat (at byte 1 of the pattern)
+        &*: there is nothing to repeat (at byte 1 of the pattern)
+        ~^: there is nothing to take the complement of (at byte 0 of the pattern)
+        ~^: there is nothing to take the complement of (at byte 0 of the pattern)
+        ~^: there is nothing to take the complement of (at byte 0 of the pattern)
+        ~(?=a): there is nothing to take the complement of (at byte 0 of the pattern)
+        ~(?=a): there is nothing to take the complement of (at byte 0 of the pattern)
+        ~(?=a): there is nothing to take the complement of (at byte 0 of the pattern)
+        a(b&^c): an operand of `&` or `~` that looks around and is not the whole pattern is not supported (at byte 3 of the pattern)
+        a(b&^c): an operand of `&` or `~` that looks around and is not the whole pattern is not supported (at byte 3 of the pattern)
+        a(b&^c): an operand of `&` or `~` that looks around and is not the whole pattern is not supported (at byte 3 of the pattern)
+        a~(b$): an operand of `&` or `~` that looks around and is not the whole pattern is not supported (at byte 1 of the pattern)
+        a~(b$): an operand of `&` or `~` that looks around and is not the whole pattern is not supported (at byte 1 of the pattern)
+        a~(b$): an operand of `&` or `~` that looks around and is not the whole pattern is not supported (at byte 1 of the pattern)
+        (~(b$)): an operand of `&` or `~` that looks around and is not the whole pattern is not supported (at byte 1 of the pattern)
+        (~(b$)): an operand of `&` or `~` that looks around and is not the whole pattern is not supported (at byte 1 of the pattern)
+        (~(b$)): an operand of `&` or `~` that looks around and is not the whole pattern is not supported (at byte 1 of the pattern)
+    "#]].assert_eq(&report);
 }

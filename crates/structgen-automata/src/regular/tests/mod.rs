@@ -2,6 +2,7 @@
 
 mod boolean;
 mod counting;
+mod dialects;
 mod differential;
 mod limits;
 mod look;

@@ -1,0 +1,370 @@
+//! The groups of a pattern that are open, and what is in them so far: what all dialects have in common.
+//!
+//! A stack of frames, so that nesting costs no call depth. With [`RegexOptions::operators`] an alternative is an intersection of operands, and
+//! a part may be a complement.
+
+use structgen_grammar::{CharSet, Regular};
+
+use super::{MAX_ANCHORS, RegexError, RegexOptions, whole_text};
+
+/// The open groups; the first is the whole pattern, and it is always there. `F` is what a group hides from what follows it, such as flags.
+pub(super) struct Groups<F> {
+    frames: Vec<Frame<F>>,
+    /// What holds here.
+    pub(super) flags: F,
+    options: RegexOptions,
+    anchors: u32,
+}
+
+/// A group that is still open.
+struct Frame<F> {
+    /// Where its parenthesis stands; 0 for the whole pattern.
+    opened: usize,
+    /// What the group looks at, if it is a look-around: whether behind, whether negated.
+    look: Option<(bool, bool)>,
+    /// What holds again behind the group.
+    outside: F,
+    arms: Vec<Regular>,
+    /// The operands of `&` before this one.
+    operands: Vec<Regular>,
+    /// Where the first `&` of the alternative stands.
+    and: usize,
+    parts: Vec<Part>,
+}
+
+/// A part of an alternative. Characters stay by themselves until it is known that no quantifier follows.
+enum Part {
+    Char(char),
+    /// Not to be repeated in some dialects: `^*` and `a**` are errors.
+    Fixed(Regular),
+    Set(Regular),
+    /// A `~` at this place, whose operand comes next.
+    Not(usize),
+    /// The complement that a `~` at this place has made.
+    Complement(usize, Regular),
+}
+
+impl<F: Copy> Groups<F> {
+    pub(super) fn new(options: RegexOptions, flags: F) -> Self {
+        let mut groups = Self {
+            frames: Vec::new(),
+            flags,
+            options,
+            anchors: 0,
+        };
+        groups.push_frame(0, None);
+        groups
+    }
+
+    fn push_frame(&mut self, opened: usize, look: Option<(bool, bool)>) {
+        self.frames.push(Frame {
+            opened,
+            look,
+            outside: self.flags,
+            arms: Vec::new(),
+            operands: Vec::new(),
+            and: 0,
+            parts: Vec::new(),
+        });
+    }
+
+    fn frame(&mut self) -> &mut Frame<F> {
+        if self.frames.is_empty() {
+            self.push_frame(0, None);
+        }
+        let last = self.frames.len() - 1;
+        &mut self.frames[last]
+    }
+
+    /// Whether this is no place within a group.
+    pub(super) fn is_outermost(&self) -> bool {
+        self.frames.len() < 2
+    }
+
+    /// Whether nothing has been read.
+    pub(super) fn is_at_start(&mut self) -> bool {
+        let is_outermost = self.is_outermost();
+        let frame = self.frame();
+        is_outermost && frame.arms.is_empty() && frame.operands.is_empty() && frame.parts.is_empty()
+    }
+
+    /// Opens a group.
+    pub(super) fn open(&mut self, at: usize, look: Option<(bool, bool)>) -> Result<(), RegexError> {
+        let limit = self.options.nesting();
+        if self.frames.len() > limit as usize {
+            return Err(RegexError::limit(at, "nested groups", limit));
+        }
+        if let Some((behind, _)) = look {
+            if !behind {
+                self.refuse_ahead(at)?;
+            }
+            self.count_look(at)?;
+        }
+        self.push_frame(at, look);
+        Ok(())
+    }
+
+    /// Closes the innermost group.
+    pub(super) fn close(&mut self, at: usize) -> Result<(), RegexError> {
+        if self.frames.len() < 2 {
+            return Err(RegexError::syntax(at, "no group is open here"));
+        }
+        self.bar()?;
+        if let Some(frame) = self.frames.pop() {
+            self.flags = frame.outside;
+            let (look, body) = (frame.look, frame.into_regular());
+            match look {
+                None => self.push(at, Part::Set(body))?,
+                // ECMA-262's annex B lets a look-ahead be repeated.
+                Some((false, negated)) => {
+                    self.push_look(at, Part::Set(Regular::look(false, negated, body)))?;
+                }
+                Some((true, negated)) => {
+                    self.push_look(at, Part::Fixed(Regular::look(true, negated, body)))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole pattern.
+    pub(super) fn finish(mut self) -> Result<Regular, RegexError> {
+        if self.frames.len() > 1 {
+            let opened = self.frame().opened;
+            return Err(RegexError::syntax(opened, "a group is not closed"));
+        }
+        self.bar()?;
+        Ok(self
+            .frames
+            .pop()
+            .map_or(Regular::Empty, Frame::into_regular))
+    }
+
+    /// Ends an alternative.
+    pub(super) fn bar(&mut self) -> Result<(), RegexError> {
+        let last = self.operand()?;
+        let frame = self.frame();
+        let mut operands = std::mem::take(&mut frame.operands);
+        let and = frame.and;
+        let arm = if operands.is_empty() {
+            last
+        } else {
+            operands.push(last);
+            let whole = self.is_outermost() && !self.options.search;
+            let operands = operands
+                .into_iter()
+                .map(|operand| border(operand, whole, and))
+                .collect::<Result<_, _>>()?;
+            Regular::Intersection(operands)
+        };
+        self.frame().arms.push(arm);
+        Ok(())
+    }
+
+    /// Ends an operand of `&`, which stands at `at`.
+    pub(super) fn and(&mut self, at: usize) -> Result<(), RegexError> {
+        let operand = self.operand()?;
+        let frame = self.frame();
+        if frame.operands.is_empty() {
+            frame.and = at;
+        }
+        frame.operands.push(operand);
+        Ok(())
+    }
+
+    /// Takes the next part for its complement.
+    pub(super) fn not(&mut self, at: usize) {
+        self.frame().parts.push(Part::Not(at));
+    }
+
+    fn operand(&mut self) -> Result<Regular, RegexError> {
+        let whole = self.is_outermost() && !self.options.search;
+        let drained = std::mem::take(&mut self.frame().parts);
+        let whole = whole && drained.len() == 1;
+        let mut parts = Vec::new();
+        let mut literal = String::new();
+        for part in drained {
+            let set = match part {
+                Part::Char(c) => {
+                    literal.push(c);
+                    continue;
+                }
+                Part::Fixed(set) | Part::Set(set) => set,
+                Part::Not(at) => return Err(nothing_to_complement(at)),
+                Part::Complement(at, body) => complement(body, whole, at)?,
+            };
+            flush(&mut literal, &mut parts);
+            parts.push(set);
+        }
+        flush(&mut literal, &mut parts);
+        Ok(if parts.len() == 1 {
+            parts.swap_remove(0)
+        } else {
+            Regular::concat(parts)
+        })
+    }
+
+    pub(super) fn push_char(&mut self, at: usize, c: char) -> Result<(), RegexError> {
+        self.push(at, Part::Char(c))
+    }
+
+    pub(super) fn push_set(&mut self, at: usize, set: CharSet) -> Result<(), RegexError> {
+        match set.ranges() {
+            &[(low, high)] if low == high => self.push(at, Part::Char(low)),
+            _ => self.push(at, Part::Set(Regular::Chars(set))),
+        }
+    }
+
+    /// Adds a part that looks around.
+    pub(super) fn look(&mut self, at: usize, look: Regular) -> Result<(), RegexError> {
+        if looks_ahead(&look) {
+            self.refuse_ahead(at)?;
+        }
+        self.count_look(at)?;
+        self.push_look(at, Part::Fixed(look))
+    }
+
+    fn push_look(&mut self, at: usize, look: Part) -> Result<(), RegexError> {
+        match self.frame().parts.last() {
+            Some(&Part::Not(not)) => Err(nothing_to_complement(not)),
+            _ => self.push(at, look),
+        }
+    }
+
+    /// Adds a part, under all the `~` before it.
+    fn push(&mut self, at: usize, part: Part) -> Result<(), RegexError> {
+        let parts = &mut self.frame().parts;
+        let mut outermost = None;
+        let mut negated = false;
+        while let Some(&Part::Not(not)) = parts.last() {
+            parts.pop();
+            outermost = Some(not);
+            negated = !negated;
+        }
+        let Some(not) = outermost else {
+            parts.push(part);
+            return Ok(());
+        };
+        let body = match part {
+            Part::Char(c) => Regular::literal(c.encode_utf8(&mut [0; 4])),
+            Part::Fixed(set) | Part::Set(set) => set,
+            Part::Complement(..) | Part::Not(_) => return Err(nothing_to_complement(at)),
+        };
+        parts.push(if negated {
+            Part::Complement(not, body)
+        } else {
+            Part::Set(border(body, false, not)?)
+        });
+        Ok(())
+    }
+
+    /// Repeats the last part; in some dialects what is repeated, or looks around, cannot be.
+    pub(super) fn quantify(
+        &mut self,
+        at: usize,
+        (min, max): (u32, Option<u32>),
+        anything: bool,
+    ) -> Result<(), RegexError> {
+        if max.is_some_and(|max| max < min) {
+            return Err(RegexError::syntax(
+                at,
+                "the quantifier's numbers are out of order",
+            ));
+        }
+        let body = match self.frame().parts.pop() {
+            Some(Part::Char(c)) => Regular::literal(c.encode_utf8(&mut [0; 4])),
+            Some(Part::Set(set)) => set,
+            Some(Part::Complement(at, body)) => complement(body, false, at)?,
+            Some(Part::Fixed(set)) if anything => set,
+            Some(Part::Fixed(_) | Part::Not(_)) | None => {
+                return Err(RegexError::syntax(at, "there is nothing to repeat"));
+            }
+        };
+        let repeated = Regular::repeat(body, min, max);
+        self.frame().parts.push(Part::Fixed(repeated));
+        Ok(())
+    }
+
+    fn count_look(&mut self, at: usize) -> Result<(), RegexError> {
+        self.anchors += 1;
+        if self.anchors > MAX_ANCHORS {
+            return Err(RegexError::limit(at, "anchors", MAX_ANCHORS));
+        }
+        Ok(())
+    }
+
+    /// What looks ahead inside a look-behind may look beyond the place that the look-behind is asked at.
+    fn refuse_ahead(&self, at: usize) -> Result<(), RegexError> {
+        let is_behind = |frame: &Frame<F>| matches!(frame.look, Some((true, _)));
+        if self.frames.iter().any(is_behind) {
+            return Err(RegexError::unsupported(
+                at,
+                "a look-ahead inside a look-behind",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl<F> Frame<F> {
+    fn into_regular(mut self) -> Regular {
+        if self.arms.len() == 1 {
+            self.arms.swap_remove(0)
+        } else {
+            Regular::union(self.arms)
+        }
+    }
+}
+
+fn nothing_to_complement(at: usize) -> RegexError {
+    RegexError::syntax(at, "there is nothing to take the complement of")
+}
+
+fn complement(body: Regular, whole: bool, at: usize) -> Result<Regular, RegexError> {
+    Ok(Regular::Complement(border(body, whole, at)?.into()))
+}
+
+/// An operand: a set of its own. In it, only what stands for the whole text may look around, since it would see no more than itself.
+fn border(operand: Regular, whole: bool, at: usize) -> Result<Regular, RegexError> {
+    if !looks(&operand) {
+        Ok(operand)
+    } else if whole {
+        Ok(whole_text(operand, false))
+    } else {
+        Err(RegexError::unsupported(
+            at,
+            "an operand of `&` or `~` that looks around and is not the whole pattern",
+        ))
+    }
+}
+
+/// Whether there is a look-around in the tree. Operands in it have been looked at.
+fn looks(tree: &Regular) -> bool {
+    any_part(tree, &|part| matches!(part, Regular::Look { .. }))
+}
+
+fn looks_ahead(tree: &Regular) -> bool {
+    any_part(tree, &|part| {
+        matches!(part, Regular::Look { behind: false, .. })
+    })
+}
+
+fn any_part(tree: &Regular, test: &dyn Fn(&Regular) -> bool) -> bool {
+    let mut stack = vec![tree];
+    while let Some(part) = stack.pop() {
+        if test(part) {
+            return true;
+        }
+        if !matches!(part, Regular::Intersection(_) | Regular::Complement(_)) {
+            stack.extend(part.parts());
+        }
+    }
+    false
+}
+
+fn flush(literal: &mut String, parts: &mut Vec<Regular>) {
+    if !literal.is_empty() {
+        parts.push(Regular::literal(literal));
+        literal.clear();
+    }
+}

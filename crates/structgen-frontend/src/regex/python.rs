@@ -1,0 +1,239 @@
+//! The dialect of Python's module `re` (3.14, patterns of `str`).
+
+use structgen_grammar::{CharSet, Regular};
+
+use super::cursor::Cursor;
+use super::groups::Groups;
+use super::python_class::{self as class, Escape};
+use super::{RegexError, RegexOptions, boundary};
+
+/// The syntax tree of the pattern; what it looks at, anchors included, are look-arounds in it.
+pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
+    Parser {
+        cursor: Cursor::new(pattern),
+        groups: Groups::new(options, Flags::default()),
+        options,
+    }
+    .run()
+}
+
+/// The flags that say something about what matches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Flags {
+    pub(super) ignore_case: bool,
+    pub(super) ascii: bool,
+    multi_line: bool,
+    dot_all: bool,
+    verbose: bool,
+}
+
+struct Parser<'p> {
+    cursor: Cursor<'p>,
+    groups: Groups<Flags>,
+    options: RegexOptions,
+}
+
+impl Parser<'_> {
+    fn run(mut self) -> Result<Regular, RegexError> {
+        loop {
+            let at = self.cursor.position;
+            let Some(c) = self.cursor.next() else {
+                return self.groups.finish();
+            };
+            let flags = self.groups.flags;
+            match c {
+                ' ' | '\t' | '\n' | '\r' | '\u{B}' | '\u{C}' if flags.verbose => {}
+                '#' if flags.verbose => {
+                    let comment = self.cursor.rest().split('\n').next().unwrap_or_default();
+                    self.cursor.position += comment.len();
+                }
+                '|' => self.groups.bar()?,
+                '&' if self.options.operators => self.groups.and(at)?,
+                '~' if self.options.operators => self.groups.not(at),
+                '(' => self.group(at)?,
+                ')' => self.groups.close(at)?,
+                '^' if flags.multi_line => {
+                    let line_end = CharSet::from_iter(['\n']);
+                    let inside = Regular::Chars(line_end.complement());
+                    self.groups.look(at, Regular::look(true, true, inside))?;
+                }
+                '^' => self.groups.look(at, Regular::anchor(true))?,
+                '$' => self.dollar(at)?,
+                '.' if flags.dot_all => self.groups.push_set(at, CharSet::all())?,
+                '.' => {
+                    let line_end = CharSet::from_iter(['\n']);
+                    self.groups.push_set(at, line_end.complement())?;
+                }
+                '[' => {
+                    let set = class::parse(&mut self.cursor, at, flags)?;
+                    self.groups.push_set(at, set)?;
+                }
+                '\\' => self.escape(at)?,
+                '*' => self.quantify(at, (0, None))?,
+                '+' => self.quantify(at, (1, None))?,
+                '?' => self.quantify(at, (0, Some(1)))?,
+                '{' => match self.braces() {
+                    Some(counts) => self.quantify(at, counts)?,
+                    None => self.groups.push_char(at, '{')?,
+                },
+                c => {
+                    let set = class::folded(CharSet::from_iter([c]), flags);
+                    self.groups.push_set(at, set)?;
+                }
+            }
+        }
+    }
+
+    /// The end of the text, or the line feed that ends it; under `m`, the end of any line.
+    fn dollar(&mut self, at: usize) -> Result<(), RegexError> {
+        let line_end = || Regular::literal("\n");
+        let end = || Regular::anchor(false);
+        if self.groups.flags.multi_line {
+            let inside = Regular::Chars(CharSet::from_iter(['\n']).complement());
+            return self.groups.look(at, Regular::look(false, true, inside));
+        }
+        // Where nothing follows that could match the line feed, that is said without a look-ahead.
+        let is_last = self.groups.is_outermost() && matches!(self.cursor.peek(), None | Some('|'));
+        let look = match (is_last, self.options.search) {
+            (true, false) => end(),
+            (true, true) => Regular::concat([Regular::repeat(line_end(), 0, Some(1)), end()]),
+            (false, _) => {
+                let last = Regular::repeat(line_end(), 0, Some(1));
+                Regular::look(false, false, Regular::concat([last, end()]))
+            }
+        };
+        self.groups.look(at, look)
+    }
+
+    fn group(&mut self, at: usize) -> Result<(), RegexError> {
+        if !self.cursor.eat("?") {
+            return self.groups.open(at, None);
+        }
+        if let Some(look) = self.cursor.look() {
+            return self.groups.open(at, Some(look));
+        }
+        if self.cursor.eat("#") {
+            let comment = self.cursor.rest().split(')').next().unwrap_or_default();
+            self.cursor.position += comment.len();
+            if self.cursor.eat(")") {
+                return Ok(());
+            }
+            return Err(RegexError::syntax(at, "the comment is not closed"));
+        }
+        if self.cursor.eat("P<") {
+            let name = self.cursor.rest().split('>').next().unwrap_or_default();
+            let closed = self.cursor.rest().len() > name.len();
+            let starts_well = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+            if !closed || !starts_well || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+                let position = self.cursor.position;
+                return Err(RegexError::syntax(position, "this is no name of a group"));
+            }
+            self.cursor.position += name.len() + 1;
+            return self.groups.open(at, None);
+        }
+        for (start, what) in [
+            ("P=", "a back-reference"),
+            ("(", "a group that depends on another one"),
+            (">", "an atomic group"),
+        ] {
+            if self.cursor.eat(start) {
+                return Err(RegexError::unsupported(at, what));
+            }
+        }
+        let (flags, ends_group) = self.flags(at)?;
+        if !ends_group {
+            self.groups.open(at, None)?;
+        } else if !self.groups.is_at_start() {
+            return Err(RegexError::syntax(
+                at,
+                "flags for the whole pattern stand at its start",
+            ));
+        }
+        self.groups.flags = flags;
+        Ok(())
+    }
+
+    /// `i-m:` or `im)`, behind `(?`: the flags, and whether they are for all that follows.
+    fn flags(&mut self, at: usize) -> Result<(Flags, bool), RegexError> {
+        let wrong = || {
+            RegexError::syntax(
+                at,
+                "Python has no such group: a group starts with `(`, `(?:`, `(?P<name>` or flags such as `(?i:`",
+            )
+        };
+        let mut flags = self.groups.flags;
+        let (mut on, mut count, mut types) = (true, 0, 0);
+        loop {
+            let flag = match self.cursor.next() {
+                Some(':') if on || count > 0 => return Ok((flags, false)),
+                Some(')') if on && count > 0 => return Ok((flags, true)),
+                Some('-') if on => {
+                    on = false;
+                    count = 0;
+                    continue;
+                }
+                Some('i') => &mut flags.ignore_case,
+                Some('m') => &mut flags.multi_line,
+                Some('s') => &mut flags.dot_all,
+                Some('x') => &mut flags.verbose,
+                Some(c @ ('a' | 'u')) if on => {
+                    types += 1;
+                    count += 1;
+                    flags.ascii = c == 'a';
+                    if types > 1 {
+                        return Err(RegexError::syntax(at, "`a` and `u` exclude each other"));
+                    }
+                    continue;
+                }
+                _ => return Err(wrong()),
+            };
+            *flag = on;
+            count += 1;
+        }
+    }
+
+    fn escape(&mut self, at: usize) -> Result<(), RegexError> {
+        let flags = self.groups.flags;
+        let edge = match self.cursor.peek() {
+            Some('A') => Some(Regular::anchor(true)),
+            Some('Z' | 'z') => Some(Regular::anchor(false)),
+            Some('b') => Some(boundary(class::word(flags), false)),
+            Some('B') => Some(boundary(class::word(flags), true)),
+            _ => None,
+        };
+        if let Some(edge) = edge {
+            self.cursor.next();
+            return self.groups.look(at, edge);
+        }
+        let set = match class::escape(&mut self.cursor, at, flags, false)? {
+            Escape::Char(c) => class::folded(CharSet::from_iter([c]), flags),
+            Escape::Set(set) => set,
+        };
+        self.groups.push_set(at, set)
+    }
+
+    /// What follows a `{`, if it is a quantifier; either number may be left out.
+    fn braces(&mut self) -> Option<(u32, Option<u32>)> {
+        let mut cursor = self.cursor;
+        let min = cursor.number();
+        let max = if cursor.eat(",") {
+            cursor.number()
+        } else {
+            Some(min?)
+        };
+        if !cursor.eat("}") {
+            return None;
+        }
+        self.cursor = cursor;
+        Some((min.unwrap_or(0), max))
+    }
+
+    fn quantify(&mut self, at: usize, counts: (u32, Option<u32>)) -> Result<(), RegexError> {
+        if self.cursor.peek() == Some('+') {
+            return Err(RegexError::unsupported(at, "a possessive quantifier"));
+        }
+        // Lazy quantifiers find the same texts.
+        self.cursor.eat("?");
+        self.groups.quantify(at, counts, false)
+    }
+}

@@ -1,0 +1,203 @@
+//! Classes and escapes of Python's module `re`.
+
+use structgen_grammar::CharSet;
+
+use super::RegexError;
+use super::class::unicode_class;
+use super::cursor::Cursor;
+use super::fold::fold_like_python;
+use super::python::Flags;
+
+/// What a backslash and what follows it stand for.
+pub(super) enum Escape {
+    /// One character.
+    Char(char),
+    /// One character of a set.
+    Set(CharSet),
+}
+
+/// `\w`: letters, numbers and the underscore.
+pub(super) fn word(flags: Flags) -> CharSet {
+    let ascii = || CharSet::new([('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]);
+    known(flags, r"[\p{L}\p{N}_]", ascii)
+}
+
+fn digits(flags: Flags) -> CharSet {
+    known(flags, r"\p{Nd}", || CharSet::new([('0', '9')]))
+}
+
+/// `\s`: what `str.isspace` takes.
+fn space(flags: Flags) -> CharSet {
+    let ascii = [('\t', '\r'), (' ', ' ')];
+    if flags.ascii {
+        return CharSet::new(ascii);
+    }
+    CharSet::new(ascii.into_iter().chain([
+        ('\u{1C}', '\u{1F}'),
+        ('\u{85}', '\u{85}'),
+        ('\u{A0}', '\u{A0}'),
+        ('\u{1680}', '\u{1680}'),
+        ('\u{2000}', '\u{200A}'),
+        ('\u{2028}', '\u{2029}'),
+        ('\u{202F}', '\u{202F}'),
+        ('\u{205F}', '\u{205F}'),
+        ('\u{3000}', '\u{3000}'),
+    ]))
+}
+
+fn known(flags: Flags, class: &str, ascii: impl Fn() -> CharSet) -> CharSet {
+    match unicode_class(class) {
+        Some(set) if !flags.ascii => set,
+        _ => ascii(),
+    }
+}
+
+/// The set, with the other case of its characters where case is ignored.
+pub(super) fn folded(set: CharSet, flags: Flags) -> CharSet {
+    if flags.ignore_case {
+        fold_like_python(&set, flags.ascii)
+    } else {
+        set
+    }
+}
+
+/// Reads a class behind its `[`, which stands at `opened`.
+pub(super) fn parse(
+    cursor: &mut Cursor<'_>,
+    opened: usize,
+    flags: Flags,
+) -> Result<CharSet, RegexError> {
+    let unclosed = || RegexError::syntax(opened, "the class is not closed");
+    let negated = cursor.eat("^");
+    // Characters, whose case may be ignored, and the classes among them, which do not care.
+    let mut ranges: Vec<(char, char)> = Vec::new();
+    let mut classes: Vec<(char, char)> = Vec::new();
+    let mut is_first = true;
+    loop {
+        let at = cursor.position;
+        // A bracket in the first place is a character.
+        if !std::mem::take(&mut is_first) && cursor.eat("]") {
+            break;
+        }
+        let low = atom(cursor, flags)?.ok_or_else(unclosed)?;
+        let mut ahead = *cursor;
+        if !ahead.eat("-") || ahead.peek() == Some(']') {
+            match low {
+                Escape::Char(c) => ranges.push((c, c)),
+                Escape::Set(set) => classes.extend_from_slice(set.ranges()),
+            }
+            continue;
+        }
+        *cursor = ahead;
+        let high = atom(cursor, flags)?.ok_or_else(unclosed)?;
+        match (low, high) {
+            (Escape::Char(low), Escape::Char(high)) if low <= high => ranges.push((low, high)),
+            (Escape::Char(_), Escape::Char(_)) => {
+                return Err(RegexError::syntax(at, "the range's ends are out of order"));
+            }
+            _ => return Err(RegexError::syntax(at, "a class is no end of a range")),
+        }
+    }
+    let chars = folded(CharSet::new(ranges), flags);
+    let set = CharSet::new(chars.ranges().iter().copied().chain(classes));
+    Ok(if negated { set.complement() } else { set })
+}
+
+/// A member of a class, or `None` at the end of the pattern.
+fn atom(cursor: &mut Cursor<'_>, flags: Flags) -> Result<Option<Escape>, RegexError> {
+    let at = cursor.position;
+    match cursor.next() {
+        Some('\\') => escape(cursor, at, flags, true).map(Some),
+        other => Ok(other.map(Escape::Char)),
+    }
+}
+
+/// Reads an escape behind its backslash, which stands at `at`; none that looks around.
+pub(super) fn escape(
+    cursor: &mut Cursor<'_>,
+    at: usize,
+    flags: Flags,
+    in_class: bool,
+) -> Result<Escape, RegexError> {
+    let Some(c) = cursor.next() else {
+        return Err(RegexError::syntax(at, "a backslash ends the pattern"));
+    };
+    Ok(match c {
+        'd' => Escape::Set(digits(flags)),
+        'D' => Escape::Set(digits(flags).complement()),
+        'w' => Escape::Set(word(flags)),
+        'W' => Escape::Set(word(flags).complement()),
+        's' => Escape::Set(space(flags)),
+        'S' => Escape::Set(space(flags).complement()),
+        'a' => Escape::Char('\u{7}'),
+        'b' if in_class => Escape::Char('\u{8}'),
+        'f' => Escape::Char('\u{C}'),
+        'n' => Escape::Char('\n'),
+        'r' => Escape::Char('\r'),
+        't' => Escape::Char('\t'),
+        'v' => Escape::Char('\u{B}'),
+        'x' => code_point(cursor, at, 2)?,
+        'u' => code_point(cursor, at, 4)?,
+        'U' => code_point(cursor, at, 8)?,
+        'N' => return Err(RegexError::unsupported(at, "a character by its name")),
+        '0'..='9' => octal(cursor, at, c, in_class)?,
+        c if c.is_ascii_alphabetic() => {
+            return Err(RegexError::syntax(
+                at,
+                format!(
+                    "Python has no escape `\\{c}`{}",
+                    if in_class { " in a class" } else { "" }
+                ),
+            ));
+        }
+        c => Escape::Char(c),
+    })
+}
+
+fn code_point(cursor: &mut Cursor<'_>, at: usize, digits: usize) -> Result<Escape, RegexError> {
+    let code = cursor.hex(digits).ok_or_else(|| {
+        RegexError::syntax(at, format!("this escape needs {digits} hexadecimal digits"))
+    })?;
+    match char::from_u32(code) {
+        Some(c) => Ok(Escape::Char(c)),
+        None if (0xD800..0xE000).contains(&code) => {
+            Err(RegexError::unsupported(at, "a lone surrogate"))
+        }
+        None => Err(RegexError::syntax(at, "this is no code point")),
+    }
+}
+
+/// `\0`, three octal digits, in a class any octal digits; a back-reference otherwise.
+fn octal(
+    cursor: &mut Cursor<'_>,
+    at: usize,
+    first: char,
+    in_class: bool,
+) -> Result<Escape, RegexError> {
+    let digit = |c: char| c.to_digit(8);
+    let mut ahead = *cursor;
+    let mut digits = vec![first];
+    while digits.len() < 3 && ahead.peek().and_then(digit).is_some() {
+        digits.extend(ahead.next());
+    }
+    let is_octal = in_class || first == '0' || digits.len() == 3;
+    let Some(code) = digits
+        .iter()
+        .try_fold(0, |code, &c| Some(code * 8 + digit(c)?))
+        .filter(|_| is_octal)
+    else {
+        return Err(if in_class {
+            RegexError::syntax(at, "this is no octal escape")
+        } else {
+            RegexError::unsupported(at, "a back-reference")
+        });
+    };
+    *cursor = ahead;
+    match char::from_u32(code).filter(|_| code <= 0o377) {
+        Some(c) => Ok(Escape::Char(c)),
+        None => Err(RegexError::syntax(
+            at,
+            "the octal escape is larger than \\377",
+        )),
+    }
+}
