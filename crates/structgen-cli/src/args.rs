@@ -12,6 +12,7 @@ use structgen::vocab::Vocabulary;
 use structgen::{Constraint, Device, Model, ModelOptions, SamplingParams, SchemaOptions};
 
 use crate::input::{read_file, read_text_file};
+use crate::output::tell;
 
 /// Which model, and where it runs.
 #[derive(clap::Args, Debug)]
@@ -233,7 +234,12 @@ pub(crate) fn read_grammar(path: &std::path::Path) -> anyhow::Result<Constraint>
     let name = path.display();
     let text =
         read_text_file(path).with_context(|| format!("the grammar {name} cannot be used"))?;
-    Constraint::gbnf(&text).with_context(|| format!("the grammar {name} cannot be used"))
+    let constraint =
+        Constraint::gbnf(&text).with_context(|| format!("the grammar {name} cannot be used"))?;
+    for warning in constraint.warnings() {
+        tell(&format!("warning: {name}: {warning}"));
+    }
+    Ok(constraint)
 }
 
 /// Documents that references may name: all JSON files of a folder, as `http://localhost:1234/` and their path.

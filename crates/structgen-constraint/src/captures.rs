@@ -3,7 +3,7 @@
 use structgen_automata::{CaptureSpan, Program, Unit};
 use structgen_vocab::{TokenId, Vocabulary};
 
-use crate::constraint::token_name;
+use crate::named_tokens::{NamedTokens, token_name};
 use crate::{CompileError, Matcher, MatcherError};
 
 impl Matcher {
@@ -85,7 +85,7 @@ impl Matcher {
                     units.extend(bytes.iter().copied().map(Unit::Byte));
                 }
                 _ => {
-                    let named = shared.tokens.iter().position(|&named| named == token);
+                    let named = shared.tokens.iter().position(|named| named.contains(token));
                     units.extend(named.map(|named| Unit::Token(named as u32)));
                 }
             }
@@ -94,7 +94,7 @@ impl Matcher {
         let eos_is_named = |token: TokenId| {
             let is_text = { self.constraint().vocabulary().token_bytes(token) }
                 .is_some_and(|bytes| !bytes.is_empty());
-            !is_text && shared.tokens.contains(&token)
+            !is_text && shared.tokens.iter().any(|named| named.contains(token))
         };
         if self.has_ended() && self.tokens().last().is_some_and(eos_is_named) {
             units.pop();
@@ -107,16 +107,12 @@ impl Matcher {
 pub(crate) fn check_tokens(
     program: &Program,
     vocabulary: &Vocabulary,
-    tokens: &[TokenId],
+    tokens: &[NamedTokens],
 ) -> Result<(), CompileError> {
     if program.captures().is_none() {
         return Ok(());
     }
-    let has_text = |token: &TokenId| {
-        let bytes = vocabulary.token_bytes(*token);
-        bytes.is_some_and(|bytes| !bytes.is_empty())
-    };
-    match { tokens.iter() }.position(has_text) {
+    match { tokens.iter() }.position(|named| named.has_text(vocabulary)) {
         Some(at) => Err(CompileError::CaptureToken {
             name: token_name(&program.token_terminals()[at]),
         }),

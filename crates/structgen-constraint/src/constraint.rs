@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use structgen_automata::{Limits, Program};
-use structgen_grammar::{Grammar, TokenTerminal};
+use structgen_grammar::Grammar;
 use structgen_vocab::{TokenId, Vocabulary};
 
 use crate::captures;
 use crate::literals;
+use crate::named_tokens::NamedTokens;
 use crate::store::{Shared, Store};
 use crate::{CompileError, Matcher, Statistics, VocabularyTables};
 
@@ -97,10 +98,10 @@ impl CompiledConstraint {
                 len: vocabulary.len(),
             });
         }
-        let tokens: Result<Vec<TokenId>, CompileError> = program
+        let tokens: Result<Vec<NamedTokens>, CompileError> = program
             .token_terminals()
             .iter()
-            .map(|token| find_token(vocabulary, token))
+            .map(|token| NamedTokens::find(token, vocabulary, &options.eos))
             .collect();
         let tokens = tokens?;
         captures::check_tokens(&program, vocabulary, &tokens)?;
@@ -189,23 +190,5 @@ fn check_bytes(vocabulary: &Vocabulary) -> Result<(), CompileError> {
     {
         Some(byte) => Err(CompileError::IncompleteVocabulary { byte }),
         None => Ok(()),
-    }
-}
-
-fn find_token(vocabulary: &Vocabulary, token: &TokenTerminal) -> Result<TokenId, CompileError> {
-    let found = match token {
-        TokenTerminal::Name(name) => vocabulary.special_token(name),
-        TokenTerminal::Id(id) => ((*id as usize) < vocabulary.len()).then_some(TokenId(*id)),
-    };
-    found.ok_or_else(|| CompileError::UnknownToken {
-        name: token_name(token),
-    })
-}
-
-/// The token as the grammar names it.
-pub(crate) fn token_name(token: &TokenTerminal) -> String {
-    match token {
-        TokenTerminal::Name(name) => name.clone(),
-        TokenTerminal::Id(id) => format!("[{id}]"),
     }
 }

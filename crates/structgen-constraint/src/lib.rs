@@ -12,6 +12,7 @@ mod literals;
 mod mask;
 mod masks;
 mod matcher;
+mod named_tokens;
 pub mod oracle;
 mod saved;
 mod signs;

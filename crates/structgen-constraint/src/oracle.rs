@@ -49,9 +49,11 @@ pub fn mask(matcher: &Matcher) -> Result<TokenMask, MatcherError> {
             mask.allow(id);
         }
     }
-    for (terminal, &id) in constraint.shared().tokens.iter().enumerate() {
+    for (terminal, named) in constraint.shared().tokens.iter().enumerate() {
         if network.step_token(state, terminal as u32)? != structgen_automata::SetId::DEAD {
-            mask.allow(id);
+            let ids = (0..vocabulary.len() as u32).map(TokenId);
+            ids.filter(|&id| named.contains(id))
+                .for_each(|id| mask.allow(id));
         }
     }
     if network.is_accepting(state).map_err(limit)? {

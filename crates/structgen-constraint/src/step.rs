@@ -24,7 +24,7 @@ pub(crate) fn behind(
     }
     // A token that the grammar names is taken as such; where its text fits as well, both readings go on.
     let named = shared.tokens.iter().enumerate();
-    for (terminal, _) in named.filter(|&(_, &named)| named == token) {
+    for (terminal, _) in named.filter(|(_, named)| named.contains(token)) {
         let state = network.step_token(state, terminal as u32).map_err(limit)?;
         found = network.union(found, state)?;
     }

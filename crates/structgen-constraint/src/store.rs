@@ -10,6 +10,7 @@ use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
 use crate::literals;
 use crate::masks::{Key, Masks};
+use crate::named_tokens::NamedTokens;
 use crate::saved::Ready;
 use crate::statistics::WalkCounts;
 use crate::tables::SignedTrie;
@@ -345,7 +346,7 @@ impl Store {
         };
         let (tokens, is_accepting) = ends.map_err(limit)?;
         for token in tokens {
-            mask.allow(shared.tokens[token as usize]);
+            shared.tokens[token as usize].allow(mask);
         }
         if is_accepting {
             mask.allow_all(&shared.eos);
@@ -484,8 +485,8 @@ fn behind_text(
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) tables: Arc<VocabularyTables>,
-    /// The vocabulary's id of each token terminal.
-    pub(crate) tokens: Vec<TokenId>,
+    /// What each token terminal is in the vocabulary.
+    pub(crate) tokens: Vec<NamedTokens>,
     pub(crate) eos: Vec<TokenId>,
 }
 

@@ -161,8 +161,12 @@ impl Search {
             }
         }
         for terminal in store.network.next_tokens(state).map_err(limit)? {
-            let token = shared.tokens[terminal as usize];
-            self.reach(from, token, most, store, shared)?;
+            let named = &shared.tokens[terminal as usize];
+            if let Some(token) = named.first() {
+                self.reach(from, token, most, store, shared)?;
+            }
+            // Others may lead elsewhere: their text may fit as well.
+            self.is_complete &= named.is_one();
         }
         Ok(())
     }

@@ -73,13 +73,17 @@ pub enum Expr {
     Array(Box<ArrayShape>),
 }
 
-/// A terminal that is one token of the vocabulary, whatever its text.
+/// A terminal that is one token of the vocabulary, whatever its text. No text stands for it, not even the token's own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TokenTerminal {
-    /// The token of this name, such as `<|tool_call|>`.
+    /// The token of this name, such as `<|tool_call|>`: the special token, or else the one with this text.
     Name(String),
     /// The token of this id.
     Id(u32),
+    /// Any token of the vocabulary, special ones included, but the one of this name and those that end the output.
+    NotName(String),
+    /// The same for the one of this id.
+    NotId(u32),
 }
 
 /// A named rule.

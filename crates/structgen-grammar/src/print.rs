@@ -150,11 +150,7 @@ impl<'g> Printer<'g> {
                 self.text(")");
             }
             Expr::Rule(rule) => self.owned(grammar.rule(*rule).name.clone()),
-            Expr::Token(TokenTerminal::Name(name)) if name.starts_with('<') => {
-                self.owned(name.clone());
-            }
-            Expr::Token(TokenTerminal::Name(name)) => self.owned(format!("token({name:?})")),
-            Expr::Token(TokenTerminal::Id(id)) => self.owned(format!("<[{id}]>")),
+            Expr::Token(token) => self.owned(token_terminal(token)),
             Expr::String(shape) => self.string(shape),
             Expr::Number(set) => self.owned(number(set)),
             Expr::Object(shape) => self.object(shape),
@@ -353,6 +349,23 @@ impl<'g> Printer<'g> {
         if slot.alternatives.is_empty() {
             self.text("never()");
         }
+    }
+}
+
+/// A token terminal as GBNF has it, where its name can be written so.
+fn token_terminal(token: &TokenTerminal) -> String {
+    let name = |name: &str| {
+        if name.starts_with('<') {
+            name.to_owned()
+        } else {
+            format!("token({name:?})")
+        }
+    };
+    match token {
+        TokenTerminal::Name(text) => name(text),
+        TokenTerminal::Id(id) => format!("<[{id}]>"),
+        TokenTerminal::NotName(text) => format!("!{}", name(text)),
+        TokenTerminal::NotId(id) => format!("!<[{id}]>"),
     }
 }
 

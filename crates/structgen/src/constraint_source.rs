@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
-use structgen_frontend::gbnf::{self, GbnfOptions};
+use structgen_frontend::gbnf::{self, GbnfOptions, GbnfWarning};
 use structgen_frontend::json_schema::{self, CompileReport, SchemaOptions};
 use structgen_frontend::regex::{self, RegexOptions};
 use structgen_grammar::{Expr, Grammar, GrammarBuilder, JsonForm};
@@ -29,6 +29,7 @@ use crate::{Error, Result};
 pub struct Constraint {
     grammar: Grammar,
     report: CompileReport,
+    warnings: Vec<GbnfWarning>,
 }
 
 impl Constraint {
@@ -39,8 +40,8 @@ impl Constraint {
     pub fn json_schema(schema: &Value, options: &SchemaOptions) -> Result<Self> {
         let compiled = json_schema::compile(schema, options)?;
         Ok(Self {
-            grammar: compiled.grammar,
             report: compiled.report,
+            ..Self::from_grammar(compiled.grammar)
         })
     }
 
@@ -51,8 +52,8 @@ impl Constraint {
     pub fn json_schema_str(schema: &str, options: &SchemaOptions) -> Result<Self> {
         let compiled = json_schema::compile_str(schema, options)?;
         Ok(Self {
-            grammar: compiled.grammar,
             report: compiled.report,
+            ..Self::from_grammar(compiled.grammar)
         })
     }
 
@@ -64,8 +65,8 @@ impl Constraint {
     pub fn json_schema_at(document: &str, pointer: &str, options: &SchemaOptions) -> Result<Self> {
         let compiled = json_schema::compile_str_at(document, pointer, options)?;
         Ok(Self {
-            grammar: compiled.grammar,
             report: compiled.report,
+            ..Self::from_grammar(compiled.grammar)
         })
     }
 
@@ -113,10 +114,19 @@ impl Constraint {
     /// # Errors
     /// [`Error::Gbnf`], with line and column and the place marked.
     pub fn gbnf(grammar: &str) -> Result<Self> {
-        Ok(Self::from_grammar(gbnf::parse(
-            grammar,
-            &GbnfOptions::default(),
-        )?))
+        Self::gbnf_with(grammar, &GbnfOptions::default())
+    }
+
+    /// A text of a grammar in GBNF, with another root or other limits.
+    ///
+    /// # Errors
+    /// As [`Constraint::gbnf`].
+    pub fn gbnf_with(grammar: &str, options: &GbnfOptions) -> Result<Self> {
+        let (grammar, warnings) = gbnf::parse_with_warnings(grammar, options)?;
+        Ok(Self {
+            warnings,
+            ..Self::from_grammar(grammar)
+        })
     }
 
     /// One of some texts, be they millions.
@@ -144,6 +154,7 @@ impl Constraint {
         Self {
             grammar,
             report: CompileReport::default(),
+            warnings: Vec::new(),
         }
     }
 
@@ -165,6 +176,19 @@ impl Constraint {
     #[must_use]
     pub fn report(&self) -> &CompileReport {
         &self.report
+    }
+
+    /// Rules of a GBNF grammar that nothing leads to, and those that derive no text: what is sound and most likely a mistake.
+    ///
+    /// ```
+    /// let constraint = structgen::Constraint::gbnf("root ::= \"a\"\nspare ::= \"b\"")?;
+    /// assert_eq!(constraint.warnings().len(), 1);
+    /// assert_eq!(constraint.warnings()[0].line, 2);
+    /// # Ok::<(), structgen::Error>(())
+    /// ```
+    #[must_use]
+    pub fn warnings(&self) -> &[GbnfWarning] {
+        &self.warnings
     }
 
     /// Joins the constraint to a vocabulary, whose tables are made once and shared by all constraints.

@@ -81,8 +81,7 @@ const CONTEXT: usize = 60;
 impl GbnfError {
     /// An error at a byte of the text; the byte is on a character boundary.
     pub(super) fn at(text: &str, position: usize, kind: GbnfErrorKind) -> Self {
-        let line_start = text[..position].rfind(['\n', '\r']).map_or(0, |at| at + 1);
-        let before: Vec<char> = text[line_start..position].chars().collect();
+        let before: Vec<char> = text[line_start(text, position)..position].chars().collect();
         let shown_before = &before[before.len().saturating_sub(CONTEXT)..];
         let after = text[position..].split(['\n', '\r']).next().unwrap_or("");
         let excerpt = shown_before
@@ -113,10 +112,19 @@ impl GbnfError {
         line
     }
 
+    /// The column of a byte, in code points, counted from one.
+    pub(super) fn column_of(text: &str, position: usize) -> usize {
+        text[line_start(text, position)..position].chars().count() + 1
+    }
+
     pub(super) fn with_hint(mut self, hint: impl Into<Option<String>>) -> Self {
         self.hint = hint.into();
         self
     }
+}
+
+fn line_start(text: &str, position: usize) -> usize {
+    text[..position].rfind(['\n', '\r']).map_or(0, |at| at + 1)
 }
 
 impl fmt::Display for GbnfError {

@@ -1,33 +1,35 @@
 //! GBNF, the grammar notation of llama.cpp, to the grammar IR.
 //!
 //! Everything of the notation is read: rules, alternatives, groups, `.`, the quantifiers `*`, `+`, `?`, `{m}`, `{m,}` and `{m,n}`, classes and negated
-//! classes, every escape, comments, and token terminals such as `<[1000]>` and `<think>`. Line ends mean what they mean in
-//! llama.cpp. A negated token terminal (`!<think>`) is refused.
+//! classes, every escape, comments, and token terminals such as `<[1000]>`, `<think>` and `!<think>`. Line ends mean what they mean in
+//! llama.cpp. What is more than there: rules may be left-recursive, counters may be large, and groups may nest in any depth.
 
+mod atoms;
 mod error;
-mod lower;
-mod nesting;
+mod parser;
 mod syntax;
+mod warning;
 
 use structgen_grammar::Grammar;
 
 pub use error::{GbnfError, GbnfErrorKind};
+pub use warning::{GbnfWarning, GbnfWarningKind};
 
 /// How a grammar is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GbnfOptions {
     /// The rule that a whole text has to match.
     pub root: String,
-    /// How deep parentheses may nest. Values above 200 count as 200.
+    /// How deep parentheses may nest. Nesting costs memory and no call depth.
     pub max_nesting: u32,
 }
 
 impl Default for GbnfOptions {
-    /// The root `root`, and 100 nested parentheses.
+    /// The root `root`, and a million nested parentheses.
     fn default() -> Self {
         Self {
             root: "root".to_owned(),
-            max_nesting: 100,
+            max_nesting: 1_000_000,
         }
     }
 }
@@ -48,11 +50,38 @@ impl Default for GbnfOptions {
 /// ```
 ///
 /// # Errors
-/// When the text is no GBNF, names a rule that is not defined, defines one twice, has no root, or says something that is not supported.
+/// When the text is no GBNF, names a rule that is not defined, defines one twice, has no root, or exceeds a limit.
 pub fn parse(text: &str, options: &GbnfOptions) -> Result<Grammar, GbnfError> {
-    nesting::check(text, options.max_nesting.min(200))?;
-    let grammar = syntax::parse(text)?;
-    lower::lower(text, grammar, options)
+    Ok(parser::parse(text, options)?.grammar)
+}
+
+/// Reads a grammar, and finds what is sound in it and yet most likely a mistake, in the order of the text.
+///
+/// ```
+/// use structgen_frontend::gbnf::{GbnfOptions, parse_with_warnings};
+///
+/// let text = "root ::= \"a\" | loop\nloop ::= \"x\" loop\nspare ::= \"b\"";
+/// let (_, warnings) = parse_with_warnings(text, &GbnfOptions::default())?;
+/// let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+/// assert_eq!(
+///     warnings,
+///     [
+///         "line 2, column 1: the rule `loop` derives no text: it has no alternative that ends",
+///         "line 3, column 1: nothing that starts from the root leads to the rule `spare`"
+///     ]
+/// );
+/// # Ok::<(), structgen_frontend::gbnf::GbnfError>(())
+/// ```
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with_warnings(
+    text: &str,
+    options: &GbnfOptions,
+) -> Result<(Grammar, Vec<GbnfWarning>), GbnfError> {
+    let parsed = parser::parse(text, options)?;
+    let warnings = warning::find(text, &parsed);
+    Ok((parsed.grammar, warnings))
 }
 
 #[cfg(test)]

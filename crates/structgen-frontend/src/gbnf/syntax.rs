@@ -1,4 +1,4 @@
-//! The parser that `pest` makes of `gbnf.pest`, and its complaints in words.
+//! The tokens that `pest` finds by `gbnf.pest`, and its complaints in words.
 
 use pest::Parser as _;
 use pest::error::{ErrorVariant, InputLocation};
@@ -16,56 +16,41 @@ mod parser {
     pub struct Parser;
 }
 
-/// The text as one pair: the grammar, with its rules inside.
-pub(super) fn parse(text: &str) -> Result<Pairs<'_, Rule>, GbnfError> {
-    match parser::Parser::parse(Rule::grammar, text) {
-        Ok(grammar) => Ok(grammar),
-        Err(error) => {
-            let position = match error.location {
-                InputLocation::Pos(position) => position,
-                InputLocation::Span((start, _)) => start,
-            };
-            let message = match &error.variant {
-                ErrorVariant::ParsingError { positives, .. } => expected(positives),
-                ErrorVariant::CustomError { message } => message.clone(),
-            };
-            Err(
-                GbnfError::at(text, position, GbnfErrorKind::Syntax(message)).with_hint(hint(
-                    text,
-                    position,
-                    &error.variant,
-                )),
-            )
-        }
+/// The tokens at the start of the text, and where what is none begins: at its end, if there is nothing else.
+pub(super) fn tokens(text: &str) -> Result<(Pairs<'_, Rule>, usize), GbnfError> {
+    let parsed = parser::Parser::parse(Rule::prefix, text);
+    let Some(prefix) = parsed.ok().and_then(|mut parsed| parsed.next()) else {
+        // The empty prefix is one, so that this does not happen.
+        let kind = GbnfErrorKind::Syntax("this is not understood".to_owned());
+        return Err(GbnfError::at(text, 0, kind));
+    };
+    let end = prefix.as_span().end();
+    Ok((prefix.into_inner(), end))
+}
+
+/// What is wrong within the token that begins at `start`; none where no token begins like that.
+pub(super) fn broken_token(text: &str, start: usize) -> Option<GbnfError> {
+    let error = parser::Parser::parse(Rule::whole, text).err()?;
+    let position = match error.location {
+        InputLocation::Pos(position) => position,
+        InputLocation::Span((start, _)) => start,
+    };
+    let ErrorVariant::ParsingError { positives, .. } = &error.variant else {
+        return None;
+    };
+    if position <= start {
+        return None;
     }
+    let kind = GbnfErrorKind::Syntax(expected(positives));
+    Some(GbnfError::at(text, position, kind).with_hint(hint(text, position, positives)))
 }
 
 /// What could have stood there, each thing once, in the order of this list.
 fn expected(positives: &[Rule]) -> String {
     const NAMES: &[(&[Rule], &str)] = &[
-        (&[Rule::rule], "a rule"),
-        (&[Rule::define], "`::=`"),
-        (&[Rule::item, Rule::nested_item], "something to match"),
-        (&[Rule::literal], "a literal"),
-        (&[Rule::class], "a class"),
-        (&[Rule::name, Rule::reference], "a name"),
-        (&[Rule::group], "`(`"),
-        (&[Rule::any], "`.`"),
-        (
-            &[
-                Rule::token,
-                Rule::token_id,
-                Rule::token_text,
-                Rule::not_token,
-            ],
-            "a token",
-        ),
         (&[Rule::number], "a number"),
         (&[Rule::comma], "`,` or `}`"),
-        (
-            &[Rule::literal_char, Rule::class_char, Rule::range],
-            "a character",
-        ),
+        (&[Rule::text, Rule::class_char, Rule::range], "a character"),
         (
             &[
                 Rule::escape,
@@ -77,25 +62,17 @@ fn expected(positives: &[Rule]) -> String {
             "an escape",
         ),
         (&[Rule::negation], "`^`"),
-        (&[Rule::quantifier, Rule::nested_quantifier], "a quantifier"),
-        (&[Rule::bar], "`|`"),
+        (&[Rule::token_id, Rule::token_text], "a token"),
     ];
-    let mut names: Vec<&str> = NAMES
+    let names = NAMES
         .iter()
         .filter(|(rules, _)| rules.iter().any(|one| positives.contains(one)))
-        .map(|&(_, name)| name)
-        .collect();
-    if positives.contains(&Rule::EOI) {
-        // Behind an alternative, the line may end as well.
-        names.push(if positives.contains(&Rule::bar) {
-            "the end of the rule"
-        } else {
-            "the end of the text"
-        });
-    }
-    if positives.contains(&Rule::bar) && !positives.contains(&Rule::EOI) {
-        names.push("`)`");
-    }
+        .map(|&(_, name)| name);
+    one_of(names.collect())
+}
+
+/// `expected a, b or c`.
+pub(super) fn one_of(mut names: Vec<&str>) -> String {
     match names.pop() {
         None => "this is not understood".to_owned(),
         Some(last) if names.is_empty() => format!("expected {last}"),
@@ -103,16 +80,10 @@ fn expected(positives: &[Rule]) -> String {
     }
 }
 
-/// What people write by mistake, told by what stands there.
-fn hint(text: &str, position: usize, variant: &ErrorVariant<Rule>) -> Option<String> {
+/// What people write by mistake within a token, told by what stands there.
+fn hint(text: &str, position: usize, positives: &[Rule]) -> Option<String> {
     let rest = &text[position..];
-    let wants = |wanted: Rule| match variant {
-        ErrorVariant::ParsingError { positives, .. } => positives.contains(&wanted),
-        ErrorVariant::CustomError { .. } => false,
-    };
-    let before = text[..position].trim_end_matches([' ', '\t']);
-    let starts_line = before.is_empty() || before.ends_with(['\n', '\r']);
-    let nested = wants(Rule::bar) && !wants(Rule::EOI);
+    let wants = |wanted: Rule| positives.contains(&wanted);
     let escaped =
         text[..position].ends_with('\\') || (wants(Rule::escape) && rest.starts_with('\\'));
     Some(
@@ -120,27 +91,16 @@ fn hint(text: &str, position: usize, variant: &ErrorVariant<Rule>) -> Option<Str
             _ if escaped => {
                 "the escapes are \\n \\r \\t \\\\ \\\" \\[ \\] \\- \\xXX \\uXXXX and \\UXXXXXXXX"
             }
-            Some('|') if starts_line => {
-                "a rule ends with its line: end the line before in `|`, or put the alternatives in parentheses"
-            }
-            Some(':' | '=') if wants(Rule::define) => "rules are written `name ::= …`",
-            Some(_) if wants(Rule::define) => {
-                "rules are written `name ::= …`; a rule ends with its line unless a parenthesis is open or the line ends in `|`"
-            }
-            Some(_) if starts_line => {
-                "a rule ends with its line unless a parenthesis is open or the line ends in `|`"
-            }
-            Some('\'') => "literals stand in double quotes",
-            Some('*' | '+' | '?' | '{') => "a quantifier stands behind what it repeats",
             Some(',') if wants(Rule::number) => "a counter starts with the fewest times: `{0,3}`",
-            Some(')') => "no parenthesis is open here",
             Some(']') if text[..position].ends_with(['[', '^']) => {
                 "a class holds at least one character; a bracket in it is written `\\]`"
             }
-            None if wants(Rule::literal_char) => "the literal is not closed",
+            None if wants(Rule::text) => "the literal is not closed",
             None if wants(Rule::range) || wants(Rule::class_char) => "the class is not closed",
-            None if nested => "a parenthesis is not closed",
             None => "the text ends within a rule",
+            _ if wants(Rule::token_text) || wants(Rule::token_id) => {
+                "a token is written `<text>` or `<[id]>`, and every other one `!<text>`"
+            }
             _ => return None,
         }
         .to_owned(),

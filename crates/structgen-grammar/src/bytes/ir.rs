@@ -36,6 +36,8 @@ coded!(enum Expr {
 coded!(enum TokenTerminal {
     0 = Name { 0: name },
     1 = Id { 0: id },
+    2 = NotName { 0: name },
+    3 = NotId { 0: id },
 });
 
 coded!(struct JsonForm { whitespace, escapes, numbers, max_depth });

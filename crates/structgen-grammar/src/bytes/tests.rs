@@ -41,6 +41,8 @@ fn specimen() -> Grammar {
         Expr::Regular(regular()),
         Expr::Token(TokenTerminal::Name("<|call|>".into())),
         Expr::Token(TokenTerminal::Id(70_000)),
+        Expr::Token(TokenTerminal::NotName("<|call|>".into())),
+        Expr::Token(TokenTerminal::NotId(70_000)),
         Expr::Rule(other),
         Expr::String(StringShape::default()),
         Expr::String(StringShape {

@@ -21,19 +21,22 @@ fn parentheses_stand_where_they_are_needed_only() {
     let empty = builder.bytes("");
     let never = builder.never();
     let nothing = builder.repeat(never, 2, None);
-    let [named, plain, numbered] = [
+    let tokens = [
         TokenTerminal::Name("<think>".into()),
         TokenTerminal::Name("[INST]".into()),
         TokenTerminal::Id(7),
+        TokenTerminal::NotName("<think>".into()),
+        TokenTerminal::NotName("[INST]".into()),
+        TokenTerminal::NotId(7),
     ]
     .map(|token| builder.expr(Expr::Token(token)));
-    let tokens = builder.sequence([named, plain, numbered]);
+    let tokens = builder.sequence(tokens);
     let body = builder.choice([sequence, both, root_again, broken, empty, tokens]);
     builder.define(root, body);
     let dead = builder.declare("dead");
     builder.define(dead, nothing);
     expect![[r#"
-        root ::= ("a" | "\"\n\x07é\\") ("a" | "\"\n\x07é\\")* ("a" "\"\n\x07é\\"){3} "a"? | "a" "\"\n\x07é\\" | root | bytes("\xff\x00") | "" | <think> token("[INST]") <[7]>
+        root ::= ("a" | "\"\n\x07é\\") ("a" | "\"\n\x07é\\")* ("a" "\"\n\x07é\\"){3} "a"? | "a" "\"\n\x07é\\" | root | bytes("\xff\x00") | "" | <think> token("[INST]") <[7]> !<think> !token("[INST]") !<[7]>
         dead ::= never()
     "#]].assert_eq(&builder.finish(root, JsonForm::generate()).to_string());
 }

@@ -1,0 +1,428 @@
+//! From tokens to rules.
+//!
+//! Groups are on a stack of their own, and what nests deeper than expressions should becomes a rule of its own: any depth is only memory.
+
+use pest::iterators::Pair;
+use rustc_hash::FxHashMap;
+use structgen_grammar::{ExprId, Grammar, GrammarBuilder, JsonForm, RuleId};
+
+use super::atoms::{Atoms, counter};
+use super::syntax::{self, Rule};
+use super::{GbnfError, GbnfErrorKind, GbnfOptions};
+
+/// A grammar, and where its rules are defined.
+pub(super) struct Parsed<'t> {
+    pub(super) grammar: Grammar,
+    /// By name. Rules that stand for deep groups are not among them.
+    pub(super) places: FxHashMap<&'t str, usize>,
+}
+
+/// How deep an expression may nest before it becomes a rule of its own.
+const MAX_HEIGHT: u32 = 64;
+
+pub(super) fn parse<'t>(text: &'t str, options: &GbnfOptions) -> Result<Parsed<'t>, GbnfError> {
+    let (tokens, end) = syntax::tokens(text)?;
+    let mut parser = Parser {
+        text,
+        builder: GrammarBuilder::new(),
+        rules: FxHashMap::default(),
+        places: FxHashMap::default(),
+        max_nesting: options.max_nesting,
+        expected: Expected::Rule,
+        frames: Vec::new(),
+        rule: None,
+        hoisted: 0,
+        undefined: None,
+    };
+    // Rules may be named before they are defined.
+    let mut previous: Option<Pair<'t, Rule>> = None;
+    for token in tokens.clone() {
+        if let Some(name) = previous
+            .filter(|previous| previous.as_rule() == Rule::name && token.as_rule() == Rule::define)
+        {
+            let name = name.as_str();
+            let builder = &mut parser.builder;
+            parser
+                .rules
+                .entry(name)
+                .or_insert_with(|| builder.declare(name));
+        }
+        previous = Some(token);
+    }
+    for token in tokens {
+        parser.token(token)?;
+    }
+    if end < text.len() {
+        let broken = syntax::broken_token(text, end);
+        return Err(broken.unwrap_or_else(|| parser.unexpected(end)));
+    }
+    parser.end()?;
+    if let Some(error) = parser.undefined {
+        return Err(error);
+    }
+    let Some(&root) = parser.rules.get(options.root.as_str()) else {
+        let kind = GbnfErrorKind::NoRoot(options.root.clone());
+        return Err(GbnfError::at(text, 0, kind));
+    };
+    Ok(Parsed {
+        grammar: parser.builder.finish(root, JsonForm::generate()),
+        places: parser.places,
+    })
+}
+
+/// What comes next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    /// The name of a rule.
+    Rule,
+    /// The `::=` behind a name.
+    Define,
+    /// What a rule consists of; whether a line's end is only a gap here, as behind `|`.
+    Item { over_lines: bool },
+}
+
+/// A group that is open, or the whole rule.
+struct Frame {
+    opened: usize,
+    arms: Vec<Item>,
+    parts: Vec<Item>,
+}
+
+/// An expression, and how deep it nests.
+#[derive(Clone, Copy)]
+struct Item {
+    expr: ExprId,
+    height: u32,
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    builder: GrammarBuilder,
+    rules: FxHashMap<&'t str, RuleId>,
+    /// Where rules are defined.
+    places: FxHashMap<&'t str, usize>,
+    max_nesting: u32,
+    expected: Expected,
+    /// The open groups; the first is the rule. Empty between rules.
+    frames: Vec<Frame>,
+    /// The rule that is being read.
+    rule: Option<(&'t str, RuleId)>,
+    /// How many rules were made for deep groups.
+    hoisted: u32,
+    /// The first name that no rule has. What is wrong with the syntax is said before it, since it may hide the rule.
+    undefined: Option<GbnfError>,
+}
+
+impl<'t> Parser<'t> {
+    fn error(&self, position: usize, kind: GbnfErrorKind) -> GbnfError {
+        GbnfError::at(self.text, position, kind)
+    }
+
+    fn token(&mut self, token: Pair<'t, Rule>) -> Result<(), GbnfError> {
+        let position = token.as_span().start();
+        match (self.expected, token.as_rule()) {
+            (Expected::Rule, Rule::line_ends) => Ok(()),
+            (Expected::Rule, Rule::name) => self.define(token.as_str(), position),
+            (Expected::Define, Rule::define) => {
+                self.expected = Expected::Item { over_lines: true };
+                Ok(())
+            }
+            (Expected::Item { over_lines }, Rule::line_ends) => {
+                if !over_lines && self.frames.len() < 2 {
+                    self.end_rule();
+                }
+                Ok(())
+            }
+            (Expected::Item { .. }, Rule::define) | (Expected::Rule | Expected::Define, _) => {
+                Err(self.unexpected(position))
+            }
+            (Expected::Item { .. }, Rule::bar) => {
+                self.end_alternative();
+                self.expected = Expected::Item { over_lines: true };
+                Ok(())
+            }
+            (Expected::Item { .. }, rule) => {
+                self.expected = Expected::Item { over_lines: false };
+                match rule {
+                    Rule::open => self.open(position),
+                    Rule::close => self.close(position),
+                    Rule::quantifier | Rule::counter => self.repeat(token),
+                    _ => self.atom(token),
+                }
+            }
+        }
+    }
+
+    /// The name of a rule, in front of its `::=`.
+    fn define(&mut self, name: &'t str, position: usize) -> Result<(), GbnfError> {
+        self.expected = Expected::Define;
+        let Some(&rule) = self.rules.get(name) else {
+            // No `::=` follows it: that is what the next token is refused for.
+            return Ok(());
+        };
+        if let Some(&first) = self.places.get(name) {
+            let kind = GbnfErrorKind::DuplicateRule {
+                name: name.to_owned(),
+                first_line: GbnfError::line_of(self.text, first),
+            };
+            return Err(self.error(position, kind));
+        }
+        self.places.insert(name, position);
+        self.rule = Some((name, rule));
+        self.frames = vec![Frame::new(position)];
+        Ok(())
+    }
+
+    /// The end of the text.
+    fn end(&mut self) -> Result<(), GbnfError> {
+        match self.expected {
+            Expected::Rule => {}
+            Expected::Item { .. } if self.frames.len() < 2 => self.end_rule(),
+            Expected::Item { .. } | Expected::Define => {
+                return Err(self.unexpected(self.text.len()));
+            }
+        }
+        Ok(())
+    }
+
+    fn end_rule(&mut self) {
+        self.end_alternative();
+        if let (Some(frame), Some((_, rule))) = (self.frames.pop(), self.rule.take()) {
+            let body = self.choice(frame.arms);
+            self.builder.define(rule, body.expr);
+        }
+        self.expected = Expected::Rule;
+    }
+
+    fn frame(&mut self) -> &mut Frame {
+        if self.frames.is_empty() {
+            self.frames.push(Frame::new(0));
+        }
+        let last = self.frames.len() - 1;
+        &mut self.frames[last]
+    }
+
+    fn end_alternative(&mut self) {
+        let parts = std::mem::take(&mut self.frame().parts);
+        let arm = match parts[..] {
+            [part] => part,
+            _ => Item {
+                expr: self.builder.sequence(parts.iter().map(|part| part.expr)),
+                height: height_above(&parts),
+            },
+        };
+        let arm = self.low(arm);
+        self.frame().arms.push(arm);
+    }
+
+    fn choice(&mut self, arms: Vec<Item>) -> Item {
+        let choice = match arms[..] {
+            [arm] => arm,
+            _ => Item {
+                expr: self.builder.choice(arms.iter().map(|arm| arm.expr)),
+                height: height_above(&arms),
+            },
+        };
+        self.low(choice)
+    }
+
+    /// The expression, as a rule of its own if it nests too deep.
+    fn low(&mut self, item: Item) -> Item {
+        if item.height < MAX_HEIGHT {
+            return item;
+        }
+        let base = self.rule.map_or("", |(name, _)| name);
+        let name = loop {
+            self.hoisted += 1;
+            let name = format!("{base}_{}", self.hoisted);
+            if !self.rules.contains_key(name.as_str()) {
+                break name;
+            }
+        };
+        let rule = self.builder.declare(name);
+        self.builder.define(rule, item.expr);
+        Item {
+            expr: self.builder.rule(rule),
+            height: 0,
+        }
+    }
+
+    fn open(&mut self, position: usize) -> Result<(), GbnfError> {
+        if self.frames.len() > self.max_nesting as usize {
+            let kind = GbnfErrorKind::Limit {
+                what: "nested parentheses",
+                limit: self.max_nesting,
+            };
+            return Err(self
+                .error(position, kind)
+                .with_hint("give the inner part a rule of its own".to_owned()));
+        }
+        self.frames.push(Frame::new(position));
+        self.expected = Expected::Item { over_lines: true };
+        Ok(())
+    }
+
+    fn close(&mut self, position: usize) -> Result<(), GbnfError> {
+        if self.frames.len() < 2 {
+            return Err(self.unexpected(position));
+        }
+        self.end_alternative();
+        if let Some(frame) = self.frames.pop() {
+            let group = self.choice(frame.arms);
+            self.frame().parts.push(group);
+        }
+        Ok(())
+    }
+
+    fn repeat(&mut self, token: Pair<'t, Rule>) -> Result<(), GbnfError> {
+        let position = token.as_span().start();
+        let is_nested = self.frames.len() > 1;
+        let Some(body) = self.frame().parts.pop() else {
+            return Err(self.unexpected(position));
+        };
+        if !is_nested && token.as_str().contains(['\n', '\r']) {
+            let kind = GbnfErrorKind::Syntax("a line ends within a counter".to_owned());
+            return Err(self.error(position, kind));
+        }
+        let (min, max) = counter(self.text, token)?;
+        let repeat = Item {
+            expr: self.builder.repeat(body.expr, min, max),
+            height: body.height + 1,
+        };
+        let repeat = self.low(repeat);
+        self.frame().parts.push(repeat);
+        Ok(())
+    }
+
+    fn atom(&mut self, token: Pair<'t, Rule>) -> Result<(), GbnfError> {
+        let position = token.as_span().start();
+        let expr = if token.as_rule() == Rule::name {
+            let name = token.as_str();
+            match self.rules.get(name) {
+                Some(&rule) => self.builder.rule(rule),
+                None => {
+                    if self.undefined.is_none() {
+                        self.undefined = Some(self.undefined(name, position));
+                    }
+                    self.builder.never()
+                }
+            }
+        } else {
+            Atoms {
+                text: self.text,
+                builder: &mut self.builder,
+            }
+            .atom(token)?
+        };
+        self.frame().parts.push(Item { expr, height: 0 });
+        Ok(())
+    }
+
+    fn undefined(&self, name: &str, position: usize) -> GbnfError {
+        let alike = self
+            .rules
+            .keys()
+            .filter(|known| known.eq_ignore_ascii_case(name) || is_close(known, name))
+            .min()
+            .map(|known| format!("did you mean `{known}`?"));
+        self.error(position, GbnfErrorKind::UndefinedRule(name.to_owned()))
+            .with_hint(alike)
+    }
+
+    /// For what has no place where it stands.
+    fn unexpected(&self, position: usize) -> GbnfError {
+        let names = match self.expected {
+            Expected::Rule => vec!["a name", "the end of the text"],
+            Expected::Define => vec!["`::=`"],
+            Expected::Item { .. } => {
+                let mut names = vec!["something to match"];
+                if self
+                    .frames
+                    .last()
+                    .is_some_and(|frame| !frame.parts.is_empty())
+                {
+                    names.push("a quantifier");
+                }
+                names.push("`|`");
+                let is_nested = self.frames.len() > 1;
+                names.push(if is_nested {
+                    "`)`"
+                } else {
+                    "the end of the rule"
+                });
+                names
+            }
+        };
+        let kind = GbnfErrorKind::Syntax(syntax::one_of(names));
+        self.error(position, kind).with_hint(self.hint(position))
+    }
+
+    /// What people write by mistake, told by what stands there.
+    fn hint(&self, position: usize) -> Option<String> {
+        let (before, rest) = self.text.split_at(position);
+        let before = before.trim_end_matches([' ', '\t']);
+        let starts_line = before.is_empty() || before.ends_with(['\n', '\r']);
+        let is_nested = self.frames.len() > 1;
+        if let Some(group) = self.frames.last().filter(|_| is_nested)
+            && (rest.is_empty() || rest.starts_with("::="))
+        {
+            return Some(format!(
+                "the parenthesis in line {}, column {} is not closed",
+                GbnfError::line_of(self.text, group.opened),
+                GbnfError::column_of(self.text, group.opened)
+            ));
+        }
+        let hint = match (self.expected, rest.chars().next()?) {
+            (Expected::Rule, '|') if starts_line => {
+                "a rule ends with its line: end the line before in `|`, or put the alternatives in parentheses"
+            }
+            (Expected::Define, ':' | '=') => "rules are written `name ::= …`",
+            (Expected::Define, _) => {
+                "rules are written `name ::= …`; a rule ends with its line unless a parenthesis is open or the line ends in `|`"
+            }
+            (_, '\'') => "literals stand in double quotes",
+            (_, '<' | '!') => {
+                "a token is written `<text>` or `<[id]>`, and every other one `!<text>`"
+            }
+            (_, ':') => "a rule starts on a line of its own",
+            (Expected::Rule, _) if starts_line => {
+                "a rule ends with its line unless a parenthesis is open or the line ends in `|`"
+            }
+            (_, '*' | '+' | '?' | '{') => "a quantifier stands behind what it repeats",
+            (_, ')') => "no parenthesis is open here",
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+impl Frame {
+    fn new(opened: usize) -> Self {
+        Self {
+            opened,
+            arms: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+}
+
+fn height_above(items: &[Item]) -> u32 {
+    items.iter().map(|item| item.height + 1).max().unwrap_or(0)
+}
+
+/// Whether one of the names is the other with one character added, dropped or replaced, or two neighbours swapped.
+fn is_close(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let same_start = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let (one, other) = (&one[same_start..], &other[same_start..]);
+    let same_end = one
+        .iter()
+        .rev()
+        .zip(other.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let one = &one[..one.len() - same_end];
+    let other = &other[..other.len() - same_end];
+    let swapped = one.len() == 2 && one.iter().eq(other.iter().rev());
+    swapped || (one.len() <= 1 && other.len() <= 1)
+}

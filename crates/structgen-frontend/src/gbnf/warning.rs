@@ -1,0 +1,68 @@
+//! What is sound in a grammar and yet most likely a mistake.
+
+use structgen_grammar::passes::{productive, reachable};
+
+use super::GbnfError;
+use super::parser::Parsed;
+
+/// Something in a grammar that says nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {kind}")]
+pub struct GbnfWarning {
+    /// The line of the rule's definition, counted from one.
+    pub line: usize,
+    /// The column, in code points, counted from one.
+    pub column: usize,
+    /// What is odd.
+    pub kind: GbnfWarningKind,
+}
+
+/// What is odd about a grammar.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GbnfWarningKind {
+    /// No alternative of the rule comes to an end. Where the root needs it, the grammar has no text at all.
+    #[error("the rule `{0}` derives no text: it has no alternative that ends")]
+    DerivesNothing(String),
+    /// The root does without the rule.
+    #[error("nothing that starts from the root leads to the rule `{0}`")]
+    Unreachable(String),
+}
+
+/// The warnings for a grammar, in the order of its rules.
+pub(super) fn find(text: &str, parsed: &Parsed<'_>) -> Vec<GbnfWarning> {
+    let (_, unreachable) = reachable::run(parsed.grammar.clone());
+    let (_, unproductive) = productive::run(parsed.grammar.clone());
+    let unreachable = unreachable.dropped.into_iter().map(|rule| (rule, false));
+    let never = unproductive.never.into_iter().map(|rule| (rule, true));
+    let mut found: Vec<(usize, GbnfWarningKind)> = unreachable
+        .chain(never)
+        .filter_map(|(rule, is_never)| {
+            // Rules that were made for deep groups stand nowhere.
+            let position = *parsed.places.get(rule.as_str())?;
+            let kind = if is_never {
+                GbnfWarningKind::DerivesNothing(rule)
+            } else {
+                GbnfWarningKind::Unreachable(rule)
+            };
+            Some((position, kind))
+        })
+        .collect();
+    found.sort_by_key(|&(position, _)| position);
+    let mut at = (0, 1);
+    found
+        .into_iter()
+        .map(|(position, kind)| {
+            // Lines are counted from warning to warning, so that many of them take no longer than one.
+            at = (
+                position,
+                at.1 + GbnfError::line_of(&text[at.0..], position - at.0) - 1,
+            );
+            GbnfWarning {
+                line: at.1,
+                column: GbnfError::column_of(text, position),
+                kind,
+            }
+        })
+        .collect()
+}
