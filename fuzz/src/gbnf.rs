@@ -1,20 +1,98 @@
-//! GBNF: the bytes are the grammar.
+//! GBNF: the bytes are the grammar, or choose one by its structure.
 
+use arbitrary::{Arbitrary, Unstructured};
 use structgen_frontend::gbnf::{GbnfOptions, parse};
 
 use crate::SplitMix;
 use crate::walk::{self, show, within_limits};
 
-/// Reads a grammar, generates from it, and checks what came out.
+/// The body of a rule by its structure.
+#[derive(Arbitrary, Debug)]
+enum Tree {
+    Rule(u8),
+    Text(Vec<u8>),
+    Class(bool, char, char),
+    Any,
+    Token(bool, u8),
+    Sequence(Vec<Tree>),
+    Choice(Vec<Tree>),
+    Repeat(Box<Tree>, u8, Option<u8>),
+}
+
+impl Tree {
+    /// Recursive: `arbitrary` bounds the depth.
+    fn write(&self, rules: usize, out: &mut String) {
+        let all = |trees: &[Self], between: &str, out: &mut String| {
+            out.push('(');
+            for (i, tree) in trees.iter().enumerate() {
+                out.push_str(if i > 0 { between } else { "" });
+                tree.write(rules, out);
+            }
+            out.push(')');
+        };
+        let escaped = |c: char| format!("\\U{:08x}", u32::from(c));
+        match self {
+            Self::Rule(rule) => *out += &rule_name(usize::from(*rule) % rules),
+            Self::Text(bytes) => {
+                out.push('"');
+                let letters = bytes.iter().map(|byte| char::from(b'a' + byte % 3));
+                out.extend(letters);
+                out.push('"');
+            }
+            Self::Class(negated, one, other) => {
+                let (low, high) = (escaped(*one.min(other)), escaped(*one.max(other)));
+                *out += &format!("[{}{low}-{high}]", if *negated { "^" } else { "" });
+            }
+            Self::Any => out.push('.'),
+            Self::Token(negated, id) => {
+                *out += &format!("{}<[{id}]>", if *negated { "!" } else { "" })
+            }
+            Self::Sequence(parts) => all(parts, " ", out),
+            Self::Choice(arms) => all(arms, "\n | ", out),
+            Self::Repeat(body, min, more) => {
+                body.write(rules, out);
+                *out += &match more {
+                    None => format!("{{{min},}}"),
+                    Some(more) => format!("{{{min},{}}}", u32::from(*min) + u32::from(*more)),
+                };
+            }
+        }
+    }
+}
+
+fn rule_name(rule: usize) -> String {
+    match rule {
+        0 => "root".to_owned(),
+        rule => format!("r{rule}"),
+    }
+}
+
+/// The grammar that the bytes choose.
+fn structured(data: &[u8]) -> Option<String> {
+    let bodies = <Vec<Tree>>::arbitrary(&mut Unstructured::new(data)).ok()?;
+    let mut text = String::new();
+    for (rule, body) in bodies.iter().enumerate() {
+        text += &format!("{} ::= ", rule_name(rule));
+        body.write(bodies.len(), &mut text);
+        text.push('\n');
+    }
+    (!bodies.is_empty()).then_some(text)
+}
+
+/// Reads a grammar, generates from it, and checks what came out. Bytes behind 0xFF, with which no text begins, choose a grammar by its structure.
 /// True when the input was taken and everything was looked at.
 ///
 /// # Panics
 /// When a text that was generated does not fit, or on a dead end.
 pub fn gbnf(data: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(data) else {
+    let text = match data.split_first() {
+        Some((0xFF, choices)) => structured(choices),
+        _ => std::str::from_utf8(data).ok().map(str::to_owned),
+    };
+    let Some(text) = text else {
         return false;
     };
-    let grammar = match parse(text, &GbnfOptions::default()) {
+    let grammar = match parse(&text, &GbnfOptions::default()) {
         Ok(grammar) => grammar,
         Err(error) => {
             // The error shows the place that it is about.

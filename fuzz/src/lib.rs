@@ -11,6 +11,7 @@ mod grammar_bytes;
 mod json_schema;
 mod mask_vs_oracle;
 mod random;
+mod regex;
 mod tokenizer_json;
 mod walk;
 
@@ -19,4 +20,5 @@ pub use grammar_bytes::{bytes_of_schema, grammar_bytes};
 pub use json_schema::json_schema;
 pub use mask_vs_oracle::mask_vs_oracle;
 pub use random::SplitMix;
+pub use regex::regex;
 pub use tokenizer_json::tokenizer_json;

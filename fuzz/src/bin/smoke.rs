@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use structgen_fuzz::{
-    SplitMix, bytes_of_schema, gbnf, grammar_bytes, json_schema, mask_vs_oracle, tokenizer_json,
+    SplitMix, bytes_of_schema, gbnf, grammar_bytes, json_schema, mask_vs_oracle, regex,
+    tokenizer_json,
 };
 
 /// A target: its name, its body, what to mutate, and words to put in.
@@ -115,6 +116,59 @@ const GBNF_WORDS: &[&str] = &[
     "\"\"",
 ];
 
+const REGEX_WORDS: &[&str] = &[
+    "(?:",
+    "(?=",
+    "(?!",
+    "(?<=",
+    "(?<!",
+    "(?P<n>",
+    "(?i)",
+    "(?x)",
+    "(?s-m:",
+    ")",
+    "|",
+    "*",
+    "+?",
+    "{2,3}",
+    "{,4}",
+    "{65536}",
+    "[a-z]",
+    "[^\\d]",
+    "[a&&b]",
+    "[[:alpha:]]",
+    "\\b",
+    "\\B",
+    "\\pL",
+    "\\1",
+    "^",
+    "$",
+    ".",
+    "&",
+    "~(",
+    "\\x41",
+    "é",
+    "#",
+    " ",
+    "\n",
+    "\u{80}",
+    "\u{8c}",
+];
+
+/// What every dialect reads.
+const PATTERNS: [&str; 10] = [
+    "[a-z]+(-[0-9]{2,4})?",
+    "(a|b|ab)*abb",
+    "^(?:(?!foo)[a-z]{3})+$",
+    "\\bfoo\\b.*(?<=b)",
+    "(?=.*[0-9])[a-z0-9]{3,8}",
+    "(\\d{3}|[^a-c\\s])*?x??",
+    "a{1000}|b{2,}",
+    "(?i:straße|\\w)\\W",
+    "(^|,)a(,|$)",
+    "",
+];
+
 fn targets() -> Vec<Target> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../grammars");
     let grammars = ["json", "arithmetic", "csv", "dates", "sql-select", "emails"]
@@ -123,6 +177,10 @@ fn targets() -> Vec<Target> {
     let schemas = SCHEMAS.iter().flat_map(|text| {
         // In each profile.
         (0..3_u8).map(|how| [&[how + 12], text.as_bytes()].concat())
+    });
+    let patterns = PATTERNS.iter().flat_map(|pattern| {
+        // In each dialect, as a whole and anywhere.
+        (0..6_u8).map(|how| [&[how % 3 + 4 * (how / 3)], pattern.as_bytes()].concat())
     });
     vec![
         Target {
@@ -142,6 +200,12 @@ fn targets() -> Vec<Target> {
             body: gbnf,
             seeds: grammars.into_iter().chain(small).collect(),
             words: GBNF_WORDS,
+        },
+        Target {
+            name: "regex",
+            body: regex,
+            seeds: patterns.collect(),
+            words: REGEX_WORDS,
         },
         Target {
             name: "grammar_bytes",
@@ -190,6 +254,12 @@ fn input(target: &Target, random: &mut SplitMix) -> Vec<u8> {
             .map(|_| random.next_u64() as u8)
             .collect(),
         1 | 2 => (0..random.below(40)).flat_map(|_| word(random)).collect(),
+        // Choices of a structured target; their mark, as far as a target has one, is the first byte.
+        3 => [0xFF, 0x80 + random.below(16) as u8]
+            .into_iter()
+            .skip(random.below(2))
+            .chain((0..random.below(300)).map(|_| random.next_u64() as u8))
+            .collect(),
         _ => target.seeds[random.below(target.seeds.len())].clone(),
     };
     for _ in 0..random.below(6) {

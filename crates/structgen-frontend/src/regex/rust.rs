@@ -25,11 +25,15 @@ pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, Reg
         match parsed {
             Ok(ast) => break ast,
             Err(error) => match write_over(&mut text, &error) {
-                Some((opened, look)) if looks.len() < MAX_ANCHORS as usize => {
-                    looks.insert(opened, look);
+                Some((opened, _)) if text.len() > MAX_LOOKING as usize => {
+                    let what = "bytes of a pattern that looks around";
+                    return Err(RegexError::limit(opened, what, MAX_LOOKING));
                 }
-                Some((opened, _)) => {
+                Some((opened, _)) if looks.len() == MAX_ANCHORS as usize => {
                     return Err(RegexError::limit(opened, "anchors", MAX_ANCHORS));
+                }
+                Some((opened, look)) => {
+                    looks.insert(opened, look);
                 }
                 None => return Err(translate(&error, options)),
             },
@@ -43,6 +47,9 @@ pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, Reg
     };
     ast::visit(&ast, lowering)
 }
+
+/// The longest pattern that may look around: it is read once for each look-around.
+const MAX_LOOKING: u32 = 1 << 16;
 
 /// Makes a group of the look-around that the parser complains of; where it opens, whether it looks behind, and whether it is negated.
 fn write_over(text: &mut String, error: &ast::Error) -> Option<(usize, (bool, bool))> {
