@@ -6,7 +6,7 @@ use serde_json::Value;
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
 use structgen_frontend::gbnf::{self, GbnfOptions, GbnfWarning};
 use structgen_frontend::json_schema::{self, CompileReport, SchemaOptions};
-use structgen_frontend::regex::{self, RegexOptions};
+use structgen_frontend::regex::{self, RegexErrorKind, RegexOptions};
 use structgen_grammar::{Expr, Grammar, GrammarBuilder, JsonForm};
 use structgen_vocab::TokenId;
 
@@ -89,6 +89,9 @@ impl Constraint {
 
     /// A text that matches a regular expression of any dialect, or in which it is found.
     ///
+    /// Named groups of the crate `regex`'s syntax are captures, where the whole text has to match and nothing looks around: beside anchors within
+    /// the pattern, boundaries and look-around they are groups like others.
+    ///
     /// ```
     /// use structgen::frontend::regex::RegexOptions;
     /// use structgen::{Checker, Constraint};
@@ -102,8 +105,12 @@ impl Constraint {
     /// # Errors
     /// [`Error::Regex`], with the offset.
     pub fn regex_with(pattern: &str, options: RegexOptions) -> Result<Self> {
-        if let Some(grammar) = regex::parse_named(pattern, options)? {
-            return Ok(Self::from_grammar(grammar));
+        match regex::parse_named(pattern, options) {
+            Ok(Some(grammar)) => return Ok(Self::from_grammar(grammar)),
+            // Groups beside what looks around are groups, but no captures.
+            Err(error) if matches!(error.kind, RegexErrorKind::Unsupported(_)) => {}
+            Ok(None) => {}
+            Err(error) => return Err(error.into()),
         }
         let set = regex::parse(pattern, options)?;
         Ok(Self::of_root(|builder| builder.expr(Expr::Regular(set))))

@@ -270,6 +270,7 @@ fn syntax_errors_say_what_was_expected() {
               |
             1 | root ::= <
               |          ^
+            hint: a token is written `<text>` or `<[id]>`, and every other one `!<text>`
 
             line 1, column 12: expected a number
               |
