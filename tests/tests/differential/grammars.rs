@@ -51,7 +51,12 @@ fn tree(random: &mut SplitMix, rules: usize, depth: usize) -> Tree {
 
 fn write_all(arms: &[Vec<Tree>]) -> String {
     let arm = |arm: &Vec<Tree>| arm.iter().map(write).collect::<Vec<_>>().join(" ");
-    arms.iter().map(arm).collect::<Vec<_>>().join(" | ")
+    let mut written = arms.iter().map(arm).collect::<Vec<_>>().join(" | ");
+    if arms.last().is_some_and(Vec::is_empty) {
+        // A line that ends in a bar would go on.
+        written.push_str("\"\"");
+    }
+    written
 }
 
 fn write(tree: &Tree) -> String {
