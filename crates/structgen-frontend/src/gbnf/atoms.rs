@@ -3,6 +3,7 @@
 use pest::iterators::Pair;
 use structgen_grammar::{CharSet, Expr, ExprId, GrammarBuilder, Regular, TokenTerminal};
 
+use super::extension;
 use super::syntax::Rule;
 use super::{GbnfError, GbnfErrorKind};
 
@@ -16,14 +17,25 @@ impl<'t> Atoms<'_, 't> {
     pub(super) fn atom(&mut self, atom: Pair<'t, Rule>) -> Result<ExprId, GbnfError> {
         match atom.as_rule() {
             Rule::literal => {
-                let mut literal = String::new();
-                for part in atom.into_inner() {
-                    match part.as_rule() {
-                        Rule::escape => literal.push(character(self.text, part)?),
-                        _ => literal.push_str(part.as_str()),
-                    }
-                }
+                let literal = literal(self.text, atom)?;
                 Ok(self.builder.bytes(literal))
+            }
+            Rule::regex => {
+                let at = atom.as_span().start();
+                let set = extension::pattern(self.text, at, atom)?;
+                Ok(self.set(set))
+            }
+            Rule::until => {
+                let at = atom.as_span().start();
+                let mut stop = String::new();
+                for part in atom.into_inner() {
+                    stop = literal(self.text, part)?;
+                }
+                if stop.is_empty() {
+                    let kind = GbnfErrorKind::Range("a text ends somewhere: the stop is empty");
+                    return Err(GbnfError::at(self.text, at, kind));
+                }
+                Ok(self.set(extension::until(&stop)))
             }
             Rule::class => {
                 let set = class(self.text, atom)?;
@@ -37,6 +49,16 @@ impl<'t> Atoms<'_, 't> {
         }
     }
 
+    /// Literals are no sets, so that the marks of operators are like nothing else.
+    fn set(&mut self, set: Regular) -> ExprId {
+        match set {
+            Regular::Never => self.builder.never(),
+            Regular::Empty => self.builder.bytes([]),
+            Regular::Bytes(bytes) => self.builder.bytes(bytes),
+            set => self.builder.expr(Expr::Regular(set)),
+        }
+    }
+
     fn chars(&mut self, set: CharSet) -> ExprId {
         if set.is_empty() {
             self.builder.never()
@@ -44,6 +66,17 @@ impl<'t> Atoms<'_, 't> {
             self.builder.expr(Expr::Regular(Regular::Chars(set)))
         }
     }
+}
+
+fn literal(text: &str, pair: Pair<'_, Rule>) -> Result<String, GbnfError> {
+    let mut literal = String::new();
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::escape => literal.push(character(text, part)?),
+            _ => literal.push_str(part.as_str()),
+        }
+    }
+    Ok(literal)
 }
 
 fn class(text: &str, class: Pair<'_, Rule>) -> Result<CharSet, GbnfError> {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::regex::RegexErrorKind;
+
 /// Why a grammar is refused, and where.
 ///
 /// `Display` shows the line with a caret under the place:
@@ -62,9 +64,15 @@ pub enum GbnfErrorKind {
     /// A number, range or counter makes no sense.
     #[error("{0}")]
     Range(&'static str),
-    /// The grammar is sound, but this is not supported.
-    #[error("{0} is not supported")]
-    Unsupported(&'static str),
+    /// This is an extension of GBNF, which strict reading refuses.
+    #[error("{0} is no GBNF of llama.cpp")]
+    Extension(&'static str),
+    /// A pattern between slashes is refused.
+    #[error("in the pattern: {0}")]
+    Regex(RegexErrorKind),
+    /// What is operated on is no regular set.
+    #[error("an operand of `&` or `~` is not regular: it {0}")]
+    NotRegular(&'static str),
     /// The grammar goes over a limit.
     #[error("{what} exceed the limit of {limit}")]
     Limit {

@@ -3,9 +3,20 @@
 //! Everything of the notation is read: rules, alternatives, groups, `.`, the quantifiers `*`, `+`, `?`, `{m}`, `{m,}` and `{m,n}`, classes and negated
 //! classes, every escape, comments, and token terminals such as `<[1000]>`, `<think>` and `!<think>`. Line ends mean what they mean in
 //! llama.cpp. What is more than there: rules may be left-recursive, counters may be large, and groups may nest in any depth.
+//!
+//! Four extensions are read unless [`GbnfOptions::strict`] refuses them; none of them is a text of llama.cpp's notation, so that its grammars mean the same
+//! either way:
+//!
+//! - `/[a-z]+/i`: a pattern in the syntax of the crate `regex`, with look-around, that matches as a whole; flags are `i`, `m`, `s` and `x`, and a slash
+//!   in it is written `\/`;
+//! - `a & b`: what both are texts of, and `~a`: any text that is none of `a`. `&` binds tighter than `|` and looser than a sequence, `~` tighter than
+//!   quantifiers. Operands are regular: literals, classes, patterns, and rules that do not come back to themselves. So `word & ~("no" | "yes")`
+//!   excludes, and `line & .{0,80}` limits the characters;
+//! - `%until "</a>"`: any text up to the first `</a>`, which is part of it.
 
 mod atoms;
 mod error;
+mod extension;
 mod parser;
 mod syntax;
 mod warning;
@@ -20,15 +31,18 @@ pub use warning::{GbnfWarning, GbnfWarningKind};
 pub struct GbnfOptions {
     /// The rule that a whole text has to match.
     pub root: String,
+    /// Whether nothing but llama.cpp's notation is read. Every grammar of that notation means the same without this.
+    pub strict: bool,
     /// How deep parentheses may nest. Nesting costs memory and no call depth.
     pub max_nesting: u32,
 }
 
 impl Default for GbnfOptions {
-    /// The root `root`, and a million nested parentheses.
+    /// The root `root`, extensions, and a million nested parentheses.
     fn default() -> Self {
         Self {
             root: "root".to_owned(),
+            strict: false,
             max_nesting: 1_000_000,
         }
     }

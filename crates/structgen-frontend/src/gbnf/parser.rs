@@ -7,12 +7,15 @@ use rustc_hash::FxHashMap;
 use structgen_grammar::{ExprId, Grammar, GrammarBuilder, JsonForm, RuleId};
 
 use super::atoms::{Atoms, counter};
+use super::extension::{self, Operator};
 use super::syntax::{self, Rule};
 use super::{GbnfError, GbnfErrorKind, GbnfOptions};
 
 /// A grammar, and where its rules are defined.
 pub(super) struct Parsed<'t> {
     pub(super) grammar: Grammar,
+    /// The grammar with the operands of operators in their places, if there are any: what leads to which rule.
+    pub(super) outline: Option<Grammar>,
     /// By name. Rules that stand for deep groups are not among them.
     pub(super) places: FxHashMap<&'t str, usize>,
 }
@@ -28,6 +31,8 @@ pub(super) fn parse<'t>(text: &'t str, options: &GbnfOptions) -> Result<Parsed<'
         rules: FxHashMap::default(),
         places: FxHashMap::default(),
         max_nesting: options.max_nesting,
+        strict: options.strict,
+        operators: Vec::new(),
         expected: Expected::Rule,
         frames: Vec::new(),
         rule: None,
@@ -64,8 +69,10 @@ pub(super) fn parse<'t>(text: &'t str, options: &GbnfOptions) -> Result<Parsed<'
         let kind = GbnfErrorKind::NoRoot(options.root.clone());
         return Err(GbnfError::at(text, 0, kind));
     };
+    let grammar = parser.builder.finish(root, JsonForm::generate());
     Ok(Parsed {
-        grammar: parser.builder.finish(root, JsonForm::generate()),
+        outline: extension::outline(&grammar, &parser.operators),
+        grammar: extension::resolve(text, grammar, &parser.operators)?,
         places: parser.places,
     })
 }
@@ -85,7 +92,12 @@ enum Expected {
 struct Frame {
     opened: usize,
     arms: Vec<Item>,
+    /// The operands of `&` before this one, and where the first `&` stands.
+    operands: Vec<Item>,
+    and: usize,
     parts: Vec<Item>,
+    /// The places of the `~` in front of what comes next.
+    nots: Vec<usize>,
 }
 
 /// An expression, and how deep it nests.
@@ -102,6 +114,9 @@ struct Parser<'t> {
     /// Where rules are defined.
     places: FxHashMap<&'t str, usize>,
     max_nesting: u32,
+    /// Whether extensions are refused.
+    strict: bool,
+    operators: Vec<Operator>,
     expected: Expected,
     /// The open groups; the first is the rule. Empty between rules.
     frames: Vec<Frame>,
@@ -129,16 +144,39 @@ impl<'t> Parser<'t> {
             }
             (Expected::Item { over_lines }, Rule::line_ends) => {
                 if !over_lines && self.frames.len() < 2 {
-                    self.end_rule();
+                    self.end_rule()?;
                 }
                 Ok(())
             }
             (Expected::Item { .. }, Rule::define) | (Expected::Rule | Expected::Define, _) => {
                 Err(self.unexpected(position))
             }
+            (Expected::Item { .. }, rule) if self.strict && is_extension(rule) => {
+                let kind = GbnfErrorKind::Extension(match rule {
+                    Rule::regex => "a pattern between slashes",
+                    Rule::until => "`%until`",
+                    _ => "an operator of sets",
+                });
+                Err(self.error(position, kind))
+            }
             (Expected::Item { .. }, Rule::bar) => {
-                self.end_alternative();
+                self.end_alternative()?;
                 self.expected = Expected::Item { over_lines: true };
+                Ok(())
+            }
+            (Expected::Item { .. }, Rule::and) => {
+                let operand = self.end_operand()?;
+                let frame = self.frame();
+                if frame.operands.is_empty() {
+                    frame.and = position;
+                }
+                frame.operands.push(operand);
+                self.expected = Expected::Item { over_lines: true };
+                Ok(())
+            }
+            (Expected::Item { .. }, Rule::not) => {
+                self.frame().nots.push(position);
+                self.expected = Expected::Item { over_lines: false };
                 Ok(())
             }
             (Expected::Item { .. }, rule) => {
@@ -177,7 +215,7 @@ impl<'t> Parser<'t> {
     fn end(&mut self) -> Result<(), GbnfError> {
         match self.expected {
             Expected::Rule => {}
-            Expected::Item { .. } if self.frames.len() < 2 => self.end_rule(),
+            Expected::Item { .. } if self.frames.len() < 2 => self.end_rule()?,
             Expected::Item { .. } | Expected::Define => {
                 return Err(self.unexpected(self.text.len()));
             }
@@ -185,13 +223,14 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    fn end_rule(&mut self) {
-        self.end_alternative();
+    fn end_rule(&mut self) -> Result<(), GbnfError> {
+        self.end_alternative()?;
         if let (Some(frame), Some((_, rule))) = (self.frames.pop(), self.rule.take()) {
             let body = self.choice(frame.arms);
             self.builder.define(rule, body.expr);
         }
         self.expected = Expected::Rule;
+        Ok(())
     }
 
     fn frame(&mut self) -> &mut Frame {
@@ -202,17 +241,60 @@ impl<'t> Parser<'t> {
         &mut self.frames[last]
     }
 
-    fn end_alternative(&mut self) {
+    fn end_alternative(&mut self) -> Result<(), GbnfError> {
+        let mut arm = self.end_operand()?;
+        let and = self.frame().and;
+        let mut operands = std::mem::take(&mut self.frame().operands);
+        if !operands.is_empty() {
+            operands.push(arm);
+            arm = self.operate(and, &operands, false);
+        }
+        self.frame().arms.push(arm);
+        Ok(())
+    }
+
+    /// What stands between operators: a sequence.
+    fn end_operand(&mut self) -> Result<Item, GbnfError> {
+        if let Some(&not) = self.frame().nots.last() {
+            let kind = GbnfErrorKind::Range("there is nothing to take the complement of");
+            return Err(self.error(not, kind));
+        }
         let parts = std::mem::take(&mut self.frame().parts);
-        let arm = match parts[..] {
+        let sequence = match parts[..] {
             [part] => part,
             _ => Item {
                 expr: self.builder.sequence(parts.iter().map(|part| part.expr)),
                 height: height_above(&parts),
             },
         };
-        let arm = self.low(arm);
-        self.frame().arms.push(arm);
+        Ok(self.low(sequence))
+    }
+
+    /// A rule for what the operands have in common, or for what is in none of them: which sets they are is not known yet.
+    fn operate(&mut self, position: usize, operands: &[Item], is_complement: bool) -> Item {
+        let rule = self.own_rule();
+        let mark = self.builder.expr(extension::mark(self.operators.len()));
+        self.builder.define(rule, mark);
+        let reference = self.builder.rule(rule);
+        self.operators.push(Operator {
+            position,
+            rule,
+            reference,
+            operands: operands.iter().map(|operand| operand.expr).collect(),
+            is_complement,
+        });
+        Item {
+            expr: reference,
+            height: 0,
+        }
+    }
+
+    /// Adds an atom or a group, under all the `~` before it.
+    fn push(&mut self, mut item: Item) {
+        while let Some(not) = self.frame().nots.pop() {
+            item = self.operate(not, &[item], true);
+        }
+        self.frame().parts.push(item);
     }
 
     fn choice(&mut self, arms: Vec<Item>) -> Item {
@@ -231,19 +313,23 @@ impl<'t> Parser<'t> {
         if item.height < MAX_HEIGHT {
             return item;
         }
-        let base = self.rule.map_or("", |(name, _)| name);
-        let name = loop {
-            self.hoisted += 1;
-            let name = format!("{base}_{}", self.hoisted);
-            if !self.rules.contains_key(name.as_str()) {
-                break name;
-            }
-        };
-        let rule = self.builder.declare(name);
+        let rule = self.own_rule();
         self.builder.define(rule, item.expr);
         Item {
             expr: self.builder.rule(rule),
             height: 0,
+        }
+    }
+
+    /// A rule that stands nowhere in the text.
+    fn own_rule(&mut self) -> RuleId {
+        let base = self.rule.map_or("", |(name, _)| name);
+        loop {
+            self.hoisted += 1;
+            let name = format!("{base}_{}", self.hoisted);
+            if !self.rules.contains_key(name.as_str()) {
+                return self.builder.declare(name);
+            }
         }
     }
 
@@ -266,10 +352,10 @@ impl<'t> Parser<'t> {
         if self.frames.len() < 2 {
             return Err(self.unexpected(position));
         }
-        self.end_alternative();
+        self.end_alternative()?;
         if let Some(frame) = self.frames.pop() {
             let group = self.choice(frame.arms);
-            self.frame().parts.push(group);
+            self.push(group);
         }
         Ok(())
     }
@@ -277,7 +363,8 @@ impl<'t> Parser<'t> {
     fn repeat(&mut self, token: Pair<'t, Rule>) -> Result<(), GbnfError> {
         let position = token.as_span().start();
         let is_nested = self.frames.len() > 1;
-        let Some(body) = self.frame().parts.pop() else {
+        let is_operand = self.frame().nots.is_empty();
+        let Some(body) = self.frame().parts.pop().filter(|_| is_operand) else {
             return Err(self.unexpected(position));
         };
         if !is_nested && token.as_str().contains(['\n', '\r']) {
@@ -314,7 +401,7 @@ impl<'t> Parser<'t> {
             }
             .atom(token)?
         };
-        self.frame().parts.push(Item { expr, height: 0 });
+        self.push(Item { expr, height: 0 });
         Ok(())
     }
 
@@ -401,9 +488,16 @@ impl Frame {
         Self {
             opened,
             arms: Vec::new(),
+            operands: Vec::new(),
+            and: 0,
             parts: Vec::new(),
+            nots: Vec::new(),
         }
     }
+}
+
+fn is_extension(rule: Rule) -> bool {
+    matches!(rule, Rule::regex | Rule::until | Rule::and | Rule::not)
 }
 
 fn height_above(items: &[Item]) -> u32 {

@@ -30,6 +30,14 @@ pub(super) fn tokens(text: &str) -> Result<(Pairs<'_, Rule>, usize), GbnfError> 
 
 /// What is wrong within the token that begins at `start`; none where no token begins like that.
 pub(super) fn broken_token(text: &str, start: usize) -> Option<GbnfError> {
+    if let Some(pattern) = text[start..].strip_prefix('/') {
+        // Two slashes are a comment elsewhere, and nothing here.
+        let kind = GbnfErrorKind::Syntax("the pattern is not closed".to_owned());
+        return (!pattern.starts_with('/')).then(|| {
+            GbnfError::at(text, start, kind)
+                .with_hint("a pattern ends in a slash, in its line".to_owned())
+        });
+    }
     let error = parser::Parser::parse(Rule::whole, text).err()?;
     let position = match error.location {
         InputLocation::Pos(position) => position,
@@ -49,6 +57,7 @@ pub(super) fn broken_token(text: &str, start: usize) -> Option<GbnfError> {
 fn expected(positives: &[Rule]) -> String {
     const NAMES: &[(&[Rule], &str)] = &[
         (&[Rule::number], "a number"),
+        (&[Rule::literal], "a literal"),
         (&[Rule::comma], "`,` or `}`"),
         (&[Rule::text, Rule::class_char, Rule::range], "a character"),
         (

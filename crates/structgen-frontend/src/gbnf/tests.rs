@@ -172,7 +172,7 @@ fn syntax_errors_say_what_was_expected() {
             "root ::= * \"a\"",
             "root ::= \"a\"{,3}",
             "root ::= \"a\"{2",
-            "root ::= \"a\" /b/",
+            "root ::= \"a\" $b",
             "root ::= <",
             "root ::= <[x]>",
             "root ::= ! <a>",
@@ -263,7 +263,7 @@ fn syntax_errors_say_what_was_expected() {
 
             line 1, column 14: expected something to match, a quantifier, `|` or the end of the rule
               |
-            1 | root ::= "a" /b/
+            1 | root ::= "a" $b
               |              ^
 
             line 1, column 10: expected something to match, `|` or the end of the rule
@@ -458,6 +458,138 @@ fn what_says_nothing_is_warned_of() {
         parse_with_warnings(sound, &GbnfOptions::default()).map(|found| found.1),
         Ok(vec![])
     );
+}
+
+#[test]
+fn extensions_are_refused_by_strict_reading_and_where_they_make_no_sense() {
+    let strict = GbnfOptions {
+        strict: true,
+        ..GbnfOptions::default()
+    };
+    let mut report = Vec::new();
+    for text in [
+        "root ::= /[a-z]+/i",
+        "root ::= \"a\" & \"b\"",
+        "root ::= ~\"a\"",
+        "root ::= %until \"a\"",
+    ] {
+        assert!(parse(text, &GbnfOptions::default()).is_ok(), "{text}");
+        report.push(parse(text, &strict).expect_err(text).to_string());
+    }
+    for text in [
+        "root ::= \"é\" /a[b/i",
+        "root ::= /(a)\\1/",
+        "root ::= /a",
+        "root ::= \"a\" & ~",
+        "root ::= ~ | \"a\"",
+        "root ::= (~)",
+        "root ::= ~*",
+        "root ::= %until \"\"",
+        "root ::= %until",
+        "root ::= \"a\" & b\nb ::= \"(\" b \")\" | \"\"",
+        "root ::= ~<x>",
+        "root ::= root & \"a\"",
+    ] {
+        report.push(
+            parse(text, &GbnfOptions::default())
+                .expect_err(text)
+                .to_string(),
+        );
+    }
+    expect![[r#"
+        line 1, column 10: a pattern between slashes is no GBNF of llama.cpp
+          |
+        1 | root ::= /[a-z]+/i
+          |          ^
+
+        line 1, column 14: an operator of sets is no GBNF of llama.cpp
+          |
+        1 | root ::= "a" & "b"
+          |              ^
+
+        line 1, column 10: an operator of sets is no GBNF of llama.cpp
+          |
+        1 | root ::= ~"a"
+          |          ^
+
+        line 1, column 10: `%until` is no GBNF of llama.cpp
+          |
+        1 | root ::= %until "a"
+          |          ^
+
+        line 1, column 16: in the pattern: unclosed character class
+          |
+        1 | root ::= "é" /a[b/i
+          |                ^
+
+        line 1, column 14: in the pattern: a back-reference is not supported
+          |
+        1 | root ::= /(a)\1/
+          |              ^
+
+        line 1, column 10: the pattern is not closed
+          |
+        1 | root ::= /a
+          |          ^
+        hint: a pattern ends in a slash, in its line
+
+        line 1, column 16: there is nothing to take the complement of
+          |
+        1 | root ::= "a" & ~
+          |                ^
+
+        line 1, column 10: there is nothing to take the complement of
+          |
+        1 | root ::= ~ | "a"
+          |          ^
+
+        line 1, column 11: there is nothing to take the complement of
+          |
+        1 | root ::= (~)
+          |           ^
+
+        line 1, column 11: expected something to match, `|` or the end of the rule
+          |
+        1 | root ::= ~*
+          |           ^
+        hint: a quantifier stands behind what it repeats
+
+        line 1, column 10: a text ends somewhere: the stop is empty
+          |
+        1 | root ::= %until ""
+          |          ^
+
+        line 1, column 16: expected a literal
+          |
+        1 | root ::= %until
+          |                ^
+        hint: the text ends within a rule
+
+        line 1, column 14: an operand of `&` or `~` is not regular: it comes back to itself
+          |
+        1 | root ::= "a" & b
+          |              ^
+        hint: operands are made of literals, classes, patterns and rules that do not come back to themselves
+
+        line 1, column 10: an operand of `&` or `~` is not regular: it names tokens or has JSON in it
+          |
+        1 | root ::= ~<x>
+          |          ^
+        hint: operands are made of literals, classes, patterns and rules that do not come back to themselves
+
+        line 1, column 15: an operand of `&` or `~` is not regular: it comes back to itself
+          |
+        1 | root ::= root & "a"
+          |               ^
+        hint: operands are made of literals, classes, patterns and rules that do not come back to themselves"#]].assert_eq(&report.join("\n\n"));
+}
+
+#[test]
+fn rules_in_operands_are_reached() {
+    let text = "root ::= word & ~banned\nword ::= [a-z]+\nbanned ::= \"no\" | yes\nyes ::= \"yes\"\nspare ::= word";
+    let (_, warnings) = parse_with_warnings(text, &GbnfOptions::default()).expect("it is read");
+    let lines: Vec<usize> = warnings.iter().map(|warning| warning.line).collect();
+    assert_eq!(lines, [5]);
 }
 
 #[test]

@@ -31,8 +31,9 @@ pub enum GbnfWarningKind {
 
 /// The warnings for a grammar, in the order of its rules.
 pub(super) fn find(text: &str, parsed: &Parsed<'_>) -> Vec<GbnfWarning> {
-    let (_, unreachable) = reachable::run(parsed.grammar.clone());
-    let (_, unproductive) = productive::run(parsed.grammar.clone());
+    let grammar = parsed.outline.as_ref().unwrap_or(&parsed.grammar);
+    let (_, unreachable) = reachable::run(grammar.clone());
+    let (_, unproductive) = productive::run(grammar.clone());
     let unreachable = unreachable.dropped.into_iter().map(|rule| (rule, false));
     let never = unproductive.never.into_iter().map(|rule| (rule, true));
     let mut found: Vec<(usize, GbnfWarningKind)> = unreachable

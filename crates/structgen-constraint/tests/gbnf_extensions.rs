@@ -1,0 +1,69 @@
+//! What GBNF has here beyond llama.cpp.
+
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod support;
+
+use structgen_frontend::gbnf::{GbnfOptions, parse};
+use support::{compile, walk_and_compare};
+
+#[test]
+fn extensions_mean_what_is_said_of_them() {
+    let cases: [(&str, &[&str], &[&str]); 11] = [
+        ("root ::= /[a-z]+/i \"!\"", &["aB!"], &["!", "a1!"]),
+        (
+            r#"root ::= /a\/b|\bc(?=,)./ x
+x ::= "x""#,
+            &["a/bx", "c,x"],
+            &["cx", "a/b"],
+        ),
+        (
+            "root ::= (word & ~(\"no\" | \"yes\")) \";\"\nword ::= [a-z]+",
+            &["n;", "nope;"],
+            &["no;", "yes;", ";"],
+        ),
+        ("root ::= ~\"a\"*", &["", "b", "aa"], &[]),
+        ("root ::= ~~\"a\" \"b\"", &["ab"], &["b", "bb"]),
+        (
+            "root ::= line & .{2,4}\nline ::= [^\\n]*",
+            &["ab", "abcd"],
+            &["a", "abcde", "a\nb"],
+        ),
+        (
+            "root ::= \"<a>\" %until \"</a>\" \".\"",
+            &["<a></a>.", "<a>x</</a>."],
+            &["<a></a></a>.", "<a>."],
+        ),
+        (
+            "root ::= %until \"aab\"+",
+            &["aab", "aaab", "aabxaab"],
+            &["aa", "aabx"],
+        ),
+        (
+            "root ::= a & b & c | \"z\"\na ::= [a-m]+\nb ::= [d-z]+\nc ::= /.{2}/",
+            &["de", "mm", "z"],
+            &["da", "z1", "zz", "d"],
+        ),
+        (
+            "root ::= (e & ~(.* \"--\" .*)) | root \"+\" root\ne ::= [a-z-]+",
+            &["a-b", "a-b+c"],
+            &["a--b", "a+b--c"],
+        ),
+        (
+            "root ::= (~(\"a\" | b) &\n [ab]*)\nb ::= \"b\" &\n ~c\nc ::= \"c\"",
+            &["", "ab"],
+            &["a", "b"],
+        ),
+    ];
+    for (text, fits, others) in cases {
+        let grammar =
+            parse(text, &GbnfOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        let constraint = compile(grammar);
+        for (texts, expected) in [(fits, true), (others, false)] {
+            for sample in texts {
+                let refusal = constraint.matcher().check_text(sample.as_bytes());
+                assert_eq!(refusal.unwrap().is_none(), expected, "{text} on {sample:?}");
+            }
+        }
+        walk_and_compare(&constraint, 1, 12);
+    }
+}

@@ -1,0 +1,264 @@
+//! ABNF: RFC 5234 and RFC 7405.
+
+use super::ConvertError;
+use super::scanner::{MAX_NESTING, Scanner, error_at};
+use super::tree::{Rule, Rules, Tree};
+
+/// The core rules (RFC 5234, appendix B.1), by their names in lower case.
+const CORE: [(&str, &str); 16] = [
+    ("alpha", "%x41-5A / %x61-7A"),
+    ("bit", "\"0\" / \"1\""),
+    ("char", "%x01-7F"),
+    ("cr", "%x0D"),
+    ("crlf", "CR LF"),
+    ("ctl", "%x00-1F / %x7F"),
+    ("digit", "%x30-39"),
+    ("dquote", "%x22"),
+    (
+        "hexdig",
+        "DIGIT / \"A\" / \"B\" / \"C\" / \"D\" / \"E\" / \"F\"",
+    ),
+    ("htab", "%x09"),
+    ("lf", "%x0A"),
+    ("lwsp", "*(WSP / CRLF WSP)"),
+    ("octet", "%x00-FF"),
+    ("sp", "%x20"),
+    ("vchar", "%x21-7E"),
+    ("wsp", "SP / HTAB"),
+];
+
+/// Names are in lower case: ABNF tells no cases apart.
+pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
+    let mut rules = Rules(rules(text)?);
+    // Core rules name one another; whatever is defined in the text counts more.
+    let mut next = 0;
+    while let Some(rule) = rules.0.get(next) {
+        next += 1;
+        for name in named(&rule.body) {
+            let is_known = rules.0.iter().any(|rule| rule.name == name);
+            if let Some((core, body)) = CORE.iter().find(|(core, _)| *core == name && !is_known) {
+                rules.0.extend(self::rules(&format!("{core} = {body}"))?);
+            }
+        }
+    }
+    Ok(rules)
+}
+
+fn named(tree: &Tree) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut stack = vec![tree];
+    while let Some(tree) = stack.pop() {
+        match tree {
+            Tree::Name(name, _) => names.push(name.clone()),
+            Tree::Sequence(parts) | Tree::Choice(parts) => stack.extend(parts.iter().rev()),
+            Tree::Repeat(body, ..) => stack.push(body),
+            Tree::Except(one, other) => stack.extend([&**other, &**one]),
+            Tree::Text(..) | Tree::Chars(..) => {}
+        }
+    }
+    names
+}
+
+fn rules(text: &str) -> Result<Vec<Rule>, ConvertError> {
+    let mut parser = Parser(Scanner { text, at: 0 });
+    let mut rules: Vec<Rule> = Vec::new();
+    loop {
+        parser.space();
+        let at = parser.0.at;
+        if parser.0.peek().is_none() {
+            return Ok(rules);
+        }
+        let name = parser
+            .name()
+            .ok_or_else(|| parser.0.error("expected the name of a rule"))?;
+        parser.space();
+        if !parser.0.eat("=") {
+            return Err(parser.0.error("expected `=` or `=/`"));
+        }
+        let is_more = parser.0.eat("/");
+        let body = parser.alternation(0)?;
+        match rules.iter_mut().find(|rule| rule.name == name) {
+            Some(rule) if is_more => {
+                let before = std::mem::replace(&mut rule.body, Tree::Choice(Vec::new()));
+                rule.body = match before {
+                    Tree::Choice(mut arms) => {
+                        arms.push(body);
+                        Tree::Choice(arms)
+                    }
+                    before => Tree::Choice(vec![before, body]),
+                };
+            }
+            _ => rules.push(Rule { name, at, body }),
+        }
+    }
+}
+
+struct Parser<'t>(Scanner<'t>);
+
+impl Parser<'_> {
+    /// White space, line ends and comments: a rule goes on up to the next `name =`, so that they say nothing.
+    fn space(&mut self) {
+        loop {
+            self.0.take(|c| matches!(c, ' ' | '\t' | '\r' | '\n'));
+            if !self.0.eat(";") {
+                return;
+            }
+            self.0.take(|c| c != '\n');
+        }
+    }
+
+    fn name(&mut self) -> Option<String> {
+        if !self.0.peek()?.is_ascii_alphabetic() {
+            return None;
+        }
+        let name = self.0.take(|c| c.is_ascii_alphanumeric() || c == '-');
+        Some(name.to_ascii_lowercase())
+    }
+
+    /// Whether the next rule begins here.
+    fn at_rule(&self) -> bool {
+        let mut ahead = Parser(self.0.clone());
+        ahead.name().is_some() && {
+            ahead.space();
+            ahead.0.eat("=")
+        }
+    }
+
+    fn alternation(&mut self, depth: u32) -> Result<Tree, ConvertError> {
+        if depth > MAX_NESTING {
+            return Err(self
+                .0
+                .error(format!("groups nest deeper than {MAX_NESTING}")));
+        }
+        let mut arms = vec![self.concatenation(depth)?];
+        while self.0.eat("/") {
+            arms.push(self.concatenation(depth)?);
+        }
+        Ok(match arms.len() {
+            1 => arms.swap_remove(0),
+            _ => Tree::Choice(arms),
+        })
+    }
+
+    fn concatenation(&mut self, depth: u32) -> Result<Tree, ConvertError> {
+        let mut parts = Vec::new();
+        loop {
+            self.space();
+            match self.0.peek() {
+                None | Some('/' | ')' | ']') => break,
+                _ if self.at_rule() => break,
+                _ => parts.push(self.repetition(depth)?),
+            }
+        }
+        match parts.len() {
+            0 => Err(self.0.error("expected something to match")),
+            1 => Ok(parts.swap_remove(0)),
+            _ => Ok(Tree::Sequence(parts)),
+        }
+    }
+
+    fn repetition(&mut self, depth: u32) -> Result<Tree, ConvertError> {
+        let at = self.0.at;
+        let least = self.0.take(|c| c.is_ascii_digit());
+        let is_range = self.0.eat("*");
+        let most = if is_range {
+            self.0.take(|c| c.is_ascii_digit())
+        } else {
+            least
+        };
+        let number = |digits: &str| -> Result<Option<u32>, ConvertError> {
+            match digits {
+                "" => Ok(None),
+                digits => match digits.parse() {
+                    Ok(number) => Ok(Some(number)),
+                    Err(_) => Err(error_at(self.0.text, at, "the number is too large")),
+                },
+            }
+        };
+        let (min, max) = (number(least)?, number(most)?);
+        if max.is_some_and(|max| max < min.unwrap_or(0)) {
+            return Err(error_at(self.0.text, at, "the numbers are out of order"));
+        }
+        let element = self.element(depth)?;
+        Ok(if is_range || min.is_some() {
+            Tree::Repeat(Box::new(element), min.unwrap_or(0), max)
+        } else {
+            element
+        })
+    }
+
+    fn element(&mut self, depth: u32) -> Result<Tree, ConvertError> {
+        let at = self.0.at;
+        if let Some(name) = self.name() {
+            return Ok(Tree::Name(name, at));
+        }
+        match self.0.next() {
+            Some('(') => self.group(depth, at, ")"),
+            Some('[') => Ok(Tree::Repeat(
+                Box::new(self.group(depth, at, "]")?),
+                0,
+                Some(1),
+            )),
+            Some('"') => self.text(at, true),
+            Some('%') => match self.0.next() {
+                Some('s' | 'S') if self.0.eat("\"") => self.text(at, false),
+                Some('i' | 'I') if self.0.eat("\"") => self.text(at, true),
+                Some('x' | 'X') => self.numbers(at, 16),
+                Some('d' | 'D') => self.numbers(at, 10),
+                Some('b' | 'B') => self.numbers(at, 2),
+                _ => Err(error_at(
+                    self.0.text,
+                    at,
+                    "expected `%x`, `%d`, `%b`, `%s\"` or `%i\"`",
+                )),
+            },
+            Some('<') => Err(error_at(
+                self.0.text,
+                at,
+                "a description in prose is no rule",
+            )),
+            _ => Err(error_at(self.0.text, at, "expected something to match")),
+        }
+    }
+
+    fn group(&mut self, depth: u32, at: usize, end: &str) -> Result<Tree, ConvertError> {
+        let group = self.alternation(depth + 1)?;
+        if self.0.eat(end) {
+            Ok(group)
+        } else {
+            Err(error_at(self.0.text, at, "the group is not closed"))
+        }
+    }
+
+    fn text(&mut self, at: usize, any_case: bool) -> Result<Tree, ConvertError> {
+        match self.0.up_to("\"") {
+            Some(text) => Ok(Tree::Text(text.to_owned(), any_case)),
+            None => Err(error_at(self.0.text, at, "the string is not closed")),
+        }
+    }
+
+    /// `41`, `41-5A` or `41.42.43`.
+    fn numbers(&mut self, at: usize, radix: u32) -> Result<Tree, ConvertError> {
+        let next = |this: &mut Self| {
+            let digits = this.0.take(|c| c.is_digit(radix));
+            this.0.character(at, digits, radix)
+        };
+        let first = next(self)?;
+        if self.0.eat("-") {
+            let last = next(self)?;
+            if last < first {
+                return Err(error_at(
+                    self.0.text,
+                    at,
+                    "the range's ends are out of order",
+                ));
+            }
+            return Ok(Tree::Chars(vec![(first, last)], false));
+        }
+        let mut text = String::from(first);
+        while self.0.eat(".") {
+            text.push(next(self)?);
+        }
+        Ok(Tree::Text(text, false))
+    }
+}

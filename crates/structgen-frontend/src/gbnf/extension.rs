@@ -1,0 +1,237 @@
+//! What GBNF has here beyond llama.cpp: patterns, operators of sets, texts up to a stop, schemas, and other grammars.
+
+use std::sync::Arc;
+
+use pest::iterators::Pair;
+use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_grammar::{CharSet, Expr, ExprId, Grammar, Regular, RuleId};
+
+use super::syntax::Rule;
+use super::{GbnfError, GbnfErrorKind};
+use crate::regex::{RegexOptions, parse};
+
+/// An operator of sets, whose operands are known when all rules are.
+#[derive(Clone, Debug)]
+pub(super) struct Operator {
+    /// Where it stands.
+    pub(super) position: usize,
+    /// What its text will be; until then, it has a mark for a body.
+    pub(super) rule: RuleId,
+    /// The reference to the rule.
+    pub(super) reference: ExprId,
+    pub(super) operands: Vec<ExprId>,
+    /// What no operand may match, instead of what all match.
+    pub(super) is_complement: bool,
+}
+
+/// The most nodes of a set that an operator makes, shared ones counted every time they occur.
+const MAX_SIZE: usize = 100_000;
+/// How deep such a set may nest: it is walked by recursion in places.
+const MAX_DEPTH: usize = 400;
+
+/// The body of an operator's rule until its operands are known: nothing else of GBNF is like it, since literals are no sets.
+pub(super) fn mark(number: usize) -> Expr {
+    Expr::Regular(Regular::Bytes(number.to_le_bytes().into()))
+}
+
+/// The set of a pattern between slashes.
+pub(super) fn pattern(text: &str, at: usize, pair: Pair<'_, Rule>) -> Result<Regular, GbnfError> {
+    let (mut pattern, mut flags, mut start) = ("", "", at);
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::pattern => {
+                pattern = part.as_str();
+                start = at + 1;
+            }
+            _ => flags = part.as_str(),
+        }
+    }
+    let prefix = if flags.is_empty() {
+        String::new()
+    } else {
+        format!("(?{flags})")
+    };
+    parse(&format!("{prefix}{pattern}"), RegexOptions::rust()).map_err(|error| {
+        let position = start + error.position.saturating_sub(prefix.len());
+        GbnfError::at(text, position, GbnfErrorKind::Regex(error.kind))
+    })
+}
+
+/// All texts that end in `stop` and have it nowhere before that.
+pub(super) fn until(stop: &str) -> Regular {
+    let found =
+        |behind: Regular| Regular::concat([Regular::any_text(), Regular::literal(stop), behind]);
+    let some = Regular::repeat(Regular::Chars(CharSet::all()), 1, None);
+    let early = Regular::Complement(Arc::new(found(some)));
+    Regular::Intersection([found(Regular::Empty), early].into())
+}
+
+/// The grammar with the sets of its operators.
+pub(super) fn resolve(
+    text: &str,
+    grammar: Grammar,
+    operators: &[Operator],
+) -> Result<Grammar, GbnfError> {
+    if operators.is_empty() {
+        return Ok(grammar);
+    }
+    let mut sets = Sets {
+        grammar: &grammar,
+        operators: operators.iter().map(|it| (it.rule, it)).collect(),
+        known: FxHashMap::default(),
+    };
+    let mut found = FxHashMap::default();
+    for (number, operator) in operators.iter().enumerate() {
+        let reference = operator.reference;
+        let set = sets.of(reference).map_err(|kind| {
+            let is_regular = matches!(kind, GbnfErrorKind::Limit { .. });
+            GbnfError::at(text, operator.position, kind)
+                .with_hint((!is_regular).then(|| NOT_REGULAR.to_owned()))
+        })?;
+        found.insert(mark(number), Expr::Regular(set.regular));
+    }
+    Ok(grammar.replace(|_, expr| found.get(expr).cloned()))
+}
+
+/// The grammar with operands in the places of operators, which shows what leads to which rule; none where there are no operators.
+pub(super) fn outline(grammar: &Grammar, operators: &[Operator]) -> Option<Grammar> {
+    if operators.is_empty() {
+        return None;
+    }
+    let marks: FxHashMap<Expr, &Operator> = (0..).map(mark).zip(operators).collect();
+    Some(grammar.clone().replace(|_, expr| {
+        let operator = marks.get(expr)?;
+        Some(if operator.is_complement {
+            // What it is the complement of may well derive nothing.
+            Expr::Repeat {
+                body: operator.operands[0],
+                min: 0,
+                max: None,
+            }
+        } else {
+            Expr::Sequence(operator.operands.clone().into())
+        })
+    }))
+}
+
+const NOT_REGULAR: &str = "operands are made of literals, classes, patterns and rules that do not come back to themselves";
+
+/// A set, with the number of its nodes and how deep it nests.
+#[derive(Clone)]
+struct Set {
+    regular: Regular,
+    size: usize,
+    depth: usize,
+}
+
+/// Expressions as sets, as far as they are asked for.
+struct Sets<'g> {
+    grammar: &'g Grammar,
+    operators: FxHashMap<RuleId, &'g Operator>,
+    known: FxHashMap<ExprId, Set>,
+}
+
+impl Sets<'_> {
+    /// An explicit stack, which is the way from the root to what is looked at.
+    fn of(&mut self, root: ExprId) -> Result<Set, GbnfErrorKind> {
+        let mut way = vec![root];
+        let mut open = FxHashSet::from_iter([root]);
+        while let Some(&id) = way.last() {
+            let parts = self.parts(id);
+            match parts.iter().find(|part| !self.known.contains_key(part)) {
+                Some(&part) if open.insert(part) => way.push(part),
+                Some(_) => return Err(GbnfErrorKind::NotRegular("comes back to itself")),
+                None => {
+                    let set = self.make(id, &parts)?;
+                    self.known.insert(id, set);
+                    open.remove(&id);
+                    way.pop();
+                }
+            }
+        }
+        self.known
+            .get(&root)
+            .cloned()
+            .ok_or(GbnfErrorKind::NotRegular("is not known"))
+    }
+
+    /// What has to be known first.
+    fn parts(&self, id: ExprId) -> Vec<ExprId> {
+        match self.grammar.expr(id) {
+            Expr::Rule(rule) => match self.operators.get(rule) {
+                Some(operator) => operator.operands.clone(),
+                None => vec![self.grammar.rule(*rule).body],
+            },
+            expr => expr.children().collect(),
+        }
+    }
+
+    fn make(&self, id: ExprId, parts: &[ExprId]) -> Result<Set, GbnfErrorKind> {
+        let parts: Vec<&Set> = parts
+            .iter()
+            .filter_map(|part| self.known.get(part))
+            .collect();
+        let size = parts
+            .iter()
+            .fold(1, |sum: usize, part| sum.saturating_add(part.size));
+        let depth = 1 + parts.iter().map(|part| part.depth).max().unwrap_or(0);
+        let mut sets = parts.iter().map(|part| part.regular.clone());
+        let regular = match self.grammar.expr(id) {
+            Expr::Never => Regular::Never,
+            Expr::Empty => Regular::Empty,
+            Expr::Bytes(bytes) => Regular::Bytes((**bytes).into()),
+            Expr::Regular(regular) => return measured(regular),
+            Expr::Sequence(_) => Regular::concat(sets),
+            Expr::Choice(_) => Regular::union(sets),
+            Expr::Repeat { min, max, .. } => {
+                Regular::repeat(sets.next().unwrap_or(Regular::Never), *min, *max)
+            }
+            Expr::Rule(rule) => match self.operators.get(rule) {
+                Some(operator) if operator.is_complement => {
+                    Regular::Complement(Arc::new(Regular::union(sets)))
+                }
+                Some(_) => Regular::Intersection(sets.collect()),
+                None => sets.next().unwrap_or(Regular::Never),
+            },
+            _ => return Err(GbnfErrorKind::NotRegular("names tokens or has JSON in it")),
+        };
+        within_limits(Set {
+            regular,
+            size,
+            depth,
+        })
+    }
+}
+
+fn within_limits(set: Set) -> Result<Set, GbnfErrorKind> {
+    let limit = |what, limit: usize| GbnfErrorKind::Limit {
+        what,
+        limit: limit as u32,
+    };
+    if set.size > MAX_SIZE {
+        Err(limit("nodes of a set that is operated on", MAX_SIZE))
+    } else if set.depth > MAX_DEPTH {
+        Err(limit("levels of a set that is operated on", MAX_DEPTH))
+    } else {
+        Ok(set)
+    }
+}
+
+/// A set that is there already.
+fn measured(regular: &Regular) -> Result<Set, GbnfErrorKind> {
+    let mut set = Set {
+        regular: regular.clone(),
+        size: 0,
+        depth: 1,
+    };
+    let mut stack = vec![(regular, 1)];
+    while let Some((part, depth)) = stack.pop() {
+        set.size += 1;
+        set.depth = set.depth.max(depth);
+        stack.extend(part.parts().iter().map(|part| (part, depth + 1)));
+        if set.size > MAX_SIZE {
+            break;
+        }
+    }
+    within_limits(set)
+}
