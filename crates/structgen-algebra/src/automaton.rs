@@ -93,9 +93,10 @@ pub(crate) fn readable(low: u8, high: u8) -> u8 {
     nice.find(within).unwrap_or(low)
 }
 
+/// The token that a terminal names, be it the only one or the one that must not come.
 pub(crate) fn token_name(token: &TokenTerminal) -> String {
     match token {
-        TokenTerminal::Name(name) => name.clone(),
-        TokenTerminal::Id(id) => format!("<[{id}]>"),
+        TokenTerminal::Name(name) | TokenTerminal::NotName(name) => name.clone(),
+        TokenTerminal::Id(id) | TokenTerminal::NotId(id) => format!("<[{id}]>"),
     }
 }

@@ -184,10 +184,12 @@ impl Writer<'_> {
                         !inner.is_empty() && !inner.contains(['>', '\n', '\r'])
                     })
                 };
-                if matches!(token, TokenTerminal::Name(_))
-                    && (!fits(&name) || name.starts_with("<["))
-                {
+                let is_named = matches!(token, TokenTerminal::Name(_) | TokenTerminal::NotName(_));
+                if is_named && (!fits(&name) || name.starts_with("<[")) {
                     return Err(AlgebraError::Token(name));
+                }
+                if matches!(token, TokenTerminal::NotName(_) | TokenTerminal::NotId(_)) {
+                    self.text.push('!');
                 }
                 self.text.push_str(&name);
             }
