@@ -29,6 +29,28 @@ pub struct GrammarBuilder {
     rules: Vec<Rule>,
 }
 
+impl From<Grammar> for GrammarBuilder {
+    /// A grammar to go on building; its ids keep their meaning.
+    fn from(grammar: Grammar) -> Self {
+        let mut ids = HashTable::with_capacity(grammar.exprs.len());
+        let hash = |id: &ExprId| FxBuildHasher.hash_one(&grammar.exprs[id.index()]);
+        // Passes may leave equal expressions in two places: the first is found.
+        for id in (0..grammar.exprs.len() as u32).map(ExprId) {
+            ids.entry(
+                hash(&id),
+                |other| grammar.exprs[other.index()] == grammar.exprs[id.index()],
+                hash,
+            )
+            .or_insert(id);
+        }
+        Self {
+            exprs: grammar.exprs,
+            ids,
+            rules: grammar.rules,
+        }
+    }
+}
+
 impl GrammarBuilder {
     /// An empty grammar.
     #[must_use]
@@ -178,6 +200,15 @@ impl GrammarBuilder {
     /// When the rule is of another builder and out of this one's range.
     pub fn define(&mut self, rule: RuleId, body: ExprId) {
         self.rules[rule.index()].body = body;
+    }
+
+    /// What a rule matches; [`Expr::Never`] until it is defined.
+    ///
+    /// # Panics
+    /// When the rule is of another builder and out of this one's range.
+    #[must_use]
+    pub fn body(&self, rule: RuleId) -> ExprId {
+        self.rules[rule.index()].body
     }
 
     /// A reference to a rule.

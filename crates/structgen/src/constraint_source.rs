@@ -8,6 +8,7 @@ use structgen_frontend::gbnf::{self, GbnfOptions, GbnfWarning};
 use structgen_frontend::json_schema::{self, CompileReport, SchemaOptions};
 use structgen_frontend::regex::{self, RegexErrorKind, RegexOptions};
 use structgen_grammar::{Expr, Grammar, GrammarBuilder, JsonForm};
+use structgen_tools::ToolGrammar;
 use structgen_vocab::TokenId;
 
 use crate::{Error, Result};
@@ -30,6 +31,8 @@ pub struct Constraint {
     grammar: Grammar,
     report: CompileReport,
     warnings: Vec<GbnfWarning>,
+    /// Markers become tokens when the vocabulary is known.
+    tools: Option<ToolGrammar>,
 }
 
 impl Constraint {
@@ -155,6 +158,28 @@ impl Constraint {
         ))
     }
 
+    /// Text and tool calls in the format of a chat model. The report is the [`ToolGrammar`]'s own.
+    ///
+    /// ```
+    /// use structgen::tools::{Tool, ToolFormat, ToolGrammar, ToolOptions};
+    /// use structgen::{Checker, Constraint};
+    ///
+    /// let tools = Tool::list(r#"[{"name": "ping"}]"#)?;
+    /// let format = ToolFormat::preset("mistral").expect("it is a preset");
+    /// let tools = ToolGrammar::new(format, tools, &ToolOptions::new())?;
+    /// let checker = Checker::new(&Constraint::tools(&tools))?;
+    /// assert!(checker.check(b"Hello! [TOOL_CALLS]ping[ARGS]{}")?.is_none());
+    /// assert_eq!(checker.check(b"[TOOL_CALLS]pong[ARGS]{}")?.unwrap().offset, 13);
+    /// # Ok::<(), structgen::Error>(())
+    /// ```
+    #[must_use]
+    pub fn tools(tools: &ToolGrammar) -> Self {
+        Self {
+            tools: Some(tools.clone()),
+            ..Self::from_grammar(tools.grammar().clone())
+        }
+    }
+
     /// What a grammar says.
     #[must_use]
     pub fn from_grammar(grammar: Grammar) -> Self {
@@ -162,6 +187,7 @@ impl Constraint {
             grammar,
             report: CompileReport::default(),
             warnings: Vec::new(),
+            tools: None,
         }
     }
 
@@ -173,7 +199,7 @@ impl Constraint {
         Self::from_grammar(builder.finish(root, JsonForm::generate()))
     }
 
-    /// The grammar.
+    /// The grammar; of tool calls, with every marker as its text.
     #[must_use]
     pub fn grammar(&self) -> &Grammar {
         &self.grammar
@@ -211,11 +237,11 @@ impl Constraint {
             eos: eos.to_vec(),
             ..ConstraintOptions::default()
         };
-        Ok(CompiledConstraint::new(
-            self.grammar.clone(),
-            tables,
-            &options,
-        )?)
+        let grammar = match &self.tools {
+            Some(tools) => tools.grammar_for(tables.vocabulary()),
+            None => self.grammar.clone(),
+        };
+        Ok(CompiledConstraint::new(grammar, tables, &options)?)
     }
 }
 

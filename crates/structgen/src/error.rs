@@ -9,6 +9,7 @@ use structgen_frontend::json_schema::SchemaError;
 use structgen_frontend::regex::RegexError;
 use structgen_grammar::LiteralsTooLarge;
 use structgen_ort::LoadError;
+use structgen_tools::{FormatError, ParseError, ToolError};
 use structgen_vocab::TokenizerError;
 
 /// Why there is no output. The sources that an error has say more.
@@ -33,6 +34,15 @@ pub enum Error {
     /// The grammar is refused.
     #[error(transparent)]
     Gbnf(#[from] GbnfError),
+    /// The tools are refused.
+    #[error(transparent)]
+    Tools(#[from] ToolError),
+    /// The format of tool calls is refused.
+    #[error(transparent)]
+    ToolFormat(#[from] FormatError),
+    /// An output is not in the format of its tool calls.
+    #[error(transparent)]
+    ToolOutput(#[from] ParseError),
     /// A list of choices without a choice.
     #[error("there is no choice to choose from")]
     NoChoices,

@@ -23,6 +23,7 @@
 //! - [`Model`]: a model with its tokenizer, embedded or from a folder, and free or constrained generation with it.
 //! - [`Constraint`]: JSON Schema, a regular expression, a GBNF grammar, a list of choices, or any JSON; and [`Checker`], which
 //!   says whether and where a text does not fit one.
+//! - [`tools`]: tool calls in the formats of chat models, as a constraint ([`Constraint::tools`]) and parsed back.
 //! - The pieces, each a crate of its own: [`grammar`], [`frontend`], [`automata`], [`algebra`], [`vocab`], [`constraint`], [`decode`], [`ort`].
 
 mod builder;
@@ -60,6 +61,7 @@ pub use structgen_frontend as frontend;
 pub use structgen_grammar as grammar;
 pub use structgen_model as embedded;
 pub use structgen_ort as ort;
+pub use structgen_tools as tools;
 pub use structgen_vocab as vocab;
 
 pub use structgen_decode::{GenerateOptions, SamplingParams};

@@ -14,6 +14,7 @@ use super::canonical::atoms::{Literal, Place};
 use super::canonical::{
     Arrays, Canonicalizer, Counted, Field, Member, NodeId, Numbers, Objects, Obligation, Values,
 };
+use super::part::{PartOptions, Words};
 use super::{Effect, KeyOrder, Profile, SchemaError};
 
 /// Lowers the node and everything below it.
@@ -21,46 +22,69 @@ pub(crate) fn lower(
     canonical: &mut Canonicalizer<'_, '_>,
     root: NodeId,
 ) -> Result<Grammar, SchemaError> {
-    let mut lowering = Lowering {
-        canonical,
-        builder: GrammarBuilder::new(),
-        rules: FxHashMap::default(),
-        names: FxHashSet::default(),
-        pending: Vec::new(),
-        json_value: None,
-    };
-    let root = match lowering.node(root)? {
-        Some(expr) => lowering.rule_of(expr),
-        None => {
-            let rule = lowering.builder.declare("false");
-            let never = lowering.builder.never();
-            lowering.builder.define(rule, never);
-            rule
-        }
-    };
-    // A stack and not recursion: nodes may be nested as deep as definitions are many.
-    let mut next = 0;
-    while let Some(&(node, rule)) = lowering.pending.get(next) {
-        next += 1;
-        let values = lowering.canonical.expand(node)?;
-        let body = lowering.values(&values)?;
-        lowering.builder.define(rule, body);
-    }
+    let mut builder = GrammarBuilder::new();
+    let mut lowering = Lowering::new(canonical, &mut builder, PartOptions::default());
+    let root = lowering.all(root)?;
+    let root = lowering.rule_of(root);
     let form = lowering.canonical.options.form();
     let root = lowering.with_whitespace_around(root, form.whitespace);
-    Ok(lowering.builder.finish(root, form))
+    Ok(builder.finish(root, form))
 }
 
-struct Lowering<'c, 'p, 'j> {
+/// Lowers the node and everything below it as a part of a grammar that is being built.
+pub(crate) fn lower_part(
+    canonical: &mut Canonicalizer<'_, '_>,
+    root: NodeId,
+    part: PartOptions<'_>,
+    builder: &mut GrammarBuilder,
+) -> Result<ExprId, SchemaError> {
+    Lowering::new(canonical, builder, part).all(root)
+}
+
+struct Lowering<'c, 'p, 'j, 'b> {
     canonical: &'c mut Canonicalizer<'p, 'j>,
-    builder: GrammarBuilder,
+    builder: &'b mut GrammarBuilder,
+    part: PartOptions<'b>,
     rules: FxHashMap<NodeId, Option<ExprId>>,
     names: FxHashSet<String>,
     pending: Vec<(NodeId, RuleId)>,
     json_value: Option<ExprId>,
 }
 
-impl<'j> Lowering<'_, '_, 'j> {
+impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
+    fn new(
+        canonical: &'c mut Canonicalizer<'p, 'j>,
+        builder: &'b mut GrammarBuilder,
+        part: PartOptions<'b>,
+    ) -> Self {
+        Self {
+            canonical,
+            builder,
+            part,
+            rules: FxHashMap::default(),
+            names: FxHashSet::default(),
+            pending: Vec::new(),
+            json_value: None,
+        }
+    }
+
+    /// The values of the root, with a rule for every node below it.
+    fn all(&mut self, root: NodeId) -> Result<ExprId, SchemaError> {
+        let Some(root) = self.node(root)? else {
+            let rule = self.builder.declare("false");
+            return Ok(self.builder.rule(rule));
+        };
+        // A stack and not recursion: nodes may be nested as deep as definitions are many.
+        let mut next = 0;
+        while let Some(&(node, rule)) = self.pending.get(next) {
+            next += 1;
+            let values = self.canonical.expand(node)?;
+            let body = self.values(&values)?;
+            self.builder.define(rule, body);
+        }
+        Ok(root)
+    }
+
     /// A reference to the rule of a node; `None` where nothing fits it.
     fn node(&mut self, id: NodeId) -> Result<Option<ExprId>, SchemaError> {
         if id == NodeId::NEVER {
@@ -84,8 +108,9 @@ impl<'j> Lowering<'_, '_, 'j> {
         Ok(expr)
     }
 
-    fn unique_name(&mut self, mut name: String) -> String {
+    fn unique_name(&mut self, name: String) -> String {
         const LONGEST: usize = 200;
+        let mut name = format!("{}{name}", self.part.prefix);
         if name.len() > LONGEST {
             let end = (0..=LONGEST).rev().find(|&end| name.is_char_boundary(end));
             name.truncate(end.unwrap_or(0));
@@ -147,7 +172,8 @@ impl<'j> Lowering<'_, '_, 'j> {
         })));
         let string = self.builder.expr(Expr::String(StringShape::default()));
         let number = self.builder.expr(Expr::Number(NumberSet::default()));
-        let words = ["true", "false", "null"].map(|word| self.builder.bytes(word));
+        let Words { yes, no, null } = self.part.words;
+        let words = [yes, no, null].map(|word| self.builder.bytes(word));
         let arms = [object, array, string, number].into_iter().chain(words);
         let body = self.builder.choice(arms);
         self.builder.define(rule, body);
@@ -179,11 +205,8 @@ impl<'j> Lowering<'_, '_, 'j> {
         for numbers in &values.numbers {
             arms.push(self.numbers(numbers)?);
         }
-        for (there, word) in [
-            (values.yes, "true"),
-            (values.no, "false"),
-            (values.null, "null"),
-        ] {
+        let Words { yes, no, null } = self.part.words;
+        for (there, word) in [(values.yes, yes), (values.no, no), (values.null, null)] {
             if there {
                 arms.push(self.builder.bytes(word));
             }

@@ -21,6 +21,7 @@ mod lower;
 mod metaschemas;
 mod options;
 mod parse;
+mod part;
 mod report;
 mod resolve;
 mod scope;
@@ -37,9 +38,10 @@ use structgen_grammar::Grammar;
 
 pub use error::SchemaError;
 pub use options::{Draft, FormatMode, KeyOrder, Profile, SchemaLimits, SchemaOptions};
+pub use part::{CompiledPart, PartOptions, Words, compile_part};
 pub use report::{CompileReport, Effect, ReportEntry, Usage};
 
-use canonical::Canonicalizer;
+use canonical::{Canonicalizer, NodeId};
 use json::Json;
 use parse::{Assertion, Program, SchemaId};
 use resolve::Resources;
@@ -147,6 +149,28 @@ pub fn compile_str_at(
 }
 
 fn compile_json(json: &Json<'_>, options: &SchemaOptions) -> Result<Compiled, SchemaError> {
+    compile_with(json, options, |canonical, node, options| {
+        let grammar = lower::lower(canonical, node)?;
+        let mut report = report(canonical, options);
+        let sizes = [
+            ("rules of the grammar", grammar.rules().len()),
+            ("expressions of the grammar", grammar.exprs().len()),
+        ];
+        report.usage.extend(sizes.map(|(what, used)| Usage {
+            what,
+            used: used as u64,
+            limit: None,
+        }));
+        Ok(Compiled { grammar, report })
+    })
+}
+
+/// Works a schema out and hands it on, with its own options.
+fn compile_with<T>(
+    json: &Json<'_>,
+    options: &SchemaOptions,
+    lower: impl FnOnce(&mut Canonicalizer<'_, '_>, NodeId, &SchemaOptions) -> Result<T, SchemaError>,
+) -> Result<T, SchemaError> {
     let options = &*embedded::options(json, options)?;
     with_program(json, options, |program, root| {
         let mut canonical = Canonicalizer::new(program, options);
@@ -155,27 +179,7 @@ fn compile_json(json: &Json<'_>, options: &SchemaOptions) -> Result<Compiled, Sc
             drop(canonical);
             return Err(unsatisfiable::explain(program, options, root));
         }
-        let grammar = lower::lower(&mut canonical, node)?;
-        let mut report = report(&canonical, options);
-        report.profile = options.profile;
-        report.usage = vec![
-            Usage {
-                what: "steps of the compilation",
-                used: canonical.steps_taken(),
-                limit: Some(options.limits.max_steps),
-            },
-            Usage {
-                what: "rules of the grammar",
-                used: grammar.rules().len() as u64,
-                limit: None,
-            },
-            Usage {
-                what: "expressions of the grammar",
-                used: grammar.exprs().len() as u64,
-                limit: None,
-            },
-        ];
-        Ok(Compiled { grammar, report })
+        lower(&mut canonical, node, options)
     })
 }
 
@@ -252,5 +256,11 @@ fn report(canonical: &Canonicalizer<'_, '_>, options: &SchemaOptions) -> Compile
     if canonical.program.has_scopes() {
         report.unite();
     }
+    report.profile = options.profile;
+    report.usage.push(Usage {
+        what: "steps of the compilation",
+        used: canonical.steps_taken(),
+        limit: Some(options.limits.max_steps),
+    });
     report
 }

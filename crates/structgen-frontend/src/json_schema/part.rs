@@ -1,0 +1,103 @@
+//! A schema as a part of a larger grammar: several schemas in one, between other text.
+
+use serde_json::Value;
+use structgen_grammar::{ExprId, GrammarBuilder, JsonForm};
+
+use super::json::Json;
+use super::{CompileReport, SchemaError, SchemaOptions, lower};
+
+/// How a schema becomes a part of a grammar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartOptions<'a> {
+    /// What the names of the part's rules begin with, so that parts are told apart.
+    pub prefix: &'a str,
+    /// The words for `true`, `false` and `null`.
+    pub words: Words,
+}
+
+/// The words for `true`, `false` and `null`: the one thing in which values that are neither strings nor numbers differ between JSON and the
+/// literals of programming languages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// `true`.
+    pub yes: &'static str,
+    /// `false`.
+    pub no: &'static str,
+    /// `null`.
+    pub null: &'static str,
+}
+
+impl Words {
+    /// As JSON has them.
+    pub const JSON: Self = Self {
+        yes: "true",
+        no: "false",
+        null: "null",
+    };
+    /// As Python has them.
+    pub const PYTHON: Self = Self {
+        yes: "True",
+        no: "False",
+        null: "None",
+    };
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self::JSON
+    }
+}
+
+/// A schema that has become a part of a grammar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompiledPart {
+    /// The values that fit: a rule of the grammar.
+    pub root: ExprId,
+    /// The form that the grammar has to be finished with: parts of one grammar need equal ones.
+    pub form: JsonForm,
+    /// What became of each keyword.
+    pub report: CompileReport,
+}
+
+/// Compiles a schema into a grammar that is being built.
+///
+/// ```
+/// use serde_json::json;
+/// use structgen_frontend::json_schema::{compile_part, PartOptions, SchemaOptions};
+/// use structgen_grammar::GrammarBuilder;
+///
+/// let mut builder = GrammarBuilder::new();
+/// let root = builder.declare("root");
+/// let options = SchemaOptions::new();
+/// let [age, name] = ["age: ", "name: "].map(|key| builder.bytes(key));
+/// let part = |prefix| PartOptions { prefix, ..PartOptions::default() };
+/// let number = compile_part(&json!({"type": "integer"}), &options, part("age "), &mut builder)?;
+/// let string = compile_part(&json!({"type": "string"}), &options, part("name "), &mut builder)?;
+/// let age = builder.sequence([age, number.root]);
+/// let name = builder.sequence([name, string.root]);
+/// let body = builder.choice([age, name]);
+/// builder.define(root, body);
+/// let grammar = builder.finish(root, number.form);
+/// assert!(grammar.to_string().contains("name #"));
+/// # Ok::<(), structgen_frontend::json_schema::SchemaError>(())
+/// ```
+///
+/// # Errors
+/// As [`compile`](super::compile). Then the builder has rules that nothing refers to.
+pub fn compile_part(
+    schema: &Value,
+    options: &SchemaOptions,
+    part: PartOptions<'_>,
+    builder: &mut GrammarBuilder,
+) -> Result<CompiledPart, SchemaError> {
+    let json = Json::from_value(schema, &options.limits)?;
+    super::compile_with(&json, options, |canonical, node, options| {
+        let root = lower::lower_part(canonical, node, part, builder)?;
+        let report = super::report(canonical, options);
+        Ok(CompiledPart {
+            root,
+            form: options.form(),
+            report,
+        })
+    })
+}

@@ -1,0 +1,687 @@
+//! The parser's states.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::arguments::{Collected, PythonArguments, TaggedValue, Wrong, strip};
+use super::choose::{Choose, Decision};
+use super::finder::Finder;
+use super::object::{Json, ObjectCall};
+use super::spec::{Ends, Spec};
+use super::{Event, ParseError, ParseErrorKind, ToolCall};
+use crate::Reasoning;
+use crate::format::{Call, Marker, core};
+use crate::tool::is_name_char;
+
+/// A parser over characters.
+#[derive(Clone, Debug)]
+pub(super) struct Machine {
+    spec: Arc<Spec>,
+    state: State,
+    /// Characters that a state gave back.
+    queue: VecDeque<char>,
+    /// The call that is read.
+    call: Unfinished,
+    /// How many calls are complete.
+    calls: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Unfinished {
+    name: String,
+    id: Option<String>,
+    arguments: Collected,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    /// A marker is to come, or else the fallback does.
+    Marker {
+        choose: Choose<Then>,
+        fallback: Option<Then>,
+        /// What becomes of whitespace at the end of the output.
+        keeps_space: bool,
+        /// The whitespace that the marker before ends with.
+        lead: String,
+    },
+    /// Text up to the end, or to a call.
+    Text {
+        finder: Finder,
+        lead: String,
+    },
+    /// Text between markers.
+    Enclosed {
+        what: Enclosing,
+        finder: Finder,
+        lead: String,
+    },
+    Name,
+    Id {
+        id: String,
+    },
+    Object(Box<ObjectCall>),
+    Json {
+        json: Json,
+        text: String,
+    },
+    Key {
+        finder: Finder,
+        key: String,
+    },
+    Value(Box<TaggedValue>),
+    Python(Box<PythonArguments>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Enclosing {
+    Reasoning,
+    Preamble,
+    Text,
+}
+
+/// What comes behind a marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    Enclosed(Enclosing),
+    Trigger(usize),
+    Text,
+    /// The content of a call that the trigger, or what stands before a call, has begun.
+    Content,
+    NextCall,
+    Id,
+    Arguments,
+    Key,
+    CallEnd,
+    AfterCall,
+    Trailing,
+}
+
+type Events<'e> = &'e mut Vec<Event>;
+type Step = Result<(), ParseErrorKind>;
+
+impl Machine {
+    pub(super) fn new(spec: Arc<Spec>) -> Self {
+        let mut machine = Self {
+            spec,
+            state: State::Name,
+            queue: VecDeque::new(),
+            call: Unfinished::default(),
+            calls: 0,
+        };
+        let is_open = machine.spec.reasoning == Reasoning::Open;
+        if is_open && let Some(reasoning) = &machine.spec.format().reasoning {
+            let ends = Ends::new(&Marker::default(), &reasoning.end);
+            machine.state = State::Enclosed {
+                what: Enclosing::Reasoning,
+                finder: Finder::new(ends.markers),
+                lead: String::new(),
+            };
+        } else {
+            machine.open(true, String::new());
+        }
+        machine
+    }
+
+    /// Takes a character; `offset` is the one behind it.
+    pub(super) fn take(
+        &mut self,
+        c: char,
+        offset: usize,
+        events: Events<'_>,
+    ) -> Result<(), ParseError> {
+        self.queue.push_back(c);
+        // A character is given back only together with a state that takes it.
+        while let Some(c) = self.queue.pop_front() {
+            self.step(c, events)
+                .map_err(|kind| ParseError { offset, kind })?;
+        }
+        Ok(())
+    }
+
+    /// Ends the output.
+    pub(super) fn finish(&mut self, offset: usize, events: Events<'_>) -> Result<(), ParseError> {
+        match &mut self.state {
+            State::Marker {
+                choose,
+                fallback: Some(Then::Text),
+                keeps_space: true,
+                lead,
+            } => {
+                let mut lead = std::mem::take(lead);
+                let text: String = choose
+                    .seen()
+                    .chars()
+                    .filter(|&c| !strip(&mut lead, c))
+                    .collect();
+                emit_text(events, &text);
+            }
+            // The call before it is complete.
+            State::Marker {
+                fallback: Some(Then::Text | Then::AfterCall),
+                ..
+            } => {}
+            State::Marker { choose, .. } if choose.leads_to(Then::AfterCall) => {}
+            State::Text { finder, .. } => emit_text(events, &finder.rest()),
+            State::Enclosed { what, finder, .. } => {
+                let rest = finder.rest();
+                emit(events, *what, &rest);
+            }
+            _ => {
+                let kind = ParseErrorKind::Incomplete;
+                return Err(ParseError { offset, kind });
+            }
+        }
+        if let State::Enclosed {
+            what: Enclosing::Reasoning,
+            ..
+        } = self.state
+        {
+            emit(events, Enclosing::Reasoning, "");
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, c: char, events: Events<'_>) -> Step {
+        match &mut self.state {
+            State::Marker {
+                choose,
+                fallback,
+                lead,
+                ..
+            } => match choose.push(c) {
+                Decision::Open => Ok(()),
+                Decision::Is(then) => {
+                    self.enter(then, String::new(), events);
+                    Ok(())
+                }
+                Decision::None => match *fallback {
+                    Some(then) => {
+                        let seen = choose.seen();
+                        let lead = std::mem::take(lead);
+                        self.give_back(&seen);
+                        self.enter(then, lead, events);
+                        Ok(())
+                    }
+                    None => Err(ParseErrorKind::Expected {
+                        expected: choose.expected(),
+                    }),
+                },
+            },
+            State::Text { finder, lead } => {
+                if strip(lead, c) {
+                    return Ok(());
+                }
+                let mut text = String::new();
+                let found = finder.push(c, &mut text);
+                emit_text(events, &text);
+                // Where calls are looked for in text, there is one trigger.
+                if found {
+                    self.behind_trigger(0);
+                }
+                Ok(())
+            }
+            State::Enclosed { what, finder, lead } => {
+                let what = *what;
+                if strip(lead, c) {
+                    return Ok(());
+                }
+                let mut text = String::new();
+                let found = finder.push(c, &mut text);
+                emit(events, what, &text);
+                if found {
+                    self.behind_enclosed(what);
+                }
+                Ok(())
+            }
+            State::Name => self.name(c, events),
+            State::Id { id } => {
+                if is_id_char(c) {
+                    id.push(c);
+                    return Ok(());
+                }
+                self.call.id = Some(std::mem::take(id));
+                self.give_back(&c.to_string());
+                self.start_call(events);
+                self.behind_name(false);
+                Ok(())
+            }
+            State::Object(_) => self.object(c, events),
+            State::Json { json, text } => {
+                let starts = text.is_empty();
+                if starts && crate::is_space(c) {
+                    return Ok(());
+                }
+                if starts && c != '{' {
+                    let name = self.call.name.clone();
+                    return Err(ParseErrorKind::NoArguments { name });
+                }
+                json.push(c);
+                text.push(c);
+                let whole = (json.depth == 0).then(|| std::mem::take(text));
+                emit_arguments(events, self.calls, c.encode_utf8(&mut [0; 4]));
+                let Some(whole) = whole else { return Ok(()) };
+                let arguments =
+                    serde_json::from_str(&whole).map_err(|error| self.unreadable(&error))?;
+                self.end_call(arguments, events);
+                self.behind_arguments();
+                Ok(())
+            }
+            State::Key { finder, key } => {
+                if finder.push(c, key) {
+                    let key = key.trim_matches(crate::is_space).to_owned();
+                    self.value(key, events);
+                }
+                Ok(())
+            }
+            State::Value(value) => {
+                let mut json = String::new();
+                let done = value.push(c, &mut self.call.arguments, &mut json);
+                emit_arguments(events, self.calls, &json);
+                if self.wrong(done)? {
+                    self.parameters();
+                }
+                Ok(())
+            }
+            State::Python(python) => {
+                let mut json = String::new();
+                let done = python.push(c, &mut self.call.arguments, &mut json);
+                emit_arguments(events, self.calls, &json);
+                if self.wrong(done)? {
+                    self.end_collected(events);
+                    self.behind_arguments();
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn give_back(&mut self, text: &str) {
+        for c in text.chars().rev() {
+            self.queue.push_front(c);
+        }
+    }
+
+    fn enter(&mut self, then: Then, lead: String, events: Events<'_>) {
+        match then {
+            Then::Enclosed(what) => self.enclosed(what, events),
+            Then::Trigger(index) => self.behind_trigger(index),
+            Then::Text => self.text(lead),
+            Then::Content => self.content(),
+            Then::NextCall => {
+                if matches!(self.spec.format().call, Call::Object { .. }) {
+                    self.give_back("{");
+                }
+                self.content();
+            }
+            Then::Id => self.state = State::Id { id: String::new() },
+            Then::Arguments => self.arguments(),
+            Then::Key => {
+                let spec = self.spec.clone();
+                if let Call::Tagged { parameter, .. } = &spec.format().call {
+                    self.state = State::Key {
+                        finder: Finder::new(
+                            parameter.key_end.texts().map(|it| core(it).to_owned()),
+                        ),
+                        key: String::new(),
+                    };
+                }
+            }
+            Then::CallEnd => {
+                self.end_collected(events);
+                self.after_call();
+            }
+            Then::AfterCall => self.after_call(),
+            Then::Trailing => self.trailing(),
+        }
+    }
+
+    fn choose<'m>(
+        &mut self,
+        options: impl IntoIterator<Item = (&'m str, Then)>,
+        fallback: Option<Then>,
+    ) {
+        self.state = State::Marker {
+            choose: Choose::new(options),
+            fallback,
+            keeps_space: false,
+            lead: String::new(),
+        };
+    }
+
+    /// What may open the output, or what comes behind its reasoning or a preamble.
+    fn open(&mut self, at_start: bool, lead: String) {
+        let spec = self.spec.clone();
+        let format = spec.format();
+        let mut options: Vec<(&str, Then)> = Vec::new();
+        if let Some(reasoning) = &format.reasoning
+            && at_start
+            && spec.reasoning != Reasoning::Off
+        {
+            options.extend(enclosing(&reasoning.begin, Enclosing::Reasoning));
+        }
+        if format.encloses_text() {
+            options.extend(enclosing(&format.text.begin, Enclosing::Text));
+        }
+        if let Some(preamble) = &format.preamble {
+            options.extend(enclosing(&preamble.begin, Enclosing::Preamble));
+        }
+        if format.encloses_text() || !spec.finds_calls_in_text {
+            let triggers = spec.triggers.iter().enumerate();
+            options.extend(triggers.map(|(index, it)| (it.text.as_str(), Then::Trigger(index))));
+        }
+        if options.is_empty() {
+            return self.text(lead);
+        }
+        self.state = State::Marker {
+            choose: Choose::exact(options),
+            fallback: Some(Then::Text),
+            keeps_space: true,
+            lead,
+        };
+    }
+
+    fn text(&mut self, lead: String) {
+        let triggers = self.spec.triggers.iter().map(|it| it.text.clone());
+        let finder = match self.spec.finds_calls_in_text {
+            true => Finder::new(triggers),
+            false => Finder::default(),
+        };
+        self.state = State::Text { finder, lead };
+    }
+
+    fn enclosed(&mut self, what: Enclosing, events: Events<'_>) {
+        let ends = self.ends(what);
+        emit(events, what, "");
+        self.state = State::Enclosed {
+            what,
+            finder: Finder::new(ends.markers),
+            lead: ends.lead,
+        };
+    }
+
+    fn ends(&self, what: Enclosing) -> Ends {
+        let format = self.spec.format();
+        let (begin, end) = match (what, &format.reasoning, &format.preamble) {
+            (Enclosing::Reasoning, Some(it), _) | (Enclosing::Preamble, _, Some(it)) => {
+                (&it.begin, &it.end)
+            }
+            _ => (&format.text.begin, &format.text.end),
+        };
+        Ends::new(begin, end)
+    }
+
+    fn behind_enclosed(&mut self, what: Enclosing) {
+        match what {
+            Enclosing::Text => self.trailing(),
+            Enclosing::Reasoning | Enclosing::Preamble => {
+                let behind = self.ends(what).behind;
+                self.open(false, behind);
+            }
+        }
+    }
+
+    fn behind_trigger(&mut self, index: usize) {
+        let spec = self.spec.clone();
+        let trigger = &spec.triggers[index];
+        self.give_back(&trigger.content);
+        self.markers(trigger.rest.iter().map(String::as_str), Then::Content);
+    }
+
+    /// One of some markers, unless one of them is empty.
+    fn markers<'m>(&mut self, markers: impl Iterator<Item = &'m str> + Clone, then: Then) {
+        let may_be_missing = markers.clone().all(|it| core(it).is_empty())
+            || markers.clone().any(|it| core(it).is_empty());
+        self.choose(
+            markers.map(|marker| (marker, then)),
+            may_be_missing.then_some(then),
+        );
+    }
+
+    /// The content of a call.
+    fn content(&mut self) {
+        self.call = Unfinished::default();
+        self.state = match self.spec.format().call {
+            Call::Object { .. } => State::Object(Box::default()),
+            Call::Json { .. } | Call::Tagged { .. } | Call::Python { .. } => State::Name,
+        };
+    }
+
+    fn name(&mut self, c: char, events: Events<'_>) -> Step {
+        let name = &mut self.call.name;
+        if is_name_char(c) {
+            name.push(c);
+            return Ok(());
+        }
+        if name.is_empty() {
+            return match crate::is_space(c) {
+                true => Ok(()),
+                false => Err(ParseErrorKind::NoName),
+            };
+        }
+        self.give_back(&c.to_string());
+        let spec = self.spec.clone();
+        let mut id_follows = false;
+        if let Call::Json { id: Some(id), .. } = &spec.format().call {
+            let begin = core(&id.begin);
+            id_follows = !begin.starts_with(is_name_char);
+            let name = &mut self.call.name;
+            if !id_follows && let Some(at) = name.rfind(begin) {
+                self.call.id = Some(name[at + begin.len()..].to_owned());
+                name.truncate(at);
+            }
+        }
+        if !id_follows {
+            self.start_call(events);
+        }
+        self.behind_name(id_follows);
+        Ok(())
+    }
+
+    fn start_call(&self, events: Events<'_>) {
+        events.push(Event::CallStarted {
+            index: self.calls,
+            name: self.call.name.clone(),
+        });
+    }
+
+    fn behind_name(&mut self, id_follows: bool) {
+        let spec = self.spec.clone();
+        match &spec.format().call {
+            Call::Json { id: Some(id), .. } if id_follows => {
+                self.choose([(id.begin.as_str(), Then::Id)], None)
+            }
+            Call::Json { name_end, .. } | Call::Tagged { name_end, .. } => {
+                self.markers(
+                    name_end.texts().collect::<Vec<_>>().into_iter(),
+                    Then::Arguments,
+                );
+            }
+            Call::Python { .. } | Call::Object { .. } => {
+                self.choose([("(", Then::Arguments)], None)
+            }
+        }
+    }
+
+    fn arguments(&mut self) {
+        match self.spec.format().call {
+            Call::Tagged { .. } => self.parameters(),
+            Call::Python { .. } => self.state = State::Python(Box::default()),
+            Call::Json { .. } | Call::Object { .. } => {
+                self.state = State::Json {
+                    json: Json::default(),
+                    text: String::new(),
+                };
+            }
+        }
+    }
+
+    /// Another argument between tags, or the end of the call.
+    fn parameters(&mut self) {
+        let spec = self.spec.clone();
+        if let Call::Tagged { parameter, end, .. } = &spec.format().call {
+            self.choose(
+                [
+                    (parameter.begin.as_str(), Then::Key),
+                    (end.as_str(), Then::CallEnd),
+                ],
+                None,
+            );
+        }
+    }
+
+    fn value(&mut self, key: String, events: Events<'_>) {
+        let spec = self.spec.clone();
+        if let Call::Tagged { parameter, .. } = &spec.format().call {
+            let kind = spec.kind(&self.call.name, &key);
+            let ends = Ends::new(&parameter.key_end, &parameter.end);
+            let mut json = String::new();
+            let value = TaggedValue::new(key, kind, &ends, &mut self.call.arguments, &mut json);
+            emit_arguments(events, self.calls, &json);
+            self.state = State::Value(Box::new(value));
+        }
+    }
+
+    fn object(&mut self, c: char, events: Events<'_>) -> Step {
+        let State::Object(object) = &mut self.state else {
+            return Ok(());
+        };
+        let members = &self.spec.members;
+        let Some(progress) = object.push(c, &members.name, &members.arguments) else {
+            let expected = vec!["\"{\"".to_owned()];
+            return Err(ParseErrorKind::Expected { expected });
+        };
+        if progress.named {
+            self.call.name = object.name.clone().unwrap_or_default();
+        }
+        let whole = progress.done.then(|| object.value());
+        if progress.named {
+            self.start_call(events);
+        }
+        emit_arguments(events, self.calls, &progress.arguments);
+        let Some(whole) = whole else { return Ok(()) };
+        let mut whole = whole.map_err(|error| self.unreadable(&error))?;
+        if self.call.name.is_empty() {
+            return Err(ParseErrorKind::NoName);
+        }
+        let mut arguments = whole[&self.spec.members.arguments].take();
+        // Some models write them once more as a text.
+        if let Value::String(text) = &arguments {
+            arguments = serde_json::from_str(text).map_err(|error| self.unreadable(&error))?;
+        }
+        if !arguments.is_object() {
+            let name = self.call.name.clone();
+            return Err(ParseErrorKind::NoArguments { name });
+        }
+        let id = self.spec.members.id.as_ref().and_then(|key| whole.get(key));
+        self.call.id = id.and_then(Value::as_str).map(str::to_owned);
+        self.end_call(arguments, events);
+        self.behind_arguments();
+        Ok(())
+    }
+
+    fn unreadable(&self, reason: &serde_json::Error) -> ParseErrorKind {
+        ParseErrorKind::Arguments {
+            name: self.call.name.clone(),
+            reason: reason.to_string(),
+        }
+    }
+
+    fn wrong<T>(&self, result: Result<T, Wrong>) -> Result<T, ParseErrorKind> {
+        let name = self.call.name.clone();
+        result.map_err(|wrong| match wrong {
+            Wrong::Twice(key) => ParseErrorKind::Twice { name, key },
+            Wrong::Unreadable(reason) => ParseErrorKind::Arguments { name, reason },
+        })
+    }
+
+    fn end_collected(&mut self, events: Events<'_>) {
+        emit_arguments(events, self.calls, self.call.arguments.end());
+        let arguments = Value::Object(std::mem::take(&mut self.call.arguments.values));
+        self.end_call(arguments, events);
+    }
+
+    fn end_call(&mut self, arguments: Value, events: Events<'_>) {
+        let Unfinished { name, id, .. } = std::mem::take(&mut self.call);
+        let call = ToolCall {
+            name,
+            arguments,
+            id,
+        };
+        events.push(Event::CallFinished {
+            index: self.calls,
+            call,
+        });
+        self.calls += 1;
+    }
+
+    /// What ends a call whose arguments are complete.
+    fn behind_arguments(&mut self) {
+        let spec = self.spec.clone();
+        self.markers(std::iter::once(spec.format().call.end()), Then::AfterCall);
+    }
+
+    /// Another call, or the end of all.
+    fn after_call(&mut self) {
+        let spec = self.spec.clone();
+        let next = spec.next.iter().map(|it| (it.as_str(), Then::NextCall));
+        let end = spec
+            .format()
+            .calls
+            .end
+            .texts()
+            .map(|it| (it, Then::Trailing));
+        let by_name = spec.next.iter().any(|next| core(next).is_empty());
+        let fallback = if by_name { Then::Content } else { Then::Text };
+        self.choose(next.chain(end), Some(fallback));
+    }
+
+    /// What comes when all calls are done: nothing, or text after all.
+    fn trailing(&mut self) {
+        let spec = self.spec.clone();
+        let ends = spec
+            .longer_ends
+            .iter()
+            .map(|it| (it.as_str(), Then::Trailing));
+        self.choose(ends, Some(Then::Text));
+    }
+}
+
+fn enclosing(begin: &Marker, what: Enclosing) -> impl Iterator<Item = (&str, Then)> {
+    begin.texts().map(move |text| (text, Then::Enclosed(what)))
+}
+
+/// The characters of ids behind names.
+fn is_id_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '-'
+}
+
+fn emit(events: Events<'_>, what: Enclosing, text: &str) {
+    match what {
+        Enclosing::Reasoning => match events.last_mut() {
+            Some(Event::Reasoning(all)) => all.push_str(text),
+            _ => events.push(Event::Reasoning(text.to_owned())),
+        },
+        Enclosing::Preamble | Enclosing::Text => emit_text(events, text),
+    }
+}
+
+fn emit_text(events: Events<'_>, text: &str) {
+    match events.last_mut() {
+        _ if text.is_empty() => {}
+        Some(Event::Text(all)) => all.push_str(text),
+        _ => events.push(Event::Text(text.to_owned())),
+    }
+}
+
+fn emit_arguments(events: Events<'_>, call: usize, json: &str) {
+    match events.last_mut() {
+        _ if json.is_empty() => {}
+        Some(Event::Arguments { index, json: all }) if *index == call => all.push_str(json),
+        _ => events.push(Event::Arguments {
+            index: call,
+            json: json.to_owned(),
+        }),
+    }
+}

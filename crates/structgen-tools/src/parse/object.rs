@@ -1,0 +1,157 @@
+//! JSON objects that come character by character: where they end, and what a member of theirs holds.
+
+use serde_json::Value;
+
+use crate::is_space;
+
+/// Follows JSON far enough to know strings from structure.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Json {
+    pub(super) depth: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Json {
+    /// Whether the next character belongs to a string.
+    pub(super) fn in_string(&self) -> bool {
+        self.in_string
+    }
+
+    pub(super) fn push(&mut self, c: char) {
+        if self.in_string {
+            if self.escaped {
+                self.escaped = false;
+            } else if c == '\\' {
+                self.escaped = true;
+            } else if c == '"' {
+                self.in_string = false;
+            }
+            return;
+        }
+        match c {
+            '"' => self.in_string = true,
+            '{' | '[' => self.depth += 1,
+            '}' | ']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+}
+
+/// A call that is a JSON object with the name and the arguments in it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ObjectCall {
+    text: String,
+    json: Json,
+    key: Option<String>,
+    /// Where the string began that may be a key.
+    string: usize,
+    /// Where the value of the key begins.
+    value: Option<usize>,
+    pub(super) name: Option<String>,
+    /// Arguments that came before the name.
+    held: String,
+}
+
+/// What a character of a call says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Progress {
+    /// The name has become known.
+    pub(super) named: bool,
+    /// More of the arguments.
+    pub(super) arguments: String,
+    /// The object is complete.
+    pub(super) done: bool,
+}
+
+impl ObjectCall {
+    /// Takes a character; none where no object begins.
+    pub(super) fn push(
+        &mut self,
+        c: char,
+        name_key: &str,
+        arguments_key: &str,
+    ) -> Option<Progress> {
+        let mut progress = Progress::default();
+        if self.text.is_empty() {
+            if is_space(c) {
+                return Some(progress);
+            }
+            if c != '{' {
+                return None;
+            }
+        }
+        let was_string = self.json.in_string();
+        let depth = self.json.depth;
+        self.json.push(c);
+        let top = depth == 1 && !was_string;
+        if top && matches!(c, ',' | '}') {
+            self.end_value(name_key, &mut progress);
+        } else if let Some(from) = self.value
+            && self.key.as_deref() == Some(arguments_key)
+            && !(self.text.len() == from && is_space(c))
+        {
+            self.held.push(c);
+        } else if self.value.is_some_and(|from| self.text.len() == from) && is_space(c) {
+            self.value = Some(self.text.len() + c.len_utf8());
+        }
+        self.text.push(c);
+        match c {
+            '"' if top && self.value.is_none() => self.string = self.text.len() - 1,
+            '"' if depth == 1 && self.value.is_none() && !self.json.in_string() => {
+                self.key = serde_json::from_str(&self.text[self.string..]).ok();
+            }
+            ':' if top && self.value.is_none() => self.value = Some(self.text.len()),
+            _ => {}
+        }
+        if self.name.is_some() {
+            progress.arguments = std::mem::take(&mut self.held);
+        }
+        progress.done = self.json.depth == 0;
+        Some(progress)
+    }
+
+    fn end_value(&mut self, name_key: &str, progress: &mut Progress) {
+        let (Some(key), Some(from)) = (self.key.take(), self.value.take()) else {
+            return;
+        };
+        if key == name_key
+            && self.name.is_none()
+            && let Ok(name) = serde_json::from_str(&self.text[from..])
+        {
+            self.name = Some(name);
+            progress.named = true;
+        }
+    }
+
+    /// The whole object.
+    pub(super) fn value(&self) -> serde_json::Result<Value> {
+        serde_json::from_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_arguments_are_found_in_any_order() {
+        for text in [
+            r#"{"name": "f", "arguments": {"a": "}\"]"}}"#,
+            r#" {"arguments" : {"a": "}\"]"}, "x": [{"name": 1}], "n\u0061me":"f" }"#,
+        ] {
+            let mut call = ObjectCall::default();
+            let mut arguments = String::new();
+            let mut done = 0;
+            for c in text.chars() {
+                let progress = call.push(c, "name", "arguments").unwrap();
+                arguments.push_str(&progress.arguments);
+                done += usize::from(progress.done);
+            }
+            assert_eq!(done, 1);
+            assert_eq!(call.name.as_deref(), Some("f"));
+            assert_eq!(arguments, r#"{"a": "}\"]"}"#);
+            assert!(call.value().is_ok());
+        }
+    }
+}

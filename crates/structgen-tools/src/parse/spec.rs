@@ -1,0 +1,146 @@
+//! What a parser looks for: a format, as it is read.
+
+use rustc_hash::FxHashMap;
+
+use crate::format::{Call, Marker, MemberContent, Position, ToolFormat, core, edges};
+use crate::lower::ArgumentKind;
+use crate::{Content, Reasoning, ToolOptions};
+
+/// A format, as it is read.
+#[derive(Debug)]
+pub(crate) struct Spec {
+    format: ToolFormat,
+    kinds: FxHashMap<String, FxHashMap<String, ArgumentKind>>,
+    pub(super) reasoning: Reasoning,
+    /// Whether calls may come behind text that nothing encloses.
+    pub(super) finds_calls_in_text: bool,
+    pub(super) triggers: Vec<Trigger>,
+    /// What stands between two calls, with what the next one begins with.
+    pub(super) next: Vec<String>,
+    /// What the end of all calls may have beyond a shorter one.
+    pub(super) longer_ends: Vec<String>,
+    /// The member of a call that holds the name, and the one that holds the arguments.
+    pub(super) members: Members,
+}
+
+/// The keys of a call that is a JSON object.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Members {
+    pub(super) name: String,
+    pub(super) arguments: String,
+    pub(super) id: Option<String>,
+}
+
+/// What calls are recognised by, and what comes then.
+#[derive(Clone, Debug)]
+pub(super) struct Trigger {
+    pub(super) text: String,
+    /// The markers that lead to the call's content.
+    pub(super) rest: Vec<String>,
+    /// What the trigger has of the content.
+    pub(super) content: String,
+}
+
+/// How to find the end of a text.
+#[derive(Clone, Debug)]
+pub(super) struct Ends {
+    /// What ends it, with and without the whitespace before it.
+    pub(super) markers: Vec<String>,
+    /// The whitespace that the marker before the text ends with.
+    pub(super) lead: String,
+    /// The whitespace that the marker behind it ends with.
+    pub(super) behind: String,
+}
+
+impl Ends {
+    /// Of markers with several texts, the first says which whitespace belongs to them.
+    pub(super) fn new(begin: &Marker, end: &Marker) -> Self {
+        let ends = end.texts().filter(|end| !core(end).is_empty());
+        let markers = ends.flat_map(|end| [end.trim_end_matches(crate::is_space), core(end)]);
+        Self {
+            markers: markers.map(str::to_owned).collect(),
+            lead: edges(begin.first()).1.to_owned(),
+            behind: edges(end.first()).1.to_owned(),
+        }
+    }
+}
+
+impl Spec {
+    pub(crate) fn new(
+        format: ToolFormat,
+        kinds: FxHashMap<String, FxHashMap<String, ArgumentKind>>,
+        options: &ToolOptions,
+    ) -> Self {
+        let begin = format.call.begin();
+        let triggers = format.triggers().into_iter().map(|text| {
+            let begins = format.calls.begin.texts();
+            let begins = begins.map(|calls| format!("{calls}{begin}"));
+            let mut content = String::new();
+            let mut rest = Vec::new();
+            for whole in begins {
+                if let Some(left) = whole.strip_prefix(text.as_str()) {
+                    rest.push(left.to_owned());
+                } else if let Some(more) = text.strip_prefix(whole.as_str()) {
+                    content = more.to_owned();
+                }
+            }
+            Trigger {
+                text: core(&text).to_owned(),
+                rest,
+                content,
+            }
+        });
+        let triggers = triggers.collect();
+        let finds_calls_in_text =
+            format.calls.position == Position::Anywhere && options.content == Content::Text;
+        let mut next = Vec::new();
+        if format.calls.parallel {
+            let opening = format.call.opening();
+            let separators = format.calls.separator.texts();
+            next.extend(separators.map(|it| format!("{it}{opening}")));
+        }
+        let ends = format
+            .calls
+            .end
+            .texts()
+            .map(core)
+            .filter(|end| !end.is_empty());
+        let ends: Vec<&str> = ends.collect();
+        let longer = ends
+            .iter()
+            .flat_map(|end| ends.iter().filter_map(move |it| it.strip_prefix(*end)));
+        let longer = longer.filter(|rest| !rest.is_empty());
+        let longer_ends = longer.map(str::to_owned).collect();
+        let mut keys = Members::default();
+        if let Call::Object { members, .. } = &format.call {
+            for member in members {
+                match member.holds {
+                    MemberContent::Name => keys.name.clone_from(&member.key),
+                    MemberContent::Arguments => keys.arguments.clone_from(&member.key),
+                    MemberContent::Id => keys.id = Some(member.key.clone()),
+                    MemberContent::Constant => {}
+                }
+            }
+        }
+        Self {
+            kinds,
+            reasoning: options.reasoning,
+            finds_calls_in_text,
+            triggers,
+            next,
+            longer_ends,
+            members: keys,
+            format,
+        }
+    }
+
+    pub(crate) fn format(&self) -> &ToolFormat {
+        &self.format
+    }
+
+    /// How an argument between tags is read. What no schema speaks of is read as what it looks like.
+    pub(super) fn kind(&self, tool: &str, key: &str) -> ArgumentKind {
+        let kind = self.kinds.get(tool).and_then(|kinds| kinds.get(key));
+        kind.copied().unwrap_or(ArgumentKind::Either)
+    }
+}

@@ -1,0 +1,140 @@
+//! A tool that a model may call.
+
+use rustc_hash::FxHashSet;
+use serde_json::{Map, Value, json};
+
+use crate::ToolError;
+
+/// A tool: a name, and a schema of its arguments.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Tool {
+    /// The name, of 1 to 128 letters, digits and `_-.:/`.
+    pub name: String,
+    /// What it is for. No grammar looks at it.
+    pub description: Option<String>,
+    /// The schema of the arguments, which are an object.
+    pub parameters: Value,
+}
+
+/// How long a name may be, in bytes.
+const LONGEST_NAME: usize = 128;
+
+/// The characters of names: none of them is part of what stands around a name.
+pub(crate) fn is_name_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_-.:/".contains(c)
+}
+
+impl Tool {
+    /// A tool with a schema of its arguments.
+    ///
+    /// # Errors
+    /// [`ToolError::Name`].
+    pub fn new(name: impl Into<String>, parameters: Value) -> Result<Self, ToolError> {
+        let name = name.into();
+        let fits = (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_name_char);
+        if !fits {
+            return Err(ToolError::Name { name });
+        }
+        Ok(Self {
+            name,
+            description: None,
+            parameters,
+        })
+    }
+
+    /// The tools of a list in JSON: `{"type": "function", "function": {"name", "description"?, "parameters"?}}` or the inner object alone,
+    /// where the schema may be called `parameters`, `input_schema` or `inputSchema`. A tool without one takes no arguments. The list may
+    /// stand in an object under `tools`.
+    ///
+    /// ```
+    /// use structgen_tools::Tool;
+    ///
+    /// let tools = Tool::list(r#"[
+    ///     {"type": "function", "function": {"name": "ping"}},
+    ///     {"name": "add", "input_schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}
+    /// ]"#)?;
+    /// assert_eq!(tools[1].name, "add");
+    /// let error = Tool::list(r#"[{"type": "function"}]"#).unwrap_err();
+    /// assert_eq!(error.to_string(), "#/0/name: the tool's name is expected here");
+    /// # Ok::<(), structgen_tools::ToolError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ToolError::NotJson`], [`ToolError::NotATool`], [`ToolError::Name`] and [`ToolError::Duplicate`].
+    pub fn list(json: &str) -> Result<Vec<Self>, ToolError> {
+        let value: Value = serde_json::from_str(json).map_err(|error| ToolError::NotJson {
+            line: error.line(),
+            column: error.column(),
+            reason: error.to_string(),
+        })?;
+        Self::list_value(&value)
+    }
+
+    /// The tools of a list, as [`list`](Tool::list) reads them.
+    ///
+    /// # Errors
+    /// As [`list`](Tool::list), but for its text.
+    pub fn list_value(value: &Value) -> Result<Vec<Self>, ToolError> {
+        let (list, prefix) = match value.get("tools") {
+            Some(list) => (list, "#/tools"),
+            None => (value, "#"),
+        };
+        let Value::Array(items) = list else {
+            return Err(wrong(prefix.to_owned(), "a list of tools"));
+        };
+        let mut tools = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            tools.push(Self::from_value(item, format!("{prefix}/{index}"))?);
+        }
+        check_distinct(&tools)?;
+        Ok(tools)
+    }
+
+    fn from_value(value: &Value, mut pointer: String) -> Result<Self, ToolError> {
+        let object = |value: &Value, pointer: &str| -> Result<Map<String, Value>, ToolError> {
+            let found = value.as_object().cloned();
+            found.ok_or_else(|| wrong(pointer.to_owned(), "an object"))
+        };
+        let mut tool = object(value, &pointer)?;
+        if let Some(function) = tool.get("function") {
+            pointer.push_str("/function");
+            tool = object(function, &pointer)?;
+        }
+        let Some(Value::String(name)) = tool.get("name") else {
+            return Err(wrong(format!("{pointer}/name"), "the tool's name"));
+        };
+        let schemas = ["parameters", "input_schema", "inputSchema"];
+        let parameters = schemas.iter().find_map(|key| tool.get(*key));
+        let parameters = match parameters {
+            // As models are told of tools without arguments.
+            None | Some(Value::Null) => {
+                json!({"type": "object", "properties": {}, "additionalProperties": false})
+            }
+            Some(schema) => schema.clone(),
+        };
+        let mut made = Self::new(name.as_str(), parameters)?;
+        made.description = match tool.get("description") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(_) => return Err(wrong(format!("{pointer}/description"), "a text")),
+        };
+        Ok(made)
+    }
+}
+
+/// # Errors
+/// [`ToolError::Duplicate`].
+pub(crate) fn check_distinct(tools: &[Tool]) -> Result<(), ToolError> {
+    let mut names = FxHashSet::default();
+    match tools.iter().find(|tool| !names.insert(&tool.name)) {
+        Some(tool) => Err(ToolError::Duplicate {
+            name: tool.name.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn wrong(pointer: String, expected: &'static str) -> ToolError {
+    ToolError::NotATool { pointer, expected }
+}

@@ -1,0 +1,152 @@
+//! The samples of every preset are parsed to what they say, however they are cut into pieces.
+
+use proptest::prelude::*;
+use structgen_tools::{Event, Message, Tool, ToolFormat, ToolGrammar, ToolOptions};
+
+fn tools() -> Vec<Tool> {
+    Tool::list(include_str!("../presets/samples-tools.json")).expect("the tools are usable")
+}
+
+fn grammars() -> Vec<ToolGrammar> {
+    let make = |name| {
+        let format = ToolFormat::preset(name).expect("it is a preset");
+        ToolGrammar::new(format, tools(), &ToolOptions::new())
+            .unwrap_or_else(|error| panic!("{name}: {error:?}"))
+    };
+    ToolFormat::presets().map(make).collect()
+}
+
+#[test]
+fn samples_are_parsed_to_what_they_say() {
+    for grammar in grammars() {
+        let format = grammar.format();
+        for sample in &format.samples {
+            let place = format!("{}, {}", format.name, sample.about);
+            let message = grammar
+                .parse(&sample.output)
+                .unwrap_or_else(|error| panic!("{place}: {error}"));
+            assert_eq!(message.text, sample.text, "{place}");
+            assert_eq!(message.reasoning, sample.reasoning, "{place}");
+            let calls = message.calls.iter();
+            let calls: Vec<_> = calls.map(|it| (&it.name, &it.arguments, &it.id)).collect();
+            let expected = sample.calls.iter();
+            let expected: Vec<_> = expected
+                .map(|it| (&it.name, &it.arguments.0, &it.id))
+                .collect();
+            assert_eq!(calls, expected, "{place}");
+        }
+    }
+}
+
+/// All events, with neighbours of one kind joined, and how it ended.
+fn events(grammar: &ToolGrammar, pieces: &[&[u8]]) -> (Vec<Event>, Result<(), String>) {
+    let mut parser = grammar.parser();
+    let mut events = Vec::new();
+    let mut result = Ok(());
+    for piece in pieces {
+        // Each piece's events come alone, as they do while streaming.
+        let mut new = Vec::new();
+        result = result.and_then(|()| parser.push_bytes(piece, &mut new));
+        join(&mut events, new);
+    }
+    let mut new = Vec::new();
+    result = result.and_then(|()| parser.finish(&mut new));
+    join(&mut events, new);
+    (events, result.map_err(|error| error.to_string()))
+}
+
+fn join(all: &mut Vec<Event>, new: Vec<Event>) {
+    for event in new {
+        match (all.last_mut(), event) {
+            (Some(Event::Text(all)), Event::Text(new)) => all.push_str(&new),
+            (Some(Event::Reasoning(all)), Event::Reasoning(new)) => all.push_str(&new),
+            (Some(Event::Arguments { json: all, .. }), Event::Arguments { json: new, .. }) => {
+                all.push_str(&new);
+            }
+            (_, event) => all.push(event),
+        }
+    }
+}
+
+/// The pieces of arguments together are the arguments.
+fn check_arguments(events: &[Event]) {
+    let mut json = String::new();
+    for event in events {
+        match event {
+            Event::CallStarted { .. } => json.clear(),
+            Event::Arguments { json: piece, .. } => json.push_str(piece),
+            Event::CallFinished { call, .. } => {
+                let value: serde_json::Value =
+                    serde_json::from_str(&json).unwrap_or_else(|error| panic!("{error}: {json}"));
+                assert_eq!(value, call.arguments);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn pieces_of_arguments_together_are_the_arguments() {
+    for grammar in grammars() {
+        for sample in &grammar.format().samples {
+            let (events, result) = events(&grammar, &[sample.output.as_bytes()]);
+            assert_eq!(result, Ok(()));
+            check_arguments(&events);
+            let message = Message::from_events(events);
+            assert_eq!(message.calls.len(), sample.calls.len());
+        }
+    }
+}
+
+#[test]
+fn a_character_at_a_time_gives_the_same_events() {
+    for grammar in grammars() {
+        for sample in &grammar.format().samples {
+            let bytes = sample.output.as_bytes();
+            let single: Vec<&[u8]> = bytes.chunks(1).collect();
+            assert_eq!(events(&grammar, &single), events(&grammar, &[bytes]));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("STRUCTGEN_FULL").is_some() { 5_000 } else { 300 }))]
+
+    /// Also where a text has been damaged, so that it is in no format, or is no UTF-8.
+    #[test]
+    fn any_cutting_gives_the_same_events(
+        preset in any::<prop::sample::Index>(),
+        sample in any::<prop::sample::Index>(),
+        other in any::<prop::sample::Index>(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), 0..3u8, any::<u8>()), 0..3),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+    ) {
+        thread_local!(static GRAMMARS: Vec<ToolGrammar> = grammars());
+        GRAMMARS.with(|grammars| {
+            let grammar = &grammars[preset.index(grammars.len())];
+            let samples = &grammar.format().samples;
+            let mut bytes = samples[sample.index(samples.len())].output.clone().into_bytes();
+            bytes.extend(samples[other.index(samples.len())].output.bytes().take(40));
+            for (at, what, byte) in damage {
+                let at = at.index(bytes.len());
+                match what {
+                    0 => drop(bytes.remove(at)),
+                    1 => bytes.insert(at, byte),
+                    _ => bytes.truncate(at + 1),
+                }
+                if bytes.is_empty() {
+                    bytes.push(b'<');
+                }
+            }
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
+            let (all, result) = events(grammar, &[&bytes]);
+            if result.is_ok() {
+                check_arguments(&all);
+            }
+            assert_eq!(events(grammar, &pieces), (all, result));
+        });
+    }
+}
