@@ -10,6 +10,7 @@ use crate::error::{DONE, does_not_fit};
 use crate::input::TextArgs;
 use crate::output::{tell, write_line};
 use crate::schema_args::SchemaArgs;
+use crate::tool_args::ToolArgs;
 
 /// Options of `structgen check`.
 #[derive(clap::Args, Debug)]
@@ -30,6 +31,9 @@ pub(crate) struct Args {
     /// A grammar in GBNF
     #[arg(long, value_name = "FILE", group = "against")]
     grammar: Option<PathBuf>,
+    /// Tools that may be called: a JSON list of {"name", "description", "parameters"}, or as OpenAI's API takes them
+    #[arg(long, value_name = "FILE", group = "against")]
+    tools: Option<PathBuf>,
     /// Many constraints and texts, one constraint a line
     #[arg(long, group = "against")]
     jsonl: bool,
@@ -39,6 +43,8 @@ pub(crate) struct Args {
     regex_options: RegexArgs,
     #[command(flatten)]
     options: SchemaArgs,
+    #[command(flatten)]
+    calls: ToolArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -50,6 +56,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         read_schema(path, args.options.at.as_deref(), &options)?.1
     } else if let Some(path) = &args.grammar {
         read_grammar(path)?
+    } else if let Some(path) = &args.tools {
+        Constraint::tools(&args.calls.read(path, options)?)
     } else {
         args.regex_options
             .read(args.regex.as_deref().unwrap_or_default())?

@@ -4,6 +4,9 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use structgen::decode::Generation;
+use structgen::tools::{Message, ToolGrammar};
+use structgen::vocab::Vocabulary;
 use structgen::{Constraint, GenerateOptions};
 
 use super::extract::failure;
@@ -11,8 +14,9 @@ use crate::Outcome;
 use crate::args::{ModelArgs, RegexArgs, SamplingArgs, read_grammar, read_schema};
 use crate::error::{DONE, Failure};
 use crate::input::{TextArgs, read_text_file};
-use crate::output::{tell, write};
+use crate::output::{tell, write, write_line};
 use crate::schema_args::SchemaArgs;
+use crate::tool_args::ToolArgs;
 
 /// Options of `structgen generate`.
 #[derive(clap::Args, Debug)]
@@ -66,16 +70,26 @@ struct ConstraintArgs {
     /// One of the lines of a file
     #[arg(long, value_name = "FILE", group = "constraint_kind")]
     choices_file: Option<PathBuf>,
+    /// Text, or calls of tools: a JSON list of {"name", "description", "parameters"}, or as OpenAI's API takes them. What was written is
+    /// printed as JSON: {"text", "reasoning", "calls"}
+    #[arg(long, value_name = "FILE", group = "constraint_kind")]
+    tools: Option<PathBuf>,
     #[command(flatten)]
     regex_options: RegexArgs,
     #[command(flatten)]
     options: SchemaArgs,
+    #[command(flatten)]
+    calls: ToolArgs,
 }
 
 const MAX_NEW_TOKENS: usize = 4_096;
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let constraint = args.constraint.read()?;
+    let tools = args.constraint.read_tools()?;
+    let constraint = match &tools {
+        Some(tools) => Some(Constraint::tools(tools)),
+        None => args.constraint.read()?,
+    };
     let sampling = args.sampling.params()?;
     let prompt = args.prompt.read()?;
     let mut model = args.model.load()?;
@@ -99,6 +113,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut written: io::Result<()> = Ok(());
     let mut begun = false;
     let result = model.stream(&tokens, compiled.as_ref(), &options, |delta| {
+        // Calls are printed as what they mean.
+        if tools.is_some() {
+            return ControlFlow::Continue(());
+        }
         written = write(delta.text);
         begun = true;
         if written.is_ok() {
@@ -109,10 +127,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     });
     written?;
     // The shell's next line begins on a line of its own, whatever came of the output.
-    if begun || result.is_ok() {
+    if begun || (result.is_ok() && tools.is_none()) {
         write("\n")?;
     }
     let generation = result.map_err(failure)?;
+    if let Some(tools) = &tools {
+        let message = parse(tools, &generation, model.tokenizer().vocabulary())?;
+        write_line(&message.to_json().to_string())?;
+    }
     if args.stats {
         let seconds = generation.stats.total_time.as_secs_f64();
         tell(&format!(
@@ -128,7 +150,29 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(DONE)
 }
 
+/// What was written, from its tokens: special ones are part of calls and of no text.
+fn parse(
+    tools: &ToolGrammar,
+    generation: &Generation,
+    vocabulary: &Vocabulary,
+) -> anyhow::Result<Message> {
+    let mut parser = tools.parser();
+    let mut events = Vec::new();
+    for token in &generation.tokens {
+        parser.push_token(vocabulary, token.id, &mut events)?;
+    }
+    parser.finish(&mut events)?;
+    Ok(Message::from_events(events))
+}
+
 impl ConstraintArgs {
+    fn read_tools(&self) -> Result<Option<ToolGrammar>, Failure> {
+        let Some(path) = &self.tools else {
+            return Ok(None);
+        };
+        Ok(Some(self.calls.read(path, self.options.options(None)?)?))
+    }
+
     fn read(&self) -> Result<Option<Constraint>, Failure> {
         let options = self.options.options(None)?;
         Ok(if self.json {

@@ -223,6 +223,17 @@ impl ToolParser {
 }
 
 impl Message {
+    /// The message as JSON: `{"text", "reasoning"?, "calls"}`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let calls: Vec<Value> = self.calls.iter().map(ToolCall::to_json).collect();
+        let mut json = serde_json::json!({"text": self.text, "calls": calls});
+        if let Some(reasoning) = &self.reasoning {
+            json["reasoning"] = reasoning.as_str().into();
+        }
+        json
+    }
+
     /// The message that events are about: all of an output, from its start.
     #[must_use]
     pub fn from_events(events: impl IntoIterator<Item = Event>) -> Self {

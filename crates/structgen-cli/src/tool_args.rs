@@ -1,0 +1,99 @@
+//! Options of tool calls.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use structgen::SchemaOptions;
+use structgen::tools::{Reasoning, Tool, ToolChoice, ToolFormat, ToolGrammar, ToolOptions};
+
+use crate::input::read_text_file;
+
+/// How tools are called.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Tools")]
+pub(crate) struct ToolArgs {
+    /// The format of calls: qwen, llama3, mistral, deepseek, … (another name lists them all), or a TOML file with one of one's own
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        requires = "tools",
+        default_value = "qwen"
+    )]
+    tool_format: String,
+    /// Which tools are called: auto, required (at least one), none, NAME (this one, once), or NAME,NAME (one of these, or several)
+    #[arg(
+        long,
+        value_name = "CHOICE",
+        requires = "tools",
+        default_value = "auto"
+    )]
+    tool_choice: String,
+    /// What becomes of reasoning before text and calls; open says that the prompt ends within it
+    #[arg(long, value_enum, requires = "tools", default_value = "allowed")]
+    reasoning: ReasoningArg,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ReasoningArg {
+    Allowed,
+    Off,
+    Required,
+    Open,
+}
+
+impl ToolArgs {
+    /// The tools of a file, in the format that was asked for.
+    pub(crate) fn read(&self, path: &Path, schema: SchemaOptions) -> anyhow::Result<ToolGrammar> {
+        let name = path.display();
+        let text =
+            read_text_file(path).with_context(|| format!("the tools {name} cannot be used"))?;
+        let tools =
+            Tool::list(&text).with_context(|| format!("the tools {name} cannot be used"))?;
+        let options = ToolOptions::new()
+            .with_choice(self.choice())
+            .with_reasoning(match self.reasoning {
+                ReasoningArg::Allowed => Reasoning::Allowed,
+                ReasoningArg::Off => Reasoning::Off,
+                ReasoningArg::Required => Reasoning::Required,
+                ReasoningArg::Open => Reasoning::Open,
+            })
+            .with_schema_options(schema);
+        ToolGrammar::new(self.format()?, tools, &options)
+            .with_context(|| format!("the tools {name} cannot be used"))
+    }
+
+    fn choice(&self) -> ToolChoice {
+        let mut names = self
+            .tool_choice
+            .split(',')
+            .map(|name| name.trim().to_owned());
+        match (self.tool_choice.as_str(), names.next(), names.next()) {
+            ("auto", ..) => ToolChoice::Auto,
+            ("required", ..) => ToolChoice::Required,
+            ("none", ..) => ToolChoice::None,
+            (_, Some(name), None) => ToolChoice::Named(name),
+            (_, first, second) => ToolChoice::Subset {
+                names: first.into_iter().chain(second).chain(names).collect(),
+                required: true,
+            },
+        }
+    }
+
+    fn format(&self) -> anyhow::Result<ToolFormat> {
+        let name = &self.tool_format;
+        if let Some(format) = ToolFormat::preset(name) {
+            return Ok(format);
+        }
+        let path = PathBuf::from(name);
+        if !path.exists() {
+            let known: Vec<&str> = ToolFormat::presets().collect();
+            bail!(
+                "{name:?} is neither a format of tool calls nor a file with one; there are: {}",
+                known.join(", ")
+            );
+        }
+        let text =
+            read_text_file(&path).with_context(|| format!("the format {name} cannot be used"))?;
+        ToolFormat::from_toml(&text).with_context(|| format!("the format {name} cannot be used"))
+    }
+}
