@@ -77,6 +77,7 @@ fn what_does_not_fit_the_tools_does_not_fit_the_grammar() {
             for (from, to) in [
                 ("get_weather", "get_wether"),
                 ("add", "sub"),
+                ("ping", "pong"),
                 ("location", "place"),
                 ("celsius", "kelvin"),
             ] {
