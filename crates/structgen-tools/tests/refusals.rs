@@ -208,7 +208,7 @@ fn outputs_that_are_in_no_format_are_errors_by_place() {
         (
             "gemma",
             "```tool_code\nf(1)",
-            "\"1\" is no keyword argument",
+            "\"1\" has no key and value",
         ),
     ] {
         let error = parse(preset, output);

@@ -65,6 +65,7 @@ impl ToolFormat {
                 several.extend([name_end, &parameter.key_end, &parameter.end]);
                 markers.push(&parameter.begin);
             }
+            Call::Quoted { quote, .. } => markers.push(quote),
             Call::Python { .. } => {}
         }
         for marker in several {
@@ -204,6 +205,17 @@ impl ToolFormat {
                     ("call.parameter.begin", squeezed(&parameter.begin)),
                     ("call.end", squeezed(end)),
                 ])?;
+            }
+            Call::Quoted { quote, .. } => {
+                let in_use = |c: char| ",:{}[]".contains(c) || c.is_whitespace();
+                if quote.is_empty()
+                    || quote.contains(in_use)
+                    || quote.starts_with(|c: char| c == '-' || c.is_alphanumeric())
+                {
+                    let reason =
+                        "a quote is a text that neither a list nor a number or word could have";
+                    return Err(FormatError::entry("call.quote", reason));
+                }
             }
             Call::Python { .. } => {}
         }

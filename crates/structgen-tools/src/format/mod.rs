@@ -168,6 +168,18 @@ pub enum Call {
         /// What stands behind the last argument.
         end: String,
     },
+    /// The name, and behind it the arguments as `{key:value,…}`: keys as they are, strings between quotes of the format's own, all else as
+    /// JSON. Strings and keys within lists and objects are written in the same way.
+    Quoted {
+        /// What stands before the name.
+        #[serde(default)]
+        begin: String,
+        /// What stands before and behind a string, which does not have it.
+        quote: String,
+        /// What stands behind the closing brace.
+        #[serde(default)]
+        end: String,
+    },
     /// A call as Python has it: `name(key=value, …)`, with literals of Python.
     Python {
         /// What stands before the name.
@@ -343,6 +355,7 @@ impl Call {
             Self::Object { begin, .. }
             | Self::Json { begin, .. }
             | Self::Tagged { begin, .. }
+            | Self::Quoted { begin, .. }
             | Self::Python { begin, .. } => begin,
         }
     }
@@ -353,6 +366,7 @@ impl Call {
             Self::Object { end, .. }
             | Self::Json { end, .. }
             | Self::Tagged { end, .. }
+            | Self::Quoted { end, .. }
             | Self::Python { end, .. } => end,
         }
     }

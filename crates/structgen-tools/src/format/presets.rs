@@ -3,7 +3,7 @@
 use super::ToolFormat;
 
 /// Names, other names, and files.
-pub(super) const ALL: [(&str, &[&str], &str); 20] = [
+pub(super) const ALL: [(&str, &[&str], &str); 26] = [
     (
         "command-r",
         &["command-r-plus"],
@@ -25,6 +25,11 @@ pub(super) const ALL: [(&str, &[&str], &str); 20] = [
         include_str!("../../presets/deepseek-v3.1.toml"),
     ),
     (
+        "functiongemma",
+        &[],
+        include_str!("../../presets/functiongemma.toml"),
+    ),
+    (
         "gemma",
         &["gemma3"],
         include_str!("../../presets/gemma.toml"),
@@ -34,6 +39,7 @@ pub(super) const ALL: [(&str, &[&str], &str); 20] = [
         &[],
         include_str!("../../presets/gemma-list.toml"),
     ),
+    ("gemma4", &[], include_str!("../../presets/gemma4.toml")),
     (
         "glm",
         &["glm-4.5", "glm-4.6", "glm4"],
@@ -43,6 +49,11 @@ pub(super) const ALL: [(&str, &[&str], &str); 20] = [
         "granite",
         &["granite3"],
         include_str!("../../presets/granite.toml"),
+    ),
+    (
+        "granite-3.1",
+        &[],
+        include_str!("../../presets/granite-3.1.toml"),
     ),
     (
         "harmony",
@@ -58,6 +69,11 @@ pub(super) const ALL: [(&str, &[&str], &str); 20] = [
         "llama3",
         &["llama3.1", "llama3.2", "llama3.3"],
         include_str!("../../presets/llama3.toml"),
+    ),
+    (
+        "llama3-function",
+        &[],
+        include_str!("../../presets/llama3-function.toml"),
     ),
     (
         "llama-pythonic",
@@ -93,6 +109,16 @@ pub(super) const ALL: [(&str, &[&str], &str); 20] = [
         "phi4",
         &["phi-4", "phi4-mini"],
         include_str!("../../presets/phi4.toml"),
+    ),
+    (
+        "phi4-functools",
+        &[],
+        include_str!("../../presets/phi4-functools.toml"),
+    ),
+    (
+        "phi4-single",
+        &[],
+        include_str!("../../presets/phi4-single.toml"),
     ),
     (
         "qwen",

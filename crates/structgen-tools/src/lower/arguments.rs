@@ -3,6 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_automata::Machine;
 use structgen_automata::regular::{RegularLimits, RegularMachine};
+use structgen_frontend::json_schema::{Effect, ReportEntry};
 use structgen_grammar::{
     CharSet, Expr, ExprId, GrammarBuilder, ObjectShape, Property, Regular, StringContent,
     StringShape,
@@ -33,7 +34,10 @@ pub(super) fn objects(builder: &GrammarBuilder, root: ExprId) -> Vec<ExprId> {
 }
 
 /// What the expressions are alternatives of, through rules and choices. Rules of schemas refer to themselves only through values.
-fn leaves(builder: &GrammarBuilder, from: impl IntoIterator<Item = ExprId>) -> Vec<ExprId> {
+pub(super) fn leaves(
+    builder: &GrammarBuilder,
+    from: impl IntoIterator<Item = ExprId>,
+) -> Vec<ExprId> {
     let mut pending: Vec<ExprId> = from.into_iter().collect();
     pending.reverse();
     let mut seen = FxHashSet::default();
@@ -139,8 +143,10 @@ impl Lowering<'_> {
                 let reason = "a text of the list has the closing tag in it";
                 return Err(self.unsupported(tool, property, reason));
             }
-            is_there |= self.is_inhabited(tool, property, &set)?;
-            arms.push(self.regular(set));
+            if self.is_inhabited(tool, property, &set)? {
+                is_there = true;
+                arms.push(self.regular(set));
+            }
         }
         if is_string {
             if !is_there {
@@ -154,7 +160,7 @@ impl Lowering<'_> {
         Ok((self.builder.choice(arms), ArgumentKind::Either))
     }
 
-    fn is_inhabited(
+    pub(super) fn is_inhabited(
         &self,
         tool: &Tool,
         property: &Property,
@@ -177,35 +183,43 @@ impl Lowering<'_> {
         let comma = self.builder.bytes(", ");
         for &object in objects {
             let shape = self.plain(tool, object)?;
-            // What may come once something has, and what may come at first, from some argument on.
-            let mut behind = self.builder.bytes("");
-            let mut first = behind;
-            for property in shape.properties.iter().rev() {
+            let mut parts = Vec::with_capacity(shape.properties.len());
+            for property in &shape.properties {
                 if !is_identifier(&property.key) {
                     let reason = "the key is no identifier of Python";
                     return Err(self.unsupported(tool, property, reason));
                 }
-                let value = self.python_value(property);
+                let value = self.python_value(tool, property)?;
                 let key = self.builder.bytes(format!("{}=", property.key));
-                let whole = self.builder.sequence([key, value]);
-                let starts = self.builder.sequence([whole, behind]);
-                let next = self.builder.sequence([comma, whole]);
-                if property.required {
-                    first = starts;
-                    behind = self.builder.sequence([next, behind]);
-                } else {
-                    first = self.builder.choice([starts, first]);
-                    let next = self.builder.repeat(next, 0, Some(1));
-                    behind = self.builder.sequence([next, behind]);
-                }
+                parts.push((self.builder.sequence([key, value]), property.required));
             }
-            arms.push(first);
+            arms.push(self.listed(&parts, comma));
         }
         Ok(self.builder.choice(arms))
     }
 
+    /// The parts that are there, with commas between them; each with whether it has to be.
+    pub(super) fn listed(&mut self, parts: &[(ExprId, bool)], comma: ExprId) -> ExprId {
+        // What may come once something has, and what may come at first, from some part on.
+        let mut behind = self.builder.bytes("");
+        let mut first = behind;
+        for &(part, required) in parts.iter().rev() {
+            let starts = self.builder.sequence([part, behind]);
+            let next = self.builder.sequence([comma, part]);
+            if required {
+                first = starts;
+                behind = self.builder.sequence([next, behind]);
+            } else {
+                first = self.builder.choice([starts, first]);
+                let next = self.builder.repeat(next, 0, Some(1));
+                behind = self.builder.sequence([next, behind]);
+            }
+        }
+        first
+    }
+
     /// JSON is Python, but for three words; strings without anything to escape may have single quotes.
-    fn python_value(&mut self, property: &Property) -> ExprId {
+    fn python_value(&mut self, tool: &Tool, property: &Property) -> Result<ExprId, ToolError> {
         let mut arms = leaves(&self.builder, property.value.values());
         for leaf in arms.clone() {
             let Expr::String(shape) = self.builder.get(leaf) else {
@@ -222,14 +236,16 @@ impl Lowering<'_> {
             let plain = Regular::repeat(Regular::Chars(plain), 0, None);
             let set =
                 Regular::Intersection(vec![as_it_is(&shape, Excluded::default()), plain].into());
-            let quoted = [Regular::literal("'"), set, Regular::literal("'")];
-            arms.push(self.regular(Regular::concat(quoted)));
+            if self.is_inhabited(tool, property, &set)? {
+                let quoted = [Regular::literal("'"), set, Regular::literal("'")];
+                arms.push(self.regular(Regular::concat(quoted)));
+            }
         }
-        self.builder.choice(arms)
+        Ok(self.builder.choice(arms))
     }
 
     /// An object that is nothing but a list of properties.
-    fn plain(&self, tool: &Tool, object: ExprId) -> Result<ObjectShape, ToolError> {
+    pub(super) fn plain(&mut self, tool: &Tool, object: ExprId) -> Result<ObjectShape, ToolError> {
         let refuse = |reason| {
             Err(ToolError::Unsupported {
                 tool: tool.name.clone(),
@@ -263,10 +279,24 @@ impl Lowering<'_> {
                 "a largest number of arguments is only known to formats with JSON arguments",
             );
         }
+        if shape.additional.is_some() || !shape.patterns.is_empty() {
+            let pointer = "#/additionalProperties".to_owned();
+            let how =
+                "arguments that are not declared are left out: the format has no place for them";
+            let effect = Effect::Narrowed { how };
+            if let Some((_, report)) = self.reports.last_mut() {
+                report.entries.push(ReportEntry { pointer, effect });
+            }
+        }
         Ok(shape)
     }
 
-    fn unsupported(&self, tool: &Tool, property: &Property, reason: &'static str) -> ToolError {
+    pub(super) fn unsupported(
+        &self,
+        tool: &Tool,
+        property: &Property,
+        reason: &'static str,
+    ) -> ToolError {
         ToolError::Unsupported {
             tool: tool.name.clone(),
             pointer: pointer(property),
@@ -283,7 +313,7 @@ fn pointer(property: &Property) -> String {
 }
 
 /// The strings of a shape, not escaped.
-fn as_it_is(shape: &StringShape, excluded: Excluded) -> Regular {
+pub(super) fn as_it_is(shape: &StringShape, excluded: Excluded) -> Regular {
     let content = match &shape.content {
         StringContent::Any => Regular::any_text(),
         StringContent::Regular(set) => set.clone(),

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod markers;
+mod quoted;
 mod raw;
 
 use rustc_hash::FxHashMap;
@@ -328,6 +329,11 @@ impl Lowering<'_> {
                 let name_end = self.marker(name_end);
                 let arguments = self.tagged(tool, &objects, parameter)?;
                 self.builder.sequence([name, name_end, arguments])
+            }
+            Call::Quoted { quote, .. } => {
+                let arguments = self.quoted(tool, &objects, quote)?;
+                let [open, close] = ["{", "}"].map(|it| self.builder.bytes(it));
+                self.builder.sequence([name, open, arguments, close])
             }
             Call::Python { .. } => {
                 let arguments = self.python(tool, &objects)?;

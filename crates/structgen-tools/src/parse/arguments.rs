@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::finder::Finder;
+use super::literal;
 use super::object::Json;
-use super::python;
 use super::spec::Ends;
 use crate::is_space;
 use crate::lower::ArgumentKind;
@@ -156,16 +156,38 @@ fn escape(text: &str, json: &mut String) {
     json.push_str(&quoted[1..quoted.len() - 1]);
 }
 
-/// Keyword arguments of Python, up to the closing parenthesis.
-#[derive(Clone, Debug, Default)]
-pub(super) struct PythonArguments {
+/// Arguments with commas between them, up to the closing bracket.
+#[derive(Clone, Debug)]
+pub(super) struct ListedArguments {
     argument: String,
     depth: usize,
-    quote: Option<char>,
+    /// Of the string that is read: what ends it, and where its content begins.
+    string: Option<(String, usize)>,
     escaped: bool,
+    /// The quotes of a format's own; Python's without one.
+    quote: Option<String>,
 }
 
-impl PythonArguments {
+impl ListedArguments {
+    /// Keyword arguments of Python.
+    pub(super) fn python() -> Self {
+        Self {
+            argument: String::new(),
+            depth: 0,
+            string: None,
+            escaped: false,
+            quote: None,
+        }
+    }
+
+    /// Arguments whose strings have quotes of a format's own.
+    pub(super) fn quoted(quote: &str) -> Self {
+        Self {
+            quote: Some(quote.to_owned()),
+            ..Self::python()
+        }
+    }
+
     /// Takes a character and says whether the arguments are complete.
     pub(super) fn push(
         &mut self,
@@ -173,27 +195,38 @@ impl PythonArguments {
         collected: &mut Collected,
         json: &mut String,
     ) -> Result<bool, Wrong> {
-        if let Some(quote) = self.quote {
-            if self.escaped {
-                self.escaped = false;
-            } else if c == '\\' {
-                self.escaped = true;
-            } else if c == quote {
-                self.quote = None;
-            }
-        } else {
+        let close = if self.quote.is_some() { '}' } else { ')' };
+        if self.string.is_none() {
             match c {
-                ',' | ')' if self.depth == 0 => {
-                    self.finish(c == ')', collected, json)?;
-                    return Ok(c == ')');
+                _ if self.depth == 0 && (c == ',' || c == close) => {
+                    self.finish(c == close, collected, json)?;
+                    return Ok(c == close);
                 }
-                '"' | '\'' => self.quote = Some(c),
                 '(' | '[' | '{' => self.depth += 1,
                 ')' | ']' | '}' => self.depth = self.depth.saturating_sub(1),
                 _ => {}
             }
         }
         self.argument.push(c);
+        let escapes = self.quote.is_none();
+        let here = self.argument.len();
+        if let Some((end, from)) = &self.string {
+            if self.escaped {
+                self.escaped = false;
+            } else if c == '\\' && escapes {
+                self.escaped = true;
+            } else if self.argument[*from..].ends_with(end.as_str()) {
+                self.string = None;
+            }
+            return Ok(false);
+        }
+        match &self.quote {
+            Some(quote) if self.argument.ends_with(quote.as_str()) => {
+                self.string = Some((quote.clone(), here));
+            }
+            None if matches!(c, '"' | '\'') => self.string = Some((c.to_string(), here)),
+            _ => {}
+        }
         Ok(false)
     }
 
@@ -208,14 +241,17 @@ impl PythonArguments {
         if argument.is_empty() && last {
             return Ok(());
         }
-        let Some((key, value)) = argument.split_once('=') else {
-            return Err(Wrong::Unreadable(format!(
-                "{argument:?} is no keyword argument"
-            )));
+        let between = if self.quote.is_some() { ':' } else { '=' };
+        let Some((key, value)) = argument.split_once(between) else {
+            let reason = format!("{argument:?} has no key and value with {between:?} between them");
+            return Err(Wrong::Unreadable(reason));
         };
         let key = key.trim();
-        let value = python::literal(value)
-            .map_err(|error| Wrong::Unreadable(format!("{key:?}: {error}")))?;
+        let value = match &self.quote {
+            Some(quote) => literal::quoted(value, quote),
+            None => literal::python(value),
+        };
+        let value = value.map_err(|error| Wrong::Unreadable(format!("{key:?}: {error}")))?;
         json.push_str(&collected.key(key));
         json.push_str(&value.to_string());
         match collected.insert(key, value) {

@@ -5,9 +5,9 @@
 mod arguments;
 mod choose;
 mod finder;
+mod literal;
 mod machine;
 mod object;
-mod python;
 mod spec;
 mod utf8;
 

@@ -1,16 +1,33 @@
-//! Literals of Python, as values of JSON.
+//! Literals of Python, and of formats with quotes of their own, as values of JSON.
 
 use serde_json::{Map, Value};
 
 /// How deep a literal may nest: as serde_json has it.
 const DEEPEST: usize = 127;
 
-/// Reads a literal: strings, numbers, lists, tuples, dictionaries with keys of strings, and the three words, which may be JSON's.
+/// Reads a literal of Python: strings, numbers, lists, tuples, dictionaries with keys of strings, and the three words, which may be JSON's.
 ///
 /// # Errors
 /// What is wrong.
-pub(super) fn literal(text: &str) -> Result<Value, String> {
-    let mut reader = Reader { rest: text };
+pub(super) fn python(text: &str) -> Result<Value, String> {
+    read(Reader {
+        rest: text,
+        quote: None,
+    })
+}
+
+/// Reads a literal whose strings stand between these quotes, and whose keys need none.
+///
+/// # Errors
+/// What is wrong.
+pub(super) fn quoted(text: &str, quote: &str) -> Result<Value, String> {
+    read(Reader {
+        rest: text,
+        quote: Some(quote),
+    })
+}
+
+fn read(mut reader: Reader<'_>) -> Result<Value, String> {
     let value = reader.value(0)?;
     reader.space();
     match reader.rest.chars().next() {
@@ -21,6 +38,7 @@ pub(super) fn literal(text: &str) -> Result<Value, String> {
 
 struct Reader<'t> {
     rest: &'t str,
+    quote: Option<&'t str>,
 }
 
 impl Reader<'_> {
@@ -47,8 +65,10 @@ impl Reader<'_> {
             return Err("it nests too deeply".to_owned());
         }
         self.space();
+        if self.at_string() {
+            return self.string().map(Value::String);
+        }
         match self.rest.chars().next() {
-            Some('"' | '\'') => self.string().map(Value::String),
             Some('[') => self.items(']', depth),
             Some('(') => self.items(')', depth),
             Some('{') => self.dictionary(depth),
@@ -77,10 +97,13 @@ impl Reader<'_> {
             if self.take('}') {
                 return Ok(Value::Object(members));
             }
-            if !self.rest.starts_with(['"', '\'']) {
+            let key = if self.at_string() {
+                self.string()?
+            } else if self.quote.is_some() {
+                self.bare_key()?
+            } else {
                 return Err("a key is no string".to_owned());
-            }
-            let key = self.string()?;
+            };
             if !self.take(':') {
                 return Err("a colon is missing".to_owned());
             }
@@ -108,8 +131,28 @@ impl Reader<'_> {
         }
     }
 
+    fn at_string(&self) -> bool {
+        match self.quote {
+            Some(quote) => self.rest.starts_with(quote),
+            None => self.rest.starts_with(['"', '\'']),
+        }
+    }
+
+    fn bare_key(&mut self) -> Result<String, String> {
+        let at = self.rest.find(':').ok_or("a colon is missing")?;
+        let (key, rest) = self.rest.split_at(at);
+        self.rest = rest;
+        Ok(key.trim().to_owned())
+    }
+
     /// Escapes are Python's; one that Python does not know stays as it is.
     fn string(&mut self) -> Result<String, String> {
+        if let Some(quote) = self.quote {
+            let content = self.rest.strip_prefix(quote).unwrap_or(self.rest);
+            let parts = content.split_once(quote).ok_or("a string does not end")?;
+            self.rest = parts.1;
+            return Ok(parts.0.to_owned());
+        }
         let quote = self.next();
         let mut text = String::new();
         loop {
@@ -166,8 +209,17 @@ mod tests {
             ),
             ("{'a': {\"b\": (1, 2)}, }", json!({"a": {"b": [1, 2]}})),
         ] {
-            assert_eq!(literal(text), Ok(value), "{text}");
+            assert_eq!(python(text), Ok(value), "{text}");
         }
+    }
+
+    #[test]
+    fn strings_may_have_quotes_of_their_own() {
+        let text = "{a:<|\"|>it's \"\\n\"<|\"|>,<|\"|>b c<|\"|>:[1,true,<|\"|><|\"|>]}";
+        let value = json!({"a": "it's \"\\n\"", "b c": [1, true, ""]});
+        assert_eq!(quoted(text, "<|\"|>"), Ok(value));
+        assert!(quoted("<|\"|>a", "<|\"|>").is_err());
+        assert!(quoted("'a'", "<|\"|>").is_err());
     }
 
     #[test]
@@ -184,8 +236,8 @@ mod tests {
             "1 2",
             "01",
         ] {
-            assert!(literal(text).is_err(), "{text}");
+            assert!(python(text).is_err(), "{text}");
         }
-        assert!(literal(&"[".repeat(100_000)).unwrap_err().contains("deep"));
+        assert!(python(&"[".repeat(100_000)).unwrap_err().contains("deep"));
     }
 }
