@@ -205,11 +205,7 @@ fn outputs_that_are_in_no_format_are_errors_by_place() {
             "<tool_call><function=f><parameter=a>1</parameter><parameter=a>1</parameter>",
             "the argument \"a\" of \"f\" comes twice",
         ),
-        (
-            "gemma",
-            "```tool_code\nf(1)",
-            "\"1\" has no key and value",
-        ),
+        ("gemma", "```tool_code\nf(1)", "\"1\" has no key and value"),
     ] {
         let error = parse(preset, output);
         assert!(error.contains(says), "{output}: {error}");

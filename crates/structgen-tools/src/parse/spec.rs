@@ -72,30 +72,35 @@ impl Spec {
         options: &ToolOptions,
     ) -> Self {
         let begin = format.call.begin();
+        let opening = format.call.opening();
+        let is_named = !format.calls.trigger.is_empty();
         let triggers = format.triggers().into_iter().map(|text| {
-            let begins = format.calls.begin.texts();
-            let begins = begins.map(|calls| format!("{calls}{begin}"));
-            let mut content = String::new();
-            let mut rest = Vec::new();
-            for whole in begins {
-                if let Some(left) = whole.strip_prefix(text.as_str()) {
-                    rest.push(left.to_owned());
-                } else if let Some(more) = text.strip_prefix(whole.as_str()) {
-                    content = more.to_owned();
+            let mut trigger = Trigger {
+                text: core(&text).to_owned(),
+                rest: Vec::new(),
+                content: opening[begin.len()..].to_owned(),
+            };
+            if is_named {
+                trigger.content.clear();
+                for calls in format.calls.begin.texts() {
+                    let whole = format!("{calls}{begin}");
+                    match whole.strip_prefix(text.as_str()) {
+                        Some(left) => trigger.rest.push(left.to_owned()),
+                        // The format's check has seen that the call goes on like this.
+                        None => trigger.content = text[whole.len()..].to_owned(),
+                    }
                 }
             }
-            Trigger {
-                text: core(&text).to_owned(),
-                rest,
-                content,
+            if trigger.rest.is_empty() {
+                trigger.rest.push(String::new());
             }
+            trigger
         });
-        let triggers = triggers.collect();
+        let triggers: Vec<Trigger> = triggers.collect();
         let finds_calls_in_text =
             format.calls.position == Position::Anywhere && options.content == Content::Text;
         let mut next = Vec::new();
         if format.calls.parallel {
-            let opening = format.call.opening();
             let separators = format.calls.separator.texts();
             next.extend(separators.map(|it| format!("{it}{opening}")));
         }
