@@ -13,7 +13,7 @@ use structgen::tools::{
 use structgen::vocab::{TokenId, Vocabulary};
 use structgen::{Checker, Constraint};
 use structgen_tests::vocabularies::{self, TestVocabulary};
-use structgen_tests::{SplitMix, is_full_run, report};
+use structgen_tests::{SplitMix, is_full_run, report, schemas};
 
 const TOOLS: &str = include_str!("../../crates/structgen-tools/presets/samples-tools.json");
 
@@ -337,6 +337,7 @@ fn masks_equal_the_oracles_in_every_style() {
             Call::Object { .. } => "object",
             Call::Json { .. } => "json",
             Call::Tagged { .. } => "tagged",
+            Call::Quoted { .. } => "quoted",
             Call::Python { .. } => "python",
         };
         if !styles.insert(style) && !is_full_run() {
@@ -390,5 +391,72 @@ fn masks_equal_the_oracles_in_every_style() {
             }
         }
     }
-    assert_eq!(styles.len(), 4, "{styles:?}");
+    assert_eq!(styles.len(), 5, "{styles:?}");
+}
+
+/// Arguments of every schema of these tests, in every style: valid, or refused by the tool's name.
+#[test]
+fn arguments_of_any_schema_are_valid_in_every_style() {
+    let count = if is_full_run() { 60 } else { 3 };
+    let vocabulary = vocabularies::small();
+    let mut random = SplitMix::new(3);
+    let mut failures = Vec::new();
+    for name in ["qwen", "mistral", "qwen-coder", "glm", "gemma", "gemma4"] {
+        let (mut taken, mut refused) = (0, 0);
+        for case in schemas::ALL {
+            let schema: serde_json::Value = serde_json::from_str(case.schema).expect("it is JSON");
+            let validator = jsonschema::options()
+                .should_validate_formats(true)
+                .build(&schema)
+                .expect("the schema is valid");
+            let tool = Tool::new("tool", schema).expect("the name is usable");
+            let format = ToolFormat::preset(name).expect("it is a preset");
+            let required = ToolOptions::new().with_choice(ToolChoice::Named("tool".to_owned()));
+            let grammar = match ToolGrammar::new(format, vec![tool], &required) {
+                Ok(grammar) => grammar,
+                Err(error) => {
+                    assert!(error.to_string().contains("\"tool\""), "{error}");
+                    refused += 1;
+                    continue;
+                }
+            };
+            taken += 1;
+            let constraint = Constraint::tools(&grammar)
+                .compile(&vocabulary.tables, &[vocabulary.eos])
+                .unwrap_or_else(|error| panic!("{name}, {}: {error}", case.name));
+            for _ in 0..count {
+                let seed = random.next_u64();
+                let mut model =
+                    MockModel::new(vocabulary.width(), 100_000, [vocabulary.eos]).with_seed(seed);
+                let mut matcher = constraint.matcher();
+                let budget = matcher.completion_cost() as usize + [0, 20, 90][random.below(3)];
+                let generate = GenerateOptions {
+                    max_new_tokens: Some(budget),
+                    ..GenerateOptions::default()
+                };
+                let output = Generator::new(&mut model, vocabulary.vocabulary())
+                    .generate(&[vocabulary.eos], &mut matcher, &generate)
+                    .unwrap_or_else(|error| panic!("{name}, {}: {error}", case.name));
+                let verdict = grammar
+                    .parse(&output.text)
+                    .map_err(|error| error.to_string());
+                let verdict = verdict.and_then(|message| {
+                    let arguments = &message.calls[0].arguments;
+                    let result = validator.validate(arguments);
+                    result.map_err(|error| format!("{arguments}: {error}"))
+                });
+                if let Err(error) = verdict {
+                    failures.push(format!("{name}, {}: {error}: {:?}", case.name, output.text));
+                }
+            }
+        }
+        report(&format!("{name}: {taken} schemas taken, {refused} refused"));
+        assert!(taken > 15, "{name}: {taken}");
+    }
+    assert!(
+        failures.is_empty(),
+        "{} failures:\n{}",
+        failures.len(),
+        failures[..failures.len().min(20)].join("\n")
+    );
 }
