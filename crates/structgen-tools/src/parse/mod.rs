@@ -25,7 +25,8 @@ use self::utf8::Utf8;
 pub struct ToolCall {
     /// The tool's name, as it was written.
     pub name: String,
-    /// The arguments: an object.
+    /// The arguments: an object. Its numbers are as `serde_json` keeps them; with JSON arguments, [`Event::Arguments`] has them as they
+    /// were written.
     pub arguments: Value,
     /// The call's id, in formats that have one.
     pub id: Option<String>,
