@@ -37,7 +37,7 @@ enum Command {
     /// Extract JSON that fits a schema from a text.
     Extract(commands::extract::Args),
     /// Generate text behind a prompt, free or under a constraint.
-    Generate(commands::generate::Args),
+    Generate(Box<commands::generate::Args>),
     /// Tell how probable each of some texts is behind a prompt.
     Choose(commands::choose::Args),
     /// Compile a schema and report what became of each keyword.
