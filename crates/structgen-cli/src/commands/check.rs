@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use structgen::{Checker, Misfit, Profile};
+use structgen::{Checker, Constraint, Misfit, Profile};
 
 use crate::Outcome;
 use crate::args::{RegexArgs, read_grammar, read_schema};

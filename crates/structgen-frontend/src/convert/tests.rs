@@ -51,14 +51,16 @@ fn ebnf_becomes_gbnf() {
         Char ::= [\t] | [\uE000-\uFFFD] | [^\-\x5E\\]
         element ::= Name & ~(("x" "y")?)
         Name ::= [a-zA-Z_:]
-    "#]].assert_eq(&converted(text, Notation::Ebnf));
+    "#]]
+    .assert_eq(&converted(text, Notation::Ebnf));
     expect_test::expect![[r#"
         root ::= a
         a ::= root-2 | b-c
         root-2 ::= "\\\\"
         b-c ::= a-b? ""
         a-b ::= "ä"
-    "#]].assert_eq(&converted(
+    "#]]
+    .assert_eq(&converted(
         "a ::= root | b.c\nroot ::= \"\\\\\"\nb.c ::= a-b? \"\"\na-b ::= 'ä'",
         Notation::Ebnf,
     ));
