@@ -131,6 +131,13 @@ impl Terminal {
     /// The terminal for tokens with at most so much whitespace in a row: whitespace may be forgotten then, where there is little of it.
     pub(crate) fn with_longest_gap(mut self, longest: u16) -> Self {
         self.longest_gap = longest;
+        // A start that may take nothing is no other state: those are final.
+        if self.nullable.is_none()
+            && let Some(loose) = self.source.loosen(START, longest)
+        {
+            self.describe(loose);
+            self.loose[START as usize] = loose;
+        }
         self
     }
 

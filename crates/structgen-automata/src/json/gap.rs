@@ -36,8 +36,14 @@ impl Gap {
         (!reaches && most > 0).then_some(Self::LOOSE)
     }
 
-    /// What a loose gap takes: whitespace of these kinds, for ever.
-    pub(crate) fn span(self, only_spaces: bool) -> Option<Span> {
+    /// What a loose gap takes: whitespace of these kinds, for ever. `exits` are the other bytes that may come next, and `label` is the one under
+    /// which the terminal may end.
+    pub(crate) fn span(
+        self,
+        only_spaces: bool,
+        exits: ByteSet,
+        label: Option<u32>,
+    ) -> Option<Span> {
         let closed = if only_spaces {
             ByteClasses::of_bytes(*b" ")
         } else {
@@ -46,9 +52,9 @@ impl Gap {
         (self == Self::LOOSE).then_some(Span {
             closed,
             code_points: u32::MAX,
-            exits: !closed,
+            exits: exits.classes(),
             goes_on: false,
-            ends: Ends::Differently,
+            ends: Ends::Never.and(label),
         })
     }
 }
@@ -110,7 +116,7 @@ impl Machine for GapMachine {
     }
 
     fn span(&mut self, gap: &Gap) -> Option<Span> {
-        gap.span(false)
+        gap.span(false, ByteSet::default(), self.accept(gap))
     }
 
     fn loosen(&self, gap: &Gap, longest: u16) -> Option<Gap> {

@@ -194,6 +194,37 @@ impl PunctuationMachine {
         }
     }
 
+    /// The bytes other than whitespace that may come next within the punctuation, at most.
+    fn significant(&self, place: &Place) -> ByteSet {
+        let bytes = match (*place, self.punctuation) {
+            (Place::Before(_), Punctuation::Open { open, .. }) => [Some(open), None],
+            (Place::Before(_), Punctuation::Colon) => [Some(b':'), None],
+            (
+                Place::Before(_),
+                Punctuation::After {
+                    close,
+                    more_allowed,
+                    close_allowed,
+                },
+            ) => [more_allowed.then_some(b','), close_allowed.then_some(close)],
+            (
+                Place::Opened(_),
+                Punctuation::Open {
+                    close,
+                    close_allowed,
+                    ..
+                },
+            ) => [close_allowed.then_some(close), None],
+            (Place::Opened(_) | Place::Behind(_) | Place::Closed, _) => [None, None],
+        };
+        let mut set = ByteSet::default();
+        bytes
+            .into_iter()
+            .flatten()
+            .for_each(|byte| set.insert(byte));
+        set
+    }
+
     /// Whether the whitespace at a place with this layout may end behind so much of it.
     fn may_end(layout: Option<Layout>, at: Gap) -> bool {
         layout.is_none_or(|layout| at.count() == layout.len())
@@ -222,6 +253,9 @@ impl Gaps {
         }
     }
 }
+
+/// JSON's whitespace.
+const WHITESPACE: &[u8] = b"\t\n\r ";
 
 /// Whitespace and punctuation, sorted.
 const SIGNIFICANT: &[u8] = b"\t\n\r ,:[]{}";
@@ -314,13 +348,17 @@ impl Machine for PunctuationMachine {
         run_between(SIGNIFICANT, byte)
     }
 
-    fn first(&mut self, _place: &Place) -> Option<ByteSet> {
-        Some(ByteSet::of(SIGNIFICANT))
+    fn first(&mut self, place: &Place) -> Option<ByteSet> {
+        let mut first = self.significant(place);
+        if *place != Place::Closed {
+            first.union_with(ByteSet::of(WHITESPACE));
+        }
+        Some(first)
     }
 
     fn span(&mut self, place: &Place) -> Option<Span> {
         let (gap, _, only_spaces) = self.skipped(place)?;
-        gap.span(only_spaces)
+        gap.span(only_spaces, self.significant(place), self.accept(place))
     }
 
     fn loosen(&self, place: &Place, longest: u16) -> Option<Place> {
