@@ -247,6 +247,9 @@ impl ByteSet {
         Self(words)
     }
 
+    /// Every byte that is not ASCII.
+    pub const NOT_ASCII: Self = Self([0, 0, u64::MAX, u64::MAX]);
+
     /// Every byte but the control characters of ASCII.
     pub const PRINTABLE: Self = Self([u64::MAX << 32, u64::MAX, u64::MAX, u64::MAX]);
 

@@ -1,163 +1,22 @@
 //! The walk: which tokens of a trie a state takes.
 
-use std::ops::Range;
+mod cursor;
+mod open;
+mod region;
 
 use structgen_automata::{
-    ByteClasses, ByteSet, Element, Ends, LimitExceeded, Memory, Network, SetId, Span, StepError,
-    Utf8,
+    ByteClasses, ByteSet, LimitExceeded, Memory, Network, SetId, Span, StepError,
 };
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
+use self::cursor::Cursor;
+use self::open::{Child, Children, Open, Stack};
+use self::region::Region;
 use crate::signs::Signs;
 use crate::statistics::WalkCounts;
 use crate::tables::Strings;
 
-/// Where the walk stands on the automaton's side: mostly inside one terminal, where a step is a table look-up.
-#[derive(Clone, Copy)]
-enum Cursor {
-    /// Inside the terminal on top of one stack, where it cannot end.
-    Inside(Element),
-    /// The same, where it may end under the label, and what follows then: a number, or whitespace.
-    Ending {
-        element: Element,
-        label: u32,
-        after: SetId,
-    },
-    /// Anywhere.
-    Set(SetId),
-    /// Where only a stretch that is known to go on is left to follow.
-    Nowhere,
-}
-
-impl Cursor {
-    fn new(network: &mut Network, set: SetId) -> Result<Self, StepError> {
-        match *network.elements(set) {
-            [element] if element.frame.reads() => Self::of(network, element),
-            _ => Ok(Self::Set(set)),
-        }
-    }
-
-    fn of(network: &mut Network, element: Element) -> Result<Self, StepError> {
-        let Some(label) = network.accept_label(element.frame) else {
-            return Ok(Self::Inside(element));
-        };
-        let after = network.follow(element.frame, element.below)?;
-        if network.is_end(element.frame) {
-            return Self::new(network, after);
-        }
-        Ok(Self::Ending {
-            element,
-            label,
-            after,
-        })
-    }
-
-    /// The cursor behind one more byte; `None` where no text goes on.
-    #[inline]
-    fn step(
-        self,
-        network: &mut Network,
-        byte: u8,
-        memory: Memory,
-    ) -> Result<Option<Self>, StepError> {
-        let (element, known) = match self {
-            Self::Inside(element) => (element, None),
-            Self::Ending {
-                element,
-                label,
-                after,
-            } => (element, Some((label, after))),
-            Self::Nowhere => return Ok(None),
-            Self::Set(set) => {
-                let next = network.step(set, byte, memory)?;
-                return match next {
-                    SetId::DEAD => Ok(None),
-                    next => Self::new(network, next).map(Some),
-                };
-            }
-        };
-        let frame = element.frame;
-        let state = network.step_terminal(frame, frame.state(), byte, memory)?;
-        let is_dead = state == structgen_automata::DEAD;
-        let frame = frame.with_state(state);
-        let element = Element { frame, ..element };
-        let Some((label, after)) = known else {
-            return if is_dead {
-                Ok(None)
-            } else {
-                Self::of(network, element).map(Some)
-            };
-        };
-        let next = network.step(after, byte, memory)?;
-        match (is_dead, next) {
-            (true, SetId::DEAD) => Ok(None),
-            (true, next) => Self::new(network, next).map(Some),
-            // The terminal goes on, and what follows it does not change.
-            (false, SetId::DEAD)
-                if network.accept_label(frame) == Some(label) && !network.is_end(frame) =>
-            {
-                Ok(Some(Self::Ending {
-                    element,
-                    label,
-                    after,
-                }))
-            }
-            (false, SetId::DEAD) => Self::of(network, element).map(Some),
-            (false, next) => {
-                let own = network.single(frame, element.below)?;
-                let both = network.union(own, next)?;
-                Self::new(network, both).map(Some)
-            }
-        }
-    }
-}
-
-impl Cursor {
-    /// The bytes that may come next, as far as that is known without trying each.
-    fn first(self, network: &mut Network) -> ByteSet {
-        match self {
-            Self::Inside(element) => network.first_of(element.frame),
-            Self::Ending { element, after, .. } => {
-                let mut first = network.first(after);
-                first.union_with(network.first_of(element.frame));
-                first
-            }
-            Self::Set(set) => network.first(set),
-            Self::Nowhere => ByteSet::ALL,
-        }
-    }
-
-    /// A stretch of text that goes on from here, with all that may leave it.
-    fn stretch(self, network: &mut Network) -> Result<Option<Span>, LimitExceeded> {
-        match self {
-            Self::Inside(element) | Self::Ending { element, .. } => stretch(network, element, true),
-            Self::Set(_) | Self::Nowhere => Ok(None),
-        }
-    }
-
-    /// A stretch of text that goes on from here whatever it is made of.
-    fn span(self, network: &mut Network, search: bool) -> Option<Span> {
-        let set = match self {
-            Self::Inside(Element { frame, .. })
-            | Self::Ending {
-                element: Element { frame, .. },
-                ..
-            } => return network.span(frame, search),
-            Self::Set(set) => set,
-            Self::Nowhere => return None,
-        };
-        let count = network.elements(set).len().min(MOST_ELEMENTS);
-        let spans = (0..count).filter_map(|i| {
-            let frame = network.elements(set)[i].frame;
-            network.span(frame, search)
-        });
-        // One that takes as much as possible: no other does more.
-        spans.max_by_key(|span| (span.closed.len(), span.code_points))
-    }
-}
-
-/// How many alternatives of a state are asked for a span.
-const MOST_ELEMENTS: usize = 4;
+pub(crate) use self::cursor::stretch;
 
 /// Below a node with fewer nodes nobody asks for a span.
 const FEWEST_NODES: u32 = 3;
@@ -165,113 +24,14 @@ const FEWEST_NODES: u32 = 3;
 /// Below a node with at least so many nodes a span is searched for.
 const MANY_NODES: u32 = 64;
 
+/// Below a node with at least so many nodes it is found out whether all text leads to one state.
+const FEW_NODES: u32 = 8;
+
 /// Where a node has at least so many children, it is found out at once which of them may go on.
 const MANY_CHILDREN: usize = 12;
 
 /// To search for one child costs as much as to look at so many.
 const SEARCHED: usize = 8;
-
-/// The children of a node that are left.
-enum Children {
-    /// The children at these places whose bytes are in the set.
-    All(Range<u32>, ByteSet),
-    /// The children of the node for these bytes, few beside all of its children.
-    Few(u32, ByteSet),
-}
-
-impl Children {
-    /// The place of the next one.
-    #[inline]
-    fn next(&mut self, trie: &TokenTrie) -> Option<u32> {
-        match self {
-            Self::All(places, first) => {
-                places.find(|&place| first.contains(trie.child_bytes()[place as usize]))
-            }
-            Self::Few(node, bytes) => {
-                while let Some(byte) = bytes.pop() {
-                    if let Some(place) = trie.child_place(*node, byte) {
-                        return Some(place);
-                    }
-                }
-                None
-            }
-        }
-    }
-}
-
-/// A stretch of text that goes on from the element, with all that may leave it, what follows the terminal's end included.
-pub(crate) fn stretch(
-    network: &mut Network,
-    element: Element,
-    search: bool,
-) -> Result<Option<Span>, LimitExceeded> {
-    let Element { frame, below } = element;
-    let Some(span) = network.span(frame, search) else {
-        return Ok(None);
-    };
-    let label = match span.ends {
-        Ends::Never => return Ok(Some(span)),
-        Ends::Differently => return Ok(None),
-        Ends::Under(label) => label,
-    };
-    let after = match network.follow_under(frame, label, below) {
-        Ok(after) => network.first(after).classes(),
-        Err(StepError::NeedsExact) => return Ok(None),
-        Err(StepError::Limit(limit)) => return Err(limit),
-    };
-    // Where what follows may begin with the same characters, both go on side by side: that is for a walk to find out.
-    let exits = span.exits | after;
-    Ok(after
-        .is_disjoint(span.closed)
-        .then_some(Span { exits, ..span }))
-}
-
-/// A part of the trie where all that is known to be of a stretch goes on: there what tokens are made of is enough to tell.
-#[derive(Clone, Copy)]
-struct Region {
-    span: Span,
-    /// How many of its characters are behind.
-    characters: u32,
-    utf8: Utf8,
-    /// Whether the tokens of the stretch are in the mask already.
-    is_ready: bool,
-}
-
-impl Region {
-    fn new(span: Span, is_ready: bool) -> Self {
-        Self {
-            span,
-            characters: 0,
-            utf8: Utf8::Boundary,
-            is_ready,
-        }
-    }
-
-    /// The region behind one more byte; `None` where that leaves it.
-    #[inline]
-    fn behind(self, byte: u8) -> Option<Self> {
-        let utf8 = self.utf8.step(byte)?;
-        let begins = self.utf8 == Utf8::Boundary;
-        if begins && (!self.span.closed.contains(byte) || self.characters == self.span.code_points)
-        {
-            return None;
-        }
-        Some(Self {
-            utf8,
-            characters: self.characters + u32::from(begins),
-            ..self
-        })
-    }
-}
-
-/// A node of the trie whose children come next.
-struct Open {
-    children: Children,
-    cursor: Cursor,
-    /// Whether plain text of any length goes on.
-    is_free: bool,
-    region: Option<Region>,
-}
 
 /// What to walk.
 pub(crate) struct Walk<'w> {
@@ -332,26 +92,29 @@ impl Walk<'_> {
             Err(StepError::Limit(limit)) => return Err(limit),
         };
         let trie = self.trie;
-        let mut open: Vec<Open> = Vec::with_capacity(32);
+        let mut stack = Stack::new();
         let region = self.covered.map(|span| Region::new(span, true));
-        open.push(self.open(node, root, region, network));
-        while let Some(parent) = open.last_mut() {
-            let Some(place) = parent.children.next(trie) else {
-                open.pop();
+        stack.push(self.open(node, root, network), region);
+        while let Some((parent, child)) = stack.next(trie) {
+            let Some(Child {
+                node: i,
+                byte,
+                place,
+            }) = child
+            else {
+                stack.pop();
                 continue;
             };
-            let byte = trie.child_bytes()[place as usize];
-            if parent.is_free && self.signs.is_plain(place) {
-                self.allow(trie.subtree_tokens(trie.child_node(place)), mask);
+            if parent.is_free && place.is_some_and(|place| self.signs.is_plain(place)) {
+                self.allow(trie.subtree_tokens(i), mask);
                 continue;
             }
-            let (cursor, region) = (parent.cursor, parent.region);
-            if open.len() == 1 && !self.from.contains(byte) {
+            let cursor = parent.cursor;
+            if stack.depth() == 1 && !self.from.contains(byte) {
                 continue;
             }
-            let i = trie.child_node(place);
             let below = trie.node(i).end() - i - 1;
-            let region = region.and_then(|region| region.behind(byte));
+            let region = stack.region().and_then(|region| region.behind(byte));
             if let Some(region) = region {
                 let sign = self.signs.below(i);
                 if !region.is_ready && sign.is_within(&region.span, region.characters) {
@@ -361,37 +124,15 @@ impl Walk<'_> {
                 if sign.is_covered(&region.span, region.characters) {
                     if !region.is_ready {
                         self.allow(trie.tokens(i), mask);
-                        open.push(self.open(i, Cursor::Nowhere, Some(region), network));
+                        stack.push(self.open(i, Cursor::Nowhere, network), Some(region));
                     }
                     continue;
                 }
             }
             self.counts.step();
-            match cursor.step(network, byte, self.memory) {
-                Ok(None) => {}
-                Ok(Some(next)) => {
-                    let span = if below >= FEWEST_NODES && region.is_none() {
-                        next.span(network, self.searches && below >= MANY_NODES)
-                    } else {
-                        None
-                    };
-                    if span.is_some_and(|span| self.signs.below(i).is_within(&span, 0)) {
-                        self.allow(trie.subtree_tokens(i), mask);
-                        continue;
-                    }
-                    self.allow(trie.tokens(i), mask);
-                    if below > 0 {
-                        let is_free = span.is_some_and(|span| span.is_free());
-                        let region = match region {
-                            None if self.searches && below >= MANY_NODES && !is_free => {
-                                next.stretch(network)?.map(|span| Region::new(span, false))
-                            }
-                            region => region,
-                        };
-                        let node = self.open(i, next, region, network);
-                        open.push(Open { is_free, ..node });
-                    }
-                }
+            let next = match cursor.step(network, byte, self.memory) {
+                Ok(None) => continue,
+                Ok(Some(next)) => next,
                 Err(StepError::NeedsExact) => {
                     depends_on_texts = true;
                     self.counts.tried(trie.subtree_tokens(i).len());
@@ -401,20 +142,45 @@ impl Walk<'_> {
                             mask.allow(token);
                         }
                     }
+                    continue;
                 }
                 Err(StepError::Limit(limit)) => return Err(limit),
+            };
+            if below == 0 {
+                self.allow(trie.tokens(i), mask);
+                continue;
             }
+            let span = if below >= FEWEST_NODES && region.is_none() {
+                next.span(network, self.searches && below >= MANY_NODES)
+            } else {
+                None
+            };
+            if span.is_some_and(|span| self.signs.below(i).is_within(&span, 0)) {
+                self.allow(trie.subtree_tokens(i), mask);
+                continue;
+            }
+            self.allow(trie.tokens(i), mask);
+            let is_free = span.is_some_and(|span| span.is_free());
+            if is_free
+                && below >= FEW_NODES
+                && let Some((text, except)) = next.text(network)
+            {
+                self.take_text(i, next, (text, except), &mut stack, mask);
+                continue;
+            }
+            let region = match region {
+                None if self.searches && below >= MANY_NODES && !is_free => {
+                    next.stretch(network)?.map(|span| Region::new(span, false))
+                }
+                region => region,
+            };
+            let node = self.open(i, next, network);
+            stack.push(Open { is_free, ..node }, region);
         }
         Ok(depends_on_texts)
     }
 
-    fn open(
-        &self,
-        node: u32,
-        cursor: Cursor,
-        region: Option<Region>,
-        network: &mut Network,
-    ) -> Open {
+    fn open(&self, node: u32, cursor: Cursor, network: &mut Network) -> Open {
         let places = self.trie.child_places(node);
         let children = if places.len() < MANY_CHILDREN {
             Children::All(places, ByteSet::ALL)
@@ -430,7 +196,53 @@ impl Walk<'_> {
             children,
             cursor,
             is_free: false,
-            region,
+        }
+    }
+
+    /// Opens a node behind which plain text leads to one state, but for text that begins with some bytes: up to what leaves it, text is taken in
+    /// the order in which it lies in memory, and without the automaton.
+    fn take_text(
+        &self,
+        node: u32,
+        cursor: Cursor,
+        (text, except): (Cursor, ByteSet),
+        stack: &mut Stack,
+        mask: &mut TokenMask,
+    ) {
+        let trie = self.trie;
+        let mut others = ByteSet::of(b"\"\\");
+        others.union_with(ByteSet::NOT_ASCII);
+        others.union_with(except);
+        let open = |children, cursor| Open {
+            children,
+            cursor,
+            is_free: true,
+        };
+        let places = trie.child_places(node);
+        stack.push(open(Children::All(places.clone(), others), cursor), None);
+        let first = stack.exits.len();
+        for place in places {
+            let byte = trie.child_bytes()[place as usize];
+            if byte < b' ' || others.contains(byte) {
+                continue;
+            }
+            let child = trie.child_node(place);
+            let (mut at, end) = (child, trie.node(child).end());
+            while at < end {
+                let byte = trie.node(at).byte();
+                if (b' '..=0x7F).contains(&byte) && !matches!(byte, b'"' | b'\\') {
+                    self.allow(trie.tokens(at), mask);
+                    at += 1;
+                } else {
+                    if byte >= b' ' {
+                        stack.exits.push(at);
+                    }
+                    at = trie.node(at).end();
+                }
+            }
+        }
+        if stack.exits.len() > first {
+            stack.push(open(Children::Exits(first), text), None);
         }
     }
 
