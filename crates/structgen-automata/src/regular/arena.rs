@@ -472,7 +472,9 @@ impl Arena {
                 most: max.map_or(u32::MAX, |max| self.most(body).saturating_mul(max)),
                 distance: self.distance(body).saturating_mul(min),
                 fewest: self.fewest(body).saturating_mul(min),
-                counts: self.counts(body) || min > SHORT || max.is_some_and(|max| max >= SHORT),
+                counts: self.counts(body)
+                    || self.is_beyond_short(body, min.saturating_sub(1))
+                    || max.is_some_and(|max| self.is_beyond_short(body, max)),
                 tail: self.tail_before(
                     body,
                     self.witness(body).map(|body| body.saturating_mul(min)),
@@ -528,6 +530,11 @@ impl Arena {
                 }
             }
         }
+    }
+
+    /// Whether no text of at most [`SHORT`] characters is longer than so many rounds of the body.
+    pub(super) fn is_beyond_short(&self, body: NodeId, rounds: u32) -> bool {
+        self.fewest(body).max(1).saturating_mul(rounds) >= SHORT
     }
 
     /// The tail of a part with a completion of this length behind it.

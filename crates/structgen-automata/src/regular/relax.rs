@@ -37,15 +37,21 @@ impl Arena {
             }
             Node::Repeat { body, min, max } if self.utf8(body) => {
                 let body = self.relaxed_at(body, depth + 1);
-                if min > SHORT {
+                let reached = |max: &u32| !self.is_beyond_short(body, *max);
+                if min > 0 && !reached(&(min - 1)) {
                     let rounds = self.repeat(body, 0, None);
                     self.concat(rounds, Self::BEYOND)
                 } else {
-                    self.repeat(body, min, max.filter(|&max| max < SHORT))
+                    let max = max.filter(reached);
+                    self.repeat(body, min, max)
                 }
             }
             Node::Intersection(arms) => match self.without_length(&arms) {
-                Some(rest) => self.relaxed_at(rest, depth + 1),
+                Some((None, rest)) => self.relaxed_at(rest, depth + 1),
+                Some((Some(at_least), rest)) => {
+                    let rest = self.relaxed_at(rest, depth + 1);
+                    self.intersection(vec![at_least, rest])
+                }
                 None => id,
             },
             _ => id,
@@ -79,15 +85,25 @@ impl Arena {
     }
 
     /// The other part of an intersection one of whose two parts says nothing but how long a text may be, where no short token and
-    /// what completes it comes near to that.
-    fn without_length(&self, arms: &[NodeId]) -> Option<NodeId> {
+    /// what completes it comes near to that; with what is left of the first one, if texts have to have a length.
+    fn without_length(&mut self, arms: &[NodeId]) -> Option<(Option<NodeId>, NodeId)> {
         let &[one, other] = arms else {
             return None;
         };
-        [(one, other), (other, one)]
+        let (length, rest) = [(one, other), (other, one)]
             .into_iter()
-            .find(|&(length, rest)| self.is_far_from(length, rest))
-            .map(|(_, rest)| rest)
+            .find(|&(length, rest)| self.is_far_from(length, rest))?;
+        let Node::Repeat { body, min, .. } = *self.node(length) else {
+            return None;
+        };
+        if min <= self.fewest(rest) {
+            return Some((None, rest));
+        }
+        // What is too short can be made longer: then a text goes on wherever it does without a length.
+        let may_grow = min <= SHORT
+            && self.known_every_char() == Some(body)
+            && self.is_open_ended(rest, DEEPEST);
+        may_grow.then(|| (Some(self.repeat(body, min, None)), rest))
     }
 
     fn is_far_from(&self, length: NodeId, rest: NodeId) -> bool {
@@ -99,16 +115,33 @@ impl Arena {
         else {
             return false;
         };
-        let is_long_enough = min <= self.fewest(rest);
         // Bytes, of which there are no fewer than characters.
-        let is_far = self.tail(rest).saturating_add(SHORT) <= max;
+        let is_far = self.tail(rest).max(min).saturating_add(SHORT) <= max;
         let holds = || {
             (self.known_every_char() == Some(body) && self.utf8(rest))
                 || self
                     .ascii_class(body)
                     .is_some_and(|class| self.is_made_of(rest, class))
         };
-        is_long_enough && is_far && holds()
+        is_far && holds()
+    }
+
+    /// Whether every string is still in the set when any text is put behind it. `false` where that is not plain to see.
+    fn is_open_ended(&self, mut id: NodeId, depth: u32) -> bool {
+        while let Node::Concat(_, rest) = *self.node(id) {
+            id = rest;
+        }
+        match self.node(id) {
+            _ if self.is_everything(id) => true,
+            Node::Never => true,
+            Node::Repeat {
+                body, max: None, ..
+            } => self.known_every_char() == Some(*body),
+            Node::Union(arms) | Node::Intersection(arms) if depth > 0 => {
+                arms.iter().all(|&arm| self.is_open_ended(arm, depth - 1))
+            }
+            _ => false,
+        }
     }
 
     /// The bytes of a class of characters, where it has no others than ASCII's.

@@ -74,6 +74,41 @@ fn sets() -> Vec<(Regular, &'static str)> {
             ),
             "é/é.a.b.c",
         ),
+        // Three characters at least, one of them a letter.
+        (
+            both(
+                Regular::concat([
+                    many(Regular::Chars(CharSet::all())),
+                    letters(),
+                    many(Regular::Chars(CharSet::all())),
+                ]),
+                between(Regular::Chars(CharSet::all()), 3, 255),
+            ),
+            "é./a. -xé",
+        ),
+        // The same length, where nothing may follow the letter.
+        (
+            both(
+                Regular::concat([
+                    many(Regular::union([
+                        class(&[('é', 'é')]),
+                        Regular::literal("./"),
+                    ])),
+                    letters(),
+                ]),
+                between(Regular::Chars(CharSet::all()), 5, 255),
+            ),
+            "é./éééa",
+        ),
+        // As many rounds as two characters each leave room for.
+        (
+            between(Regular::concat([letters(), Regular::literal(" ")]), 0, 17),
+            "a b x y a b ",
+        ),
+        (
+            between(Regular::concat([letters(), Regular::literal(" ")]), 18, 19),
+            "a b x y a b ",
+        ),
         // What is left of the one decides whether what is left of the other is live.
         (
             both(
