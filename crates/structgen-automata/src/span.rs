@@ -20,7 +20,13 @@ const FEWEST: u32 = 8;
 const LONGEST: u32 = 16;
 
 /// How many states may go on side by side under the same characters.
-const MOST_STATES: usize = 16;
+const MOST_STATES: usize = 32;
+
+/// How far a stretch over several states is followed.
+const LONGEST_WIDE: u32 = crate::SHORT;
+
+/// A stretch over several states that ends sooner is not worth it: too many tokens are longer.
+const SHORTEST: u32 = 8;
 
 /// Where the characters of a state lead.
 #[derive(Clone, Debug)]
@@ -51,7 +57,11 @@ impl Terminal {
         if link.closed.len() < FEWEST {
             return Ok(None);
         }
-        match self.find_wide_span(state, &link)? {
+        let endless = self.find_wide_span(state, &link)?;
+        if endless.is_some_and(|span| span.closed == link.complete) {
+            return Ok(endless);
+        }
+        match self.find_wide_chain(state, &link)?.or(endless) {
             Some(span) => Ok(Some(span)),
             None => self.find_chain(state, &link).map(Some),
         }
@@ -129,6 +139,47 @@ impl Terminal {
             }
         }
         Ok(None)
+    }
+
+    /// The stretch of all characters that go on from a state, as far as all of them go on from every state to which they lead.
+    fn find_wide_chain(
+        &mut self,
+        state: TerminalState,
+        link: &Link,
+    ) -> Result<Option<Span>, StepError> {
+        let closed = link.complete;
+        let mut span = Span {
+            closed,
+            code_points: 0,
+            exits: ByteClasses::IRREGULAR,
+            goes_on: true,
+            ends: Ends::Never,
+        };
+        // Those behind so many characters; all others among the states that were met have been looked at.
+        let mut level = vec![state];
+        let mut states = level.clone();
+        loop {
+            let mut next = Vec::new();
+            let mut goes_on = span.code_points < LONGEST_WIDE;
+            for &state in &level {
+                let link = self.link(state)?;
+                goes_on &= closed.is_subset(link.complete);
+                span.exits |= link.live & !closed;
+                span.ends = span.ends.and(self.accept(state));
+                for &(classes, target) in &link.targets {
+                    if !classes.is_disjoint(closed) && !states.contains(&target) {
+                        states.push(target);
+                        next.push(target);
+                    }
+                }
+            }
+            if !goes_on || states.len() > MOST_STATES {
+                break;
+            }
+            span.code_points += 1;
+            level = next;
+        }
+        Ok((span.code_points >= SHORTEST).then_some(span))
     }
 
     fn link(&mut self, state: TerminalState) -> Result<Arc<Link>, StepError> {

@@ -358,7 +358,12 @@ impl KeyContent {
 
     /// Whether any text goes on to be a key that is not listed.
     pub(super) fn is_free(&self, state: &KeyState) -> bool {
-        state.utf8 == Utf8::Boundary && self.is_open()
+        let mut machines = self.machines().zip(&state.classes);
+        state.utf8 == Utf8::Boundary
+            && (self.is_open()
+                || machines.any(|(mut machine, class)| {
+                    class.is_some_and(|class| machine.is_universal(&class))
+                }))
     }
 
     /// The state behind any text but one that begins with one of these bytes.

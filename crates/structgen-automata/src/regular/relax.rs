@@ -100,9 +100,8 @@ impl Arena {
             return Some((None, rest));
         }
         // What is too short can be made longer: then a text goes on wherever it does without a length.
-        let may_grow = min <= SHORT
-            && self.known_every_char() == Some(body)
-            && self.is_open_ended(rest, DEEPEST);
+        let may_grow =
+            min <= SHORT && self.known_every_char() == Some(body) && self.is_open_ended(rest);
         may_grow.then(|| (Some(self.repeat(body, min, None)), rest))
     }
 
@@ -124,24 +123,6 @@ impl Arena {
                     .is_some_and(|class| self.is_made_of(rest, class))
         };
         is_far && holds()
-    }
-
-    /// Whether every string is still in the set when any text is put behind it. `false` where that is not plain to see.
-    fn is_open_ended(&self, mut id: NodeId, depth: u32) -> bool {
-        while let Node::Concat(_, rest) = *self.node(id) {
-            id = rest;
-        }
-        match self.node(id) {
-            _ if self.is_everything(id) => true,
-            Node::Never => true,
-            Node::Repeat {
-                body, max: None, ..
-            } => self.known_every_char() == Some(*body),
-            Node::Union(arms) | Node::Intersection(arms) if depth > 0 => {
-                arms.iter().all(|&arm| self.is_open_ended(arm, depth - 1))
-            }
-            _ => false,
-        }
     }
 
     /// The bytes of a class of characters, where it has no others than ASCII's.
