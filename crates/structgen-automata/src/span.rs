@@ -57,11 +57,20 @@ impl Terminal {
         if link.closed.len() < FEWEST {
             return Ok(None);
         }
-        let endless = self.find_wide_span(state, &link)?;
-        if endless.is_some_and(|span| span.closed == link.complete) {
+        // The characters behind which those that lead to one state go on.
+        let mut wide = link.complete;
+        for &(classes, target) in &link.targets {
+            let goes_on = target == link.target
+                || self.has_classes(target) && link.closed.is_subset(self.link(target)?.complete);
+            if !goes_on {
+                wide = wide & !classes;
+            }
+        }
+        let endless = self.find_wide_span(state, &link, wide)?;
+        if endless.is_some_and(|span| span.closed == wide) {
             return Ok(endless);
         }
-        match self.find_wide_chain(state, &link)?.or(endless) {
+        match self.find_wide_chain(state, wide)?.or(endless) {
             Some(span) => Ok(Some(span)),
             None => self.find_chain(state, &link).map(Some),
         }
@@ -93,20 +102,14 @@ impl Terminal {
         Ok(span)
     }
 
-    /// The endless stretch of those characters and others, which lead to states from which all of them go on; `None` where there are no others.
+    /// The endless stretch of characters that lead to states from which all of them go on, most of these and not only those of the link; `None`
+    /// where there are no others.
     fn find_wide_span(
         &mut self,
         state: TerminalState,
         link: &Link,
+        mut closed: ByteClasses,
     ) -> Result<Option<Span>, StepError> {
-        let mut closed = link.complete;
-        for &(classes, target) in &link.targets {
-            let goes_on = target == link.target
-                || self.has_classes(target) && link.closed.is_subset(self.link(target)?.complete);
-            if !goes_on {
-                closed = closed & !classes;
-            }
-        }
         // Fewer characters lead to fewer states, all of which have to take them.
         while !closed.is_subset(link.closed) && link.closed.is_subset(closed) {
             let mut span = Span {
@@ -141,13 +144,12 @@ impl Terminal {
         Ok(None)
     }
 
-    /// The stretch of all characters that go on from a state, as far as all of them go on from every state to which they lead.
+    /// The stretch of these characters, which go on from a state, as far as all of them go on from every state to which they lead.
     fn find_wide_chain(
         &mut self,
         state: TerminalState,
-        link: &Link,
+        closed: ByteClasses,
     ) -> Result<Option<Span>, StepError> {
-        let closed = link.complete;
         let mut span = Span {
             closed,
             code_points: 0,
