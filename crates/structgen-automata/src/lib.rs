@@ -19,6 +19,23 @@ mod terminal;
 /// they can reach does not tell states apart; see [`Network::relax`].
 pub const SHORT: u32 = 32;
 
+/// What a network has to know of the tokens that its states are stepped with, so that it may forget what none of them tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenLengths {
+    /// The most whitespace in a row.
+    pub longest_gap: u16,
+    /// The most characters, at least [`SHORT`].
+    pub most_characters: u32,
+}
+
+impl TokenLengths {
+    /// Tokens of any length.
+    pub const UNKNOWN: Self = Self {
+        longest_gap: u16::MAX,
+        most_characters: u32::MAX,
+    };
+}
+
 pub use bytes::{ByteClasses, ByteSet, Ends, Span};
 pub use captures::{CaptureProgram, CaptureSpan, Unit};
 pub use json::{Utf8, any_string};

@@ -101,10 +101,10 @@ pub trait Machine {
         None
     }
 
-    /// A state that takes the same texts as this one, as far as they have at most [`SHORT`](crate::SHORT) characters: where counters
+    /// A state that takes the same texts as this one, as far as they have at most `reach` characters: where counters
     /// that are far from their ends do not matter. What is demanded only behind longer texts may be missing from it, but not that there
     /// is something: its cost and its completions mean nothing. `None` where there is no other.
-    fn relax(&mut self, _state: &Self::State) -> Option<Self::State> {
+    fn relax(&mut self, _state: &Self::State, _reach: u32) -> Option<Self::State> {
         None
     }
 

@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 
 use crate::span::Link;
 use crate::{
-    ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Machine, Span, StepError, Uniform,
+    ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Machine, SHORT, Span, StepError,
+    TokenLengths, Uniform,
 };
 
 /// The number of a state within its terminal. [`DEAD`] and [`START`] are the same in every terminal.
@@ -21,6 +22,15 @@ pub const START: TerminalState = 1;
 
 const UNKNOWN: TerminalState = u32::MAX;
 const NOT_FINAL: u32 = u32::MAX;
+
+/// For which tokens a state is relaxed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Those of at most [`SHORT`] characters.
+    Short,
+    /// All.
+    Tokens,
+}
 
 /// For how many rows there is room once there is one.
 const FEW_ROWS: usize = 4;
@@ -75,10 +85,11 @@ pub struct Terminal {
     is_end: Vec<bool>,
     /// For every state one that takes the same tokens; see [`Machine::loosen`].
     loose: Vec<TerminalState>,
-    /// For every state one that takes the same short tokens; see [`Machine::relax`]. [`UNKNOWN`] where nobody has asked.
-    relaxed: Vec<TerminalState>,
-    /// The most whitespace that a token has in a row.
-    longest_gap: u16,
+    /// For every state one that takes the same short tokens, and one that takes the same tokens; see [`Machine::relax`]. [`UNKNOWN`] where
+    /// nobody has asked.
+    relaxed: Vec<[TerminalState; 2]>,
+    /// What tokens are like.
+    tokens: TokenLengths,
     /// For every state where its span is, once that is known.
     spans: Vec<Known>,
     found_spans: Vec<Span>,
@@ -116,8 +127,8 @@ impl Terminal {
             accept: vec![NOT_FINAL; 2],
             is_end: vec![false; 2],
             loose: vec![DEAD, START],
-            relaxed: vec![DEAD, UNKNOWN],
-            longest_gap: u16::MAX,
+            relaxed: vec![[DEAD; 2], [UNKNOWN; 2]],
+            tokens: TokenLengths::UNKNOWN,
             spans: vec![Known::NotAsked; 2],
             found_spans: Vec::new(),
             links: FxHashMap::default(),
@@ -128,12 +139,12 @@ impl Terminal {
         })
     }
 
-    /// The terminal for tokens with at most so much whitespace in a row: whitespace may be forgotten then, where there is little of it.
-    pub(crate) fn with_longest_gap(mut self, longest: u16) -> Self {
-        self.longest_gap = longest;
+    /// The terminal for such tokens: what none of them reaches may be forgotten.
+    pub(crate) fn for_tokens(mut self, tokens: TokenLengths) -> Self {
+        self.tokens = tokens;
         // A start that may take nothing is no other state: those are final.
         if self.nullable.is_none()
-            && let Some(loose) = self.source.loosen(START, longest)
+            && let Some(loose) = self.source.loosen(START, tokens.longest_gap)
         {
             self.describe(loose);
             self.loose[START as usize] = loose;
@@ -147,26 +158,30 @@ impl Terminal {
         self.loose[state as usize]
     }
 
-    /// The state that takes the same short tokens and knows no more than is needed for it.
+    /// The state that takes the same tokens, or the same short ones, and knows no more than is needed for it.
     #[inline]
-    pub(crate) fn relaxed(&mut self, state: TerminalState) -> TerminalState {
-        match self.relaxed[state as usize] {
-            UNKNOWN => self.relax(state),
+    pub(crate) fn relaxed(&mut self, state: TerminalState, reach: Reach) -> TerminalState {
+        match self.relaxed[state as usize][reach as usize] {
+            UNKNOWN => self.relax(state, reach),
             known => known,
         }
     }
 
     #[cold]
-    fn relax(&mut self, state: TerminalState) -> TerminalState {
+    fn relax(&mut self, state: TerminalState, reach: Reach) -> TerminalState {
+        let characters = match reach {
+            Reach::Short => SHORT,
+            Reach::Tokens => self.tokens.most_characters,
+        };
         // A start that may take nothing is no other state: those are final.
         let is_nullable_start = state == START && self.nullable.is_some();
         let relaxed = if is_nullable_start {
             state
         } else {
-            self.source.relax(state).unwrap_or(state)
+            self.source.relax(state, characters).unwrap_or(state)
         };
         self.describe(relaxed);
-        self.relaxed[state as usize] = relaxed;
+        self.relaxed[state as usize][reach as usize] = relaxed;
         relaxed
     }
 
@@ -253,9 +268,9 @@ impl Terminal {
             self.accept.push(label);
             self.is_end.push(self.source.is_end(state));
             self.loose.push(state);
-            self.relaxed.push(UNKNOWN);
+            self.relaxed.push([UNKNOWN; 2]);
             self.spans.push(Known::NotAsked);
-            if let Some(loose) = self.source.loosen(state, self.longest_gap) {
+            if let Some(loose) = self.source.loosen(state, self.tokens.longest_gap) {
                 self.describe(loose);
                 self.loose[state as usize] = loose;
             }
@@ -446,7 +461,7 @@ trait Numbered {
     fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>>;
     fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError>;
     fn loosen(&mut self, state: TerminalState, longest: u16) -> Option<TerminalState>;
-    fn relax(&mut self, state: TerminalState) -> Option<TerminalState>;
+    fn relax(&mut self, state: TerminalState, reach: u32) -> Option<TerminalState>;
     fn forced(&self, state: TerminalState) -> Option<(u32, u32)>;
     fn cost(&mut self, state: TerminalState) -> u32;
 }
@@ -548,9 +563,9 @@ impl<M: Machine> Numbered for Numbering<M> {
         Some(self.number(loose))
     }
 
-    fn relax(&mut self, state: TerminalState) -> Option<TerminalState> {
+    fn relax(&mut self, state: TerminalState, reach: u32) -> Option<TerminalState> {
         let from = self.states[state as usize].as_ref()?;
-        let relaxed = self.machine.relax(from)?;
+        let relaxed = self.machine.relax(from, reach)?;
         Some(self.number(relaxed))
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use structgen_automata::{
     ByteClasses, ByteSet, DEAD, Element, LimitExceeded, Memory, Network, Program, SetId, Span,
-    StepError,
+    StepError, TokenLengths,
 };
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
@@ -30,7 +30,7 @@ pub(crate) struct Store {
     /// What is counted as it happens; the rest of it stays zero.
     counted: Statistics,
     scratch: TokenMask,
-    longest_gap: u16,
+    tokens: TokenLengths,
     /// Masks of this epoch that were computed ahead or lie in a file.
     pub(crate) ready: Ready,
 }
@@ -46,8 +46,8 @@ impl Store {
         state_bytes: usize,
     ) -> Result<Self, LimitExceeded> {
         Ok(Self {
-            network: Network::for_tokens(program, tables.longest_gap())?,
-            longest_gap: tables.longest_gap(),
+            network: Network::for_tokens(program, tables.token_lengths())?,
+            tokens: tables.token_lengths(),
             epoch: 0,
             masks: Masks::new(mask_bytes),
             state_bytes,
@@ -65,7 +65,7 @@ impl Store {
         }
         self.measure_at = self.network.len() + MEASURE_EVERY;
         if self.network.memory() > self.state_bytes {
-            self.network = Network::for_tokens(self.network.program().clone(), self.longest_gap)?;
+            self.network = Network::for_tokens(self.network.program().clone(), self.tokens)?;
             self.measure_at = MEASURE_EVERY;
             self.counted.states_dropped += 1;
             self.counted.masks_evicted += self.masks.len() as u64;
@@ -188,7 +188,7 @@ impl Store {
         counts: &WalkCounts,
         bits: &mut TokenMask,
     ) -> Result<Arc<Mask>, LimitExceeded> {
-        let relaxed = match self.network.relax(sketch)? {
+        let relaxed = match self.network.relax(sketch, Memory::Short)? {
             // A token that the grammar names is allowed whatever its text: those are not told apart below.
             Some(relaxed) if shared.tokens.is_empty() => relaxed,
             _ => {
@@ -205,7 +205,8 @@ impl Store {
                 bits.clear();
                 depends = self.compute((relaxed, Memory::Short), exact, shared, counts, bits)?;
                 let mut long = TokenMask::new(bits.len());
-                depends |= self.walk_long(relaxed, exact, shared, counts, &mut long)?;
+                depends |=
+                    self.walk_long((relaxed, Memory::Sketch), exact, shared, counts, &mut long)?;
                 replace(bits, tables.long(), &tokens_of(tables.long(), &long));
                 if depends {
                     self.masks.share(bits).1
@@ -217,7 +218,12 @@ impl Store {
         // The other tokens may reach what was forgotten.
         let long = tables.long();
         bits.clear();
-        depends |= self.walk_long(sketch, exact, shared, counts, bits)?;
+        let far = self.network.relax(sketch, Memory::Tokens)?;
+        let (state, memory) = match far {
+            Some(far) => (far, Memory::Tokens),
+            None => (sketch, Memory::Sketch),
+        };
+        depends |= self.walk_long((state, memory), exact, shared, counts, bits)?;
         let mut tokens = long.trie.subtree_tokens(TokenTrie::ROOT).iter();
         let key = (if depends { exact } else { sketch }, false);
         if tokens.all(|&token| base.contains(token) == bits.contains(token)) {
@@ -240,7 +246,7 @@ impl Store {
     /// Adds to `mask` the long tokens that the state takes; returns whether that depends on what the sketch left out.
     fn walk_long(
         &mut self,
-        sketch: SetId,
+        (sketch, memory): (SetId, Memory),
         exact: SetId,
         shared: &Shared,
         counts: &WalkCounts,
@@ -264,7 +270,7 @@ impl Store {
             signs,
             covered,
             sketch,
-            memory: Memory::Sketch,
+            memory,
             searches: false,
             exact,
             vocabulary: tables.vocabulary(),

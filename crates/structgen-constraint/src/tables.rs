@@ -5,7 +5,7 @@ mod saved;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use structgen_automata::{ByteClasses, DEAD, SHORT, START, any_string};
+use structgen_automata::{ByteClasses, DEAD, SHORT, START, TokenLengths, any_string};
 use structgen_grammar::EscapeForm;
 use structgen_vocab::{TokenId, TokenTrie, Vocabulary};
 
@@ -204,9 +204,13 @@ impl VocabularyTables {
         &self.first_bytes
     }
 
-    /// The most whitespace that a token has in a row.
-    pub(crate) fn longest_gap(&self) -> u16 {
-        self.longest_gap
+    /// What the tokens are like.
+    pub(crate) fn token_lengths(&self) -> TokenLengths {
+        let most = u32::try_from(self.long.trie.max_depth()).unwrap_or(u32::MAX);
+        TokenLengths {
+            longest_gap: self.longest_gap,
+            most_characters: most.max(SHORT),
+        }
     }
 
     /// About how many bytes the tables take beside the vocabulary.

@@ -297,11 +297,11 @@ impl Content {
     }
 
     /// A state that takes the same short texts; see [`Machine::relax`].
-    pub(crate) fn relax(&mut self, state: &ContentState) -> Option<ContentState> {
+    pub(crate) fn relax(&mut self, state: &ContentState, reach: u32) -> Option<ContentState> {
         match (self, state) {
             (Self::Any { min, max }, ContentState::Any(length, utf8)) => {
                 // How many characters there are does not matter far before the fewest, nor between them and the most.
-                let is_far_from = |end: u32| end.saturating_sub(*length) > SHORT;
+                let is_far_from = |end: u32| end.saturating_sub(*length) > reach;
                 let relaxed = if is_far_from(*min) {
                     0
                 } else if length >= min && max.is_none_or(is_far_from) {
@@ -312,10 +312,10 @@ impl Content {
                 (relaxed != *length).then_some(ContentState::Any(relaxed, *utf8))
             }
             (Self::Regular { machine, .. }, ContentState::Regular(state, utf8)) => machine
-                .relax(state)
+                .relax(state, reach)
                 .map(|state| ContentState::Regular(state, *utf8)),
             (Self::Keys(keys), ContentState::Key(state)) => {
-                keys.relax(state).map(ContentState::Key)
+                keys.relax(state, reach).map(ContentState::Key)
             }
             _ => None,
         }

@@ -302,14 +302,14 @@ impl KeyContent {
 
     /// A state that takes the same short texts; see [`Machine::relax`]. Where listed keys may be among those of a class, how many
     /// keys that has matters.
-    pub(super) fn relax(&self, state: &KeyState) -> Option<KeyState> {
+    pub(super) fn relax(&self, state: &KeyState, reach: u32) -> Option<KeyState> {
         if state.low < state.high {
             return None;
         }
         let mut relaxed = state.clone();
         for (mut machine, state) in self.machines().zip(&mut relaxed.classes) {
             if let Some(state) = state {
-                *state = machine.relax(state).unwrap_or(*state);
+                *state = machine.relax(state, reach).unwrap_or(*state);
             }
         }
         (relaxed != *state).then_some(relaxed)

@@ -447,10 +447,12 @@ impl Machine for StringMachine {
         self.content.counts()
     }
 
-    fn relax(&mut self, state: &StringState) -> Option<StringState> {
+    fn relax(&mut self, state: &StringState, reach: u32) -> Option<StringState> {
         match state {
-            StringState::Body(content) => self.content.relax(content).map(StringState::Body),
-            StringState::Escape(content) => self.content.relax(content).map(StringState::Escape),
+            StringState::Body(content) => self.content.relax(content, reach).map(StringState::Body),
+            StringState::Escape(content) => {
+                self.content.relax(content, reach).map(StringState::Escape)
+            }
             _ => None,
         }
     }

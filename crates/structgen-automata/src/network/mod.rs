@@ -23,8 +23,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 
 use crate::program::{NodeId, Program};
-use crate::terminal::{DEAD, START, TerminalState};
-use crate::{ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Span, StepError};
+use crate::terminal::{DEAD, Reach, START, TerminalState};
+use crate::{ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Span, StepError, TokenLengths};
 
 use distinct::Item;
 use register::Registers;
@@ -45,6 +45,20 @@ pub enum Memory {
     Sketch,
     /// The same, and counters are forgotten that are out of reach of short tokens; see [`Network::relax`].
     Short,
+    /// The same, and counters are forgotten that are out of reach of all tokens.
+    Tokens,
+}
+
+impl Memory {
+    /// For which tokens counters are forgotten.
+    #[inline]
+    fn reach(self) -> Option<Reach> {
+        match self {
+            Self::Exact | Self::Sketch => None,
+            Self::Short => Some(Reach::Short),
+            Self::Tokens => Some(Reach::Tokens),
+        }
+    }
 }
 
 /// For how many entries the tables that grow with every first visit have room from the start.
@@ -93,16 +107,16 @@ impl Network {
     /// # Errors
     /// When the start exceeds a limit, or the program's texts nest deeper than its form allows.
     pub fn new(program: Arc<Program>) -> Result<Self, LimitExceeded> {
-        Self::for_tokens(program, u16::MAX)
+        Self::for_tokens(program, TokenLengths::UNKNOWN)
     }
 
-    /// The start of a program, for tokens that have at most so much whitespace in a row: sketches of states forget how much whitespace
-    /// was read where no such token tells the difference.
+    /// The start of a program, for such tokens: sketches of states forget how much whitespace was read where none of them tells the
+    /// difference, and [relaxed](Network::relax) ones how far they have counted.
     ///
     /// # Errors
     /// As [`Network::new`].
-    pub fn for_tokens(program: Arc<Program>, longest_gap: u16) -> Result<Self, LimitExceeded> {
-        let mut network = Self::empty(program, 0, longest_gap);
+    pub fn for_tokens(program: Arc<Program>, tokens: TokenLengths) -> Result<Self, LimitExceeded> {
+        let mut network = Self::empty(program, 0, tokens);
         network.followed.reserve(ROOM);
         network.stepped.reserve(ROOM);
         network.start = network.make_start()?;
@@ -117,16 +131,16 @@ impl Network {
         level: u32,
     ) -> Result<Self, LimitExceeded> {
         // What an item is compared with counts its whitespace: so does the item.
-        let mut network = Self::empty(program, depth, u16::MAX);
+        let mut network = Self::empty(program, depth, TokenLengths::UNKNOWN);
         network.level = level;
         network.start = network.make_start_at(node).map_err(StepError::limit)?;
         Ok(network)
     }
 
     /// A network without a start.
-    pub(crate) fn empty(program: Arc<Program>, depth: u32, longest_gap: u16) -> Self {
+    pub(crate) fn empty(program: Arc<Program>, depth: u32, tokens: TokenLengths) -> Self {
         Self {
-            terminals: Terminals::new(&program, longest_gap),
+            terminals: Terminals::new(&program, tokens),
             registers: Registers::default(),
             sets: Sets::new(depth),
             resumed: FxHashMap::default(),
@@ -260,9 +274,9 @@ impl Network {
         let terminal = self.terminals.get_mut(frame.terminal);
         let next = terminal.step(state, byte)?;
         let next = terminal.loosened(next);
-        Ok(match memory {
-            Memory::Short => terminal.relaxed(next),
-            _ => next,
+        Ok(match memory.reach() {
+            Some(reach) => terminal.relaxed(next, reach),
+            None => next,
         })
     }
 
@@ -429,13 +443,16 @@ impl Network {
         self.intern(elements)
     }
 
-    /// A state that takes the same tokens as this one, as far as they have at most [`SHORT`](crate::SHORT) characters, without the counters
-    /// that none of them reaches. For walks with [`Memory::Short`]: what it costs to complete it means nothing. `None` where the terminals
-    /// that are read keep what they count.
+    /// A state that takes the same tokens as this one, for [`Memory::Short`] as far as they have at most [`SHORT`](crate::SHORT) characters,
+    /// without the counters that none of them reaches. For walks with the same memory: what it costs to complete it means nothing. `None`
+    /// where the terminals that are read keep what they count, and for memories that keep counters.
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub fn relax(&mut self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
+    pub fn relax(&mut self, set: SetId, memory: Memory) -> Result<Option<SetId>, LimitExceeded> {
+        let Some(reach) = memory.reach() else {
+            return Ok(None);
+        };
         let mut relaxed: Option<Vec<Element>> = None;
         let mut begins = false;
         for i in 0..self.sets.elements(set).len() {
@@ -444,7 +461,8 @@ impl Network {
                 continue;
             }
             begins |= frame.state == START;
-            let state = self.terminals.get_mut(frame.terminal).relaxed(frame.state);
+            let terminal = self.terminals.get_mut(frame.terminal);
+            let state = terminal.relaxed(frame.state, reach);
             if state != frame.state {
                 let elements = relaxed.get_or_insert_with(|| self.sets.elements(set).to_vec());
                 elements[i].frame.state = state;

@@ -17,7 +17,7 @@ use crate::number::{ExcludingMachine, NumberMachine};
 use crate::program::{NodeId, Program, TerminalSpec};
 use crate::regular::{RegularLimits, RegularMachine};
 use crate::terminal::{DEAD, START, Terminal, TerminalState};
-use crate::{LimitExceeded, Limits, StepError};
+use crate::{LimitExceeded, Limits, StepError, TokenLengths};
 
 /// Terminals by number: first those of the program, then the others as they are needed.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct Terminals {
     /// Which alternative of its slot the terminal of an item reads, where that is not the first.
     alternatives: FxHashMap<u32, u32>,
     /// The most whitespace that a token has in a row.
-    longest_gap: u16,
+    tokens: TokenLengths,
 }
 
 /// What the next key of an object depends on: the object, its register, and its depth where that is near the limit.
@@ -55,7 +55,7 @@ pub(super) type ListedPlace = (usize, Excluded);
 pub(super) type ItemPlace = (NodeId, u32, u32);
 
 impl Terminals {
-    pub(super) fn new(program: &Arc<Program>, longest_gap: u16) -> Self {
+    pub(super) fn new(program: &Arc<Program>, tokens: TokenLengths) -> Self {
         Self {
             program: program.clone(),
             built: program.terminals.iter().map(|_| None).collect(),
@@ -67,7 +67,7 @@ impl Terminals {
             listed: FxHashMap::default(),
             lists: FxHashMap::default(),
             alternatives: FxHashMap::default(),
-            longest_gap,
+            tokens,
         }
     }
 
@@ -104,7 +104,7 @@ impl Terminals {
                 Some(built) => built,
                 None => Self::build(spec, &program.form, &program.limits)?,
             };
-            self.built[terminal as usize] = Some(built.with_longest_gap(self.longest_gap));
+            self.built[terminal as usize] = Some(built.for_tokens(self.tokens));
         }
         Ok(())
     }
@@ -133,7 +133,7 @@ impl Terminals {
     }
 
     fn add(&mut self, terminal: Terminal) -> u32 {
-        let terminal = terminal.with_longest_gap(self.longest_gap);
+        let terminal = terminal.for_tokens(self.tokens);
         self.built.push(Some(terminal));
         (self.built.len() - 1) as u32
     }

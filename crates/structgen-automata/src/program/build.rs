@@ -16,7 +16,7 @@ use super::{
 use crate::captures::CaptureProgram;
 use crate::network::Network;
 use crate::regular::RegularMachine;
-use crate::{LimitExceeded, Limits};
+use crate::{LimitExceeded, Limits, TokenLengths};
 
 /// Why a grammar has no program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -200,7 +200,7 @@ fn with_distinct_items(
     }
     let program = Arc::new(program);
     let mut costs = vec![None; program.arrays.len()];
-    let mut network = Network::empty(program.clone(), 0, u16::MAX);
+    let mut network = Network::empty(program.clone(), 0, TokenLengths::UNKNOWN);
     for (&id, &array) in array_ids {
         if is_distinct(&program.arrays[array as usize]) {
             costs[array as usize] = network.distinct_cost(array)?;

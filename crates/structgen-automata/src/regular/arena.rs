@@ -130,7 +130,7 @@ pub(super) struct Arena {
     /// Every character, once it is known.
     every_char: Option<NodeId>,
     /// What was relaxed so far; see [`super::relax`].
-    pub(super) relaxed: FxHashMap<NodeId, NodeId>,
+    pub(super) relaxed: FxHashMap<(NodeId, u32), NodeId>,
     /// Operands of all nodes together: what the limit on expressions counts.
     operands: usize,
     pub(super) looks: Looks,
@@ -508,8 +508,8 @@ impl Arena {
                 distance: self.distance(body).saturating_mul(min),
                 fewest: self.fewest(body).saturating_mul(min),
                 counts: self.counts(body)
-                    || self.is_beyond_short(body, min.saturating_sub(1))
-                    || max.is_some_and(|max| self.is_beyond_short(body, max)),
+                    || self.is_beyond(body, min.saturating_sub(1), SHORT)
+                    || max.is_some_and(|max| self.is_beyond(body, max, SHORT)),
                 tail: self.tail_before(
                     body,
                     self.witness(body).map(|body| body.saturating_mul(min)),
@@ -567,9 +567,9 @@ impl Arena {
         }
     }
 
-    /// Whether no text of at most [`SHORT`] characters is longer than so many rounds of the body.
-    pub(super) fn is_beyond_short(&self, body: NodeId, rounds: u32) -> bool {
-        self.fewest(body).max(1).saturating_mul(rounds) >= SHORT
+    /// Whether no text of at most `reach` characters is longer than so many rounds of the body.
+    pub(super) fn is_beyond(&self, body: NodeId, rounds: u32, reach: u32) -> bool {
+        self.fewest(body).max(1).saturating_mul(rounds) >= reach
     }
 
     /// The tail of a part with a completion of this length behind it.

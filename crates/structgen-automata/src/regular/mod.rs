@@ -182,8 +182,8 @@ impl Machine for RegularMachine {
         self.steps.arena.counts(self.start)
     }
 
-    fn relax(&mut self, state: &RegularState) -> Option<RegularState> {
-        let relaxed = self.steps.arena.relaxed(state.0);
+    fn relax(&mut self, state: &RegularState, reach: u32) -> Option<RegularState> {
+        let relaxed = self.steps.arena.relaxed(state.0, reach);
         (relaxed != state.0).then_some(RegularState(relaxed))
     }
 

@@ -5,39 +5,40 @@
 //! they share their masks, and it has a loop where they have a chain.
 
 use super::arena::{Arena, Node, NodeId};
-use crate::SHORT;
 
 /// How deep an expression is looked into. What lies deeper keeps its counters, which is always right.
 const DEEPEST: u32 = 64;
 
 impl Arena {
-    /// A set that holds or goes on behind a text of at most [`SHORT`] characters just where this one does.
+    /// A set that holds or goes on behind a text of at most `reach` characters just where this one does.
     ///
     /// A counter that allows so many rounds allows any number of them; one that demands more is never done: behind it stands
     /// [`Node::Beyond`]. Parts of a concatenation or a union are live each for itself, so that this may be done to each of them. It may
     /// not be done to the parts of an intersection, whose counters decide together what is live; but where one of them bounds nothing
     /// but the length, and is far from it, it can be left out.
-    pub(super) fn relaxed(&mut self, id: NodeId) -> NodeId {
-        self.relaxed_at(id, 0)
+    pub(super) fn relaxed(&mut self, id: NodeId, reach: u32) -> NodeId {
+        self.relaxed_at(id, reach, 0)
     }
 
-    fn relaxed_at(&mut self, id: NodeId, depth: u32) -> NodeId {
+    fn relaxed_at(&mut self, id: NodeId, reach: u32, depth: u32) -> NodeId {
         if !self.counts(id) || self.asks(id) != 0 || self.loops(id) || depth > DEEPEST {
             return id;
         }
-        if let Some(&known) = self.relaxed.get(&id) {
+        if let Some(&known) = self.relaxed.get(&(id, reach)) {
             return known;
         }
         let relaxed = match self.node(id).clone() {
-            Node::Concat(..) => self.relaxed_chain(id, depth),
+            Node::Concat(..) => self.relaxed_chain(id, reach, depth),
             Node::Union(arms) => {
-                let arms = arms.iter().map(|&arm| self.relaxed_at(arm, depth + 1));
+                let arms = arms
+                    .iter()
+                    .map(|&arm| self.relaxed_at(arm, reach, depth + 1));
                 let arms = arms.collect();
                 self.union(arms)
             }
             Node::Repeat { body, min, max } if self.utf8(body) => {
-                let body = self.relaxed_at(body, depth + 1);
-                let reached = |max: &u32| !self.is_beyond_short(body, *max);
+                let body = self.relaxed_at(body, reach, depth + 1);
+                let reached = |max: &u32| !self.is_beyond(body, *max, reach);
                 if min > 0 && !reached(&(min - 1)) {
                     let rounds = self.repeat(body, 0, None);
                     self.concat(rounds, Self::BEYOND)
@@ -46,22 +47,22 @@ impl Arena {
                     self.repeat(body, min, max)
                 }
             }
-            Node::Intersection(arms) => match self.without_length(&arms) {
-                Some((None, rest)) => self.relaxed_at(rest, depth + 1),
+            Node::Intersection(arms) => match self.without_length(&arms, reach) {
+                Some((None, rest)) => self.relaxed_at(rest, reach, depth + 1),
                 Some((Some(at_least), rest)) => {
-                    let rest = self.relaxed_at(rest, depth + 1);
+                    let rest = self.relaxed_at(rest, reach, depth + 1);
                     self.intersection(vec![at_least, rest])
                 }
                 None => id,
             },
             _ => id,
         };
-        self.relaxed.insert(id, relaxed);
+        self.relaxed.insert((id, reach), relaxed);
         relaxed
     }
 
     /// A chain may be as long as the expression: only its parts count as deeper.
-    fn relaxed_chain(&mut self, id: NodeId, depth: u32) -> NodeId {
+    fn relaxed_chain(&mut self, id: NodeId, reach: u32, depth: u32) -> NodeId {
         let mut parts = Vec::new();
         let mut rest = id;
         loop {
@@ -69,7 +70,7 @@ impl Arena {
                 Node::Concat(first, behind) => (first, Some(behind)),
                 _ => (rest, None),
             };
-            let part = self.relaxed_at(first, depth + 1);
+            let part = self.relaxed_at(first, reach, depth + 1);
             parts.push(part);
             match behind {
                 // Nothing is behind what is never done.
@@ -86,13 +87,13 @@ impl Arena {
 
     /// The other part of an intersection one of whose two parts says nothing but how long a text may be, where no short token and
     /// what completes it comes near to that; with what is left of the first one, if texts have to have a length.
-    fn without_length(&mut self, arms: &[NodeId]) -> Option<(Option<NodeId>, NodeId)> {
+    fn without_length(&mut self, arms: &[NodeId], reach: u32) -> Option<(Option<NodeId>, NodeId)> {
         let &[one, other] = arms else {
             return None;
         };
         let (length, rest) = [(one, other), (other, one)]
             .into_iter()
-            .find(|&(length, rest)| self.is_far_from(length, rest))?;
+            .find(|&(length, rest)| self.is_far_from(length, rest, reach))?;
         let Node::Repeat { body, min, .. } = *self.node(length) else {
             return None;
         };
@@ -101,11 +102,11 @@ impl Arena {
         }
         // What is too short can be made longer: then a text goes on wherever it does without a length.
         let may_grow =
-            min <= SHORT && self.known_every_char() == Some(body) && self.is_open_ended(rest);
+            min <= reach && self.known_every_char() == Some(body) && self.is_open_ended(rest);
         may_grow.then(|| (Some(self.repeat(body, min, None)), rest))
     }
 
-    fn is_far_from(&self, length: NodeId, rest: NodeId) -> bool {
+    fn is_far_from(&self, length: NodeId, rest: NodeId, reach: u32) -> bool {
         let Node::Repeat {
             body,
             min,
@@ -115,7 +116,7 @@ impl Arena {
             return false;
         };
         // Bytes, of which there are no fewer than characters.
-        let is_far = self.tail(rest).max(min).saturating_add(SHORT) <= max;
+        let is_far = self.tail(rest).max(min).saturating_add(reach) <= max;
         let holds = || {
             (self.known_every_char() == Some(body) && self.utf8(rest))
                 || self
