@@ -13,7 +13,7 @@ use crate::json::Utf8;
 use crate::terminal::{DEAD, Terminal, TerminalState};
 use crate::{ByteClasses, ByteSet, Ends, Span, StepError};
 
-/// A class with fewer members is not worth a stretch: few tokens are made of it.
+/// A class with fewer members is not worth a stretch: few tokens are made of it. Whitespace is, of which there are long tokens.
 const FEWEST: u32 = 8;
 
 /// How far a chain of counting states is followed. Tokens that are longer are few.
@@ -54,7 +54,7 @@ impl Terminal {
     /// The stretch that begins at a state; `None` where no large class of bytes leads to one state.
     pub(crate) fn find_span(&mut self, state: TerminalState) -> Result<Option<Span>, StepError> {
         let link = self.link(state)?;
-        if link.closed.len() < FEWEST {
+        if link.closed.len() < FEWEST && !link.closed.contains(b' ') {
             return Ok(None);
         }
         // The characters behind which those that lead to one state go on.
@@ -65,6 +65,9 @@ impl Terminal {
             if !goes_on {
                 wide = wide & !classes;
             }
+        }
+        if wide.is_subset(link.closed) {
+            return self.find_chain(state, &link).map(Some);
         }
         let endless = self.find_wide_span(state, &link, wide)?;
         if endless.is_some_and(|span| span.closed == wide) {

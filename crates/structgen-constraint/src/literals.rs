@@ -73,6 +73,7 @@ pub(crate) fn walk(
         counts,
         from: ByteSet::ALL,
         without: ByteSet::default(),
+        spaced: None,
         within: None,
     };
     let mut depends = false;

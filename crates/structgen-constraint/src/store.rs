@@ -278,6 +278,7 @@ impl Store {
             counts,
             from: ByteSet::ALL,
             without: ByteSet::default(),
+            spaced: None,
             within: None,
         };
         walk.run(network, mask)
@@ -338,6 +339,7 @@ impl Store {
                 counts,
                 from: ByteSet::ALL,
                 without: ByteSet::default(),
+                spaced: Some(tables.spaced()),
                 within: None,
             };
             depends_on_texts |= walk.run(network, mask)?;
@@ -406,6 +408,7 @@ fn behind_text(
         counts,
         from: ByteSet::ALL,
         without: ByteSet::default(),
+        spaced: Some(tables.spaced()),
         within: None,
     };
     let leaves_by_quote = span
@@ -429,6 +432,7 @@ fn behind_text(
     let escaped = Walk {
         trie,
         signs,
+        spaced: None,
         ..whole
     };
     let mut depends_on_texts = escaped.run(network, mask)?;
@@ -459,6 +463,7 @@ fn behind_text(
     let closing = Walk {
         trie,
         signs,
+        spaced: None,
         ..whole
     };
     let Some((closed, except, within)) = closed else {
@@ -472,6 +477,7 @@ fn behind_text(
         covered: None,
         sketch: closed,
         without: ByteSet::of(&except),
+        spaced: None,
         within,
         ..whole
     };

@@ -25,6 +25,8 @@ pub struct VocabularyTables {
     /// What the subtrees of the vocabulary's trie are made of.
     signs: Signs,
     texts: Texts,
+    /// By what they have behind a space, the tokens that begin with one.
+    spaced: Texts,
     strings: Strings,
     /// The tokens of more than [`SHORT`] characters.
     long: SignedTrie,
@@ -154,9 +156,22 @@ impl VocabularyTables {
                 escaped_inside: [inside, needed],
             }
         };
-        let ((texts, signs), strings) = rayon::join(
-            || rayon::join(|| Texts::new(&vocabulary), || Signs::new(vocabulary.trie())),
-            strings,
+        let width = vocabulary.len();
+        let ((texts, signs), (strings, spaced)) = rayon::join(
+            || {
+                rayon::join(
+                    || Texts::new(width, vocabulary.tokens()),
+                    || Signs::new(vocabulary.trie()),
+                )
+            },
+            || {
+                rayon::join(strings, || {
+                    let tokens = vocabulary.tokens();
+                    let rests =
+                        tokens.filter_map(|(id, bytes)| Some((id, bytes.strip_prefix(b" ")?)));
+                    Texts::new(width, rests)
+                })
+            },
         );
         let is_long = |(_, bytes): &Listed<'_>| characters(bytes) > SHORT as usize;
         let long = SignedTrie::new(vocabulary.tokens().filter(is_long).collect());
@@ -169,6 +184,7 @@ impl VocabularyTables {
             long,
             signs,
             texts,
+            spaced,
             strings,
         }
     }
@@ -187,6 +203,11 @@ impl VocabularyTables {
     /// The tokens that are texts.
     pub(crate) fn texts(&self) -> &Texts {
         &self.texts
+    }
+
+    /// The tokens that are texts behind a space.
+    pub(crate) fn spaced(&self) -> &Texts {
+        &self.spaced
     }
 
     /// The tokens that are more than text inside a JSON string.
@@ -216,7 +237,10 @@ impl VocabularyTables {
     /// About how many bytes the tables take beside the vocabulary.
     #[must_use]
     pub fn memory(&self) -> usize {
-        let shared = self.signs.memory() + self.texts.memory() + self.strings.memory();
+        let shared = self.signs.memory()
+            + self.texts.memory()
+            + self.spaced.memory()
+            + self.strings.memory();
         shared + self.long.memory() + self.first_bytes.len()
     }
 }

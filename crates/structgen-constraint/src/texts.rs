@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 use structgen_artifact::{ArtifactError, Reader, Writer};
 use structgen_automata::{ByteClasses, Utf8};
-use structgen_vocab::{TokenId, TokenMask, Vocabulary};
+use structgen_vocab::{TokenId, TokenMask};
 
 /// Which tokens are made of which characters: answers "all tokens of at most `n` characters out of this set" without a walk.
 ///
@@ -46,12 +46,12 @@ enum Tokens {
 }
 
 impl Texts {
-    pub(crate) fn new(vocabulary: &Vocabulary) -> Self {
-        let width = vocabulary.len();
+    /// The texts among some tokens of a vocabulary of so many ids; the bytes may be a part of the token's.
+    pub(crate) fn new<'t>(width: usize, tokens: impl Iterator<Item = (TokenId, &'t [u8])>) -> Self {
         let mut with_any = groups().map(|group| (group, TokenMask::new(width)));
         let mut by_length: Vec<Vec<TokenId>> = vec![Vec::new()];
         let mut with: Vec<Vec<TokenId>> = vec![Vec::new(); ByteClasses::COUNT as usize];
-        for (id, bytes) in vocabulary.tokens() {
+        for (id, bytes) in tokens {
             let Some((classes, length)) = text_of(bytes) else {
                 continue;
             };

@@ -15,6 +15,7 @@ use self::region::Region;
 use crate::signs::Signs;
 use crate::statistics::WalkCounts;
 use crate::tables::Strings;
+use crate::texts::Texts;
 
 pub(crate) use self::cursor::stretch;
 
@@ -26,6 +27,9 @@ const MANY_NODES: u32 = 64;
 
 /// Below a node with at least so many nodes it is found out whether all text leads to one state.
 const FEW_NODES: u32 = 8;
+
+/// Where so many bytes may follow a space, words may.
+const MANY_BYTES: u32 = 32;
 
 /// Where a node has at least so many children, it is found out at once which of them may go on.
 const MANY_CHILDREN: usize = 12;
@@ -60,6 +64,8 @@ pub(crate) struct Walk<'w> {
     pub(crate) from: ByteSet,
     /// First bytes of tokens that are left out.
     pub(crate) without: ByteSet,
+    /// Where the trie is the vocabulary's own: its tokens by the text that they have behind a space.
+    pub(crate) spaced: Option<&'w Texts>,
     /// Where the trie has the ends of tokens that close a string: what they may have before the quote.
     pub(crate) within: Option<(&'w Strings, ByteClasses)>,
 }
@@ -168,6 +174,14 @@ impl Walk<'_> {
                 self.take_text(i, next, (text, except), &mut stack, mask);
                 continue;
             }
+            if let Some(texts) = self.spaced
+                && stack.depth() == 1
+                && byte == b' '
+                && next.first(network).len() >= MANY_BYTES
+            {
+                depends_on_texts |= self.behind_space(i, next, texts, network, mask)?;
+                continue;
+            }
             let region = match region {
                 None if self.searches && below >= MANY_NODES && !is_free => {
                     next.stretch(network)?.map(|span| Region::new(span, false))
@@ -176,6 +190,49 @@ impl Walk<'_> {
             };
             let node = self.open(i, next, network);
             stack.push(Open { is_free, ..node }, region);
+        }
+        Ok(depends_on_texts)
+    }
+
+    /// Adds the tokens that begin with a space, behind which the walk stands so: half of a vocabulary is words with a space before them, and most
+    /// of these are told by what they are made of.
+    fn behind_space(
+        &self,
+        node: u32,
+        cursor: Cursor,
+        texts: &Texts,
+        network: &mut Network,
+        mask: &mut TokenMask,
+    ) -> Result<bool, LimitExceeded> {
+        let mut depends_on_texts = false;
+        let mut others = Vec::new();
+        for (element, from) in cursor.parts(network) {
+            let covered = stretch(network, element, true)?;
+            if covered.is_none() && from == ByteSet::ALL {
+                others.push(element);
+                continue;
+            }
+            if let Some(span) = covered {
+                mask.union_with(&texts.of(span.closed, span.code_points));
+            }
+            let walk = Walk {
+                covered,
+                sketch: network.set_of(vec![element])?,
+                from,
+                spaced: None,
+                ..*self
+            };
+            depends_on_texts |= walk.run_below(node, network, mask)?;
+        }
+        if !others.is_empty() {
+            let walk = Walk {
+                covered: None,
+                sketch: network.set_of(others)?,
+                from: ByteSet::ALL,
+                spaced: None,
+                ..*self
+            };
+            depends_on_texts |= walk.run_below(node, network, mask)?;
         }
         Ok(depends_on_texts)
     }

@@ -13,7 +13,7 @@ use crate::texts::Texts;
 /// The version changes with everything that the tables hold and how: a file of another version is computed anew.
 const FORMAT: Format = Format {
     magic: *b"sg-tabls",
-    version: 2,
+    version: 3,
 };
 
 /// Where [`VocabularyTables::load_or_build`] got the tables.
@@ -89,6 +89,7 @@ impl VocabularyTables {
         }
         let signs = Signs::take(&mut reader, vocabulary.trie())?;
         let texts = Texts::take(&mut reader, ids)?;
+        let spaced = Texts::take(&mut reader, ids)?;
         let strings = Strings::take(&mut reader, &vocabulary)?;
         let long = SignedTrie::take(&mut reader, ids)?;
         let longest_gap: u16 = reader.take_one()?;
@@ -101,6 +102,7 @@ impl VocabularyTables {
             vocabulary,
             signs,
             texts,
+            spaced,
             strings,
             long,
             longest_gap,
@@ -116,6 +118,7 @@ impl VocabularyTables {
         self.vocabulary.trie().put(&mut writer);
         self.signs.put(&mut writer);
         self.texts.put(&mut writer);
+        self.spaced.put(&mut writer);
         self.strings.put(&mut writer);
         self.long.put(&mut writer);
         writer.put(&[self.longest_gap]);

@@ -127,6 +127,30 @@ impl Cursor {
         }
     }
 
+    /// The terminals that go on from here: each with the bytes by which it does itself. What follows the end of one is another.
+    pub(super) fn parts(self, network: &mut Network) -> Vec<(Element, ByteSet)> {
+        let mut open = match self {
+            Self::Inside(element) => vec![element],
+            Self::Ending { element, after, .. } => {
+                let mut elements = network.elements(after).to_vec();
+                elements.push(element);
+                elements
+            }
+            Self::Set(set) => network.elements(set).to_vec(),
+            Self::Nowhere => Vec::new(),
+        };
+        open.retain(|element| element.frame.reads());
+        let part = |element: Element| {
+            // Where it may end, others begin, which may not be among these.
+            let from = match network.accept_label(element.frame) {
+                Some(_) if matches!(self, Self::Ending { .. }) => network.first_of(element.frame),
+                _ => ByteSet::ALL,
+            };
+            (element, from)
+        };
+        open.into_iter().map(part).collect()
+    }
+
     /// Where plain text leads to from here that begins with none of the bytes, if that is one place.
     pub(super) fn text(self, network: &mut Network) -> Option<(Self, ByteSet)> {
         let Self::Inside(element) = self else {
