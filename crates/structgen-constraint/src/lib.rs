@@ -6,6 +6,7 @@
 
 mod batch;
 mod captures;
+mod compute;
 mod constraint;
 mod error;
 mod literals;

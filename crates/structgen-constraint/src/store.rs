@@ -2,19 +2,14 @@
 
 use std::sync::Arc;
 
-use structgen_automata::{
-    ByteClasses, ByteSet, DEAD, Element, LimitExceeded, Memory, Network, Program, SetId, Span,
-    StepError, TokenLengths,
-};
-use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
+use structgen_automata::{LimitExceeded, Memory, Network, Program, SetId, TokenLengths};
+use structgen_vocab::{TokenId, TokenMask, TokenTrie};
 
-use crate::literals;
+use crate::compute::{Compute, ends, replace, tokens_of};
 use crate::masks::{Key, Masks};
 use crate::named_tokens::NamedTokens;
 use crate::saved::Ready;
 use crate::statistics::WalkCounts;
-use crate::tables::SignedTrie;
-use crate::walk::{Walk, stretch};
 use crate::{Mask, Statistics, VocabularyTables};
 
 /// States and masks, kept while they fit.
@@ -188,26 +183,30 @@ impl Store {
         counts: &WalkCounts,
         bits: &mut TokenMask,
     ) -> Result<Arc<Mask>, LimitExceeded> {
+        let compute = |memory| Compute {
+            tables: &shared.tables,
+            exact,
+            memory,
+            counts,
+        };
         let relaxed = match self.network.relax(sketch, Memory::Short)? {
             // A token that the grammar names is allowed whatever its text: those are not told apart below.
             Some(relaxed) if shared.tokens.is_empty() => relaxed,
             _ => {
-                bits.clear();
-                let depends =
-                    self.compute((sketch, Memory::Sketch), exact, shared, counts, bits)?;
+                let depends = self.compute(sketch, compute(Memory::Sketch), shared, bits)?;
                 return Ok(self.add((if depends { exact } else { sketch }, false), bits));
             }
         };
-        let (tables, mut depends) = (&*shared.tables, false);
+        let long = shared.tables.long();
+        let mut depends = false;
         let base = match self.at_hand((relaxed, true)) {
             Some(known) => known,
             None => {
-                bits.clear();
-                depends = self.compute((relaxed, Memory::Short), exact, shared, counts, bits)?;
-                let mut long = TokenMask::new(bits.len());
-                depends |=
-                    self.walk_long((relaxed, Memory::Sketch), exact, shared, counts, &mut long)?;
-                replace(bits, tables.long(), &tokens_of(tables.long(), &long));
+                depends = self.compute(relaxed, compute(Memory::Short), shared, bits)?;
+                let mut taken = TokenMask::new(bits.len());
+                let sketch = compute(Memory::Sketch);
+                depends |= sketch.long_tokens(relaxed, &mut self.network, &mut taken)?;
+                replace(bits, long, &tokens_of(long, &taken));
                 if depends {
                     self.masks.share(bits).1
                 } else {
@@ -216,14 +215,12 @@ impl Store {
             }
         };
         // The other tokens may reach what was forgotten.
-        let long = tables.long();
         bits.clear();
-        let far = self.network.relax(sketch, Memory::Tokens)?;
-        let (state, memory) = match far {
+        let (state, memory) = match self.network.relax(sketch, Memory::Tokens)? {
             Some(far) => (far, Memory::Tokens),
             None => (sketch, Memory::Sketch),
         };
-        depends |= self.walk_long((state, memory), exact, shared, counts, bits)?;
+        depends |= compute(memory).long_tokens(state, &mut self.network, bits)?;
         let mut tokens = long.trie.subtree_tokens(TokenTrie::ROOT).iter();
         let key = (if depends { exact } else { sketch }, false);
         if tokens.all(|&token| base.contains(token) == bits.contains(token)) {
@@ -236,261 +233,34 @@ impl Store {
         Ok(self.add(key, bits))
     }
 
+    /// Computes a mask; returns whether it depends on texts that the sketch leaves out.
+    fn compute(
+        &mut self,
+        sketch: SetId,
+        compute: Compute<'_>,
+        shared: &Shared,
+        mask: &mut TokenMask,
+    ) -> Result<bool, LimitExceeded> {
+        mask.clear();
+        let network = &mut self.network;
+        let tokens_depend = compute.tokens(sketch, network, mask)?;
+        let ends = ends(network, sketch, compute.exact).map_err(limit)?;
+        let ((named, is_accepting), ends_depend) = ends;
+        for token in named {
+            shared.tokens[token as usize].allow(mask);
+        }
+        if is_accepting {
+            mask.allow_all(&shared.eos);
+        }
+        Ok(tokens_depend | ends_depend)
+    }
+
     /// The mask of these tokens, for a state.
     fn add(&mut self, key: Key, bits: &TokenMask) -> Arc<Mask> {
         let (mask, gone) = self.masks.add(key, bits);
         self.counted.masks_evicted += gone;
         mask
     }
-
-    /// Adds to `mask` the long tokens that the state takes; returns whether that depends on what the sketch left out.
-    fn walk_long(
-        &mut self,
-        (sketch, memory): (SetId, Memory),
-        exact: SetId,
-        shared: &Shared,
-        counts: &WalkCounts,
-        mask: &mut TokenMask,
-    ) -> Result<bool, LimitExceeded> {
-        let (network, tables) = (&mut self.network, &*shared.tables);
-        let SignedTrie { trie, signs } = tables.long();
-        let covered = match *network.elements(sketch) {
-            // They are too few to search for a span.
-            [element] => stretch(network, element, false)?,
-            _ => None,
-        };
-        if let Some(span) = covered {
-            let texts = tables.texts().of(span.closed, span.code_points);
-            let tokens = trie.subtree_tokens(TokenTrie::ROOT).iter();
-            let texts = tokens.filter(|token| texts.contains(**token));
-            texts.for_each(|&token| mask.allow(token));
-        }
-        let walk = Walk {
-            trie,
-            signs,
-            covered,
-            sketch,
-            memory,
-            searches: false,
-            exact,
-            vocabulary: tables.vocabulary(),
-            first_bytes: tables.first_bytes(),
-            counts,
-            from: ByteSet::ALL,
-            without: ByteSet::default(),
-            spaced: None,
-            within: None,
-        };
-        walk.run(network, mask)
-    }
-
-    /// Computes a mask; returns whether it depends on texts that the sketch leaves out.
-    fn compute(
-        &mut self,
-        (sketch, memory): (SetId, Memory),
-        exact: SetId,
-        shared: &Shared,
-        counts: &WalkCounts,
-        mask: &mut TokenMask,
-    ) -> Result<bool, LimitExceeded> {
-        let network = &mut self.network;
-        let tables = &*shared.tables;
-        let vocabulary: &Vocabulary = tables.vocabulary();
-        let mut depends_on_texts = false;
-        // A set takes what its elements take: those in the middle of a text need no walk over what it is made of.
-        let mut others = Vec::new();
-        for i in 0..network.elements(sketch).len() {
-            let element = network.elements(sketch)[i];
-            if let Some(place) = network.literals(element.frame) {
-                let state = (element, &place, exact, memory);
-                match literals::walk(network, state, tables, counts, mask)? {
-                    Some(depends) => depends_on_texts |= depends,
-                    None => others.push(element),
-                }
-                continue;
-            }
-            match stretch(network, element, true)? {
-                Some(span) => {
-                    mask.union_with(&tables.texts().of(span.closed, span.code_points));
-                    depends_on_texts |= behind_text(
-                        network,
-                        element,
-                        span,
-                        (exact, memory),
-                        tables,
-                        counts,
-                        mask,
-                    )?;
-                }
-                None => others.push(element),
-            }
-        }
-        if !others.is_empty() {
-            let walk = Walk {
-                trie: vocabulary.trie(),
-                signs: tables.signs(),
-                covered: None,
-                sketch: network.set_of(others)?,
-                memory,
-                searches: true,
-                exact,
-                vocabulary,
-                first_bytes: tables.first_bytes(),
-                counts,
-                from: ByteSet::ALL,
-                without: ByteSet::default(),
-                spaced: Some(tables.spaced()),
-                within: None,
-            };
-            depends_on_texts |= walk.run(network, mask)?;
-        }
-        // What ends here goes on with what comes behind it: that may depend on the very texts that a sketch leaves out.
-        let ends = match ends(network, sketch) {
-            Err(StepError::NeedsExact) => {
-                depends_on_texts = true;
-                ends(network, exact)
-            }
-            ends => ends,
-        };
-        let (tokens, is_accepting) = ends.map_err(limit)?;
-        for token in tokens {
-            shared.tokens[token as usize].allow(mask);
-        }
-        if is_accepting {
-            mask.allow_all(&shared.eos);
-        }
-        Ok(depends_on_texts)
-    }
-}
-
-/// The tokens of a trie that are in a mask.
-fn tokens_of(trie: &SignedTrie, mask: &TokenMask) -> Vec<TokenId> {
-    let tokens = trie.trie.subtree_tokens(TokenTrie::ROOT).iter();
-    tokens
-        .filter(|&&token| mask.contains(token))
-        .copied()
-        .collect()
-}
-
-/// Puts these tokens in place of all those of the trie.
-fn replace(mask: &mut TokenMask, trie: &SignedTrie, by: &[TokenId]) {
-    let tokens = trie.trie.subtree_tokens(TokenTrie::ROOT);
-    tokens.iter().for_each(|&token| mask.deny(token));
-    mask.allow_all(by);
-}
-
-/// The token terminals that may come next, and whether the text may end.
-fn ends(network: &mut Network, set: SetId) -> Result<(Vec<u32>, bool), StepError> {
-    Ok((network.next_tokens(set)?, network.is_accepting(set)?))
-}
-
-/// Adds the tokens that leave the span of an element; those within it are in the mask already.
-fn behind_text(
-    network: &mut Network,
-    element: Element,
-    span: Span,
-    (exact, memory): (SetId, Memory),
-    tables: &VocabularyTables,
-    counts: &WalkCounts,
-    mask: &mut TokenMask,
-) -> Result<bool, LimitExceeded> {
-    let vocabulary: &Vocabulary = tables.vocabulary();
-    let whole = Walk {
-        trie: vocabulary.trie(),
-        signs: tables.signs(),
-        covered: Some(span),
-        sketch: network.set_of(vec![element])?,
-        memory,
-        searches: true,
-        exact,
-        vocabulary,
-        first_bytes: tables.first_bytes(),
-        counts,
-        from: ByteSet::ALL,
-        without: ByteSet::default(),
-        spaced: Some(tables.spaced()),
-        within: None,
-    };
-    let leaves_by_quote = span
-        .exits
-        .is_subset(Span::STRING_EXITS | ByteClasses::IRREGULAR);
-    // Longer texts may go on in ways of their own.
-    if span.goes_on || !leaves_by_quote || !span.closed.is_subset(ByteClasses::PLAIN) {
-        return whole.run(network, mask);
-    }
-    // Text within a JSON string: what leaves it is an escape or the closing quote.
-    // Where anything may be said, escapes may say it: only those with a quote behind them depend on the place.
-    let strings = tables.strings();
-    let is_free = span == Span::free(u32::MAX);
-    let SignedTrie { trie, signs } = if is_free {
-        let form = network.program().form().escapes;
-        mask.allow_all(strings.escaped_inside(form));
-        &strings.escaped_closing
-    } else {
-        &strings.escaped
-    };
-    let escaped = Walk {
-        trie,
-        signs,
-        spaced: None,
-        ..whole
-    };
-    let mut depends_on_texts = escaped.run(network, mask)?;
-    // Where all text leads to one state, what follows the quote is the same behind all of it.
-    let uniform = match network.uniform(element.frame) {
-        Some((behind, except)) => Some((behind, except, None)),
-        None if network.is_loop(element.frame, &span) => {
-            Some((element.frame, Vec::new(), Some((strings, span.closed))))
-        }
-        None => None,
-    };
-    let closed = match uniform {
-        Some((behind, except, within)) => {
-            let closed = match network.step_terminal(behind, behind.state(), b'"', memory) {
-                Ok(DEAD) => return Ok(depends_on_texts),
-                Ok(state) => network.single(behind.with_state(state), element.below),
-                Err(error) => Err(error),
-            };
-            match closed {
-                Ok(closed) => Some((closed, except, within)),
-                Err(StepError::NeedsExact) => None,
-                Err(StepError::Limit(limit)) => return Err(limit),
-            }
-        }
-        None => None,
-    };
-    let SignedTrie { trie, signs } = &strings.closing;
-    let closing = Walk {
-        trie,
-        signs,
-        spaced: None,
-        ..whole
-    };
-    let Some((closed, except, within)) = closed else {
-        return Ok(closing.run(network, mask)? | depends_on_texts);
-    };
-    // Whatever text comes before the quote, what follows it is the same.
-    let SignedTrie { trie, signs } = &strings.remainders;
-    let ends = Walk {
-        trie,
-        signs,
-        covered: None,
-        sketch: closed,
-        without: ByteSet::of(&except),
-        spaced: None,
-        within,
-        ..whole
-    };
-    ends.allow(&strings.at_quote, mask);
-    depends_on_texts |= ends.run(network, mask)?;
-    if !except.is_empty() {
-        let rest = Walk {
-            from: ByteSet::of(&except),
-            ..closing
-        };
-        depends_on_texts |= rest.run(network, mask)?;
-    }
-    Ok(depends_on_texts)
 }
 
 /// What never changes: the vocabulary's side of a constraint.

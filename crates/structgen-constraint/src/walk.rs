@@ -9,7 +9,7 @@ use structgen_automata::{
 };
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
-use self::cursor::Cursor;
+use self::cursor::{Cursor, MANY_BYTES};
 use self::open::{Child, Children, Open, Stack};
 use self::region::Region;
 use crate::signs::Signs;
@@ -17,7 +17,7 @@ use crate::statistics::WalkCounts;
 use crate::tables::Strings;
 use crate::texts::Texts;
 
-pub(crate) use self::cursor::stretch;
+pub(crate) use self::cursor::{parts, stretch};
 
 /// Below a node with fewer nodes nobody asks for a span.
 const FEWEST_NODES: u32 = 3;
@@ -27,9 +27,6 @@ const MANY_NODES: u32 = 64;
 
 /// Below a node with at least so many nodes it is found out whether all text leads to one state.
 const FEW_NODES: u32 = 8;
-
-/// Where so many bytes may follow a space, words may.
-const MANY_BYTES: u32 = 32;
 
 /// Where a node has at least so many children, it is found out at once which of them may go on.
 const MANY_CHILDREN: usize = 12;
@@ -206,7 +203,8 @@ impl Walk<'_> {
     ) -> Result<bool, LimitExceeded> {
         let mut depends_on_texts = false;
         let mut others = Vec::new();
-        for (element, from) in cursor.parts(network) {
+        let elements = cursor.elements(network);
+        for (element, from) in parts(network, elements)? {
             let covered = stretch(network, element, true)?;
             if covered.is_none() && from == ByteSet::ALL {
                 others.push(element);

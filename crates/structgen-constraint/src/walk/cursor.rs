@@ -127,28 +127,13 @@ impl Cursor {
         }
     }
 
-    /// The terminals that go on from here: each with the bytes by which it does itself. What follows the end of one is another.
-    pub(super) fn parts(self, network: &mut Network) -> Vec<(Element, ByteSet)> {
-        let mut open = match self {
-            Self::Inside(element) => vec![element],
-            Self::Ending { element, after, .. } => {
-                let mut elements = network.elements(after).to_vec();
-                elements.push(element);
-                elements
-            }
+    /// The elements of the state.
+    pub(super) fn elements(self, network: &Network) -> Vec<Element> {
+        match self {
+            Self::Inside(element) | Self::Ending { element, .. } => vec![element],
             Self::Set(set) => network.elements(set).to_vec(),
             Self::Nowhere => Vec::new(),
-        };
-        open.retain(|element| element.frame.reads());
-        let part = |element: Element| {
-            // Where it may end, others begin, which may not be among these.
-            let from = match network.accept_label(element.frame) {
-                Some(_) if matches!(self, Self::Ending { .. }) => network.first_of(element.frame),
-                _ => ByteSet::ALL,
-            };
-            (element, from)
-        };
-        open.into_iter().map(part).collect()
+        }
     }
 
     /// Where plain text leads to from here that begins with none of the bytes, if that is one place.
@@ -211,3 +196,34 @@ pub(crate) fn stretch(
 
 /// How many alternatives of a state are asked for a span.
 const MOST_ELEMENTS: usize = 4;
+
+/// Where so many bytes may come next, words may.
+pub(super) const MANY_BYTES: u32 = 32;
+
+/// The elements, and with each the first bytes of what has to be looked at from it. Where one may end and words may follow, what begins
+/// there is an element like the others: its tokens are told by what they are made of, if it is a word, and not by a walk.
+pub(crate) fn parts(
+    network: &mut Network,
+    elements: Vec<Element>,
+) -> Result<Vec<(Element, ByteSet)>, LimitExceeded> {
+    let mut parts = Vec::with_capacity(elements.len());
+    for element in elements {
+        let Element { frame, below } = element;
+        if network.accept_label(frame).is_some() {
+            let after = match network.follow(frame, below) {
+                Ok(after) if network.first(after).len() >= MANY_BYTES => after,
+                Err(StepError::Limit(limit)) => return Err(limit),
+                _ => {
+                    parts.push((element, ByteSet::ALL));
+                    continue;
+                }
+            };
+            parts.push((element, network.first_of(frame)));
+            let begun = network.elements(after).iter();
+            parts.extend(begun.map(|&element| (element, ByteSet::ALL)));
+        } else {
+            parts.push((element, ByteSet::ALL));
+        }
+    }
+    Ok(parts)
+}

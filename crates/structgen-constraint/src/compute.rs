@@ -1,0 +1,246 @@
+//! How a mask is computed that nobody has asked for yet: the parts of a state one by one, each in the way that costs least.
+
+use structgen_automata::{
+    ByteClasses, ByteSet, DEAD, Element, LimitExceeded, Memory, Network, SetId, Span, StepError,
+};
+use structgen_vocab::{TokenId, TokenMask, TokenTrie};
+
+use crate::VocabularyTables;
+use crate::literals;
+use crate::statistics::WalkCounts;
+use crate::tables::SignedTrie;
+use crate::walk::{Walk, parts, stretch};
+
+/// What all walks for a mask share.
+#[derive(Clone, Copy)]
+pub(crate) struct Compute<'c> {
+    pub(crate) tables: &'c VocabularyTables,
+    /// The state that the walked one is a sketch of.
+    pub(crate) exact: SetId,
+    pub(crate) memory: Memory,
+    pub(crate) counts: &'c WalkCounts,
+}
+
+impl<'c> Compute<'c> {
+    /// Adds to `mask` the tokens that the state takes, but for those that the grammar names and those that end the output. Returns whether
+    /// that depends on texts that the sketch leaves out.
+    pub(crate) fn tokens(
+        self,
+        sketch: SetId,
+        network: &mut Network,
+        mask: &mut TokenMask,
+    ) -> Result<bool, LimitExceeded> {
+        let mut depends_on_texts = false;
+        // A set takes what its elements take: those in the middle of a text need no walk over what it is made of.
+        let mut others = Vec::new();
+        let elements = network.elements(sketch).to_vec();
+        for (element, from) in parts(network, elements)? {
+            let Self {
+                tables,
+                exact,
+                memory,
+                counts,
+            } = self;
+            if let Some(place) = network.literals(element.frame) {
+                let state = (element, &place, exact, memory);
+                match literals::walk(network, state, tables, counts, mask)? {
+                    Some(depends) => depends_on_texts |= depends,
+                    None => others.push(element),
+                }
+                continue;
+            }
+            match stretch(network, element, true)? {
+                Some(span) => {
+                    let texts = tables.texts().of(span.closed, span.code_points);
+                    mask.union_with(&texts);
+                    depends_on_texts |= self.behind_text(element, from, span, network, mask)?;
+                }
+                None if from == ByteSet::ALL => others.push(element),
+                None => {
+                    let state = network.set_of(vec![element])?;
+                    let walk = Walk {
+                        from,
+                        ..self.whole(state)
+                    };
+                    depends_on_texts |= walk.run(network, mask)?;
+                }
+            }
+        }
+        if !others.is_empty() {
+            let state = network.set_of(others)?;
+            depends_on_texts |= self.whole(state).run(network, mask)?;
+        }
+        Ok(depends_on_texts)
+    }
+
+    /// Adds the long tokens that the state takes; returns whether that depends on what the sketch left out.
+    pub(crate) fn long_tokens(
+        self,
+        sketch: SetId,
+        network: &mut Network,
+        mask: &mut TokenMask,
+    ) -> Result<bool, LimitExceeded> {
+        let SignedTrie { trie, signs } = self.tables.long();
+        let covered = match *network.elements(sketch) {
+            // They are too few to search for a span.
+            [element] => stretch(network, element, false)?,
+            _ => None,
+        };
+        if let Some(span) = covered {
+            let texts = self.tables.texts().of(span.closed, span.code_points);
+            let tokens = trie.subtree_tokens(TokenTrie::ROOT).iter();
+            let texts = tokens.filter(|token| texts.contains(**token));
+            texts.for_each(|&token| mask.allow(token));
+        }
+        let walk = Walk {
+            trie,
+            signs,
+            covered,
+            searches: false,
+            spaced: None,
+            ..self.whole(sketch)
+        };
+        walk.run(network, mask)
+    }
+
+    /// The walk of a state over the whole vocabulary.
+    fn whole(self, sketch: SetId) -> Walk<'c> {
+        let vocabulary = &**self.tables.vocabulary();
+        Walk {
+            trie: vocabulary.trie(),
+            signs: self.tables.signs(),
+            covered: None,
+            sketch,
+            memory: self.memory,
+            searches: true,
+            exact: self.exact,
+            vocabulary,
+            first_bytes: self.tables.first_bytes(),
+            counts: self.counts,
+            from: ByteSet::ALL,
+            without: ByteSet::default(),
+            spaced: Some(self.tables.spaced()),
+            within: None,
+        }
+    }
+
+    /// Adds the tokens that leave the span of an element; those within it are in the mask already.
+    fn behind_text(
+        self,
+        element: Element,
+        from: ByteSet,
+        span: Span,
+        network: &mut Network,
+        mask: &mut TokenMask,
+    ) -> Result<bool, LimitExceeded> {
+        let state = network.set_of(vec![element])?;
+        let whole = Walk {
+            covered: Some(span),
+            from,
+            ..self.whole(state)
+        };
+        let leaves_by_quote = span
+            .exits
+            .is_subset(Span::STRING_EXITS | ByteClasses::IRREGULAR);
+        // Longer texts may go on in ways of their own.
+        let is_text = !span.goes_on && leaves_by_quote && from == ByteSet::ALL;
+        if !is_text || !span.closed.is_subset(ByteClasses::PLAIN) {
+            return whole.run(network, mask);
+        }
+        let over = |SignedTrie { trie, signs }: &'c SignedTrie| Walk {
+            trie,
+            signs,
+            spaced: None,
+            ..whole
+        };
+        // Text within a JSON string: what leaves it is an escape or the closing quote.
+        // Where anything may be said, escapes may say it: only those with a quote behind them depend on the place.
+        let strings = self.tables.strings();
+        let is_free = span == Span::free(u32::MAX);
+        let escaped = if is_free {
+            let form = network.program().form().escapes;
+            mask.allow_all(strings.escaped_inside(form));
+            &strings.escaped_closing
+        } else {
+            &strings.escaped
+        };
+        let mut depends_on_texts = over(escaped).run(network, mask)?;
+        // Where all text leads to one state, what follows the quote is the same behind all of it.
+        let uniform = match network.uniform(element.frame) {
+            Some((behind, except)) => Some((behind, except, None)),
+            None if network.is_loop(element.frame, &span) => {
+                Some((element.frame, Vec::new(), Some((strings, span.closed))))
+            }
+            None => None,
+        };
+        let closed = match uniform {
+            Some((behind, except, within)) => {
+                let step = network.step_terminal(behind, behind.state(), b'"', self.memory);
+                let closed = match step {
+                    Ok(DEAD) => return Ok(depends_on_texts),
+                    Ok(state) => network.single(behind.with_state(state), element.below),
+                    Err(error) => Err(error),
+                };
+                match closed {
+                    Ok(closed) => Some((closed, except, within)),
+                    Err(StepError::NeedsExact) => None,
+                    Err(StepError::Limit(limit)) => return Err(limit),
+                }
+            }
+            None => None,
+        };
+        let closing = over(&strings.closing);
+        let Some((closed, except, within)) = closed else {
+            return Ok(closing.run(network, mask)? | depends_on_texts);
+        };
+        // Whatever text comes before the quote, what follows it is the same.
+        let ends = Walk {
+            covered: None,
+            sketch: closed,
+            without: ByteSet::of(&except),
+            within,
+            ..over(&strings.remainders)
+        };
+        ends.allow(&strings.at_quote, mask);
+        depends_on_texts |= ends.run(network, mask)?;
+        if !except.is_empty() {
+            let rest = Walk {
+                from: ByteSet::of(&except),
+                ..closing
+            };
+            depends_on_texts |= rest.run(network, mask)?;
+        }
+        Ok(depends_on_texts)
+    }
+}
+
+/// What a state takes beside the tokens that are told by their bytes: the token terminals that may come next, and whether the text may end.
+/// With it whether that depends on texts that the sketch leaves out.
+pub(crate) fn ends(
+    network: &mut Network,
+    sketch: SetId,
+    exact: SetId,
+) -> Result<((Vec<u32>, bool), bool), StepError> {
+    let mut of = |set| Ok((network.next_tokens(set)?, network.is_accepting(set)?));
+    // What ends here goes on with what comes behind it: that may depend on the very texts that a sketch leaves out.
+    match of(sketch) {
+        Err(StepError::NeedsExact) => Ok((of(exact)?, true)),
+        ends => Ok((ends?, false)),
+    }
+}
+
+/// The tokens of a trie that are in a mask.
+pub(crate) fn tokens_of(trie: &SignedTrie, mask: &TokenMask) -> Vec<TokenId> {
+    let tokens = trie.trie.subtree_tokens(TokenTrie::ROOT).iter();
+    tokens
+        .filter(|&&token| mask.contains(token))
+        .copied()
+        .collect()
+}
+
+/// Puts these tokens in place of all those of the trie.
+pub(crate) fn replace(mask: &mut TokenMask, trie: &SignedTrie, by: &[TokenId]) {
+    let tokens = trie.trie.subtree_tokens(TokenTrie::ROOT);
+    tokens.iter().for_each(|&token| mask.deny(token));
+    mask.allow_all(by);
+}
