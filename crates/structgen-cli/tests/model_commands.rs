@@ -74,6 +74,43 @@ fn standard_output_has_one_document_and_nothing_else() {
 }
 
 #[test]
+fn choices_have_shares_that_come_to_one() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let more = write(dir.path(), "more.txt", "Turin\nTurin\n");
+    let choose = |more_args: &[&str]| {
+        let mut command = structgen(["choose", "--json", "--choice", "Rome", "--choice", "Paris"]);
+        command.arg("--choices-file").arg(&more).args(more_args);
+        run(command.arg("The city is "))
+    };
+    for more_args in [
+        &[][..],
+        &["--no-end"],
+        &["--all-tokenizations", "--max-runs", "50"],
+    ] {
+        let run = choose(more_args);
+        assert_eq!(run.code, 0, "{run:?}");
+        let lines = run
+            .out
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap());
+        let lines: Vec<Value> = lines.collect();
+        assert_eq!(lines.len(), 4, "{}", run.out);
+        assert_eq!(lines[2], lines[3]);
+        let number = |line: &Value, key: &str| line[key].as_f64().unwrap();
+        let shares: f64 = lines[..3].iter().map(|line| number(line, "share")).sum();
+        assert!((shares - 1.0).abs() < 1e-9, "{}", run.out);
+        for line in &lines {
+            let most = number(line, "probability") + number(line, "left_out");
+            assert!((0.0..=1.0).contains(&most), "{line}");
+        }
+    }
+    let none = run(&mut structgen(["choose", "text"]));
+    assert_eq!(none.code, 2, "{none:?}");
+    assert!(none.err.contains("--choice"), "{none:?}");
+}
+
+#[test]
 fn a_folder_in_the_layout_of_onnxruntime_genai_answers_alike() {
     runtime();
     let dir = tempfile::tempdir().unwrap();
