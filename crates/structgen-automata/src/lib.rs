@@ -37,7 +37,7 @@ impl TokenLengths {
 }
 
 pub use bytes::{ByteClasses, ByteSet, Ends, Span};
-pub use captures::{CaptureProgram, CaptureSpan, Unit};
+pub use captures::{CapturePiece, CaptureProgram, CaptureSpan};
 pub use json::{Utf8, any_string};
 pub use limit::{LimitExceeded, Limits, StepError};
 pub use literals::LiteralsPlace;

@@ -1,10 +1,9 @@
 //! The named parts of an output.
 
-use structgen_automata::{CaptureSpan, Program, Unit};
-use structgen_vocab::{TokenId, Vocabulary};
+use structgen_automata::{CapturePiece, CaptureSpan};
+use structgen_vocab::TokenId;
 
-use crate::named_tokens::{NamedTokens, token_name};
-use crate::{CompileError, Matcher, MatcherError};
+use crate::{Matcher, MatcherError};
 
 impl Matcher {
     /// The named parts of the output so far, in the order in which they begin, outer ones before those in them. A name may come often, and none does
@@ -78,44 +77,22 @@ impl Matcher {
             return Ok(None);
         };
         let shared = self.constraint().shared();
-        let mut units = Vec::new();
-        for token in self.tokens() {
-            match self.constraint().vocabulary().token_bytes(token) {
-                Some(bytes) if !bytes.is_empty() => {
-                    units.extend(bytes.iter().copied().map(Unit::Byte));
-                }
-                _ => {
-                    let named = shared.tokens.iter().position(|named| named.contains(token));
-                    units.extend(named.map(|named| Unit::Token(named as u32)));
-                }
-            }
+        let mut tokens: Vec<TokenId> = self.tokens().collect();
+        if self.has_ended() {
+            // The end of the sequence is no part of it.
+            tokens.pop();
         }
-        // The end of the sequence is no part of it.
-        let eos_is_named = |token: TokenId| {
-            let is_text = { self.constraint().vocabulary().token_bytes(token) }
-                .is_some_and(|bytes| !bytes.is_empty());
-            !is_text && shared.tokens.iter().any(|named| named.contains(token))
-        };
-        if self.has_ended() && self.tokens().last().is_some_and(eos_is_named) {
-            units.pop();
-        }
-        Ok(captures.find(&units, program.token_terminals(), is_complete)?)
-    }
-}
-
-/// That no token that the grammar names beside captures has a text: then it is told apart from its text.
-pub(crate) fn check_tokens(
-    program: &Program,
-    vocabulary: &Vocabulary,
-    tokens: &[NamedTokens],
-) -> Result<(), CompileError> {
-    if program.captures().is_none() {
-        return Ok(());
-    }
-    match { tokens.iter() }.position(|named| named.has_text(vocabulary)) {
-        Some(at) => Err(CompileError::CaptureToken {
-            name: token_name(&program.token_terminals()[at]),
-        }),
-        None => Ok(()),
+        let vocabulary = self.constraint().vocabulary();
+        let pieces: Vec<CapturePiece<'_>> = { tokens.iter() }
+            .map(|&token| CapturePiece {
+                bytes: vocabulary.token_bytes(token).unwrap_or_default(),
+                terminals: (0..)
+                    .zip(&shared.tokens)
+                    .filter(|(_, named)| named.contains(token))
+                    .map(|(terminal, _)| terminal)
+                    .collect(),
+            })
+            .collect();
+        Ok(captures.find(&pieces, program.token_terminals(), is_complete)?)
     }
 }

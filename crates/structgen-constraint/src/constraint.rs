@@ -6,7 +6,6 @@ use structgen_automata::{Limits, Program};
 use structgen_grammar::Grammar;
 use structgen_vocab::{TokenId, Vocabulary};
 
-use crate::captures;
 use crate::literals;
 use crate::named_tokens::NamedTokens;
 use crate::store::{Shared, Store};
@@ -103,11 +102,9 @@ impl CompiledConstraint {
             .iter()
             .map(|token| NamedTokens::find(token, vocabulary, &options.eos))
             .collect();
-        let tokens = tokens?;
-        captures::check_tokens(&program, vocabulary, &tokens)?;
         let shared = Shared {
             tables: tables.clone(),
-            tokens,
+            tokens: tokens?,
             eos: options.eos.clone(),
         };
         let mut store = Store::new(

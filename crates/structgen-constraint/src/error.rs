@@ -27,14 +27,6 @@ pub enum CompileError {
         /// The token as the grammar names it.
         name: String,
     },
-    /// A grammar with captures names a token whose text could be read as text as well.
-    #[error(
-        "the grammar has captures and names the token {name}, which has a text of its own: where captures begin and end is told for special tokens only"
-    )]
-    CaptureToken {
-        /// The token as the grammar names it.
-        name: String,
-    },
     /// An end-of-sequence id lies outside of the vocabulary.
     #[error("the end-of-sequence id {id} lies beyond the vocabulary's {len} ids")]
     EosOutOfRange {

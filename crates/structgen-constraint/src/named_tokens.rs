@@ -54,18 +54,6 @@ impl NamedTokens {
         }
     }
 
-    /// Whether a token of the terminal has a text.
-    pub(crate) fn has_text(&self, vocabulary: &Vocabulary) -> bool {
-        match self {
-            Self::One(one) => {
-                let bytes = vocabulary.token_bytes(*one);
-                bytes.is_some_and(|bytes| !bytes.is_empty())
-            }
-            // Every vocabulary has all bytes.
-            Self::Many(_) => true,
-        }
-    }
-
     pub(crate) fn first(&self) -> Option<TokenId> {
         match self {
             Self::One(one) => Some(*one),
@@ -79,7 +67,7 @@ impl NamedTokens {
 }
 
 /// The token as the grammar names it.
-pub(crate) fn token_name(terminal: &TokenTerminal) -> String {
+fn token_name(terminal: &TokenTerminal) -> String {
     match terminal {
         TokenTerminal::Name(name) | TokenTerminal::NotName(name) => name.clone(),
         TokenTerminal::Id(id) | TokenTerminal::NotId(id) => format!("[{id}]"),

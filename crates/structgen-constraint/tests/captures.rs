@@ -5,7 +5,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use structgen_automata::{Limits, Program, ProgramError};
+use structgen_automata::{CapturePiece, Limits, Program, ProgramError};
 use structgen_constraint::{CaptureSpan, CompiledConstraint, ConstraintOptions, Matcher};
 use structgen_grammar::{
     CharSet, Expr, ExprId, Grammar, GrammarBuilder, JsonForm, ObjectShape, Property, Regular,
@@ -226,17 +226,37 @@ fn what_is_not_looked_for_is_refused() {
     let grammar = builder.finish(root, JsonForm::generate());
     let error = Program::new(grammar, Limits::default()).unwrap_err();
     assert!(matches!(error, ProgramError::CaptureInShape { name } if name == "inside"));
+}
 
-    // A token that is text could be read in two ways.
-    let mut builder = GrammarBuilder::new();
-    let root = builder.declare("root");
-    let token = builder.expr(Expr::Token(TokenTerminal::Id(97)));
-    let named = builder.capture("token", token);
-    builder.define(root, named);
-    let grammar = builder.finish(root, JsonForm::generate());
-    let options = ConstraintOptions::default();
-    let error = CompiledConstraint::new(grammar, &vocabulary(), &options).unwrap_err();
-    assert!(error.to_string().contains("[97]"), "{error}");
+#[test]
+fn tokens_that_are_named_are_read_as_such_or_by_their_text() {
+    // The token "ab", or an "a" and then anything; the first arm that fits counts.
+    let tables = vocabulary();
+    let ab = { tables.vocabulary().tokens() }
+        .find(|&(_, bytes)| bytes == b"ab")
+        .map(|(id, _)| id)
+        .unwrap();
+    let constraint = compile(grammar(|builder| {
+        let token = builder.expr(Expr::Token(TokenTerminal::Id(ab.0)));
+        let a = builder.bytes("a");
+        let letter = class(builder, 'a', 'z');
+        let letters = builder.repeat(letter, 1, None);
+        let text = builder.sequence([a, letters]);
+        let arms = [
+            builder.capture("token", token),
+            builder.capture("text", text),
+        ];
+        let either = builder.choice(arms);
+        let mark = builder.bytes("!");
+        builder.sequence([either, mark])
+    }));
+    let mut matcher = constraint.matcher();
+    matcher.accept_token(ab).unwrap();
+    assert_eq!(shown(&matcher.captures().unwrap()), "text=0..2+");
+    matcher.accept_token(TokenId(u32::from(b'!'))).unwrap();
+    assert_eq!(shown(&matcher.captures().unwrap()), "token=0..2");
+    let found = behind(&constraint, "ab!").captures().unwrap();
+    assert_eq!(shown(&found), "text=0..2");
 }
 
 #[test]
@@ -440,8 +460,8 @@ proptest! {
             return Ok(());
         };
         for text in &texts {
-            let units: Vec<_> = text.bytes().map(structgen_automata::Unit::Byte).collect();
-            let found = captures.find(&units, &[], true).unwrap();
+            let pieces = [CapturePiece::text(text.as_bytes())];
+            let found = captures.find(&pieces, &[], true).unwrap();
             let ways: BTreeSet<Reading> = { readings(&shapes, &Shape::Rule(0), text, 0, &[]).into_iter() }
                 .filter(|(end, _)| *end == text.len())
                 .map(|(_, reading)| reading)
@@ -450,7 +470,7 @@ proptest! {
                 None => prop_assert!(ways.is_empty(), "{text:?} has {ways:?}"),
                 Some(found) => {
                     prop_assert!(ways.contains(&reading(&found)), "{text:?}: {found:?} is not in {ways:?}");
-                    let again = captures.find(&units, &[], true).unwrap().unwrap();
+                    let again = captures.find(&pieces, &[], true).unwrap().unwrap();
                     prop_assert_eq!(found, again);
                 }
             }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use structgen_automata::{CaptureSpan, Unit};
+use structgen_automata::{CapturePiece, CaptureSpan};
 use structgen_constraint::{CompiledConstraint, MatcherError, VocabularyTables};
 use structgen_vocab::Vocabulary;
 
@@ -112,8 +112,7 @@ impl Checker {
         let Some(captures) = self.compiled.program().captures() else {
             return Ok(self.check(text)?.is_none().then(Vec::new));
         };
-        let units: Vec<Unit> = text.iter().copied().map(Unit::Byte).collect();
-        let found = captures.find(&units, &[], true);
+        let found = captures.find(&[CapturePiece::text(text)], &[], true);
         Ok(found.map_err(MatcherError::from)?)
     }
 }

@@ -36,13 +36,24 @@ pub struct CaptureSpan {
     pub is_open: bool,
 }
 
-/// What an output consists of, for who looks for captures in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// A byte of text.
-    Byte(u8),
-    /// A token that the grammar names, by its place in [`Program::token_terminals`]; it has no bytes.
-    Token(u32),
+/// A token of an output, for who looks for captures in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapturePiece<'t> {
+    /// Its text; special tokens have none.
+    pub bytes: &'t [u8],
+    /// The token terminals that it may be, whatever its text, by their places in [`Program::token_terminals`].
+    pub terminals: Vec<u32>,
+}
+
+impl<'t> CapturePiece<'t> {
+    /// A text, of which no token terminal is a part.
+    #[must_use]
+    pub fn text(bytes: &'t [u8]) -> Self {
+        Self {
+            bytes,
+            terminals: Vec::new(),
+        }
+    }
 }
 
 /// The part of a grammar that is around its captures.
@@ -128,32 +139,26 @@ impl CaptureProgram {
 
     /// The captures of an output, in the order in which they begin, outer ones before those in them; the same name may come often.
     ///
-    /// `tokens` are the token terminals that units of the output refer to. `None` where the text is no output or, if it is not `is_complete`, no
-    /// beginning of one that goes on.
+    /// `terminals` are the token terminals that pieces refer to. `None` where the text is no output or, if it is not `is_complete`, no beginning of one
+    /// that goes on.
     ///
     /// # Errors
-    /// When a limit is exceeded: the table grows with the square of the text where captures repeat.
+    /// When a limit is exceeded: the table may grow with the square of the text where rounds of a repetition have captures in them and are of any length.
     pub fn find(
         &self,
-        units: &[Unit],
-        tokens: &[TokenTerminal],
+        pieces: &[CapturePiece<'_>],
+        terminals: &[TokenTerminal],
         is_complete: bool,
     ) -> Result<Option<Vec<CaptureSpan>>, LimitExceeded> {
-        let mut table = Table::new(self, units, tokens);
+        let text = Text::new(pieces)?;
+        let mut table = Table::new(self, &text, terminals);
         let Some(found) = table.read(is_complete)? else {
             return Ok(None);
         };
-        let mut offsets = Vec::with_capacity(units.len() + 1);
-        let mut bytes = 0;
-        offsets.push(0);
-        for unit in units {
-            bytes += usize::from(matches!(unit, Unit::Byte(_)));
-            offsets.push(bytes);
-        }
         let spans = found.into_iter().filter_map(|found| {
             let is_open = found.end.is_none();
-            let end = found.end.map_or(bytes, |end| offsets[end as usize]);
-            let start = offsets[found.start as usize];
+            let end = text.offset(found.end.unwrap_or(text.end()));
+            let start = text.offset(found.start);
             // What is about to begin is not there yet.
             (!is_open || start < end).then_some(CaptureSpan {
                 name: found.name,
@@ -162,6 +167,69 @@ impl CaptureProgram {
             })
         });
         Ok(Some(spans.collect()))
+    }
+}
+
+/// An output as places: one in front of each byte, one in front of each token without bytes, and the end.
+struct Text<'p, 't> {
+    pieces: &'p [CapturePiece<'t>],
+    /// By place, the byte there and how many bytes there are before it.
+    bytes: Vec<(Option<u8>, usize)>,
+    /// The tokens that may be terminals: by the place at which they begin, where they end and which piece they are.
+    tokens: FxHashMap<u32, (u32, usize)>,
+    length: usize,
+}
+
+impl<'p, 't> Text<'p, 't> {
+    fn new(pieces: &'p [CapturePiece<'t>]) -> Result<Self, LimitExceeded> {
+        let mut text = Self {
+            pieces,
+            bytes: Vec::new(),
+            tokens: FxHashMap::default(),
+            length: 0,
+        };
+        for (index, piece) in pieces.iter().enumerate() {
+            let start = text.bytes.len();
+            if start + piece.bytes.len() >= u32::MAX as usize {
+                return Err(LimitExceeded {
+                    what: "bytes of a text with captures",
+                    limit: u32::MAX.into(),
+                });
+            }
+            for &byte in piece.bytes {
+                text.bytes.push((Some(byte), text.length));
+                text.length += 1;
+            }
+            if piece.bytes.is_empty() && !piece.terminals.is_empty() {
+                text.bytes.push((None, text.length));
+            }
+            if !piece.terminals.is_empty() {
+                let end = text.bytes.len() as u32;
+                text.tokens.insert(start as u32, (end, index));
+            }
+        }
+        Ok(text)
+    }
+
+    /// The last place.
+    fn end(&self) -> u32 {
+        self.bytes.len() as u32
+    }
+
+    fn byte(&self, place: u32) -> Option<u8> {
+        self.bytes.get(place as usize)?.0
+    }
+
+    /// The token that begins at a place: where it ends, and which terminals it may be.
+    fn token(&self, place: u32) -> Option<(u32, &'p [u32])> {
+        let &(end, piece) = self.tokens.get(&place)?;
+        Some((end, &self.pieces[piece].terminals))
+    }
+
+    /// How many bytes there are before a place.
+    fn offset(&self, place: u32) -> usize {
+        let known = self.bytes.get(place as usize);
+        known.map_or(self.length, |&(_, offset)| offset)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{ExprId, TokenTerminal};
 
-use super::{CaptureProgram, Node, Unit};
+use super::{CaptureProgram, Node, Text};
 use crate::network::Network;
 use crate::{LimitExceeded, Memory, Program, SetId, StepError};
 
@@ -64,7 +64,7 @@ enum Until {
     Open,
 }
 
-/// A capture: from which unit to which; without an end, beyond the last.
+/// A capture: from which place to which; without an end, beyond the text.
 pub(super) struct Found {
     pub(super) name: Arc<str>,
     pub(super) start: u32,
@@ -73,8 +73,8 @@ pub(super) struct Found {
 
 pub(super) struct Table<'t> {
     program: &'t CaptureProgram,
-    units: &'t [Unit],
-    tokens: &'t [TokenTerminal],
+    text: &'t Text<'t, 't>,
+    terminals: &'t [TokenTerminal],
     ids: FxHashMap<Key, u32>,
     keys: Vec<Key>,
     entries: Vec<Entry>,
@@ -89,13 +89,13 @@ pub(super) struct Table<'t> {
 impl<'t> Table<'t> {
     pub(super) fn new(
         program: &'t CaptureProgram,
-        units: &'t [Unit],
-        tokens: &'t [TokenTerminal],
+        text: &'t Text<'t, 't>,
+        terminals: &'t [TokenTerminal],
     ) -> Self {
         Self {
             program,
-            units,
-            tokens,
+            text,
+            terminals,
             ids: FxHashMap::default(),
             keys: Vec::new(),
             entries: Vec::new(),
@@ -121,7 +121,7 @@ impl<'t> Table<'t> {
             self.compute(id)?;
         }
         let until = match is_complete {
-            true => Until::End(self.units.len() as u32),
+            true => Until::End(self.text.end()),
             false => Until::Open,
         };
         if self.entries[root as usize].rank(until).is_none() {
@@ -167,7 +167,7 @@ impl<'t> Table<'t> {
     fn tell(&mut self, id: u32, until: Until) {
         if let Until::End(end) = until
             && self.keys[id as usize].is_last
-            && end as usize != self.units.len()
+            && end != self.text.end()
         {
             return;
         }
@@ -289,35 +289,46 @@ impl<'t> Table<'t> {
             Some(network) => network,
             None => Network::new(leaf.clone())?,
         };
-        let mut state = network.start();
-        let mut at = key.at;
-        loop {
+        // A token that is a terminal leads beyond the bytes that it has, so that several ways may meet.
+        let mut states = BTreeMap::from([(key.at, network.start())]);
+        while let Some((at, state)) = states.pop_first() {
+            self.spend(1)?;
             if network.is_accepting(state).map_err(StepError::limit)? {
                 self.tell(id, Until::End(at));
             }
-            let Some(unit) = self.units.get(at as usize) else {
+            if at == self.text.end() {
                 if !network.is_final(state).map_err(StepError::limit)? {
                     self.tell(id, Until::Open);
                 }
                 break;
+            }
+            let mut lead = |network: &mut Network, to: u32, next: SetId| {
+                let other = states.get(&to).copied().unwrap_or(SetId::DEAD);
+                let both = match (other, next) {
+                    (other, SetId::DEAD) => other,
+                    (SetId::DEAD, next) => next,
+                    (other, next) => network.union(other, next)?,
+                };
+                if both != SetId::DEAD {
+                    states.insert(to, both);
+                }
+                Ok::<(), LimitExceeded>(())
             };
-            self.spend(1)?;
-            state = match *unit {
-                Unit::Byte(byte) => network.step(state, byte, Memory::Exact),
-                Unit::Token(token) => {
-                    let token = self.tokens.get(token as usize);
-                    let mut own = leaf.token_terminals().iter();
-                    match own.position(|own| Some(own) == token) {
-                        Some(own) => network.step_token(state, own as u32),
-                        None => Ok(SetId::DEAD),
-                    }
+            if let Some(byte) = self.text.byte(at) {
+                let next = network.step(state, byte, Memory::Exact);
+                lead(&mut network, at + 1, next.map_err(StepError::limit)?)?;
+            }
+            let Some((end, terminals)) = self.text.token(at) else {
+                continue;
+            };
+            for &terminal in terminals {
+                let terminal = self.terminals.get(terminal as usize);
+                let mut own = leaf.token_terminals().iter();
+                if let Some(own) = own.position(|own| Some(own) == terminal) {
+                    let next = network.step_token(state, own as u32);
+                    lead(&mut network, end, next.map_err(StepError::limit)?)?;
                 }
             }
-            .map_err(StepError::limit)?;
-            if state == SetId::DEAD {
-                break;
-            }
-            at += 1;
         }
         self.networks.insert(key.expr, network);
         Ok(())
