@@ -76,6 +76,9 @@ impl Source {
         if let Some(grammar) = &self.gbnf {
             return Constraint::gbnf(grammar);
         }
+        if let Some(pattern) = self.regex.as_ref().filter(|_| !self.search) {
+            return Constraint::regex(pattern);
+        }
         if let Some(schema) = &self.schema {
             let options = SchemaOptions::new();
             let options = if self.exact {
