@@ -15,8 +15,8 @@ pub(crate) struct LeftRecursion {
     starts: Vec<Vec<NodeId>>,
     /// Which places begin with this procedure, by the procedure they are in.
     sites: Vec<Vec<LeftSite>>,
-    /// Which procedures may be begun when this one is entered, itself included.
-    reach: Vec<Vec<ProcId>>,
+    /// The procedures of each component, sorted: each of them begins with each.
+    members: Vec<Vec<ProcId>>,
 }
 
 /// A place that begins with a left-recursive procedure.
@@ -43,13 +43,13 @@ impl LeftRecursion {
             .map(|nodes| nodes.iter().copied().filter_map(callee).collect())
             .collect();
         let component = cyclic_components(&edges);
-        if component.iter().all(Option::is_none) {
+        let Some(last) = component.iter().flatten().max() else {
             return Self::default();
-        }
+        };
         let mut found = Self {
             starts: vec![Vec::new(); procs.len()],
             sites: vec![Vec::new(); procs.len()],
-            reach: vec![Vec::new(); procs.len()],
+            members: vec![Vec::new(); *last as usize + 1],
             component,
         };
         for (proc, nodes) in firsts.iter().enumerate() {
@@ -68,22 +68,10 @@ impl LeftRecursion {
                 }
             }
         }
-        for proc in 0..procs.len() {
-            let Some(own) = found.component[proc] else {
-                continue;
-            };
-            let mut reached = vec![proc as ProcId];
-            let mut next = 0;
-            while let Some(&from) = reached.get(next) {
-                next += 1;
-                for &to in &edges[from as usize] {
-                    if found.component[to as usize] == Some(own) && !reached.contains(&to) {
-                        reached.push(to);
-                    }
-                }
+        for (proc, own) in found.component.iter().enumerate() {
+            if let Some(own) = own {
+                found.members[*own as usize].push(proc as ProcId);
             }
-            reached.sort_unstable();
-            found.reach[proc] = reached;
         }
         found
     }
@@ -105,7 +93,7 @@ impl LeftRecursion {
 
     /// The procedures that are begun when `proc` is entered, sorted.
     pub(crate) fn reach(&self, proc: ProcId) -> &[ProcId] {
-        &self.reach[proc as usize]
+        self.component[proc as usize].map_or(&[], |own| &self.members[own as usize])
     }
 }
 

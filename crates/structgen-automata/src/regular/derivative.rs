@@ -17,6 +17,8 @@ pub(super) struct Scratch {
     stack: Vec<NodeId>,
     /// Derivatives of parts of intersections: products have many states, but few different parts.
     parts: FxHashMap<(NodeId, u8), NodeId>,
+    /// The memory of walks within a walk: of sets that look behind, with their trackers.
+    pub(super) inner: Option<Box<Self>>,
 }
 
 /// The most derivatives of parts that are remembered at once.
@@ -100,7 +102,7 @@ impl Arena {
             });
             if scratch.stack.len() == waiting {
                 let result = match self.node(id) {
-                    Node::Tracked { .. } => self.derive_tracked(id, byte, limit)?,
+                    Node::Tracked { .. } => self.derive_tracked(id, byte, limit, scratch)?,
                     _ => self.combine(id, byte, holds, scratch),
                 };
                 scratch.set(id, result);

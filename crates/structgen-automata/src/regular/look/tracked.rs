@@ -80,18 +80,21 @@ impl Arena {
         id: NodeId,
         byte: u8,
         limit: usize,
+        scratch: &mut Scratch,
     ) -> Result<NodeId, LimitExceeded> {
         let Node::Tracked { term, trackers } = self.node(id).clone() else {
             return Ok(Self::NEVER);
         };
         let holds = self.holding(&trackers);
-        let mut scratch = Scratch::default();
-        let term = self.derivative_where(term, byte, holds, limit, &mut scratch)?;
+        // Kept, since its size is that of the arena: a new one for every step would make a search quadratic.
+        let mut inner = scratch.inner.take().unwrap_or_default();
+        let term = self.derivative_where(term, byte, holds, limit, &mut inner)?;
         let mut next = Vec::with_capacity(trackers.len());
         for &(tracker, state) in trackers.iter() {
-            let state = self.derivative_where(state, byte, holds, limit, &mut scratch)?;
+            let state = self.derivative_where(state, byte, holds, limit, &mut inner)?;
             next.push((tracker, state));
         }
+        scratch.inner = Some(inner);
         Ok(self.tracked(term, next))
     }
 
