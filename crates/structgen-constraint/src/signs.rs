@@ -1,35 +1,23 @@
 //! What the subtrees of a trie are made of, so that a walk can take or leave them whole.
 
+use rustc_hash::FxHashMap;
 use structgen_artifact::{ArtifactError, Column, Reader, Writer};
 use structgen_automata::{ByteClasses, Span, Utf8};
 use structgen_vocab::TokenTrie;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// For every node of a trie what lies below it.
 #[derive(Debug)]
 pub(crate) struct Signs {
-    below: Column<PackedSign>,
+    /// Which of the sets it is, and in the lowest [`CHARACTER_BITS`] the characters. Four bytes a node: a walk jumps about among them.
+    below: Column<u32>,
+    /// The sets of classes that occur, each once.
+    sets: Column<[u64; 2]>,
     /// By the place of a child: whether its own byte and all below it is plain text of a JSON string.
     plain: Column<u8>,
 }
 
-/// A [`Sign`] as it lies in memory and in files.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-struct PackedSign {
-    classes: [u64; 2],
-    characters: u64,
-}
-
-impl From<Sign> for PackedSign {
-    fn from(sign: Sign) -> Self {
-        let bits = sign.classes.to_bits();
-        Self {
-            classes: [bits as u64, (bits >> 64) as u64],
-            characters: sign.characters.into(),
-        }
-    }
-}
+/// The bits of [`Sign::characters`]. A trie has fewer nodes than the others can tell apart.
+const CHARACTER_BITS: u32 = 8;
 
 /// What lies below a node.
 #[derive(Clone, Copy, Debug, Default)]
@@ -107,26 +95,47 @@ impl Signs {
         };
         let bytes = trie.child_bytes().iter().zip(0..);
         let plain = bytes.map(|(&byte, place)| u8::from(is_plain(trie.child_node(place), byte)));
+        let plain = plain.collect();
+        let mut sets = Vec::new();
+        let mut numbers = FxHashMap::default();
+        let pack = |sign: Sign| {
+            let bits = sign.classes.to_bits();
+            let number = *numbers.entry(bits).or_insert_with(|| {
+                sets.push([bits as u64, (bits >> 64) as u64]);
+                sets.len() as u32 - 1
+            });
+            number << CHARACTER_BITS | u32::from(sign.characters)
+        };
+        let below: Vec<u32> = below.into_iter().map(pack).collect();
         Self {
-            plain: plain.collect(),
-            below: below.into_iter().map(PackedSign::from).collect(),
+            plain,
+            below: below.into(),
+            sets: sets.into(),
         }
     }
 
     pub(crate) fn put(&self, writer: &mut Writer) {
         writer.put(&self.below);
+        writer.put(&self.sets);
         writer.put(&self.plain);
     }
 
     pub(crate) fn take(reader: &mut Reader, trie: &TokenTrie) -> Result<Self, ArtifactError> {
         let signs = Self {
             below: reader.take()?,
+            sets: reader.take()?,
             plain: reader.take()?,
         };
-        if signs.below.len() == trie.len() && signs.plain.len() == trie.child_bytes().len() {
+        if signs.below.len() != trie.len() || signs.plain.len() != trie.child_bytes().len() {
+            return Err(ArtifactError::Contents("not every node has a sign"));
+        }
+        let is_set = |below: &u32| ((below >> CHARACTER_BITS) as usize) < signs.sets.len();
+        if signs.below.iter().all(is_set) {
             Ok(signs)
         } else {
-            Err(ArtifactError::Contents("not every node has a sign"))
+            Err(ArtifactError::Contents(
+                "a sign of classes that are not there",
+            ))
         }
     }
 
@@ -139,15 +148,15 @@ impl Signs {
     /// What lies below a node.
     #[inline]
     pub(crate) fn below(&self, node: u32) -> Sign {
-        let sign = self.below[node as usize];
-        let [low, high] = sign.classes.map(u128::from);
+        let below = self.below[node as usize];
+        let [low, high] = self.sets[(below >> CHARACTER_BITS) as usize].map(u128::from);
         Sign {
             classes: ByteClasses::from_bits(high << 64 | low),
-            characters: sign.characters as u8,
+            characters: below as u8,
         }
     }
 
     pub(crate) fn memory(&self) -> usize {
-        size_of_val(&*self.below) + self.plain.len()
+        size_of_val(&*self.below) + size_of_val(&*self.sets) + self.plain.len()
     }
 }
