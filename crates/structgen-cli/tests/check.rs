@@ -218,3 +218,13 @@ fn what_to_check_against_has_to_be_said_once() {
         assert!(run.err.starts_with("error: "), "{run:?}");
     }
 }
+
+#[test]
+fn a_grammar_that_is_not_utf8_is_bad_input() {
+    let dir = tempfile::tempdir().unwrap();
+    let grammar = dir.path().join("g.gbnf");
+    std::fs::write(&grammar, b"root ::= \"a\xff\"\n").unwrap();
+    let run = run(structgen(["check", "--grammar"]).arg(&grammar).arg("a"));
+    assert_eq!((run.code, run.out.as_str()), (2, ""), "{run:?}");
+    assert!(run.err.contains("UTF-8"), "{run:?}");
+}

@@ -78,6 +78,9 @@ impl Sets {
 /// How many frames two sets may share before their union stops sharing: recursion is bounded by it.
 const MAX_UNION_DEPTH: u32 = 256;
 
+/// How many sets are joined two by two, which is remembered; more are joined at once, since what each pair gives is stored.
+const MOST_IN_PAIRS: usize = 8;
+
 impl Sets {
     #[inline]
     pub(super) fn elements(&self, set: SetId) -> &[Element] {
@@ -163,17 +166,31 @@ impl Sets {
         if depth >= MAX_UNION_DEPTH {
             return Ok(());
         }
-        let mut kept = 0;
-        for i in 1..elements.len() {
-            if elements[i].frame == elements[kept].frame {
-                elements[kept].below =
-                    self.union(elements[kept].below, elements[i].below, limit, depth + 1)?;
-            } else {
-                kept += 1;
-                elements[kept] = elements[i];
-            }
+        let (mut kept, mut from) = (0, 0);
+        while let Some(&Element { frame, below }) = elements.get(from) {
+            let same = elements[from..].iter().take_while(|it| it.frame == frame);
+            let to = from + same.count();
+            let below = match to - from {
+                1 => below,
+                2..=MOST_IN_PAIRS => {
+                    let mut union = below;
+                    for i in from + 1..to {
+                        union = self.union(union, elements[i].below, limit, depth + 1)?;
+                    }
+                    union
+                }
+                _ => {
+                    let parts = elements[from..to].iter();
+                    let all = parts.flat_map(|it| self.elements(it.below)).copied();
+                    let all = all.collect();
+                    self.intern_at(all, limit, depth + 1)?
+                }
+            };
+            elements[kept] = Element { frame, below };
+            kept += 1;
+            from = to;
         }
-        elements.truncate(kept + 1);
+        elements.truncate(kept);
         Ok(())
     }
 

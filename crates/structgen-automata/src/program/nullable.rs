@@ -21,32 +21,42 @@ pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
     for (rule, mut callers) in grammar.rules().iter().zip(rule_users) {
         users[rule.body.index()].append(&mut callers);
     }
-    let mut queue: Vec<usize> = (0..exprs.len()).collect();
+    // How many parts each expression waits for: looking at all of a sequence again for every part would be quadratic.
+    let mut missing: Vec<usize> = exprs.iter().map(needed).collect();
+    let mut queue: Vec<usize> = (0..exprs.len()).filter(|&i| missing[i] == 0).collect();
     while let Some(i) = queue.pop() {
-        if known[i] {
+        if std::mem::replace(&mut known[i], true) {
             continue;
         }
-        let is_nullable = match &exprs[i] {
-            Expr::Empty => true,
-            Expr::Bytes(bytes) => bytes.is_empty(),
-            Expr::Literals(set) => set.takes_empty(),
-            Expr::Regular(regular) => regular.takes_empty(),
-            Expr::Sequence(parts) => parts.iter().all(|part| known[part.index()]),
-            Expr::Choice(arms) => arms.iter().any(|arm| known[arm.index()]),
-            Expr::Repeat { body, min, .. } => *min == 0 || known[body.index()],
-            Expr::Capture { body, .. } => known[body.index()],
-            Expr::Rule(rule) => known[grammar.rule(*rule).body.index()],
-            Expr::Never
-            | Expr::Token(_)
-            | Expr::String(_)
-            | Expr::Number(_)
-            | Expr::Object(_)
-            | Expr::Array(_) => false,
-        };
-        if is_nullable {
-            known[i] = true;
-            queue.extend(&users[i]);
+        for &user in &users[i] {
+            missing[user] = missing[user].saturating_sub(1);
+            if missing[user] == 0 {
+                queue.push(user);
+            }
         }
     }
     known
+}
+
+/// How many of its parts have to take the empty text for the expression to take it.
+fn needed(expr: &Expr) -> usize {
+    let takes_empty = match expr {
+        Expr::Sequence(parts) => return parts.len(),
+        Expr::Empty => true,
+        Expr::Bytes(bytes) => bytes.is_empty(),
+        Expr::Literals(set) => set.takes_empty(),
+        Expr::Regular(regular) => regular.takes_empty(),
+        Expr::Repeat { min, .. } => *min == 0,
+        // Nothing leads to those that have no parts.
+        Expr::Choice(_)
+        | Expr::Capture { .. }
+        | Expr::Rule(_)
+        | Expr::Never
+        | Expr::Token(_)
+        | Expr::String(_)
+        | Expr::Number(_)
+        | Expr::Object(_)
+        | Expr::Array(_) => false,
+    };
+    usize::from(!takes_empty)
 }
