@@ -174,8 +174,8 @@ impl Sets {
                 1 => below,
                 2..=MOST_IN_PAIRS => {
                     let mut union = below;
-                    for i in from + 1..to {
-                        union = self.union(union, elements[i].below, limit, depth + 1)?;
+                    for other in &elements[from + 1..to] {
+                        union = self.union(union, other.below, limit, depth + 1)?;
                     }
                     union
                 }
