@@ -48,6 +48,14 @@ pub(super) struct ItemState {
     free_for: Option<u32>,
 }
 
+/// A text that an item may be.
+pub(super) struct Completion {
+    pub(super) text: Vec<u8>,
+    /// What the item costs at most as long as this text is not excluded, whatever else is: in each place on the way, the bytes that lead
+    /// there and what the item alone would cost from there.
+    pub(super) bound: u64,
+}
+
 /// The most places that one search for a completion may visit.
 const MAX_SEARCH: usize = 50_000;
 
@@ -71,8 +79,7 @@ impl Item {
             return Ok(Some(None));
         }
         if excluded == Excluded::NONE {
-            let cost = self.network.cost(at).min(u64::from(u32::MAX / 8)) as u32;
-            return Ok(Some(Some(cost)));
+            return Ok(Some(Some(self.cost(at))));
         }
         if let Some(&known) = self.known.get(&pair) {
             return Ok(Some(known));
@@ -85,26 +92,31 @@ impl Item {
 
     /// How many bytes a known completion takes that is not excluded, or `None` where there is none.
     ///
-    /// Best first, led by what the item alone would cost. What lies on the way to a completion is live with it, each place one byte
-    /// dearer than the next, which keeps costs consistent from search to search.
+    /// Best first, led by what the item alone would cost (Hart, Nilsson, Raphael, 1968). That measure may be too high, so that the completion
+    /// may not be the shortest; but whatever text is not excluded, the cost is at most its [bound](Completion::bound). What lies on the way to a
+    /// completion is live with it, each place one byte dearer than the next, which keeps costs consistent from search to search.
     fn completion(&mut self, pair: Pair, values: &mut Values) -> Result<Option<u32>, StepError> {
         if let Some(known) = self.known(pair, values)? {
             return Ok(known);
         }
-        let mut parents: FxHashMap<Pair, (Pair, u32)> = FxHashMap::default();
-        parents.insert(pair, (pair, 0));
-        let mut queue = BinaryHeap::from([(Reverse(0_u64), 0_u32, pair)]);
+        // How each place is reached, with the fewest bytes so far.
+        let mut reached: FxHashMap<Pair, (u32, Pair)> = FxHashMap::default();
+        reached.insert(pair, (0, pair));
+        let mut queue = BinaryHeap::from([(Reverse(0_u32), 0_u32, pair)]);
         let mut needs_exact = false;
-        while let Some((_, length, from)) = queue.pop() {
-            if let Some(known) = self.known(from, values)? {
-                let Some(cost) = known else { continue };
-                let (mut at, mut cost) = (from, cost);
+        while let Some((Reverse(best), length, from)) = queue.pop() {
+            if reached[&from].0 < length {
+                continue;
+            }
+            if self.known(from, values)?.is_some() {
+                let (mut at, mut cost) = (from, best - length);
                 while at != pair {
-                    (at, cost) = (parents[&at].0, cost.saturating_add(1));
+                    (at, cost) = (reached[&at].1, cost.saturating_add(1));
                     self.known.insert(at, Some(cost));
                 }
                 return Ok(Some(cost));
             }
+            let length = length + 1;
             let mut first = self.network.first(from.0);
             while let Some(byte) = first.pop() {
                 let next = match self.network.step_once(from.0, byte, Memory::Exact) {
@@ -117,14 +129,21 @@ impl Item {
                     Err(limit) => return Err(limit),
                 };
                 let next = (next, values.step(from.1, byte)?);
-                if let Entry::Vacant(entry) = parents.entry(next) {
-                    entry.insert((from, length + 1));
-                    let cost = self.network.cost(next.0);
-                    let cost = cost.saturating_add(u64::from(length) + 1);
-                    queue.push((Reverse(cost), length + 1, next));
+                if reached
+                    .get(&next)
+                    .is_some_and(|&(before, _)| before <= length)
+                {
+                    continue;
                 }
+                reached.insert(next, (length, from));
+                let cost = match self.known(next, values)? {
+                    Some(None) => continue,
+                    Some(Some(cost)) => cost,
+                    None => self.cost(next.0),
+                };
+                queue.push((Reverse(cost.saturating_add(length)), length, next));
             }
-            if parents.len() > MAX_SEARCH {
+            if reached.len() > MAX_SEARCH {
                 return Err(StepError::Limit(LimitExceeded {
                     what: "places on the way to a distinct item",
                     limit: MAX_SEARCH as u64,
@@ -135,8 +154,13 @@ impl Item {
             return Err(StepError::NeedsExact);
         }
         self.known
-            .extend(parents.into_keys().map(|dead| (dead, None)));
+            .extend(reached.into_keys().map(|dead| (dead, None)));
         Ok(None)
+    }
+
+    /// How many bytes the item takes from here where nothing is excluded.
+    fn cost(&mut self, at: SetId) -> u32 {
+        self.network.cost(at).min(u64::from(u32::MAX / 8)) as u32
     }
 }
 
@@ -161,12 +185,22 @@ impl ItemMachine {
     }
 
     /// A text that takes few bytes and is none of some values', or `None` where every value is excluded.
-    pub(super) fn shortest(&mut self, excluded: Excluded) -> Result<Option<Vec<u8>>, StepError> {
+    pub(super) fn completion(
+        &mut self,
+        excluded: Excluded,
+    ) -> Result<Option<Completion>, StepError> {
         let Some(mut state) = self.start_without(excluded.number())? else {
             return Ok(None);
         };
         let mut text = Vec::new();
-        while !(state.accepts && state.cost == 0) {
+        let mut bound = 0;
+        loop {
+            let taken = text.len() as u64;
+            let alone = self.item().cost(state.pair.0);
+            bound = bound.max(taken + u64::from(alone));
+            if state.accepts && state.cost == 0 {
+                return Ok(Some(Completion { text, bound }));
+            }
             let mut next: Option<(u8, ItemState)> = None;
             let mut first = self.first(&state).unwrap_or(ByteSet::ALL);
             while let Some(byte) = first.pop() {
@@ -188,12 +222,11 @@ impl ItemMachine {
                 _ => {
                     return Err(StepError::Limit(LimitExceeded {
                         what: "bytes on the way to a distinct item",
-                        limit: text.len() as u64,
+                        limit: taken,
                     }));
                 }
             }
         }
-        Ok(Some(text))
     }
 
     /// The state of a pair, if it is live.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::distinct::{Item, ItemMachine};
+use super::distinct::{Completion, Item, ItemMachine};
 use super::values::{Excluded, ValueId, Values};
 use super::{Network, StepError};
 use crate::LimitExceeded;
@@ -204,15 +204,15 @@ impl Network {
         let mut excluded = values;
         let mut found: Vec<(u64, ValueId)> = Vec::new();
         while found.len() < n {
-            let Some(text) = machine.shortest(excluded)? else {
+            let Some(Completion { text, bound }) = machine.completion(excluded)? else {
                 break;
             };
             let mut store = self.values();
             let value = store.id(Value::read(&text)?)?;
             excluded = store.with(excluded, value);
-            found.push((text.len() as u64, value));
+            found.push((bound, value));
         }
-        // Texts are found as they are cheap by a measure that may be off: costs go up all the same.
+        // Whichever of them are taken, one of the first n + 1 is left behind n others: costs go up.
         for i in 1..found.len() {
             found[i].0 = found[i].0.max(found[i - 1].0);
         }
