@@ -67,3 +67,42 @@ x ::= "x""#,
         walk_and_compare(&constraint, 1, 12);
     }
 }
+
+#[test]
+fn captures_are_told_by_their_names() {
+    let cases = [
+        (
+            "root ::= @key([a-z]+) \"=\" @value([0-9]+)",
+            "ab=12",
+            "key=0..2 value=3..5",
+        ),
+        (
+            "root ::= @pair(@key([a-z]+) \"=\" (@value([0-9]+) | @none(\"-\"))) (\";\" root)?",
+            "a=1;b=-",
+            "pair=0..3 key=0..1 value=2..3 pair=4..7 key=4..5 none=6..7",
+        ),
+        (
+            "root ::= \"<a>\" @text(%until \"</a>\") @rest(/.*/)",
+            "<a>x</a>yz",
+            "text=3..8 rest=8..10",
+        ),
+    ];
+    for (text, sample, expected) in cases {
+        let grammar =
+            parse(text, &GbnfOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        let constraint = compile(grammar);
+        let mut matcher = constraint.matcher();
+        for byte in sample.bytes() {
+            matcher
+                .accept_token(structgen_vocab::TokenId(byte.into()))
+                .unwrap();
+        }
+        let found: Vec<String> = matcher
+            .captures()
+            .unwrap()
+            .iter()
+            .map(|capture| format!("{}={:?}", capture.name, capture.span))
+            .collect();
+        assert_eq!(found.join(" "), expected, "{text}");
+    }
+}

@@ -193,6 +193,9 @@ impl Sets<'_> {
                 Some(_) => Regular::Intersection(sets.collect()),
                 None => sets.next().unwrap_or(Regular::Never),
             },
+            Expr::Capture { .. } => {
+                return Err(GbnfErrorKind::NotRegular("names a part of the output"));
+            }
             _ => return Err(GbnfErrorKind::NotRegular("names tokens or has JSON in it")),
         };
         within_limits(Set {

@@ -4,7 +4,7 @@
 //! classes, every escape, comments, and token terminals such as `<[1000]>`, `<think>` and `!<think>`. Line ends mean what they mean in
 //! llama.cpp. What is more than there: rules may be left-recursive, counters may be large, and groups may nest in any depth.
 //!
-//! Four extensions are read unless [`GbnfOptions::strict`] refuses them; none of them is a text of llama.cpp's notation, so that its grammars mean the same
+//! These extensions are read unless [`GbnfOptions::strict`] refuses them; none of them is a text of llama.cpp's notation, so that its grammars mean the same
 //! either way:
 //!
 //! - `/[a-z]+/i`: a pattern in the syntax of the crate `regex`, with look-around, that matches as a whole; flags are `i`, `m`, `s` and `x`, and a slash
@@ -12,9 +12,12 @@
 //! - `a & b`: what both are texts of, and `~a`: any text that is none of `a`. `&` binds tighter than `|` and looser than a sequence, `~` tighter than
 //!   quantifiers. Operands are regular: literals, classes, patterns, and rules that do not come back to themselves. So `word & ~("no" | "yes")`
 //!   excludes, and `line & .{0,80}` limits the characters;
-//! - `%until "</a>"`: any text up to the first `</a>`, which is part of it.
+//! - `%until "</a>"`: any text up to the first `</a>`, which is part of it;
+//! - `@name(a)`: a text of `a`, whose span in the output has a name ([`Expr::Capture`](structgen_grammar::Expr::Capture)). It says nothing about which texts there are, and
+//!   is no operand. Named groups in a pattern are groups; `@name(/…/)` names what it matches.
 
 mod atoms;
+mod complaint;
 mod error;
 mod extension;
 mod parser;

@@ -79,7 +79,7 @@ pub(super) fn parse<'t>(text: &'t str, options: &GbnfOptions) -> Result<Parsed<'
 
 /// What comes next.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Expected {
+pub(super) enum Expected {
     /// The name of a rule.
     Rule,
     /// The `::=` behind a name.
@@ -89,37 +89,39 @@ enum Expected {
 }
 
 /// A group that is open, or the whole rule.
-struct Frame {
-    opened: usize,
+pub(super) struct Frame<'t> {
+    pub(super) opened: usize,
+    /// The name of what it matches.
+    capture: Option<&'t str>,
     arms: Vec<Item>,
     /// The operands of `&` before this one, and where the first `&` stands.
     operands: Vec<Item>,
     and: usize,
-    parts: Vec<Item>,
+    pub(super) parts: Vec<Item>,
     /// The places of the `~` in front of what comes next.
     nots: Vec<usize>,
 }
 
 /// An expression, and how deep it nests.
 #[derive(Clone, Copy)]
-struct Item {
+pub(super) struct Item {
     expr: ExprId,
     height: u32,
 }
 
-struct Parser<'t> {
-    text: &'t str,
+pub(super) struct Parser<'t> {
+    pub(super) text: &'t str,
     builder: GrammarBuilder,
-    rules: FxHashMap<&'t str, RuleId>,
+    pub(super) rules: FxHashMap<&'t str, RuleId>,
     /// Where rules are defined.
     places: FxHashMap<&'t str, usize>,
     max_nesting: u32,
     /// Whether extensions are refused.
     strict: bool,
     operators: Vec<Operator>,
-    expected: Expected,
+    pub(super) expected: Expected,
     /// The open groups; the first is the rule. Empty between rules.
-    frames: Vec<Frame>,
+    pub(super) frames: Vec<Frame<'t>>,
     /// The rule that is being read.
     rule: Option<(&'t str, RuleId)>,
     /// How many rules were made for deep groups.
@@ -129,7 +131,7 @@ struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    fn error(&self, position: usize, kind: GbnfErrorKind) -> GbnfError {
+    pub(super) fn error(&self, position: usize, kind: GbnfErrorKind) -> GbnfError {
         GbnfError::at(self.text, position, kind)
     }
 
@@ -155,6 +157,7 @@ impl<'t> Parser<'t> {
                 let kind = GbnfErrorKind::Extension(match rule {
                     Rule::regex => "a pattern between slashes",
                     Rule::until => "`%until`",
+                    Rule::capture => "a capture",
                     _ => "an operator of sets",
                 });
                 Err(self.error(position, kind))
@@ -182,7 +185,11 @@ impl<'t> Parser<'t> {
             (Expected::Item { .. }, rule) => {
                 self.expected = Expected::Item { over_lines: false };
                 match rule {
-                    Rule::open => self.open(position),
+                    Rule::open => self.open(position, None),
+                    Rule::capture => {
+                        let name = token.into_inner().next().map(|name| name.as_str());
+                        self.open(position, name)
+                    }
                     Rule::close => self.close(position),
                     Rule::quantifier | Rule::counter => self.repeat(token),
                     _ => self.atom(token),
@@ -233,7 +240,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    fn frame(&mut self) -> &mut Frame {
+    fn frame(&mut self) -> &mut Frame<'t> {
         if self.frames.is_empty() {
             self.frames.push(Frame::new(0));
         }
@@ -333,7 +340,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn open(&mut self, position: usize) -> Result<(), GbnfError> {
+    /// A group, which may have a name.
+    fn open(&mut self, position: usize, capture: Option<&'t str>) -> Result<(), GbnfError> {
         if self.frames.len() > self.max_nesting as usize {
             let kind = GbnfErrorKind::Limit {
                 what: "nested parentheses",
@@ -343,7 +351,10 @@ impl<'t> Parser<'t> {
                 .error(position, kind)
                 .with_hint("give the inner part a rule of its own".to_owned()));
         }
-        self.frames.push(Frame::new(position));
+        self.frames.push(Frame {
+            capture,
+            ..Frame::new(position)
+        });
         self.expected = Expected::Item { over_lines: true };
         Ok(())
     }
@@ -354,7 +365,15 @@ impl<'t> Parser<'t> {
         }
         self.end_alternative()?;
         if let Some(frame) = self.frames.pop() {
-            let group = self.choice(frame.arms);
+            let capture = frame.capture;
+            let mut group = self.choice(frame.arms);
+            if let Some(name) = capture {
+                let named = Item {
+                    expr: self.builder.capture(name, group.expr),
+                    height: group.height + 1,
+                };
+                group = self.low(named);
+            }
             self.push(group);
         }
         Ok(())
@@ -404,89 +423,13 @@ impl<'t> Parser<'t> {
         self.push(Item { expr, height: 0 });
         Ok(())
     }
-
-    fn undefined(&self, name: &str, position: usize) -> GbnfError {
-        let alike = self
-            .rules
-            .keys()
-            .filter(|known| known.eq_ignore_ascii_case(name) || is_close(known, name))
-            .min()
-            .map(|known| format!("did you mean `{known}`?"));
-        self.error(position, GbnfErrorKind::UndefinedRule(name.to_owned()))
-            .with_hint(alike)
-    }
-
-    /// For what has no place where it stands.
-    fn unexpected(&self, position: usize) -> GbnfError {
-        let names = match self.expected {
-            Expected::Rule => vec!["a name", "the end of the text"],
-            Expected::Define => vec!["`::=`"],
-            Expected::Item { .. } => {
-                let mut names = vec!["something to match"];
-                if self
-                    .frames
-                    .last()
-                    .is_some_and(|frame| !frame.parts.is_empty())
-                {
-                    names.push("a quantifier");
-                }
-                names.push("`|`");
-                let is_nested = self.frames.len() > 1;
-                names.push(if is_nested {
-                    "`)`"
-                } else {
-                    "the end of the rule"
-                });
-                names
-            }
-        };
-        let kind = GbnfErrorKind::Syntax(syntax::one_of(names));
-        self.error(position, kind).with_hint(self.hint(position))
-    }
-
-    /// What people write by mistake, told by what stands there.
-    fn hint(&self, position: usize) -> Option<String> {
-        let (before, rest) = self.text.split_at(position);
-        let before = before.trim_end_matches([' ', '\t']);
-        let starts_line = before.is_empty() || before.ends_with(['\n', '\r']);
-        let is_nested = self.frames.len() > 1;
-        if let Some(group) = self.frames.last().filter(|_| is_nested)
-            && (rest.is_empty() || rest.starts_with("::="))
-        {
-            return Some(format!(
-                "the parenthesis in line {}, column {} is not closed",
-                GbnfError::line_of(self.text, group.opened),
-                GbnfError::column_of(self.text, group.opened)
-            ));
-        }
-        let hint = match (self.expected, rest.chars().next()?) {
-            (Expected::Rule, '|') if starts_line => {
-                "a rule ends with its line: end the line before in `|`, or put the alternatives in parentheses"
-            }
-            (Expected::Define, ':' | '=') => "rules are written `name ::= …`",
-            (Expected::Define, _) => {
-                "rules are written `name ::= …`; a rule ends with its line unless a parenthesis is open or the line ends in `|`"
-            }
-            (_, '\'') => "literals stand in double quotes",
-            (_, '<' | '!') => {
-                "a token is written `<text>` or `<[id]>`, and every other one `!<text>`"
-            }
-            (_, ':') => "a rule starts on a line of its own",
-            (Expected::Rule, _) if starts_line => {
-                "a rule ends with its line unless a parenthesis is open or the line ends in `|`"
-            }
-            (_, '*' | '+' | '?' | '{') => "a quantifier stands behind what it repeats",
-            (_, ')') => "no parenthesis is open here",
-            _ => return None,
-        };
-        Some(hint.to_owned())
-    }
 }
 
-impl Frame {
+impl Frame<'_> {
     fn new(opened: usize) -> Self {
         Self {
             opened,
+            capture: None,
             arms: Vec::new(),
             operands: Vec::new(),
             and: 0,
@@ -497,26 +440,12 @@ impl Frame {
 }
 
 fn is_extension(rule: Rule) -> bool {
-    matches!(rule, Rule::regex | Rule::until | Rule::and | Rule::not)
+    matches!(
+        rule,
+        Rule::regex | Rule::until | Rule::and | Rule::not | Rule::capture
+    )
 }
 
 fn height_above(items: &[Item]) -> u32 {
     items.iter().map(|item| item.height + 1).max().unwrap_or(0)
-}
-
-/// Whether one of the names is the other with one character added, dropped or replaced, or two neighbours swapped.
-fn is_close(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    let same_start = one.iter().zip(other).take_while(|(a, b)| a == b).count();
-    let (one, other) = (&one[same_start..], &other[same_start..]);
-    let same_end = one
-        .iter()
-        .rev()
-        .zip(other.iter().rev())
-        .take_while(|(a, b)| a == b)
-        .count();
-    let one = &one[..one.len() - same_end];
-    let other = &other[..other.len() - same_end];
-    let swapped = one.len() == 2 && one.iter().eq(other.iter().rev());
-    swapped || (one.len() <= 1 && other.len() <= 1)
 }

@@ -72,6 +72,7 @@ fn expected(positives: &[Rule]) -> String {
         ),
         (&[Rule::negation], "`^`"),
         (&[Rule::token_id, Rule::token_text], "a token"),
+        (&[Rule::capture_name], "a name"),
     ];
     let names = NAMES
         .iter()

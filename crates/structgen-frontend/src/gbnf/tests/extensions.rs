@@ -1,0 +1,214 @@
+//! What llama.cpp does not have.
+
+use expect_test::expect;
+
+use super::*;
+
+#[test]
+fn extensions_are_refused_by_strict_reading_and_where_they_make_no_sense() {
+    let strict = GbnfOptions {
+        strict: true,
+        ..GbnfOptions::default()
+    };
+    let mut report = Vec::new();
+    for text in [
+        "root ::= /[a-z]+/i",
+        "root ::= \"a\" & \"b\"",
+        "root ::= ~\"a\"",
+        "root ::= %until \"a\"",
+        "root ::= @a(\"a\")",
+    ] {
+        assert!(parse(text, &GbnfOptions::default()).is_ok(), "{text}");
+        report.push(parse(text, &strict).expect_err(text).to_string());
+    }
+    for text in [
+        "root ::= \"é\" /a[b/i",
+        "root ::= /(a)\\1/",
+        "root ::= /a",
+        "root ::= \"a\" & ~",
+        "root ::= ~ | \"a\"",
+        "root ::= (~)",
+        "root ::= ~*",
+        "root ::= %until \"\"",
+        "root ::= %until",
+        "root ::= \"a\" & b\nb ::= \"(\" b \")\" | \"\"",
+        "root ::= ~<x>",
+        "root ::= root & \"a\"",
+        "root ::= @(\"a\")",
+        "root ::= @a (\"a\")",
+        "root ::= @a(\"a\"",
+        "root ::= \"a\" @",
+        "root ::= ~@a(\"b\")",
+        "root ::= a & /x/\na ::= \"x\" | @name(\"y\")",
+    ] {
+        report.push(
+            parse(text, &GbnfOptions::default())
+                .expect_err(text)
+                .to_string(),
+        );
+    }
+    expect![[r#"
+        line 1, column 10: a pattern between slashes is no GBNF of llama.cpp
+          |
+        1 | root ::= /[a-z]+/i
+          |          ^
+
+        line 1, column 14: an operator of sets is no GBNF of llama.cpp
+          |
+        1 | root ::= "a" & "b"
+          |              ^
+
+        line 1, column 10: an operator of sets is no GBNF of llama.cpp
+          |
+        1 | root ::= ~"a"
+          |          ^
+
+        line 1, column 10: `%until` is no GBNF of llama.cpp
+          |
+        1 | root ::= %until "a"
+          |          ^
+
+        line 1, column 10: a capture is no GBNF of llama.cpp
+          |
+        1 | root ::= @a("a")
+          |          ^
+
+        line 1, column 16: in the pattern: unclosed character class
+          |
+        1 | root ::= "é" /a[b/i
+          |                ^
+
+        line 1, column 14: in the pattern: a back-reference is not supported
+          |
+        1 | root ::= /(a)\1/
+          |              ^
+
+        line 1, column 10: the pattern is not closed
+          |
+        1 | root ::= /a
+          |          ^
+        hint: a pattern ends in a slash, in its line
+
+        line 1, column 16: there is nothing to take the complement of
+          |
+        1 | root ::= "a" & ~
+          |                ^
+
+        line 1, column 10: there is nothing to take the complement of
+          |
+        1 | root ::= ~ | "a"
+          |          ^
+
+        line 1, column 11: there is nothing to take the complement of
+          |
+        1 | root ::= (~)
+          |           ^
+
+        line 1, column 11: expected something to match, `|` or the end of the rule
+          |
+        1 | root ::= ~*
+          |           ^
+        hint: a quantifier stands behind what it repeats
+
+        line 1, column 10: a text ends somewhere: the stop is empty
+          |
+        1 | root ::= %until ""
+          |          ^
+
+        line 1, column 16: expected a literal
+          |
+        1 | root ::= %until
+          |                ^
+        hint: the text ends within a rule
+
+        line 1, column 14: an operand of `&` or `~` is not regular: it comes back to itself
+          |
+        1 | root ::= "a" & b
+          |              ^
+        hint: operands are made of literals, classes, patterns and rules that do not come back to themselves
+
+        line 1, column 10: an operand of `&` or `~` is not regular: it names tokens or has JSON in it
+          |
+        1 | root ::= ~<x>
+          |          ^
+        hint: operands are made of literals, classes, patterns and rules that do not come back to themselves
+
+        line 1, column 15: an operand of `&` or `~` is not regular: it comes back to itself
+          |
+        1 | root ::= root & "a"
+          |               ^
+        hint: operands are made of literals, classes, patterns and rules that do not come back to themselves
+
+        line 1, column 11: expected a name
+          |
+        1 | root ::= @("a")
+          |           ^
+
+        line 1, column 10: expected something to match, `|` or the end of the rule
+          |
+        1 | root ::= @a ("a")
+          |          ^
+        hint: a part of the output is named as `@name(…)`
+
+        line 1, column 16: expected something to match, a quantifier, `|` or `)`
+          |
+        1 | root ::= @a("a"
+          |                ^
+        hint: the parenthesis in line 1, column 10 is not closed
+
+        line 1, column 15: expected a name
+          |
+        1 | root ::= "a" @
+          |               ^
+        hint: the text ends within a rule
+
+        line 1, column 10: an operand of `&` or `~` is not regular: it names a part of the output
+          |
+        1 | root ::= ~@a("b")
+          |          ^
+        hint: operands are made of literals, classes, patterns and rules that do not come back to themselves
+
+        line 1, column 12: an operand of `&` or `~` is not regular: it names a part of the output
+          |
+        1 | root ::= a & /x/
+          |            ^
+        hint: operands are made of literals, classes, patterns and rules that do not come back to themselves"#]].assert_eq(&report.join("\n\n"));
+}
+
+#[test]
+fn rules_in_operands_are_reached() {
+    let text = "root ::= word & ~banned\nword ::= [a-z]+\nbanned ::= \"no\" | yes\nyes ::= \"yes\"\nspare ::= word";
+    let (_, warnings) = parse_with_warnings(text, &GbnfOptions::default()).expect("it is read");
+    let lines: Vec<usize> = warnings.iter().map(|warning| warning.line).collect();
+    assert_eq!(lines, [5]);
+}
+
+#[test]
+fn captures_name_what_a_group_matches() {
+    let text = "root ::= @a.b-1([a-z]* @é(\n  | \"x\" b\n))+ @empty()\nb ::= @b(\"y\"?)";
+    let grammar = grammar(text);
+    expect![[r#"
+        root ::= @a.b-1([a-z]* @é("" | "x" b))+ @empty("")
+        b ::= @b("y"?)
+    "#]]
+    .assert_eq(&grammar.to_string());
+    // What is printed is read as the same.
+    assert_eq!(
+        parse(&grammar.to_string(), &GbnfOptions::default()),
+        Ok(grammar)
+    );
+}
+
+#[test]
+fn captures_nest_in_any_depth() {
+    for depth in [63, 64, 65, 100_000] {
+        let text = format!("root ::= {}\"a\"{}", "@a(".repeat(depth), ")".repeat(depth));
+        assert!(parse(&text, &GbnfOptions::default()).is_ok(), "{depth}");
+    }
+    let options = GbnfOptions {
+        max_nesting: 2,
+        ..GbnfOptions::default()
+    };
+    let error = parse("root ::= @a((@b(\"a\")))", &options).expect_err("too deep");
+    assert_eq!(error.column, 14);
+}
