@@ -55,6 +55,16 @@ impl TextArgs {
     }
 }
 
+/// The text of a file, or of standard input for `-`, and a name for messages.
+pub(crate) fn read_text_or_input(path: &Path) -> anyhow::Result<(String, String)> {
+    let (bytes, name) = if path == Path::new("-") {
+        standard_input()?
+    } else {
+        (read_file(path)?, path.display().to_string())
+    };
+    Ok((utf8(bytes, &name)?, name))
+}
+
 fn standard_input() -> anyhow::Result<(Vec<u8>, String)> {
     let bytes = read_limited(io::stdin(), "standard input")?;
     Ok((bytes, "standard input".into()))

@@ -11,7 +11,7 @@ mod support;
 
 use std::path::Path;
 
-use support::{Run, run, structgen, write};
+use support::{Run, run, run_with, structgen, write};
 
 fn grammar(args: &[&str]) -> Run {
     run(&mut structgen(["grammar"].iter().chain(args)))
@@ -177,4 +177,65 @@ fn intersections_are_grammars() {
     let refused = grammar(&["intersect", &token, "--ascii"]);
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("<think>"), "{refused:?}");
+}
+
+#[test]
+fn other_notations_become_gbnf() {
+    let dir = tempfile::tempdir().unwrap();
+    let abnf = "date = year \"-\" month ; in part\r\nyear = 4DIGIT\r\nmonth = 2DIGIT\r\n";
+    let source = file(dir.path(), "date.abnf", abnf);
+    let expected = "root ::= date\ndate ::= year \"-\" month\nyear ::= digit{4}\nmonth ::= digit{2}\ndigit ::= [0-9]\n";
+    let printed = grammar(&["convert", "--from", "abnf", &source]);
+    assert_eq!((printed.code, printed.out.as_str()), (0, expected));
+    let made = dir.path().join("date.gbnf").display().to_string();
+    let written = grammar(&["convert", "--from", "abnf", "--output", &made, &source]);
+    assert_eq!((written.code, written.out.as_str()), (0, ""), "{written:?}");
+    let checked = run(&mut structgen(["check", "--grammar", &made, "2024-05"]));
+    assert_eq!(checked.code, 0, "{checked:?}");
+    let month = grammar(&["convert", "--from", "abnf", "--root", "month", &source]);
+    assert!(month.out.starts_with("root ::= month\n"), "{month:?}");
+
+    let ebnf = b"name ::= [a-z]+ - 'xml'";
+    let piped = run_with(
+        &mut structgen(["grammar", "convert", "--from", "ebnf", "-"]),
+        ebnf,
+    );
+    assert_eq!(piped.out, "root ::= name\nname ::= [a-z]+ & ~\"xml\"\n");
+}
+
+#[test]
+fn what_cannot_be_converted_is_named_with_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text, said) in [
+        ("no.abnf", "a = b", "line 1, column 5: there is no rule `b`"),
+        (
+            "no.ebnf",
+            "a ::= ('b'",
+            "line 1, column 7: the group is not closed",
+        ),
+        (
+            "deep.ebnf",
+            "a ::= '(' a ')' | ''\nb ::= a - '()'",
+            "is not regular",
+        ),
+    ] {
+        let source = file(dir.path(), name, text);
+        let from = name.rsplit('.').next().unwrap();
+        let refused = grammar(&["convert", "--from", from, &source]);
+        assert_eq!((refused.code, refused.out.as_str()), (2, ""), "{name}");
+        assert!(
+            refused.err.contains(said) && refused.err.contains(name),
+            "{refused:?}"
+        );
+    }
+    let source = file(dir.path(), "a.abnf", "a = \"b\"");
+    assert_eq!(grammar(&["convert", &source]).code, 2);
+    assert_eq!(grammar(&["convert", "--from", "yacc", &source]).code, 2);
+    let nowhere = grammar(&["convert", "--from", "abnf", "--output", "/", &source]);
+    assert_eq!(nowhere.code, 2, "{nowhere:?}");
+    let missing = grammar(&["convert", "--from", "abnf", "no-such-file"]);
+    assert!(
+        missing.err.contains("no-such-file cannot be read"),
+        "{missing:?}"
+    );
 }

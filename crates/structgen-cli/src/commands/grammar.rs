@@ -103,6 +103,8 @@ enum Command {
     },
     /// Write in GBNF what a source and regular sets have in common
     Intersect(IntersectArgs),
+    /// Write in GBNF what a file has in another notation of grammars
+    Convert(super::convert::Args),
 }
 
 #[derive(clap::Args, Debug)]
@@ -208,6 +210,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 false => "the texts are the same",
             })?;
         }
+        Command::Convert(args) => return super::convert::run(args),
         Command::Intersect(args) => {
             let made = intersect(&read(&args.source)?, &args.set()?, &limits);
             match made {

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod check_jsonl;
 pub(crate) mod choose;
 pub(crate) mod compile;
+pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod demo_samples;
 pub(crate) mod doctor;
