@@ -82,18 +82,30 @@ enum Place {
         seen: u32,
     },
     InKey {
-        node: u32,
-        up: u32,
-        seen: u32,
-        member: u32,
+        member: Member,
         read: Read,
     },
-    BehindKey {
-        node: u32,
-        up: u32,
-        seen: u32,
-        member: u32,
-    },
+    BehindKey(Member),
+}
+
+/// A member of an object, and those that have been read before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Member {
+    node: u32,
+    up: u32,
+    seen: u32,
+    index: u32,
+}
+
+impl Member {
+    /// One more byte of its key, or the quote behind it.
+    fn read_key(self, key: &str, read: Read, byte: u8) -> Option<Place> {
+        if read.is_end(key, byte) {
+            return Some(Place::BehindKey(self));
+        }
+        let read = read.step(key, byte)?;
+        Some(Place::InKey { member: self, read })
+    }
 }
 
 impl ValueText {
@@ -203,7 +215,7 @@ impl ValueText {
             | Place::Items { .. }
             | Place::Members { .. }
             | Place::BeforeKey { .. }
-            | Place::BehindKey { .. }
+            | Place::BehindKey(_)
                 if is_space =>
             {
                 Some(place)
@@ -269,47 +281,25 @@ impl ValueText {
                 self.begin_key(node, up, seen, byte, found);
                 None
             }
-            Place::InKey {
-                node,
-                up,
-                seen,
-                member,
-                read,
-            } => {
-                let Node::Object(members) = &self.nodes[node as usize] else {
+            Place::InKey { member, read } => {
+                let Node::Object(members) = &self.nodes[member.node as usize] else {
                     return Ok(());
                 };
-                let key = &members[member as usize].0;
-                if read.is_end(key, byte) {
-                    Some(Place::BehindKey {
-                        node,
-                        up,
-                        seen,
-                        member,
-                    })
-                } else {
-                    let read = read.step(key, byte);
-                    read.map(|read| Place::InKey {
-                        node,
-                        up,
-                        seen,
-                        member,
-                        read,
-                    })
-                }
+                member.read_key(&members[member.index as usize].0, read, byte)
             }
-            Place::BehindKey {
-                node,
-                up,
-                seen,
-                member,
-            } => {
+            Place::BehindKey(member) => {
+                let Member {
+                    node,
+                    up,
+                    seen,
+                    index,
+                } = member;
                 let Node::Object(members) = &self.nodes[node as usize] else {
                     return Ok(());
                 };
-                let value = members[member as usize].1;
+                let value = members[index as usize].1;
                 let mut now = self.seen.get(seen).clone();
-                now[member as usize / 64] |= 1 << (member % 64);
+                now[index as usize / 64] |= 1 << (index % 64);
                 let seen = self.seen.id(now);
                 let up = self.places.id(Place::Members { node, up, seen });
                 (byte == b':').then_some(Place::Before { node: value, up })
@@ -386,24 +376,13 @@ impl ValueText {
             if before[i / 64] >> (i % 64) & 1 == 1 {
                 continue;
             }
-            let (read, member) = (Read::default(), i as u32);
-            let next = if read.is_end(key, byte) {
-                Some(Place::BehindKey {
-                    node,
-                    up,
-                    seen,
-                    member,
-                })
-            } else {
-                let read = read.step(key, byte);
-                read.map(|read| Place::InKey {
-                    node,
-                    up,
-                    seen,
-                    member,
-                    read,
-                })
+            let member = Member {
+                node,
+                up,
+                seen,
+                index: i as u32,
             };
+            let next = member.read_key(key, Read::default(), byte);
             found.extend(next.map(|next| self.places.id(next)));
         }
     }

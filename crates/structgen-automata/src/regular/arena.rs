@@ -142,9 +142,6 @@ struct Literal {
     utf8: bool,
 }
 
-/// How deep an expression is looked into by what goes by its structure alone.
-const DEEPEST: u32 = 16;
-
 impl Arena {
     pub(super) const NEVER: NodeId = NodeId(0);
     pub(super) const EMPTY: NodeId = NodeId(1);
@@ -300,66 +297,6 @@ impl Arena {
             self.node(id),
             Node::Never | Node::Empty | Node::Literal { .. }
         )
-    }
-
-    /// Whether every UTF-8 text goes on from the expression, as far as its structure shows: texts of any kind, and then what can be
-    /// completed for certain.
-    pub(super) fn is_universal(&mut self, id: NodeId) -> bool {
-        let every = self.every_char();
-        self.is_universal_at(id, every, DEEPEST)
-    }
-
-    fn is_universal_at(&self, id: NodeId, every: NodeId, depth: u32) -> bool {
-        let is_any_text = |id: NodeId| matches!(*self.node(id), Node::Repeat { body, min: 0, max: None } if body == every);
-        match self.node(id) {
-            _ if id == Self::ALL_BYTES => true,
-            Node::Concat(first, rest) => {
-                is_any_text(*first)
-                    && self.witness(*rest).is_some()
-                    && self.asks(*rest) == 0
-                    && !self.loops(*rest)
-            }
-            Node::Repeat {
-                body, max: None, ..
-            } => *body == every,
-            Node::Union(arms) if depth > 0 => {
-                let mut arms = arms.iter();
-                arms.any(|&arm| self.is_universal_at(arm, every, depth - 1))
-            }
-            // What completes one after another completes all where none minds what comes behind.
-            Node::Intersection(arms) if depth > 0 => arms
-                .iter()
-                .all(|&arm| self.is_universal_at(arm, every, depth - 1) && self.is_open_ended(arm)),
-            _ => false,
-        }
-    }
-
-    /// Whether every string is still in the set when any text is put behind it, as far as its structure shows.
-    pub(super) fn is_open_ended(&self, id: NodeId) -> bool {
-        self.is_open_ended_at(id, DEEPEST)
-    }
-
-    fn is_open_ended_at(&self, mut id: NodeId, depth: u32) -> bool {
-        while let Node::Concat(_, rest) = *self.node(id) {
-            id = rest;
-        }
-        match self.node(id) {
-            _ if self.is_everything(id) => true,
-            Node::Never => true,
-            Node::Repeat {
-                body, max: None, ..
-            } => self.every_char == Some(*body),
-            Node::Union(arms) | Node::Intersection(arms) if depth > 0 => {
-                let mut arms = arms.iter();
-                arms.all(|&arm| self.is_open_ended_at(arm, depth - 1))
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether every UTF-8 text is in the set, as far as its structure shows.
-    pub(super) fn is_everything(&self, id: NodeId) -> bool {
-        id == Self::ALL_BYTES || self.any_text == Some(id)
     }
 
     pub(super) fn intern(&mut self, node: Node) -> NodeId {

@@ -14,6 +14,7 @@ mod lower;
 mod normal;
 mod relax;
 mod steps;
+mod universal;
 
 use rustc_hash::FxHashMap;
 use structgen_grammar::Regular;

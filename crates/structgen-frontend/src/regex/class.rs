@@ -44,19 +44,23 @@ pub(super) fn word(ignore_case: bool) -> CharSet {
 }
 
 fn space() -> CharSet {
-    CharSet::new([
-        ('\t', '\r'),
-        (' ', ' '),
-        ('\u{A0}', '\u{A0}'),
-        ('\u{1680}', '\u{1680}'),
-        ('\u{2000}', '\u{200A}'),
-        ('\u{2028}', '\u{2029}'),
-        ('\u{202F}', '\u{202F}'),
-        ('\u{205F}', '\u{205F}'),
-        ('\u{3000}', '\u{3000}'),
-        ('\u{FEFF}', '\u{FEFF}'),
-    ])
+    let mark = ('\u{FEFF}', '\u{FEFF}');
+    CharSet::new(ASCII_SPACE.into_iter().chain(WIDE_SPACE).chain([mark]))
 }
+
+/// White space that ECMA-262 and Python agree on, in ASCII.
+pub(super) const ASCII_SPACE: [(char, char); 2] = [('\t', '\r'), (' ', ' ')];
+
+/// White space beyond ASCII that they agree on: spaces (Unicode's category Zs) and the line and paragraph separators.
+pub(super) const WIDE_SPACE: [(char, char); 7] = [
+    ('\u{A0}', '\u{A0}'),
+    ('\u{1680}', '\u{1680}'),
+    ('\u{2000}', '\u{200A}'),
+    ('\u{2028}', '\u{2029}'),
+    ('\u{202F}', '\u{202F}'),
+    ('\u{205F}', '\u{205F}'),
+    ('\u{3000}', '\u{3000}'),
+];
 
 /// Reads a class behind its `[`, which stands at `opened`.
 pub(super) fn parse(

@@ -3,7 +3,7 @@
 use structgen_grammar::CharSet;
 
 use super::RegexError;
-use super::class::unicode_class;
+use super::class::{ASCII_SPACE, WIDE_SPACE, unicode_class};
 use super::cursor::Cursor;
 use super::fold::fold_like_python;
 use super::python::Flags;
@@ -28,21 +28,12 @@ fn digits(flags: Flags) -> CharSet {
 
 /// `\s`: what `str.isspace` takes.
 fn space(flags: Flags) -> CharSet {
-    let ascii = [('\t', '\r'), (' ', ' ')];
     if flags.ascii {
-        return CharSet::new(ascii);
+        return CharSet::new(ASCII_SPACE);
     }
-    CharSet::new(ascii.into_iter().chain([
-        ('\u{1C}', '\u{1F}'),
-        ('\u{85}', '\u{85}'),
-        ('\u{A0}', '\u{A0}'),
-        ('\u{1680}', '\u{1680}'),
-        ('\u{2000}', '\u{200A}'),
-        ('\u{2028}', '\u{2029}'),
-        ('\u{202F}', '\u{202F}'),
-        ('\u{205F}', '\u{205F}'),
-        ('\u{3000}', '\u{3000}'),
-    ]))
+    let separators = [('\u{1C}', '\u{1F}'), ('\u{85}', '\u{85}')];
+    let all = ASCII_SPACE.into_iter().chain(separators);
+    CharSet::new(all.chain(WIDE_SPACE))
 }
 
 fn known(flags: Flags, class: &str, ascii: impl Fn() -> CharSet) -> CharSet {

@@ -173,17 +173,9 @@ impl ToolParser {
     /// # Errors
     /// As [`push`](ToolParser::push).
     pub fn push_bytes(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ParseError> {
-        let Self {
-            machine,
-            utf8,
-            failed,
-        } = self;
-        if let Some(error) = failed {
-            return Err(error.clone());
-        }
-        let result = utf8.push(bytes, |c, offset| machine.take(c, offset, events));
-        *failed = result.clone().err();
-        result
+        self.unless_failed(|machine, utf8| {
+            utf8.push(bytes, |c, offset| machine.take(c, offset, events))
+        })
     }
 
     /// Takes a token: its bytes, or for a special token its name, which is how formats write it. End-of-sequence ids belong to no output.
@@ -207,18 +199,22 @@ impl ToolParser {
     /// # Errors
     /// When the output ends within a call.
     pub fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ParseError> {
-        let Self {
-            machine,
-            utf8,
-            failed,
-        } = self;
-        if let Some(error) = failed {
+        self.unless_failed(|machine, utf8| {
+            let offset = utf8.finish(|c, offset| machine.take(c, offset, events))?;
+            machine.finish(offset, events)
+        })
+    }
+
+    /// Takes what may fail; once something has, only the error.
+    fn unless_failed(
+        &mut self,
+        take: impl FnOnce(&mut Machine, &mut Utf8) -> Result<(), ParseError>,
+    ) -> Result<(), ParseError> {
+        if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        let result = utf8
-            .finish(|c, offset| machine.take(c, offset, events))
-            .and_then(|offset| machine.finish(offset, events));
-        *failed = result.clone().err();
+        let result = take(&mut self.machine, &mut self.utf8);
+        self.failed = result.clone().err();
         result
     }
 }
