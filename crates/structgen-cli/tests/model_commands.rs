@@ -206,6 +206,45 @@ fn many_texts_keep_their_order_and_bad_lines_their_place() {
 }
 
 #[test]
+fn several_sequences_come_as_json_lines_and_begin_with_the_single_one() {
+    runtime();
+    let generate = |more: &[&str]| {
+        let run = run(structgen(["generate", "Some prompt"])
+            .args(["--regex", "[a-z]{6}-[0-9]{4}", "--seed", "3"])
+            .args(["--temperature", "1.5"])
+            .args(more));
+        assert_eq!(run.code, 0, "{run:?}");
+        run.out
+    };
+    let lines = generate(&["--sequences", "4"]);
+    let lines: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let mut texts: Vec<&str> = lines
+        .iter()
+        .map(|line| line["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(format!("{}\n", texts[0]), generate(&[]));
+    assert!(texts.iter().all(|text| text.len() == 11), "{texts:?}");
+    texts.sort_unstable();
+    texts.dedup();
+    assert_eq!(texts.len(), 4, "{texts:?}");
+    let cut = run(&mut structgen([
+        "generate",
+        "x",
+        "--regex",
+        "abcdef",
+        "--stop",
+        "d",
+        "--sequences",
+        "2",
+    ]));
+    assert_eq!(cut.code, 1, "{cut:?}");
+    assert_eq!(cut.out.matches("\"error\"").count(), 2, "{cut:?}");
+}
+
+#[test]
 fn generated_text_fits_its_constraint() {
     runtime();
     let dir = tempfile::tempdir().unwrap();

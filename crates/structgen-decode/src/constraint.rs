@@ -70,6 +70,54 @@ pub trait Constraint: Send {
     }
 }
 
+impl<C: Constraint + ?Sized> Constraint for &mut C {
+    type Mask = C::Mask;
+
+    fn mask(&mut self) -> Result<Arc<Self::Mask>, ConstraintError> {
+        (**self).mask()
+    }
+
+    fn ready_mask(&mut self) -> Result<Option<Arc<Self::Mask>>, ConstraintError> {
+        (**self).ready_mask()
+    }
+
+    fn accept_token(&mut self, token: TokenId) -> Result<(), ConstraintError> {
+        (**self).accept_token(token)
+    }
+
+    fn is_accepting(&self) -> bool {
+        (**self).is_accepting()
+    }
+
+    fn is_finished(&self) -> bool {
+        (**self).is_finished()
+    }
+
+    fn rollback(&mut self, n: usize) -> Result<(), ConstraintError> {
+        (**self).rollback(n)
+    }
+
+    fn forced_token(&mut self) -> Result<Option<TokenId>, ConstraintError> {
+        (**self).forced_token()
+    }
+
+    fn completion_cost(&mut self) -> u64 {
+        (**self).completion_cost()
+    }
+
+    fn completion_cost_after(&mut self, token: TokenId) -> Result<u64, ConstraintError> {
+        (**self).completion_cost_after(token)
+    }
+
+    fn eos(&self) -> &[TokenId] {
+        (**self).eos()
+    }
+
+    fn has_structure(&self) -> bool {
+        (**self).has_structure()
+    }
+}
+
 /// A set of allowed tokens, as bits and, where they are few, as a list.
 pub trait AllowedTokens {
     /// The set as bits.

@@ -27,8 +27,8 @@ pub use chat::{ChatError, ChatMessage, ChatOptions, ChatTemplate};
 pub use choose::{ChoiceProbability, ChooseError};
 pub use constraint::{AllowedTokens, Constraint, ConstraintError, PlainMask, Unconstrained};
 pub use generate::{
-    Delta, FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation,
-    GenerationStats, Generator, Incomplete, StopText, TokenLogProbs,
+    BatchOutputs, Delta, FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation,
+    GenerationStats, Generator, Incomplete, Request, StopText, TokenLogProbs,
 };
 pub use masked::{MaskedSoftmax, masked_argmax, masked_softmax};
 pub use mock::{MockCache, MockModel};

@@ -1,46 +1,15 @@
 //! The loop with real constraints: whatever the model likes, what comes out is whole, valid and within its budget.
 
-use std::sync::Arc;
-
 use proptest::prelude::*;
-use serde_json::{Value, json};
-use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
+use serde_json::Value;
 use structgen_decode::{
     FinishReason, GenerateError, GenerateOptions, Generator, MockModel, SamplingParams,
 };
-use structgen_frontend::json_schema::{SchemaOptions, compile};
 use structgen_vocab::{TokenId, Vocabulary};
 
-const EOS: TokenId = TokenId(264);
+mod support;
 
-/// All bytes, some longer tokens as JSON has them, and an end-of-sequence token.
-fn vocabulary() -> Arc<Vocabulary> {
-    let bytes = (0..=255u8).map(|byte| vec![byte]);
-    let longer = ["\":", ",\"", "\",\"", "{\"", "\"}", "true", "123", "name"];
-    let tokens = bytes.chain(longer.map(|text| text.as_bytes().to_vec()));
-    Arc::new(Vocabulary::from_tokens(tokens, &[(EOS, "<eos>")]).unwrap())
-}
-
-fn constraint(vocabulary: &Arc<Vocabulary>, schema: &Value) -> CompiledConstraint {
-    let compiled = compile(schema, &SchemaOptions::default()).unwrap();
-    let tables = Arc::new(VocabularyTables::new(vocabulary.clone()));
-    let options = ConstraintOptions {
-        eos: vec![EOS],
-        ..ConstraintOptions::default()
-    };
-    CompiledConstraint::new(compiled.grammar, &tables, &options).unwrap()
-}
-
-fn schemas() -> Vec<Value> {
-    vec![
-        json!({"type": "object", "required": ["name", "age"], "properties": {
-            "name": {"type": "string"}, "age": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "boolean"}}}}),
-        json!({"type": "array", "items": {"type": "string"}}),
-        json!({"enum": ["red", "green", {"deep": [1, null]}]}),
-        json!({"type": "number", "minimum": -3, "maximum": 12.5}),
-        json!({"anyOf": [{"type": "null"}, {"type": "string", "maxLength": 4}]}),
-    ]
-}
+use support::{EOS, constraint, schemas, vocabulary};
 
 /// A model that only ever wants one kind of token is the hardest on termination.
 fn stubborn(vocabulary: &Vocabulary, likes: &[u8]) -> MockModel {

@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use structgen_constraint::CompiledConstraint;
 use structgen_decode::{
-    Delta, GenerateOptions, Generation, Generator, LanguageModel, Unconstrained,
+    Delta, GenerateError, GenerateOptions, Generation, Generator, LanguageModel, Request,
+    Unconstrained,
 };
 use structgen_vocab::TokenId;
 
@@ -36,25 +37,90 @@ impl Model {
         options: &GenerateOptions,
         on_delta: impl FnMut(Delta<'_>) -> ControlFlow<()>,
     ) -> Result<Generation> {
-        let vocabulary = self.tokenizer.vocabulary();
-        let free = || Unconstrained::new(vocabulary.text_tokens().clone(), &self.model.info().eos);
-        let generation = match constraint {
+        let mut free = self.free();
+        let mut generator = Generator::new(&mut self.model, self.tokenizer.vocabulary());
+        Ok(match constraint {
             Some(constraint) => {
-                let mut matcher = constraint.matcher();
-                Generator::new(&mut self.model, vocabulary).stream(
-                    prompt,
-                    &mut matcher,
-                    options,
-                    on_delta,
-                )
+                generator.stream(prompt, &mut constraint.matcher(), options, on_delta)?
+            }
+            None => generator.stream(prompt, &mut free, options, on_delta)?,
+        })
+    }
+
+    /// Generates an output behind each prompt, all in one cache; without a constraint, free text.
+    ///
+    /// Which prompts run together changes nothing but, by rounding, the last bits of logits. Prompts with constraints or options of
+    /// their own take [`Generator::generate_batch`].
+    ///
+    /// ```no_run
+    /// use structgen::{Constraint, GenerateOptions, Model, ModelOptions};
+    ///
+    /// let mut model = Model::open("path/to/model", &ModelOptions::new())?;
+    /// let prompts = [
+    ///     model.encode_prompt("The capital of France is")?,
+    ///     model.encode_prompt("The capital of Italy is")?,
+    /// ];
+    /// let city = model.compile(&Constraint::choices(["Paris", "Rome"])?)?;
+    /// for output in model.generate_batch(&prompts, Some(&city), &GenerateOptions::default())? {
+    ///     println!("{}", output?.text);
+    /// }
+    /// # Ok::<(), structgen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Generate`](crate::Error::Generate) when the model fails. What is wrong with one output is an error of its own.
+    pub fn generate_batch(
+        &mut self,
+        prompts: &[impl AsRef<[TokenId]>],
+        constraint: Option<&CompiledConstraint>,
+        options: &GenerateOptions,
+    ) -> Result<Vec<Result<Generation>>> {
+        let requests = prompts.iter().map(|prompt| (prompt.as_ref(), 0));
+        self.run_batch(requests, constraint, options)
+    }
+
+    /// Generates `n` outputs behind one prompt, which is run once; each draws random numbers of its own.
+    ///
+    /// The first equals that of [`generate`](Model::generate). At temperature zero all are the same.
+    ///
+    /// # Errors
+    /// As [`generate_batch`](Model::generate_batch).
+    pub fn generate_many(
+        &mut self,
+        prompt: &[TokenId],
+        n: usize,
+        constraint: Option<&CompiledConstraint>,
+        options: &GenerateOptions,
+    ) -> Result<Vec<Result<Generation>>> {
+        let requests = (0..n as u64).map(|sequence| (prompt, sequence));
+        self.run_batch(requests, constraint, options)
+    }
+
+    fn run_batch<'p>(
+        &mut self,
+        prompts: impl Iterator<Item = (&'p [TokenId], u64)>,
+        constraint: Option<&CompiledConstraint>,
+        options: &GenerateOptions,
+    ) -> Result<Vec<Result<Generation>>> {
+        let free = self.free();
+        let mut generator = Generator::new(&mut self.model, self.tokenizer.vocabulary());
+        let outputs = match constraint {
+            Some(constraint) => {
+                let matchers = prompts.map(|prompt| request(prompt, constraint.matcher(), options));
+                generator.generate_batch(matchers.collect())
             }
             None => {
-                let mut free = free();
-                Generator::new(&mut self.model, vocabulary)
-                    .stream(prompt, &mut free, options, on_delta)
+                let texts = prompts.map(|prompt| request(prompt, free.clone(), options));
+                generator.generate_batch(texts.collect())
             }
         };
-        Ok(generation?)
+        let outputs = outputs.map_err(GenerateError::from)?.into_iter();
+        Ok(outputs.map(|output| Ok(output?)).collect())
+    }
+
+    fn free(&self) -> Unconstrained {
+        let text = self.tokenizer.vocabulary().text_tokens().clone();
+        Unconstrained::new(text, &self.model.info().eos)
     }
 
     /// How many tokens the model's context leaves behind a prompt, at most `most`.
@@ -66,5 +132,16 @@ impl Model {
             .context_length
             .saturating_sub(prompt.len())
             .clamp(1, most.max(1))
+    }
+}
+
+fn request<'a, C>(
+    (prompt, sequence): (&'a [TokenId], u64),
+    constraint: C,
+    options: &'a GenerateOptions,
+) -> Request<'a, C> {
+    Request {
+        sequence,
+        ..Request::new(prompt, constraint, options)
     }
 }

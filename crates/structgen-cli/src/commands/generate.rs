@@ -4,6 +4,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use serde_json::json;
 use structgen::decode::Generation;
 use structgen::tools::{Message, ToolGrammar};
 use structgen::vocab::Vocabulary;
@@ -37,6 +38,9 @@ pub(crate) struct Args {
     /// The most tokens to generate; without it, what the context leaves, and no more than 4096
     #[arg(long, value_name = "N")]
     max_new_tokens: Option<usize>,
+    /// So many outputs behind the prompt, which is run once, each as JSON on a line of its own: {"text"}, or {"error"} where it was cut
+    #[arg(long, value_name = "N", conflicts_with = "tools")]
+    sequences: Option<usize>,
     /// A text that ends the output; may be repeated
     #[arg(long, value_name = "TEXT")]
     stop: Vec<String>,
@@ -110,6 +114,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         stop: args.stop.clone(),
         ..GenerateOptions::default()
     };
+    if let Some(n) = args.sequences {
+        return print_many(model.generate_many(&tokens, n, compiled.as_ref(), &options)?);
+    }
     let mut written: io::Result<()> = Ok(());
     let mut begun = false;
     let result = model.stream(&tokens, compiled.as_ref(), &options, |delta| {
@@ -148,6 +155,24 @@ pub(crate) fn run(args: &Args) -> Outcome {
         ));
     }
     Ok(DONE)
+}
+
+/// Prints each of several outputs on a line; the command fails like the first that failed.
+fn print_many(outputs: Vec<structgen::Result<Generation>>) -> Outcome {
+    let mut outcome = Ok(DONE);
+    for output in outputs {
+        let line = match output {
+            Ok(output) => json!({"text": output.text}),
+            Err(error) => {
+                let failure = failure(error);
+                let line = json!({"error": failure.to_string()});
+                outcome = outcome.and(Err(failure));
+                line
+            }
+        };
+        write_line(&line.to_string())?;
+    }
+    outcome
 }
 
 /// What was written, from its tokens: special ones are part of calls and of no text.

@@ -1,5 +1,7 @@
 //! One choice: the allowed tokens, less what the budget and the bans take, through the samplers.
 
+use std::sync::Arc;
+
 use structgen_vocab::TokenId;
 
 use super::GenerateError;
@@ -12,13 +14,13 @@ use crate::{
 const MISSES: usize = 4;
 
 /// What a step may not take, apart from the constraint.
-pub(super) struct Limits<'a> {
+pub(super) struct Limits {
     /// Tokens generated before.
     pub(super) step: usize,
     /// Tokens that may still come, this one included.
     pub(super) remaining: usize,
     /// The ids that end the output.
-    pub(super) eos: &'a [TokenId],
+    pub(super) eos: Arc<[TokenId]>,
     /// Whether the output is still below its minimum length.
     pub(super) ban_eos: bool,
 }
@@ -48,7 +50,7 @@ impl Step {
         mask: &C::Mask,
         constraint: &mut C,
         chain: &mut SamplerChain,
-        limits: &Limits<'_>,
+        limits: &Limits,
         log_probs: bool,
     ) -> Result<Chosen, GenerateError> {
         let step = limits.step;
@@ -60,7 +62,7 @@ impl Step {
         let mut ban_eos = limits.ban_eos;
         let mut misses = 0;
         loop {
-            self.collect_bans(if ban_eos { limits.eos } else { &[] });
+            self.collect_bans(if ban_eos { &limits.eos } else { &[] });
             let Some(accepted) = self.pick(logits, mask, chain) else {
                 if ban_eos {
                     // A ban that leaves nothing is lifted for this step.
@@ -114,7 +116,7 @@ impl Step {
         logits: &[f32],
         mask: &C::Mask,
         constraint: &mut C,
-        limits: &Limits<'_>,
+        limits: &Limits,
     ) -> Result<(), GenerateError> {
         let step = limits.step;
         self.candidates.fill(logits, mask, &[]);
@@ -163,7 +165,7 @@ pub(super) fn model_log_prob(logits: &[f32], token: TokenId) -> f32 {
 fn fits<C: Constraint>(
     constraint: &mut C,
     token: TokenId,
-    limits: &Limits<'_>,
+    limits: &Limits,
 ) -> Result<bool, crate::ConstraintError> {
     let left = limits.remaining.saturating_sub(1) as u64;
     Ok(constraint.completion_cost_after(token)? <= left)

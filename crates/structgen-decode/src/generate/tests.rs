@@ -1,11 +1,14 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 
 use super::*;
-use crate::{AllowedTokens, ConstraintError, MockModel, PlainMask, SamplingParams, Unconstrained};
+use crate::{
+    AllowedTokens, ConstraintError, Forward, MockModel, PlainMask, SamplingParams, Unconstrained,
+};
 
 const PROMPT: [TokenId; 2] = [TokenId(1), TokenId(2)];
 

@@ -5,7 +5,7 @@ use super::stop::{StopMatch, StopStrings};
 /// Collects the bytes of the output and hands out what is certain to stay, at character borders.
 ///
 /// Held back are the beginning of a character and, where stop strings are trimmed, the beginning of one of them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct OutputText {
     bytes: Vec<u8>,
     text: String,

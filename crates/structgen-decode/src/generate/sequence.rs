@@ -1,0 +1,424 @@
+//! One sequence: its constraint, its samplers, its text and its statistics. The model is not part of it.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use structgen_vocab::{TokenId, Vocabulary};
+
+use super::step::{Chosen, Limits, Step, model_log_prob};
+use super::text::OutputText;
+use super::{
+    Delta, FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation,
+    GenerationStats, Incomplete, StopText, TokenLogProbs,
+};
+use crate::{
+    Accepted, AllowedTokens, Constraint, ConstraintError, Logits, ModelInfo, SamplerChain,
+};
+
+/// What is told of each piece of text; it may end the output.
+pub(super) type OnDelta<'d> = &'d mut dyn FnMut(Delta<'_>) -> ControlFlow<()>;
+
+/// A sequence being generated: everything but the model and its cache.
+#[derive(Debug, Clone)]
+pub(super) struct Sequence<'o, C> {
+    pub(super) constraint: C,
+    pub(super) chain: SamplerChain,
+    pub(super) options: &'o GenerateOptions,
+    eos: Arc<[TokenId]>,
+    budget: usize,
+    /// Prompt, prefill and output.
+    all: Vec<TokenId>,
+    /// How many of them are prompt and prefill.
+    prompt: usize,
+    /// How many of them the model has seen.
+    pub(super) seen: usize,
+    tokens: Vec<GeneratedToken>,
+    /// How many of the first tokens have their log probabilities; what follows was forced.
+    scored: usize,
+    text: OutputText,
+    prefill_bytes: usize,
+    pub(super) stats: GenerationStats,
+    started: Instant,
+}
+
+/// What a sequence needs to go on.
+pub(super) enum Next<M> {
+    /// Nothing: it has ended.
+    Ended(FinishReason),
+    /// The logits behind all of its tokens; and the mask to choose by, where that was ready.
+    Logits(Option<Arc<M>>),
+}
+
+impl<'o, C: Constraint> Sequence<'o, C> {
+    /// The sequence behind `prompt`, before its first token.
+    pub(super) fn start(
+        prompt: &[TokenId],
+        mut constraint: C,
+        options: &'o GenerateOptions,
+        number: u64,
+        info: &ModelInfo,
+        vocabulary: &Vocabulary,
+    ) -> Result<Self, GenerateError> {
+        let started = Instant::now();
+        let mut chain = SamplerChain::new(&options.sampling, number)?;
+        if let Some(index) = options.stop.iter().position(String::is_empty) {
+            return Err(GenerateError::EmptyStopString { index });
+        }
+        let all = [prompt, &options.prefill].concat();
+        if all.is_empty() {
+            return Err(GenerateError::EmptyPrompt);
+        }
+        chain.reset(&all);
+
+        let context_length = info.context_length;
+        let new = options.max_new_tokens.unwrap_or(1);
+        if all.len().saturating_add(new) > context_length {
+            return Err(GenerateError::ContextOverflow {
+                prompt: all.len(),
+                new,
+                context_length,
+            });
+        }
+        let budget = options.max_new_tokens.unwrap_or(context_length - all.len());
+
+        let trim = options.stop_text == StopText::Trimmed;
+        let mut text = OutputText::new(&options.stop, trim);
+        for (index, &token) in options.prefill.iter().enumerate() {
+            constraint
+                .accept_token(token)
+                .map_err(|source| GenerateError::Prefill { index, source })?;
+            text.push_prefill(vocabulary.token_bytes(token).unwrap_or_default());
+        }
+        let needed = constraint.completion_cost();
+        if needed > budget as u64 {
+            return Err(GenerateError::BudgetTooSmall {
+                needed,
+                available: budget,
+            });
+        }
+        Ok(Self {
+            eos: constraint.eos().into(),
+            stats: GenerationStats {
+                prompt_tokens: all.len(),
+                ..GenerationStats::default()
+            },
+            prefill_bytes: text.len(),
+            prompt: all.len(),
+            constraint,
+            chain,
+            options,
+            budget,
+            all,
+            seen: 0,
+            tokens: Vec::new(),
+            scored: 0,
+            text,
+            started,
+        })
+    }
+
+    /// Hands out the text of the prefill, then [`advance`](Sequence::advance).
+    pub(super) fn begin(
+        &mut self,
+        vocabulary: &Vocabulary,
+        on_delta: OnDelta<'_>,
+    ) -> Result<Next<C::Mask>, GenerateError> {
+        if self.prefill_bytes > 0
+            && let Some(reason) = self.deliver(on_delta)
+        {
+            return Ok(Next::Ended(reason));
+        }
+        self.advance(vocabulary, on_delta)
+    }
+
+    /// Takes forced tokens, up to where the model has to be asked or the sequence ends.
+    pub(super) fn advance(
+        &mut self,
+        vocabulary: &Vocabulary,
+        on_delta: OnDelta<'_>,
+    ) -> Result<Next<C::Mask>, GenerateError> {
+        loop {
+            if let Some(reason) = self.ended() {
+                return Ok(Next::Ended(reason));
+            }
+            let ready = self.ready_mask()?;
+            let Some(token) = self.forced_token(ready.as_deref())? else {
+                let limit = self.options.time_limit;
+                if limit.is_some_and(|limit| self.started.elapsed() >= limit) {
+                    return Ok(Next::Ended(FinishReason::TimeLimit));
+                }
+                return Ok(Next::Logits(ready));
+            };
+            if let Some(reason) = self.take_forced(token, vocabulary, on_delta)? {
+                return Ok(Next::Ended(reason));
+            }
+        }
+    }
+
+    /// Whether nothing can follow, or no token is left.
+    pub(super) fn ended(&self) -> Option<FinishReason> {
+        if self.constraint.is_finished() {
+            Some(FinishReason::ConstraintFinished)
+        } else if self.tokens.len() >= self.budget {
+            Some(FinishReason::MaxTokens)
+        } else {
+            None
+        }
+    }
+
+    fn ready_mask(&mut self) -> Result<Option<Arc<C::Mask>>, GenerateError> {
+        let step = self.tokens.len();
+        self.constraint
+            .ready_mask()
+            .map_err(|source| GenerateError::Constraint { step, source })
+    }
+
+    /// The one token that may come next. A mask that is not ready has several.
+    fn forced_token(&mut self, ready: Option<&C::Mask>) -> Result<Option<TokenId>, GenerateError> {
+        if ready.is_none_or(|mask| mask.count() != 1) {
+            return Ok(None);
+        }
+        let step = self.tokens.len();
+        self.constraint
+            .forced_token()
+            .map_err(|source| GenerateError::Constraint { step, source })
+    }
+
+    /// Chooses a token by the logits behind all of them, and takes it and what is forced behind it.
+    ///
+    /// The mask is computed if it is not given.
+    pub(super) fn choose(
+        &mut self,
+        logits: &[f32],
+        mask: Option<Result<Arc<C::Mask>, ConstraintError>>,
+        step: &mut Step,
+        vocabulary: &Vocabulary,
+        on_delta: OnDelta<'_>,
+    ) -> Result<Next<C::Mask>, GenerateError> {
+        let limits = self.limits();
+        let mask = mask.unwrap_or_else(|| self.constraint.mask());
+        let mask = mask.map_err(|source| GenerateError::Constraint {
+            step: limits.step,
+            source,
+        })?;
+        let log_probs = self.options.log_probs;
+        let (constraint, chain) = (&mut self.constraint, &mut self.chain);
+        let chosen = step.choose(logits, &*mask, constraint, chain, &limits, log_probs)?;
+        match self.take_chosen(&chosen, vocabulary, on_delta)? {
+            Some(reason) => Ok(Next::Ended(reason)),
+            None => self.advance(vocabulary, on_delta),
+        }
+    }
+
+    /// Takes a token that was chosen.
+    pub(super) fn take_chosen(
+        &mut self,
+        chosen: &Chosen,
+        vocabulary: &Vocabulary,
+        on_delta: OnDelta<'_>,
+    ) -> Result<Option<FinishReason>, GenerateError> {
+        self.stats.steered_steps += usize::from(chosen.steered);
+        self.stats.lifted_bans += usize::from(chosen.lifted);
+        self.take(
+            chosen.accepted,
+            false,
+            chosen.log_probs,
+            vocabulary,
+            on_delta,
+        )
+    }
+
+    /// Takes a token that had no alternative.
+    pub(super) fn take_forced(
+        &mut self,
+        token: TokenId,
+        vocabulary: &Vocabulary,
+        on_delta: OnDelta<'_>,
+    ) -> Result<Option<FinishReason>, GenerateError> {
+        self.take(Accepted::certain(token), true, None, vocabulary, on_delta)
+    }
+
+    /// Makes a token part of the output; the reason, if that ends it.
+    fn take(
+        &mut self,
+        accepted: Accepted,
+        forced: bool,
+        log_probs: Option<TokenLogProbs>,
+        vocabulary: &Vocabulary,
+        on_delta: OnDelta<'_>,
+    ) -> Result<Option<FinishReason>, GenerateError> {
+        let id = accepted.token;
+        let step = self.tokens.len();
+        self.constraint
+            .accept_token(id)
+            .map_err(|source| GenerateError::Constraint { step, source })?;
+        if step == 0 && self.stats.first_token_time.is_zero() {
+            self.stats.first_token_time = self.started.elapsed();
+        }
+        if self.eos.contains(&id) {
+            return Ok(Some(FinishReason::Eos(id)));
+        }
+        self.chain.accept(accepted);
+        self.tokens.push(GeneratedToken {
+            id,
+            forced,
+            log_probs,
+        });
+        self.all.push(id);
+        self.stats.forced_tokens += usize::from(forced);
+        if !forced {
+            self.scored = self.tokens.len();
+        }
+
+        // A special token that a grammar names has no text.
+        let bytes = vocabulary.token_bytes(id).unwrap_or_default();
+        if let Some(found) = self.text.push(bytes) {
+            let stop = self.options.stop[found.index].clone();
+            return Ok(Some(FinishReason::StopString(stop)));
+        }
+        Ok(self.deliver(on_delta))
+    }
+
+    fn deliver(&mut self, on_delta: OnDelta<'_>) -> Option<FinishReason> {
+        let delta = Delta {
+            text: self.text.take_delta(),
+            tokens: self.tokens.len(),
+        };
+        match on_delta(delta) {
+            ControlFlow::Continue(()) => None,
+            ControlFlow::Break(()) => Some(FinishReason::Cancelled),
+        }
+    }
+
+    /// What the next choice may not take.
+    pub(super) fn limits(&self) -> Limits {
+        let step = self.tokens.len();
+        Limits {
+            step,
+            remaining: self.budget - step,
+            eos: self.eos.clone(),
+            ban_eos: step < self.options.min_new_tokens,
+        }
+    }
+
+    /// Prompt, prefill and output.
+    pub(super) fn all(&self) -> &[TokenId] {
+        &self.all
+    }
+
+    /// How many tokens the model has to see yet: all but, where the sequence has ended, those that nobody asks about.
+    pub(super) fn unseen(&self, has_ended: bool) -> usize {
+        let end = match has_ended {
+            false => self.all.len(),
+            // The last token's own logits are not needed: they would speak of the one behind it.
+            true if self.wants_scores() => self.all.len() - 1,
+            true => 0,
+        };
+        end.saturating_sub(self.seen)
+    }
+
+    fn wants_scores(&self) -> bool {
+        self.options.log_probs && self.scored < self.tokens.len()
+    }
+
+    /// For how many of the last positions logits are needed, when the model has seen `n` more tokens.
+    pub(super) fn positions(&self, n: usize) -> usize {
+        if !self.wants_scores() {
+            return 1;
+        }
+        let before_first = self.prompt + self.scored - 1;
+        let end = self.seen + n;
+        end.saturating_sub(before_first.max(self.seen)).max(1)
+    }
+
+    /// The model has seen `n` more tokens: fills in the log probabilities of forced ones that its logits tell.
+    pub(super) fn see(&mut self, n: usize, logits: &Logits<'_>, row: usize) {
+        let end = self.seen + n;
+        if self.wants_scores() {
+            while self.scored < self.tokens.len() {
+                let before = self.prompt + self.scored - 1;
+                if before >= end {
+                    break;
+                }
+                let position = logits.positions() - (end - before);
+                let token = &mut self.tokens[self.scored];
+                token.log_probs = Some(TokenLogProbs {
+                    model: model_log_prob(logits.row(row, position), token.id),
+                    allowed: 0.0,
+                });
+                self.scored += 1;
+            }
+        }
+        self.seen = end;
+    }
+
+    /// Counts a run of the model that this sequence took part in.
+    pub(super) fn count_run(&mut self, model_time: Duration, backend_time: Duration) {
+        self.stats.runs += 1;
+        self.stats.model_time += model_time;
+        self.stats.backend_time += backend_time;
+    }
+
+    /// The output, which ended so; an error if it was cut before it was complete.
+    pub(super) fn finish(
+        mut self,
+        finish: FinishReason,
+        vocabulary: &Vocabulary,
+        on_delta: OnDelta<'_>,
+    ) -> Result<Generation, GenerateError> {
+        let complete = self.is_complete(&finish, vocabulary);
+        let rest = self.text.finish();
+        if !rest.is_empty() {
+            // The output has ended: there is nothing left for the callback to stop.
+            let _ = on_delta(Delta {
+                text: rest,
+                tokens: self.tokens.len(),
+            });
+        }
+        self.stats.total_time = self.started.elapsed();
+        let generation = Generation {
+            text: self.text.into_text(),
+            tokens: self.tokens,
+            finish,
+            stats: self.stats,
+        };
+        if complete {
+            Ok(generation)
+        } else {
+            let partial = generation;
+            Err(GenerateError::Incomplete(Box::new(Incomplete { partial })))
+        }
+    }
+
+    /// Whether the text, as it is after trimming, is a whole output.
+    fn is_complete(&mut self, finish: &FinishReason, vocabulary: &Vocabulary) -> bool {
+        if !self.constraint.has_structure() {
+            return true;
+        }
+        match finish {
+            FinishReason::Eos(_) | FinishReason::ConstraintFinished => true,
+            FinishReason::StopString(_) => {
+                // The constraint can tell at token borders only. Text that ends inside a token counts as cut.
+                let mut end = self.prefill_bytes;
+                let kept = self.text.len();
+                let mut lengths = self
+                    .tokens
+                    .iter()
+                    .map(|token| vocabulary.token_bytes(token.id).map_or(0, <[u8]>::len));
+                let mut stays = 0;
+                while end < kept
+                    && let Some(len) = lengths.next()
+                {
+                    end += len;
+                    stays += 1;
+                }
+                let back = self.tokens.len() - stays;
+                end == kept
+                    && self.constraint.rollback(back).is_ok()
+                    && self.constraint.is_accepting()
+            }
+            _ => self.constraint.is_accepting(),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! A small vocabulary, and schemas compiled for it.
+
+#![allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "shared by tests, none of which uses all of it"
+)]
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
+use structgen_frontend::json_schema::{SchemaOptions, compile};
+use structgen_vocab::{TokenId, Vocabulary};
+
+pub const EOS: TokenId = TokenId(264);
+
+/// All bytes, some longer tokens as JSON has them, and an end-of-sequence token.
+pub fn vocabulary() -> Arc<Vocabulary> {
+    let bytes = (0..=255u8).map(|byte| vec![byte]);
+    let longer = ["\":", ",\"", "\",\"", "{\"", "\"}", "true", "123", "name"];
+    let tokens = bytes.chain(longer.map(|text| text.as_bytes().to_vec()));
+    Arc::new(Vocabulary::from_tokens(tokens, &[(EOS, "<eos>")]).unwrap())
+}
+
+pub fn constraint(vocabulary: &Arc<Vocabulary>, schema: &Value) -> CompiledConstraint {
+    let compiled = compile(schema, &SchemaOptions::default()).unwrap();
+    let tables = Arc::new(VocabularyTables::new(vocabulary.clone()));
+    let options = ConstraintOptions {
+        eos: vec![EOS],
+        ..ConstraintOptions::default()
+    };
+    CompiledConstraint::new(compiled.grammar, &tables, &options).unwrap()
+}
+
+pub fn schemas() -> Vec<Value> {
+    vec![
+        json!({"type": "object", "required": ["name", "age"], "properties": {
+            "name": {"type": "string"}, "age": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "boolean"}}}}),
+        json!({"type": "array", "items": {"type": "string"}}),
+        json!({"enum": ["red", "green", {"deep": [1, null]}]}),
+        json!({"type": "number", "minimum": -3, "maximum": 12.5}),
+        json!({"anyOf": [{"type": "null"}, {"type": "string", "maxLength": 4}]}),
+    ]
+}
