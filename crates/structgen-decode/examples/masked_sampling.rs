@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         top_k: 40,
         ..SamplingParams::default()
     };
-    let chain = SamplerChain::new(&sampling, 0)?;
+    let mut chain = SamplerChain::new(&sampling, 0)?;
     let mut candidates = Candidates::default();
 
     let mut out = std::io::stdout();

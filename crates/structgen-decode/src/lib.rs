@@ -35,6 +35,11 @@ pub use mock::{MockCache, MockModel};
 pub use model::{Forward, KeyValueCache, LanguageModel, Logits, ModelError, ModelInfo, ModelStats};
 pub use rng::SequenceRng;
 pub use samplers::{
-    Accepted, FrequencyPresencePenalty, LogitBias, MinP, RepetitionPenalty, Sampler, SamplerChain,
-    SamplerKind, SamplingError, SamplingParams, Temperature, TopK, TopP,
+    Accepted, AdaptiveP, AdaptivePParams, BadWords, Dry, DryParams, DynamicTemperature,
+    DynamicTemperatureParams, Epsilon, Eta, ForcedTokens, FrequencyPresencePenalty, LengthDecay,
+    LengthDecayParams, LogitBias, MinLength, MinP, Mirostat, Mirostat2, MirostatParams,
+    NoRepeatNGram, OrderPreset, PenaltyScope, RepetitionPenalty, Sampler, SamplerChain,
+    SamplerKind, SamplingError, SamplingParams, SequenceStart, Suppress, TaskPreset, Temperature,
+    TopH, TopK, TopNSigma, TopP, TypicalP, UnknownOrder, UnknownTask, Watermark, WatermarkDetector,
+    WatermarkParams, WatermarkScore, Xtc, XtcParams,
 };

@@ -416,7 +416,7 @@ mod tests {
         #[test]
         fn the_largest_few_equal_filling_and_truncating(
             (logits, mask, banned) in cases(),
-            k in 0usize..100,
+            k in 1usize..100,
             temperature in prop_oneof![Just(1.0f32), 0.1f32..3.0, Just(1e-38), Just(1e38)],
         ) {
             use crate::{Sampler, Temperature};
@@ -425,7 +425,8 @@ mod tests {
             Temperature::new(temperature).apply(&mut expected);
             expected.keep_largest(k);
             let mut fused = Candidates::default();
-            fused.fill_largest(&logits, &mask, &banned, k, temperature);
+            let largest = crate::candidates::Largest { k, temperature, also: &[], left_out: &banned };
+            fused.fill_largest(&logits, &mask, &banned, &largest);
             if !logits.contains(&f32::INFINITY) {
                 prop_assert!(fused.len() <= k);
             }

@@ -22,9 +22,19 @@ pub struct SequenceRng(ChaCha8Rng);
 impl SequenceRng {
     /// The generator of sequence number `sequence` of a run seeded with `seed`.
     pub fn new(seed: u64, sequence: u64) -> Self {
+        Self::keyed(seed, 0, sequence)
+    }
+
+    /// The generator of decisions that are no draws, such as [`Xtc`](crate::Xtc)'s: independent of [`new`](SequenceRng::new)'s.
+    pub fn coins(seed: u64, sequence: u64) -> Self {
+        Self::keyed(seed, 1, sequence)
+    }
+
+    fn keyed(seed: u64, purpose: u8, sequence: u64) -> Self {
         // The key is written out here: `seed_from_u64` leaves the expansion of a short seed to its library's version.
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
+        key[8] = purpose;
         let mut rng = ChaCha8Rng::from_seed(key);
         rng.set_stream(sequence);
         Self(rng)

@@ -1,7 +1,8 @@
 //! Sampling from a mask that is ready allocates nothing once its buffers have grown.
 
 use structgen_decode::{
-    Candidates, PlainMask, SamplerChain, SamplingParams, masked_argmax, masked_softmax,
+    AdaptivePParams, Candidates, DryParams, LengthDecayParams, PlainMask, SamplerChain,
+    SamplingParams, SequenceStart, WatermarkParams, XtcParams, masked_argmax, masked_softmax,
 };
 use structgen_vocab::{TokenId, TokenMask};
 
@@ -18,9 +19,35 @@ fn sampling_from_a_ready_mask_allocates_nothing() {
                 top_k,
                 top_p: 0.9,
                 min_p: 0.01,
+                typical_p: 0.95,
+                epsilon_cutoff: 1e-5,
+                eta_cutoff: 1e-5,
+                top_n_sigma: 3.0,
+                top_h: 0.95,
+                xtc: Some(XtcParams {
+                    probability: 0.5,
+                    threshold: 0.1,
+                }),
+                adaptive_p: Some(AdaptivePParams::default()),
+                repetition_penalty: 1.1,
+                frequency_penalty: 0.1,
+                frequency_window: 8,
+                dry: Some(DryParams::default()),
+                no_repeat_ngram: 4,
+                bad_words: vec![vec![7, 8]],
+                suppress: vec![9],
+                length_decay: Some(LengthDecayParams {
+                    start: 3,
+                    factor: 1.1,
+                }),
+                watermark: Some(WatermarkParams::default()),
                 ..SamplingParams::default()
             };
             let mut chain = SamplerChain::new(&params, 0).unwrap();
+            chain.reset(SequenceStart {
+                prompt: &[TokenId(1); 300],
+                eos: &[TokenId(2)],
+            });
             let mut candidates = Candidates::default();
             let mut step = || {
                 chain.fill(&mut candidates, &logits, &mask, &[TokenId(600)]);

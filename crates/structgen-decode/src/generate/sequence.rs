@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     Accepted, AllowedTokens, Constraint, ConstraintError, Logits, ModelInfo, SamplerChain,
+    SequenceStart,
 };
 
 /// What is told of each piece of text; it may end the output.
@@ -69,7 +70,10 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         if all.is_empty() {
             return Err(GenerateError::EmptyPrompt);
         }
-        chain.reset(&all);
+        chain.reset(SequenceStart {
+            prompt: &all,
+            eos: constraint.eos(),
+        });
 
         let context_length = info.context_length;
         let new = options.max_new_tokens.unwrap_or(1);

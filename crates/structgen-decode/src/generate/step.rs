@@ -88,11 +88,12 @@ impl Step {
                 continue;
             }
             let log_probs = log_probs.then(|| self::log_probs(logits, mask, token));
+            let lifted = self.candidates.lifted_bans() > 0 && !chain.is_plain_argmax();
             return Ok(Chosen {
                 accepted,
                 log_probs,
                 steered: misses > 0,
-                lifted: limits.ban_eos && !ban_eos,
+                lifted: lifted || limits.ban_eos && !ban_eos,
             });
         }
     }

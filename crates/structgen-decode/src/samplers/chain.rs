@@ -1,11 +1,18 @@
 use structgen_vocab::TokenId;
 
 use super::draw::Choice;
+use super::history::sort_ids;
 use super::{
-    Accepted, FrequencyPresencePenalty, LogitBias, MinP, RepetitionPenalty, Sampler, SamplerKind,
-    SamplingError, SamplingParams, Temperature, TopK, TopP,
+    Accepted, AdaptiveP, BadWords, Dry, DynamicTemperature, Epsilon, Eta, ForcedTokens,
+    FrequencyPresencePenalty, LengthDecay, LogitBias, MinLength, MinP, Mirostat, Mirostat2,
+    NoRepeatNGram, RepetitionPenalty, Sampler, SamplerKind, SamplingError, SamplingParams,
+    SequenceStart, Suppress, Temperature, TopH, TopK, TopNSigma, TopP, TypicalP, Watermark, Xtc,
 };
+use crate::candidates::Largest;
 use crate::{AllowedTokens, Candidates, SequenceRng};
+
+/// Below it, quotients may leave the range of `f32`.
+const SMALL_TEMPERATURE: f32 = 1e-3;
 
 /// Samplers in order, and the choice at their end: an arg-max or a seeded draw.
 ///
@@ -21,8 +28,19 @@ use crate::{AllowedTokens, Candidates, SequenceRng};
 pub struct SamplerChain {
     samplers: Vec<Box<dyn Sampler>>,
     choice: Choice,
-    /// The `k` and the temperature of a chain that begins with top-k, or with a temperature and top-k.
-    leading_top_k: Option<(usize, f32)>,
+    leading: Option<LeadingTopK>,
+}
+
+/// The beginning of a chain in which top-k comes first, or behind a temperature, or behind samplers that touch few tokens.
+#[derive(Debug, Clone)]
+struct LeadingTopK {
+    /// How many samplers come before.
+    before: usize,
+    k: usize,
+    temperature: f32,
+    /// What the samplers before touch, and what of it may come; buffers.
+    touched: Vec<TokenId>,
+    left_out: Vec<TokenId>,
 }
 
 impl SamplerChain {
@@ -33,24 +51,17 @@ impl SamplerChain {
     pub fn new(params: &SamplingParams, sequence: u64) -> Result<Self, SamplingError> {
         params.validate()?;
         let on = params.order.iter().filter(|&&kind| params.is_on(kind));
-        let samplers = on.clone().map(|&kind| build(kind, params)).collect();
         let kinds: Vec<SamplerKind> = on.copied().collect();
-        let leading_top_k = match kinds[..] {
-            [SamplerKind::TopK, ..] => Some((params.top_k, 1.0)),
-            [SamplerKind::Temperature, SamplerKind::TopK, ..] => {
-                Some((params.top_k, params.temperature))
-            }
-            _ => None,
-        };
+        let samplers = kinds.iter().map(|&kind| build(kind, params, sequence));
         let choice = if params.temperature == 0.0 {
             Choice::Largest
         } else {
             Choice::Draw(Box::new(SequenceRng::new(params.seed, sequence)))
         };
         Ok(Self {
-            samplers,
+            samplers: samplers.collect(),
             choice,
-            leading_top_k,
+            leading: leading_top_k(&kinds, params),
         })
     }
 
@@ -59,18 +70,36 @@ impl SamplerChain {
     /// Tokens that the chain would remove before it looks at any other may be left out at once: what is chosen, and with which
     /// probability, stays the same.
     pub fn fill(
-        &self,
+        &mut self,
         candidates: &mut Candidates,
         logits: &[f32],
         allowed: &impl AllowedTokens,
         banned: &[TokenId],
     ) {
-        match self.leading_top_k {
-            Some((k, temperature)) => {
-                candidates.fill_largest(logits, allowed, banned, k, temperature);
-            }
-            None => candidates.fill(logits, allowed, banned),
+        let Some(leading) = &mut self.leading else {
+            candidates.fill(logits, allowed, banned);
+            return;
+        };
+        leading.touched.clear();
+        let before = &mut self.samplers[..leading.before];
+        let touched = &mut leading.touched;
+        // A list is short: leaving anything out of it costs more than it saves.
+        if allowed.list().is_some() || !before.iter_mut().all(|sampler| sampler.touched(touched)) {
+            candidates.fill(logits, allowed, banned);
+            return;
         }
+        sort_ids(touched);
+        touched.retain(|id| banned.binary_search(id).is_err());
+        leading.left_out.clear();
+        leading.left_out.extend(banned.iter().chain(&*touched));
+        sort_ids(&mut leading.left_out);
+        let largest = Largest {
+            k: leading.k,
+            temperature: leading.temperature,
+            also: &leading.touched,
+            left_out: &leading.left_out,
+        };
+        candidates.fill_largest(logits, allowed, banned, &largest);
     }
 
     /// Whether the chain only picks the largest logit, so that no list of candidates is needed.
@@ -95,10 +124,10 @@ impl SamplerChain {
         }
     }
 
-    /// Starts on a new prompt. The random numbers go on where they were.
-    pub fn reset(&mut self, prompt: &[TokenId]) {
+    /// Starts on a new sequence. The random numbers go on where they were.
+    pub fn reset(&mut self, start: SequenceStart<'_>) {
         for sampler in &mut self.samplers {
-            sampler.reset(prompt);
+            sampler.reset(start);
         }
     }
 }
@@ -108,7 +137,7 @@ impl Clone for SamplerChain {
         Self {
             samplers: self.samplers.iter().map(|s| s.clone_box()).collect(),
             choice: self.choice.clone(),
-            leading_top_k: self.leading_top_k,
+            leading: self.leading.clone(),
         }
     }
 }
@@ -122,102 +151,108 @@ impl std::fmt::Debug for SamplerChain {
     }
 }
 
-fn build(kind: SamplerKind, params: &SamplingParams) -> Box<dyn Sampler> {
+/// Finds out whether top-k comes before anything that looks at more than some tokens.
+fn leading_top_k(kinds: &[SamplerKind], params: &SamplingParams) -> Option<LeadingTopK> {
+    let at = kinds.iter().position(|&kind| kind == SamplerKind::TopK)?;
+    if params.top_k_ties {
+        return None;
+    }
+    let few_touched = at > 0 && kinds[0] != SamplerKind::Temperature;
+    if few_touched && params.temperature < SMALL_TEMPERATURE {
+        // Which logits become equal when they are divided then depends on the largest, which may be one that is touched.
+        return None;
+    }
+    let (before, temperature) = match kinds[..at].split_last() {
+        Some((SamplerKind::Temperature, before)) if params.dynamic_temperature.is_none() => {
+            (before.len(), params.temperature)
+        }
+        _ => (at, 1.0),
+    };
+    Some(LeadingTopK {
+        before,
+        k: params.top_k,
+        temperature,
+        touched: Vec::with_capacity(1024),
+        left_out: Vec::with_capacity(1024),
+    })
+}
+
+fn build(kind: SamplerKind, params: &SamplingParams, sequence: u64) -> Box<dyn Sampler> {
+    use SamplerKind as S;
+    let p = params;
+    let tokens = |ids: &[u32]| ids.iter().copied().map(TokenId).collect();
     match kind {
-        SamplerKind::LogitBias => {
-            let bias = params.logit_bias.iter();
+        S::ForcedTokens => {
+            let forced = p.forced_tokens.iter();
+            Box::new(ForcedTokens::new(
+                forced.map(|(&at, &id)| (at, TokenId(id))).collect(),
+            ))
+        }
+        S::Suppress => Box::new(Suppress::new(tokens(&p.suppress))),
+        S::LogitBias => {
+            let bias = p.logit_bias.iter();
             Box::new(LogitBias::new(
                 bias.map(|(&id, &b)| (TokenId(id), b)).collect(),
             ))
         }
-        SamplerKind::RepetitionPenalty => {
-            Box::new(RepetitionPenalty::new(params.repetition_penalty))
-        }
-        SamplerKind::FrequencyPresencePenalty => Box::new(FrequencyPresencePenalty::new(
-            params.frequency_penalty,
-            params.presence_penalty,
+        S::MinLength => Box::new(MinLength::new(p.min_length, 0)),
+        S::BadWords => Box::new(BadWords::new(
+            p.bad_words.iter().map(|ids| tokens(ids)).collect(),
         )),
-        SamplerKind::Temperature => Box::new(Temperature::new(params.temperature)),
-        SamplerKind::TopK => Box::new(TopK::new(params.top_k)),
-        SamplerKind::TopP => Box::new(TopP::new(params.top_p, params.min_keep)),
-        SamplerKind::MinP => Box::new(MinP::new(params.min_p, params.min_keep)),
+        S::RepetitionPenalty => Box::new(
+            RepetitionPenalty::new(p.repetition_penalty)
+                .within(p.repetition_scope, p.repetition_window),
+        ),
+        S::FrequencyPresencePenalty => Box::new(
+            FrequencyPresencePenalty::new(p.frequency_penalty, p.presence_penalty)
+                .within(p.frequency_scope, p.frequency_window),
+        ),
+        S::Dry => Box::new(Dry::new(&p.dry.clone().unwrap_or_default())),
+        S::NoRepeatNgram => Box::new(NoRepeatNGram::new(p.no_repeat_ngram)),
+        S::LengthDecay => {
+            let (start, factor) = p.length_decay.map_or((0, 1.0), |d| (d.start, d.factor));
+            Box::new(LengthDecay::new(start, factor))
+        }
+        S::TopNSigma => Box::new(TopNSigma::new(p.top_n_sigma)),
+        S::Temperature => match p.dynamic_temperature {
+            Some(dynamic) => Box::new(DynamicTemperature::new(
+                (p.temperature - dynamic.range).max(0.0),
+                p.temperature + dynamic.range,
+                dynamic.exponent,
+            )),
+            None => Box::new(Temperature::new(p.temperature)),
+        },
+        S::TopH => Box::new(TopH::new(p.top_h)),
+        S::TopK => match TopK::new(p.top_k) {
+            top_k if p.top_k_ties => Box::new(top_k.with_ties()),
+            top_k => Box::new(top_k),
+        },
+        S::TypicalP => Box::new(TypicalP::new(p.typical_p, p.min_keep)),
+        S::TopP => Box::new(TopP::new(p.top_p, p.min_keep)),
+        S::MinP => Box::new(MinP::new(p.min_p, p.min_keep)),
+        S::Epsilon => Box::new(Epsilon::new(p.epsilon_cutoff, p.min_keep)),
+        S::Eta => Box::new(Eta::new(p.eta_cutoff, p.min_keep)),
+        S::Xtc => {
+            let (probability, threshold) =
+                p.xtc.map_or((0.0, 1.0), |x| (x.probability, x.threshold));
+            let coins = SequenceRng::coins(p.seed, sequence);
+            Box::new(Xtc::new(probability, threshold, p.min_keep, coins))
+        }
+        S::Watermark => Box::new(Watermark::new(p.watermark.unwrap_or_default())),
+        S::Mirostat => {
+            let mirostat = p.mirostat.unwrap_or_default();
+            if mirostat.version == 1 {
+                Box::new(Mirostat::new(mirostat.tau, mirostat.eta))
+            } else {
+                Box::new(Mirostat2::new(mirostat.tau, mirostat.eta))
+            }
+        }
+        S::AdaptiveP => {
+            let adaptive = p.adaptive_p.unwrap_or_default();
+            Box::new(AdaptiveP::new(adaptive.target, adaptive.decay))
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::candidates::tests::candidates;
-    use proptest::prelude::*;
-
-    fn params(temperature: f32) -> SamplingParams {
-        SamplingParams {
-            temperature,
-            ..SamplingParams::default()
-        }
-    }
-
-    #[test]
-    fn temperature_zero_is_an_argmax_with_ties_to_the_lowest_id() {
-        let mut chain = SamplerChain::new(&params(0.0), 0).unwrap();
-        assert!(chain.is_plain_argmax());
-        let chosen = chain.choose(&mut candidates(&[1.0, 3.0, 3.0])).unwrap();
-        assert_eq!(chosen, Accepted::certain(TokenId(1)));
-        assert_eq!(chain.choose(&mut candidates(&[])), None);
-    }
-
-    #[test]
-    fn penalties_count_at_temperature_zero() {
-        let mut chain = SamplerChain::new(
-            &SamplingParams {
-                presence_penalty: 5.0,
-                ..params(0.0)
-            },
-            0,
-        )
-        .unwrap();
-        chain.accept(Accepted::certain(TokenId(1)));
-        let chosen = chain.choose(&mut candidates(&[1.0, 3.0])).unwrap();
-        assert_eq!(chosen.token, TokenId(0));
-    }
-
-    #[test]
-    fn a_clone_draws_the_same_and_another_sequence_does_not() {
-        let sampling = SamplingParams {
-            seed: 11,
-            ..params(1.0)
-        };
-        let draws = |mut chain: SamplerChain| -> Vec<u32> {
-            (0..40)
-                .map(|_| chain.choose(&mut candidates(&[0.0; 50])).unwrap().token.0)
-                .collect()
-        };
-        let chain = SamplerChain::new(&sampling, 0).unwrap();
-        assert_eq!(draws(chain.clone()), draws(chain.clone()));
-        assert_ne!(
-            draws(chain),
-            draws(SamplerChain::new(&sampling, 1).unwrap())
-        );
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn the_largest_survives_every_truncation(
-            logits in proptest::collection::vec(-20.0f32..20.0, 1..300),
-            top_k in 0usize..20,
-            top_p in 0.0f32..=1.0,
-            min_p in 0.0f32..=1.0,
-            temperature in 0.05f32..5.0,
-        ) {
-            let sampling = SamplingParams { top_k, top_p, min_p, ..params(temperature) };
-            let mut chain = SamplerChain::new(&sampling, 0).unwrap();
-            let mut c = candidates(&logits);
-            let largest = c.largest().unwrap().0;
-            chain.choose(&mut c).unwrap();
-            prop_assert!(c.ids().contains(&largest));
-            prop_assert!(top_k == 0 || c.len() <= top_k);
-        }
-    }
-}
+mod tests;

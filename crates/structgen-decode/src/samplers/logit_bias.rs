@@ -6,29 +6,45 @@ use crate::{Candidates, Sampler};
 
 /// Adds a fixed number to the logits of chosen tokens.
 ///
-/// `-inf` suppresses a token, unless that would leave nothing: a soft wish never empties the candidates.
+/// `-inf` suppresses a token, unless that would leave nothing: then the ban is lifted, and counted
+/// ([`Candidates::lifted_bans`]).
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use structgen_decode::{Candidates, LogitBias, Sampler};
+/// use structgen_vocab::TokenId;
+///
+/// let mut bias = LogitBias::new(BTreeMap::from([(TokenId(1), 0.5), (TokenId(2), f32::NEG_INFINITY)]));
+/// let mut candidates = Candidates::from_pairs([(TokenId(1), 1.0), (TokenId(2), 9.0)]);
+/// bias.apply(&mut candidates);
+/// assert_eq!((candidates.ids(), candidates.logits()), (&[TokenId(1)][..], &[1.5][..]));
+/// ```
 #[derive(Debug, Clone)]
-pub struct LogitBias(BTreeMap<TokenId, f32>);
+pub struct LogitBias {
+    /// Sorted by id.
+    bias: Vec<(TokenId, f32)>,
+    suppressed: Vec<TokenId>,
+}
 
 impl LogitBias {
     /// Adds `bias[t]` to the logit of each token `t`.
     pub fn new(bias: BTreeMap<TokenId, f32>) -> Self {
-        Self(bias)
+        let (suppressed, bias): (Vec<_>, Vec<_>) =
+            bias.into_iter().partition(|&(_, b)| b == f32::NEG_INFINITY);
+        let suppressed = suppressed.into_iter().map(|(id, _)| id).collect();
+        Self { bias, suppressed }
     }
 }
 
 impl Sampler for LogitBias {
     fn apply(&mut self, candidates: &mut Candidates) {
-        let bias = &self.0;
-        let suppressed = |id: TokenId| bias.get(&id) == Some(&f32::NEG_INFINITY);
-        candidates.retain_unless_empty(|id| !suppressed(id));
-        candidates.change_logits_of(bias, |logit, bias| {
-            if bias == f32::NEG_INFINITY {
-                logit
-            } else {
-                logit + bias
-            }
-        });
+        candidates.ban(&self.suppressed);
+        candidates.change_logits_of(&self.bias, |logit, bias| logit + bias);
+    }
+
+    fn touched(&mut self, tokens: &mut Vec<TokenId>) -> bool {
+        tokens.extend(self.bias.iter().map(|(id, _)| id).chain(&self.suppressed));
+        true
     }
 
     fn clone_box(&self) -> Box<dyn Sampler> {
@@ -51,6 +67,7 @@ mod tests {
         bias(&[(0, 0.5), (2, f32::NEG_INFINITY), (77, 1.0)]).apply(&mut c);
         assert_eq!(ids(&c), [0, 1]);
         assert_eq!(c.logits(), [1.5, 2.0]);
+        assert_eq!(c.lifted_bans(), 0);
     }
 
     #[test]
@@ -58,5 +75,6 @@ mod tests {
         let mut c = candidates(&[1.0, 2.0]);
         bias(&[(0, f32::NEG_INFINITY), (1, f32::NEG_INFINITY)]).apply(&mut c);
         assert_eq!(ids(&c), [0, 1]);
+        assert_eq!(c.lifted_bans(), 1);
     }
 }

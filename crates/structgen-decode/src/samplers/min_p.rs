@@ -1,8 +1,19 @@
-use crate::{Candidates, Sampler};
+use crate::candidates::logit_of;
+use crate::{Candidates, Sampler, numeric};
 
 /// Keeps the candidates whose probability is at least `m` times the largest.
 ///
 /// Nguyen et al. 2024. Zero is off; `min_keep` candidates stay in any case.
+///
+/// ```
+/// use structgen_decode::{Candidates, MinP, Sampler};
+/// use structgen_vocab::TokenId;
+///
+/// let logits = [0.1f32, 0.6, 0.3].map(f32::ln);
+/// let mut candidates = Candidates::from_pairs((0..3).map(TokenId).zip(logits));
+/// MinP::new(0.4, 1).apply(&mut candidates);
+/// assert_eq!(candidates.ids(), [TokenId(1), TokenId(2)]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MinP {
     m: f32,
@@ -24,14 +35,9 @@ impl Sampler for MinP {
         if self.m <= 0.0 || candidates.len() <= self.min_keep {
             return;
         }
-        candidates.weigh();
-        // The largest weight is one by construction.
-        let kept = candidates
-            .weights()
-            .iter()
-            .filter(|&&w| w >= self.m)
-            .count();
-        candidates.keep_largest(kept.max(self.min_keep));
+        // p >= m * pmax, in logits: the sum of all weights does not matter.
+        let max = numeric::max(candidates.logits());
+        candidates.keep_from(logit_of(self.m.into(), max, 1.0), self.min_keep);
     }
 
     fn clone_box(&self) -> Box<dyn Sampler> {

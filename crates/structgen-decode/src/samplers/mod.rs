@@ -3,30 +3,76 @@
 //! A sampler sees a list of [`Candidates`], which holds allowed tokens with logits above `-inf` and nothing else, so no
 //! arithmetic meets an infinity that stands for "forbidden". One file each; [`SamplerChain`] runs them in order.
 
+mod adaptive_p;
+mod bad_words;
 mod chain;
+mod counts;
 mod draw;
+mod dry;
+mod dynamic_temperature;
+mod epsilon;
+mod eta;
+mod forced_tokens;
+mod history;
+mod length_decay;
 mod logit_bias;
+mod min_length;
 mod min_p;
+mod mirostat;
+mod no_repeat_ngram;
+mod order;
 mod params;
 mod penalties;
+mod preset;
+mod suppress;
 mod temperature;
+mod top_h;
 mod top_k;
+mod top_n_sigma;
 mod top_p;
+mod typical_p;
+mod validate;
+mod watermark;
+mod xtc;
 
+pub use adaptive_p::{AdaptiveP, AdaptivePParams};
+pub use bad_words::BadWords;
 pub use chain::SamplerChain;
+pub use counts::PenaltyScope;
+pub use dry::{Dry, DryParams};
+pub use dynamic_temperature::{DynamicTemperature, DynamicTemperatureParams};
+pub use epsilon::Epsilon;
+pub use eta::Eta;
+pub use forced_tokens::ForcedTokens;
+pub use length_decay::{LengthDecay, LengthDecayParams};
 pub use logit_bias::LogitBias;
+pub use min_length::MinLength;
 pub use min_p::MinP;
-pub use params::{SamplerKind, SamplingError, SamplingParams};
+pub use mirostat::{Mirostat, Mirostat2, MirostatParams};
+pub use no_repeat_ngram::NoRepeatNGram;
+pub use order::{OrderPreset, SamplerKind, UnknownOrder};
+pub use params::SamplingParams;
 pub use penalties::{FrequencyPresencePenalty, RepetitionPenalty};
+pub use preset::{TaskPreset, UnknownTask};
+pub use suppress::Suppress;
 pub use temperature::Temperature;
+pub use top_h::TopH;
 pub use top_k::TopK;
+pub use top_n_sigma::TopNSigma;
 pub use top_p::TopP;
+pub use typical_p::TypicalP;
+pub use validate::SamplingError;
+pub use watermark::{Watermark, WatermarkDetector, WatermarkParams, WatermarkScore};
+pub use xtc::{Xtc, XtcParams};
 
 use structgen_vocab::TokenId;
 
 use crate::Candidates;
 
 /// One stage of the chain: reads and changes the candidates' logits, or removes candidates.
+///
+/// Samplers that choose the token themselves in other libraries (mirostat, adaptive-p) shape the candidates here, leave the draw to
+/// the chain, and learn of it in [`accept`](Sampler::accept): with its probability. A draw that is not accepted leaves no trace.
 ///
 /// ```
 /// use structgen_decode::{Candidates, Sampler, TopK};
@@ -48,13 +94,32 @@ pub trait Sampler: Send {
         let _ = accepted;
     }
 
-    /// Forgets everything and starts on a new prompt.
-    fn reset(&mut self, prompt: &[TokenId]) {
-        let _ = prompt;
+    /// Forgets everything and starts on a new sequence.
+    fn reset(&mut self, start: SequenceStart<'_>) {
+        let _ = start;
+    }
+
+    /// Adds to `tokens` all those that the next [`apply`](Sampler::apply) may change or remove, in any order; false where that depends on
+    /// other candidates.
+    ///
+    /// A chain that begins with such samplers, and goes on with top-k, leaves out what top-k would remove before anything is copied. The default
+    /// says nothing, which is always right.
+    fn touched(&mut self, tokens: &mut Vec<TokenId>) -> bool {
+        let _ = tokens;
+        false
     }
 
     /// An independent copy with the same state, for a fork of the sequence.
     fn clone_box(&self) -> Box<dyn Sampler>;
+}
+
+/// What a sequence begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SequenceStart<'a> {
+    /// The tokens before the output.
+    pub prompt: &'a [TokenId],
+    /// The ids that end the output.
+    pub eos: &'a [TokenId],
 }
 
 /// A token that became part of the output, as samplers with a memory learn of it.

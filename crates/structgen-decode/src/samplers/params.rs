@@ -2,9 +2,18 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::{
+    AdaptivePParams, DryParams, DynamicTemperatureParams, LengthDecayParams, MirostatParams,
+    PenaltyScope, SamplerKind, WatermarkParams, XtcParams, order,
+};
+
 /// How tokens are chosen among the allowed ones.
 ///
-/// The default is greedy: the largest logit, ties going to the lowest id. Every other field is off by default.
+/// The default is greedy: the largest logit, ties going to the lowest id. Every other field is off by default. Each sampler's own
+/// documentation has its formula and its source; [`TaskPreset`](crate::TaskPreset) sets several fields together. In JSON, `order` may be the name
+/// of an [`OrderPreset`](crate::OrderPreset).
+///
+/// At temperature zero bans, biases and penalties count, and everything else is off.
 ///
 /// ```
 /// use structgen_decode::SamplingParams;
@@ -12,31 +21,81 @@ use serde::{Deserialize, Serialize};
 /// let params = SamplingParams { temperature: 0.8, top_p: 0.95, seed: 7, ..SamplingParams::default() };
 /// assert!(params.validate().is_ok());
 /// assert!(SamplingParams { top_p: 1.5, ..params }.validate().is_err());
+/// let params: SamplingParams =
+///     serde_json::from_str(r#"{"temperature": 1, "xtc": {"probability": 0.5, "threshold": 0.1}, "order": "hf"}"#)?;
+/// assert!(params.validate().is_ok());
+/// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SamplingParams {
     /// Divides the logits. Zero chooses the largest; one leaves the model's distribution as it is.
     pub temperature: f32,
+    /// Lets the temperature follow the entropy, around `temperature`.
+    pub dynamic_temperature: Option<DynamicTemperatureParams>,
     /// Keeps the `k` largest; zero is off.
     pub top_k: usize,
+    /// Whether top-k keeps all that equal the `k`-th, as transformers does.
+    pub top_k_ties: bool,
     /// Keeps the shortest prefix with this much mass, from 0 to 1; one is off.
     pub top_p: f32,
     /// Keeps what has at least this share of the largest probability, from 0 to 1; zero is off.
     pub min_p: f32,
-    /// How many candidates top-p and min-p leave at least; at least one.
+    /// Keeps this much mass of what is as surprising as expected, above 0 up to 1; one is off.
+    pub typical_p: f32,
+    /// Keeps probabilities from here on, below 1; zero is off.
+    pub epsilon_cutoff: f32,
+    /// Keeps probabilities from here or, by the entropy, from below on, below 1; zero is off.
+    pub eta_cutoff: f32,
+    /// Keeps logits up to so many standard deviations below the largest; zero is off.
+    pub top_n_sigma: f32,
+    /// Keeps this share of the entropy of the hundred largest, from 0 to 1; zero is off.
+    pub top_h: f32,
+    /// Drops all top choices but the least likely one, now and then.
+    pub xtc: Option<XtcParams>,
+    /// How many candidates top-p, min-p, typical-p, epsilon, eta and XTC leave at least; at least one.
     pub min_keep: usize,
-    /// Divides or multiplies the logits of tokens seen in prompt and output; one is off.
+    /// Aims at a surprise. Nothing may come after it in the order.
+    pub mirostat: Option<MirostatParams>,
+    /// Aims at a probability. Nothing may come after it in the order.
+    pub adaptive_p: Option<AdaptivePParams>,
+    /// Divides or multiplies the logits of tokens seen before; one is off.
     pub repetition_penalty: f32,
-    /// Taken from a logit for each occurrence in the output; zero is off.
+    /// Which tokens `repetition_penalty` looks at: by default those of prompt and output.
+    pub repetition_scope: PenaltyScope,
+    /// How many of the last of these; zero is all of them.
+    pub repetition_window: usize,
+    /// Taken from a logit for each occurrence; zero is off.
     pub frequency_penalty: f32,
-    /// Taken from a logit once the output has the token; zero is off.
+    /// Taken from a logit once the token has come; zero is off.
     pub presence_penalty: f32,
+    /// Which tokens `frequency_penalty` and `presence_penalty` look at: by default those of the output.
+    pub frequency_scope: PenaltyScope,
+    /// How many of the last of these; zero is all of them.
+    pub frequency_window: usize,
+    /// Punishes going on with what has come before, the more the longer.
+    pub dry: Option<DryParams>,
+    /// No sequence of so many tokens comes twice in prompt and output; zero is off.
+    pub no_repeat_ngram: usize,
     /// Added to the logits of token ids; `-inf` suppresses.
     pub logit_bias: BTreeMap<u32, f32>,
+    /// Token ids that never come.
+    pub suppress: Vec<u32>,
+    /// Sequences of token ids that never come.
+    pub bad_words: Vec<Vec<u32>>,
+    /// The token id at places of the output, counted from zero.
+    pub forced_tokens: BTreeMap<usize, u32>,
+    /// No end-of-sequence id before prompt and output have so many tokens.
+    /// [`GenerateOptions::min_new_tokens`](crate::GenerateOptions::min_new_tokens) counts the output alone.
+    pub min_length: usize,
+    /// Makes the end more likely, or less, as the output grows.
+    pub length_decay: Option<LengthDecayParams>,
+    /// Favours a keyed share of the vocabulary, by which the text can be told later.
+    pub watermark: Option<WatermarkParams>,
     /// Seeds the draw. Equal logits and equal seeds give equal output on every platform.
     pub seed: u64,
     /// The order of the samplers. One that is switched on must be in it.
+    #[serde(deserialize_with = "order::deserialize")]
     pub order: Vec<SamplerKind>,
 }
 
@@ -44,193 +103,74 @@ impl Default for SamplingParams {
     fn default() -> Self {
         Self {
             temperature: 0.0,
+            dynamic_temperature: None,
             top_k: 0,
+            top_k_ties: false,
             top_p: 1.0,
             min_p: 0.0,
+            typical_p: 1.0,
+            epsilon_cutoff: 0.0,
+            eta_cutoff: 0.0,
+            top_n_sigma: 0.0,
+            top_h: 0.0,
+            xtc: None,
             min_keep: 1,
+            mirostat: None,
+            adaptive_p: None,
             repetition_penalty: 1.0,
+            repetition_scope: PenaltyScope::All,
+            repetition_window: 0,
             frequency_penalty: 0.0,
             presence_penalty: 0.0,
+            frequency_scope: PenaltyScope::Output,
+            frequency_window: 0,
+            dry: None,
+            no_repeat_ngram: 0,
             logit_bias: BTreeMap::new(),
+            suppress: Vec::new(),
+            bad_words: Vec::new(),
+            forced_tokens: BTreeMap::new(),
+            min_length: 0,
+            length_decay: None,
+            watermark: None,
             seed: 0,
             order: SamplerKind::DEFAULT_ORDER.to_vec(),
         }
     }
 }
 
-/// The name of a sampler, for the order of the chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum SamplerKind {
-    /// [`LogitBias`](crate::LogitBias)
-    LogitBias,
-    /// [`RepetitionPenalty`](crate::RepetitionPenalty)
-    RepetitionPenalty,
-    /// [`FrequencyPresencePenalty`](crate::FrequencyPresencePenalty)
-    FrequencyPresencePenalty,
-    /// [`Temperature`](crate::Temperature)
-    Temperature,
-    /// [`TopK`](crate::TopK)
-    TopK,
-    /// [`TopP`](crate::TopP)
-    TopP,
-    /// [`MinP`](crate::MinP)
-    MinP,
-}
-
-impl SamplerKind {
-    /// Biases, penalties, temperature, then truncation from the coarsest to the finest.
-    pub const DEFAULT_ORDER: [Self; 7] = [
-        Self::LogitBias,
-        Self::RepetitionPenalty,
-        Self::FrequencyPresencePenalty,
-        Self::Temperature,
-        Self::TopK,
-        Self::TopP,
-        Self::MinP,
-    ];
-}
-
 impl SamplingParams {
-    /// Checks every field.
-    ///
-    /// # Errors
-    /// [`SamplingError`] for the first field that makes no sense.
-    pub fn validate(&self) -> Result<(), SamplingError> {
-        let number = |name, value: f32, valid: bool, range| {
-            if valid {
-                Ok(())
-            } else {
-                Err(SamplingError::OutOfRange { name, value, range })
-            }
-        };
-        let finite = f32::is_finite;
-        let t = self.temperature;
-        number("temperature", t, finite(t) && t >= 0.0, "0 or more")?;
-        let unit = |x: f32| (0.0..=1.0).contains(&x);
-        number("top_p", self.top_p, unit(self.top_p), "from 0 to 1")?;
-        number("min_p", self.min_p, unit(self.min_p), "from 0 to 1")?;
-        let r = self.repetition_penalty;
-        number("repetition_penalty", r, finite(r) && r > 0.0, "above 0")?;
-        for (name, value) in [
-            ("frequency_penalty", self.frequency_penalty),
-            ("presence_penalty", self.presence_penalty),
-        ] {
-            number(name, value, finite(value), "finite")?;
-        }
-        for &bias in self.logit_bias.values() {
-            let valid = finite(bias) || bias == f32::NEG_INFINITY;
-            number("logit_bias", bias, valid, "finite or -inf")?;
-        }
-        if self.min_keep == 0 {
-            return Err(SamplingError::MinKeepZero);
-        }
-        for (i, kind) in self.order.iter().enumerate() {
-            if self.order[..i].contains(kind) {
-                return Err(SamplingError::Twice(*kind));
-            }
-        }
-        for kind in SamplerKind::DEFAULT_ORDER {
-            if self.is_on(kind) && !self.order.contains(&kind) {
-                return Err(SamplingError::NotInOrder(kind));
-            }
-        }
-        Ok(())
-    }
-
     /// Whether the fields switch this sampler on.
     pub fn is_on(&self, kind: SamplerKind) -> bool {
+        use SamplerKind as S;
         match kind {
-            SamplerKind::LogitBias => !self.logit_bias.is_empty(),
-            SamplerKind::RepetitionPenalty => self.repetition_penalty != 1.0,
-            SamplerKind::FrequencyPresencePenalty => {
+            S::ForcedTokens => !self.forced_tokens.is_empty(),
+            S::Suppress => !self.suppress.is_empty(),
+            S::LogitBias => !self.logit_bias.is_empty(),
+            S::MinLength => self.min_length > 0,
+            S::BadWords => !self.bad_words.is_empty(),
+            S::RepetitionPenalty => self.repetition_penalty != 1.0,
+            S::FrequencyPresencePenalty => {
                 self.frequency_penalty != 0.0 || self.presence_penalty != 0.0
             }
-            // At temperature zero the largest logit is chosen, which no truncation removes.
+            S::Dry => self.dry.as_ref().is_some_and(|dry| dry.multiplier != 0.0),
+            S::NoRepeatNgram => self.no_repeat_ngram != 0,
+            S::LengthDecay => self.length_decay.is_some_and(|decay| decay.factor != 1.0),
+            S::Watermark => self.watermark.is_some(),
+            // At temperature zero the largest logit is chosen, whatever else would be kept.
             _ if self.temperature == 0.0 => false,
-            SamplerKind::Temperature => self.temperature != 1.0,
-            SamplerKind::TopK => self.top_k != 0,
-            SamplerKind::TopP => self.top_p < 1.0,
-            SamplerKind::MinP => self.min_p > 0.0,
+            S::TopNSigma => self.top_n_sigma > 0.0,
+            S::Temperature => self.temperature != 1.0 || self.dynamic_temperature.is_some(),
+            S::TopH => self.top_h > 0.0,
+            S::TopK => self.top_k != 0,
+            S::TypicalP => self.typical_p < 1.0,
+            S::TopP => self.top_p < 1.0,
+            S::MinP => self.min_p > 0.0,
+            S::Epsilon => self.epsilon_cutoff > 0.0,
+            S::Eta => self.eta_cutoff > 0.0,
+            S::Xtc => self.xtc.is_some_and(|xtc| xtc.probability > 0.0),
+            S::Mirostat => self.mirostat.is_some(),
+            S::AdaptiveP => self.adaptive_p.is_some(),
         }
-    }
-}
-
-/// A sampling parameter that makes no sense.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SamplingError {
-    /// A number outside its range.
-    #[error("{name} is {value}, and must be {range}")]
-    OutOfRange {
-        /// The field.
-        name: &'static str,
-        /// Its value.
-        value: f32,
-        /// What would be right.
-        range: &'static str,
-    },
-    /// `min_keep` is zero.
-    #[error("min_keep is 0, and must be 1 or more: samplers never remove the last candidate")]
-    MinKeepZero,
-    /// A sampler stands in the order twice.
-    #[error("the sampler order names {0:?} twice")]
-    Twice(SamplerKind),
-    /// A sampler is switched on but not in the order.
-    #[error("{0:?} is switched on but missing from the sampler order")]
-    NotInOrder(SamplerKind),
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn error(change: impl FnOnce(&mut SamplingParams)) -> String {
-        let mut params = SamplingParams::default();
-        change(&mut params);
-        params.validate().unwrap_err().to_string()
-    }
-
-    #[test]
-    fn nonsense_is_refused_by_name() {
-        let errors = [
-            error(|p| p.temperature = -1.0),
-            error(|p| p.temperature = f32::NAN),
-            error(|p| p.top_p = 1.01),
-            error(|p| p.min_p = -0.1),
-            error(|p| p.repetition_penalty = 0.0),
-            error(|p| p.frequency_penalty = f32::INFINITY),
-            error(|p| p.logit_bias = BTreeMap::from([(3, f32::INFINITY)])),
-            error(|p| p.min_keep = 0),
-            error(|p| p.order.push(SamplerKind::TopK)),
-            error(|p| {
-                p.temperature = 1.0;
-                p.top_k = 4;
-                p.order.clear();
-            }),
-        ];
-        expect_test::expect![[r#"
-            temperature is -1, and must be 0 or more
-            temperature is NaN, and must be 0 or more
-            top_p is 1.01, and must be from 0 to 1
-            min_p is -0.1, and must be from 0 to 1
-            repetition_penalty is 0, and must be above 0
-            frequency_penalty is inf, and must be finite
-            logit_bias is inf, and must be finite or -inf
-            min_keep is 0, and must be 1 or more: samplers never remove the last candidate
-            the sampler order names TopK twice
-            TopK is switched on but missing from the sampler order"#]]
-        .assert_eq(&errors.join("\n"));
-    }
-
-    #[test]
-    fn unknown_fields_in_json_are_refused() {
-        let parse = serde_json::from_str::<SamplingParams>;
-        assert_eq!(
-            parse("{\"top_k\":4,\"order\":[\"top-k\"]}").unwrap().top_k,
-            4
-        );
-        assert!(parse("{\"topk\":4}").is_err());
     }
 }

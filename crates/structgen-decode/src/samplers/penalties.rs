@@ -1,16 +1,28 @@
-use std::collections::BTreeMap;
-
 use structgen_vocab::TokenId;
 
+use super::counts::TokenCounts;
+use super::{PenaltyScope, SequenceStart};
 use crate::{Accepted, Candidates, Sampler};
 
-/// Divides positive logits of tokens already seen by `r`, and multiplies negative ones by it.
+/// Divides positive logits of tokens already seen by `r`, and multiplies the others by it.
 ///
-/// CTRL, Keskar et al. 2019. Prompt and output count alike. One is off.
+/// CTRL, Keskar et al. 2019. How often a token came does not matter. Prompt and output count alike unless
+/// [`within`](RepetitionPenalty::within) says otherwise. One is off; below one repetition is encouraged.
+///
+/// ```
+/// use structgen_decode::{Accepted, Candidates, RepetitionPenalty, Sampler};
+/// use structgen_vocab::TokenId;
+///
+/// let mut penalty = RepetitionPenalty::new(2.0);
+/// penalty.accept(Accepted::certain(TokenId(7)));
+/// let mut candidates = Candidates::from_pairs([(TokenId(6), 3.0), (TokenId(7), 3.0)]);
+/// penalty.apply(&mut candidates);
+/// assert_eq!(candidates.logits(), [3.0, 1.5]);
+/// ```
 #[derive(Debug, Clone)]
 pub struct RepetitionPenalty {
     penalty: f32,
-    seen: BTreeMap<TokenId, u32>,
+    seen: TokenCounts,
 }
 
 impl RepetitionPenalty {
@@ -18,15 +30,22 @@ impl RepetitionPenalty {
     pub fn new(penalty: f32) -> Self {
         Self {
             penalty,
-            seen: BTreeMap::new(),
+            seen: TokenCounts::new(PenaltyScope::All, 0),
         }
+    }
+
+    /// Counts the last `window` tokens of `scope`, or all of them where `window` is zero.
+    #[must_use]
+    pub fn within(mut self, scope: PenaltyScope, window: usize) -> Self {
+        self.seen = TokenCounts::new(scope, window);
+        self
     }
 }
 
 impl Sampler for RepetitionPenalty {
     fn apply(&mut self, candidates: &mut Candidates) {
         let penalty = self.penalty;
-        candidates.change_logits_of(&self.seen, |logit, _| {
+        candidates.change_logits_of(self.seen.counts(), |logit, _| {
             if logit > 0.0 {
                 logit / penalty
             } else {
@@ -36,11 +55,16 @@ impl Sampler for RepetitionPenalty {
     }
 
     fn accept(&mut self, accepted: Accepted) {
-        *self.seen.entry(accepted.token).or_default() += 1;
+        self.seen.accept(accepted.token);
     }
 
-    fn reset(&mut self, prompt: &[TokenId]) {
-        self.seen = count(prompt);
+    fn reset(&mut self, start: SequenceStart<'_>) {
+        self.seen.reset(start);
+    }
+
+    fn touched(&mut self, tokens: &mut Vec<TokenId>) -> bool {
+        self.seen.collect_ids(tokens);
+        true
     }
 
     fn clone_box(&self) -> Box<dyn Sampler> {
@@ -50,12 +74,25 @@ impl Sampler for RepetitionPenalty {
 
 /// Takes `f * count + p` from the logits of tokens that the output already has.
 ///
-/// The prompt does not count. Both zero is off; negative values encourage repetition.
+/// The formula of OpenAI's interface. The prompt does not count unless [`within`](FrequencyPresencePenalty::within) says so. Both zero
+/// is off; negative values encourage repetition. Unlike CTRL's penalty it does not commute with the temperature, and comes before it.
+///
+/// ```
+/// use structgen_decode::{Accepted, Candidates, FrequencyPresencePenalty, Sampler};
+/// use structgen_vocab::TokenId;
+///
+/// let mut penalty = FrequencyPresencePenalty::new(0.5, 1.0);
+/// penalty.accept(Accepted::certain(TokenId(7)));
+/// penalty.accept(Accepted::certain(TokenId(7)));
+/// let mut candidates = Candidates::from_pairs([(TokenId(6), 3.0), (TokenId(7), 3.0)]);
+/// penalty.apply(&mut candidates);
+/// assert_eq!(candidates.logits(), [3.0, 1.0]);
+/// ```
 #[derive(Debug, Clone)]
 pub struct FrequencyPresencePenalty {
     frequency: f32,
     presence: f32,
-    output: BTreeMap<TokenId, u32>,
+    seen: TokenCounts,
 }
 
 impl FrequencyPresencePenalty {
@@ -64,25 +101,37 @@ impl FrequencyPresencePenalty {
         Self {
             frequency,
             presence,
-            output: BTreeMap::new(),
+            seen: TokenCounts::new(PenaltyScope::Output, 0),
         }
+    }
+
+    /// Counts the last `window` tokens of `scope`, or all of them where `window` is zero.
+    #[must_use]
+    pub fn within(mut self, scope: PenaltyScope, window: usize) -> Self {
+        self.seen = TokenCounts::new(scope, window);
+        self
     }
 }
 
 impl Sampler for FrequencyPresencePenalty {
     fn apply(&mut self, candidates: &mut Candidates) {
         let (frequency, presence) = (self.frequency, self.presence);
-        candidates.change_logits_of(&self.output, |logit, count| {
+        candidates.change_logits_of(self.seen.counts(), |logit, count| {
             logit - (frequency * count as f32 + presence)
         });
     }
 
     fn accept(&mut self, accepted: Accepted) {
-        *self.output.entry(accepted.token).or_default() += 1;
+        self.seen.accept(accepted.token);
     }
 
-    fn reset(&mut self, _prompt: &[TokenId]) {
-        self.output.clear();
+    fn reset(&mut self, start: SequenceStart<'_>) {
+        self.seen.reset(start);
+    }
+
+    fn touched(&mut self, tokens: &mut Vec<TokenId>) -> bool {
+        self.seen.collect_ids(tokens);
+        true
     }
 
     fn clone_box(&self) -> Box<dyn Sampler> {
@@ -90,41 +139,53 @@ impl Sampler for FrequencyPresencePenalty {
     }
 }
 
-fn count(tokens: &[TokenId]) -> BTreeMap<TokenId, u32> {
-    let mut counts = BTreeMap::new();
-    for &token in tokens {
-        *counts.entry(token).or_default() += 1;
-    }
-    counts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::candidates::tests::candidates;
 
+    fn behind(prompt: &[TokenId]) -> SequenceStart<'_> {
+        SequenceStart { prompt, eos: &[] }
+    }
+
     #[test]
     fn repetition_counts_prompt_and_output_once_and_by_sign() {
         let mut sampler = RepetitionPenalty::new(2.0);
-        sampler.reset(&[TokenId(0), TokenId(0)]);
+        sampler.reset(behind(&[TokenId(0), TokenId(0)]));
         sampler.accept(Accepted::certain(TokenId(2)));
         let mut c = candidates(&[4.0, 4.0, -4.0, -4.0]);
         sampler.apply(&mut c);
         assert_eq!(c.logits(), [2.0, 4.0, -8.0, -4.0]);
-        sampler.reset(&[]);
+        sampler.reset(behind(&[]));
         sampler.apply(&mut c);
         assert_eq!(c.logits(), [2.0, 4.0, -8.0, -4.0]);
     }
 
+    /// Kills the mutation "penalty on the whole prompt where output was asked".
     #[test]
     fn frequency_counts_each_and_presence_once_in_the_output_only() {
         let mut sampler = FrequencyPresencePenalty::new(0.5, 1.0);
-        sampler.reset(&[TokenId(0)]);
+        sampler.reset(behind(&[TokenId(0)]));
         sampler.accept(Accepted::certain(TokenId(1)));
         sampler.accept(Accepted::certain(TokenId(1)));
         let mut c = candidates(&[4.0, 4.0, 4.0]);
         sampler.apply(&mut c);
         assert_eq!(c.logits(), [4.0, 2.0, 4.0]);
+    }
+
+    #[test]
+    fn scope_and_window_are_the_users() {
+        let mut repetition = RepetitionPenalty::new(2.0).within(PenaltyScope::Output, 1);
+        let mut frequency = FrequencyPresencePenalty::new(1.0, 0.0).within(PenaltyScope::All, 2);
+        for sampler in [&mut repetition as &mut dyn Sampler, &mut frequency] {
+            sampler.reset(behind(&[TokenId(0), TokenId(1)]));
+            sampler.accept(Accepted::certain(TokenId(2)));
+        }
+        let mut c = candidates(&[4.0, 4.0, 4.0]);
+        repetition.apply(&mut c);
+        assert_eq!(c.logits(), [4.0, 4.0, 2.0]);
+        frequency.apply(&mut c);
+        assert_eq!(c.logits(), [4.0, 3.0, 1.0]);
     }
 
     #[test]

@@ -1,9 +1,18 @@
-use crate::{Accepted, Candidates, Sampler};
+use crate::{Candidates, Sampler};
 
 /// Divides every logit by a positive temperature.
 ///
 /// Temperature zero is not a division: [`SamplingParams`](crate::SamplingParams) turns it into an arg-max, ties going
-/// to the lowest id.
+/// to the lowest id. The order of the logits stays, but for quotients that become equal.
+///
+/// ```
+/// use structgen_decode::{Candidates, Sampler, Temperature};
+/// use structgen_vocab::TokenId;
+///
+/// let mut candidates = Candidates::from_pairs([(TokenId(1), 1.0), (TokenId(2), -4.0)]);
+/// Temperature::new(2.0).apply(&mut candidates);
+/// assert_eq!(candidates.logits(), [0.5, -2.0]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Temperature(f32);
 
@@ -45,8 +54,6 @@ impl Sampler for Temperature {
             *logit = self.divide(*logit, shift);
         }
     }
-
-    fn accept(&mut self, _: Accepted) {}
 
     fn clone_box(&self) -> Box<dyn Sampler> {
         Box::new(*self)

@@ -1,24 +1,49 @@
 use crate::{Candidates, Sampler};
 
-/// Keeps exactly the `k` candidates with the largest logits; of equal ones, those with the lowest ids.
+/// Keeps the `k` candidates with the largest logits: exactly `k`, of equal ones those with the lowest ids, unless ties are asked for.
 ///
-/// Fan, Lewis and Dauphin 2018. Zero is off, and so is a `k` that reaches the number of candidates.
+/// Fan, Lewis and Dauphin 2018. Zero is off, and so is a `k` that reaches the number of candidates. transformers keeps all that equal the
+/// `k`-th: [`with_ties`](TopK::with_ties).
+///
+/// ```
+/// use structgen_decode::{Candidates, Sampler, TopK};
+/// use structgen_vocab::TokenId;
+///
+/// let all = Candidates::from_pairs((0..4).map(TokenId).zip([1.0, 2.0, 1.0, 3.0]));
+/// let (mut exact, mut ties) = (all.clone(), all);
+/// TopK::new(3).apply(&mut exact);
+/// TopK::new(3).with_ties().apply(&mut ties);
+/// assert_eq!((exact.len(), ties.len()), (3, 4));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TopK(usize);
+pub struct TopK {
+    k: usize,
+    ties: bool,
+}
 
 impl TopK {
     /// Keeps `k` candidates; zero keeps all.
     pub fn new(k: usize) -> Self {
-        Self(k)
+        Self { k, ties: false }
+    }
+
+    /// Keeps all candidates that are as large as the `k`-th, too.
+    #[must_use]
+    pub fn with_ties(self) -> Self {
+        Self { ties: true, ..self }
     }
 }
 
 impl Sampler for TopK {
     fn apply(&mut self, candidates: &mut Candidates) {
-        if self.0 == 0 || self.0 >= candidates.len() {
+        if self.k == 0 || self.k >= candidates.len() {
             return;
         }
-        candidates.keep_largest(self.0);
+        if self.ties {
+            candidates.keep_from_kth(self.k);
+        } else {
+            candidates.keep_largest(self.k);
+        }
     }
 
     fn clone_box(&self) -> Box<dyn Sampler> {
@@ -46,6 +71,13 @@ mod tests {
     fn ties_keep_exactly_k_with_the_lowest_ids() {
         assert_eq!(kept(2, &[1.0, 1.0, 1.0, 1.0]), [0, 1]);
         assert_eq!(kept(2, &[0.0, 1.0, 2.0, 1.0, 1.0]), [1, 2]);
+    }
+
+    #[test]
+    fn ties_stay_where_they_are_asked_for() {
+        let mut c = candidates(&[0.0, 1.0, 2.0, 1.0, 1.0]);
+        TopK::new(2).with_ties().apply(&mut c);
+        assert_eq!(ids(&c), [1, 2, 3, 4]);
     }
 
     #[test]

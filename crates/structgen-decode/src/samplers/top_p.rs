@@ -2,7 +2,18 @@ use crate::{Candidates, Sampler};
 
 /// Keeps the shortest prefix, by falling probability, whose mass reaches `p`; of equal ones, the lowest ids first.
 ///
-/// Nucleus sampling, Holtzman et al. 2020. One is off; `min_keep` candidates stay in any case.
+/// Nucleus sampling, Holtzman et al. 2020. The candidate with which the mass is reached stays. One is off; `min_keep` candidates stay in any
+/// case, and zero keeps no more than these.
+///
+/// ```
+/// use structgen_decode::{Candidates, Sampler, TopP};
+/// use structgen_vocab::TokenId;
+///
+/// let logits = [0.1f32, 0.5, 0.15, 0.25].map(f32::ln);
+/// let mut candidates = Candidates::from_pairs((0..4).map(TokenId).zip(logits));
+/// TopP::new(0.6, 1).apply(&mut candidates);
+/// assert_eq!(candidates.ids(), [TokenId(1), TokenId(3)]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TopP {
     p: f32,
@@ -24,27 +35,7 @@ impl Sampler for TopP {
         if self.p >= 1.0 || candidates.len() <= self.min_keep {
             return;
         }
-        let total = candidates.weigh();
-        let target = f64::from(self.p) * total;
-        // Few candidates carry nearly all of the mass: sorting a short head, grown as needed, spares the full sort.
-        let mut head = 256;
-        loop {
-            let sorted = candidates.sorted_head(head);
-            let mut mass = 0.0;
-            let mut kept = 0;
-            while kept < sorted.len() && (mass < target || kept < self.min_keep) {
-                mass += f64::from(sorted[kept].0);
-                kept += 1;
-            }
-            let enough = mass >= target && kept >= self.min_keep;
-            if enough || head >= candidates.len() {
-                if kept < candidates.len() {
-                    candidates.keep_largest(kept);
-                }
-                return;
-            }
-            head *= 8;
-        }
+        candidates.keep_mass(self.p, self.min_keep);
     }
 
     fn clone_box(&self) -> Box<dyn Sampler> {
@@ -63,6 +54,7 @@ mod tests {
         ids(&c)
     }
 
+    /// Kills the mutation "top-p off by one": with the one that reaches the mass, and without the next.
     #[test]
     fn keeps_the_shortest_prefix_that_reaches_the_mass() {
         assert_eq!(kept(0.6, 1, &[0.1, 0.5, 0.15, 0.25]), [1, 3]);

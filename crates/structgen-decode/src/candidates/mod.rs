@@ -1,6 +1,8 @@
 //! The allowed tokens of one step with their logits, in buffers that are used again step after step.
 
-use std::collections::BTreeMap;
+mod select;
+
+pub(crate) use select::logit_of;
 
 use structgen_vocab::TokenId;
 
@@ -31,6 +33,25 @@ pub struct Candidates {
     weights: Vec<f32>,
     keys: Vec<u64>,
     head: Vec<(f32, TokenId)>,
+    /// The sum of the weights.
+    total: f64,
+    lifted: usize,
+    /// How many logits the model gave, allowed or not.
+    width: usize,
+}
+
+/// Candidates that there is always memory for.
+const ROOM: usize = 1024;
+
+/// What [`Candidates::fill_largest`] has to leave in.
+pub(crate) struct Largest<'a> {
+    /// So many of the largest, by what `temperature` will make of the logits.
+    pub(crate) k: usize,
+    pub(crate) temperature: f32,
+    /// Sorted tokens that come in any case, where they are allowed.
+    pub(crate) also: &'a [TokenId],
+    /// These and the banned ones, sorted.
+    pub(crate) left_out: &'a [TokenId],
 }
 
 impl Candidates {
@@ -43,6 +64,7 @@ impl Candidates {
         for (id, logit) in pairs {
             candidates.push(id, logit);
         }
+        candidates.width = candidates.ids.last().map_or(0, |id| id.index() + 1);
         candidates
     }
 
@@ -50,8 +72,7 @@ impl Candidates {
     ///
     /// Ids at or beyond `logits.len()` have no logit and are left out.
     pub fn fill(&mut self, logits: &[f32], allowed: &impl AllowedTokens, banned: &[TokenId]) {
-        self.ids.clear();
-        self.logits.clear();
+        self.clear(logits.len());
         if let Some(list) = allowed.list() {
             for &id in list {
                 if let Some(&logit) = logits.get(id.index())
@@ -73,7 +94,8 @@ impl Candidates {
         });
     }
 
-    /// [`fill`](Candidates::fill), then [`keep_largest`](Candidates::keep_largest) by what `temperature` will make of the logits.
+    /// [`fill`](Candidates::fill), but only with what `largest` asks for, which is all that matters where nothing before a top-k looks at
+    /// more.
     ///
     /// The logits stay as they are, and those that are too small are never copied. Dividing by a temperature can make two
     /// different logits equal, and then the lower id goes first: therefore it is counted in.
@@ -82,29 +104,25 @@ impl Candidates {
         logits: &[f32],
         allowed: &impl AllowedTokens,
         banned: &[TokenId],
-        k: usize,
-        temperature: f32,
+        largest: &Largest<'_>,
     ) {
-        self.ids.clear();
-        self.logits.clear();
-        self.keys.clear();
-        if k == 0 {
-            return;
-        }
-        let temperature = Temperature::new(temperature);
+        self.clear(logits.len());
+        let Largest { k, left_out, .. } = *largest;
+        let temperature = Temperature::new(largest.temperature);
         let mut max = 0.0;
         let shift = temperature.shift(|| {
-            max = masked::max(logits, allowed, banned);
+            max = masked::max(logits, allowed, left_out);
             max
         });
-        if max == f32::INFINITY {
+        let infinite = |id: &TokenId| logits.get(id.index()) == Some(&f32::INFINITY);
+        if max == f32::INFINITY || largest.also.iter().any(infinite) {
             // The infinite logit may fall to one that becomes infinite: then the temperature has to see them all.
             self.fill(logits, allowed, banned);
             return;
         }
-        let room = k.saturating_mul(2).max(k + 64);
+        let room = k.saturating_mul(2).max(k.saturating_add(64));
         let mut threshold = f32::NEG_INFINITY;
-        masked::for_each_above(logits, allowed, banned, |id, logit| {
+        masked::for_each_above(logits, allowed, left_out, |id, logit| {
             self.keys
                 .push(key(temperature.divide(logit, shift), id.index()));
             if self.keys.len() >= room {
@@ -118,11 +136,31 @@ impl Candidates {
             self.keys.select_nth_unstable(k - 1);
             self.keys.truncate(k);
         }
+        let bits = allowed.bits();
+        let also = largest.also.iter().filter(|&&id| bits.contains(id));
+        self.keys.extend(also.map(|id| u64::from(id.0)));
         self.keys.sort_unstable_by_key(|&key| key as u32);
         for i in 0..self.keys.len() {
             let id = self.keys[i] as u32;
-            self.push(TokenId(id), logits[id as usize]);
+            if let Some(&logit) = logits.get(id as usize) {
+                self.push(TokenId(id), logit);
+            }
         }
+    }
+
+    fn clear(&mut self, width: usize) {
+        self.ids.clear();
+        self.logits.clear();
+        self.lifted = 0;
+        self.width = width;
+        // Steps that keep a few more than the last one then need no more memory.
+        let room = width.min(ROOM);
+        self.ids.reserve(room);
+        self.logits.reserve(room);
+        self.weights.clear();
+        self.weights.reserve(room);
+        self.keys.clear();
+        self.keys.reserve(room);
     }
 
     fn push(&mut self, id: TokenId, logit: f32) {
@@ -147,6 +185,16 @@ impl Candidates {
         &mut self.logits
     }
 
+    /// The tokens, and their logits to change.
+    pub fn ids_and_logits_mut(&mut self) -> (&[TokenId], &mut [f32]) {
+        (&self.ids, &mut self.logits)
+    }
+
+    /// How many logits the model gave for the step, those of forbidden tokens included.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
     /// How many candidates there are.
     pub fn len(&self) -> usize {
         self.ids.len()
@@ -168,56 +216,23 @@ impl Candidates {
         best
     }
 
-    /// Keeps the `k` candidates with the largest logits; of equal ones, those with the lowest ids.
-    pub fn keep_largest(&mut self, k: usize) {
-        if k >= self.len() {
-            return;
-        }
-        if k == 0 {
-            self.ids.clear();
-            self.logits.clear();
-            return;
-        }
-        self.fill_keys();
-        let threshold = *self.keys.select_nth_unstable(k - 1).1;
-        let mut kept = 0;
-        for i in 0..self.ids.len() {
-            if key(self.logits[i], i) <= threshold {
-                self.ids[kept] = self.ids[i];
-                self.logits[kept] = self.logits[i];
-                kept += 1;
-            }
-        }
-        self.ids.truncate(kept);
-        self.logits.truncate(kept);
-    }
-
-    /// Keeps the candidates for which `keep` holds, or all of them if it holds for none.
-    pub fn retain_unless_empty(&mut self, keep: impl Fn(TokenId) -> bool) {
-        if !self.ids.iter().any(|&id| keep(id)) {
-            return;
-        }
-        let mut kept = 0;
-        for i in 0..self.ids.len() {
-            if keep(self.ids[i]) {
-                self.ids[kept] = self.ids[i];
-                self.logits[kept] = self.logits[i];
-                kept += 1;
-            }
-        }
-        self.ids.truncate(kept);
-        self.logits.truncate(kept);
-    }
-
-    /// Replaces the logit of every candidate that `values` names.
+    /// Replaces the logits of those candidates that `values`, sorted by id, names.
     pub fn change_logits_of<V: Copy>(
         &mut self,
-        values: &BTreeMap<TokenId, V>,
+        values: &[(TokenId, V)],
         change: impl Fn(f32, V) -> f32,
     ) {
-        for (id, &value) in values {
-            if let Ok(i) = self.ids.binary_search(id) {
-                self.logits[i] = change(self.logits[i], value);
+        if values.len() < self.len() {
+            for &(id, value) in values {
+                if let Ok(i) = self.ids.binary_search(&id) {
+                    self.logits[i] = change(self.logits[i], value);
+                }
+            }
+            return;
+        }
+        for (id, logit) in self.ids.iter().zip(&mut self.logits) {
+            if let Ok(i) = values.binary_search_by_key(id, |&(id, _)| id) {
+                *logit = change(*logit, values[i].1);
             }
         }
     }
@@ -228,9 +243,36 @@ impl Candidates {
         self.weights.clear();
         self.weights
             .extend(self.logits.iter().map(|&l| numeric::weight(l, max)));
+        self.total = self.sum_of(|_, weight| weight);
+        self.total
+    }
+
+    /// The sum of the weights of the last [`weigh`](Candidates::weigh).
+    pub fn total(&self) -> f64 {
+        self.total
+    }
+
+    /// The entropy of the softmax, in nats; zero where there is no candidate. Computes the weights, too.
+    pub fn entropy(&mut self) -> f64 {
+        let total = self.weigh();
+        if self.is_empty() {
+            return 0.0;
+        }
+        let max = numeric::max(&self.logits);
+        // -sum(p ln p) = ln(total) - sum(w (l - max)) / total: one logarithm for all candidates.
+        let sum = self.sum_of(|logit, weight| match weight > 0.0 && logit < max {
+            true => weight * (logit - max),
+            false => 0.0,
+        });
+        numeric::ln(total) - sum / total
+    }
+
+    /// A sum over logits and weights, in lanes by id.
+    fn sum_of(&self, term: impl Fn(f32, f32) -> f32) -> f64 {
         let mut sum = LaneSum::default();
-        for (id, &weight) in self.ids.iter().zip(&self.weights) {
-            sum.add(id.0, weight);
+        let pairs = self.logits.iter().zip(&self.weights);
+        for (id, (&logit, &weight)) in self.ids.iter().zip(pairs) {
+            sum.add(id.0, term(logit, weight));
         }
         sum.total()
     }
@@ -238,22 +280,6 @@ impl Candidates {
     /// The weights of the last [`weigh`](Candidates::weigh), one for each of [`ids`](Candidates::ids) as they were then.
     pub fn weights(&self) -> &[f32] {
         &self.weights
-    }
-
-    /// The `n` largest candidates of the last [`weigh`](Candidates::weigh), largest first, as weight and id.
-    pub fn sorted_head(&mut self, n: usize) -> &[(f32, TokenId)] {
-        self.fill_keys();
-        let n = n.min(self.len());
-        if n < self.len() && n > 0 {
-            self.keys.select_nth_unstable(n - 1);
-        }
-        self.keys[..n].sort_unstable();
-        self.head.clear();
-        for &key in &self.keys[..n] {
-            let i = (key & u64::from(u32::MAX)) as usize;
-            self.head.push((self.weights[i], self.ids[i]));
-        }
-        &self.head
     }
 
     /// The log probability of `token` among the candidates, before any sampler if called before them.
@@ -290,12 +316,6 @@ impl Candidates {
         }
         // Where rounding leaves the sum short of the target, the last candidate with weight is the one.
         drawn.map(|i| (self.ids[i], (f64::from(self.weights[i]) / total) as f32))
-    }
-
-    fn fill_keys(&mut self) {
-        self.keys.clear();
-        self.keys
-            .extend(self.logits.iter().enumerate().map(|(i, &l)| key(l, i)));
     }
 }
 
@@ -334,121 +354,4 @@ fn key(logit: f32, index: usize) -> u64 {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::{PlainMask, masked_argmax as argmax};
-    use structgen_vocab::TokenMask;
-
-    pub(crate) fn candidates(logits: &[f32]) -> Candidates {
-        Candidates::from_pairs(
-            logits
-                .iter()
-                .enumerate()
-                .map(|(i, &l)| (TokenId(i as u32), l)),
-        )
-    }
-
-    pub(crate) fn ids(candidates: &Candidates) -> Vec<u32> {
-        candidates.ids().iter().map(|id| id.0).collect()
-    }
-
-    pub(crate) fn log(probabilities: &[f64]) -> Vec<f32> {
-        probabilities.iter().map(|p| p.ln() as f32).collect()
-    }
-
-    fn mask(width: usize, allowed: impl Fn(u32) -> bool) -> PlainMask {
-        let mut mask = TokenMask::new(width);
-        for id in (0..width as u32).filter(|&id| allowed(id)) {
-            mask.allow(TokenId(id));
-        }
-        PlainMask::new(mask)
-    }
-
-    fn noise(n: usize) -> Vec<f32> {
-        (0..n)
-            .map(|i| ((i as u32).wrapping_mul(2_654_435_761) >> 20) as f32 / 100.0)
-            .collect()
-    }
-
-    #[test]
-    fn filling_skips_forbidden_banned_infinite_and_missing_tokens() {
-        let mut c = Candidates::default();
-        let logits = [1.0, f32::NAN, f32::NEG_INFINITY, 4.0, 5.0, 6.0];
-        c.fill(&logits, &mask(70, |id| id != 5), &[TokenId(3)]);
-        assert_eq!(ids(&c), [0, 4]);
-    }
-
-    #[test]
-    fn argmax_equals_the_largest_candidate_for_lists_and_bits() {
-        let logits = noise(1000);
-        for modulus in [1, 2, 3, 200, 999] {
-            let mask = mask(1000, |id| id % modulus == 0);
-            for banned in [vec![], vec![TokenId(0), TokenId(600)]] {
-                let mut c = Candidates::default();
-                c.fill(&logits, &mask, &banned);
-                let expected = c.largest().map(|(id, _)| id);
-                assert_eq!(argmax(&logits, &mask, &banned), expected);
-            }
-        }
-    }
-
-    #[test]
-    fn argmax_of_nothing_but_infinities_is_none() {
-        let logits = [f32::NAN, f32::NEG_INFINITY, 3.0];
-        assert_eq!(argmax(&logits, &mask(3, |id| id < 2), &[]), None);
-        assert_eq!(argmax(&logits, &mask(3, |_| true), &[]), Some(TokenId(2)));
-    }
-
-    #[test]
-    fn keep_largest_equals_a_stable_sort() {
-        let logits: Vec<f32> = noise(500).iter().map(|l| l.round()).collect();
-        let mut order: Vec<usize> = (0..500).collect();
-        order.sort_by(|&a, &b| logits[b].total_cmp(&logits[a]));
-        for k in [1, 2, 40, 499, 500] {
-            let mut expected: Vec<u32> = order[..k].iter().map(|&i| i as u32).collect();
-            expected.sort_unstable();
-            let mut c = candidates(&logits);
-            c.keep_largest(k);
-            assert_eq!(ids(&c), expected);
-        }
-    }
-
-    #[test]
-    fn draws_follow_the_softmax() {
-        let mut c = candidates(&log(&[0.5, 0.3, 0.2]));
-        let mut rng = SequenceRng::new(5, 0);
-        let mut counts = [0u32; 3];
-        for _ in 0..20_000 {
-            let (id, p) = c.draw(&mut rng).unwrap();
-            assert!((p - [0.5, 0.3, 0.2][id.index()]).abs() < 1e-6);
-            counts[id.index()] += 1;
-        }
-        // Chi-squared with two degrees of freedom: 13.8 is passed by chance once in a thousand seeds.
-        let chi: f64 = counts
-            .iter()
-            .zip([10_000.0, 6_000.0, 4_000.0])
-            .map(|(&n, e)| (f64::from(n) - e).powi(2) / e)
-            .sum();
-        assert!(chi < 13.8, "{counts:?}");
-    }
-
-    #[test]
-    fn an_infinite_logit_takes_everything() {
-        let mut c = candidates(&[1.0, f32::INFINITY, f32::INFINITY]);
-        let mut rng = SequenceRng::new(0, 0);
-        for _ in 0..20 {
-            let (id, p) = c.draw(&mut rng).unwrap();
-            assert!(id.0 > 0);
-            assert_eq!(p, 0.5);
-        }
-        assert_eq!(c.log_prob(TokenId(0)), Some(f32::NEG_INFINITY));
-    }
-
-    #[test]
-    fn log_prob_is_normalised_over_the_candidates() {
-        let mut c = candidates(&log(&[0.1, 0.3, 0.1]));
-        let p = c.log_prob(TokenId(1)).unwrap();
-        assert!((p - 0.6f32.ln()).abs() < 1e-6, "{p}");
-        assert_eq!(c.log_prob(TokenId(9)), None);
-    }
-}
+pub(crate) mod tests;

@@ -1,0 +1,208 @@
+//! Which candidates stay: the largest, those that carry a mass, those above a threshold, those that are not banned.
+
+use structgen_vocab::TokenId;
+
+use super::{Candidates, key};
+use crate::numeric;
+
+/// Ranges of candidates up to this length are sorted.
+const SORTED: usize = 64;
+
+impl Candidates {
+    /// Keeps the `k` candidates with the largest logits; of equal ones, those with the lowest ids.
+    pub fn keep_largest(&mut self, k: usize) {
+        if k >= self.len() {
+            return;
+        }
+        if k == 0 {
+            self.ids.clear();
+            self.logits.clear();
+            return;
+        }
+        self.fill_keys(|logit| logit);
+        let last = *self.keys.select_nth_unstable(k - 1).1;
+        self.retain(|i, logit| key(logit, i) <= last);
+    }
+
+    /// Keeps the candidates whose logits are among the `k` largest, and all that equal the `k`-th of them.
+    pub fn keep_from_kth(&mut self, k: usize) {
+        if k == 0 || k >= self.len() {
+            self.keep_largest(k);
+            return;
+        }
+        self.fill_keys(|logit| logit);
+        let kth = index(*self.keys.select_nth_unstable(k - 1).1);
+        let smallest = self.logits[kth];
+        self.retain(|_, logit| logit >= smallest);
+    }
+
+    /// Keeps the shortest prefix, by falling logit and rising id, that has at least the share `p` of the softmax's mass and at
+    /// least `min_keep` candidates.
+    pub fn keep_mass(&mut self, p: f32, min_keep: usize) {
+        let total = self.weigh();
+        self.keep_mass_by(f64::from(p) * total, min_keep, |logit| logit);
+    }
+
+    /// [`keep_mass`](Candidates::keep_mass) by falling rank instead of logit, with the mass in units of the weights, which have to
+    /// be there.
+    pub(crate) fn keep_mass_by(&mut self, mass: f64, min_keep: usize, rank: impl Fn(f32) -> f32) {
+        if self.len() <= min_keep.max(1) {
+            return;
+        }
+        self.fill_keys(&rank);
+        let last = last_of_mass(&mut self.keys, &self.weights, mass, min_keep.max(1));
+        self.retain(|i, logit| key(rank(logit), i) <= last);
+    }
+
+    /// Keeps the candidates whose logit is at least `threshold`, or the `min_keep` largest if those are more.
+    pub fn keep_from(&mut self, threshold: f64, min_keep: usize) {
+        let threshold = at_least(threshold);
+        let kept = self.logits.iter().filter(|&&l| l >= threshold).count();
+        if kept < min_keep.max(1) {
+            self.keep_largest(min_keep.max(1));
+        } else if kept < self.len() {
+            self.retain(|_, logit| logit >= threshold);
+        }
+    }
+
+    /// Takes away the candidates with these ids, which are sorted, unless that would leave nothing: then the ban is lifted, and
+    /// counted.
+    pub fn ban(&mut self, ids: &[TokenId]) {
+        let found = |id: &&TokenId| self.ids.binary_search(id).is_ok();
+        let Some(first) = ids.iter().find(found) else {
+            return;
+        };
+        if ids.iter().filter(found).count() == self.len() {
+            self.lifted += 1;
+            return;
+        }
+        // What is before the first stays where it is; what lies between two is moved as a whole.
+        let mut kept = self.ids.partition_point(|id| id < first);
+        let mut from = kept;
+        for id in ids {
+            let Ok(at) = self.ids[from..].binary_search(id) else {
+                continue;
+            };
+            self.ids.copy_within(from..from + at, kept);
+            self.logits.copy_within(from..from + at, kept);
+            kept += at;
+            from += at + 1;
+        }
+        let rest = self.len() - from;
+        self.ids.copy_within(from.., kept);
+        self.logits.copy_within(from.., kept);
+        self.ids.truncate(kept + rest);
+        self.logits.truncate(kept + rest);
+    }
+
+    /// Keeps only the candidate with this id, if it is there; otherwise the wish is lifted, and counted.
+    pub fn force(&mut self, id: TokenId) {
+        match self.ids.binary_search(&id) {
+            Ok(at) => {
+                self.ids.swap(0, at);
+                self.logits.swap(0, at);
+                self.ids.truncate(1);
+                self.logits.truncate(1);
+            }
+            Err(_) => self.lifted += 1,
+        }
+    }
+
+    /// How many bans were lifted since the candidates were filled, because they would have left nothing.
+    pub fn lifted_bans(&self) -> usize {
+        self.lifted
+    }
+
+    /// The `n` largest candidates, largest first, as logit and id.
+    pub fn sorted_head(&mut self, n: usize) -> &[(f32, TokenId)] {
+        self.fill_keys(|logit| logit);
+        let n = n.min(self.len());
+        if n < self.len() && n > 0 {
+            self.keys.select_nth_unstable(n - 1);
+        }
+        self.keys[..n].sort_unstable();
+        self.head.clear();
+        for &key in &self.keys[..n] {
+            let i = index(key);
+            self.head.push((self.logits[i], self.ids[i]));
+        }
+        &self.head
+    }
+
+    /// Keeps the candidates of which `keep` says so, given place and logit.
+    pub(crate) fn retain(&mut self, keep: impl Fn(usize, f32) -> bool) {
+        let mut kept = 0;
+        for i in 0..self.ids.len() {
+            let (id, logit) = (self.ids[i], self.logits[i]);
+            self.ids[kept] = id;
+            self.logits[kept] = logit;
+            kept += usize::from(keep(i, logit));
+        }
+        self.ids.truncate(kept);
+        self.logits.truncate(kept);
+    }
+
+    fn fill_keys(&mut self, rank: impl Fn(f32) -> f32) {
+        self.keys.clear();
+        let keys = self.logits.iter().enumerate();
+        self.keys.extend(keys.map(|(i, &l)| key(rank(l), i)));
+    }
+}
+
+/// The last key of the shortest prefix, in rising order, whose weights sum to at least `mass`, of at least `min_keep` keys.
+///
+/// Halves the range in which the prefix ends: linear, where sorting is not.
+fn last_of_mass(keys: &mut [u64], weights: &[f32], mass: f64, min_keep: usize) -> u64 {
+    let (mut before, mut sum) = (0, 0.0);
+    let mut range = keys;
+    while range.len() > SORTED {
+        let half = range.len() / 2;
+        range.select_nth_unstable(half);
+        let (low, high) = range.split_at_mut(half);
+        let with_low = sum + low.iter().map(|&key| weight(weights, key)).sum::<f64>();
+        if with_low >= mass && before + half >= min_keep {
+            range = low;
+        } else {
+            (before, sum) = (before + half, with_low);
+            range = high;
+        }
+    }
+    range.sort_unstable();
+    let mut last = u64::MAX;
+    for &key in &*range {
+        last = key;
+        (before, sum) = (before + 1, sum + weight(weights, key));
+        if sum >= mass && before >= min_keep {
+            break;
+        }
+    }
+    last
+}
+
+fn weight(weights: &[f32], key: u64) -> f64 {
+    f64::from(weights[index(key)])
+}
+
+/// The place that a key tells.
+fn index(key: u64) -> usize {
+    (key & u64::from(u32::MAX)) as usize
+}
+
+/// The smallest `f32` that is at least `threshold`.
+fn at_least(threshold: f64) -> f32 {
+    let nearest = threshold as f32;
+    if f64::from(nearest) < threshold {
+        nearest.next_up()
+    } else {
+        nearest
+    }
+}
+
+/// The logit from which on a probability is at least `p`, for a softmax of which `max` is the largest logit and `total` the sum of
+/// weights.
+pub(crate) fn logit_of(p: f64, max: f32, total: f64) -> f64 {
+    if p <= 0.0 {
+        return f64::NEG_INFINITY;
+    }
+    f64::from(max) + numeric::ln(p) + numeric::ln(total)
+}

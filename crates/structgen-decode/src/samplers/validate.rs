@@ -1,0 +1,335 @@
+use super::{SamplerKind, SamplingParams};
+
+/// A sampling parameter that makes no sense.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SamplingError {
+    /// A number outside its range.
+    #[error("{name} is {value}, and must be {range}")]
+    OutOfRange {
+        /// The field.
+        name: &'static str,
+        /// Its value.
+        value: f32,
+        /// What would be right.
+        range: &'static str,
+    },
+    /// `min_keep` is zero.
+    #[error("min_keep is 0, and must be 1 or more: samplers never remove the last candidate")]
+    MinKeepZero,
+    /// There is no such mirostat.
+    #[error("mirostat.version is {0}, and must be 1 or 2")]
+    MirostatVersion(u8),
+    /// A banned sequence, or a breaker, has no token.
+    #[error("{name} number {index} is empty")]
+    EmptySequence {
+        /// The field.
+        name: &'static str,
+        /// Its place in the list, from zero.
+        index: usize,
+    },
+    /// A sampler stands in the order twice.
+    #[error("the sampler order names {} twice", .0.name())]
+    Twice(SamplerKind),
+    /// A sampler is switched on but not in the order.
+    #[error("{} is switched on but missing from the sampler order", .0.name())]
+    NotInOrder(SamplerKind),
+    /// A sampler comes behind one that chooses the token.
+    #[error("{} comes after {} in the sampler order, which chooses the token and must be the last that is on", .after.name(), .chooser.name())]
+    BehindChooser {
+        /// The one that chooses.
+        chooser: SamplerKind,
+        /// The one behind it.
+        after: SamplerKind,
+    },
+}
+
+/// Finds the first number outside its range.
+struct Range(&'static str, f32);
+
+impl Range {
+    fn check(self, valid: bool, range: &'static str) -> Result<(), SamplingError> {
+        let Self(name, value) = self;
+        if valid {
+            return Ok(());
+        }
+        Err(SamplingError::OutOfRange { name, value, range })
+    }
+
+    fn unit(self) -> Result<(), SamplingError> {
+        let valid = (0.0..=1.0).contains(&self.1);
+        self.check(valid, "from 0 to 1")
+    }
+
+    fn below_one(self) -> Result<(), SamplingError> {
+        let valid = (0.0..1.0).contains(&self.1);
+        self.check(valid, "0 or more, and below 1")
+    }
+
+    fn finite(self) -> Result<(), SamplingError> {
+        let valid = self.1.is_finite();
+        self.check(valid, "finite")
+    }
+
+    fn not_negative(self) -> Result<(), SamplingError> {
+        let valid = self.1.is_finite() && self.1 >= 0.0;
+        self.check(valid, "0 or more")
+    }
+
+    fn positive(self) -> Result<(), SamplingError> {
+        let valid = self.1.is_finite() && self.1 > 0.0;
+        self.check(valid, "above 0")
+    }
+}
+
+impl SamplingParams {
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`SamplingError`] for the first field that makes no sense.
+    pub fn validate(&self) -> Result<(), SamplingError> {
+        Range("temperature", self.temperature).not_negative()?;
+        if let Some(dynamic) = self.dynamic_temperature {
+            Range("dynamic_temperature.range", dynamic.range).not_negative()?;
+            Range("dynamic_temperature.exponent", dynamic.exponent).not_negative()?;
+        }
+        self.validate_truncation()?;
+        self.validate_penalties()?;
+        if let Some(decay) = self.length_decay {
+            Range("length_decay.factor", decay.factor).positive()?;
+        }
+        if let Some(mark) = self.watermark {
+            let valid = mark.gamma > 0.0 && mark.gamma < 1.0;
+            Range("watermark.gamma", mark.gamma).check(valid, "between 0 and 1")?;
+            Range("watermark.delta", mark.delta).finite()?;
+        }
+        self.validate_order()
+    }
+
+    fn validate_truncation(&self) -> Result<(), SamplingError> {
+        Range("top_p", self.top_p).unit()?;
+        Range("min_p", self.min_p).unit()?;
+        let valid = self.typical_p > 0.0 && self.typical_p <= 1.0;
+        Range("typical_p", self.typical_p).check(valid, "above 0, and at most 1")?;
+        Range("epsilon_cutoff", self.epsilon_cutoff).below_one()?;
+        Range("eta_cutoff", self.eta_cutoff).below_one()?;
+        Range("top_n_sigma", self.top_n_sigma).not_negative()?;
+        Range("top_h", self.top_h).unit()?;
+        if let Some(xtc) = self.xtc {
+            Range("xtc.probability", xtc.probability).unit()?;
+            Range("xtc.threshold", xtc.threshold).unit()?;
+        }
+        if self.min_keep == 0 {
+            return Err(SamplingError::MinKeepZero);
+        }
+        if let Some(mirostat) = self.mirostat {
+            if !matches!(mirostat.version, 1 | 2) {
+                return Err(SamplingError::MirostatVersion(mirostat.version));
+            }
+            Range("mirostat.tau", mirostat.tau).not_negative()?;
+            Range("mirostat.eta", mirostat.eta).not_negative()?;
+        }
+        if let Some(adaptive) = self.adaptive_p {
+            Range("adaptive_p.target", adaptive.target).unit()?;
+            let valid = (0.0..=0.99).contains(&adaptive.decay);
+            Range("adaptive_p.decay", adaptive.decay).check(valid, "from 0 to 0.99")?;
+        }
+        Ok(())
+    }
+
+    fn validate_penalties(&self) -> Result<(), SamplingError> {
+        Range("repetition_penalty", self.repetition_penalty).positive()?;
+        Range("frequency_penalty", self.frequency_penalty).finite()?;
+        Range("presence_penalty", self.presence_penalty).finite()?;
+        if let Some(dry) = &self.dry {
+            Range("dry.multiplier", dry.multiplier).not_negative()?;
+            let valid = dry.base.is_finite() && dry.base >= 1.0;
+            Range("dry.base", dry.base).check(valid, "1 or more")?;
+            not_empty("dry.breakers", &dry.breakers)?;
+        }
+        for &bias in self.logit_bias.values() {
+            let valid = bias.is_finite() || bias == f32::NEG_INFINITY;
+            Range("logit_bias", bias).check(valid, "finite or -inf")?;
+        }
+        not_empty("bad_words", &self.bad_words)
+    }
+
+    fn validate_order(&self) -> Result<(), SamplingError> {
+        for (i, kind) in self.order.iter().enumerate() {
+            if self.order[..i].contains(kind) {
+                return Err(SamplingError::Twice(*kind));
+            }
+        }
+        for kind in SamplerKind::DEFAULT_ORDER {
+            if self.is_on(kind) && !self.order.contains(&kind) {
+                return Err(SamplingError::NotInOrder(kind));
+            }
+        }
+        let on = || self.order.iter().filter(|&&kind| self.is_on(kind));
+        let mut rest = on().skip_while(|kind| !kind.is_last());
+        if let (Some(&chooser), Some(&after)) = (rest.next(), rest.next()) {
+            return Err(SamplingError::BehindChooser { chooser, after });
+        }
+        Ok(())
+    }
+}
+
+fn not_empty(name: &'static str, sequences: &[Vec<u32>]) -> Result<(), SamplingError> {
+    match sequences.iter().position(Vec::is_empty) {
+        Some(index) => Err(SamplingError::EmptySequence { name, index }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        AdaptivePParams, DryParams, DynamicTemperatureParams, LengthDecayParams, MirostatParams,
+        WatermarkParams, XtcParams,
+    };
+    use std::collections::BTreeMap;
+
+    fn error(change: impl FnOnce(&mut SamplingParams)) -> String {
+        let mut params = SamplingParams::default();
+        change(&mut params);
+        params.validate().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        let errors = [
+            error(|p| p.temperature = -1.0),
+            error(|p| p.temperature = f32::NAN),
+            error(|p| p.top_p = 1.01),
+            error(|p| p.min_p = -0.1),
+            error(|p| p.typical_p = 0.0),
+            error(|p| p.epsilon_cutoff = 1.0),
+            error(|p| p.eta_cutoff = f32::NAN),
+            error(|p| p.top_n_sigma = -1.0),
+            error(|p| p.top_h = 1.5),
+            error(|p| {
+                p.xtc = Some(XtcParams {
+                    probability: 0.5,
+                    threshold: 2.0,
+                })
+            }),
+            error(|p| {
+                p.dynamic_temperature = Some(DynamicTemperatureParams {
+                    range: -0.5,
+                    exponent: 1.0,
+                })
+            }),
+            error(|p| {
+                p.mirostat = Some(MirostatParams {
+                    version: 3,
+                    ..MirostatParams::default()
+                })
+            }),
+            error(|p| {
+                p.adaptive_p = Some(AdaptivePParams {
+                    target: 0.5,
+                    decay: 1.0,
+                })
+            }),
+            error(|p| p.repetition_penalty = 0.0),
+            error(|p| p.frequency_penalty = f32::INFINITY),
+            error(|p| {
+                p.dry = Some(DryParams {
+                    base: 0.5,
+                    ..DryParams::default()
+                })
+            }),
+            error(|p| {
+                p.dry = Some(DryParams {
+                    breakers: vec![vec![1], vec![]],
+                    ..DryParams::default()
+                })
+            }),
+            error(|p| {
+                p.length_decay = Some(LengthDecayParams {
+                    start: 5,
+                    factor: 0.0,
+                })
+            }),
+            error(|p| {
+                p.watermark = Some(WatermarkParams {
+                    gamma: 1.0,
+                    ..WatermarkParams::default()
+                })
+            }),
+            error(|p| p.logit_bias = BTreeMap::from([(3, f32::INFINITY)])),
+            error(|p| p.bad_words = vec![vec![]]),
+            error(|p| p.min_keep = 0),
+            error(|p| p.order.push(SamplerKind::TopK)),
+            error(|p| {
+                p.temperature = 1.0;
+                p.top_k = 4;
+                p.order.clear();
+            }),
+            error(|p| {
+                p.temperature = 1.0;
+                p.mirostat = Some(MirostatParams::default());
+                p.adaptive_p = Some(AdaptivePParams::default());
+            }),
+        ];
+        expect_test::expect![[r#"
+            temperature is -1, and must be 0 or more
+            temperature is NaN, and must be 0 or more
+            top_p is 1.01, and must be from 0 to 1
+            min_p is -0.1, and must be from 0 to 1
+            typical_p is 0, and must be above 0, and at most 1
+            epsilon_cutoff is 1, and must be 0 or more, and below 1
+            eta_cutoff is NaN, and must be 0 or more, and below 1
+            top_n_sigma is -1, and must be 0 or more
+            top_h is 1.5, and must be from 0 to 1
+            xtc.threshold is 2, and must be from 0 to 1
+            dynamic_temperature.range is -0.5, and must be 0 or more
+            mirostat.version is 3, and must be 1 or 2
+            adaptive_p.decay is 1, and must be from 0 to 0.99
+            repetition_penalty is 0, and must be above 0
+            frequency_penalty is inf, and must be finite
+            dry.base is 0.5, and must be 1 or more
+            dry.breakers number 1 is empty
+            length_decay.factor is 0, and must be above 0
+            watermark.gamma is 1, and must be between 0 and 1
+            logit_bias is inf, and must be finite or -inf
+            bad_words number 0 is empty
+            min_keep is 0, and must be 1 or more: samplers never remove the last candidate
+            the sampler order names top-k twice
+            top-k is switched on but missing from the sampler order
+            adaptive-p comes after mirostat in the sampler order, which chooses the token and must be the last that is on"#]]
+        .assert_eq(&errors.join("\n"));
+    }
+
+    #[test]
+    fn unknown_fields_and_names_in_json_are_refused() {
+        fn parse(text: &str) -> serde_json::Result<SamplingParams> {
+            serde_json::from_str(text)
+        }
+        let params = parse(r#"{"top_k":4,"order":["top-k"]}"#).unwrap();
+        assert_eq!((params.top_k, params.order.len()), (4, 1));
+        assert!(parse(r#"{"topk":4}"#).is_err());
+        assert!(parse(r#"{"dry":{"multiplyer":4}}"#).is_err());
+        assert!(parse(r#"{"xtc":{"probability":1}}"#).is_err());
+        for order in [r#""best""#, r#"["top-q"]"#, "4"] {
+            let text = format!(r#"{{"order":{order}}}"#);
+            assert!(parse(&text).is_err());
+        }
+    }
+
+    #[test]
+    fn parameters_survive_json() {
+        let params = SamplingParams {
+            dry: Some(DryParams::default()),
+            forced_tokens: BTreeMap::from([(2, 7)]),
+            logit_bias: BTreeMap::from([(3, -1.5)]),
+            ..SamplingParams::default()
+        };
+        let text = serde_json::to_string(&params).unwrap();
+        assert_eq!(
+            serde_json::from_str::<SamplingParams>(&text).unwrap(),
+            params
+        );
+    }
+}
