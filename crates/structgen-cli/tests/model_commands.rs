@@ -245,6 +245,37 @@ fn several_sequences_come_as_json_lines_and_begin_with_the_single_one() {
 }
 
 #[test]
+fn drafts_change_nothing_about_a_greedy_output() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let generate = |more: &[&str]| {
+        let mut command = structgen(["generate", "Ada is 36 years old", "--stats"]);
+        run(command.arg("--json-schema").arg(&schema).args(more))
+    };
+    let plain = generate(&[]);
+    for sources in ["model", "lookup", "forced", "forced,lookup,model"] {
+        let drafted = generate(&["--speculate", sources]);
+        assert_eq!((drafted.code, &drafted.out), (0, &plain.out), "{drafted:?}");
+        assert!(drafted.err.contains("tokens for each of"), "{drafted:?}");
+    }
+    let jumped = generate(&["--jump-forward", "canonical"]);
+    assert_eq!(jumped.code, 0, "{jumped:?}");
+    serde_json::from_str::<Value>(&jumped.out).unwrap();
+    let folder = model_folder();
+    let folder = folder.to_str().unwrap();
+    let by_folder = generate(&["--speculate", "model", "--draft-model", folder]);
+    assert_eq!(
+        (by_folder.code, &by_folder.out),
+        (0, &plain.out),
+        "{by_folder:?}"
+    );
+    let lost = generate(&["--speculate", "model", "--model", folder]);
+    assert_eq!(lost.code, 2, "{lost:?}");
+    assert!(lost.err.contains("--draft-model"), "{lost:?}");
+}
+
+#[test]
 fn generated_text_fits_its_constraint() {
     runtime();
     let dir = tempfile::tempdir().unwrap();

@@ -61,6 +61,15 @@ pub trait Constraint: Send {
     /// When the token is not allowed, or a limit is exceeded.
     fn completion_cost_after(&mut self, token: TokenId) -> Result<u64, ConstraintError>;
 
+    /// The text that comes next whatever is chosen, in bytes: at most so many. A constraint that does not know says nothing.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn forced_text(&mut self, most: usize) -> Result<Vec<u8>, ConstraintError> {
+        let _ = most;
+        Ok(Vec::new())
+    }
+
     /// The ids that end the output.
     fn eos(&self) -> &[TokenId];
 
@@ -109,6 +118,10 @@ impl<C: Constraint + ?Sized> Constraint for &mut C {
         (**self).completion_cost_after(token)
     }
 
+    fn forced_text(&mut self, most: usize) -> Result<Vec<u8>, ConstraintError> {
+        (**self).forced_text(most)
+    }
+
     fn eos(&self) -> &[TokenId] {
         (**self).eos()
     }
@@ -128,6 +141,14 @@ pub trait AllowedTokens {
 
     /// How many tokens are in the set.
     fn count(&self) -> usize;
+
+    /// Whether a token is in the set.
+    fn allows(&self, token: TokenId) -> bool {
+        match self.list() {
+            Some(list) => list.binary_search(&token).is_ok(),
+            None => token.index() < self.bits().len() && self.bits().contains(token),
+        }
+    }
 }
 
 /// A set of allowed tokens that was made from bits.

@@ -61,6 +61,10 @@ impl Constraint for Matcher {
             .map_err(ConstraintError::new)
     }
 
+    fn forced_text(&mut self, most: usize) -> Result<Vec<u8>, ConstraintError> {
+        self.forced_text(most).map_err(ConstraintError::new)
+    }
+
     fn eos(&self) -> &[TokenId] {
         self.constraint().eos()
     }

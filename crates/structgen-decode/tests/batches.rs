@@ -7,21 +7,15 @@ use std::ops::ControlFlow;
 
 use structgen_constraint::CompiledConstraint;
 use structgen_decode::{
-    FinishReason, Forward, GenerateError, GenerateOptions, Generation, Generator, LanguageModel,
-    Logits, MockCache, MockModel, ModelError, ModelInfo, ModelStats, Request, SamplingParams,
+    FinishReason, Forward, GenerateError, GenerateOptions, Generator, LanguageModel, Logits,
+    MockCache, MockModel, ModelError, ModelInfo, ModelStats, Request, SamplingParams,
     Unconstrained,
 };
 use structgen_vocab::{TokenId, Vocabulary};
-use support::{EOS, constraint, schemas, vocabulary};
+use support::{EOS, constraint, essence, prompt, schemas, vocabulary};
 
 fn model(vocabulary: &Vocabulary) -> MockModel {
     MockModel::new(vocabulary.len(), 120, [EOS]).with_seed(4)
-}
-
-fn prompt(len: u32, seed: u32) -> Vec<TokenId> {
-    (0..len)
-        .map(|i| TokenId((i * 31 + seed * 7) % 200))
-        .collect()
 }
 
 fn sampled(seed: u64, max_new_tokens: Option<usize>) -> GenerateOptions {
@@ -36,18 +30,6 @@ fn sampled(seed: u64, max_new_tokens: Option<usize>) -> GenerateOptions {
         max_new_tokens,
         log_probs: seed.is_multiple_of(2),
         ..GenerateOptions::default()
-    }
-}
-
-/// Outputs without what they took: that is shared in a batch.
-fn essence(output: &Result<Generation, GenerateError>) -> String {
-    match output {
-        Ok(output) => format!("{:?} {:?} {:?}", output.text, output.tokens, output.finish),
-        Err(GenerateError::Incomplete(cut)) => {
-            let cut = &cut.partial;
-            format!("cut: {:?} {:?} {:?}", cut.text, cut.tokens, cut.finish)
-        }
-        Err(error) => error.to_string(),
     }
 }
 

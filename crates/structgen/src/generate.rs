@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 use structgen_constraint::CompiledConstraint;
 use structgen_decode::{
     Delta, GenerateError, GenerateOptions, Generation, Generator, LanguageModel, Request,
-    Unconstrained,
+    Speculation, Unconstrained,
 };
-use structgen_vocab::TokenId;
+use structgen_ort::OrtModel;
+use structgen_vocab::{TokenId, Tokenizer};
 
 use crate::{Model, Result};
 
@@ -38,12 +39,61 @@ impl Model {
         on_delta: impl FnMut(Delta<'_>) -> ControlFlow<()>,
     ) -> Result<Generation> {
         let mut free = self.free();
-        let mut generator = Generator::new(&mut self.model, self.tokenizer.vocabulary());
+        let mut generator = generator(&mut self.model, &self.tokenizer);
         Ok(match constraint {
             Some(constraint) => {
                 generator.stream(prompt, &mut constraint.matcher(), options, on_delta)?
             }
             None => generator.stream(prompt, &mut free, options, on_delta)?,
+        })
+    }
+
+    /// Generates one output like [`stream`](Model::stream), with fewer runs of the model where drafts are kept: its distribution is the same.
+    ///
+    /// Drafts of forced text are written by this model's tokenizer.
+    ///
+    /// ```no_run
+    /// use std::ops::ControlFlow;
+    /// use structgen::decode::{PromptLookup, Speculation};
+    /// use structgen::{GenerateOptions, Model, ModelOptions};
+    ///
+    /// let mut model = Model::embedded(&ModelOptions::new())?;
+    /// let mut draft = Model::embedded_draft(&ModelOptions::new())?;
+    /// let vocabulary = draft.tokenizer().vocabulary().clone();
+    /// let mut speculation = Speculation::new()
+    ///     .with_model(draft.language_model(), vocabulary)
+    ///     .with_lookup(PromptLookup::default())
+    ///     .with_forced_text();
+    /// let prompt = model.encode_prompt("one, two, three, ")?;
+    /// let options = GenerateOptions::default();
+    /// model.stream_speculative(&prompt, None, &options, &mut speculation, |delta| {
+    ///     print!("{}", delta.text);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// println!("{:.1} tokens a run", speculation.stats().tokens_per_run());
+    /// # Ok::<(), structgen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`generate`](Model::generate), and where the draft model has another vocabulary.
+    pub fn stream_speculative(
+        &mut self,
+        prompt: &[TokenId],
+        constraint: Option<&CompiledConstraint>,
+        options: &GenerateOptions,
+        speculation: &mut Speculation<'_>,
+        on_delta: impl FnMut(Delta<'_>) -> ControlFlow<()>,
+    ) -> Result<Generation> {
+        let mut free = self.free();
+        let mut generator = generator(&mut self.model, &self.tokenizer);
+        Ok(match constraint {
+            Some(constraint) => {
+                let matcher = &mut constraint.matcher();
+                generator.stream_speculative(prompt, matcher, options, speculation, on_delta)?
+            }
+            None => {
+                generator.stream_speculative(prompt, &mut free, options, speculation, on_delta)?
+            }
         })
     }
 
@@ -103,7 +153,7 @@ impl Model {
         options: &GenerateOptions,
     ) -> Result<Vec<Result<Generation>>> {
         let free = self.free();
-        let mut generator = Generator::new(&mut self.model, self.tokenizer.vocabulary());
+        let mut generator = generator(&mut self.model, &self.tokenizer);
         let outputs = match constraint {
             Some(constraint) => {
                 let matchers = prompts.map(|prompt| request(prompt, constraint.matcher(), options));
@@ -133,6 +183,10 @@ impl Model {
             .saturating_sub(prompt.len())
             .clamp(1, most.max(1))
     }
+}
+
+fn generator<'a>(model: &'a mut OrtModel, tokenizer: &'a Tokenizer) -> Generator<'a, OrtModel> {
+    Generator::new(model, tokenizer.vocabulary()).with_encoder(tokenizer)
 }
 
 fn request<'a, C>(

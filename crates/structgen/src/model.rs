@@ -40,8 +40,19 @@ impl Model {
     /// # Errors
     /// [`Error::Load`] when the runtime library is missing or cannot be used; the error says where it was looked for.
     pub fn embedded(options: &ModelOptions) -> Result<Self> {
+        Self::of_assets(&structgen_model::MAIN, options)
+    }
+
+    /// The smaller model beside it, of the same vocabulary, which drafts tokens for speculative decoding.
+    ///
+    /// # Errors
+    /// As [`embedded`](Model::embedded).
+    pub fn embedded_draft(options: &ModelOptions) -> Result<Self> {
+        Self::of_assets(&structgen_model::DRAFT, options)
+    }
+
+    fn of_assets(assets: &structgen_model::Assets, options: &ModelOptions) -> Result<Self> {
         let runtime = Runtime::load(&options.search())?;
-        let assets = structgen_model::MAIN;
         let config = ModelConfig::from_json(assets.config, Some(assets.generation_config))?;
         // So small a model is fastest on one thread.
         let model = OrtModel::from_bytes(

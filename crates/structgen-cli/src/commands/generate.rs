@@ -1,14 +1,16 @@
 //! `structgen generate`: text behind a prompt, free or under a constraint, as it comes.
 
 use std::io;
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use anyhow::{Context, anyhow};
 use serde_json::json;
-use structgen::decode::Generation;
+use structgen::decode::{Delta, DraftLength, Generation, JumpForward, PromptLookup, Speculation};
 use structgen::tools::{Message, ToolGrammar};
 use structgen::vocab::Vocabulary;
-use structgen::{Constraint, GenerateOptions};
+use structgen::{Constraint, GenerateOptions, Model};
 
 use super::extract::failure;
 use crate::Outcome;
@@ -39,14 +41,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     max_new_tokens: Option<usize>,
     /// So many outputs behind the prompt, which is run once, each as JSON on a line of its own: {"text"}, or {"error"} where it was cut
-    #[arg(long, value_name = "N", conflicts_with = "tools")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["tools", "speculate"])]
     sequences: Option<usize>,
+    /// Where only one text can follow: take the one token that is allowed, or all of the text in the tokens that the tokenizer gives
+    #[arg(long, value_enum, default_value_t = JumpForwardArg::Exact)]
+    jump_forward: JumpForwardArg,
     /// A text that ends the output; may be repeated
     #[arg(long, value_name = "TEXT")]
     stop: Vec<String>,
     /// Print the number of tokens and the speed to standard error
     #[arg(long)]
     stats: bool,
+    #[command(flatten)]
+    speculation: SpeculationArgs,
     #[command(flatten)]
     sampling: SamplingArgs,
     #[command(flatten)]
@@ -86,6 +93,90 @@ struct ConstraintArgs {
     calls: ToolArgs,
 }
 
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum JumpForwardArg {
+    /// Changes nothing about what is written
+    Exact,
+    /// Fewer runs of the model, which loses the choice of other tokens for the same text
+    Canonical,
+}
+
+impl From<JumpForwardArg> for JumpForward {
+    fn from(arg: JumpForwardArg) -> Self {
+        match arg {
+            JumpForwardArg::Exact => Self::Exact,
+            JumpForwardArg::Canonical => Self::Canonical,
+        }
+    }
+}
+
+/// How tokens are drafted.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Speculation")]
+struct SpeculationArgs {
+    /// Draft tokens that the model looks at together, which changes how fast they come and nothing else: model, lookup (what followed the
+    /// last tokens before), forced (text that the constraint forces); several with commas
+    #[arg(long, value_enum, value_name = "SOURCE", value_delimiter = ',')]
+    speculate: Vec<SourceArg>,
+    /// The folder of the model that drafts, of the same vocabulary; without it, the embedded draft of the embedded model
+    #[arg(long, value_name = "DIR", requires = "speculate")]
+    draft_model: Option<PathBuf>,
+    /// The most tokens of one draft; their number follows how many are kept
+    #[arg(long, value_name = "N", requires = "speculate")]
+    draft_tokens: Option<NonZeroUsize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum SourceArg {
+    Model,
+    Lookup,
+    Forced,
+}
+
+impl SpeculationArgs {
+    /// The model that drafts, if one does.
+    fn load(&self, target: &ModelArgs) -> anyhow::Result<Option<Model>> {
+        if !self.speculate.contains(&SourceArg::Model) {
+            return match &self.draft_model {
+                Some(_) => Err(anyhow!("--draft-model is for --speculate model")),
+                None => Ok(None),
+            };
+        }
+        let options = target.options()?;
+        match (&self.draft_model, &target.model) {
+            (Some(folder), _) => Model::open(folder, &options).map(Some).with_context(|| {
+                let folder = folder.display();
+                format!("the draft model folder {folder} cannot be used")
+            }),
+            (None, None) => Ok(Some(Model::embedded_draft(&options)?)),
+            (None, Some(_)) => Err(anyhow!(
+                "--speculate model needs a model that drafts for the one of --model: --draft-model DIR"
+            )),
+        }
+    }
+
+    fn speculation<'d>(&self, draft: Option<&'d mut Model>) -> Option<Speculation<'d>> {
+        if self.speculate.is_empty() {
+            return None;
+        }
+        let mut speculation = Speculation::new();
+        if let Some(draft) = draft {
+            let vocabulary = draft.tokenizer().vocabulary().clone();
+            speculation = speculation.with_model(draft.language_model(), vocabulary);
+        }
+        if self.speculate.contains(&SourceArg::Lookup) {
+            speculation = speculation.with_lookup(PromptLookup::default());
+        }
+        if self.speculate.contains(&SourceArg::Forced) {
+            speculation = speculation.with_forced_text();
+        }
+        if let Some(most) = self.draft_tokens {
+            speculation = speculation.with_length(DraftLength::Adaptive(most));
+        }
+        Some(speculation)
+    }
+}
+
 const MAX_NEW_TOKENS: usize = 4_096;
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -112,6 +203,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         sampling,
         max_new_tokens: Some(most),
         stop: args.stop.clone(),
+        jump_forward: args.jump_forward.into(),
         ..GenerateOptions::default()
     };
     if let Some(n) = args.sequences {
@@ -119,7 +211,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let mut written: io::Result<()> = Ok(());
     let mut begun = false;
-    let result = model.stream(&tokens, compiled.as_ref(), &options, |delta| {
+    let mut draft = args.speculation.load(&args.model)?;
+    let mut speculation = args.speculation.speculation(draft.as_mut());
+    let on_delta = |delta: Delta<'_>| {
         // Calls are printed as what they mean.
         if tools.is_some() {
             return ControlFlow::Continue(());
@@ -131,7 +225,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
         } else {
             ControlFlow::Break(())
         }
-    });
+    };
+    let compiled = compiled.as_ref();
+    let result = match &mut speculation {
+        Some(speculation) => {
+            model.stream_speculative(&tokens, compiled, &options, speculation, on_delta)
+        }
+        None => model.stream(&tokens, compiled, &options, on_delta),
+    };
     written?;
     // The shell's next line begins on a line of its own, whatever came of the output.
     if begun || (result.is_ok() && tools.is_none()) {
@@ -153,6 +254,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
             generation.tokens.len() as f64 / seconds,
             generation.finish,
         ));
+        if let Some(speculation) = &speculation {
+            let stats = speculation.stats();
+            let kept: u64 = stats.kept.iter().sum();
+            tell(&format!(
+                "{:.2} tokens for each of {} runs; {kept} of {} drafted tokens kept, {} runs of the draft",
+                stats.tokens_per_run(),
+                stats.target_runs,
+                stats.tested.iter().sum::<u64>(),
+                stats.draft_runs,
+            ));
+        }
     }
     Ok(DONE)
 }

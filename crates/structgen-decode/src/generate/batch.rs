@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use structgen_vocab::{TokenId, Vocabulary};
+use structgen_vocab::TokenId;
 
+use super::jump::Words;
 use super::sequence::{Next, Sequence};
 use super::step::Step;
 use super::{Delta, FinishReason, GenerateError, GenerateOptions, Generation, Generator};
@@ -54,7 +55,7 @@ impl<M: LanguageModel> Generator<'_, M> {
     ///
     /// ```
     /// use structgen_decode::{GenerateOptions, Generator, MockModel, Request, Unconstrained};
-    /// use structgen_vocab::{TokenId, Vocabulary};
+    /// use structgen_vocab::TokenId;
     ///
     /// let vocabulary = Vocabulary::from_tokens(
     ///     ["a", "b", "c"].map(|token| token.as_bytes().to_vec()),
@@ -115,7 +116,7 @@ impl<M: LanguageModel> Generator<'_, M> {
 /// Sequences in one cache.
 pub(super) struct Batch<'r, 'a, 'o, M: LanguageModel, C: Constraint> {
     model: &'r mut M,
-    vocabulary: &'a Vocabulary,
+    words: Words<'a>,
     step: &'r mut Step,
     /// The most tokens of a row in one run.
     most: usize,
@@ -166,8 +167,8 @@ impl<'r, 'a, 'o, M: LanguageModel, C: Constraint> Batch<'r, 'a, 'o, M, C> {
         on_delta: OnBatchDelta<'r>,
     ) -> Self {
         let mut batch = Self {
+            words: generator.words(),
             model: generator.model,
-            vocabulary: generator.vocabulary,
             step: &mut generator.step,
             most: generator.prefill_chunk,
             on_delta,
@@ -196,10 +197,10 @@ impl<'r, 'a, 'o, M: LanguageModel, C: Constraint> Batch<'r, 'a, 'o, M, C> {
             request.options,
             request.sequence,
             self.model.info(),
-            self.vocabulary,
+            self.words,
         )?;
         let on_delta = &mut *self.on_delta;
-        let next = sequence.begin(self.vocabulary, &mut |delta| on_delta(index, delta))?;
+        let next = sequence.begin(self.words, &mut |delta| on_delta(index, delta))?;
         let mut row = Row {
             index,
             sequence,
@@ -259,7 +260,7 @@ impl<'r, 'a, 'o, M: LanguageModel, C: Constraint> Batch<'r, 'a, 'o, M, C> {
             // A sequence that goes on has a token that the model has not seen.
             if let Some(reason) = ended {
                 let output =
-                    sequence.finish(reason, self.vocabulary, &mut |delta| on_delta(index, delta));
+                    sequence.finish(reason, self.words, &mut |delta| on_delta(index, delta));
                 self.outputs[index] = Some(output);
             }
         }
@@ -330,10 +331,10 @@ impl<'r, 'a, 'o, M: LanguageModel, C: Constraint> Batch<'r, 'a, 'o, M, C> {
         for row in &mut self.rows {
             let padding = row.padding.min(n);
             row.padding -= padding;
-            row.sequence.see(n - padding, &logits, row.place);
+            row.sequence.see(n - padding, &logits, row.place, 0);
             if row.ready() == 0 && row.ended.is_none() {
                 let logits = logits.row(row.place, positions - 1);
-                row.go_on(logits, self.step, self.vocabulary, self.on_delta);
+                row.go_on(logits, self.step, self.words, self.on_delta);
             }
         }
         let backend_time = self.model.stats().backend_time.saturating_sub(before);
@@ -357,14 +358,14 @@ impl<C: Constraint> Row<'_, C> {
         &mut self,
         logits: &[f32],
         step: &mut Step,
-        vocabulary: &Vocabulary,
+        words: Words<'_>,
         on_delta: OnBatchDelta<'_>,
     ) {
         let mask = self.mask.take();
         let index = self.index;
         let next = self
             .sequence
-            .choose(logits, mask, step, vocabulary, &mut |delta| {
+            .choose(logits, mask, step, words, &mut |delta| {
                 on_delta(index, delta)
             });
         match next {

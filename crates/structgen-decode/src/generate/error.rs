@@ -1,3 +1,5 @@
+use structgen_vocab::TokenId;
+
 use crate::{ConstraintError, FinishReason, Generation, ModelError, SamplingError};
 
 /// Why there is no complete output.
@@ -48,6 +50,24 @@ pub enum GenerateError {
         /// What the constraint says.
         #[source]
         source: ConstraintError,
+    },
+    /// Forced text is to be written in tokens, and nothing is there to do it.
+    #[error(
+        "forced text is asked for, and the generator has no tokenizer: give it one by with_encoder"
+    )]
+    NoEncoder,
+    /// The ids of the draft model do not mean what those of the target mean.
+    #[error(
+        "the draft model has another vocabulary: token {} is {target} for the target and {draft} for the draft",
+        token.0
+    )]
+    DraftVocabulary {
+        /// The first token that differs.
+        token: TokenId,
+        /// What it is for the target.
+        target: String,
+        /// What it is for the draft.
+        draft: String,
     },
     /// The constraint failed, usually by exceeding a limit.
     #[error("the constraint failed at step {step}")]

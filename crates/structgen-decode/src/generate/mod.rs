@@ -1,18 +1,23 @@
 //! From a prompt to a complete output: prefill, steps, and what ends them.
 
 mod batch;
+mod encoder;
 mod error;
+mod jump;
 mod options;
 mod result;
 mod sequence;
+mod speculate;
 mod step;
 mod stop;
 mod text;
 
 pub use batch::{BatchOutputs, Request};
+pub use encoder::TextEncoder;
 pub use error::{GenerateError, Incomplete};
-pub use options::{GenerateOptions, StopText};
+pub use options::{GenerateOptions, JumpForward, StopText};
 pub use result::{FinishReason, GeneratedToken, Generation, GenerationStats, TokenLogProbs};
+pub use speculate::{DraftLength, PromptLookup, SourceStats, Speculation, SpeculationStats};
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -20,6 +25,7 @@ use std::ops::ControlFlow;
 use structgen_vocab::{TokenId, Vocabulary};
 
 use crate::{Constraint, LanguageModel};
+use jump::Words;
 use step::Step;
 
 /// Generates sequences with one model and one vocabulary.
@@ -45,12 +51,21 @@ use step::Step;
 /// assert!(matches!(output.finish, FinishReason::Eos(_) | FinishReason::MaxTokens));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Generator<'a, M> {
     model: &'a mut M,
     vocabulary: &'a Vocabulary,
+    encoder: Option<&'a dyn TextEncoder>,
     step: Step,
     prefill_chunk: usize,
+}
+
+impl<M> std::fmt::Debug for Generator<'_, M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Generator")
+            .field("encoder", &self.encoder.is_some())
+            .field("prefill_chunk", &self.prefill_chunk)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A piece of the output, as it comes.
@@ -69,9 +84,18 @@ impl<'a, M: LanguageModel> Generator<'a, M> {
         Self {
             model,
             vocabulary,
+            encoder: None,
             step: Step::default(),
             prefill_chunk: usize::MAX,
         }
+    }
+
+    /// The same generator with a tokenizer, which writes forced text in tokens: for drafts of it, and for
+    /// [`JumpForward::Canonical`].
+    #[must_use]
+    pub fn with_encoder(mut self, encoder: &'a dyn TextEncoder) -> Self {
+        self.encoder = Some(encoder);
+        self
     }
 
     /// The same generator, which runs a prompt in pieces of at most so many tokens. That bounds what one run of the model takes in memory,
@@ -80,6 +104,13 @@ impl<'a, M: LanguageModel> Generator<'a, M> {
     pub fn with_prefill_chunk(mut self, most: NonZeroUsize) -> Self {
         self.prefill_chunk = most.get();
         self
+    }
+
+    fn words(&self) -> Words<'a> {
+        Words {
+            vocabulary: self.vocabulary,
+            encoder: self.encoder,
+        }
     }
 
     /// Generates one sequence behind `prompt`. The constraint stands where the output begins, and is advanced.

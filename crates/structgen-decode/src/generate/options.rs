@@ -23,6 +23,8 @@ pub struct GenerateOptions {
     pub time_limit: Option<Duration>,
     /// Whether to compute log probabilities, which costs a pass over the logits of each step.
     pub log_probs: bool,
+    /// What is done about text that the constraint forces.
+    pub jump_forward: JumpForward,
     /// Tokens that the answer begins with. The constraint takes them, and the text has them; they cost no new tokens.
     pub prefill: Vec<TokenId>,
 }
@@ -35,4 +37,20 @@ pub enum StopText {
     Trimmed,
     /// The text ends with it.
     Kept,
+}
+
+/// What is done about text that the constraint forces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum JumpForward {
+    /// A token is forced where no other is allowed. That changes nothing about the distribution.
+    #[default]
+    Exact,
+    /// Moreover, where the text is forced and several ways to write it in tokens are allowed, it is written as the generator's
+    /// [encoder](crate::Generator::with_encoder) writes it, up to where what is not known yet could belong to a token. The model is not asked, and runs over the
+    /// whole stretch at once.
+    ///
+    /// It takes from the model the choice of other tokens for the same text, which changes the distribution slightly. Where the output so far is not
+    /// what the encoder would have written, nothing is forced this way; so it is with tokenizers that put a space before every text. Beam search does
+    /// without.
+    Canonical,
 }

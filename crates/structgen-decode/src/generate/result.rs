@@ -24,7 +24,7 @@ pub struct Generation {
 pub struct GeneratedToken {
     /// The token.
     pub id: TokenId,
-    /// Whether the constraint allowed no other, so that nothing was sampled.
+    /// Whether the constraint allowed no other token, or, with [`JumpForward::Canonical`](crate::JumpForward::Canonical), no other text, so that nothing was sampled.
     pub forced: bool,
     /// Its log probabilities, where [`log_probs`](crate::GenerateOptions::log_probs) asked for them.
     pub log_probs: Option<TokenLogProbs>,

@@ -4,13 +4,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use structgen_vocab::{TokenId, Vocabulary};
+use structgen_vocab::TokenId;
 
+use super::jump::Words;
+use super::speculate::DraftedDraw;
 use super::step::{Chosen, Limits, Step, model_log_prob};
 use super::text::OutputText;
 use super::{
     Delta, FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation,
-    GenerationStats, Incomplete, StopText, TokenLogProbs,
+    GenerationStats, Incomplete, JumpForward, StopText, TokenLogProbs,
 };
 use crate::{
     Accepted, AllowedTokens, Constraint, ConstraintError, Logits, ModelInfo, SamplerChain,
@@ -37,6 +39,8 @@ pub(super) struct Sequence<'o, C> {
     tokens: Vec<GeneratedToken>,
     /// How many of the first tokens have their log probabilities; what follows was forced.
     scored: usize,
+    /// Tokens of forced text that come next, last one first.
+    jump: Vec<TokenId>,
     text: OutputText,
     prefill_bytes: usize,
     pub(super) stats: GenerationStats,
@@ -59,12 +63,15 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         options: &'o GenerateOptions,
         number: u64,
         info: &ModelInfo,
-        vocabulary: &Vocabulary,
+        words: Words<'_>,
     ) -> Result<Self, GenerateError> {
         let started = Instant::now();
         let mut chain = SamplerChain::new(&options.sampling, number)?;
         if let Some(index) = options.stop.iter().position(String::is_empty) {
             return Err(GenerateError::EmptyStopString { index });
+        }
+        if options.jump_forward == JumpForward::Canonical && words.encoder.is_none() {
+            return Err(GenerateError::NoEncoder);
         }
         let all = [prompt, &options.prefill].concat();
         if all.is_empty() {
@@ -92,7 +99,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
             constraint
                 .accept_token(token)
                 .map_err(|source| GenerateError::Prefill { index, source })?;
-            text.push_prefill(vocabulary.token_bytes(token).unwrap_or_default());
+            text.push_prefill(words.vocabulary.token_bytes(token).unwrap_or_default());
         }
         let needed = constraint.completion_cost();
         if needed > budget as u64 {
@@ -117,6 +124,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
             seen: 0,
             tokens: Vec::new(),
             scored: 0,
+            jump: Vec::new(),
             text,
             started,
         })
@@ -125,7 +133,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
     /// Hands out the text of the prefill, then [`advance`](Sequence::advance).
     pub(super) fn begin(
         &mut self,
-        vocabulary: &Vocabulary,
+        words: Words<'_>,
         on_delta: OnDelta<'_>,
     ) -> Result<Next<C::Mask>, GenerateError> {
         if self.prefill_bytes > 0
@@ -133,13 +141,13 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         {
             return Ok(Next::Ended(reason));
         }
-        self.advance(vocabulary, on_delta)
+        self.advance(words, on_delta)
     }
 
     /// Takes forced tokens, up to where the model has to be asked or the sequence ends.
     pub(super) fn advance(
         &mut self,
-        vocabulary: &Vocabulary,
+        words: Words<'_>,
         on_delta: OnDelta<'_>,
     ) -> Result<Next<C::Mask>, GenerateError> {
         loop {
@@ -147,14 +155,14 @@ impl<'o, C: Constraint> Sequence<'o, C> {
                 return Ok(Next::Ended(reason));
             }
             let ready = self.ready_mask()?;
-            let Some(token) = self.forced_token(ready.as_deref())? else {
+            let Some(token) = self.forced_token(ready.as_deref(), words)? else {
                 let limit = self.options.time_limit;
                 if limit.is_some_and(|limit| self.started.elapsed() >= limit) {
                     return Ok(Next::Ended(FinishReason::TimeLimit));
                 }
                 return Ok(Next::Logits(ready));
             };
-            if let Some(reason) = self.take_forced(token, vocabulary, on_delta)? {
+            if let Some(reason) = self.take_forced(token, words, on_delta)? {
                 return Ok(Next::Ended(reason));
             }
         }
@@ -171,22 +179,40 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         }
     }
 
-    fn ready_mask(&mut self) -> Result<Option<Arc<C::Mask>>, GenerateError> {
+    pub(super) fn ready_mask(&mut self) -> Result<Option<Arc<C::Mask>>, GenerateError> {
         let step = self.tokens.len();
         self.constraint
             .ready_mask()
             .map_err(|source| GenerateError::Constraint { step, source })
     }
 
-    /// The one token that may come next. A mask that is not ready has several.
-    fn forced_token(&mut self, ready: Option<&C::Mask>) -> Result<Option<TokenId>, GenerateError> {
-        if ready.is_none_or(|mask| mask.count() != 1) {
-            return Ok(None);
+    /// The token that comes next without a choice. A mask that is not ready has several, and no text is forced behind it.
+    pub(super) fn forced_token(
+        &mut self,
+        ready: Option<&C::Mask>,
+        words: Words<'_>,
+    ) -> Result<Option<TokenId>, GenerateError> {
+        if let Some(token) = self.jump.pop() {
+            return Ok(Some(token));
         }
         let step = self.tokens.len();
-        self.constraint
-            .forced_token()
-            .map_err(|source| GenerateError::Constraint { step, source })
+        let fail = |source| GenerateError::Constraint { step, source };
+        let Some(mask) = ready else {
+            return Ok(None);
+        };
+        if mask.count() == 1
+            && let Some(token) = self.constraint.forced_token().map_err(fail)?
+        {
+            return Ok(Some(token));
+        }
+        if self.options.jump_forward == JumpForward::Canonical {
+            let output = &self.all[self.prompt - self.options.prefill.len()..];
+            let room = self.budget - step;
+            self.jump = words
+                .jump(output, &mut self.constraint, mask, room)
+                .map_err(fail)?;
+        }
+        Ok(self.jump.pop())
     }
 
     /// Chooses a token by the logits behind all of them, and takes it and what is forced behind it.
@@ -197,50 +223,61 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         logits: &[f32],
         mask: Option<Result<Arc<C::Mask>, ConstraintError>>,
         step: &mut Step,
-        vocabulary: &Vocabulary,
+        words: Words<'_>,
         on_delta: OnDelta<'_>,
     ) -> Result<Next<C::Mask>, GenerateError> {
+        let chosen = self.pick(logits, mask, None, step)?;
+        match self.take_chosen(&chosen, words, on_delta)? {
+            Some(reason) => Ok(Next::Ended(reason)),
+            None => self.advance(words, on_delta),
+        }
+    }
+
+    /// Chooses a token by the logits behind all of them, and does not take it. The mask is computed if it is not given.
+    pub(super) fn pick(
+        &mut self,
+        logits: &[f32],
+        mask: Option<Result<Arc<C::Mask>, ConstraintError>>,
+        drafted: Option<&DraftedDraw>,
+        step: &mut Step,
+    ) -> Result<Chosen, GenerateError> {
         let limits = self.limits();
         let mask = mask.unwrap_or_else(|| self.constraint.mask());
         let mask = mask.map_err(|source| GenerateError::Constraint {
             step: limits.step,
             source,
         })?;
-        let log_probs = self.options.log_probs;
-        let (constraint, chain) = (&mut self.constraint, &mut self.chain);
-        let chosen = step.choose(logits, &*mask, constraint, chain, &limits, log_probs)?;
-        match self.take_chosen(&chosen, vocabulary, on_delta)? {
-            Some(reason) => Ok(Next::Ended(reason)),
-            None => self.advance(vocabulary, on_delta),
-        }
+        step.choose(
+            logits,
+            &*mask,
+            &mut self.constraint,
+            &mut self.chain,
+            &limits,
+            drafted,
+            self.options.log_probs,
+        )
     }
 
     /// Takes a token that was chosen.
     pub(super) fn take_chosen(
         &mut self,
         chosen: &Chosen,
-        vocabulary: &Vocabulary,
+        words: Words<'_>,
         on_delta: OnDelta<'_>,
     ) -> Result<Option<FinishReason>, GenerateError> {
         self.stats.steered_steps += usize::from(chosen.steered);
         self.stats.lifted_bans += usize::from(chosen.lifted);
-        self.take(
-            chosen.accepted,
-            false,
-            chosen.log_probs,
-            vocabulary,
-            on_delta,
-        )
+        self.take(chosen.accepted, false, chosen.log_probs, words, on_delta)
     }
 
     /// Takes a token that had no alternative.
     pub(super) fn take_forced(
         &mut self,
         token: TokenId,
-        vocabulary: &Vocabulary,
+        words: Words<'_>,
         on_delta: OnDelta<'_>,
     ) -> Result<Option<FinishReason>, GenerateError> {
-        self.take(Accepted::certain(token), true, None, vocabulary, on_delta)
+        self.take(Accepted::certain(token), true, None, words, on_delta)
     }
 
     /// Makes a token part of the output; the reason, if that ends it.
@@ -249,7 +286,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         accepted: Accepted,
         forced: bool,
         log_probs: Option<TokenLogProbs>,
-        vocabulary: &Vocabulary,
+        words: Words<'_>,
         on_delta: OnDelta<'_>,
     ) -> Result<Option<FinishReason>, GenerateError> {
         let id = accepted.token;
@@ -276,7 +313,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         }
 
         // A special token that a grammar names has no text.
-        let bytes = vocabulary.token_bytes(id).unwrap_or_default();
+        let bytes = words.vocabulary.token_bytes(id).unwrap_or_default();
         if let Some(found) = self.text.push(bytes) {
             let stop = self.options.stop[found.index].clone();
             return Ok(Some(FinishReason::StopString(stop)));
@@ -311,6 +348,11 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         &self.all
     }
 
+    /// How many tokens were generated.
+    pub(super) fn len(&self) -> usize {
+        self.tokens.len()
+    }
+
     /// How many tokens the model has to see yet: all but, where the sequence has ended, those that nobody asks about.
     pub(super) fn unseen(&self, has_ended: bool) -> usize {
         let end = match has_ended {
@@ -337,7 +379,9 @@ impl<'o, C: Constraint> Sequence<'o, C> {
     }
 
     /// The model has seen `n` more tokens: fills in the log probabilities of forced ones that its logits tell.
-    pub(super) fn see(&mut self, n: usize, logits: &Logits<'_>, row: usize) {
+    ///
+    /// The logits are of so many more positions behind these tokens.
+    pub(super) fn see(&mut self, n: usize, logits: &Logits<'_>, row: usize, behind: usize) {
         let end = self.seen + n;
         if self.wants_scores() {
             while self.scored < self.tokens.len() {
@@ -345,7 +389,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
                 if before >= end {
                     break;
                 }
-                let position = logits.positions() - (end - before);
+                let position = logits.positions() - behind - (end - before);
                 let token = &mut self.tokens[self.scored];
                 token.log_probs = Some(TokenLogProbs {
                     model: model_log_prob(logits.row(row, position), token.id),
@@ -368,10 +412,10 @@ impl<'o, C: Constraint> Sequence<'o, C> {
     pub(super) fn finish(
         mut self,
         finish: FinishReason,
-        vocabulary: &Vocabulary,
+        words: Words<'_>,
         on_delta: OnDelta<'_>,
     ) -> Result<Generation, GenerateError> {
-        let complete = self.is_complete(&finish, vocabulary);
+        let complete = self.is_complete(&finish, words);
         let rest = self.text.finish();
         if !rest.is_empty() {
             // The output has ended: there is nothing left for the callback to stop.
@@ -396,7 +440,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
     }
 
     /// Whether the text, as it is after trimming, is a whole output.
-    fn is_complete(&mut self, finish: &FinishReason, vocabulary: &Vocabulary) -> bool {
+    fn is_complete(&mut self, finish: &FinishReason, words: Words<'_>) -> bool {
         if !self.constraint.has_structure() {
             return true;
         }
@@ -406,10 +450,12 @@ impl<'o, C: Constraint> Sequence<'o, C> {
                 // The constraint can tell at token borders only. Text that ends inside a token counts as cut.
                 let mut end = self.prefill_bytes;
                 let kept = self.text.len();
-                let mut lengths = self
-                    .tokens
-                    .iter()
-                    .map(|token| vocabulary.token_bytes(token.id).map_or(0, <[u8]>::len));
+                let mut lengths = self.tokens.iter().map(|token| {
+                    words
+                        .vocabulary
+                        .token_bytes(token.id)
+                        .map_or(0, <[u8]>::len)
+                });
                 let mut stays = 0;
                 while end < kept
                     && let Some(len) = lengths.next()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use structgen_vocab::TokenId;
 
 use super::GenerateError;
+use super::speculate::{Distribution, DraftedDraw, DraftedFrom};
 use crate::{
     Accepted, AllowedTokens, Candidates, Constraint, SamplerChain, TokenLogProbs, masked_argmax,
     masked_softmax, numeric,
@@ -44,6 +45,12 @@ pub(super) struct Step {
 
 impl Step {
     /// Chooses among the allowed tokens in the order of force: constraint, budget, bans, samplers.
+    ///
+    /// Where a drafted token is given, the first draw is made by testing it, which is a draw from the same distribution.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of a sequence, which its owner has apart"
+    )]
     pub(super) fn choose<C: Constraint>(
         &mut self,
         logits: &[f32],
@@ -51,6 +58,7 @@ impl Step {
         constraint: &mut C,
         chain: &mut SamplerChain,
         limits: &Limits,
+        mut drafted: Option<&DraftedDraw>,
         log_probs: bool,
     ) -> Result<Chosen, GenerateError> {
         let step = limits.step;
@@ -63,7 +71,7 @@ impl Step {
         let mut misses = 0;
         loop {
             self.collect_bans(if ban_eos { &limits.eos } else { &[] });
-            let Some(accepted) = self.pick(logits, mask, chain) else {
+            let Some(accepted) = self.pick(logits, mask, chain, drafted) else {
                 if ban_eos {
                     // A ban that leaves nothing is lifted for this step.
                     ban_eos = false;
@@ -78,6 +86,7 @@ impl Step {
                 });
             };
             let token = accepted.token;
+            drafted = None;
             if !limits.eos.contains(&token) && !fits(constraint, token, limits).map_err(fail)? {
                 misses += 1;
                 if misses < MISSES {
@@ -103,12 +112,35 @@ impl Step {
         logits: &[f32],
         mask: &impl AllowedTokens,
         chain: &mut SamplerChain,
+        drafted: Option<&DraftedDraw>,
     ) -> Option<Accepted> {
         if chain.is_plain_argmax() {
             return masked_argmax(logits, mask, &self.banned).map(Accepted::certain);
         }
         chain.fill(&mut self.candidates, logits, mask, &self.banned);
-        chain.choose(&mut self.candidates)
+        match drafted {
+            Some(drafted) => drafted.test(&mut self.candidates, chain),
+            None => chain.choose(&mut self.candidates),
+        }
+    }
+
+    /// What the chain would draw from where the mask allows; nothing where it takes the largest, which comes as the token.
+    pub(super) fn distribution(
+        &mut self,
+        logits: &[f32],
+        mask: &impl AllowedTokens,
+        chain: &mut SamplerChain,
+        limits: &Limits,
+    ) -> Option<DraftedFrom> {
+        self.over_budget.clear();
+        self.collect_bans(if limits.ban_eos { &limits.eos } else { &[] });
+        if chain.is_greedy() {
+            let accepted = self.pick(logits, mask, chain, None)?;
+            return Some(DraftedFrom::Largest(accepted.token));
+        }
+        chain.fill(&mut self.candidates, logits, mask, &self.banned);
+        chain.apply(&mut self.candidates);
+        Distribution::of(&mut self.candidates).map(DraftedFrom::Distribution)
     }
 
     /// Bans every candidate that the budget does not allow.

@@ -111,10 +111,30 @@ impl SamplerChain {
     ///
     /// The samplers' memory is untouched until [`accept`](SamplerChain::accept).
     pub fn choose(&mut self, candidates: &mut Candidates) -> Option<Accepted> {
+        self.apply(candidates);
+        self.choice.choose(candidates)
+    }
+
+    /// Runs the samplers: the softmax of what remains is the distribution that [`choose`](SamplerChain::choose) would draw from.
+    ///
+    /// Where the chain [is greedy](SamplerChain::is_greedy), it would take the largest instead.
+    pub fn apply(&mut self, candidates: &mut Candidates) {
         for sampler in &mut self.samplers {
             sampler.apply(candidates);
         }
-        self.choice.choose(candidates)
+    }
+
+    /// Whether the chain takes the largest candidate and draws no random numbers.
+    pub fn is_greedy(&self) -> bool {
+        matches!(self.choice, Choice::Largest)
+    }
+
+    /// The next random number of the sequence, uniform in `[0, 1)`; none where the chain is greedy.
+    pub(crate) fn uniform(&mut self) -> Option<f64> {
+        match &mut self.choice {
+            Choice::Largest => None,
+            Choice::Draw(rng) => Some(rng.uniform()),
+        }
     }
 
     /// Tells every sampler of a token that became part of the output.

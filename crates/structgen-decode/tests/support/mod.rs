@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
+use structgen_decode::{GenerateError, Generation, TextEncoder};
 use structgen_frontend::json_schema::{SchemaOptions, compile};
 use structgen_vocab::{TokenId, Vocabulary};
 
@@ -43,4 +44,39 @@ pub fn schemas() -> Vec<Value> {
         json!({"type": "number", "minimum": -3, "maximum": 12.5}),
         json!({"anyOf": [{"type": "null"}, {"type": "string", "maxLength": 4}]}),
     ]
+}
+
+pub fn prompt(len: u32, seed: u32) -> Vec<TokenId> {
+    (0..len)
+        .map(|i| TokenId((i * 31 + seed * 7) % 200))
+        .collect()
+}
+
+/// Outputs without what they took: that is shared in a batch.
+pub fn essence(output: &Result<Generation, GenerateError>) -> String {
+    match output {
+        Ok(output) => format!("{:?} {:?} {:?}", output.text, output.tokens, output.finish),
+        Err(GenerateError::Incomplete(cut)) => {
+            let cut = &cut.partial;
+            format!("cut: {:?} {:?} {:?}", cut.text, cut.tokens, cut.finish)
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Writes text in the longest tokens, from the left.
+pub struct Longest(pub Arc<Vocabulary>);
+
+impl TextEncoder for Longest {
+    fn encode_text(&self, text: &str) -> Option<Vec<TokenId>> {
+        let mut rest = text.as_bytes();
+        let mut tokens = Vec::new();
+        while !rest.is_empty() {
+            let fitting = self.0.tokens().filter(|(_, bytes)| rest.starts_with(bytes));
+            let (token, bytes) = fitting.max_by_key(|(_, bytes)| bytes.len())?;
+            tokens.push(token);
+            rest = &rest[bytes.len()..];
+        }
+        Some(tokens)
+    }
 }
