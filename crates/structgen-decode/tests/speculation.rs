@@ -212,7 +212,7 @@ fn threshold(degrees: usize) -> f64 {
 #[test]
 fn the_threshold_is_the_tables() {
     // 99.99% points of chi-squared.
-    for (degrees, table) in [(10, 35.56), (30, 66.62)] {
+    for (degrees, table) in [(10, 35.56), (30, 67.63), (80, 135.78)] {
         let found = threshold(degrees);
         assert!((found - table).abs() < 0.5, "{degrees}: {found}");
     }
@@ -274,7 +274,7 @@ fn sampled_outputs_have_the_targets_distribution() {
             *counts.entry(tokens).or_insert(0) += 1;
         }
         let (statistic, degrees) = chi_square(&expected, &counts, DRAWS);
-        assert!(degrees > 10, "{degrees}");
+        assert!(degrees >= 8, "{degrees}");
         assert!(
             statistic < threshold(degrees),
             "case {case}: {statistic} with {degrees} degrees of freedom"
