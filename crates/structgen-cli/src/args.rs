@@ -7,11 +7,12 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use serde_json::Value;
 use structgen::constraint::{TablesSource, VocabularyTables};
+use structgen::frontend::gbnf::GbnfOptions;
 use structgen::frontend::regex::{Dialect, RegexOptions};
 use structgen::vocab::Vocabulary;
 use structgen::{Constraint, Device, Model, ModelOptions, SamplingParams, SchemaOptions};
 
-use crate::input::{read_file, read_text_file};
+use crate::input::{files_beside, read_file, read_text_file};
 use crate::output::tell;
 
 /// Which model, and where it runs.
@@ -229,13 +230,17 @@ impl RegexArgs {
     }
 }
 
-/// A grammar file.
+/// A grammar file, which may name others beside it.
 pub(crate) fn read_grammar(path: &std::path::Path) -> anyhow::Result<Constraint> {
     let name = path.display();
     let text =
         read_text_file(path).with_context(|| format!("the grammar {name} cannot be used"))?;
-    let constraint =
-        Constraint::gbnf(&text).with_context(|| format!("the grammar {name} cannot be used"))?;
+    let options = GbnfOptions {
+        files: Some(files_beside(path)),
+        ..GbnfOptions::default()
+    };
+    let constraint = Constraint::gbnf_with(&text, &options)
+        .with_context(|| format!("the grammar {name} cannot be used"))?;
     for warning in constraint.warnings() {
         tell(&format!("warning: {name}: {warning}"));
     }

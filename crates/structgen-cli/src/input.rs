@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
+use structgen::frontend::gbnf::GbnfFiles;
 
 /// Texts and schemas beyond this size are refused: they would only exhaust memory.
 const LARGEST: u64 = 1 << 30;
@@ -83,6 +84,27 @@ pub(crate) fn read_file(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// The text of a file, which has to be UTF-8.
 pub(crate) fn read_text_file(path: &Path) -> anyhow::Result<String> {
     utf8(read_file(path)?, &path.display().to_string())
+}
+
+/// The files that a grammar in this file may name: those of its folder, and of folders in that.
+pub(crate) fn files_beside(path: &Path) -> GbnfFiles {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let files = GbnfFiles::new(move |path| {
+        let folder = folder.canonicalize()?;
+        let file = folder.join(path).canonicalize()?;
+        // A link may lead anywhere.
+        if !file.starts_with(&folder) {
+            return Err("it is outside of the grammar's folder".into());
+        }
+        Ok(read_text_file(&file)?)
+    });
+    match path.file_name().and_then(|name| name.to_str()) {
+        Some(name) => files.with_name(name),
+        None => files,
+    }
 }
 
 fn read_limited(from: impl Read, name: &str) -> anyhow::Result<Vec<u8>> {

@@ -239,3 +239,66 @@ fn what_cannot_be_converted_is_named_with_its_place() {
         "{missing:?}"
     );
 }
+
+#[test]
+fn grammars_name_files_of_their_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("grammars");
+    let main = "%import date \"types/date.gbnf\"\nroot ::= date \" \" %json \"types/id.json\"";
+    let main = file(&folder, "main.gbnf", main);
+    file(
+        &folder,
+        "types/date.gbnf",
+        "root ::= [0-9]{4} \"-\" [0-9]{2}",
+    );
+    file(&folder, "types/id.json", "{\"type\": \"integer\"}");
+    let checked = run(&mut structgen(["check", "--grammar", &main, "2024-05 17"]));
+    assert_eq!(checked.code, 0, "{checked:?}");
+    let checked = run(&mut structgen(["check", "--grammar", &main, "2024-05 x"]));
+    assert_eq!(checked.code, 1, "{checked:?}");
+
+    file(dir.path(), "secret.gbnf", "root ::= \"a\"");
+    for (name, text, said) in [
+        (
+            "out.gbnf",
+            "%import s \"../secret.gbnf\"\nroot ::= s",
+            "leads out of the folder",
+        ),
+        (
+            "gone.gbnf",
+            "%import s \"gone/s.gbnf\"\nroot ::= s",
+            "gone/s.gbnf cannot be read",
+        ),
+        (
+            "self.gbnf",
+            "%import s \"self.gbnf\"\nroot ::= s",
+            "self.gbnf -> self.gbnf",
+        ),
+        ("dir.gbnf", "%import s \"types\"\nroot ::= s", "is a folder"),
+        (
+            "abs.gbnf",
+            "root ::= %json \"/etc/hostname\"",
+            "relative to the file",
+        ),
+    ] {
+        let source = file(&folder, name, text);
+        let refused = grammar(&["print", &source]);
+        assert_eq!((refused.code, refused.out.as_str()), (2, ""), "{name}");
+        assert!(refused.err.contains(said), "{refused:?}");
+    }
+    #[cfg(unix)]
+    {
+        let link = folder.join("link.gbnf");
+        std::os::unix::fs::symlink(dir.path().join("secret.gbnf"), link).unwrap();
+        let source = file(
+            &folder,
+            "linked.gbnf",
+            "%import s \"link.gbnf\"\nroot ::= s",
+        );
+        let refused = grammar(&["print", &source]);
+        assert!(
+            refused.err.contains("outside of the grammar's folder"),
+            "{refused:?}"
+        );
+    }
+}

@@ -8,7 +8,7 @@ use support::{compile, walk_and_compare};
 
 #[test]
 fn extensions_mean_what_is_said_of_them() {
-    let cases: [(&str, &[&str], &[&str]); 11] = [
+    let cases: [(&str, &[&str], &[&str]); 13] = [
         ("root ::= /[a-z]+/i \"!\"", &["aB!"], &["!", "a1!"]),
         (
             r#"root ::= /a\/b|\bc(?=,)./ x
@@ -52,6 +52,16 @@ x ::= "x""#,
             "root ::= (~(\"a\" | b) &\n [ab]*)\nb ::= \"b\" &\n ~c\nc ::= \"c\"",
             &["", "ab"],
             &["a", "b"],
+        ),
+        (
+            "root ::= %chars{2,4}(([a-z] \"-\")* | \"é\"+) \";\"",
+            &["a-;", "a-b-;", "éé;", "éééé;"],
+            &[";", "é;", "a-b-c-;", "ééééé;", "a--;"],
+        ),
+        (
+            "root ::= @id(%json {\"type\": \"integer\", \"minimum\": 5}) (\", \" %json {\"enum\": [\"}\"]})*",
+            &["5", "12, \"}\""],
+            &["4", "5, }", "5, "],
         ),
     ];
     for (text, fits, others) in cases {

@@ -1,8 +1,10 @@
 //! Cases as they stand in `tests/corpus`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use structgen::frontend::gbnf::{GbnfFiles, GbnfOptions};
 use structgen::frontend::regex::{Dialect, RegexOptions};
 use structgen::grammar::{Expr, GrammarBuilder, JsonForm};
 use structgen::{Constraint, KeyOrder, Profile, SchemaOptions};
@@ -53,6 +55,9 @@ pub(crate) struct Source {
     pub(crate) regex: Option<String>,
     pub(crate) ecma: Option<String>,
     pub(crate) schema: Option<String>,
+    /// The files that GBNF may name.
+    #[serde(default)]
+    files: BTreeMap<String, String>,
     /// Whether a pattern may be found anywhere.
     #[serde(default)]
     pub(crate) search: bool,
@@ -74,7 +79,16 @@ impl Source {
 
     pub(crate) fn read(&self) -> Result<Constraint, structgen::Error> {
         if let Some(grammar) = &self.gbnf {
-            return Constraint::gbnf(grammar);
+            let files = self.files.clone();
+            let read = move |path: &str| match files.get(path) {
+                Some(text) => Ok(text.clone()),
+                None => Err("there is no such file".into()),
+            };
+            let options = GbnfOptions {
+                files: Some(GbnfFiles::new(read)),
+                ..GbnfOptions::default()
+            };
+            return Constraint::gbnf_with(grammar, &options);
         }
         if let Some(pattern) = self.regex.as_ref().filter(|_| !self.search) {
             return Constraint::regex(pattern);

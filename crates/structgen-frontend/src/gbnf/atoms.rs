@@ -68,7 +68,7 @@ impl<'t> Atoms<'_, 't> {
     }
 }
 
-fn literal(text: &str, pair: Pair<'_, Rule>) -> Result<String, GbnfError> {
+pub(super) fn literal(text: &str, pair: Pair<'_, Rule>) -> Result<String, GbnfError> {
     let mut literal = String::new();
     for part in pair.into_inner() {
         match part.as_rule() {

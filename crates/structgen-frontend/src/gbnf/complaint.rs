@@ -1,25 +1,33 @@
 //! What is said of a text that is no grammar, and of names that no rule has.
 
 use super::parser::{Expected, Parser};
+use super::sources::Declared;
 use super::syntax;
 use super::{GbnfError, GbnfErrorKind};
 
-impl Parser<'_> {
+impl Parser<'_, '_, '_> {
     pub(super) fn undefined(&self, name: &str, position: usize) -> GbnfError {
-        let alike = self
-            .rules
-            .keys()
-            .filter(|known| known.eq_ignore_ascii_case(name) || is_close(known, name))
-            .min()
-            .map(|known| format!("did you mean `{known}`?"));
+        let hint = match name.split_once("::") {
+            None => match self.imported(name) {
+                Some(_) => Some(format!(
+                    "the file has no rule `root`; others of it are named as `{name}::rule`"
+                )),
+                None => alike(&self.declared[self.source], name),
+            },
+            Some((import, rule)) => match self.imported(import) {
+                None => Some(format!("nothing is imported as `{import}`")),
+                Some(source) => alike(&self.declared[source], rule),
+            },
+        };
         self.error(position, GbnfErrorKind::UndefinedRule(name.to_owned()))
-            .with_hint(alike)
+            .with_hint(hint)
     }
 
     /// For what has no place where it stands.
     pub(super) fn unexpected(&self, position: usize) -> GbnfError {
         let names = match self.expected {
             Expected::Rule => vec!["a name", "the end of the text"],
+            Expected::LineEnd => vec!["the end of the line"],
             Expected::Define => vec!["`::=`"],
             Expected::Item { .. } => {
                 let mut names = vec!["something to match"];
@@ -77,11 +85,30 @@ impl Parser<'_> {
             }
             (_, '*' | '+' | '?' | '{') => "a quantifier stands behind what it repeats",
             (_, ')') => "no parenthesis is open here",
+            (_, '%') if rest.starts_with("%import") => {
+                "an import stands on a line of its own, as `%import name \"file.gbnf\"`"
+            }
+            (_, '%') if rest.starts_with("%tokens") => {
+                "how many tokens a text has depends on how it is cut: limit the characters with `%chars{0,80}(…)`, or the tokens of the whole output where it is generated"
+            }
+            (_, '%') if rest[1..].starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                "what begins with `%` is `%until \"…\"`, `%json {…}`, `%json \"file.json\"`, `%chars{0,80}(…)` or, on a line of its own, `%import name \"file.gbnf\"`"
+            }
             (_, '@') => "a part of the output is named as `@name(…)`",
             _ => return None,
         };
         Some(hint.to_owned())
     }
+}
+
+/// What may have been meant.
+fn alike(declared: &Declared<'_>, name: &str) -> Option<String> {
+    let close = declared
+        .rules
+        .keys()
+        .filter(|known| known.eq_ignore_ascii_case(name) || is_close(known, name));
+    let known = close.min()?;
+    Some(format!("did you mean `{known}`?"))
 }
 
 /// Whether one of the names is the other with one character added, dropped or replaced, or two neighbours swapped.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::GbnfFileError;
+use crate::json_schema::SchemaError;
 use crate::regex::RegexErrorKind;
 
 /// Why a grammar is refused, and where.
@@ -23,6 +25,8 @@ use crate::regex::RegexErrorKind;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GbnfError {
+    /// The file, if the place is in one: a path below the folder of [`GbnfFiles`](super::GbnfFiles).
+    pub file: Option<String>,
     /// The line, counted from one.
     pub line: usize,
     /// The column in code points, counted from one.
@@ -31,9 +35,16 @@ pub struct GbnfError {
     pub kind: GbnfErrorKind,
     /// What to do about it, where that can be guessed.
     pub hint: Option<String>,
+    /// Boxed, so that errors stay small beside what is returned instead.
+    excerpt: Box<Excerpt>,
+}
+
+/// What is shown of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Excerpt {
     /// The line's text, cut around the place where it is long.
-    excerpt: String,
-    /// Where in the excerpt the caret stands.
+    text: String,
+    /// Where in it the caret stands.
     caret: usize,
 }
 
@@ -70,9 +81,28 @@ pub enum GbnfErrorKind {
     /// A pattern between slashes is refused.
     #[error("in the pattern: {0}")]
     Regex(RegexErrorKind),
+    /// The text of a schema is not JSON.
+    #[error("the schema is not JSON: {0}")]
+    NotJson(String),
+    /// A schema is refused.
+    #[error("{}{error}", .path.as_ref().map_or_else(|| "in the schema: ".to_owned(), |path| format!("in the schema {path}: ")))]
+    Schema {
+        /// The file, if it is in one.
+        path: Option<String>,
+        /// Why.
+        error: Box<SchemaError>,
+    },
+    /// There is no such file.
+    #[error(transparent)]
+    File(Box<GbnfFileError>),
     /// What is operated on is no regular set.
-    #[error("an operand of `&` or `~` is not regular: it {0}")]
-    NotRegular(&'static str),
+    #[error("{operand} is not regular: it {it}")]
+    NotRegular {
+        /// The operand, by its operator.
+        operand: &'static str,
+        /// What about it is not.
+        it: &'static str,
+    },
     /// The grammar goes over a limit.
     #[error("{what} exceed the limit of {limit}")]
     Limit {
@@ -92,19 +122,22 @@ impl GbnfError {
         let before: Vec<char> = text[line_start(text, position)..position].chars().collect();
         let shown_before = &before[before.len().saturating_sub(CONTEXT)..];
         let after = text[position..].split(['\n', '\r']).next().unwrap_or("");
-        let excerpt = shown_before
+        let text_shown = shown_before
             .iter()
             .copied()
             .chain(after.chars().take(CONTEXT))
             .map(|c| if c.is_control() { ' ' } else { c })
             .collect();
         Self {
+            file: None,
             line: Self::line_of(text, position),
             column: before.len() + 1,
             kind,
             hint: None,
-            excerpt,
-            caret: shown_before.len(),
+            excerpt: Box::new(Excerpt {
+                text: text_shown,
+                caret: shown_before.len(),
+            }),
         }
     }
 
@@ -125,6 +158,16 @@ impl GbnfError {
         text[line_start(text, position)..position].chars().count() + 1
     }
 
+    /// An error about a file that is named at a byte of the text.
+    pub(super) fn of_file(text: &str, position: usize, error: GbnfFileError) -> Self {
+        Self::at(text, position, GbnfErrorKind::File(Box::new(error)))
+    }
+
+    pub(super) fn in_file(mut self, path: Option<&str>) -> Self {
+        self.file = self.file.or_else(|| path.map(str::to_owned));
+        self
+    }
+
     pub(super) fn with_hint(mut self, hint: impl Into<Option<String>>) -> Self {
         self.hint = hint.into();
         self
@@ -139,14 +182,17 @@ impl fmt::Display for GbnfError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.line.to_string();
         let margin = number.len();
+        if let Some(file) = &self.file {
+            write!(f, "{file}, ")?;
+        }
         writeln!(
             f,
             "line {}, column {}: {}",
             self.line, self.column, self.kind
         )?;
         writeln!(f, "{:margin$} |", "")?;
-        writeln!(f, "{number} | {}", self.excerpt)?;
-        write!(f, "{:margin$} | {:2$}^", "", "", self.caret)?;
+        writeln!(f, "{number} | {}", self.excerpt.text)?;
+        write!(f, "{:margin$} | {:2$}^", "", "", self.excerpt.caret)?;
         if let Some(hint) = &self.hint {
             write!(f, "\nhint: {hint}")?;
         }

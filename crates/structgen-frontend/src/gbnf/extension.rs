@@ -6,6 +6,7 @@ use pest::iterators::Pair;
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{CharSet, Expr, ExprId, Grammar, Regular, RuleId};
 
+use super::sources::Source;
 use super::syntax::Rule;
 use super::{GbnfError, GbnfErrorKind};
 use crate::regex::{RegexOptions, parse};
@@ -13,15 +14,37 @@ use crate::regex::{RegexOptions, parse};
 /// An operator of sets, whose operands are known when all rules are.
 #[derive(Clone, Debug)]
 pub(super) struct Operator {
-    /// Where it stands.
+    /// In which text it stands.
+    pub(super) source: usize,
+    /// Where it stands there.
     pub(super) position: usize,
     /// What its text will be; until then, it has a mark for a body.
     pub(super) rule: RuleId,
     /// The reference to the rule.
     pub(super) reference: ExprId,
     pub(super) operands: Vec<ExprId>,
-    /// What no operand may match, instead of what all match.
-    pub(super) is_complement: bool,
+    pub(super) operation: Operation,
+}
+
+/// What an operator makes of its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    /// What all of them match.
+    Intersection,
+    /// What its operand does not match.
+    Complement,
+    /// What its operand matches in so many characters.
+    Length { min: u32, max: Option<u32> },
+}
+
+impl Operation {
+    /// What an operand of it is called.
+    fn operand(self) -> &'static str {
+        match self {
+            Self::Intersection | Self::Complement => "an operand of `&` or `~`",
+            Self::Length { .. } => "what `%chars` limits",
+        }
+    }
 }
 
 /// The most nodes of a set that an operator makes, shared ones counted every time they occur.
@@ -68,7 +91,7 @@ pub(super) fn until(stop: &str) -> Regular {
 
 /// The grammar with the sets of its operators.
 pub(super) fn resolve(
-    text: &str,
+    sources: &[Source<'_>],
     grammar: Grammar,
     operators: &[Operator],
 ) -> Result<Grammar, GbnfError> {
@@ -83,10 +106,22 @@ pub(super) fn resolve(
     let mut found = FxHashMap::default();
     for (number, operator) in operators.iter().enumerate() {
         let reference = operator.reference;
-        let set = sets.of(reference).map_err(|kind| {
+        let set = sets.of(reference).map_err(|refused| {
+            let kind = match refused {
+                Refused::NotRegular(it) => GbnfErrorKind::NotRegular {
+                    operand: operator.operation.operand(),
+                    it,
+                },
+                Refused::Limit(what, limit) => GbnfErrorKind::Limit {
+                    what,
+                    limit: limit as u32,
+                },
+            };
             let is_regular = matches!(kind, GbnfErrorKind::Limit { .. });
-            GbnfError::at(text, operator.position, kind)
+            let source = &sources[operator.source];
+            GbnfError::at(&source.text, operator.position, kind)
                 .with_hint((!is_regular).then(|| NOT_REGULAR.to_owned()))
+                .in_file(source.path.as_deref())
         })?;
         found.insert(mark(number), Expr::Regular(set.regular));
     }
@@ -101,7 +136,7 @@ pub(super) fn outline(grammar: &Grammar, operators: &[Operator]) -> Option<Gramm
     let marks: FxHashMap<Expr, &Operator> = (0..).map(mark).zip(operators).collect();
     Some(grammar.clone().replace(|_, expr| {
         let operator = marks.get(expr)?;
-        Some(if operator.is_complement {
+        Some(if operator.operation == Operation::Complement {
             // What it is the complement of may well derive nothing.
             Expr::Repeat {
                 body: operator.operands[0],
@@ -115,6 +150,12 @@ pub(super) fn outline(grammar: &Grammar, operators: &[Operator]) -> Option<Gramm
 }
 
 const NOT_REGULAR: &str = "operands are made of literals, classes, patterns and rules that do not come back to themselves";
+
+/// Why there is no set.
+enum Refused {
+    NotRegular(&'static str),
+    Limit(&'static str, usize),
+}
 
 /// A set, with the number of its nodes and how deep it nests.
 #[derive(Clone)]
@@ -133,14 +174,14 @@ struct Sets<'g> {
 
 impl Sets<'_> {
     /// An explicit stack, which is the way from the root to what is looked at.
-    fn of(&mut self, root: ExprId) -> Result<Set, GbnfErrorKind> {
+    fn of(&mut self, root: ExprId) -> Result<Set, Refused> {
         let mut way = vec![root];
         let mut open = FxHashSet::from_iter([root]);
         while let Some(&id) = way.last() {
             let parts = self.parts(id);
             match parts.iter().find(|part| !self.known.contains_key(part)) {
                 Some(&part) if open.insert(part) => way.push(part),
-                Some(_) => return Err(GbnfErrorKind::NotRegular("comes back to itself")),
+                Some(_) => return Err(Refused::NotRegular("comes back to itself")),
                 None => {
                     let set = self.make(id, &parts)?;
                     self.known.insert(id, set);
@@ -152,7 +193,7 @@ impl Sets<'_> {
         self.known
             .get(&root)
             .cloned()
-            .ok_or(GbnfErrorKind::NotRegular("is not known"))
+            .ok_or(Refused::NotRegular("is not known"))
     }
 
     /// What has to be known first.
@@ -166,7 +207,7 @@ impl Sets<'_> {
         }
     }
 
-    fn make(&self, id: ExprId, parts: &[ExprId]) -> Result<Set, GbnfErrorKind> {
+    fn make(&self, id: ExprId, parts: &[ExprId]) -> Result<Set, Refused> {
         let parts: Vec<&Set> = parts
             .iter()
             .filter_map(|part| self.known.get(part))
@@ -187,16 +228,21 @@ impl Sets<'_> {
                 Regular::repeat(sets.next().unwrap_or(Regular::Never), *min, *max)
             }
             Expr::Rule(rule) => match self.operators.get(rule) {
-                Some(operator) if operator.is_complement => {
-                    Regular::Complement(Arc::new(Regular::union(sets)))
-                }
-                Some(_) => Regular::Intersection(sets.collect()),
+                Some(operator) => match operator.operation {
+                    Operation::Complement => Regular::Complement(Arc::new(Regular::union(sets))),
+                    Operation::Intersection => Regular::Intersection(sets.collect()),
+                    // A counter, however far the bounds are.
+                    Operation::Length { min, max } => {
+                        let length = Regular::repeat(Regular::Chars(CharSet::all()), min, max);
+                        Regular::Intersection(sets.chain([length]).collect())
+                    }
+                },
                 None => sets.next().unwrap_or(Regular::Never),
             },
             Expr::Capture { .. } => {
-                return Err(GbnfErrorKind::NotRegular("names a part of the output"));
+                return Err(Refused::NotRegular("names a part of the output"));
             }
-            _ => return Err(GbnfErrorKind::NotRegular("names tokens or has JSON in it")),
+            _ => return Err(Refused::NotRegular("names tokens or has JSON in it")),
         };
         within_limits(Set {
             regular,
@@ -206,22 +252,24 @@ impl Sets<'_> {
     }
 }
 
-fn within_limits(set: Set) -> Result<Set, GbnfErrorKind> {
-    let limit = |what, limit: usize| GbnfErrorKind::Limit {
-        what,
-        limit: limit as u32,
-    };
+fn within_limits(set: Set) -> Result<Set, Refused> {
     if set.size > MAX_SIZE {
-        Err(limit("nodes of a set that is operated on", MAX_SIZE))
+        Err(Refused::Limit(
+            "nodes of a set that is operated on",
+            MAX_SIZE,
+        ))
     } else if set.depth > MAX_DEPTH {
-        Err(limit("levels of a set that is operated on", MAX_DEPTH))
+        Err(Refused::Limit(
+            "levels of a set that is operated on",
+            MAX_DEPTH,
+        ))
     } else {
         Ok(set)
     }
 }
 
 /// A set that is there already.
-fn measured(regular: &Regular) -> Result<Set, GbnfErrorKind> {
+fn measured(regular: &Regular) -> Result<Set, Refused> {
     let mut set = Set {
         regular: regular.clone(),
         size: 0,

@@ -14,23 +14,38 @@
 //!   excludes, and `line & .{0,80}` limits the characters;
 //! - `%until "</a>"`: any text up to the first `</a>`, which is part of it;
 //! - `@name(a)`: a text of `a`, whose span in the output has a name ([`Expr::Capture`](structgen_grammar::Expr::Capture)). It says nothing about which texts there are, and
-//!   is no operand. Named groups in a pattern are groups; `@name(/…/)` names what it matches.
+//!   is no operand. Named groups in a pattern are groups; `@name(/…/)` names what it matches;
+//! - `%json {"type": "integer"}`: a JSON value that fits the schema, from its first byte to its last. `%json "types.json"` takes the schema from a file, and
+//!   `%json "types.json#/$defs/name"` one at a JSON Pointer in it. [`GbnfOptions::schema`] and `x-structgen` in a schema say how JSON is written, which has to be one way in the
+//!   whole grammar. A schema is no operand, but where its values are a few literals;
+//! - `%import date "types/date.gbnf"`, on a line of its own: `date` is the rule `root` of that file, and `date::year` its rule `year`. What the file itself imports is its own
+//!   business; files may not import one another in a circle;
+//! - `%chars{2,80}(a)`: a text of `a` of 2 to 80 characters (code points), with all forms of a counter; `a` is regular, as an operand is.
+//!
+//! Files come from [`GbnfOptions::files`] and from nowhere else.
 
 mod atoms;
 mod complaint;
 mod error;
 mod extension;
+mod files;
+mod groups;
 mod parser;
+mod schemas;
+mod sources;
 mod syntax;
 mod warning;
 
 use structgen_grammar::Grammar;
 
+use crate::json_schema::SchemaOptions;
+
 pub use error::{GbnfError, GbnfErrorKind};
+pub use files::{GbnfFileError, GbnfFiles};
 pub use warning::{GbnfWarning, GbnfWarningKind};
 
 /// How a grammar is read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GbnfOptions {
     /// The rule that a whole text has to match.
     pub root: String,
@@ -38,15 +53,21 @@ pub struct GbnfOptions {
     pub strict: bool,
     /// How deep parentheses may nest. Nesting costs memory and no call depth.
     pub max_nesting: u32,
+    /// How JSON Schemas in it are compiled. Their limits are those of all of them together.
+    pub schema: SchemaOptions,
+    /// The files that it may name; without them, to name one is an error.
+    pub files: Option<GbnfFiles>,
 }
 
 impl Default for GbnfOptions {
-    /// The root `root`, extensions, and a million nested parentheses.
+    /// The root `root`, extensions, a million nested parentheses, schemas as for generating, and no files.
     fn default() -> Self {
         Self {
             root: "root".to_owned(),
             strict: false,
             max_nesting: 1_000_000,
+            schema: SchemaOptions::new(),
+            files: None,
         }
     }
 }

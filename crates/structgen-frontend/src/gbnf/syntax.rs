@@ -57,6 +57,9 @@ pub(super) fn broken_token(text: &str, start: usize) -> Option<GbnfError> {
 fn expected(positives: &[Rule]) -> String {
     const NAMES: &[(&[Rule], &str)] = &[
         (&[Rule::number], "a number"),
+        (&[Rule::counter], "a counter such as `{0,80}`"),
+        (&[Rule::open], "`(`"),
+        (&[Rule::schema], "a schema in braces"),
         (&[Rule::literal], "a literal"),
         (&[Rule::comma], "`,` or `}`"),
         (&[Rule::text, Rule::class_char, Rule::range], "a character"),
@@ -72,7 +75,7 @@ fn expected(positives: &[Rule]) -> String {
         ),
         (&[Rule::negation], "`^`"),
         (&[Rule::token_id, Rule::token_text], "a token"),
-        (&[Rule::capture_name], "a name"),
+        (&[Rule::capture_name, Rule::name], "a name"),
     ];
     let names = NAMES
         .iter()
@@ -104,6 +107,13 @@ fn hint(text: &str, position: usize, positives: &[Rule]) -> Option<String> {
             Some(',') if wants(Rule::number) => "a counter starts with the fewest times: `{0,3}`",
             Some(']') if text[..position].ends_with(['[', '^']) => {
                 "a class holds at least one character; a bracket in it is written `\\]`"
+            }
+            _ if wants(Rule::counter) || wants(Rule::open) => {
+                "a limit is written `%chars{0,80}(…)`, with the numbers of a counter"
+            }
+            Some('{') if wants(Rule::schema) => "the braces of the schema are not closed",
+            _ if wants(Rule::schema) => {
+                "a schema is written `%json {…}`, or `%json \"file.json\"` if a file has it"
             }
             None if wants(Rule::text) => "the literal is not closed",
             None if wants(Rule::range) || wants(Rule::class_char) => "the class is not closed",

@@ -7,8 +7,10 @@ use super::parser::Parsed;
 
 /// Something in a grammar that says nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}, column {column}: {kind}")]
+#[error("{}line {line}, column {column}: {kind}", .file.as_ref().map_or_else(String::new, |file| format!("{file}, ")))]
 pub struct GbnfWarning {
+    /// The file, if the place is in one that is imported.
+    pub file: Option<String>,
     /// The line of the rule's definition, counted from one.
     pub line: usize,
     /// The column, in code points, counted from one.
@@ -27,10 +29,13 @@ pub enum GbnfWarningKind {
     /// The root does without the rule.
     #[error("nothing that starts from the root leads to the rule `{0}`")]
     Unreachable(String),
+    /// An assertion of a JSON Schema was dropped, as [`SchemaOptions::lenient`](crate::json_schema::SchemaOptions::lenient) asks for: what fits here need not be valid.
+    #[error("the schema's assertion at {0} is not supported, and was dropped")]
+    Dropped(String),
 }
 
-/// The warnings for a grammar, in the order of its rules.
-pub(super) fn find(text: &str, parsed: &Parsed<'_>) -> Vec<GbnfWarning> {
+/// The warnings for a grammar, in the order of its rules, those for schemas behind them.
+pub(super) fn find(text: &str, parsed: &Parsed) -> Vec<GbnfWarning> {
     let grammar = parsed.outline.as_ref().unwrap_or(&parsed.grammar);
     let (_, unreachable) = reachable::run(grammar.clone());
     let (_, unproductive) = productive::run(grammar.clone());
@@ -60,10 +65,12 @@ pub(super) fn find(text: &str, parsed: &Parsed<'_>) -> Vec<GbnfWarning> {
                 at.1 + GbnfError::line_of(&text[at.0..], position - at.0) - 1,
             );
             GbnfWarning {
+                file: None,
                 line: at.1,
                 column: GbnfError::column_of(text, position),
                 kind,
             }
         })
+        .chain(parsed.dropped.iter().cloned())
         .collect()
 }

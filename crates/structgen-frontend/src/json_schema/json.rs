@@ -84,6 +84,15 @@ impl<'a> Json<'a> {
         entries.push(("$ref".into(), Self::String(reference.into())));
     }
 
+    /// The keys of an object.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        let entries = match self {
+            Self::Object(entries) => &entries[..],
+            _ => &[],
+        };
+        entries.iter().map(|(key, _)| &**key)
+    }
+
     /// The value of a key.
     pub(crate) fn get(&self, key: &str) -> Option<&Json<'a>> {
         match self {

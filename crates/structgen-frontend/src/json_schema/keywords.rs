@@ -46,6 +46,16 @@ const fn since_2020(role: Role) -> [Role; 5] {
     [Unknown, Unknown, Unknown, Unknown, role]
 }
 
+/// Whether the keyword says in some draft which values fit.
+pub(crate) fn is_about_values(keyword: &str) -> bool {
+    let row = KEYWORDS.iter().find(|(name, _)| *name == keyword);
+    row.is_some_and(|(_, roles)| {
+        roles
+            .iter()
+            .any(|role| matches!(role, Assertion | Applicator))
+    })
+}
+
 /// The table, sorted by keyword.
 ///
 /// `dependencies` and `definitions` are still in the metaschemas of 2019-09 and 2020-12, so that nobody gives them another

@@ -38,7 +38,7 @@ use structgen_grammar::Grammar;
 
 pub use error::SchemaError;
 pub use options::{Draft, FormatMode, KeyOrder, Profile, SchemaLimits, SchemaOptions};
-pub use part::{CompiledPart, PartOptions, Words, compile_part};
+pub use part::{CompiledPart, PartOptions, Words, compile_part, compile_part_str};
 pub use report::{CompileReport, Effect, ReportEntry, Usage};
 
 use canonical::{Canonicalizer, NodeId};

@@ -4,6 +4,7 @@ use serde_json::Value;
 use structgen_grammar::{ExprId, GrammarBuilder, JsonForm};
 
 use super::json::Json;
+use super::keywords::is_about_values;
 use super::{CompileReport, SchemaError, SchemaOptions, lower};
 
 /// How a schema becomes a part of a grammar.
@@ -90,8 +91,48 @@ pub fn compile_part(
     part: PartOptions<'_>,
     builder: &mut GrammarBuilder,
 ) -> Result<CompiledPart, SchemaError> {
-    let json = Json::from_value(schema, &options.limits)?;
-    super::compile_with(&json, options, |canonical, node, options| {
+    compile_json(
+        &Json::from_value(schema, &options.limits)?,
+        options,
+        part,
+        builder,
+    )
+}
+
+/// Like [`compile_part`], from a document's text, with every number exactly as it is written: the schema at the JSON Pointer `pointer`, which is the whole document where
+/// it is empty.
+///
+/// # Errors
+/// As [`compile_str_at`](super::compile_str_at), and where a pointer leads into a document that is a schema itself: what that says would be said of the value as well.
+pub fn compile_part_str(
+    document: &str,
+    pointer: &str,
+    options: &SchemaOptions,
+    part: PartOptions<'_>,
+    builder: &mut GrammarBuilder,
+) -> Result<CompiledPart, SchemaError> {
+    let mut json = Json::from_text(document, &options.limits)?;
+    if !pointer.is_empty() {
+        if let Some(keyword) = json.keys().find(|key| is_about_values(key)) {
+            return Err(SchemaError::Unsupported {
+                keyword: keyword.to_owned(),
+                pointer: format!("#/{keyword}"),
+                reason: "only into a document that is no schema itself may a pointer lead"
+                    .to_owned(),
+            });
+        }
+        json.refer_to(pointer);
+    }
+    compile_json(&json, options, part, builder)
+}
+
+fn compile_json(
+    json: &Json<'_>,
+    options: &SchemaOptions,
+    part: PartOptions<'_>,
+    builder: &mut GrammarBuilder,
+) -> Result<CompiledPart, SchemaError> {
+    super::compile_with(json, options, |canonical, node, options| {
         let root = lower::lower_part(canonical, node, part, builder)?;
         let report = super::report(canonical, options);
         Ok(CompiledPart {

@@ -1,7 +1,9 @@
 //! What llama.cpp does not have.
 
 use expect_test::expect;
+use structgen_grammar::{CharSet, Expr, Regular};
 
+use super::messages::refused;
 use super::*;
 
 #[test]
@@ -211,4 +213,111 @@ fn captures_nest_in_any_depth() {
     };
     let error = parse("root ::= @a((@b(\"a\")))", &options).expect_err("too deep");
     assert_eq!(error.column, 14);
+}
+
+#[test]
+fn limits_of_characters_are_counters() {
+    let set = |text: &str| match body(text) {
+        Expr::Rule(_) => {
+            let grammar = grammar(text);
+            let Expr::Rule(rule) = *grammar.expr(grammar.rule(grammar.root()).body) else {
+                panic!("{grammar}");
+            };
+            grammar.expr(grammar.rule(rule).body).clone()
+        }
+        other => other,
+    };
+    let Expr::Regular(Regular::Intersection(parts)) = set("root ::= %chars{2,70000}([a-z]*)")
+    else {
+        panic!("no intersection");
+    };
+    assert_eq!(
+        parts[1],
+        Regular::repeat(Regular::Chars(CharSet::all()), 2, Some(70_000))
+    );
+    refused(
+        &[
+            "root ::= %chars(\"a\")",
+            "root ::= %chars{3}",
+            "root ::= %chars{3,2}(\"a\")",
+            "root ::= %chars{3,4(\"a\")",
+            "root ::= %chars{0,3}(a)\na ::= \"(\" a \")\" | \"\"",
+            "root ::= %chars{0,3}(@a(\"b\"))",
+            "root ::= %chars{0,3}(<x>)",
+            "root ::= %chars{0,3}(\"a\"",
+            "root ::= %tokens{0,3}(\"a\")",
+            "root ::= %char{0,3}(\"a\")",
+        ],
+        expect![[r#"
+            line 1, column 16: expected a counter such as `{0,80}`
+              |
+            1 | root ::= %chars("a")
+              |                ^
+            hint: a limit is written `%chars{0,80}(…)`, with the numbers of a counter
+
+            line 1, column 19: expected `(`
+              |
+            1 | root ::= %chars{3}
+              |                   ^
+            hint: a limit is written `%chars{0,80}(…)`, with the numbers of a counter
+
+            line 1, column 16: the counter's numbers are out of order
+              |
+            1 | root ::= %chars{3,2}("a")
+              |                ^
+
+            line 1, column 16: expected a counter such as `{0,80}`
+              |
+            1 | root ::= %chars{3,4("a")
+              |                ^
+            hint: a limit is written `%chars{0,80}(…)`, with the numbers of a counter
+
+            line 1, column 10: what `%chars` limits is not regular: it comes back to itself
+              |
+            1 | root ::= %chars{0,3}(a)
+              |          ^
+            hint: operands are made of literals, classes, patterns and rules that do not come back to themselves
+
+            line 1, column 10: what `%chars` limits is not regular: it names a part of the output
+              |
+            1 | root ::= %chars{0,3}(@a("b"))
+              |          ^
+            hint: operands are made of literals, classes, patterns and rules that do not come back to themselves
+
+            line 1, column 10: what `%chars` limits is not regular: it names tokens or has JSON in it
+              |
+            1 | root ::= %chars{0,3}(<x>)
+              |          ^
+            hint: operands are made of literals, classes, patterns and rules that do not come back to themselves
+
+            line 1, column 25: expected something to match, a quantifier, `|` or `)`
+              |
+            1 | root ::= %chars{0,3}("a"
+              |                         ^
+            hint: the parenthesis in line 1, column 10 is not closed
+
+            line 1, column 10: expected something to match, `|` or the end of the rule
+              |
+            1 | root ::= %tokens{0,3}("a")
+              |          ^
+            hint: how many tokens a text has depends on how it is cut: limit the characters with `%chars{0,80}(…)`, or the tokens of the whole output where it is generated
+
+            line 1, column 10: expected something to match, `|` or the end of the rule
+              |
+            1 | root ::= %char{0,3}("a")
+              |          ^
+            hint: what begins with `%` is `%until "…"`, `%json {…}`, `%json "file.json"`, `%chars{0,80}(…)` or, on a line of its own, `%import name "file.gbnf"`"#]],
+    );
+    let deep = format!(
+        "root ::= {}\"a\"{}",
+        "%chars{0,9}(".repeat(5_000),
+        ")".repeat(5_000)
+    );
+    let error = parse(&deep, &GbnfOptions::default())
+        .expect_err("deep")
+        .to_string();
+    assert!(
+        error.contains("levels of a set that is operated on"),
+        "{error}"
+    );
 }

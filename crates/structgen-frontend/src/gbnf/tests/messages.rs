@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use super::*;
 
 #[track_caller]
-fn refused(texts: &[&str], expected: Expect) {
+pub(super) fn refused(texts: &[&str], expected: Expect) {
     let report: Vec<String> = texts
         .iter()
         .map(|text| match parse(text, &GbnfOptions::default()) {

@@ -1,5 +1,7 @@
 mod extensions;
+mod imports;
 mod messages;
+mod schemas;
 
 use expect_test::expect;
 use structgen_grammar::{CharSet, Expr, ExprId, Regular, TokenTerminal};
@@ -10,6 +12,19 @@ fn grammar(text: &str) -> Grammar {
     match parse(text, &GbnfOptions::default()) {
         Ok(grammar) => grammar,
         Err(error) => panic!("{error}"),
+    }
+}
+
+/// Options with these files.
+fn files(files: &[(&'static str, &'static str)]) -> GbnfOptions {
+    let files = files.to_vec();
+    let read = move |path: &str| match files.iter().find(|(name, _)| *name == path) {
+        Some((_, text)) => Ok((*text).to_owned()),
+        None => Err("there is no such file".into()),
+    };
+    GbnfOptions {
+        files: Some(GbnfFiles::new(read)),
+        ..GbnfOptions::default()
     }
 }
 

@@ -1,0 +1,263 @@
+//! Groups, on a stack of their own: what nests deeper than expressions should becomes a rule of its own, so that any depth is only memory.
+
+use pest::iterators::Pair;
+use structgen_grammar::{ExprId, RuleId};
+
+use super::atoms::counter;
+use super::extension::{self, Operation, Operator};
+use super::parser::{Expected, Parser};
+use super::syntax::Rule;
+use super::{GbnfError, GbnfErrorKind};
+
+/// How deep an expression may nest before it becomes a rule of its own.
+const MAX_HEIGHT: u32 = 64;
+
+/// A group that is open, or the whole rule.
+pub(super) struct Frame<'t> {
+    pub(super) opened: usize,
+    head: Head<'t>,
+    pub(super) arms: Vec<Item>,
+    /// The operands of `&` before this one, and where the first `&` stands.
+    operands: Vec<Item>,
+    and: usize,
+    pub(super) parts: Vec<Item>,
+    /// The places of the `~` in front of what comes next.
+    nots: Vec<usize>,
+}
+
+/// What stands before a group's parenthesis.
+#[derive(Clone, Copy)]
+enum Head<'t> {
+    None,
+    /// The name of what it matches.
+    Capture(&'t str),
+    /// How many characters it may have.
+    Chars(u32, Option<u32>),
+}
+
+/// An expression, and how deep it nests.
+#[derive(Clone, Copy)]
+pub(super) struct Item {
+    pub(super) expr: ExprId,
+    pub(super) height: u32,
+}
+
+impl Frame<'_> {
+    pub(super) fn new(opened: usize) -> Self {
+        Self {
+            opened,
+            head: Head::None,
+            arms: Vec::new(),
+            operands: Vec::new(),
+            and: 0,
+            parts: Vec::new(),
+            nots: Vec::new(),
+        }
+    }
+}
+
+impl<'t> Parser<'_, 't, '_> {
+    fn frame(&mut self) -> &mut Frame<'t> {
+        if self.frames.is_empty() {
+            self.frames.push(Frame::new(0));
+        }
+        let last = self.frames.len() - 1;
+        &mut self.frames[last]
+    }
+
+    pub(super) fn end_alternative(&mut self) -> Result<(), GbnfError> {
+        let mut arm = self.end_operand()?;
+        let and = self.frame().and;
+        let mut operands = std::mem::take(&mut self.frame().operands);
+        if !operands.is_empty() {
+            operands.push(arm);
+            arm = self.operate(and, &operands, Operation::Intersection);
+        }
+        self.frame().arms.push(arm);
+        Ok(())
+    }
+
+    /// What stands between operators: a sequence.
+    fn end_operand(&mut self) -> Result<Item, GbnfError> {
+        if let Some(&not) = self.frame().nots.last() {
+            let kind = GbnfErrorKind::Range("there is nothing to take the complement of");
+            return Err(self.error(not, kind));
+        }
+        let parts = std::mem::take(&mut self.frame().parts);
+        let sequence = match parts[..] {
+            [part] => part,
+            _ => Item {
+                expr: self
+                    .shared
+                    .builder
+                    .sequence(parts.iter().map(|part| part.expr)),
+                height: height_above(&parts),
+            },
+        };
+        Ok(self.low(sequence))
+    }
+
+    /// A rule for what the operands have in common, or for what is in none of them: which sets they are is not known yet.
+    fn operate(&mut self, position: usize, operands: &[Item], operation: Operation) -> Item {
+        let rule = self.own_rule();
+        let mark = self
+            .shared
+            .builder
+            .expr(extension::mark(self.shared.operators.len()));
+        self.shared.builder.define(rule, mark);
+        let reference = self.shared.builder.rule(rule);
+        self.shared.operators.push(Operator {
+            source: self.source,
+            position,
+            rule,
+            reference,
+            operands: operands.iter().map(|operand| operand.expr).collect(),
+            operation,
+        });
+        Item {
+            expr: reference,
+            height: 0,
+        }
+    }
+
+    /// Adds an atom or a group, under all the `~` before it.
+    pub(super) fn push(&mut self, mut item: Item) {
+        while let Some(not) = self.frame().nots.pop() {
+            item = self.operate(not, &[item], Operation::Complement);
+        }
+        self.frame().parts.push(item);
+    }
+
+    pub(super) fn choice(&mut self, arms: Vec<Item>) -> Item {
+        let choice = match arms[..] {
+            [arm] => arm,
+            _ => Item {
+                expr: self.shared.builder.choice(arms.iter().map(|arm| arm.expr)),
+                height: height_above(&arms),
+            },
+        };
+        self.low(choice)
+    }
+
+    /// The expression, as a rule of its own if it nests too deep.
+    fn low(&mut self, item: Item) -> Item {
+        if item.height < MAX_HEIGHT {
+            return item;
+        }
+        let rule = self.own_rule();
+        self.shared.builder.define(rule, item.expr);
+        Item {
+            expr: self.shared.builder.rule(rule),
+            height: 0,
+        }
+    }
+
+    /// A rule that stands nowhere in the text.
+    fn own_rule(&mut self) -> RuleId {
+        let base = self.rule.map_or("", |(name, _)| name);
+        loop {
+            self.shared.hoisted += 1;
+            let name = format!("{base}_{}", self.shared.hoisted);
+            if !self.shared.names.contains(&name) {
+                return self.shared.builder.declare(name);
+            }
+        }
+    }
+
+    /// A parenthesis, and what stands before it.
+    pub(super) fn open(&mut self, token: Pair<'t, Rule>) -> Result<(), GbnfError> {
+        let position = token.as_span().start();
+        if self.frames.len() > self.max_nesting as usize {
+            let kind = GbnfErrorKind::Limit {
+                what: "nested parentheses",
+                limit: self.max_nesting,
+            };
+            return Err(self
+                .error(position, kind)
+                .with_hint("give the inner part a rule of its own".to_owned()));
+        }
+        let is_limit = token.as_rule() == Rule::limit;
+        let head = match token.into_inner().next() {
+            None => Head::None,
+            Some(bounds) if is_limit => {
+                let (min, max) = counter(self.text, bounds)?;
+                Head::Chars(min, max)
+            }
+            Some(name) => Head::Capture(name.as_str()),
+        };
+        self.frames.push(Frame {
+            head,
+            ..Frame::new(position)
+        });
+        self.expected = Expected::Item { over_lines: true };
+        Ok(())
+    }
+
+    pub(super) fn close(&mut self, position: usize) -> Result<(), GbnfError> {
+        if self.frames.len() < 2 {
+            return Err(self.unexpected(position));
+        }
+        self.end_alternative()?;
+        if let Some(frame) = self.frames.pop() {
+            let group = self.choice(frame.arms);
+            let group = match frame.head {
+                Head::None => group,
+                Head::Capture(name) => {
+                    let named = Item {
+                        expr: self.shared.builder.capture(name, group.expr),
+                        height: group.height + 1,
+                    };
+                    self.low(named)
+                }
+                Head::Chars(min, max) => {
+                    self.operate(frame.opened, &[group], Operation::Length { min, max })
+                }
+            };
+            self.push(group);
+        }
+        Ok(())
+    }
+
+    /// `&`: what came before it in this alternative is an operand.
+    pub(super) fn and(&mut self, position: usize) -> Result<(), GbnfError> {
+        let operand = self.end_operand()?;
+        let frame = self.frame();
+        if frame.operands.is_empty() {
+            frame.and = position;
+        }
+        frame.operands.push(operand);
+        self.expected = Expected::Item { over_lines: true };
+        Ok(())
+    }
+
+    /// `~`: what comes next is an operand.
+    pub(super) fn not(&mut self, position: usize) {
+        self.frame().nots.push(position);
+        self.expected = Expected::Item { over_lines: false };
+    }
+
+    pub(super) fn repeat(&mut self, token: Pair<'t, Rule>) -> Result<(), GbnfError> {
+        let position = token.as_span().start();
+        let is_nested = self.frames.len() > 1;
+        let is_operand = self.frame().nots.is_empty();
+        let Some(body) = self.frame().parts.pop().filter(|_| is_operand) else {
+            return Err(self.unexpected(position));
+        };
+        if !is_nested && token.as_str().contains(['\n', '\r']) {
+            let kind = GbnfErrorKind::Syntax("a line ends within a counter".to_owned());
+            return Err(self.error(position, kind));
+        }
+        let (min, max) = counter(self.text, token)?;
+        let repeat = Item {
+            expr: self.shared.builder.repeat(body.expr, min, max),
+            height: body.height + 1,
+        };
+        let repeat = self.low(repeat);
+        self.frame().parts.push(repeat);
+        Ok(())
+    }
+}
+
+fn height_above(items: &[Item]) -> u32 {
+    items.iter().map(|item| item.height + 1).max().unwrap_or(0)
+}
