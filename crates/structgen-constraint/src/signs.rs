@@ -50,68 +50,53 @@ impl Sign {
 
 impl Signs {
     pub(crate) fn new(trie: &TokenTrie) -> Self {
-        let mut below = vec![Sign::default(); trie.len()];
+        let mut signs = Packed::new(trie.len());
         let root = trie.node(TokenTrie::ROOT);
-        // The open nodes: where each one's subtree ends, its index, where UTF-8 stands behind it, and the class of its own byte.
-        let mut open = vec![(
-            root.end(),
-            TokenTrie::ROOT,
-            Some(Utf8::Boundary),
-            ByteClasses::NONE,
-        )];
-        let mut close = |open: &mut Vec<(u32, u32, Option<Utf8>, ByteClasses)>| {
-            if let Some((_, index, _, own)) = open.pop()
-                && let Some(&(_, parent, ..)) = open.last()
-            {
-                let sign: Sign = below[index as usize];
-                let parent: &mut Sign = &mut below[parent as usize];
-                parent.classes |= sign.classes | own;
-                let begins = u8::from(!own.is_empty());
-                parent.characters = parent
-                    .characters
-                    .max(sign.characters.saturating_add(begins));
-            }
-        };
+        // The nodes whose subtrees have not ended, from the root on.
+        let mut open = vec![Open {
+            node: TokenTrie::ROOT,
+            end: root.end(),
+            behind: Some(Utf8::Boundary),
+            own: ByteClasses::NONE,
+            below: Sign::default(),
+        }];
         for i in 1..trie.len() as u32 {
-            while open.last().is_some_and(|&(end, ..)| end <= i) {
-                close(&mut open);
+            while open.last().is_some_and(|node| node.end <= i) {
+                close(&mut open, &mut signs);
             }
             let node = trie.node(i);
-            let before = open.last().and_then(|&(_, _, utf8, _)| utf8);
+            let before = open.last().and_then(|node| node.behind);
             let behind = before.and_then(|utf8| utf8.step(node.byte()));
             let own = match (before, behind) {
                 (_, None) => ByteClasses::IRREGULAR,
                 (Some(Utf8::Boundary), _) => ByteClasses::of_bytes([node.byte()]),
                 _ => ByteClasses::NONE,
             };
-            open.push((node.end(), i, behind, own));
+            open.push(Open {
+                node: i,
+                end: node.end(),
+                behind,
+                own,
+                below: Sign::default(),
+            });
         }
         while !open.is_empty() {
-            close(&mut open);
+            close(&mut open, &mut signs);
         }
-        let is_plain = |node: u32, byte: u8| {
-            let plain = ByteClasses::PLAIN;
-            plain.contains(byte) && below[node as usize].classes.is_subset(plain)
+        let mut signs = Self {
+            plain: Column::default(),
+            below: signs.below.into(),
+            sets: signs.sets.into(),
         };
+        let plain = ByteClasses::PLAIN;
         let bytes = trie.child_bytes().iter().zip(0..);
-        let plain = bytes.map(|(&byte, place)| u8::from(is_plain(trie.child_node(place), byte)));
-        let plain = plain.collect();
-        let mut sets = Vec::new();
-        let mut numbers = FxHashMap::default();
-        let pack = |sign: Sign| {
-            let bits = sign.classes.to_bits();
-            let number = *numbers.entry(bits).or_insert_with(|| {
-                sets.push([bits as u64, (bits >> 64) as u64]);
-                sets.len() as u32 - 1
-            });
-            number << CHARACTER_BITS | u32::from(sign.characters)
-        };
-        let below: Vec<u32> = below.into_iter().map(pack).collect();
-        Self {
-            plain,
-            below: below.into(),
-            sets: sets.into(),
-        }
+        let is_plain = bytes.map(|(&byte, place)| {
+            let below = signs.below(trie.child_node(place));
+            u8::from(plain.contains(byte) && below.classes.is_subset(plain))
+        });
+        let is_plain: Vec<u8> = is_plain.collect();
+        signs.plain = is_plain.into();
+        signs
     }
 
     pub(crate) fn put(&self, writer: &mut Writer) {
@@ -158,5 +143,60 @@ impl Signs {
 
     pub(crate) fn memory(&self) -> usize {
         size_of_val(&*self.below) + size_of_val(&*self.sets) + self.plain.len()
+    }
+}
+
+/// A node whose subtree is being read.
+struct Open {
+    node: u32,
+    end: u32,
+    /// Where UTF-8 stands behind its byte.
+    behind: Option<Utf8>,
+    /// The class of its own byte.
+    own: ByteClasses,
+    /// What has been read of what lies below.
+    below: Sign,
+}
+
+/// Notes what lies below the last open node, and passes it on to the one above.
+fn close(open: &mut Vec<Open>, signs: &mut Packed) {
+    let Some(Open {
+        node, own, below, ..
+    }) = open.pop()
+    else {
+        return;
+    };
+    signs.set(node, below);
+    if let Some(Open { below: above, .. }) = open.last_mut() {
+        above.classes |= below.classes | own;
+        let begins = u8::from(!own.is_empty());
+        let characters = below.characters.saturating_add(begins);
+        above.characters = above.characters.max(characters);
+    }
+}
+
+/// Signs as they are kept.
+struct Packed {
+    below: Vec<u32>,
+    sets: Vec<[u64; 2]>,
+    numbers: FxHashMap<u128, u32>,
+}
+
+impl Packed {
+    fn new(nodes: usize) -> Self {
+        Self {
+            below: vec![0; nodes],
+            sets: Vec::new(),
+            numbers: FxHashMap::default(),
+        }
+    }
+
+    fn set(&mut self, node: u32, sign: Sign) {
+        let bits = sign.classes.to_bits();
+        let number = *self.numbers.entry(bits).or_insert_with(|| {
+            self.sets.push([bits as u64, (bits >> 64) as u64]);
+            self.sets.len() as u32 - 1
+        });
+        self.below[node as usize] = number << CHARACTER_BITS | u32::from(sign.characters);
     }
 }

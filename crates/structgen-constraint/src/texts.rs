@@ -12,8 +12,10 @@ use structgen_vocab::{TokenId, TokenMask};
 /// A token counts as a text where its bytes are UTF-8 but perhaps for a character that is cut off at its end.
 #[derive(Debug)]
 pub(crate) struct Texts {
-    /// By `n`: the texts of at most `n` characters; the last entry has them all.
+    /// By `n`: the texts of at most `n` characters, up to where few are longer.
     up_to: Vec<TokenMask>,
+    /// The longer ones with their lengths, the shortest first.
+    longer: Box<[(u32, TokenId)]>,
     /// For every class the texts that have a character of it.
     with: Vec<Tokens>,
     /// The same for sets of classes that patterns often leave out together.
@@ -30,6 +32,9 @@ struct Known {
     recent: FxHashMap<Key, Arc<TokenMask>>,
     old: FxHashMap<Key, Arc<TokenMask>>,
 }
+
+/// The most texts that are kept one by one because they are longer than most.
+const FEW: usize = 256;
 
 /// How many answers a generation has.
 const KEPT: usize = 48;
@@ -68,8 +73,18 @@ impl Texts {
                 }
             }
         }
+        let mut few = 0;
+        let is_few = |tokens: &&Vec<TokenId>| {
+            few += tokens.len();
+            few <= FEW
+        };
+        let longer = by_length.iter().skip(1).rev().take_while(is_few).count();
+        let masks = by_length.len() - longer;
+        let longer = by_length.iter().zip(0_u32..).skip(masks);
+        let longer = longer.flat_map(|(tokens, length)| tokens.iter().map(move |&id| (length, id)));
+        let longer = longer.collect();
         let mut so_far = TokenMask::new(width);
-        let up_to = by_length.iter().map(|tokens| {
+        let up_to = by_length[..masks].iter().map(|tokens| {
             so_far.allow_all(tokens);
             so_far.clone()
         });
@@ -84,6 +99,7 @@ impl Texts {
         });
         Self {
             up_to,
+            longer,
             with: with.collect(),
             with_any: with_any.into(),
             known: Mutex::default(),
@@ -98,7 +114,10 @@ impl Texts {
         };
         let up_to: Vec<u64> = words(&mut self.up_to.iter());
         let with_any: Vec<u64> = words(&mut self.with_any.iter().map(|(_, mask)| mask));
+        let (lengths, ids): (Vec<u32>, Vec<TokenId>) = self.longer.iter().copied().unzip();
         writer.put(&up_to);
+        writer.put(&lengths);
+        writer.put(&ids);
         writer.put(&with_any);
         for tokens in &self.with {
             match tokens {
@@ -118,12 +137,24 @@ impl Texts {
     pub(crate) fn take(reader: &mut Reader, width: usize) -> Result<Self, ArtifactError> {
         let wrong = || ArtifactError::Contents("texts are no sets of the vocabulary's tokens");
         let mask = |words: &[u64]| TokenMask::from_words(words, width).ok_or_else(wrong);
-        let mut masks = || -> Result<Vec<TokenMask>, ArtifactError> {
+        let masks = |reader: &mut Reader| -> Result<Vec<TokenMask>, ArtifactError> {
             let words = reader.take::<u64>()?;
             words.chunks(width.div_ceil(64).max(1)).map(mask).collect()
         };
-        let up_to = masks()?;
-        let with_any = masks()?;
+        let tokens = |reader: &mut Reader| {
+            let tokens = reader.take::<TokenId>()?;
+            let are_ids = tokens.iter().all(|token| token.index() < width);
+            if are_ids { Ok(tokens) } else { Err(wrong()) }
+        };
+        let up_to = masks(reader)?;
+        let lengths = reader.take::<u32>()?;
+        let ids = tokens(reader)?;
+        let is_sorted =
+            lengths.is_sorted() && lengths.first().is_none_or(|&n| n as usize >= up_to.len());
+        if lengths.len() != ids.len() || !is_sorted {
+            return Err(wrong());
+        }
+        let with_any = masks(reader)?;
         let groups = groups();
         // Masks without ids have no words to count them by: such a vocabulary's tables are always made anew.
         if up_to.is_empty() || with_any.len() != groups.len() {
@@ -132,13 +163,15 @@ impl Texts {
         let mut with = Vec::with_capacity(ByteClasses::COUNT as usize);
         for _ in 0..ByteClasses::COUNT {
             with.push(match reader.take_one::<u32>()? {
-                LIST => Tokens::List(reader.take::<TokenId>()?[..].into()),
+                LIST => Tokens::List(tokens(reader)?[..].into()),
                 MASK => Tokens::Mask(mask(&reader.take::<u64>()?)?),
                 _ => return Err(wrong()),
             });
         }
+        let longer = lengths.iter().copied().zip(ids.iter().copied()).collect();
         Ok(Self {
             up_to,
+            longer,
             with,
             with_any: groups.into_iter().zip(with_any).collect(),
             known: Mutex::default(),
@@ -147,7 +180,10 @@ impl Texts {
 
     /// The texts of at most so many characters, all of them of these classes.
     pub(crate) fn of(&self, classes: ByteClasses, characters: u32) -> Arc<TokenMask> {
-        let longest = self.up_to.len() as u32 - 1;
+        let longest = match self.longer.last() {
+            Some(&(length, _)) => length,
+            None => self.up_to.len() as u32 - 1,
+        };
         let key = (classes, characters.min(longest));
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(mask) = known.recent.get(&key) {
@@ -165,7 +201,12 @@ impl Texts {
     }
 
     fn compute(&self, classes: ByteClasses, characters: u32) -> TokenMask {
-        let mut mask = self.up_to[characters as usize].clone();
+        let masks = self.up_to.len() - 1;
+        let mut mask = self.up_to[masks.min(characters as usize)].clone();
+        let longer = self.longer.iter();
+        for &(_, token) in longer.take_while(|&&(length, _)| length <= characters) {
+            mask.allow(token);
+        }
         let mut without = !classes;
         for (group, tokens) in &self.with_any {
             if group.is_subset(without) {
@@ -191,7 +232,9 @@ impl Texts {
             .up_to
             .iter()
             .chain(self.with_any.iter().map(|(_, mask)| mask));
-        with.sum::<usize>() + masks.map(|mask| mask.words().len() * 8).sum::<usize>()
+        with.sum::<usize>()
+            + size_of_val(&*self.longer)
+            + masks.map(|mask| mask.words().len() * 8).sum::<usize>()
     }
 }
 

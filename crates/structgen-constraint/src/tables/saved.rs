@@ -13,7 +13,7 @@ use crate::texts::Texts;
 /// The version changes with everything that the tables hold and how: a file of another version is computed anew.
 const FORMAT: Format = Format {
     magic: *b"sg-tabls",
-    version: 3,
+    version: 4,
 };
 
 /// Where [`VocabularyTables::load_or_build`] got the tables.
