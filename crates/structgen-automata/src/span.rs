@@ -73,10 +73,22 @@ impl Terminal {
         if endless.is_some_and(|span| span.closed == wide) {
             return Ok(endless);
         }
-        match self.find_wide_chain(state, wide)?.or(endless) {
-            Some(span) => Ok(Some(span)),
-            None => self.find_chain(state, &link).map(Some),
+        let Some(chain) = self.find_wide_chain(state, wide)? else {
+            return match endless {
+                Some(endless) => Ok(Some(endless)),
+                None => self.find_chain(state, &link).map(Some),
+            };
+        };
+        if chain.code_points < LONGEST_WIDE {
+            let endless = match endless {
+                Some(endless) => endless,
+                None => self.find_chain(state, &link)?,
+            };
+            if endless.code_points == u32::MAX {
+                self.endless.insert(state, endless);
+            }
         }
+        Ok(Some(chain))
     }
 
     /// The stretch of the characters that lead from one state to one other, and so on.

@@ -93,6 +93,8 @@ pub struct Terminal {
     /// For every state where its span is, once that is known.
     spans: Vec<Known>,
     found_spans: Vec<Span>,
+    /// For states whose span ends: another one that does not, of fewer characters.
+    pub(crate) endless: FxHashMap<TerminalState, Span>,
     pub(crate) links: FxHashMap<TerminalState, Arc<Link>>,
     firsts: FxHashMap<TerminalState, ByteSet>,
     nullable: Option<u32>,
@@ -131,6 +133,7 @@ impl Terminal {
             tokens: TokenLengths::UNKNOWN,
             spans: vec![Known::NotAsked; 2],
             found_spans: Vec::new(),
+            endless: FxHashMap::default(),
             links: FxHashMap::default(),
             firsts: FxHashMap::default(),
             nullable,
@@ -387,6 +390,11 @@ impl Terminal {
         span
     }
 
+    /// Beside the state's span, if that is known and ends: one that does not, of fewer characters.
+    pub(crate) fn endless_span(&self, state: TerminalState) -> Option<Span> {
+        self.endless.get(&state).copied()
+    }
+
     /// The place in a list of literals that the state is; see [`Machine::literals`].
     pub(crate) fn literals(&self, state: TerminalState) -> Option<LiteralsPlace> {
         self.source.literals(state)
@@ -421,6 +429,7 @@ impl Terminal {
         self.table.capacity() * size_of::<TerminalState>()
             + self.rows.len() * (68 + size_of::<[Steps; FEW_STEPS]>())
             + self.found_spans.capacity() * size_of::<Span>()
+            + self.endless.capacity() * 64
             + self.links.capacity() * 160
             + self.firsts.capacity() * 40
     }

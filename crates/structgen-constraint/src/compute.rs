@@ -9,7 +9,7 @@ use crate::VocabularyTables;
 use crate::literals;
 use crate::statistics::WalkCounts;
 use crate::tables::SignedTrie;
-use crate::walk::{Walk, parts, stretch};
+use crate::walk::{Stretch, Walk, parts, stretch};
 
 /// What all walks for a mask share.
 #[derive(Clone, Copy)]
@@ -50,10 +50,9 @@ impl<'c> Compute<'c> {
                 continue;
             }
             match stretch(network, element, true)? {
-                Some(span) => {
-                    let texts = tables.texts().of(span.closed, span.code_points);
-                    mask.union_with(&texts);
-                    depends_on_texts |= self.behind_text(element, from, span, network, mask)?;
+                Some(stretch) => {
+                    stretch.allow(tables.texts(), mask);
+                    depends_on_texts |= self.behind_text(element, from, stretch, network, mask)?;
                 }
                 None if from == ByteSet::ALL => others.push(element),
                 None => {
@@ -86,7 +85,11 @@ impl<'c> Compute<'c> {
             [element] => stretch(network, element, false)?,
             _ => None,
         };
-        if let Some(span) = covered {
+        let covered = covered.map(|stretch| Stretch {
+            endless: None,
+            ..stretch
+        });
+        if let Some(Stretch { span, .. }) = covered {
             let texts = self.tables.texts().of(span.closed, span.code_points);
             let tokens = trie.subtree_tokens(TokenTrie::ROOT).iter();
             let texts = tokens.filter(|token| texts.contains(**token));
@@ -129,13 +132,14 @@ impl<'c> Compute<'c> {
         self,
         element: Element,
         from: ByteSet,
-        span: Span,
+        stretch: Stretch,
         network: &mut Network,
         mask: &mut TokenMask,
     ) -> Result<bool, LimitExceeded> {
+        let Stretch { span, .. } = stretch;
         let state = network.set_of(vec![element])?;
         let whole = Walk {
-            covered: Some(span),
+            covered: Some(stretch),
             from,
             ..self.whole(state)
         };

@@ -4,9 +4,7 @@ mod cursor;
 mod open;
 mod region;
 
-use structgen_automata::{
-    ByteClasses, ByteSet, LimitExceeded, Memory, Network, SetId, Span, StepError,
-};
+use structgen_automata::{ByteClasses, ByteSet, LimitExceeded, Memory, Network, SetId, StepError};
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
 use self::cursor::{Cursor, MANY_BYTES};
@@ -17,7 +15,7 @@ use crate::statistics::WalkCounts;
 use crate::tables::Strings;
 use crate::texts::Texts;
 
-pub(crate) use self::cursor::{parts, stretch};
+pub(crate) use self::cursor::{Stretch, parts, stretch};
 
 /// Below a node with fewer nodes nobody asks for a span.
 const FEWEST_NODES: u32 = 3;
@@ -40,8 +38,8 @@ pub(crate) struct Walk<'w> {
     pub(crate) trie: &'w TokenTrie,
     /// What its subtrees are made of.
     pub(crate) signs: &'w Signs,
-    /// A stretch from the state that is walked whose texts are in the mask already.
-    pub(crate) covered: Option<Span>,
+    /// Texts that go on from the state that is walked and are in the mask already.
+    pub(crate) covered: Option<Stretch>,
     /// The state that is walked.
     pub(crate) sketch: SetId,
     /// Whether it keeps its counters.
@@ -96,7 +94,8 @@ impl Walk<'_> {
         };
         let trie = self.trie;
         let mut stack = Stack::new();
-        let region = self.covered.map(|span| Region::new(span, true));
+        let endless = self.covered.and_then(|stretch| stretch.endless);
+        let region = self.covered.map(Region::ready);
         stack.push(self.open(node, root, network), region);
         while let Some((parent, child)) = stack.next(trie) {
             let Some(Child {
@@ -117,11 +116,19 @@ impl Walk<'_> {
                 continue;
             }
             let below = trie.node(i).end() - i - 1;
-            let region = stack.region().and_then(|region| region.behind(byte));
+            let region = stack
+                .region()
+                .and_then(|region| region.behind(byte, endless.as_ref()));
             if let Some(region) = region {
                 let sign = self.signs.below(i);
                 if !region.is_ready && sign.is_within(&region.span, region.characters) {
                     self.allow(trie.subtree_tokens(i), mask);
+                    continue;
+                }
+                if let Some(endless) = endless
+                    && region.is_endless
+                    && sign.is_covered(&endless, 0)
+                {
                     continue;
                 }
                 if sign.is_covered(&region.span, region.characters) {
@@ -181,7 +188,7 @@ impl Walk<'_> {
             }
             let region = match region {
                 None if self.searches && below >= MANY_NODES && !is_free => {
-                    next.stretch(network)?.map(|span| Region::new(span, false))
+                    next.stretch(network)?.map(Region::new)
                 }
                 region => region,
             };
@@ -210,8 +217,8 @@ impl Walk<'_> {
                 others.push(element);
                 continue;
             }
-            if let Some(span) = covered {
-                mask.union_with(&texts.of(span.closed, span.code_points));
+            if let Some(stretch) = covered {
+                stretch.allow(texts, mask);
             }
             let walk = Walk {
                 covered,

@@ -310,6 +310,12 @@ impl Network {
         }
     }
 
+    /// Beside a frame's [`span`](Network::span) that ends: a stretch of fewer characters that does not.
+    pub fn endless_span(&self, frame: Frame) -> Option<Span> {
+        let terminal = frame.reads().then(|| self.terminals.get(frame.terminal));
+        terminal?.endless_span(frame.state)
+    }
+
     /// The place in a list of literals where the terminal on top stands, if it is one.
     #[must_use]
     pub fn literals(&self, frame: Frame) -> Option<LiteralsPlace> {

@@ -3,6 +3,9 @@
 use structgen_automata::{
     ByteSet, Element, Ends, LimitExceeded, Memory, Network, SetId, Span, StepError,
 };
+use structgen_vocab::TokenMask;
+
+use crate::texts::Texts;
 
 /// Where the walk stands on the automaton's side: mostly inside one terminal, where a step is a table look-up.
 #[derive(Clone, Copy)]
@@ -122,7 +125,10 @@ impl Cursor {
     /// A stretch of text that goes on from here, with all that may leave it.
     pub(super) fn stretch(self, network: &mut Network) -> Result<Option<Span>, LimitExceeded> {
         match self {
-            Self::Inside(element) | Self::Ending { element, .. } => stretch(network, element, true),
+            Self::Inside(element) | Self::Ending { element, .. } => {
+                let stretch = stretch(network, element, true)?;
+                Ok(stretch.map(|stretch| stretch.span))
+            }
             Self::Set(_) | Self::Nowhere => Ok(None),
         }
     }
@@ -167,22 +173,55 @@ impl Cursor {
     }
 }
 
-/// A stretch of text that goes on from the element, with all that may leave it, what follows the terminal's end included.
+/// The texts that go on from a state.
+#[derive(Clone, Copy)]
+pub(crate) struct Stretch {
+    pub(crate) span: Span,
+    /// Where that one ends, another that does not, of fewer characters.
+    pub(crate) endless: Option<Span>,
+}
+
+impl Stretch {
+    /// The tokens among the texts that are such texts.
+    pub(crate) fn allow(&self, texts: &Texts, mask: &mut TokenMask) {
+        let spans = [Some(self.span), self.endless];
+        for span in spans.iter().flatten() {
+            mask.union_with(&texts.of(span.closed, span.code_points));
+        }
+    }
+}
+
+/// The texts that go on from the element, with all that may leave them, what follows the terminal's end included.
 pub(crate) fn stretch(
     network: &mut Network,
     element: Element,
     search: bool,
-) -> Result<Option<Span>, LimitExceeded> {
-    let Element { frame, below } = element;
-    let Some(span) = network.span(frame, search) else {
+) -> Result<Option<Stretch>, LimitExceeded> {
+    let Some(span) = network.span(element.frame, search) else {
         return Ok(None);
     };
+    let Some(span) = with_ends(network, element, span)? else {
+        return Ok(None);
+    };
+    let endless = match network.endless_span(element.frame) {
+        Some(endless) => with_ends(network, element, endless)?,
+        None => None,
+    };
+    Ok(Some(Stretch { span, endless }))
+}
+
+/// The span with what follows the terminal's end among what leaves it; `None` where both may go on alike.
+fn with_ends(
+    network: &mut Network,
+    element: Element,
+    span: Span,
+) -> Result<Option<Span>, LimitExceeded> {
     let label = match span.ends {
         Ends::Never => return Ok(Some(span)),
         Ends::Differently => return Ok(None),
         Ends::Under(label) => label,
     };
-    let after = match network.follow_under(frame, label, below) {
+    let after = match network.follow_under(element.frame, label, element.below) {
         Ok(after) => network.first(after).classes(),
         Err(StepError::NeedsExact) => return Ok(None),
         Err(StepError::Limit(limit)) => return Err(limit),
