@@ -25,7 +25,7 @@ const MOST_STATES: usize = 32;
 /// How far a stretch over several states is followed.
 const LONGEST_WIDE: u32 = crate::SHORT;
 
-/// A stretch over several states that ends sooner is not worth it: too many tokens are longer.
+/// A stretch over several states that ends sooner is not worth it by itself: too many tokens are longer.
 const SHORTEST: u32 = 8;
 
 /// Where the characters of a state lead.
@@ -73,20 +73,20 @@ impl Terminal {
         if endless.is_some_and(|span| span.closed == wide) {
             return Ok(endless);
         }
-        let Some(chain) = self.find_wide_chain(state, wide)? else {
-            return match endless {
-                Some(endless) => Ok(Some(endless)),
-                None => self.find_chain(state, &link).map(Some),
-            };
+        let chain = self.find_wide_chain(state, wide)?;
+        if chain.code_points == LONGEST_WIDE {
+            return Ok(Some(chain));
+        }
+        let other = match endless {
+            Some(endless) => endless,
+            None => self.find_chain(state, &link)?,
         };
-        if chain.code_points < LONGEST_WIDE {
-            let endless = match endless {
-                Some(endless) => endless,
-                None => self.find_chain(state, &link)?,
-            };
-            if endless.code_points == u32::MAX {
-                self.endless.insert(state, endless);
-            }
+        let is_endless = other.code_points == u32::MAX;
+        if chain.code_points < if is_endless { 1 } else { SHORTEST } {
+            return Ok(Some(other));
+        }
+        if is_endless {
+            self.endless.insert(state, other);
         }
         Ok(Some(chain))
     }
@@ -164,7 +164,7 @@ impl Terminal {
         &mut self,
         state: TerminalState,
         closed: ByteClasses,
-    ) -> Result<Option<Span>, StepError> {
+    ) -> Result<Span, StepError> {
         let mut span = Span {
             closed,
             code_points: 0,
@@ -196,7 +196,7 @@ impl Terminal {
             span.code_points += 1;
             level = next;
         }
-        Ok((span.code_points >= SHORTEST).then_some(span))
+        Ok(span)
     }
 
     fn link(&mut self, state: TerminalState) -> Result<Arc<Link>, StepError> {
