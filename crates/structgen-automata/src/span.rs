@@ -82,7 +82,11 @@ impl Terminal {
             None => self.find_chain(state, &link)?,
         };
         let is_endless = other.code_points == u32::MAX;
-        if chain.code_points < if is_endless { 1 } else { SHORTEST } {
+        // Few words are as short as that, but most of what is not in ASCII is.
+        let not_ascii = ByteClasses::of_bytes(0xC2..=0xF4);
+        let adds = chain.closed & !other.closed & not_ascii;
+        let is_worth_it = is_endless && chain.code_points > 0 && !adds.is_empty();
+        if chain.code_points < SHORTEST && !is_worth_it {
             return Ok(Some(other));
         }
         if is_endless {
