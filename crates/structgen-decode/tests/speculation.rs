@@ -9,8 +9,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use structgen_decode::{
     Candidates, Constraint, DraftLength, Forward, GenerateError, GenerateOptions, Generator,
-    LanguageModel, MockModel, PromptLookup, SamplerChain, SamplingParams, Speculation,
-    Unconstrained,
+    LanguageModel, MockModel, PromptLookup, SamplerChain, SamplingParams, SequenceStart,
+    Speculation, Unconstrained,
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 use support::{EOS, Longest, constraint, essence, prompt, schemas, vocabulary};
@@ -135,7 +135,10 @@ fn enumerate<C: Constraint + Clone>(
     options: &GenerateOptions,
 ) -> BTreeMap<Vec<TokenId>, f64> {
     let mut chain = SamplerChain::new(&options.sampling, 0).unwrap();
-    chain.reset(prompt);
+    chain.reset(SequenceStart {
+        prompt,
+        eos: start.eos(),
+    });
     let mut found = BTreeMap::new();
     let mut open = vec![(Vec::new(), start.clone(), chain, 1.0)];
     while let Some((tokens, mut constraint, chain, probability)) = open.pop() {
