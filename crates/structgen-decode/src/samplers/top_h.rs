@@ -43,16 +43,18 @@ impl Sampler for TopH {
         }
         let head: &[(f32, TokenId)] = candidates.sorted_head(HEAD);
         let max = head[0].0;
-        let weight = |logit: f32| f64::from(numeric::weight(logit, max));
+        let weight = |logit: f32| numeric::exp_f64(f64::from(logit) - f64::from(max));
         let total: f64 = head.iter().map(|&(logit, _)| weight(logit)).sum();
         self.terms.clear();
         self.terms.extend(head.iter().map(|&(logit, _)| {
             let p = weight(logit) / total;
             if p > 0.0 { -p * numeric::ln(p) } else { 0.0 }
         }));
+        let possible = head.iter().take_while(|&&(logit, _)| weight(logit) > 0.0);
+        let possible = possible.count();
         let bound = f64::from(self.alpha) * self.terms.iter().sum::<f64>();
         let mut sum = 0.0;
-        let within = self.terms.iter().take_while(|&term| {
+        let within = self.terms[..possible].iter().take_while(|&term| {
             sum += term;
             sum <= bound
         });
@@ -91,7 +93,10 @@ mod tests {
     }
 
     #[test]
-    fn what_weighs_nothing_has_no_entropy() {
-        assert_eq!(kept(0.5, &[1.0, 1e-300]), [0, 1]);
+    fn what_is_next_to_impossible_goes() {
+        assert_eq!(kept(0.5, &[1.0, 1e-300]), [0]);
+        let mut c = candidates(&[0.0, -1000.0]);
+        TopH::new(1.0).apply(&mut c);
+        assert_eq!(ids(&c), [0]);
     }
 }
