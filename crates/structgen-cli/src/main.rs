@@ -9,6 +9,7 @@ mod error;
 mod input;
 mod output;
 mod schema_args;
+mod strategy_args;
 mod tool_args;
 
 use std::process::ExitCode;

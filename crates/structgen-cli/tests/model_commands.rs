@@ -245,6 +245,62 @@ fn several_sequences_come_as_json_lines_and_begin_with_the_single_one() {
 }
 
 #[test]
+fn beams_come_best_first_and_one_is_greedy() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let generate = |more: &[&str]| {
+        let mut command = structgen(["generate", "Ada is 36 years old"]);
+        let run = run(command.arg("--json-schema").arg(&schema).args(more));
+        assert_eq!(run.code, 0, "{run:?}");
+        run.out
+    };
+    let lines = |out: String| -> Vec<Value> {
+        out.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    let greedy = generate(&[]);
+    let one = lines(generate(&["--beams", "1"]));
+    assert_eq!(one[0]["text"].as_str(), Some(greedy.trim_end()));
+    for more in [
+        &["--distinct", "json"][..],
+        &["--beam-groups", "2", "--diversity-penalty", "1.5"],
+        &["--beam-sample", "--temperature", "1"],
+        &[
+            "--renormalize",
+            "--length-penalty",
+            "-0.5",
+            "--early-stopping",
+            "never",
+        ],
+    ] {
+        let found = lines(generate(
+            &[&["--beams", "4", "--n-best", "3"], more].concat(),
+        ));
+        assert!(!found.is_empty() && found.len() <= 3, "{found:?}");
+        let scores: Vec<f64> = { found.iter() }
+            .map(|line| line["score"].as_f64().unwrap())
+            .collect();
+        assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+        for line in &found {
+            let person: Value = serde_json::from_str(line["text"].as_str().unwrap()).unwrap();
+            assert!(person["name"].is_string(), "{person}");
+        }
+    }
+    let uneven = run(&mut structgen([
+        "generate",
+        "x",
+        "--beams",
+        "3",
+        "--beam-groups",
+        "2",
+    ]));
+    assert_eq!(uneven.code, 2, "{uneven:?}");
+    assert!(uneven.err.contains("groups of the same size"), "{uneven:?}");
+}
+
+#[test]
 fn drafts_change_nothing_about_a_greedy_output() {
     runtime();
     let dir = tempfile::tempdir().unwrap();

@@ -27,9 +27,10 @@ pub use chat::{ChatError, ChatMessage, ChatOptions, ChatTemplate};
 pub use choose::{ChoiceProbability, ChooseError};
 pub use constraint::{AllowedTokens, Constraint, ConstraintError, PlainMask, Unconstrained};
 pub use generate::{
-    BatchOutputs, Delta, DraftLength, FinishReason, GenerateError, GenerateOptions, GeneratedToken,
-    Generation, GenerationStats, Generator, Incomplete, JumpForward, PromptLookup, Request,
-    SourceStats, Speculation, SpeculationStats, StopText, TextEncoder, TokenLogProbs,
+    BatchOutputs, BeamError, BeamOptions, BeamOutput, Delta, Distinct, DraftLength, EarlyStopping,
+    FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation, GenerationStats,
+    Generator, Incomplete, JumpForward, PromptLookup, Request, SourceStats, Speculation,
+    SpeculationStats, StopText, TextEncoder, TokenLogProbs,
 };
 pub use masked::{MaskedSoftmax, masked_argmax, masked_softmax};
 pub use mock::{MockCache, MockModel};

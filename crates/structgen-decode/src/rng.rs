@@ -30,6 +30,11 @@ impl SequenceRng {
         Self::keyed(seed, 1, sequence)
     }
 
+    /// The generator by which drafts are drawn: independent of the numbers by which they are tested.
+    pub(crate) fn drafts(seed: u64, sequence: u64) -> Self {
+        Self::keyed(seed, 2, sequence)
+    }
+
     fn keyed(seed: u64, purpose: u8, sequence: u64) -> Self {
         // The key is written out here: `seed_from_u64` leaves the expansion of a short seed to its library's version.
         let mut key = [0; 32];

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use structgen_constraint::CompiledConstraint;
 use structgen_decode::{
-    Delta, GenerateError, GenerateOptions, Generation, Generator, LanguageModel, Request,
-    Speculation, Unconstrained,
+    BeamOptions, BeamOutput, Delta, GenerateError, GenerateOptions, Generation, Generator,
+    LanguageModel, Request, Speculation, Unconstrained,
 };
 use structgen_ort::OrtModel;
 use structgen_vocab::{TokenId, Tokenizer};
@@ -144,6 +144,41 @@ impl Model {
     ) -> Result<Vec<Result<Generation>>> {
         let requests = (0..n as u64).map(|sequence| (prompt, sequence));
         self.run_batch(requests, constraint, options)
+    }
+
+    /// Searches the best outputs behind a prompt with several beams, best first.
+    ///
+    /// ```no_run
+    /// use structgen::decode::{BeamOptions, Distinct};
+    /// use structgen::{Constraint, GenerateOptions, Model, ModelOptions};
+    ///
+    /// let mut model = Model::open("path/to/model", &ModelOptions::new())?;
+    /// let prompt = model.encode_prompt("Three primes: ")?;
+    /// let primes = model.compile(&Constraint::regex("[0-9]+, [0-9]+, [0-9]+")?)?;
+    /// let beams = BeamOptions { width: 8, n_best: 3, distinct: Distinct::Text, ..BeamOptions::default() };
+    /// for output in model.beam_search(&prompt, Some(&primes), &GenerateOptions::default(), &beams)? {
+    ///     println!("{:.3} {}", output.score, output.generation.text);
+    /// }
+    /// # Ok::<(), structgen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`generate`](Model::generate), and options of beams that make no sense.
+    pub fn beam_search(
+        &mut self,
+        prompt: &[TokenId],
+        constraint: Option<&CompiledConstraint>,
+        options: &GenerateOptions,
+        beams: &BeamOptions,
+    ) -> Result<Vec<BeamOutput>> {
+        let free = self.free();
+        let mut generator = generator(&mut self.model, &self.tokenizer);
+        Ok(match constraint {
+            Some(constraint) => {
+                generator.beam_search(prompt, &constraint.matcher(), options, beams)?
+            }
+            None => generator.beam_search(prompt, &free, options, beams)?,
+        })
     }
 
     fn run_batch<'p>(

@@ -1,16 +1,14 @@
 //! `structgen generate`: text behind a prompt, free or under a constraint, as it comes.
 
 use std::io;
-use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use anyhow::{Context, anyhow};
 use serde_json::json;
-use structgen::decode::{Delta, DraftLength, Generation, JumpForward, PromptLookup, Speculation};
+use structgen::decode::{Delta, Generation};
 use structgen::tools::{Message, ToolGrammar};
 use structgen::vocab::Vocabulary;
-use structgen::{Constraint, GenerateOptions, Model};
+use structgen::{Constraint, GenerateOptions};
 
 use super::extract::failure;
 use crate::Outcome;
@@ -19,6 +17,7 @@ use crate::error::{DONE, Failure};
 use crate::input::{TextArgs, read_text_file};
 use crate::output::{tell, write, write_line};
 use crate::schema_args::SchemaArgs;
+use crate::strategy_args::{BeamArgs, JumpForwardArg, SpeculationArgs};
 use crate::tool_args::ToolArgs;
 
 /// Options of `structgen generate`.
@@ -52,6 +51,8 @@ pub(crate) struct Args {
     /// Print the number of tokens and the speed to standard error
     #[arg(long)]
     stats: bool,
+    #[command(flatten)]
+    beams: BeamArgs,
     #[command(flatten)]
     speculation: SpeculationArgs,
     #[command(flatten)]
@@ -93,90 +94,6 @@ struct ConstraintArgs {
     calls: ToolArgs,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum JumpForwardArg {
-    /// Changes nothing about what is written
-    Exact,
-    /// Fewer runs of the model, which loses the choice of other tokens for the same text
-    Canonical,
-}
-
-impl From<JumpForwardArg> for JumpForward {
-    fn from(arg: JumpForwardArg) -> Self {
-        match arg {
-            JumpForwardArg::Exact => Self::Exact,
-            JumpForwardArg::Canonical => Self::Canonical,
-        }
-    }
-}
-
-/// How tokens are drafted.
-#[derive(clap::Args, Debug)]
-#[command(next_help_heading = "Speculation")]
-struct SpeculationArgs {
-    /// Draft tokens that the model looks at together, which changes how fast they come and nothing else: model, lookup (what followed the
-    /// last tokens before), forced (text that the constraint forces); several with commas
-    #[arg(long, value_enum, value_name = "SOURCE", value_delimiter = ',')]
-    speculate: Vec<SourceArg>,
-    /// The folder of the model that drafts, of the same vocabulary; without it, the embedded draft of the embedded model
-    #[arg(long, value_name = "DIR", requires = "speculate")]
-    draft_model: Option<PathBuf>,
-    /// The most tokens of one draft; their number follows how many are kept
-    #[arg(long, value_name = "N", requires = "speculate")]
-    draft_tokens: Option<NonZeroUsize>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum SourceArg {
-    Model,
-    Lookup,
-    Forced,
-}
-
-impl SpeculationArgs {
-    /// The model that drafts, if one does.
-    fn load(&self, target: &ModelArgs) -> anyhow::Result<Option<Model>> {
-        if !self.speculate.contains(&SourceArg::Model) {
-            return match &self.draft_model {
-                Some(_) => Err(anyhow!("--draft-model is for --speculate model")),
-                None => Ok(None),
-            };
-        }
-        let options = target.options()?;
-        match (&self.draft_model, &target.model) {
-            (Some(folder), _) => Model::open(folder, &options).map(Some).with_context(|| {
-                let folder = folder.display();
-                format!("the draft model folder {folder} cannot be used")
-            }),
-            (None, None) => Ok(Some(Model::embedded_draft(&options)?)),
-            (None, Some(_)) => Err(anyhow!(
-                "--speculate model needs a model that drafts for the one of --model: --draft-model DIR"
-            )),
-        }
-    }
-
-    fn speculation<'d>(&self, draft: Option<&'d mut Model>) -> Option<Speculation<'d>> {
-        if self.speculate.is_empty() {
-            return None;
-        }
-        let mut speculation = Speculation::new();
-        if let Some(draft) = draft {
-            let vocabulary = draft.tokenizer().vocabulary().clone();
-            speculation = speculation.with_model(draft.language_model(), vocabulary);
-        }
-        if self.speculate.contains(&SourceArg::Lookup) {
-            speculation = speculation.with_lookup(PromptLookup::default());
-        }
-        if self.speculate.contains(&SourceArg::Forced) {
-            speculation = speculation.with_forced_text();
-        }
-        if let Some(most) = self.draft_tokens {
-            speculation = speculation.with_length(DraftLength::Adaptive(most));
-        }
-        Some(speculation)
-    }
-}
-
 const MAX_NEW_TOKENS: usize = 4_096;
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -206,6 +123,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
         jump_forward: args.jump_forward.into(),
         ..GenerateOptions::default()
     };
+    if let Some(beams) = args.beams.options() {
+        let outputs = model.beam_search(&tokens, compiled.as_ref(), &options, &beams);
+        for output in outputs.map_err(failure)? {
+            let (text, score) = (&output.generation.text, output.score);
+            write_line(
+                &json!({"text": text, "score": score, "log_prob": output.log_prob}).to_string(),
+            )?;
+        }
+        return Ok(DONE);
+    }
     if let Some(n) = args.sequences {
         return print_many(model.generate_many(&tokens, n, compiled.as_ref(), &options)?);
     }

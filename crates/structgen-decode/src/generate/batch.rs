@@ -2,16 +2,16 @@
 
 use std::iter::repeat_n;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::Instant;
 
 use structgen_vocab::TokenId;
 
 use super::jump::Words;
+use super::masks::{SomeMask, with_masks};
 use super::sequence::{Next, Sequence};
 use super::step::Step;
 use super::{Delta, FinishReason, GenerateError, GenerateOptions, Generation, Generator};
-use crate::{Constraint, ConstraintError, Forward, KeyValueCache, LanguageModel, ModelError};
+use crate::{Constraint, Forward, KeyValueCache, LanguageModel, ModelError};
 
 /// One sequence of a batch.
 #[derive(Debug, Clone)]
@@ -135,7 +135,7 @@ struct Row<'o, C: Constraint> {
     index: usize,
     sequence: Sequence<'o, C>,
     /// What the next token is chosen by, once it is there.
-    mask: Option<Result<Arc<C::Mask>, ConstraintError>>,
+    mask: SomeMask<C>,
     /// Why the sequence has ended. It may be left in the cache for the log probabilities of its last tokens.
     ended: Option<FinishReason>,
     /// How many tokens of padding go before its own.
@@ -324,8 +324,11 @@ impl<'r, 'a, 'o, M: LanguageModel, C: Constraint> Batch<'r, 'a, 'o, M, C> {
             tokens: &self.tokens,
             positions,
         };
+        let missing = { self.rows.iter_mut() }
+            .filter(|row| row.mask.is_none() && row.ended.is_none())
+            .map(|row| (&mut row.sequence.constraint, &mut row.mask));
         let model = &mut *self.model;
-        let logits = with_masks(&mut self.rows, move || model.forward(input, cache))?;
+        let logits = with_masks(missing, move || model.forward(input, cache))?;
         let model_time = started.elapsed();
         self.to_fill = self.to_fill.saturating_sub(n);
         for row in &mut self.rows {
@@ -373,20 +376,4 @@ impl<C: Constraint> Row<'_, C> {
             Err(error) => self.failed = Some(error),
         }
     }
-}
-
-/// Computes the masks that are not there on other threads while this one, which the model may be bound to, does `work`.
-fn with_masks<C: Constraint, R>(rows: &mut [Row<'_, C>], work: impl FnOnce() -> R) -> R {
-    let is_missing = |row: &&mut Row<'_, C>| row.mask.is_none() && row.ended.is_none();
-    let mut missing = rows.iter_mut().filter(is_missing).peekable();
-    if missing.peek().is_none() {
-        return work();
-    }
-    rayon::in_place_scope(move |scope| {
-        for row in missing {
-            let (constraint, mask) = (&mut row.sequence.constraint, &mut row.mask);
-            scope.spawn(move |_| *mask = Some(constraint.mask()));
-        }
-        work()
-    })
 }

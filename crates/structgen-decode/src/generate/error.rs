@@ -1,6 +1,6 @@
 use structgen_vocab::TokenId;
 
-use crate::{ConstraintError, FinishReason, Generation, ModelError, SamplingError};
+use crate::{BeamError, ConstraintError, FinishReason, Generation, ModelError, SamplingError};
 
 /// Why there is no complete output.
 #[derive(Debug, thiserror::Error)]
@@ -9,6 +9,9 @@ pub enum GenerateError {
     /// A sampling parameter makes no sense.
     #[error(transparent)]
     Sampling(#[from] SamplingError),
+    /// An option of beam search makes no sense.
+    #[error(transparent)]
+    Beams(BeamError),
     /// A stop string is empty, and would end every output at once.
     #[error("stop string number {index} is empty")]
     EmptyStopString {

@@ -1,9 +1,11 @@
 //! From a prompt to a complete output: prefill, steps, and what ends them.
 
 mod batch;
+mod beam;
 mod encoder;
 mod error;
 mod jump;
+mod masks;
 mod options;
 mod result;
 mod sequence;
@@ -13,6 +15,7 @@ mod stop;
 mod text;
 
 pub use batch::{BatchOutputs, Request};
+pub use beam::{BeamError, BeamOptions, BeamOutput, Distinct, EarlyStopping};
 pub use encoder::TextEncoder;
 pub use error::{GenerateError, Incomplete};
 pub use options::{GenerateOptions, JumpForward, StopText};

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use structgen_vocab::TokenId;
 
 use super::jump::Words;
+use super::masks::SomeMask;
 use super::speculate::DraftedDraw;
 use super::step::{Chosen, Limits, Step, model_log_prob};
 use super::text::OutputText;
@@ -14,10 +15,7 @@ use super::{
     Delta, FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation,
     GenerationStats, Incomplete, JumpForward, StopText, TokenLogProbs,
 };
-use crate::{
-    Accepted, AllowedTokens, Constraint, ConstraintError, Logits, ModelInfo, SamplerChain,
-    SequenceStart,
-};
+use crate::{Accepted, AllowedTokens, Constraint, Logits, ModelInfo, SamplerChain, SequenceStart};
 
 /// What is told of each piece of text; it may end the output.
 pub(super) type OnDelta<'d> = &'d mut dyn FnMut(Delta<'_>) -> ControlFlow<()>;
@@ -156,8 +154,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
             }
             let ready = self.ready_mask()?;
             let Some(token) = self.forced_token(ready.as_deref(), words)? else {
-                let limit = self.options.time_limit;
-                if limit.is_some_and(|limit| self.started.elapsed() >= limit) {
+                if self.is_late() {
                     return Ok(Next::Ended(FinishReason::TimeLimit));
                 }
                 return Ok(Next::Logits(ready));
@@ -221,7 +218,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
     pub(super) fn choose(
         &mut self,
         logits: &[f32],
-        mask: Option<Result<Arc<C::Mask>, ConstraintError>>,
+        mask: SomeMask<C>,
         step: &mut Step,
         words: Words<'_>,
         on_delta: OnDelta<'_>,
@@ -237,7 +234,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
     pub(super) fn pick(
         &mut self,
         logits: &[f32],
-        mask: Option<Result<Arc<C::Mask>, ConstraintError>>,
+        mask: SomeMask<C>,
         drafted: Option<&DraftedDraw>,
         step: &mut Step,
     ) -> Result<Chosen, GenerateError> {
@@ -346,6 +343,17 @@ impl<'o, C: Constraint> Sequence<'o, C> {
     /// Prompt, prefill and output.
     pub(super) fn all(&self) -> &[TokenId] {
         &self.all
+    }
+
+    /// The text so far.
+    pub(super) fn text(&self) -> &[u8] {
+        self.text.bytes()
+    }
+
+    /// Whether the time limit has passed.
+    pub(super) fn is_late(&self) -> bool {
+        let limit = self.options.time_limit;
+        limit.is_some_and(|limit| self.started.elapsed() >= limit)
     }
 
     /// How many tokens were generated.

@@ -174,7 +174,11 @@ impl Step {
     }
 }
 
-fn log_probs(logits: &[f32], mask: &impl AllowedTokens, token: TokenId) -> TokenLogProbs {
+pub(super) fn log_probs(
+    logits: &[f32],
+    mask: &impl AllowedTokens,
+    token: TokenId,
+) -> TokenLogProbs {
     let allowed = match (masked_softmax(logits, mask, &[]), logits.get(token.index())) {
         (Some(softmax), Some(&logit)) => softmax.log_prob(logit),
         _ => f32::NEG_INFINITY,
@@ -195,7 +199,8 @@ pub(super) fn model_log_prob(logits: &[f32], token: TokenId) -> f32 {
     }
 }
 
-fn fits<C: Constraint>(
+/// Whether the output can still be completed in time behind a token.
+pub(super) fn fits<C: Constraint>(
     constraint: &mut C,
     token: TokenId,
     limits: &Limits,

@@ -53,6 +53,11 @@ impl OutputText {
         self.bytes.len()
     }
 
+    /// The text so far, what is held back included.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// The text that became certain since the last call.
     pub(super) fn take_delta(&mut self) -> &str {
         let held = if self.trim { self.stops.held_back() } else { 0 };

@@ -124,6 +124,11 @@ impl SamplerChain {
         }
     }
 
+    /// Whether no sampler is on, so that [`apply`](SamplerChain::apply) changes nothing.
+    pub fn is_plain(&self) -> bool {
+        self.samplers.is_empty()
+    }
+
     /// Whether the chain takes the largest candidate and draws no random numbers.
     pub fn is_greedy(&self) -> bool {
         matches!(self.choice, Choice::Largest)

@@ -136,7 +136,7 @@ impl<'s, 'd> Drafter<'s, 'd> {
         Self {
             speculation,
             encoder,
-            rng: SequenceRng::new(seed, 1 << 63),
+            rng: SequenceRng::drafts(seed, 0),
             step: Step::default(),
             tokens: Vec::new(),
             plan: Vec::new(),

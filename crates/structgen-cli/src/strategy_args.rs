@@ -1,0 +1,179 @@
+//! How sequences are searched: beams, drafts, forced text.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use anyhow::{Context, anyhow};
+use structgen::Model;
+use structgen::decode::{
+    BeamOptions, Distinct, DraftLength, EarlyStopping, JumpForward, PromptLookup, Speculation,
+};
+
+use crate::args::ModelArgs;
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum JumpForwardArg {
+    /// Changes nothing about what is written
+    Exact,
+    /// Fewer runs of the model, which loses the choice of other tokens for the same text
+    Canonical,
+}
+
+impl From<JumpForwardArg> for JumpForward {
+    fn from(arg: JumpForwardArg) -> Self {
+        match arg {
+            JumpForwardArg::Exact => Self::Exact,
+            JumpForwardArg::Canonical => Self::Canonical,
+        }
+    }
+}
+
+/// How tokens are drafted.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Speculation")]
+pub(crate) struct SpeculationArgs {
+    /// Draft tokens that the model looks at together, which changes how fast they come and nothing else: model, lookup (what followed the
+    /// last tokens before), forced (text that the constraint forces); several with commas
+    #[arg(long, value_enum, value_name = "SOURCE", value_delimiter = ',')]
+    speculate: Vec<SourceArg>,
+    /// The folder of the model that drafts, of the same vocabulary; without it, the embedded draft of the embedded model
+    #[arg(long, value_name = "DIR", requires = "speculate")]
+    draft_model: Option<PathBuf>,
+    /// The most tokens of one draft; their number follows how many are kept
+    #[arg(long, value_name = "N", requires = "speculate")]
+    draft_tokens: Option<NonZeroUsize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum SourceArg {
+    Model,
+    Lookup,
+    Forced,
+}
+
+impl SpeculationArgs {
+    /// The model that drafts, if one does.
+    pub(crate) fn load(&self, target: &ModelArgs) -> anyhow::Result<Option<Model>> {
+        if !self.speculate.contains(&SourceArg::Model) {
+            return match &self.draft_model {
+                Some(_) => Err(anyhow!("--draft-model is for --speculate model")),
+                None => Ok(None),
+            };
+        }
+        let options = target.options()?;
+        match (&self.draft_model, &target.model) {
+            (Some(folder), _) => Model::open(folder, &options).map(Some).with_context(|| {
+                let folder = folder.display();
+                format!("the draft model folder {folder} cannot be used")
+            }),
+            (None, None) => Ok(Some(Model::embedded_draft(&options)?)),
+            (None, Some(_)) => Err(anyhow!(
+                "--speculate model needs a model that drafts for the one of --model: --draft-model DIR"
+            )),
+        }
+    }
+
+    pub(crate) fn speculation<'d>(&self, draft: Option<&'d mut Model>) -> Option<Speculation<'d>> {
+        if self.speculate.is_empty() {
+            return None;
+        }
+        let mut speculation = Speculation::new();
+        if let Some(draft) = draft {
+            let vocabulary = draft.tokenizer().vocabulary().clone();
+            speculation = speculation.with_model(draft.language_model(), vocabulary);
+        }
+        if self.speculate.contains(&SourceArg::Lookup) {
+            speculation = speculation.with_lookup(PromptLookup::default());
+        }
+        if self.speculate.contains(&SourceArg::Forced) {
+            speculation = speculation.with_forced_text();
+        }
+        if let Some(most) = self.draft_tokens {
+            speculation = speculation.with_length(DraftLength::Adaptive(most));
+        }
+        Some(speculation)
+    }
+}
+
+/// How beams are searched.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Beam search")]
+pub(crate) struct BeamArgs {
+    /// Search the best outputs with so many beams; each is printed as JSON on a line of its own: {"text", "score", "log_prob"}
+    #[arg(long, value_name = "N", conflicts_with_all = ["tools", "speculate", "sequences"])]
+    beams: Option<usize>,
+    /// How many outputs to print, best first
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "beams")]
+    n_best: usize,
+    /// The score is the sum of log probabilities over the length to this power
+    #[arg(
+        long,
+        value_name = "P",
+        default_value_t = 1.0,
+        requires = "beams",
+        allow_negative_numbers = true
+    )]
+    length_penalty: f64,
+    /// When to stop, once there are as many outputs as beams
+    #[arg(long, value_enum, default_value_t = EarlyStoppingArg::Heuristic, requires = "beams")]
+    early_stopping: EarlyStoppingArg,
+    /// Beams are in so many groups, which a penalty parts
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "beams")]
+    beam_groups: usize,
+    /// Taken from a token's log probability for each beam of an earlier group that has just chosen it
+    #[arg(long, value_name = "P", default_value_t = 0.0, requires = "beams")]
+    diversity_penalty: f64,
+    /// Draw the continuations of beams, by --temperature and the rest of the sampling
+    #[arg(long, requires = "beams")]
+    beam_sample: bool,
+    /// Count log probabilities among allowed tokens instead of all
+    #[arg(long, requires = "beams")]
+    renormalize: bool,
+    /// Which outputs count as the same
+    #[arg(long, value_enum, default_value_t = DistinctArg::Text, requires = "beams")]
+    distinct: DistinctArg,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum EarlyStoppingArg {
+    /// When the best beam would be no better if it ended now
+    Heuristic,
+    /// At once
+    Always,
+    /// When no beam can become better
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum DistinctArg {
+    /// Those of the same tokens
+    Tokens,
+    /// Those of the same text
+    Text,
+    /// Those of the same JSON value
+    Json,
+}
+
+impl BeamArgs {
+    pub(crate) fn options(&self) -> Option<BeamOptions> {
+        Some(BeamOptions {
+            width: self.beams?,
+            n_best: self.n_best,
+            length_penalty: self.length_penalty,
+            early_stopping: match self.early_stopping {
+                EarlyStoppingArg::Heuristic => EarlyStopping::Heuristic,
+                EarlyStoppingArg::Always => EarlyStopping::Always,
+                EarlyStoppingArg::Never => EarlyStopping::Never,
+            },
+            groups: self.beam_groups,
+            diversity_penalty: self.diversity_penalty,
+            sample: self.beam_sample,
+            renormalize: self.renormalize,
+            distinct: match self.distinct {
+                DistinctArg::Tokens => Distinct::Tokens,
+                DistinctArg::Text => Distinct::Text,
+                DistinctArg::Json => Distinct::JsonValue,
+            },
+        })
+    }
+}
