@@ -1,9 +1,8 @@
 //! Writing a grammar in GBNF.
 
-use std::fmt::Write;
-
 use rustc_hash::FxHashSet;
-use structgen_grammar::{CharSet, Expr, ExprId, Grammar, Regular, TokenTerminal};
+use structgen_grammar::notation::{class, push_char, quantifier};
+use structgen_grammar::{Expr, ExprId, Grammar, Regular, TokenTerminal};
 
 use crate::automaton::token_name;
 use crate::error::over;
@@ -141,11 +140,11 @@ impl Writer<'_> {
                 let text = std::str::from_utf8(bytes).map_err(|_| AlgebraError::NoCharacters)?;
                 self.text.push('"');
                 for c in text.chars() {
-                    push_escaped(&mut self.text, c, &['"', '\\']);
+                    push_char(&mut self.text, c, &['"', '\\']);
                 }
                 self.text.push('"');
             }
-            Expr::Regular(Regular::Chars(set)) => class(&mut self.text, set),
+            Expr::Regular(Regular::Chars(set)) => self.text.push_str(&class(set, usize::MAX)),
             Expr::Sequence(parts) => {
                 for (index, &part) in parts.iter().enumerate() {
                     if index > 0 {
@@ -164,14 +163,7 @@ impl Writer<'_> {
             }
             Expr::Repeat { body, min, max } => {
                 self.expr(*body, Place::Repeat, depth + 1)?;
-                self.text.push_str(&match (min, max) {
-                    (0, None) => "*".to_owned(),
-                    (1, None) => "+".to_owned(),
-                    (0, Some(1)) => "?".to_owned(),
-                    (min, None) => format!("{{{min},}}"),
-                    (min, Some(max)) if min == max => format!("{{{min}}}"),
-                    (min, Some(max)) => format!("{{{min},{max}}}"),
-                });
+                self.text.push_str(&quantifier(*min, *max));
             }
             Expr::Rule(rule) => self.text.push_str(&self.names[rule.index()]),
             Expr::Token(token) => {
@@ -208,55 +200,5 @@ impl Writer<'_> {
             self.text.push(')');
         }
         Ok(())
-    }
-}
-
-fn class(text: &mut String, set: &CharSet) {
-    let complement = set.complement();
-    if complement.is_empty() {
-        text.push('.');
-        return;
-    }
-    let negated = complement.ranges().len() < set.ranges().len();
-    text.push_str(if negated { "[^" } else { "[" });
-    let ranges = if negated {
-        complement.ranges()
-    } else {
-        set.ranges()
-    };
-    let special = ['[', ']', '\\', '-', '^'];
-    for &(low, high) in ranges {
-        push_escaped(text, low, &special);
-        if low < high {
-            if u32::from(high) > u32::from(low) + 1 {
-                text.push('-');
-            }
-            push_escaped(text, high, &special);
-        }
-    }
-    text.push(']');
-}
-
-fn push_escaped(text: &mut String, c: char, special: &[char]) {
-    match c {
-        '\n' => text.push_str("\\n"),
-        '\r' => text.push_str("\\r"),
-        '\t' => text.push_str("\\t"),
-        // A caret has no escape of its own.
-        '^' if special.contains(&c) => text.push_str("\\x5E"),
-        _ if special.contains(&c) => {
-            text.push('\\');
-            text.push(c);
-        }
-        _ if (' '..='~').contains(&c) || (c.is_alphanumeric() && !c.is_ascii()) => text.push(c),
-        _ => {
-            let code = u32::from(c);
-            // Writing to a string cannot fail.
-            let _ = match code {
-                0..=0xFF => write!(text, "\\x{code:02X}"),
-                0x100..=0xFFFF => write!(text, "\\u{code:04X}"),
-                _ => write!(text, "\\U{code:08X}"),
-            };
-        }
     }
 }

@@ -201,6 +201,21 @@ fn other_notations_become_gbnf() {
         ebnf,
     );
     assert_eq!(piped.out, "root ::= name\nname ::= [a-z]+ & ~\"xml\"\n");
+
+    let lark = "start: \"call\" %json {\"type\": \"integer\"} (\",\" WORD)*\n%import common.WORD\n%ignore \" \"\n";
+    let source = file(dir.path(), "call.lark", lark);
+    let made = dir.path().join("call.gbnf").display().to_string();
+    let written = grammar(&["convert", "--from", "lark", "-o", &made, &source]);
+    assert_eq!((written.code, written.err.as_str()), (0, ""), "{written:?}");
+    for (text, code) in [
+        ("call 12 ,a, b", 0),
+        ("call12", 0),
+        (" call 12", 1),
+        ("call x", 1),
+    ] {
+        let checked = run(&mut structgen(["check", "--grammar", &made, text]));
+        assert_eq!(checked.code, code, "{text}: {checked:?}");
+    }
 }
 
 #[test]
@@ -208,6 +223,7 @@ fn what_cannot_be_converted_is_named_with_its_place() {
     let dir = tempfile::tempdir().unwrap();
     for (name, text, said) in [
         ("no.abnf", "a = b", "line 1, column 5: there is no rule `b`"),
+        ("no.lark", "start: X\nX[lazy]: /a/", "line 2, column 2"),
         (
             "no.ebnf",
             "a ::= ('b'",

@@ -18,6 +18,7 @@ mod expr;
 mod form;
 mod json;
 mod literals;
+pub mod notation;
 pub mod passes;
 mod print;
 mod regular;

@@ -5,9 +5,10 @@
 
 use std::fmt::{self, Write};
 
+use crate::notation::{class, push_char, quantifier};
 use crate::{
-    ArrayShape, CharSet, Expr, ExprId, Grammar, NumberSet, ObjectShape, Regular, Slot,
-    StringContent, StringShape, Tally, TokenTerminal,
+    ArrayShape, Expr, ExprId, Grammar, NumberSet, ObjectShape, Regular, Slot, StringContent,
+    StringShape, Tally, TokenTerminal,
 };
 
 /// The most pieces that are printed of one rule: expressions share parts, and what is small in memory may be endless on paper.
@@ -122,7 +123,7 @@ impl<'g> Printer<'g> {
                     place,
                 );
             }
-            Expr::Regular(Regular::Chars(set)) => self.owned(class(set)),
+            Expr::Regular(Regular::Chars(set)) => self.owned(class(set, MAX_MEMBERS)),
             Expr::Regular(regular) => {
                 self.text("regular(");
                 self.stack.push(Piece::Regular(regular, Place::Rule));
@@ -163,7 +164,7 @@ impl<'g> Printer<'g> {
             Regular::Never => self.text("never()"),
             Regular::Empty => self.text("\"\""),
             Regular::Bytes(bytes) => self.owned(literal(bytes)),
-            Regular::Chars(set) => self.owned(class(set)),
+            Regular::Chars(set) => self.owned(class(set, MAX_MEMBERS)),
             Regular::ByteRange(low, high) => {
                 self.owned(format!("byte({low:#04x}-{high:#04x})"));
             }
@@ -369,17 +370,6 @@ fn token_terminal(token: &TokenTerminal) -> String {
     }
 }
 
-fn quantifier(min: u32, max: Option<u32>) -> String {
-    match (min, max) {
-        (0, None) => "*".to_owned(),
-        (1, None) => "+".to_owned(),
-        (0, Some(1)) => "?".to_owned(),
-        (min, None) => format!("{{{min},}}"),
-        (min, Some(max)) if min == max => format!("{{{min}}}"),
-        (min, Some(max)) => format!("{{{min},{max}}}"),
-    }
-}
-
 fn bounds(min: u32, max: Option<u32>) -> String {
     match max {
         None => format!("{min}.."),
@@ -422,66 +412,12 @@ fn literal(bytes: &[u8]) -> String {
         Ok(text) => {
             let mut printed = String::from("\"");
             for c in text.chars() {
-                push_escaped(&mut printed, c, &['"', '\\']);
+                push_char(&mut printed, c, &['"', '\\']);
             }
             printed.push('"');
             printed
         }
         Err(_) => format!("bytes(\"{}\")", bytes.escape_ascii()),
-    }
-}
-
-fn class(set: &CharSet) -> String {
-    let complement = set.complement();
-    if complement.is_empty() {
-        return ".".to_owned();
-    }
-    let negated = complement.ranges().len() < set.ranges().len();
-    let ranges = if negated {
-        complement.ranges()
-    } else {
-        set.ranges()
-    };
-    let mut printed = String::from(if negated { "[^" } else { "[" });
-    let special = ['[', ']', '\\', '-', '^'];
-    for &(low, high) in ranges.iter().take(MAX_MEMBERS) {
-        push_escaped(&mut printed, low, &special);
-        if low < high {
-            if u32::from(high) > u32::from(low) + 1 {
-                printed.push('-');
-            }
-            push_escaped(&mut printed, high, &special);
-        }
-    }
-    if ranges.len() > MAX_MEMBERS {
-        printed += &format!("… {} more", ranges.len() - MAX_MEMBERS);
-    }
-    printed.push(']');
-    printed
-}
-
-fn push_escaped(printed: &mut String, c: char, special: &[char]) {
-    match c {
-        '\n' => printed.push_str("\\n"),
-        '\r' => printed.push_str("\\r"),
-        '\t' => printed.push_str("\\t"),
-        // GBNF takes `^` only as it is; by code point it cannot be taken for a negation.
-        '^' if special.contains(&c) => printed.push_str("\\x5E"),
-        _ if special.contains(&c) => {
-            printed.push('\\');
-            printed.push(c);
-        }
-        _ => {
-            let code = u32::from(c);
-            // What shows, shows; the rest by code point.
-            let shows = (' '..='~').contains(&c) || c.is_alphanumeric();
-            printed.push_str(&match code {
-                _ if shows => c.to_string(),
-                0..=0xFF => format!("\\x{code:02X}"),
-                0x100..=0xFFFF => format!("\\u{code:04X}"),
-                _ => format!("\\U{code:08X}"),
-            });
-        }
     }
 }
 

@@ -23,7 +23,7 @@ use crate::{LimitExceeded, Limits, TokenLengths};
 #[non_exhaustive]
 pub enum ProgramError {
     /// No text matches the grammar.
-    #[error("no text matches: {} derive nothing", named(rules))]
+    #[error("no text matches: {} {} nothing", named(rules), if rules.len() == 1 { "derives" } else { "derive" })]
     Unsatisfiable {
         /// The rules that derive nothing, the root among them.
         rules: Vec<String>,

@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// The notation of the file
     #[arg(long, value_enum, value_name = "NOTATION")]
     from: NotationArg,
-    /// The rule to start from; without it, the first one
+    /// The rule to start from; without it, the first one, or `start` in Lark
     #[arg(long, value_name = "NAME")]
     root: Option<String>,
     /// Write the grammar into a file instead of standard output
@@ -33,17 +33,20 @@ enum NotationArg {
     Abnf,
     /// EBNF of the W3C's specifications
     Ebnf,
+    /// The dialect of Lark that llguidance reads
+    Lark,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let notation = match args.from {
         NotationArg::Abnf => Notation::Abnf,
         NotationArg::Ebnf => Notation::Ebnf,
+        NotationArg::Lark => Notation::Lark,
     };
     let (text, name) = read_text_or_input(&args.file)?;
     let made = to_gbnf(&text, notation, args.root.as_deref())
         .with_context(|| format!("{name} cannot be converted"))?;
-    // What is taken away from a rule has to be regular, which only shows here.
+    // What is taken away from a rule has to be regular, and schemas have to be understood, which only shows here.
     Constraint::gbnf(&made).with_context(|| format!("what {name} becomes cannot be used"))?;
     match &args.output {
         Some(path) => std::fs::write(path, made)

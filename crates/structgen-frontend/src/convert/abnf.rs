@@ -1,7 +1,7 @@
 //! ABNF: RFC 5234 and RFC 7405.
 
 use super::ConvertError;
-use super::scanner::{MAX_NESTING, Scanner, error_at};
+use super::scanner::{Scanner, error_at};
 use super::tree::{Rule, Rules, Tree};
 
 /// The core rules (RFC 5234, appendix B.1), by their names in lower case.
@@ -34,7 +34,8 @@ pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
     let mut next = 0;
     while let Some(rule) = rules.0.get(next) {
         next += 1;
-        for name in named(&rule.body) {
+        let names: Vec<String> = rule.body.names().map(|it| it.0.to_owned()).collect();
+        for name in names {
             let is_known = rules.0.iter().any(|rule| rule.name == name);
             if let Some((core, body)) = CORE.iter().find(|(core, _)| *core == name && !is_known) {
                 rules.0.extend(self::rules(&format!("{core} = {body}"))?);
@@ -42,21 +43,6 @@ pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
         }
     }
     Ok(rules)
-}
-
-fn named(tree: &Tree) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut stack = vec![tree];
-    while let Some(tree) = stack.pop() {
-        match tree {
-            Tree::Name(name, _) => names.push(name.clone()),
-            Tree::Sequence(parts) | Tree::Choice(parts) => stack.extend(parts.iter().rev()),
-            Tree::Repeat(body, ..) => stack.push(body),
-            Tree::Except(one, other) => stack.extend([&**other, &**one]),
-            Tree::Text(..) | Tree::Chars(..) => {}
-        }
-    }
-    names
 }
 
 fn rules(text: &str) -> Result<Vec<Rule>, ConvertError> {
@@ -125,19 +111,12 @@ impl Parser<'_> {
     }
 
     fn alternation(&mut self, depth: u32) -> Result<Tree, ConvertError> {
-        if depth > MAX_NESTING {
-            return Err(self
-                .0
-                .error(format!("groups nest deeper than {MAX_NESTING}")));
-        }
+        self.0.check_depth(depth)?;
         let mut arms = vec![self.concatenation(depth)?];
         while self.0.eat("/") {
             arms.push(self.concatenation(depth)?);
         }
-        Ok(match arms.len() {
-            1 => arms.swap_remove(0),
-            _ => Tree::Choice(arms),
-        })
+        Ok(Tree::choice(arms))
     }
 
     fn concatenation(&mut self, depth: u32) -> Result<Tree, ConvertError> {
@@ -150,10 +129,9 @@ impl Parser<'_> {
                 _ => parts.push(self.repetition(depth)?),
             }
         }
-        match parts.len() {
-            0 => Err(self.0.error("expected something to match")),
-            1 => Ok(parts.swap_remove(0)),
-            _ => Ok(Tree::Sequence(parts)),
+        match parts.is_empty() {
+            true => Err(self.0.error("expected something to match")),
+            false => Ok(Tree::sequence(parts)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The EBNF of the W3C, as section 6 of XML 1.0 (fifth edition) has it.
 
 use super::ConvertError;
-use super::scanner::{MAX_NESTING, Scanner, error_at};
+use super::scanner::{Scanner, error_at};
 use super::tree::{Rule, Rules, Tree};
 
 pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
@@ -101,19 +101,12 @@ impl Parser<'_> {
     }
 
     fn choice(&mut self, depth: u32) -> Result<Tree, ConvertError> {
-        if depth > MAX_NESTING {
-            return Err(self
-                .0
-                .error(format!("groups nest deeper than {MAX_NESTING}")));
-        }
+        self.0.check_depth(depth)?;
         let mut arms = vec![self.sequence(depth)?];
         while self.0.eat("|") {
             arms.push(self.sequence(depth)?);
         }
-        Ok(match arms.len() {
-            1 => arms.swap_remove(0),
-            _ => Tree::Choice(arms),
-        })
+        Ok(Tree::choice(arms))
     }
 
     fn sequence(&mut self, depth: u32) -> Result<Tree, ConvertError> {
@@ -127,17 +120,16 @@ impl Parser<'_> {
                     self.space()?;
                     let other = self.item(depth)?;
                     if let Some(one) = parts.pop() {
-                        parts.push(Tree::Except(Box::new(one), Box::new(other)));
+                        parts.push(Tree::Both(vec![one, Tree::Not(Box::new(other))]));
                     }
                 }
                 _ if self.at_rule()? => break,
                 _ => parts.push(self.item(depth)?),
             }
         }
-        match parts.len() {
-            0 => Err(self.0.error("expected something to match")),
-            1 => Ok(parts.swap_remove(0)),
-            _ => Ok(Tree::Sequence(parts)),
+        match parts.is_empty() {
+            true => Err(self.0.error("expected something to match")),
+            false => Ok(Tree::sequence(parts)),
         }
     }
 

@@ -1,10 +1,12 @@
-//! Other notations of grammars, converted to GBNF text: ABNF (RFC 5234, with RFC 7405's case-sensitive strings) and the EBNF of the W3C's specifications.
+//! Other notations of grammars, converted to GBNF text: ABNF (RFC 5234, with RFC 7405's case-sensitive strings), the EBNF of the W3C's specifications, and
+//! llguidance's dialect of Lark.
 //!
 //! What comes out is for people to read and to go on with, and for [`gbnf::parse`](crate::gbnf::parse). The texts are the same; where a notation
 //! has exceptions (`A - B` of the EBNF), the extension `A & ~B` of GBNF stands for them.
 
 mod abnf;
 mod ebnf;
+mod lark;
 mod scanner;
 mod tree;
 
@@ -29,9 +31,16 @@ pub enum Notation {
     Abnf,
     /// The EBNF of XML 1.0 and other specifications of the W3C.
     Ebnf,
+    /// The dialect of Lark that llguidance reads, as far as it describes texts: rules and terminals, `|`, `&`, `~`, repetitions, strings, ranges, patterns, special tokens,
+    /// `%json`, `%import common`, `%ignore` and the attributes `capture`, `lazy`, `suffix` and `stop`. Whatever says how a model generates (`max_tokens`, `temperature`), and
+    /// templates, parameters and nested grammars, are errors.
+    ///
+    /// A grammar is read as what it says, without llguidance's lexer, which ends a lexeme only where it cannot go on. What is ignored stands between two lexemes. A rule with a
+    /// `stop` has the texts that are left when the stop is taken back.
+    Lark,
 }
 
-/// Converts a grammar to GBNF. The root is the rule of that name, or else the first rule.
+/// Converts a grammar to GBNF. The root is the rule of that name, or else the first rule (in Lark, `start`).
 ///
 /// ```
 /// use structgen_frontend::convert::{Notation, to_gbnf};
@@ -43,6 +52,8 @@ pub enum Notation {
 /// );
 /// let gbnf = to_gbnf("name ::= [a-z] [a-z0-9]* - 'xml'", Notation::Ebnf, None)?;
 /// assert_eq!(gbnf, "root ::= name\nname ::= [a-z] ([a-z0-9]* & ~\"xml\")\n");
+/// let gbnf = to_gbnf("start: \"n\" INT\n%import common.INT\n%ignore \" \"", Notation::Lark, None)?;
+/// assert_eq!(gbnf, "root ::= start\nstart ::= \"n\" ignored INT\nINT ::= /[0-9]+/\nignored ::= \" \"*\n");
 /// # Ok::<(), structgen_frontend::convert::ConvertError>(())
 /// ```
 ///
@@ -52,8 +63,10 @@ pub fn to_gbnf(text: &str, notation: Notation, root: Option<&str>) -> Result<Str
     let rules = match notation {
         Notation::Abnf => abnf::parse(text)?,
         Notation::Ebnf => ebnf::parse(text)?,
+        Notation::Lark => lark::rules(text, root)?,
     };
-    rules.write(text, root)
+    // The rules of Lark begin with the one to start from, which has another name where something is ignored.
+    rules.write(text, root.filter(|_| notation != Notation::Lark))
 }
 
 #[cfg(test)]

@@ -61,6 +61,14 @@ impl<'t> Scanner<'t> {
         Some(&rest[..len])
     }
 
+    /// Groups nest in so many others.
+    pub(super) fn check_depth(&self, depth: u32) -> Result<(), ConvertError> {
+        if depth > MAX_NESTING {
+            return Err(self.error(format!("groups nest deeper than {MAX_NESTING}")));
+        }
+        Ok(())
+    }
+
     pub(super) fn error(&self, message: impl Into<String>) -> ConvertError {
         error_at(self.text, self.at, message)
     }

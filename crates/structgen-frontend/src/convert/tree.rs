@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
+use structgen_grammar::notation::{SPECIAL_IN_CLASS, push_char, quantifier};
 
 use super::ConvertError;
 use super::scanner::error_at;
@@ -19,8 +20,102 @@ pub(super) enum Tree {
     Sequence(Vec<Tree>),
     Choice(Vec<Tree>),
     Repeat(Box<Tree>, u32, Option<u32>),
-    /// The first, but not the second.
-    Except(Box<Tree>, Box<Tree>),
+    /// What all of these have in common: regular ones.
+    Both(Vec<Tree>),
+    /// Any text that is none of this.
+    Not(Box<Tree>),
+    /// A pattern between slashes, with its flags.
+    Pattern(String),
+    /// A token terminal as GBNF has it.
+    Token(String),
+    /// A JSON Schema.
+    Json(String),
+    /// A named part of the output.
+    Capture(String, Box<Tree>),
+}
+
+impl Tree {
+    /// Any character.
+    pub(super) fn any() -> Self {
+        Self::Chars(Vec::new(), true)
+    }
+
+    pub(super) fn choice(mut arms: Vec<Self>) -> Self {
+        match arms.len() {
+            1 => arms.swap_remove(0),
+            _ => Self::Choice(arms),
+        }
+    }
+
+    pub(super) fn sequence(mut parts: Vec<Self>) -> Self {
+        match parts.len() {
+            1 => parts.swap_remove(0),
+            _ => Self::Sequence(parts),
+        }
+    }
+
+    /// What it is made of, in order.
+    fn parts(&self) -> &[Self] {
+        match self {
+            Self::Sequence(parts) | Self::Choice(parts) | Self::Both(parts) => parts,
+            Self::Repeat(body, ..) | Self::Not(body) | Self::Capture(_, body) => {
+                std::slice::from_ref(body)
+            }
+            _ => &[],
+        }
+    }
+
+    /// Everything in it, itself first.
+    fn all(&self) -> impl Iterator<Item = &Self> {
+        let mut stack = vec![self];
+        std::iter::from_fn(move || {
+            let tree = stack.pop()?;
+            stack.extend(tree.parts().iter().rev());
+            Some(tree)
+        })
+    }
+
+    /// The rules that it names, and where.
+    pub(super) fn names(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.all().filter_map(|tree| match tree {
+            Self::Name(name, at) => Some((name.as_str(), *at)),
+            _ => None,
+        })
+    }
+
+    /// The patterns in it.
+    pub(super) fn patterns(&self) -> impl Iterator<Item = &str> {
+        self.all().filter_map(|tree| match tree {
+            Self::Pattern(pattern) => Some(pattern.as_str()),
+            _ => None,
+        })
+    }
+
+    /// How many trees it is made of, itself among them.
+    pub(super) fn size(&self) -> usize {
+        self.all().count()
+    }
+
+    /// Names other rules, where a name has another here.
+    pub(super) fn rename(&mut self, names: &FxHashMap<String, String>) {
+        let mut stack = vec![self];
+        while let Some(tree) = stack.pop() {
+            match tree {
+                Self::Name(name, _) => {
+                    if let Some(other) = names.get(name) {
+                        name.clone_from(other);
+                    }
+                }
+                Self::Sequence(parts) | Self::Choice(parts) | Self::Both(parts) => {
+                    stack.extend(parts);
+                }
+                Self::Repeat(body, ..) | Self::Not(body) | Self::Capture(_, body) => {
+                    stack.push(body);
+                }
+                _ => {}
+            }
+        }
+    }
 }
 
 /// A rule, and where it is defined.
@@ -116,7 +211,7 @@ fn write(
 ) -> Result<(), ConvertError> {
     let own = match tree {
         Tree::Choice(_) => Place::Choice,
-        Tree::Sequence(_) | Tree::Except(..) => Place::Sequence,
+        Tree::Sequence(_) | Tree::Both(_) => Place::Sequence,
         _ => Place::Atom,
     };
     let in_group = own < place || (own == Place::Sequence && place == Place::Sequence);
@@ -136,16 +231,17 @@ fn write(
             out.push('"');
             literal
                 .chars()
-                .for_each(|c| out.push_str(&escaped(c, "\"\\")));
+                .for_each(|c| push_char(out, c, &['"', '\\']));
             out.push('"');
         }
+        Tree::Chars(ranges, true) if ranges.is_empty() => out.push('.'),
         Tree::Chars(ranges, negated) => {
             out.push_str(if *negated { "[^" } else { "[" });
             for &(low, high) in ranges {
-                out.push_str(&escaped(low, "]\\-^["));
+                push_char(out, low, SPECIAL_IN_CLASS);
                 if low != high {
                     out.push('-');
-                    out.push_str(&escaped(high, "]\\-^["));
+                    push_char(out, high, SPECIAL_IN_CLASS);
                 }
             }
             out.push(']');
@@ -159,6 +255,8 @@ fn write(
                 out.push_str("\"\"");
             }
         }
+        // No text at all.
+        Tree::Choice(arms) if arms.is_empty() => out.push_str("[^\\x00-\\U0010FFFF]"),
         Tree::Choice(arms) => {
             for (i, arm) in arms.iter().enumerate() {
                 out.push_str(if i > 0 { " | " } else { "" });
@@ -166,27 +264,29 @@ fn write(
             }
         }
         Tree::Repeat(body, min, max) => {
-            // A text without regard to case is a sequence.
-            let is_sequence = matches!(&**body, Tree::Text(_, true) | Tree::Repeat(..));
-            out.push_str(if is_sequence { "(" } else { "" });
-            write(body, Place::Atom, names, text, out)?;
-            out.push_str(if is_sequence { ")" } else { "" });
-            out.push_str(&match (min, max) {
-                (0, None) => "*".to_owned(),
-                (1, None) => "+".to_owned(),
-                (0, Some(1)) => "?".to_owned(),
-                (min, None) => format!("{{{min},}}"),
-                (min, Some(max)) if min == max => format!("{{{min}}}"),
-                (min, Some(max)) => format!("{{{min},{max}}}"),
-            });
+            write_operand(body, names, text, out)?;
+            out.push_str(&quantifier(*min, *max));
         }
-        Tree::Except(one, other) => {
-            write(one, Place::Sequence, names, text, out)?;
-            out.push_str(" & ~");
-            let is_sequence = matches!(&**other, Tree::Text(_, true) | Tree::Repeat(..));
-            out.push_str(if is_sequence { "(" } else { "" });
-            write(other, Place::Atom, names, text, out)?;
-            out.push_str(if is_sequence { ")" } else { "" });
+        Tree::Both(sets) => {
+            for (i, set) in sets.iter().enumerate() {
+                out.push_str(if i > 0 { " & " } else { "" });
+                write(set, Place::Sequence, names, text, out)?;
+            }
+        }
+        Tree::Not(body) => {
+            out.push('~');
+            write_operand(body, names, text, out)?;
+        }
+        Tree::Pattern(pattern) => out.push_str(pattern),
+        Tree::Token(token) => out.push_str(token),
+        Tree::Json(schema) => {
+            out.push_str("%json ");
+            out.push_str(schema);
+        }
+        Tree::Capture(name, body) => {
+            out.push_str(&format!("@{name}("));
+            write(body, Place::Rule, names, text, out)?;
+            out.push(')');
         }
     }
     if in_group {
@@ -195,27 +295,27 @@ fn write(
     Ok(())
 }
 
-fn either_case(c: char) -> String {
-    if c.is_ascii_alphabetic() {
-        format!("[{}{}]", c.to_ascii_uppercase(), c.to_ascii_lowercase())
-    } else {
-        format!("\"{}\"", escaped(c, "\"\\"))
-    }
+/// What a sign stands before or behind.
+fn write_operand(
+    tree: &Tree,
+    names: &FxHashMap<&str, String>,
+    text: &str,
+    out: &mut String,
+) -> Result<(), ConvertError> {
+    // A text without regard to case is a sequence.
+    let is_sequence = matches!(tree, Tree::Text(_, true) | Tree::Repeat(..));
+    out.push_str(if is_sequence { "(" } else { "" });
+    write(tree, Place::Atom, names, text, out)?;
+    out.push_str(if is_sequence { ")" } else { "" });
+    Ok(())
 }
 
-/// A character with a backslash where it needs one, by its number where it is not to be seen.
-fn escaped(c: char, special: &str) -> String {
-    match c {
-        '\n' => "\\n".to_owned(),
-        '\r' => "\\r".to_owned(),
-        '\t' => "\\t".to_owned(),
-        // GBNF has no escape for a circumflex.
-        '^' if special.contains('^') => "\\x5E".to_owned(),
-        c if special.contains(c) => format!("\\{c}"),
-        ' '..='~' => c.to_string(),
-        c if c.is_alphanumeric() => c.to_string(),
-        c if u32::from(c) <= 0xFF => format!("\\x{:02X}", u32::from(c)),
-        c if u32::from(c) <= 0xFFFF => format!("\\u{:04X}", u32::from(c)),
-        c => format!("\\U{:08X}", u32::from(c)),
+fn either_case(c: char) -> String {
+    if c.is_ascii_alphabetic() {
+        return format!("[{}{}]", c.to_ascii_uppercase(), c.to_ascii_lowercase());
     }
+    let mut text = String::from("\"");
+    push_char(&mut text, c, &['"', '\\']);
+    text.push('"');
+    text
 }

@@ -1,0 +1,390 @@
+//! `%ignore`: what may stand between two lexemes, but not in front of the first, nor behind the last.
+//!
+//! A rule is written in up to two ways: for places behind the first lexeme, with what is ignored in front of every lexeme, and for the place of the first, without it
+//! there and without the empty text. So a nullable beginning lets nothing through that it should not.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_automata::regular::{RegularLimits, RegularMachine};
+
+use super::super::ConvertError;
+use super::super::scanner::error_at;
+use super::super::tree::{Rule, Rules, Tree};
+use super::{Definition, Lark};
+use crate::regex::{self, RegexOptions};
+
+/// The most nodes of all rules: a sequence of optional parts is written once for each part that may be the first.
+const MAX_NODES: usize = 1_000_000;
+
+/// How a rule is written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Way {
+    /// What is ignored comes before every lexeme.
+    Behind,
+    /// The text is not empty, and what is ignored comes before every lexeme but the first.
+    First,
+}
+
+pub(super) fn between_lexemes(
+    text: &str,
+    lark: Lark,
+    start: &str,
+    order: &[usize],
+) -> Result<Rules, ConvertError> {
+    let mut writer = Writer {
+        text,
+        nullable: Nullable::of(text, &lark, order)?,
+        ignored: fresh("ignored", &lark),
+        wanted: Vec::new(),
+        seen: FxHashSet::default(),
+        nodes: 0,
+    };
+    let definitions: FxHashMap<&str, &Definition> = lark
+        .definitions
+        .iter()
+        .map(|definition| (definition.name.as_str(), definition))
+        .collect();
+    writer.want(
+        start,
+        match lark.options.initial {
+            true => Way::Behind,
+            false => Way::First,
+        },
+    );
+    let ignored = writer.plain(&Tree::choice(lark.ignored.clone()));
+    let mut rules = Vec::new();
+    let mut next = 0;
+    while let Some((name, way)) = writer.wanted.get(next).cloned() {
+        next += 1;
+        let definition = definitions[name.as_str()];
+        let mut body = writer.body(definition, way)?;
+        if rules.is_empty() && way == Way::First && writer.nullable.names.contains(start) {
+            body = Tree::Choice(vec![body, Tree::Text(String::new(), false)]);
+        }
+        rules.push(Rule {
+            name: key(&name, way),
+            at: definition.at,
+            body,
+        });
+    }
+    rules.push(Rule {
+        name: writer.ignored.clone(),
+        at: 0,
+        body: Tree::Repeat(Box::new(ignored), 0, lark.options.once.then_some(1)),
+    });
+    // A rule that is written in one way keeps its name.
+    let mut names: FxHashMap<String, String> = FxHashMap::default();
+    for (name, way) in &writer.wanted {
+        let is_twice = writer.seen.contains(&(name.clone(), Way::Behind));
+        let written = match way {
+            Way::First if is_twice => fresh(&format!("{name}-first"), &lark),
+            _ => name.clone(),
+        };
+        names.insert(key(name, *way), written);
+    }
+    for rule in &mut rules {
+        rule.body.rename(&names);
+        if let Some(name) = names.get(&rule.name) {
+            rule.name.clone_from(name);
+        }
+    }
+    Ok(Rules(rules))
+}
+
+/// What stands for a rule in one of its ways until all are known; no name of a rule has a space in it.
+fn key(name: &str, way: Way) -> String {
+    match way {
+        Way::Behind => format!("{name} behind"),
+        Way::First => format!("{name} first"),
+    }
+}
+
+/// A name that no definition has.
+fn fresh(name: &str, lark: &Lark) -> String {
+    let is_taken = |name: &str| lark.definitions.iter().any(|it| it.name == name);
+    let mut fresh = name.to_owned();
+    let mut number = 1;
+    while is_taken(&fresh) {
+        number += 1;
+        fresh = format!("{name}-{number}");
+    }
+    fresh
+}
+
+struct Writer<'t> {
+    text: &'t str,
+    nullable: Nullable,
+    /// The rule of what is ignored.
+    ignored: String,
+    /// What has to be written, and what of that is known already.
+    wanted: Vec<(String, Way)>,
+    seen: FxHashSet<(String, Way)>,
+    nodes: usize,
+}
+
+/// All functions on trees are recursive: reading has bounded their depth.
+impl Writer<'_> {
+    fn want(&mut self, name: &str, way: Way) -> Tree {
+        if self.seen.insert((name.to_owned(), way)) {
+            self.wanted.push((name.to_owned(), way));
+        }
+        Tree::Name(key(name, way), 0)
+    }
+
+    fn count(&mut self) -> Result<(), ConvertError> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return Err(too_large(self.text));
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, definition: &Definition, way: Way) -> Result<Tree, ConvertError> {
+        if super::is_terminal(&definition.name) {
+            return Ok(self.plain(&definition.body));
+        }
+        match (way, definition.is_lexeme) {
+            (Way::Behind, true) => self.lexeme_behind(&definition.body),
+            (Way::Behind, false) => self.behind(&definition.body),
+            (Way::First, true) => Ok(self.nonempty(&definition.body)),
+            (Way::First, false) => {
+                let first = self.first(&definition.body)?;
+                Ok(first.unwrap_or(Tree::Choice(Vec::new())))
+            }
+        }
+    }
+
+    /// A part of a lexeme, as it is; its terminals are wanted.
+    fn plain(&mut self, tree: &Tree) -> Tree {
+        let mut plain = tree.clone();
+        let names: Vec<String> = tree.names().map(|(name, _)| name.to_owned()).collect();
+        let mut renamed = FxHashMap::default();
+        for name in names {
+            self.want(&name, Way::Behind);
+            let key = key(&name, Way::Behind);
+            renamed.insert(name, key);
+        }
+        plain.rename(&renamed);
+        plain
+    }
+
+    fn is_lexeme(&self, tree: &Tree) -> bool {
+        match tree {
+            Tree::Name(name, _) => super::is_terminal(name),
+            Tree::Sequence(_)
+            | Tree::Choice(_)
+            | Tree::Repeat(..)
+            | Tree::Capture(..)
+            | Tree::Token(_)
+            | Tree::Json(_) => false,
+            Tree::Text(..) | Tree::Chars(..) | Tree::Pattern(_) | Tree::Both(_) | Tree::Not(_) => {
+                true
+            }
+        }
+    }
+
+    /// The texts of a lexeme but the empty one.
+    fn nonempty(&mut self, tree: &Tree) -> Tree {
+        if !self.nullable.is(tree) {
+            return self.plain(tree);
+        }
+        match tree {
+            Tree::Capture(name, body) => Tree::Capture(name.clone(), Box::new(self.nonempty(body))),
+            tree => {
+                let empty = Tree::Text(String::new(), false);
+                Tree::Both(vec![self.plain(tree), Tree::Not(Box::new(empty))])
+            }
+        }
+    }
+
+    /// What is ignored, and then the lexeme; or nothing, if that is a lexeme.
+    fn lexeme_behind(&mut self, tree: &Tree) -> Result<Tree, ConvertError> {
+        self.count()?;
+        let lexeme = self.nonempty(tree);
+        let parts = self.after_ignored(lexeme);
+        Ok(match self.nullable.is(tree) {
+            true => Tree::Repeat(Box::new(parts), 0, Some(1)),
+            false => parts,
+        })
+    }
+
+    fn after_ignored(&self, tree: Tree) -> Tree {
+        Tree::Sequence(vec![Tree::Name(self.ignored.clone(), 0), tree])
+    }
+
+    fn behind(&mut self, tree: &Tree) -> Result<Tree, ConvertError> {
+        self.count()?;
+        if self.is_lexeme(tree) {
+            return match tree {
+                Tree::Text(text, _) if text.is_empty() => Ok(tree.clone()),
+                _ => self.lexeme_behind(tree),
+            };
+        }
+        Ok(match tree {
+            Tree::Name(name, _) => self.want(name, Way::Behind),
+            Tree::Sequence(parts) => Tree::Sequence(self.all_behind(parts)?),
+            Tree::Choice(arms) => Tree::Choice(self.all_behind(arms)?),
+            Tree::Repeat(body, min, max) => Tree::Repeat(Box::new(self.behind(body)?), *min, *max),
+            Tree::Capture(name, body) => {
+                // What is ignored is none of the captured text.
+                let named = |body| Tree::Capture(name.clone(), Box::new(body));
+                let mut arms = Vec::new();
+                if let Some(first) = self.first(body)? {
+                    arms.push(self.after_ignored(named(first)));
+                }
+                if self.nullable.is(body) {
+                    arms.push(named(Tree::Text(String::new(), false)));
+                }
+                Tree::choice(arms)
+            }
+            tree => self.after_ignored(tree.clone()),
+        })
+    }
+
+    fn all_behind(&mut self, trees: &[Tree]) -> Result<Vec<Tree>, ConvertError> {
+        trees.iter().map(|tree| self.behind(tree)).collect()
+    }
+
+    /// The texts but the empty one, nothing being ignored in front of them; `None` where there is no such text.
+    fn first(&mut self, tree: &Tree) -> Result<Option<Tree>, ConvertError> {
+        self.count()?;
+        if self.is_lexeme(tree) {
+            return Ok(match tree {
+                Tree::Text(text, _) if text.is_empty() => None,
+                _ => Some(self.nonempty(tree)),
+            });
+        }
+        Ok(match tree {
+            Tree::Name(name, _) => Some(self.want(name, Way::First)),
+            Tree::Sequence(parts) => {
+                let mut arms = Vec::new();
+                for (index, part) in parts.iter().enumerate() {
+                    if let Some(first) = self.first(part)? {
+                        let rest = self.all_behind(&parts[index + 1..])?;
+                        let all = std::iter::once(first).chain(rest);
+                        arms.push(Tree::sequence(all.collect()));
+                    }
+                    if !self.nullable.is(part) {
+                        break;
+                    }
+                }
+                one_of(arms)
+            }
+            Tree::Choice(arms) => {
+                let mut firsts = Vec::new();
+                for arm in arms {
+                    firsts.extend(self.first(arm)?);
+                }
+                one_of(firsts)
+            }
+            Tree::Repeat(_, _, Some(0)) => None,
+            Tree::Repeat(body, min, max) => match self.first(body)? {
+                None => None,
+                Some(first) => {
+                    let rest = self.behind(body)?;
+                    let max = max.map(|max| max - 1);
+                    let rest = Tree::Repeat(Box::new(rest), min.saturating_sub(1), max);
+                    Some(Tree::Sequence(match max {
+                        Some(0) => vec![first],
+                        _ => vec![first, rest],
+                    }))
+                }
+            },
+            Tree::Capture(name, body) => self
+                .first(body)?
+                .map(|first| Tree::Capture(name.clone(), Box::new(first))),
+            tree => Some(tree.clone()),
+        })
+    }
+}
+
+fn one_of(arms: Vec<Tree>) -> Option<Tree> {
+    (!arms.is_empty()).then(|| Tree::choice(arms))
+}
+
+fn too_large(text: &str) -> ConvertError {
+    error_at(
+        text,
+        0,
+        "with what is ignored between lexemes the grammar becomes too large: write white space where it may stand",
+    )
+}
+
+/// What has the empty text.
+struct Nullable {
+    /// Of the definitions.
+    names: FxHashSet<String>,
+    /// Of the patterns.
+    patterns: FxHashSet<String>,
+}
+
+impl Nullable {
+    /// `order` has the terminals, each behind those that it names.
+    fn of(text: &str, lark: &Lark, order: &[usize]) -> Result<Self, ConvertError> {
+        let mut found = Self {
+            names: FxHashSet::default(),
+            patterns: FxHashSet::default(),
+        };
+        let bodies = lark.definitions.iter().map(|it| &it.body);
+        for tree in bodies.chain(&lark.ignored) {
+            for pattern in tree.patterns() {
+                if found.patterns.contains(pattern) {
+                    continue;
+                }
+                if is_nullable(pattern).ok_or_else(|| too_large(text))? {
+                    found.patterns.insert(pattern.to_owned());
+                }
+            }
+        }
+        for &index in order {
+            let definition = &lark.definitions[index];
+            if found.is(&definition.body) {
+                found.names.insert(definition.name.clone());
+            }
+        }
+        let mut steps = 0;
+        loop {
+            let before = found.names.len();
+            for definition in &lark.definitions {
+                if super::is_terminal(&definition.name) || found.names.contains(&definition.name) {
+                    continue;
+                }
+                steps += definition.body.size();
+                if found.is(&definition.body) {
+                    found.names.insert(definition.name.clone());
+                }
+            }
+            if found.names.len() == before {
+                return Ok(found);
+            }
+            if steps > 20 * MAX_NODES {
+                return Err(too_large(text));
+            }
+        }
+    }
+
+    fn is(&self, tree: &Tree) -> bool {
+        match tree {
+            Tree::Name(name, _) => self.names.contains(name),
+            Tree::Text(text, _) => text.is_empty(),
+            Tree::Pattern(pattern) => self.patterns.contains(pattern),
+            Tree::Chars(..) | Tree::Token(_) | Tree::Json(_) => false,
+            Tree::Sequence(parts) | Tree::Both(parts) => parts.iter().all(|part| self.is(part)),
+            Tree::Choice(arms) => arms.iter().any(|arm| self.is(arm)),
+            Tree::Repeat(body, min, _) => *min == 0 || self.is(body),
+            Tree::Not(body) => !self.is(body),
+            Tree::Capture(_, body) => self.is(body),
+        }
+    }
+}
+
+/// Whether a pattern between slashes, with its flags, matches the empty text; none where that takes too long to tell.
+fn is_nullable(written: &str) -> Option<bool> {
+    let (pattern, flags) = written.strip_prefix('/')?.rsplit_once('/')?;
+    let pattern = match flags {
+        "" => pattern.to_owned(),
+        flags => format!("(?{flags}){pattern}"),
+    };
+    let set = regex::parse(&pattern, RegexOptions::rust()).ok()?;
+    let mut machine = RegularMachine::new(&set, RegularLimits::default()).ok()?;
+    machine.contains(b"").ok()
+}

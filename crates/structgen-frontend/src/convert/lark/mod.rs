@@ -1,0 +1,153 @@
+//! llguidance's dialect of Lark (its `docs/syntax.md`, as of version 1.9), as far as it describes a language.
+//!
+//! In three steps: `parse` reads statements, rules and terminals as trees; `lazy` works out what attributes say about a rule's text; `ignore` puts what is ignored
+//! between lexemes. Whatever says something about how a model generates, or has no counterpart, is an error with a way out.
+
+mod common;
+mod ignore;
+mod lazy;
+mod parse;
+mod value;
+
+use rustc_hash::FxHashMap;
+
+use super::ConvertError;
+use super::scanner::error_at;
+use super::tree::{Rule, Rules, Tree};
+
+/// A rule or a terminal.
+struct Definition {
+    name: String,
+    at: usize,
+    body: Tree,
+    /// Whether a text of it is one lexeme, so that nothing is ignored in it.
+    is_lexeme: bool,
+}
+
+/// What a grammar says.
+#[derive(Default)]
+struct Lark {
+    definitions: Vec<Definition>,
+    /// What may stand between lexemes, any of it.
+    ignored: Vec<Tree>,
+    options: Options,
+}
+
+/// What `%llguidance` says.
+#[derive(Default)]
+struct Options {
+    /// Whether what is ignored may stand in front of the first lexeme as well.
+    initial: bool,
+    /// Whether it stands there once, and not as often as one likes.
+    once: bool,
+}
+
+/// The rules of a grammar; the first is the one to start from.
+pub(super) fn rules(text: &str, root: Option<&str>) -> Result<Rules, ConvertError> {
+    let lark = parse::parse(text)?;
+    let start = root.unwrap_or("start");
+    let order = check(text, &lark, start)?;
+    if !lark.ignored.is_empty() {
+        return ignore::between_lexemes(text, lark, start, &order);
+    }
+    let mut rules: Vec<Rule> = lark.definitions.into_iter().map(Definition::rule).collect();
+    // Stable, so that only the first changes its place.
+    rules.sort_by_key(|rule| rule.name != start);
+    Ok(Rules(rules))
+}
+
+impl Definition {
+    fn rule(self) -> Rule {
+        Rule {
+            name: self.name,
+            at: self.at,
+            body: self.body,
+        }
+    }
+}
+
+/// Whether the name is one of a terminal.
+fn is_terminal(name: &str) -> bool {
+    name.trim_start_matches('_')
+        .starts_with(|c: char| c.is_ascii_uppercase())
+}
+
+/// Every name has one definition, and no terminal comes back to itself. Returns the terminals, each behind those that it names.
+fn check(text: &str, lark: &Lark, start: &str) -> Result<Vec<usize>, ConvertError> {
+    let mut places: FxHashMap<&str, usize> = FxHashMap::default();
+    for (index, definition) in lark.definitions.iter().enumerate() {
+        if places.insert(&definition.name, index).is_some() {
+            let message = format!("`{}` is defined already", definition.name);
+            return Err(error_at(text, definition.at, message));
+        }
+    }
+    if !places.contains_key(start) {
+        return Err(error_at(
+            text,
+            0,
+            format!("there is no rule `{start}` to start from"),
+        ));
+    }
+    // The names in each body, those of terminals first looked at: an explicit stack is the way from terminal to terminal.
+    let named = |tree: &Tree| -> Result<Vec<usize>, ConvertError> {
+        let mut found = Vec::new();
+        for (name, at) in tree.names() {
+            match places.get(name) {
+                Some(&index) => found.extend(is_terminal(name).then_some(index)),
+                None => {
+                    let kind = if is_terminal(name) {
+                        "terminal"
+                    } else {
+                        "rule"
+                    };
+                    return Err(error_at(text, at, format!("there is no {kind} `{name}`")));
+                }
+            }
+        }
+        Ok(found)
+    };
+    for ignored in &lark.ignored {
+        named(ignored)?;
+    }
+    let mut order = Vec::new();
+    let mut is_done = vec![false; lark.definitions.len()];
+    let mut is_open = vec![false; lark.definitions.len()];
+    for (first, definition) in lark.definitions.iter().enumerate() {
+        let mut way = vec![(first, named(&definition.body)?)];
+        if !is_terminal(&definition.name) {
+            continue;
+        }
+        if is_done[first] {
+            continue;
+        }
+        is_open[first] = true;
+        while let Some((index, wanted)) = way.last_mut() {
+            let index = *index;
+            match wanted.pop() {
+                Some(next) if is_open[next] => {
+                    let definition = &lark.definitions[next];
+                    let message = format!(
+                        "the terminal `{}` comes back to itself: make it a rule, in lower case",
+                        definition.name
+                    );
+                    return Err(error_at(text, definition.at, message));
+                }
+                Some(next) if is_done[next] => {}
+                Some(next) => {
+                    is_open[next] = true;
+                    way.push((next, named(&lark.definitions[next].body)?));
+                }
+                None => {
+                    is_open[index] = false;
+                    is_done[index] = true;
+                    order.push(index);
+                    way.pop();
+                }
+            }
+        }
+    }
+    Ok(order)
+}
+
+#[cfg(test)]
+mod tests;
