@@ -117,7 +117,7 @@ COMMENT: "#" LETTER*
 "##,
         expect![[r##"
             root ::= start-first
-            start-first ::= (head-first) item* (ignored ".")? | (item-first item*) (ignored ".")? | (".") | ""
+            start-first ::= (head-first) item* (ignored ".")? | (item-first item*) (ignored ".")? | "." | ""
             COMMENT ::= "#" LETTER*
             head-first ::= "[" (ignored NAME) (ignored "]") | NAME (ignored "!")
             head ::= (ignored "[") (ignored NAME) (ignored "]") | (ignored NAME) (ignored "!")
@@ -140,7 +140,7 @@ COMMENT: "#" LETTER*
             root ::= start
             start ::= (ignored-2 "a")* opt
             opt ::= ignored-2 @o("b") | @o("")
-            ignored-2 ::= (" ")?
+            ignored-2 ::= " "?
         "#]],
     );
 }
