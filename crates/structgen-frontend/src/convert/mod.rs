@@ -53,7 +53,7 @@ pub enum Notation {
 /// let gbnf = to_gbnf("name ::= [a-z] [a-z0-9]* - 'xml'", Notation::Ebnf, None)?;
 /// assert_eq!(gbnf, "root ::= name\nname ::= [a-z] ([a-z0-9]* & ~\"xml\")\n");
 /// let gbnf = to_gbnf("start: \"n\" INT\n%import common.INT\n%ignore \" \"", Notation::Lark, None)?;
-/// assert_eq!(gbnf, "root ::= start\nstart ::= \"n\" ignored INT\nINT ::= /[0-9]+/\nignored ::= \" \"*\n");
+/// assert_eq!(gbnf, "root ::= start\nstart ::= \"n\" (ignored INT)\nINT ::= /[0-9]+/\nignored ::= \" \"*\n");
 /// # Ok::<(), structgen_frontend::convert::ConvertError>(())
 /// ```
 ///
