@@ -55,7 +55,7 @@ impl<M: LanguageModel> Generator<'_, M> {
     ///
     /// ```
     /// use structgen_decode::{GenerateOptions, Generator, MockModel, Request, Unconstrained};
-    /// use structgen_vocab::TokenId;
+    /// use structgen_vocab::{TokenId, Vocabulary};
     ///
     /// let vocabulary = Vocabulary::from_tokens(
     ///     ["a", "b", "c"].map(|token| token.as_bytes().to_vec()),

@@ -1,6 +1,7 @@
 //! Which continuations are taken.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use structgen_vocab::TokenId;
@@ -11,7 +12,7 @@ use super::{BeamOptions, Distinct, distinct, silent};
 use crate::generate::error::GenerateError;
 use crate::generate::jump::Words;
 use crate::generate::result::FinishReason;
-use crate::generate::step::{Chosen, fits, log_probs};
+use crate::generate::step::{Chosen, Limits, fits, log_probs};
 use crate::{Accepted, AllowedTokens, Constraint, ConstraintError, Logits, SequenceRng};
 
 /// All beams of a search, in groups.
@@ -79,39 +80,13 @@ impl<'o, C: Constraint + Clone> Beams<'_, '_, 'o, C> {
         logits: Option<&Logits<'_>>,
         chosen: &BTreeMap<TokenId, u32>,
     ) -> Result<Vec<TokenId>, GenerateError> {
-        let diversity = self.options.diversity_penalty;
-        let penalty = |token| diversity * f64::from(chosen.get(&token).copied().unwrap_or(0));
-        self.expansion.clear();
         let mut masks = Vec::with_capacity(group.beams.len());
         let mut limits = None;
-        let mut allowed = 0;
         for beam in &mut group.beams {
             let step = beam.sequence.len();
             let mask = beam.mask.take();
             let mask = mask.unwrap_or_else(|| beam.sequence.constraint.mask());
-            let mask = mask.map_err(|source| GenerateError::Constraint { step, source })?;
-            allowed += mask.count();
-            match logits {
-                Some(logits) => {
-                    let row = logits.row(beam.place, logits.positions() - 1);
-                    let lifted = self.expansion.add(
-                        &mut beam.sequence,
-                        beam.sum,
-                        row,
-                        &*mask,
-                        self.options.renormalize,
-                        penalty,
-                    );
-                    beam.sequence.stats.lifted_bans += usize::from(lifted);
-                }
-                None => {
-                    let token = mask.list().and_then(|list| list.first().copied());
-                    let token = token.or_else(|| mask.bits().first());
-                    let token = token.ok_or(GenerateError::DeadEnd { step })?;
-                    self.expansion.add_forced(token, beam.sum);
-                }
-            }
-            masks.push(mask);
+            masks.push(mask.map_err(|source| GenerateError::Constraint { step, source })?);
             limits = Some(beam.sequence.limits());
         }
         // A group that is not done has beams, all of the same length.
@@ -120,12 +95,34 @@ impl<'o, C: Constraint + Clone> Beams<'_, '_, 'o, C> {
             return Ok(Vec::new());
         };
         let step = limits.step;
+        self.expand(group, &masks, logits, chosen, false)?;
         if self.expansion.is_empty() && group.finished.is_empty() {
+            let allowed = masks.iter().map(|mask| mask.count()).sum();
             return Err(match allowed {
                 0 => GenerateError::DeadEnd { step },
                 _ => GenerateError::NoFiniteLogit { step, allowed },
             });
         }
+        let (mut children, is_enough) = self.children(group, &masks, logits, &limits)?;
+        if !is_enough && self.expansion.steered.contains(&true) {
+            // What samplers left was refused by the budget: they choose again among what fits.
+            self.expand(group, &masks, logits, chosen, true)?;
+            self.expansion.steered.fill(true);
+            (children, _) = self.children(group, &masks, logits, &limits)?;
+        }
+        let most = step + limits.remaining;
+        Ok(group.step(children, step + 1, most, self.options))
+    }
+
+    /// The beams' continuations of the expansion, best first; and whether they were as many as wanted.
+    fn children(
+        &mut self,
+        group: &mut Group<'o, C>,
+        masks: &[Arc<C::Mask>],
+        logits: Option<&Logits<'_>>,
+        limits: &Limits,
+    ) -> Result<(Vec<Child<'o, C>>, bool), GenerateError> {
+        let step = limits.step;
         let scorer = self.options.groups > 1;
         let width = group.width();
         let draws = limits.eos.len().max(1).saturating_add(1) * width;
@@ -136,14 +133,14 @@ impl<'o, C: Constraint + Clone> Beams<'_, '_, 'o, C> {
             let parent = &mut group.beams[next.beam].sequence;
             let fail = |source| GenerateError::Constraint { step, source };
             let is_end = limits.eos.contains(&next.token);
-            if !is_end && !fits(&mut parent.constraint, next.token, &limits).map_err(fail)? {
+            if !is_end && !fits(&mut parent.constraint, next.token, limits).map_err(fail)? {
                 self.expansion.steered[next.beam] = true;
                 continue;
             }
             if rank >= width && !self.options.sample {
                 // What ends here is too bad to be an output.
                 if limits.remaining == 1 && !scorer {
-                    break;
+                    return Ok((children, true));
                 }
                 if is_end || ends(&mut parent.constraint, next.token).map_err(fail)? {
                     rank += 1;
@@ -171,11 +168,47 @@ impl<'o, C: Constraint + Clone> Beams<'_, '_, 'o, C> {
                 false => going == width,
             };
             if is_enough {
-                break;
+                return Ok((children, true));
             }
         }
-        let most = step + limits.remaining;
-        Ok(group.step(children, step + 1, most, self.options))
+        Ok((children, false))
+    }
+
+    /// All that may follow the beams of a group.
+    fn expand(
+        &mut self,
+        group: &mut Group<'o, C>,
+        masks: &[Arc<C::Mask>],
+        logits: Option<&Logits<'_>>,
+        chosen: &BTreeMap<TokenId, u32>,
+        within_budget: bool,
+    ) -> Result<(), GenerateError> {
+        let diversity = self.options.diversity_penalty;
+        let penalty = |token| diversity * f64::from(chosen.get(&token).copied().unwrap_or(0));
+        self.expansion.clear();
+        for (beam, mask) in group.beams.iter_mut().zip(masks) {
+            let step = beam.sequence.len();
+            let Some(logits) = logits else {
+                let token = mask.list().and_then(|list| list.first().copied());
+                let token = token.or_else(|| mask.bits().first());
+                let token = token.ok_or(GenerateError::DeadEnd { step })?;
+                self.expansion.add_forced(token, beam.sum);
+                continue;
+            };
+            let row = logits.row(beam.place, logits.positions() - 1);
+            let lifted = self.expansion.add(
+                &mut beam.sequence,
+                beam.sum,
+                row,
+                &**mask,
+                self.options.renormalize,
+                within_budget,
+                penalty,
+            );
+            let lifted = lifted.map_err(|source| GenerateError::Constraint { step, source })?;
+            beam.sequence.stats.lifted_bans += usize::from(lifted && !within_budget);
+        }
+        Ok(())
     }
 
     fn next(&mut self) -> Option<Continuation> {

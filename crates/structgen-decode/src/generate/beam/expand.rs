@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 use structgen_vocab::TokenId;
 
 use crate::generate::sequence::Sequence;
-use crate::{Candidates, Constraint, SequenceRng, masked_softmax, numeric};
+use crate::generate::step::fits;
+use crate::{Candidates, Constraint, ConstraintError, SequenceRng, masked_softmax, numeric};
 
 /// A token behind a beam.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,6 +38,7 @@ impl Expansion {
         self.all.clear();
         self.sorted = 0;
         self.handed = 0;
+        self.weights.clear();
         self.steered.clear();
     }
 
@@ -45,6 +47,9 @@ impl Expansion {
     }
 
     /// Adds what may follow a beam with the sum given; `penalty` is taken from a token's log probability. Says whether a ban was lifted.
+    ///
+    /// Where `within_budget` is set, samplers see no token behind which the output could not be completed in time.
+    #[expect(clippy::too_many_arguments, reason = "what a step is made of")]
     pub(super) fn add<C: Constraint>(
         &mut self,
         sequence: &mut Sequence<'_, C>,
@@ -52,26 +57,39 @@ impl Expansion {
         logits: &[f32],
         mask: &C::Mask,
         renormalize: bool,
+        within_budget: bool,
         penalty: impl Fn(TokenId) -> f64,
-    ) -> bool {
+    ) -> Result<bool, ConstraintError> {
         let beam = self.steered.len();
         self.steered.push(false);
         let limits = sequence.limits();
-        let mut banned: Vec<TokenId> = match limits.ban_eos {
-            true => limits.eos.to_vec(),
-            false => Vec::new(),
-        };
-        banned.sort_unstable();
+        let mut over_budget = Vec::new();
+        if within_budget {
+            self.candidates.fill(logits, mask, &[]);
+            for &token in self.candidates.ids() {
+                let is_end = limits.eos.contains(&token);
+                if !is_end && !fits(&mut sequence.constraint, token, &limits)? {
+                    over_budget.push(token);
+                }
+            }
+        }
+        let mut banned = over_budget.clone();
+        if limits.ban_eos {
+            banned.extend_from_slice(&limits.eos);
+            banned.sort_unstable();
+        }
         let total = match renormalize {
             true => masked_softmax(logits, mask, &[]).map(|softmax| softmax.log_sum_exp()),
             false => numeric::log_sum_exp(logits),
         };
         // Where nothing has a logit, there is no continuation.
-        let Some(total) = total else { return false };
+        let Some(total) = total else {
+            return Ok(false);
+        };
         self.candidates.fill(logits, mask, &banned);
         let lifted = self.candidates.is_empty() && limits.ban_eos;
         if lifted {
-            self.candidates.fill(logits, mask, &[]);
+            self.candidates.fill(logits, mask, &over_budget);
         }
         let mut push = |token, log: f64| {
             // Logits of +inf share everything.
@@ -90,7 +108,7 @@ impl Expansion {
             for (&token, &logit) in self.candidates.ids().iter().zip(self.candidates.logits()) {
                 push(token, f64::from(logit) - total);
             }
-            return lifted;
+            return Ok(lifted);
         }
         for logit in self.candidates.logits_mut() {
             *logit = (f64::from(*logit) - total) as f32;
@@ -99,7 +117,7 @@ impl Expansion {
         for (&token, &log) in self.candidates.ids().iter().zip(self.candidates.logits()) {
             push(token, f64::from(log));
         }
-        lifted
+        Ok(lifted)
     }
 
     /// Adds the one token that may follow a beam, with a log probability of zero.
@@ -129,15 +147,20 @@ impl Expansion {
 
     /// A continuation that was not handed out yet, in proportion to the softmax of the sums.
     pub(super) fn draw(&mut self, rng: &mut SequenceRng) -> Option<Continuation> {
-        if self.handed == 0 {
+        let weigh = |weights: &[f32]| weights.iter().map(|&w| f64::from(w)).sum::<f64>();
+        let mut total = weigh(&self.weights);
+        if total == 0.0 {
+            // At first, and when only those are left that were next to impossible beside others.
             let sums = self.all.iter().map(|continuation| continuation.sum);
             let max = sums.clone().fold(f64::NEG_INFINITY, f64::max);
+            if max == f64::NEG_INFINITY {
+                return None;
+            }
             self.weights.clear();
             self.weights
                 .extend(sums.map(|sum| numeric::weight((sum - max) as f32, 0.0)));
+            total = weigh(&self.weights);
         }
-        self.handed += 1;
-        let total: f64 = self.weights.iter().map(|&weight| f64::from(weight)).sum();
         let target = rng.uniform() * total;
         let mut sum = 0.0;
         let mut drawn = None;
@@ -152,7 +175,9 @@ impl Expansion {
         }
         let at = drawn?;
         self.weights[at] = 0.0;
-        Some(self.all[at])
+        let drawn = self.all[at];
+        self.all[at].sum = f64::NEG_INFINITY;
+        Some(drawn)
     }
 }
 
