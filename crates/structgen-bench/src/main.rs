@@ -117,7 +117,7 @@ fn main() -> anyhow::Result<()> {
     );
     let eos = end_of_sequence(&tokenizer).context("the tokenizer has no special token")?;
     if arguments.grammars {
-        return time_grammars(&tokenizer, &tables, eos, arguments.runs.max(1));
+        return time_grammars(&tokenizer, &tables, eos, &arguments);
     }
     let mut ours = Structgen::new(tables, arguments.order(), vec![eos]);
     let mut theirs = LlGuidance::new(&tokenizer, eos)?;
@@ -184,8 +184,9 @@ fn time_grammars(
     tokenizer: &Arc<Tokenizer>,
     tables: &Arc<VocabularyTables>,
     eos: TokenId,
-    runs: usize,
+    arguments: &Arguments,
 ) -> anyhow::Result<()> {
+    let runs = arguments.runs.max(1);
     let mut ours = Gbnf::new(tables.clone(), eos);
     let mut theirs = Lark(LlGuidance::new(tokenizer, eos)?);
     let mut given_up = 0;
@@ -217,7 +218,11 @@ fn time_grammars(
                     }
                     results.push((our_result, Some(their_result)));
                 }
-                best.push(best_of(&results));
+                let fastest = best_of(&results);
+                if let Some(least) = arguments.steps_over {
+                    report::print_steps(&gbnf, tokenizer, &fastest.0, least * 1_000)?;
+                }
+                best.push(fastest);
                 first.push(results.swap_remove(0));
             }
             if first.iter().chain(&best).any(has_error) {

@@ -290,18 +290,23 @@ impl Walk<'_> {
             }
             let child = trie.child_node(place);
             let (mut at, end) = (child, trie.node(child).end());
+            // The tokens of nodes in a row lie in a row.
+            let mut taken = at;
             while at < end {
-                let byte = trie.node(at).byte();
+                let node = trie.node(at);
+                let byte = node.byte();
                 if (b' '..=0x7F).contains(&byte) && !matches!(byte, b'"' | b'\\') {
-                    self.allow(trie.tokens(at), mask);
                     at += 1;
-                } else {
-                    if byte >= b' ' {
-                        stack.exits.push(at);
-                    }
-                    at = trie.node(at).end();
+                    continue;
                 }
+                if byte >= b' ' {
+                    stack.exits.push(at);
+                }
+                self.allow(trie.tokens_between(taken, at), mask);
+                at = node.end();
+                taken = at;
             }
+            self.allow(trie.tokens_between(taken, end), mask);
         }
         if stack.exits.len() > first {
             stack.push(open(Children::Exits(first), text), None);

@@ -220,6 +220,17 @@ impl TokenTrie {
         &self.tokens[self.nodes[index].tokens as usize..self.nodes[index + 1].tokens as usize]
     }
 
+    /// The tokens that end at the nodes from one to another, which is left out; the number of nodes ends the last.
+    ///
+    /// # Panics
+    /// If there are no such nodes, or not in this order.
+    #[inline]
+    #[must_use]
+    pub fn tokens_between(&self, from: u32, to: u32) -> &[TokenId] {
+        let start = |index: u32| self.nodes[index as usize].tokens as usize;
+        &self.tokens[start(from)..start(to)]
+    }
+
     /// Every token in a node's subtree, the node's own first.
     ///
     /// # Panics
@@ -227,8 +238,7 @@ impl TokenTrie {
     #[inline]
     #[must_use]
     pub fn subtree_tokens(&self, index: u32) -> &[TokenId] {
-        let node = self.node(index);
-        &self.tokens[node.tokens as usize..self.nodes[node.end() as usize].tokens as usize]
+        self.tokens_between(index, self.node(index).end())
     }
 
     /// The indices of a node's children, in the order of their bytes.
