@@ -35,6 +35,9 @@ pub(super) struct Child {
     pub(super) place: Option<u32>,
 }
 
+/// For how many nodes there is room from the start: few tokens are longer, and an allocator is quick with so little.
+const ROOM: usize = 10;
+
 /// The open nodes from the root down. What only some of them have lies beside them: the loop copies an open node for every node that it goes
 /// through.
 pub(super) struct Stack {
@@ -46,7 +49,7 @@ pub(super) struct Stack {
 impl Stack {
     pub(super) fn new() -> Self {
         Self {
-            open: Vec::with_capacity(32),
+            open: Vec::with_capacity(ROOM),
             regions: Vec::new(),
             exits: Vec::new(),
         }
