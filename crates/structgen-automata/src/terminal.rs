@@ -64,6 +64,41 @@ impl Steps {
     }
 }
 
+/// What is known of a state: a line of the processor's cache, since whoever steps to it asks for more than one of these.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct State {
+    /// Its steps, as long as they are few.
+    few: [Steps; FEW_STEPS],
+    /// Where its steps begin in the table; [`UNKNOWN`] where it has none there.
+    row: u32,
+    /// The label; [`NOT_FINAL`] where it is none.
+    accept: u32,
+    /// One that takes the same tokens; see [`Machine::loosen`].
+    loose: TerminalState,
+    /// One that takes the same short tokens, and one that takes the same tokens; see [`Machine::relax`]. [`UNKNOWN`] where nobody has
+    /// asked.
+    relaxed: [TerminalState; 2],
+    /// Where its span is.
+    span: Known,
+    is_end: bool,
+}
+
+impl State {
+    /// A state that is not final.
+    fn new(state: TerminalState) -> Self {
+        Self {
+            few: [Steps::NONE; FEW_STEPS],
+            row: UNKNOWN,
+            accept: NOT_FINAL,
+            loose: state,
+            relaxed: [UNKNOWN; 2],
+            span: Known::NotAsked,
+            is_end: false,
+        }
+    }
+}
+
 /// What is known of a state's span.
 #[derive(Clone, Copy, Debug)]
 enum Known {
@@ -75,23 +110,11 @@ enum Known {
 
 /// A lazily built deterministic automaton: what a [`Machine`] computes once is a table look-up from then on.
 pub struct Terminal {
+    known: Vec<State>,
     /// The steps of states that many bytes have been asked of, 256 each.
     table: Vec<TerminalState>,
-    /// Where the steps of a state begin in the table; [`UNKNOWN`] where it has none there.
-    rows: Vec<u32>,
-    /// The steps of the other states.
-    few: Vec<[Steps; FEW_STEPS]>,
-    accept: Vec<u32>,
-    is_end: Vec<bool>,
-    /// For every state one that takes the same tokens; see [`Machine::loosen`].
-    loose: Vec<TerminalState>,
-    /// For every state one that takes the same short tokens, and one that takes the same tokens; see [`Machine::relax`]. [`UNKNOWN`] where
-    /// nobody has asked.
-    relaxed: Vec<[TerminalState; 2]>,
     /// What tokens are like.
     tokens: TokenLengths,
-    /// For every state where its span is, once that is known.
-    spans: Vec<Known>,
     found_spans: Vec<Span>,
     /// For states whose span ends: another one that does not, of fewer characters.
     pub(crate) endless: FxHashMap<TerminalState, Span>,
@@ -122,16 +145,14 @@ impl Terminal {
         };
         source.states.push(start.clone());
         source.states.push(start);
+        let dead = State {
+            relaxed: [DEAD; 2],
+            ..State::new(DEAD)
+        };
         Ok(Self {
+            known: vec![dead, State::new(START)],
             table: Vec::new(),
-            rows: vec![UNKNOWN; 2],
-            few: vec![[Steps::NONE; FEW_STEPS]; 2],
-            accept: vec![NOT_FINAL; 2],
-            is_end: vec![false; 2],
-            loose: vec![DEAD, START],
-            relaxed: vec![[DEAD; 2], [UNKNOWN; 2]],
             tokens: TokenLengths::UNKNOWN,
-            spans: vec![Known::NotAsked; 2],
             found_spans: Vec::new(),
             endless: FxHashMap::default(),
             links: FxHashMap::default(),
@@ -150,7 +171,7 @@ impl Terminal {
             && let Some(loose) = self.source.loosen(START, tokens.longest_gap)
         {
             self.describe(loose);
-            self.loose[START as usize] = loose;
+            self.known[START as usize].loose = loose;
         }
         self
     }
@@ -158,13 +179,13 @@ impl Terminal {
     /// The state that takes the same tokens and knows no more than is needed for it.
     #[inline]
     pub(crate) fn loosened(&self, state: TerminalState) -> TerminalState {
-        self.loose[state as usize]
+        self.known[state as usize].loose
     }
 
     /// The state that takes the same tokens, or the same short ones, and knows no more than is needed for it.
     #[inline]
     pub(crate) fn relaxed(&mut self, state: TerminalState, reach: Reach) -> TerminalState {
-        match self.relaxed[state as usize][reach as usize] {
+        match self.known[state as usize].relaxed[reach as usize] {
             UNKNOWN => self.relax(state, reach),
             known => known,
         }
@@ -184,7 +205,7 @@ impl Terminal {
             self.source.relax(state, characters).unwrap_or(state)
         };
         self.describe(relaxed);
-        self.relaxed[state as usize][reach as usize] = relaxed;
+        self.known[state as usize].relaxed[reach as usize] = relaxed;
         relaxed
     }
 
@@ -212,13 +233,13 @@ impl Terminal {
     /// When the machine runs over a limit, or a sketch does not suffice.
     #[inline]
     pub fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError> {
-        let row = self.rows[state as usize];
-        if row != UNKNOWN {
-            let next = self.table[row as usize + usize::from(byte)];
+        let known = &self.known[state as usize];
+        if known.row != UNKNOWN {
+            let next = self.table[known.row as usize + usize::from(byte)];
             if next != UNKNOWN {
                 return Ok(next);
             }
-        } else if let Some(steps) = self.few[state as usize].iter().find(|few| few.has(byte)) {
+        } else if let Some(steps) = known.few.iter().find(|few| few.has(byte)) {
             return Ok(steps.next);
         }
         self.resolve(state, byte)
@@ -233,8 +254,9 @@ impl Terminal {
         self.describe(next);
         let (low, high) = self.source.alike(state, byte);
         let steps = Steps { low, high, next };
-        if self.rows[state as usize] == UNKNOWN {
-            let mut few = self.few[state as usize].iter_mut();
+        let known = &mut self.known[state as usize];
+        if known.row == UNKNOWN {
+            let mut few = known.few.iter_mut();
             if let Some(free) = few.find(|few| few.is_none()) {
                 *free = steps;
                 return Ok(next);
@@ -250,32 +272,32 @@ impl Terminal {
         if self.table.capacity() == 0 {
             self.table.reserve(FEW_ROWS * 256);
         }
-        self.rows[state as usize] = self.table.len() as u32;
+        let known = &mut self.known[state as usize];
+        known.row = self.table.len() as u32;
+        let few = known.few;
         self.table.resize(self.table.len() + 256, UNKNOWN);
-        for steps in self.few[state as usize] {
+        for steps in few {
             self.fill(state, steps);
         }
     }
 
     fn fill(&mut self, state: TerminalState, Steps { low, high, next }: Steps) {
-        let row = &mut self.table[self.rows[state as usize] as usize..][..256];
+        let row = self.known[state as usize].row as usize;
+        let row = &mut self.table[row..][..256];
         row[usize::from(low)..=usize::from(high)].fill(next);
     }
 
     /// Notes what is to be known of a state that may be new.
     fn describe(&mut self, state: TerminalState) {
-        if state as usize == self.rows.len() {
-            self.rows.push(UNKNOWN);
-            self.few.push([Steps::NONE; FEW_STEPS]);
-            let label = self.source.accept(state).unwrap_or(NOT_FINAL);
-            self.accept.push(label);
-            self.is_end.push(self.source.is_end(state));
-            self.loose.push(state);
-            self.relaxed.push([UNKNOWN; 2]);
-            self.spans.push(Known::NotAsked);
+        if state as usize == self.known.len() {
+            self.known.push(State {
+                accept: self.source.accept(state).unwrap_or(NOT_FINAL),
+                is_end: self.source.is_end(state),
+                ..State::new(state)
+            });
             if let Some(loose) = self.source.loosen(state, self.tokens.longest_gap) {
                 self.describe(loose);
-                self.loose[state as usize] = loose;
+                self.known[state as usize].loose = loose;
             }
         }
     }
@@ -311,7 +333,7 @@ impl Terminal {
     #[inline]
     #[must_use]
     pub fn accept(&self, state: TerminalState) -> Option<u32> {
-        let label = self.accept[state as usize];
+        let label = self.known[state as usize].accept;
         (label != NOT_FINAL).then_some(label)
     }
 
@@ -319,7 +341,7 @@ impl Terminal {
     #[inline]
     #[must_use]
     pub fn is_end(&self, state: TerminalState) -> bool {
-        self.is_end[state as usize]
+        self.known[state as usize].is_end
     }
 
     /// The bytes around this one that lead to the same state, as far as that is cheap to tell.
@@ -365,7 +387,7 @@ impl Terminal {
     /// A stretch of text that goes on from here whatever it is made of, if there is one worth the name. To find one that the machine does
     /// not know is some work; without `search` that is left undone.
     pub fn span(&mut self, state: TerminalState, search: bool) -> Option<Span> {
-        match self.spans[state as usize] {
+        match self.known[state as usize].span {
             Known::Span(at) => return Some(self.found_spans[at as usize]),
             Known::None => return None,
             Known::NotAsked => {}
@@ -380,7 +402,7 @@ impl Terminal {
             }
             None => None,
         };
-        self.spans[state as usize] = match span {
+        self.known[state as usize].span = match span {
             Some(span) => {
                 self.found_spans.push(span);
                 Known::Span(self.found_spans.len() as u32 - 1)
@@ -427,7 +449,7 @@ impl Terminal {
     #[must_use]
     pub fn memory(&self) -> usize {
         self.table.capacity() * size_of::<TerminalState>()
-            + self.rows.len() * (68 + size_of::<[Steps; FEW_STEPS]>())
+            + self.known.capacity() * size_of::<State>()
             + self.found_spans.capacity() * size_of::<Span>()
             + self.endless.capacity() * 64
             + self.links.capacity() * 160
@@ -437,20 +459,20 @@ impl Terminal {
     /// How many states have been built.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.known.len()
     }
 
     /// Whether nothing but the start has been built.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rows.len() <= 2
+        self.known.len() <= 2
     }
 }
 
 impl fmt::Debug for Terminal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Terminal")
-            .field("states", &self.rows.len())
+            .field("states", &self.known.len())
             .finish_non_exhaustive()
     }
 }
