@@ -142,6 +142,20 @@ fn a_key_repeated_within_one_token_is_seen() {
     }
 }
 
+/// At most so many words and one more.
+fn few_words(count: u32) -> Regular {
+    let spaces = [(' ', ' '), ('\u{3000}', '\u{3000}')];
+    let others = [('\0', '\u{1F}'), ('"', '"'), ('\\', '\\')];
+    let word = CharSet::new(spaces.into_iter().chain(others)).complement();
+    let space = CharSet::new(spaces);
+    let word = || Regular::repeat(Regular::Chars(word.clone()), 1, None);
+    let spaces = Regular::repeat(Regular::Chars(space), 1, None);
+    Regular::concat([
+        Regular::repeat(Regular::concat([word(), spaces]), 0, Some(count)),
+        word(),
+    ])
+}
+
 /// Texts go on beyond the stretch that is known at a state: behind other characters than it begins with, or behind more of them.
 #[test]
 fn texts_longer_than_a_known_stretch_are_taken() {
@@ -178,6 +192,9 @@ fn texts_longer_than_a_known_stretch_are_taken() {
             letters(),
             Regular::repeat(chars(&[('a', 'j'), (' ', ' ')]), 0, Some(19)),
         ]),
+        // All text goes on for some words, and the letters of one word without an end; a wide space is one of the characters beyond ASCII.
+        few_words(2),
+        few_words(6),
     ];
     let many = |bounds: &[(u32, u32)]| -> Vec<Regular> {
         let counted = bounds
