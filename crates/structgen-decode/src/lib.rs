@@ -21,6 +21,7 @@ mod model;
 mod numeric;
 mod rng;
 mod samplers;
+mod wide;
 
 pub use candidates::Candidates;
 pub use chat::{ChatError, ChatMessage, ChatOptions, ChatTemplate};

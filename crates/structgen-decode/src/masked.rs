@@ -143,42 +143,91 @@ pub(crate) fn max(logits: &[f32], allowed: &impl AllowedTokens, banned: &[TokenI
     largest
 }
 
-/// Calls `visit` for every allowed token whose logit passes `threshold`, lowest id first; `visit` returns the threshold from there on.
-///
-/// Logits that are not above the threshold are passed over many at a time.
-pub(crate) fn for_each_above(
+/// The largest allowed logit of every 64 tokens, `-inf` where there is none.
+pub(crate) fn maxima(
     logits: &[f32],
     allowed: &impl AllowedTokens,
     banned: &[TokenId],
-    mut visit: impl FnMut(TokenId, f32) -> f32,
+    maxima: &mut Vec<f32>,
 ) {
-    let mut threshold = f32::NEG_INFINITY;
-    if let Some(list) = allowed.list() {
-        for_each_listed(logits, list, banned, |id, logit| {
-            if logit > threshold {
-                threshold = visit(id, logit);
+    maxima.clear();
+    maxima.resize(logits.len().div_ceil(WORD), f32::NEG_INFINITY);
+    let words = allowed.bits().words();
+    let chunks = logits.as_chunks::<WORD>().0;
+    let found = &mut maxima[..];
+    pulp::Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for ((max, chunk), &word) in found.iter_mut().zip(chunks).zip(words) {
+                *max = match word {
+                    u64::MAX => max_of(chunk),
+                    0 => f32::NEG_INFINITY,
+                    _ => max_of(&select(chunk, word)),
+                };
             }
-        });
-        return;
-    }
-    for_each_group(logits, allowed, banned, |base, group| {
-        if group.max() <= threshold {
-            return;
+        },
+    );
+    // What is banned, and the end, which is no whole chunk, once more.
+    let mut rest = banned;
+    let last = chunks.len() * WORD;
+    let end = (last < logits.len()).then_some(TokenId(last as u32));
+    for id in banned.iter().copied().chain(end) {
+        let at = id.index() / WORD;
+        let first = at * WORD;
+        if first >= logits.len() || (id.index() < last && rest.first() != Some(&id)) {
+            continue;
         }
-        for (i, (chunk, &word)) in group.chunks.iter().zip(group.words).enumerate() {
-            if word == 0 || max_of(&select(chunk, word)) <= threshold {
-                continue;
+        let mut word = words.get(at).copied().unwrap_or(0);
+        while let Some((next, later)) = rest.split_first()
+            && next.index() < first + WORD
+        {
+            if next.index() >= first {
+                word &= !(1 << (next.0 % 64));
             }
-            let mut left = word;
-            while left != 0 {
-                let at = left.trailing_zeros() as usize;
-                left &= left - 1;
-                if chunk[at] > threshold {
-                    threshold = visit(TokenId(base + (i * WORD + at) as u32), chunk[at]);
+            rest = later;
+        }
+        let mut chunk = [f32::NAN; WORD];
+        let logits = &logits[first..logits.len().min(first + WORD)];
+        chunk[..logits.len()].copy_from_slice(logits);
+        maxima[at] = max_of(&select(&chunk, word));
+    }
+}
+
+/// The allowed logits, NaN in the place of all others.
+pub(crate) fn copy(
+    logits: &[f32],
+    allowed: &impl AllowedTokens,
+    banned: &[TokenId],
+    copied: &mut Vec<f32>,
+) {
+    copied.clear();
+    copied.resize(logits.len(), f32::NAN);
+    let words = allowed.bits().words();
+    let (chunks, tail) = logits.as_chunks::<WORD>();
+    let (to, to_tail) = copied.as_chunks_mut::<WORD>();
+    pulp::Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for ((to, chunk), &word) in to.iter_mut().zip(chunks).zip(words) {
+                match word {
+                    u64::MAX => *to = *chunk,
+                    0 => {}
+                    _ => *to = select(chunk, word),
                 }
             }
+        },
+    );
+    let word = words.get(chunks.len()).copied().unwrap_or(0);
+    for (i, (to, &logit)) in to_tail.iter_mut().zip(tail).enumerate() {
+        if word >> i & 1 == 1 {
+            *to = logit;
         }
-    });
+    }
+    for id in banned {
+        if let Some(logit) = copied.get_mut(id.index()) {
+            *logit = f32::NAN;
+        }
+    }
 }
 
 fn for_each_listed(
@@ -266,7 +315,7 @@ impl Group<'_> {
 }
 
 /// The logits whose bit is set, and NaN in the place of the others.
-#[inline]
+#[inline(always)]
 fn select(chunk: &[f32; WORD], word: u64) -> [f32; WORD] {
     let mut selected = [0.0; WORD];
     for quarter in 0..4 {
@@ -281,6 +330,7 @@ fn select(chunk: &[f32; WORD], word: u64) -> [f32; WORD] {
     selected
 }
 
+#[inline(always)]
 fn max_of(logits: &[f32]) -> f32 {
     numeric::max(logits)
 }

@@ -15,7 +15,7 @@ const EXP_UNDERFLOW: f32 = -87.0;
 /// `e^x` for `x <= 0`, within two units in the last place; zero below -87 and for NaN.
 ///
 /// Range reduction by Cody and Waite (1980), then a polynomial on `[-ln 2 / 2, ln 2 / 2]`.
-#[inline]
+#[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
     // Adding and taking away 1.5 * 2^23 rounds to the nearest integer without a call into the C library.
     const ROUND: f32 = 12_582_912.0;
@@ -94,6 +94,7 @@ pub(crate) fn power(mut base: f64, mut exponent: usize) -> f64 {
 }
 
 /// The largest of `logits`, NaN left out; `-inf` where there is none.
+#[inline(always)]
 pub(crate) fn max(logits: &[f32]) -> f32 {
     // Sixteen independent running maxima let the compiler use whole registers.
     let mut lanes = [f32::NEG_INFINITY; 16];
@@ -110,7 +111,7 @@ pub(crate) fn max(logits: &[f32]) -> f32 {
 }
 
 /// One term of a softmax whose largest logit is `max`. With `max = +inf` the infinite logits share everything.
-#[inline]
+#[inline(always)]
 pub(crate) fn weight(logit: f32, max: f32) -> f32 {
     if max == f32::INFINITY {
         return if logit == f32::INFINITY { 1.0 } else { 0.0 };
@@ -126,13 +127,13 @@ pub(crate) fn weight(logit: f32, max: f32) -> f32 {
 pub(crate) struct LaneSum([f64; 16]);
 
 impl LaneSum {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&mut self, id: u32, weight: f32) {
         self.0[(id & 15) as usize] += f64::from(weight);
     }
 
     /// Adds the weights of sixteen tokens in a row, of which sixteen divides the first.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add_aligned(&mut self, weights: &[f32; 16]) {
         for lane in 0..16 {
             self.0[lane] += f64::from(weights[lane]);

@@ -1,14 +1,15 @@
 //! The allowed tokens of one step with their logits, in buffers that are used again step after step.
 
+mod nucleus;
 mod select;
 
 pub(crate) use select::logit_of;
 
 use structgen_vocab::TokenId;
 
-use crate::masked;
 use crate::numeric::{self, LaneSum};
-use crate::{AllowedTokens, SequenceRng, Temperature};
+use crate::{AllowedTokens, Sampler, SequenceRng, Temperature};
+use crate::{masked, wide};
 
 /// Allowed tokens and their logits, lowest id first.
 ///
@@ -42,6 +43,12 @@ pub struct Candidates {
 
 /// Candidates that there is always memory for.
 const ROOM: usize = 1024;
+
+/// How many different logits next to each other a division is expected to make equal at most.
+const TIED: usize = 16;
+
+/// So many candidates are one block of a draw.
+const DRAWN: usize = 512;
 
 /// What [`Candidates::fill_largest`] has to leave in.
 pub(crate) struct Largest<'a> {
@@ -84,6 +91,17 @@ impl Candidates {
             return;
         }
         for_each_word(allowed, banned, |base, mut word| {
+            let all = logits
+                .get(base as usize..)
+                .and_then(|l| l.first_chunk::<64>());
+            if word == u64::MAX
+                && let Some(all) = all
+                && all.iter().all(|&logit| logit > f32::NEG_INFINITY)
+            {
+                self.ids.extend((base..base + 64).map(TokenId));
+                self.logits.extend_from_slice(all);
+                return;
+            }
             while word != 0 {
                 let id = base + word.trailing_zeros();
                 word &= word - 1;
@@ -120,18 +138,49 @@ impl Candidates {
             self.fill(logits, allowed, banned);
             return;
         }
-        let room = k.saturating_mul(2).max(k.saturating_add(64));
+        if allowed.list().is_some() {
+            self.fill(logits, allowed, banned);
+            return;
+        }
+        // The largest logits of groups of tokens are logits: the `k`-th of them is at most as large as the `k`-th of all.
+        masked::maxima(logits, allowed, left_out, &mut self.weights);
         let mut threshold = f32::NEG_INFINITY;
-        masked::for_each_above(logits, allowed, left_out, |id, logit| {
-            self.keys
-                .push(key(temperature.divide(logit, shift), id.index()));
-            if self.keys.len() >= room {
-                let last = *self.keys.select_nth_unstable(k - 1).1;
-                self.keys.truncate(k);
-                threshold = logits[(last & u64::from(u32::MAX)) as usize];
+        if k <= self.weights.len() {
+            self.logits.extend_from_slice(&self.weights);
+            let order = |a: &f32, b: &f32| b.total_cmp(a);
+            let kth = *self.logits.select_nth_unstable_by(k - 1, order).1;
+            self.logits.clear();
+            // What a division makes equal to it counts, too.
+            let quotient = temperature.divide(kth, shift);
+            let smaller = std::iter::successors(Some(kth), |logit| Some(logit.next_down()));
+            threshold = { smaller.take(TIED) }
+                .find(|&logit| temperature.divide(logit, shift) < quotient)
+                .unwrap_or(f32::NEG_INFINITY);
+        }
+        let room = k.saturating_mul(2).max(k.saturating_add(64));
+        let words = allowed.bits().words();
+        for (at, &max) in self.weights.iter().enumerate() {
+            if max < threshold || max == f32::NEG_INFINITY {
+                continue;
             }
-            threshold
-        });
+            let mut word = words[at];
+            while word != 0 {
+                let id = at * 64 + word.trailing_zeros() as usize;
+                word &= word - 1;
+                let Some(&logit) = logits.get(id) else { break };
+                let passes = logit >= threshold && logit > f32::NEG_INFINITY;
+                if !passes || left_out.binary_search(&TokenId(id as u32)).is_ok() {
+                    continue;
+                }
+                self.keys.push(key(temperature.divide(logit, shift), id));
+                if self.keys.len() >= room {
+                    let last = *self.keys.select_nth_unstable(k - 1).1;
+                    self.keys.truncate(k);
+                    // Of equal ones the first that came stay.
+                    threshold = logits[(last & u64::from(u32::MAX)) as usize].next_up();
+                }
+            }
+        }
         if k < self.keys.len() {
             self.keys.select_nth_unstable(k - 1);
             self.keys.truncate(k);
@@ -222,7 +271,7 @@ impl Candidates {
         values: &[(TokenId, V)],
         change: impl Fn(f32, V) -> f32,
     ) {
-        if values.len() < self.len() {
+        if values.len() < self.len() / 8 {
             for &(id, value) in values {
                 if let Ok(i) = self.ids.binary_search(&id) {
                     self.logits[i] = change(self.logits[i], value);
@@ -230,9 +279,19 @@ impl Candidates {
             }
             return;
         }
+        if self.len() < values.len() / 8 {
+            for (id, logit) in self.ids.iter().zip(&mut self.logits) {
+                if let Ok(i) = values.binary_search_by_key(id, |&(id, _)| id) {
+                    *logit = change(*logit, values[i].1);
+                }
+            }
+            return;
+        }
+        let mut rest = values.iter().peekable();
         for (id, logit) in self.ids.iter().zip(&mut self.logits) {
-            if let Ok(i) = values.binary_search_by_key(id, |&(id, _)| id) {
-                *logit = change(*logit, values[i].1);
+            while rest.next_if(|(other, _)| other < id).is_some() {}
+            if let Some(&(_, value)) = rest.next_if(|(other, _)| other == id) {
+                *logit = change(*logit, value);
             }
         }
     }
@@ -240,10 +299,8 @@ impl Candidates {
     /// Computes the softmax's unnormalised weights, the largest being one, and returns their sum.
     pub fn weigh(&mut self) -> f64 {
         let max = numeric::max(&self.logits);
-        self.weights.clear();
-        self.weights
-            .extend(self.logits.iter().map(|&l| numeric::weight(l, max)));
-        self.total = self.sum_of(|_, weight| weight);
+        wide::weigh(&self.logits, max, &mut self.weights);
+        self.total = wide::sum_by_id(&self.ids, &self.weights);
         self.total
     }
 
@@ -297,26 +354,115 @@ impl Candidates {
         Some((f64::from(self.logits[i]) - f64::from(max) - numeric::ln(total)) as f32)
     }
 
+    /// What filling, [`Temperature`], top-p and [`draw`](Candidates::draw) do one after another, without a list of what may be nearly all
+    /// tokens. Where that list is short, or the logits are not finite, it is made, and drawn from.
+    pub(crate) fn draw_nucleus(
+        &mut self,
+        logits: &[f32],
+        allowed: &impl AllowedTokens,
+        banned: &[TokenId],
+        (temperature, p, min_keep): (f32, f32, usize),
+        rng: &mut SequenceRng,
+    ) -> Option<(TokenId, f32)> {
+        self.clear(logits.len());
+        // For a while, places are ids.
+        masked::copy(logits, allowed, banned, &mut self.logits);
+        let mut temperature = Temperature::new(temperature);
+        let shift = temperature.shift(|| wide::max(&self.logits));
+        if !temperature.is_one() {
+            wide::map(&mut self.logits, |logit| temperature.divide(logit, shift));
+        }
+        let max = wide::max(&self.logits);
+        if !max.is_finite() {
+            self.fill(logits, allowed, banned);
+            temperature.apply(self);
+            self.keep_mass(p, min_keep);
+            return self.draw(rng);
+        }
+        wide::weigh(&self.logits, max, &mut self.weights);
+        let mass = f64::from(p) * wide::sum(&self.weights);
+        let (smallest, place, kept) = self.last_of_nucleus(mass, min_keep);
+        let stays = |id: usize, logit: f32| logit > smallest || logit == smallest && id <= place;
+        if kept <= DRAWN {
+            self.keys.clear();
+            wide::for_each_from(&self.logits, smallest, |id| {
+                let logit = self.logits[id];
+                if stays(id, logit) && logit > f32::NEG_INFINITY {
+                    self.keys.push(u64::from(logit.to_bits()) << 32 | id as u64);
+                }
+            });
+            self.logits.clear();
+            for i in 0..self.keys.len() {
+                let key = self.keys[i];
+                self.push(TokenId(key as u32), f32::from_bits((key >> 32) as u32));
+            }
+            return self.draw(rng);
+        }
+        wide::keep(&self.logits, &mut self.weights, (smallest, place));
+        let total = wide::sum(&self.weights);
+        let target = rng.uniform() * total;
+        let (mut sum, mut start) = (0.0, 0);
+        for block in self.weights.chunks(DRAWN) {
+            let of_block = wide::sum(block);
+            if sum + of_block > target {
+                break;
+            }
+            sum += of_block;
+            start += block.len();
+        }
+        let found = place_of(&self.weights, start, sum, target);
+        let drawn = found.map(|i| {
+            (
+                TokenId(i as u32),
+                (f64::from(self.weights[i]) / total) as f32,
+            )
+        });
+        self.clear(logits.len());
+        drawn
+    }
+
     /// Draws a candidate in proportion to its softmax; returns it with its probability.
     ///
     /// One random number is spent. Nothing is returned where no candidate has any weight.
     pub fn draw(&mut self, rng: &mut SequenceRng) -> Option<(TokenId, f32)> {
         let total = self.weigh();
         let target = rng.uniform() * total;
-        let mut sum = 0.0;
-        let mut drawn = None;
-        for (i, &weight) in self.weights.iter().enumerate() {
-            if weight > 0.0 {
-                sum += f64::from(weight);
-                drawn = Some(i);
-                if sum > target {
+        let (mut sum, mut start) = (0.0, 0);
+        if self.len() > DRAWN {
+            // Adding one weight to another takes its time: most are passed over in blocks of ids, with many sums at once.
+            while start < self.len() {
+                let block = self.ids[start].index() / DRAWN;
+                let rest = &self.ids[start..];
+                let len = rest.partition_point(|id| id.index() / DRAWN == block);
+                let of_block = wide::sum_by_id(&rest[..len], &self.weights[start..start + len]);
+                if sum + of_block > target {
                     break;
                 }
+                sum += of_block;
+                start += len;
             }
         }
-        // Where rounding leaves the sum short of the target, the last candidate with weight is the one.
-        drawn.map(|i| (self.ids[i], (f64::from(self.weights[i]) / total) as f32))
+        let found = place_of(&self.weights, start, sum, target)?;
+        let probability = (f64::from(self.weights[found]) / total) as f32;
+        Some((self.ids[found], probability))
     }
+}
+
+/// Where, from `start` on and with `sum` before it, the sum of the weights passes `target`.
+///
+/// Where rounding leaves the sum short of the target, the last one with weight is the one.
+fn place_of(weights: &[f32], start: usize, mut sum: f64, target: f64) -> Option<usize> {
+    let mut found = None;
+    for (i, &weight) in weights.iter().enumerate().skip(start) {
+        if weight > 0.0 {
+            sum += f64::from(weight);
+            found = Some(i);
+            if sum > target {
+                return found;
+            }
+        }
+    }
+    found.or_else(|| weights[..start].iter().rposition(|&weight| weight > 0.0))
 }
 
 /// Calls `visit` with the first id and the bits of each word that has any, less the `banned` ids, which are sorted.

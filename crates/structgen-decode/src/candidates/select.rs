@@ -2,11 +2,13 @@
 
 use structgen_vocab::TokenId;
 
-use super::{Candidates, key};
-use crate::numeric;
+use super::{Candidates, key, nucleus};
+use crate::{numeric, wide};
 
 /// Ranges of candidates up to this length are sorted.
 const SORTED: usize = 64;
+/// Candidates that go together where none of them stays.
+const BLOCK: usize = 32;
 
 impl Candidates {
     /// Keeps the `k` candidates with the largest logits; of equal ones, those with the lowest ids.
@@ -39,8 +41,29 @@ impl Candidates {
     /// Keeps the shortest prefix, by falling logit and rising id, that has at least the share `p` of the softmax's mass and at
     /// least `min_keep` candidates.
     pub fn keep_mass(&mut self, p: f32, min_keep: usize) {
-        let total = self.weigh();
-        self.keep_mass_by(f64::from(p) * total, min_keep, |logit| logit);
+        let mass = f64::from(p) * self.weigh();
+        let min_keep = min_keep.max(1);
+        if self.len() <= min_keep {
+            return;
+        }
+        let (smallest, place, kept) = self.last_of_nucleus(mass, min_keep);
+        if kept < self.len() {
+            self.retain(|i, logit| logit > smallest || logit == smallest && i <= place);
+        }
+    }
+
+    /// The last of the shortest prefix with `mass` and `min_keep` candidates: its logit and its place, and how long the prefix is.
+    pub(super) fn last_of_nucleus(&mut self, mass: f64, min_keep: usize) -> (f32, usize, usize) {
+        let bounds = nucleus::bounds(&self.logits, &self.weights, mass, min_keep);
+        self.keys.clear();
+        let start = wide::split(&self.logits, &self.weights, bounds, |i| {
+            self.keys.push(key(self.logits[i], i));
+        });
+        let (last, kept) = last_of_mass(&mut self.keys, &self.weights, start, mass, min_keep);
+        if last == u64::MAX {
+            return (f32::NEG_INFINITY, usize::MAX, self.logits.len());
+        }
+        (self.logits[index(last)], index(last), kept)
     }
 
     /// [`keep_mass`](Candidates::keep_mass) by falling rank instead of logit, with the mass in units of the weights, which have to
@@ -50,7 +73,13 @@ impl Candidates {
             return;
         }
         self.fill_keys(&rank);
-        let last = last_of_mass(&mut self.keys, &self.weights, mass, min_keep.max(1));
+        let (last, _) = last_of_mass(
+            &mut self.keys,
+            &self.weights,
+            (0.0, 0),
+            mass,
+            min_keep.max(1),
+        );
         self.retain(|i, logit| key(rank(logit), i) <= last);
     }
 
@@ -131,12 +160,25 @@ impl Candidates {
 
     /// Keeps the candidates of which `keep` says so, given place and logit.
     pub(crate) fn retain(&mut self, keep: impl Fn(usize, f32) -> bool) {
+        let n = self.ids.len();
+        let (ids, logits) = (&mut self.ids[..], &mut self.logits[..n]);
         let mut kept = 0;
-        for i in 0..self.ids.len() {
-            let (id, logit) = (self.ids[i], self.logits[i]);
-            self.ids[kept] = id;
-            self.logits[kept] = logit;
-            kept += usize::from(keep(i, logit));
+        for start in (0..n).step_by(BLOCK) {
+            let end = n.min(start + BLOCK);
+            let mut any = false;
+            for i in start..end {
+                any |= keep(i, logits[i]);
+            }
+            if !any {
+                continue;
+            }
+            for i in start..end {
+                let (id, logit) = (ids[i], logits[i]);
+                let stays = keep(i, logit);
+                ids[kept] = id;
+                logits[kept] = logit;
+                kept += usize::from(stays);
+            }
         }
         self.ids.truncate(kept);
         self.logits.truncate(kept);
@@ -149,11 +191,17 @@ impl Candidates {
     }
 }
 
-/// The last key of the shortest prefix, in rising order, whose weights sum to at least `mass`, of at least `min_keep` keys.
+/// The last key of the shortest prefix, in rising order, whose weights sum to at least `mass`, of at least `min_keep` keys, and how many
+/// these are; sum and number begin with what is before all of them.
 ///
 /// Halves the range in which the prefix ends: linear, where sorting is not.
-fn last_of_mass(keys: &mut [u64], weights: &[f32], mass: f64, min_keep: usize) -> u64 {
-    let (mut before, mut sum) = (0, 0.0);
+fn last_of_mass(
+    keys: &mut [u64],
+    weights: &[f32],
+    (mut sum, mut before): (f64, usize),
+    mass: f64,
+    min_keep: usize,
+) -> (u64, usize) {
     let mut range = keys;
     while range.len() > SORTED {
         let half = range.len() / 2;
@@ -176,7 +224,7 @@ fn last_of_mass(keys: &mut [u64], weights: &[f32], mass: f64, min_keep: usize) -
             break;
         }
     }
-    last
+    (last, before)
 }
 
 fn weight(weights: &[f32], key: u64) -> f64 {

@@ -7,8 +7,8 @@ use structgen_vocab::TokenId;
 use super::GenerateError;
 use super::speculate::{Distribution, DraftedDraw, DraftedFrom};
 use crate::{
-    Accepted, AllowedTokens, Candidates, Constraint, SamplerChain, TokenLogProbs, masked_argmax,
-    masked_softmax, numeric,
+    Accepted, AllowedTokens, Candidates, Constraint, SamplerChain, TokenLogProbs, masked_softmax,
+    numeric,
 };
 
 /// After this many refused choices in one step, every candidate is checked at once.
@@ -114,13 +114,13 @@ impl Step {
         chain: &mut SamplerChain,
         drafted: Option<&DraftedDraw>,
     ) -> Option<Accepted> {
-        if chain.is_plain_argmax() {
-            return masked_argmax(logits, mask, &self.banned).map(Accepted::certain);
-        }
-        chain.fill(&mut self.candidates, logits, mask, &self.banned);
+        let candidates = &mut self.candidates;
         match drafted {
-            Some(drafted) => drafted.test(&mut self.candidates, chain),
-            None => chain.choose(&mut self.candidates),
+            Some(drafted) if !chain.is_plain_argmax() => {
+                chain.fill(candidates, logits, mask, &self.banned);
+                drafted.test(candidates, chain)
+            }
+            _ => chain.pick(candidates, logits, mask, &self.banned),
         }
     }
 

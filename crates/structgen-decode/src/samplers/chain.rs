@@ -9,7 +9,7 @@ use super::{
     SequenceStart, Suppress, Temperature, TopH, TopK, TopNSigma, TopP, TypicalP, Watermark, Xtc,
 };
 use crate::candidates::Largest;
-use crate::{AllowedTokens, Candidates, SequenceRng};
+use crate::{AllowedTokens, Candidates, SequenceRng, masked_argmax};
 
 /// Below it, quotients may leave the range of `f32`.
 const SMALL_TEMPERATURE: f32 = 1e-3;
@@ -29,6 +29,8 @@ pub struct SamplerChain {
     samplers: Vec<Box<dyn Sampler>>,
     choice: Choice,
     leading: Option<LeadingTopK>,
+    /// Temperature, `p` and `min_keep` of a chain that has nothing else.
+    only_top_p: Option<(f32, f32, usize)>,
 }
 
 /// The beginning of a chain in which top-k comes first, or behind a temperature, or behind samplers that touch few tokens.
@@ -62,6 +64,15 @@ impl SamplerChain {
             samplers: samplers.collect(),
             choice,
             leading: leading_top_k(&kinds, params),
+            only_top_p: match kinds[..] {
+                [SamplerKind::TopP] => Some((1.0, params.top_p, params.min_keep)),
+                [SamplerKind::Temperature, SamplerKind::TopP]
+                    if params.dynamic_temperature.is_none() =>
+                {
+                    Some((params.temperature, params.top_p, params.min_keep))
+                }
+                _ => None,
+            },
         })
     }
 
@@ -84,7 +95,16 @@ impl SamplerChain {
         let before = &mut self.samplers[..leading.before];
         let touched = &mut leading.touched;
         // A list is short: leaving anything out of it costs more than it saves.
-        if allowed.list().is_some() || !before.iter_mut().all(|sampler| sampler.touched(touched)) {
+        let few = before.iter_mut().all(|sampler| {
+            let at = touched.len();
+            let few = sampler.touched(touched);
+            // Penalties mostly touch the same tokens.
+            if touched[..at] == touched[at..] {
+                touched.truncate(at);
+            }
+            few
+        });
+        if allowed.list().is_some() || !few {
             candidates.fill(logits, allowed, banned);
             return;
         }
@@ -100,6 +120,28 @@ impl SamplerChain {
             left_out: &leading.left_out,
         };
         candidates.fill_largest(logits, allowed, banned, &largest);
+    }
+
+    /// [`fill`](SamplerChain::fill) and [`choose`](SamplerChain::choose) in one, without a list of candidates where none is needed: for an
+    /// arg-max, and for top-p alone. What is in `candidates` afterwards is not said.
+    pub fn pick(
+        &mut self,
+        candidates: &mut Candidates,
+        logits: &[f32],
+        allowed: &impl AllowedTokens,
+        banned: &[TokenId],
+    ) -> Option<Accepted> {
+        if self.is_plain_argmax() {
+            return masked_argmax(logits, allowed, banned).map(Accepted::certain);
+        }
+        if let (Some(top_p), Choice::Draw(rng), None) =
+            (self.only_top_p, &mut self.choice, allowed.list())
+        {
+            let drawn = candidates.draw_nucleus(logits, allowed, banned, top_p, rng);
+            return drawn.map(|(token, probability)| Accepted::drawn(token, probability));
+        }
+        self.fill(candidates, logits, allowed, banned);
+        self.choose(candidates)
     }
 
     /// Whether the chain only picks the largest logit, so that no list of candidates is needed.
@@ -163,6 +205,7 @@ impl Clone for SamplerChain {
             samplers: self.samplers.iter().map(|s| s.clone_box()).collect(),
             choice: self.choice.clone(),
             leading: self.leading.clone(),
+            only_top_p: self.only_top_p,
         }
     }
 }

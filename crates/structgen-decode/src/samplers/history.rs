@@ -33,6 +33,8 @@ impl History {
 
 /// Sorts ids and leaves each once, as bans are.
 pub(super) fn sort_ids(ids: &mut Vec<TokenId>) {
-    ids.sort_unstable();
+    if !ids.is_sorted() {
+        ids.sort_unstable();
+    }
     ids.dedup();
 }

@@ -38,6 +38,10 @@ impl Temperature {
         }
     }
 
+    pub(crate) fn is_one(self) -> bool {
+        self.0 == 1.0
+    }
+
     /// What becomes of a logit. It never changes the order of two, but may make them equal.
     pub(crate) fn divide(self, logit: f32, shift: f32) -> f32 {
         (logit - shift) / self.0

@@ -263,6 +263,50 @@ proptest! {
         prop_assert_eq!(bits(&few), bits(&all));
     }
 
+    /// A draw by top-p alone is the same with a list of candidates and without.
+    #[test]
+    fn picking_equals_filling_and_choosing(
+        seed in any::<u64>(),
+        n in prop_oneof![1usize..300, 4000usize..9000],
+        (p, min_keep) in (0.0f32..1.0, 1usize..4),
+        temperature in prop_oneof![Just(1.0f32), 0.3f32..3.0, Just(1e-38)],
+        (scale, forbidden) in (prop_oneof![Just(0.0f32), Just(0.1), Just(3.0)], 1u32..9),
+        odd in proptest::option::of((any::<proptest::sample::Index>(), prop_oneof![
+            Just(f32::NAN), Just(f32::INFINITY), Just(f32::NEG_INFINITY), Just(30.0)
+        ])),
+    ) {
+        let mut random = SequenceRng::new(seed, 1);
+        let mut logits: Vec<f32> = (0..n)
+            .map(|_| {
+                let noise = random.uniform() + random.uniform() + random.uniform();
+                (noise as f32 * 64.0).round() / 32.0 * scale
+            })
+            .collect();
+        if let Some((at, logit)) = odd {
+            logits[at.index(n)] = logit;
+        }
+        let mut mask = TokenMask::new(n);
+        for id in (0..n as u32).filter(|id| forbidden == 1 || id % forbidden != 0) {
+            mask.allow(TokenId(id));
+        }
+        let mask = PlainMask::new(mask);
+        let banned = [TokenId(1), TokenId(200), TokenId(20_000)];
+        let sampling = SamplingParams {
+            top_p: p,
+            min_keep,
+            seed,
+            ..params(temperature)
+        };
+        let mut chain = SamplerChain::new(&sampling, 0).unwrap();
+        let mut plain = chain.clone();
+        let (mut one, mut other) = (Candidates::default(), Candidates::default());
+        for _ in 0..3 {
+            let picked = chain.pick(&mut one, &logits, &mask, &banned);
+            plain.fill(&mut other, &logits, &mask, &banned);
+            prop_assert_eq!(picked, plain.choose(&mut other));
+        }
+    }
+
     /// What is on changes the candidates and never breaks their order, or empties them.
     #[test]
     fn all_samplers_together_leave_something_in_order(
