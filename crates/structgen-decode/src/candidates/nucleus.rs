@@ -23,7 +23,8 @@ pub(super) fn bounds(logits: &[f32], weights: &[f32], mass: f64, min_keep: usize
     if logits.len() < MANY || min_keep > 1 || !(mass > 0.0) {
         return everything;
     }
-    let stride = logits.len() / SAMPLE;
+    // An odd stride meets every residue of a regular mask.
+    let stride = (logits.len() / SAMPLE - 1) | 1;
     let mut sample = [0u64; SAMPLE];
     for (i, sampled) in sample.iter_mut().enumerate() {
         *sampled = key(logits[i * stride], i * stride);
@@ -31,6 +32,12 @@ pub(super) fn bounds(logits: &[f32], weights: &[f32], mass: f64, min_keep: usize
     sample.sort_unstable();
     let place = |i: usize| (sample[i] & u64::from(u32::MAX)) as usize;
     let logit = |i: usize| logits[place(i)];
+    // What is not allowed is NaN, and sorts last.
+    let valid = (0..SAMPLE).take_while(|&i| logit(i) > f32::NEG_INFINITY);
+    let valid = valid.count();
+    if valid == 0 {
+        return everything;
+    }
     // Whether what is at the sample's number `i` or above it has the mass, or has not, or it is too near to tell.
     let reaches = |i: usize| {
         let found = wide::mass_from(logits, weights, logit(i));
@@ -52,17 +59,17 @@ pub(super) fn bounds(logits: &[f32], weights: &[f32], mass: f64, min_keep: usize
     }
     // The sample stands for what is below its first.
     let weight = |i: usize| f64::from(weights[place(i)]);
-    let of_sample: f64 = (1..SAMPLE).map(weight).sum();
+    let of_sample: f64 = (1..valid).map(weight).sum();
     let all = wide::mass_from(logits, weights, f32::NEG_INFINITY);
     let share = (mass - above) / (all - above);
     let mut sum = 0.0;
-    let estimate = (1..SAMPLE).take_while(|&i| {
+    let estimate = (1..valid).take_while(|&i| {
         sum += weight(i);
         sum < share * of_sample
     });
     let estimate = 1 + estimate.count();
     // The prefix ends behind the sample's number `high`, and not behind `low`.
-    let (mut high, mut low) = (0, SAMPLE);
+    let (mut high, mut low) = (0, valid);
     let mut guess = estimate + GUESS;
     for step in 0..9 {
         if low - high <= NEAR {
@@ -82,7 +89,7 @@ pub(super) fn bounds(logits: &[f32], weights: &[f32], mass: f64, min_keep: usize
             None => break,
         }
     }
-    let lowest = if low < SAMPLE {
+    let lowest = if low < valid {
         logit(low)
     } else {
         f32::NEG_INFINITY
