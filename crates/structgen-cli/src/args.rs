@@ -10,7 +10,9 @@ use structgen::constraint::{TablesSource, VocabularyTables};
 use structgen::frontend::gbnf::GbnfOptions;
 use structgen::frontend::regex::{Dialect, RegexOptions};
 use structgen::vocab::Vocabulary;
-use structgen::{Constraint, Device, Model, ModelOptions, SamplingParams, SchemaOptions};
+use structgen::{
+    Constraint, Device, Model, ModelOptions, OrderPreset, SamplingParams, SchemaOptions, TaskPreset,
+};
 
 use crate::input::{files_beside, read_file, read_text_file};
 use crate::output::tell;
@@ -127,41 +129,67 @@ impl ModelArgs {
     }
 }
 
-/// How tokens are chosen.
+/// How tokens are chosen: a task's parameters, or a file's, and on top of them what is named by flags.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Sampling")]
 pub(crate) struct SamplingArgs {
-    /// Divides the logits; 0 takes the likeliest token
-    #[arg(long, value_name = "T", default_value_t = 0.0)]
-    temperature: f32,
+    /// Parameters for a task: factual, code, balanced, chat, creative or brainstorm
+    #[arg(long, value_name = "TASK", conflicts_with = "sampling")]
+    task: Option<TaskPreset>,
+    /// A JSON file with parameters of any sampler, such as {"dry": {"multiplier": 0.8}, "order": "llama.cpp"}
+    #[arg(long, value_name = "FILE")]
+    sampling: Option<PathBuf>,
+    /// The order of the samplers: structgen, llama.cpp, hf, or names with commas between them
+    #[arg(long, value_name = "ORDER")]
+    samplers: Option<String>,
+    /// Divides the logits; 0, the default, takes the likeliest token
+    #[arg(long, value_name = "T")]
+    temperature: Option<f32>,
     /// Keep the K likeliest tokens; 0 is off
-    #[arg(long, value_name = "K", default_value_t = 0)]
-    top_k: usize,
+    #[arg(long, value_name = "K")]
+    top_k: Option<usize>,
     /// Keep the likeliest tokens with this much probability together; 1 is off
-    #[arg(long, value_name = "P", default_value_t = 1.0)]
-    top_p: f32,
+    #[arg(long, value_name = "P")]
+    top_p: Option<f32>,
     /// Drop tokens below this share of the likeliest one's probability; 0 is off
-    #[arg(long, value_name = "P", default_value_t = 0.0)]
-    min_p: f32,
+    #[arg(long, value_name = "P")]
+    min_p: Option<f32>,
     /// Divide or multiply the logits of tokens seen before; 1 is off
-    #[arg(long, value_name = "R", default_value_t = 1.0)]
-    repetition_penalty: f32,
+    #[arg(long, value_name = "R")]
+    repetition_penalty: Option<f32>,
     /// The seed of the draw: equal seeds give equal output
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 }
 
 impl SamplingArgs {
     pub(crate) fn params(&self) -> anyhow::Result<SamplingParams> {
-        let params = SamplingParams {
-            temperature: self.temperature,
-            top_k: self.top_k,
-            top_p: self.top_p,
-            min_p: self.min_p,
-            repetition_penalty: self.repetition_penalty,
-            seed: self.seed,
-            ..SamplingParams::default()
+        let mut params = match (&self.sampling, self.task) {
+            (Some(path), _) => {
+                let name = path.display();
+                let text = read_text_file(path)
+                    .with_context(|| format!("the parameters {name} cannot be used"))?;
+                serde_json::from_str(&text)
+                    .with_context(|| format!("the parameters {name} cannot be used"))?
+            }
+            (None, Some(task)) => task.params(),
+            (None, None) => SamplingParams::default(),
         };
+        fn set<T: Copy>(field: &mut T, flag: Option<T>) {
+            *field = flag.unwrap_or(*field);
+        }
+        set(&mut params.temperature, self.temperature);
+        set(&mut params.top_k, self.top_k);
+        set(&mut params.top_p, self.top_p);
+        set(&mut params.min_p, self.min_p);
+        set(&mut params.repetition_penalty, self.repetition_penalty);
+        set(&mut params.seed, self.seed);
+        if let Some(order) = &self.samplers {
+            params.order = match order.parse::<OrderPreset>() {
+                Ok(preset) => preset.order(),
+                Err(_) => order.split(',').map(str::parse).collect::<Result<_, _>>()?,
+            };
+        }
         params.validate()?;
         Ok(params)
     }

@@ -38,7 +38,7 @@ pub(crate) fn sum_by_id(ids: &[TokenId], weights: &[f32]) -> f64 {
             let mut i = 0;
             while i < ids.len() {
                 if let Some(run) = weights[i..].first_chunk::<16>()
-                    && ids[i].0 % 16 == 0
+                    && ids[i].0.is_multiple_of(16)
                     && ids[i + 15].0 == ids[i].0 + 15
                 {
                     sum.add_aligned(run);

@@ -64,6 +64,6 @@ pub use structgen_ort as ort;
 pub use structgen_tools as tools;
 pub use structgen_vocab as vocab;
 
-pub use structgen_decode::{GenerateOptions, SamplingParams};
+pub use structgen_decode::{GenerateOptions, OrderPreset, SamplingParams, TaskPreset};
 pub use structgen_frontend::json_schema::{FormatMode, KeyOrder, Profile, SchemaOptions};
 pub use structgen_ort::Device;

@@ -20,7 +20,7 @@ const ERROR: f64 = 1e-4;
 /// The lower bound counts as between them, the upper one does not.
 pub(super) fn bounds(logits: &[f32], weights: &[f32], mass: f64, min_keep: usize) -> (f32, f32) {
     let everything = (f32::NEG_INFINITY, f32::INFINITY);
-    if logits.len() < MANY || min_keep > 1 || !(mass > 0.0) {
+    if logits.len() < MANY || min_keep > 1 || mass.is_nan() || mass <= 0.0 {
         return everything;
     }
     // An odd stride meets every residue of a regular mask.

@@ -166,8 +166,8 @@ impl Candidates {
         for start in (0..n).step_by(BLOCK) {
             let end = n.min(start + BLOCK);
             let mut any = false;
-            for i in start..end {
-                any |= keep(i, logits[i]);
+            for (i, &logit) in (start..).zip(&logits[start..end]) {
+                any |= keep(i, logit);
             }
             if !any {
                 continue;
