@@ -1,5 +1,7 @@
 //! One sequence: its constraint, its samplers, its text and its statistics. The model is not part of it.
 
+mod finish;
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,8 +14,8 @@ use super::speculate::DraftedDraw;
 use super::step::{Chosen, Limits, Step, model_log_prob};
 use super::text::OutputText;
 use super::{
-    Delta, FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation,
-    GenerationStats, Incomplete, JumpForward, StopText, TokenLogProbs,
+    Delta, FinishReason, GenerateError, GenerateOptions, GeneratedToken, GenerationStats,
+    JumpForward, StopText, TokenLogProbs,
 };
 use crate::{Accepted, AllowedTokens, Constraint, Logits, ModelInfo, SamplerChain, SequenceStart};
 
@@ -414,69 +416,5 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         self.stats.runs += 1;
         self.stats.model_time += model_time;
         self.stats.backend_time += backend_time;
-    }
-
-    /// The output, which ended so; an error if it was cut before it was complete.
-    pub(super) fn finish(
-        mut self,
-        finish: FinishReason,
-        words: Words<'_>,
-        on_delta: OnDelta<'_>,
-    ) -> Result<Generation, GenerateError> {
-        let complete = self.is_complete(&finish, words);
-        let rest = self.text.finish();
-        if !rest.is_empty() {
-            // The output has ended: there is nothing left for the callback to stop.
-            let _ = on_delta(Delta {
-                text: rest,
-                tokens: self.tokens.len(),
-            });
-        }
-        self.stats.total_time = self.started.elapsed();
-        let generation = Generation {
-            text: self.text.into_text(),
-            tokens: self.tokens,
-            finish,
-            stats: self.stats,
-        };
-        if complete {
-            Ok(generation)
-        } else {
-            let partial = generation;
-            Err(GenerateError::Incomplete(Box::new(Incomplete { partial })))
-        }
-    }
-
-    /// Whether the text, as it is after trimming, is a whole output.
-    fn is_complete(&mut self, finish: &FinishReason, words: Words<'_>) -> bool {
-        if !self.constraint.has_structure() {
-            return true;
-        }
-        match finish {
-            FinishReason::Eos(_) | FinishReason::ConstraintFinished => true,
-            FinishReason::StopString(_) => {
-                // The constraint can tell at token borders only. Text that ends inside a token counts as cut.
-                let mut end = self.prefill_bytes;
-                let kept = self.text.len();
-                let mut lengths = self.tokens.iter().map(|token| {
-                    words
-                        .vocabulary
-                        .token_bytes(token.id)
-                        .map_or(0, <[u8]>::len)
-                });
-                let mut stays = 0;
-                while end < kept
-                    && let Some(len) = lengths.next()
-                {
-                    end += len;
-                    stays += 1;
-                }
-                let back = self.tokens.len() - stays;
-                end == kept
-                    && self.constraint.rollback(back).is_ok()
-                    && self.constraint.is_accepting()
-            }
-            _ => self.constraint.is_accepting(),
-        }
     }
 }
