@@ -14,6 +14,8 @@ pub(crate) struct Signs {
     sets: Column<[u64; 2]>,
     /// By the place of a child: whether its own byte and all below it is plain text of a JSON string.
     plain: Column<u8>,
+    /// A bit for every node, set where its own byte is no plain ASCII text of a JSON string.
+    breaks: Box<[u64]>,
 }
 
 /// The bits of [`Sign::characters`]. A trie has fewer nodes than the others can tell apart.
@@ -85,6 +87,7 @@ impl Signs {
         }
         let mut signs = Self {
             plain: Column::default(),
+            breaks: breaks(trie),
             below: signs.below.into(),
             sets: signs.sets.into(),
         };
@@ -110,6 +113,7 @@ impl Signs {
             below: reader.take()?,
             sets: reader.take()?,
             plain: reader.take()?,
+            breaks: breaks(trie),
         };
         if signs.below.len() != trie.len() || signs.plain.len() != trie.child_bytes().len() {
             return Err(ArtifactError::Contents("not every node has a sign"));
@@ -130,6 +134,24 @@ impl Signs {
         self.plain[place as usize] != 0
     }
 
+    /// The first of the nodes from one to another whose own byte is no plain ASCII text of a JSON string.
+    #[inline]
+    pub(crate) fn next_break(&self, from: u32, to: u32) -> Option<u32> {
+        let mut word = (from / u64::BITS) as usize;
+        let mut bits = self.breaks.get(word)? >> (from % u64::BITS) << (from % u64::BITS);
+        loop {
+            let first = word as u32 * u64::BITS;
+            if first >= to {
+                return None;
+            }
+            if bits != 0 {
+                return Some(first + bits.trailing_zeros()).filter(|&node| node < to);
+            }
+            word += 1;
+            bits = *self.breaks.get(word)?;
+        }
+    }
+
     /// What lies below a node.
     #[inline]
     pub(crate) fn below(&self, node: u32) -> Sign {
@@ -142,8 +164,22 @@ impl Signs {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        size_of_val(&*self.below) + size_of_val(&*self.sets) + self.plain.len()
+        size_of_val(&*self.below)
+            + size_of_val(&*self.sets)
+            + self.plain.len()
+            + size_of_val(&*self.breaks)
     }
+}
+
+/// See [`Signs::next_break`].
+fn breaks(trie: &TokenTrie) -> Box<[u64]> {
+    let mut breaks = vec![0; trie.len().div_ceil(64)];
+    for node in 0..trie.len() as u32 {
+        let byte = trie.node(node).byte();
+        let is_plain = (b' '..=0x7F).contains(&byte) && !matches!(byte, b'"' | b'\\');
+        breaks[node as usize / 64] |= u64::from(!is_plain) << (node % 64);
+    }
+    breaks.into()
 }
 
 /// A node whose subtree is being read.

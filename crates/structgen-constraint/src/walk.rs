@@ -291,22 +291,15 @@ impl Walk<'_> {
             let child = trie.child_node(place);
             let (mut at, end) = (child, trie.node(child).end());
             // The tokens of nodes in a row lie in a row.
-            let mut taken = at;
-            while at < end {
-                let node = trie.node(at);
-                let byte = node.byte();
-                if (b' '..=0x7F).contains(&byte) && !matches!(byte, b'"' | b'\\') {
-                    at += 1;
-                    continue;
+            while let Some(exit) = self.signs.next_break(at, end) {
+                self.allow(trie.tokens_between(at, exit), mask);
+                let node = trie.node(exit);
+                if node.byte() >= b' ' {
+                    stack.exits.push(exit);
                 }
-                if byte >= b' ' {
-                    stack.exits.push(at);
-                }
-                self.allow(trie.tokens_between(taken, at), mask);
                 at = node.end();
-                taken = at;
             }
-            self.allow(trie.tokens_between(taken, end), mask);
+            self.allow(trie.tokens_between(at, end), mask);
         }
         if stack.exits.len() > first {
             stack.push(open(Children::Exits(first), text), None);
