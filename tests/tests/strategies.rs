@@ -3,15 +3,14 @@
 //! 400 random schemas by default; `STRUCTGEN_FULL=1` takes 1,700, which makes 20,000 runs and more.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde_json::Value;
 use structgen::constraint::{CompiledConstraint, Matcher};
 use structgen::decode::{
     BeamOptions, Distinct, EarlyStopping, GenerateError, GenerateOptions, Generation, Generator,
-    JumpForward, MockModel, PromptLookup, Request, Speculation, TextEncoder,
+    JumpForward, MockEncoder, MockModel, PromptLookup, Request, Speculation,
 };
-use structgen::vocab::{TokenId, Vocabulary};
+use structgen::vocab::TokenId;
 use structgen::{Checker, Constraint, SamplingParams, SchemaOptions};
 use structgen_tests::generator::SchemaGenerator;
 use structgen_tests::vocabularies::{self, TestVocabulary};
@@ -45,23 +44,6 @@ fn model(vocabulary: &TestVocabulary, wish: &[u8], seed: u64) -> MockModel {
     }
 }
 
-/// Writes text in the longest tokens, from the left.
-struct Longest(Arc<Vocabulary>);
-
-impl TextEncoder for Longest {
-    fn encode_text(&self, text: &str) -> Option<Vec<TokenId>> {
-        let mut rest = text.as_bytes();
-        let mut tokens = Vec::new();
-        while !rest.is_empty() {
-            let fitting = self.0.tokens().filter(|(_, bytes)| rest.starts_with(bytes));
-            let (token, bytes) = fitting.max_by_key(|(_, bytes)| bytes.len())?;
-            tokens.push(token);
-            rest = &rest[bytes.len()..];
-        }
-        Some(tokens)
-    }
-}
-
 /// All outputs of one strategy.
 fn run(
     strategy: &str,
@@ -72,7 +54,7 @@ fn run(
     random: &mut SplitMix,
 ) -> Result<Vec<Generation>, GenerateError> {
     let seed = random.next_u64();
-    let encoder = Longest(vocabulary.vocabulary().clone());
+    let encoder = MockEncoder(vocabulary.vocabulary().clone());
     let mut target = model(vocabulary, wish, seed);
     let mut draft = model(vocabulary, wish, seed ^ u64::from(seed.is_multiple_of(3)));
     let greedy = ["greedy", "beams", "groups"].contains(&strategy);

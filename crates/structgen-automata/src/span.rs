@@ -28,6 +28,9 @@ const LONGEST_WIDE: u32 = crate::SHORT;
 /// A stretch over several states that ends sooner is not worth it by itself: too many tokens are longer.
 const SHORTEST: u32 = 8;
 
+/// A stretch, and an endless one beside it.
+type Found = (Span, Option<Span>);
+
 /// Where the characters of a state lead.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
@@ -51,8 +54,9 @@ impl Link {
 }
 
 impl Terminal {
-    /// The stretch that begins at a state; `None` where no large class of bytes leads to one state.
-    pub(crate) fn find_span(&mut self, state: TerminalState) -> Result<Option<Span>, StepError> {
+    /// The stretch that begins at a state; `None` where no large class of bytes leads to one state. Beside one that ends there may be one that
+    /// does not, of fewer characters.
+    pub(crate) fn find_span(&mut self, state: TerminalState) -> Result<Option<Found>, StepError> {
         let link = self.link(state)?;
         if link.closed.len() < FEWEST && !link.closed.contains(b' ') {
             return Ok(None);
@@ -67,15 +71,15 @@ impl Terminal {
             }
         }
         if wide.is_subset(link.closed) {
-            return self.find_chain(state, &link).map(Some);
+            return Ok(Some((self.find_chain(state, &link)?, None)));
         }
         let endless = self.find_wide_span(state, &link, wide)?;
-        if endless.is_some_and(|span| span.closed == wide) {
-            return Ok(endless);
+        if let Some(span) = endless.filter(|span| span.closed == wide) {
+            return Ok(Some((span, None)));
         }
         let chain = self.find_wide_chain(state, wide)?;
         if chain.code_points == LONGEST_WIDE {
-            return Ok(Some(chain));
+            return Ok(Some((chain, None)));
         }
         let other = match endless {
             Some(endless) => endless,
@@ -87,12 +91,9 @@ impl Terminal {
         let adds = chain.closed & !other.closed & not_ascii;
         let is_worth_it = is_endless && chain.code_points > 0 && !adds.is_empty();
         if chain.code_points < SHORTEST && !is_worth_it {
-            return Ok(Some(other));
+            return Ok(Some((other, None)));
         }
-        if is_endless {
-            self.endless.insert(state, other);
-        }
-        Ok(Some(chain))
+        Ok(Some((chain, is_endless.then_some(other))))
     }
 
     /// The stretch of the characters that lead from one state to one other, and so on.

@@ -7,10 +7,12 @@
 //! 128,256 logits, one thread, the fastest of 301 runs each. A mask's tokens are scattered at random, the worst case, or lie in
 //! runs.
 
+mod yardstick;
+
 use std::hint::black_box;
 use std::io::Write;
-use std::time::Instant;
 
+use self::yardstick::{fastest, sum};
 use structgen_decode::{
     Candidates, PlainMask, SamplerChain, SamplingParams, SequenceRng, masked_argmax, masked_softmax,
 };
@@ -83,28 +85,4 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         )?;
     }
     Ok(())
-}
-
-/// The yardstick: every logit once, in sixteen lanes.
-fn sum(logits: &[f32]) -> f32 {
-    let mut lanes = [0.0f32; 16];
-    for chunk in logits.as_chunks::<16>().0 {
-        for lane in 0..16 {
-            lanes[lane] += chunk[lane];
-        }
-    }
-    lanes.iter().sum()
-}
-
-/// The fastest time of a call, in microseconds.
-fn fastest(mut call: impl FnMut()) -> f64 {
-    let times = (0..301).map(|_| {
-        let started = Instant::now();
-        // The clock itself takes as long as a mask of 20 tokens.
-        for _ in 0..8 {
-            call();
-        }
-        started.elapsed().as_secs_f64() * 1e6 / 8.0
-    });
-    times.fold(f64::INFINITY, f64::min)
 }

@@ -34,7 +34,7 @@ pub use generate::{
     SpeculationStats, StopText, TextEncoder, TokenLogProbs,
 };
 pub use masked::{MaskedSoftmax, masked_argmax, masked_softmax};
-pub use mock::{MockCache, MockModel};
+pub use mock::{MockCache, MockEncoder, MockModel};
 pub use model::{Forward, KeyValueCache, LanguageModel, Logits, ModelError, ModelInfo, ModelStats};
 pub use rng::SequenceRng;
 pub use samplers::{

@@ -1,10 +1,13 @@
 //! A model without weights, for tests: its logits are a hash of the tokens seen.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use structgen_vocab::TokenId;
+use structgen_vocab::{TokenId, Vocabulary};
 
-use crate::{Forward, KeyValueCache, LanguageModel, Logits, ModelError, ModelInfo, ModelStats};
+use crate::{
+    Forward, KeyValueCache, LanguageModel, Logits, ModelError, ModelInfo, ModelStats, TextEncoder,
+};
 
 /// A deterministic model whose logits depend on the visible tokens of a row and on nothing else.
 ///
@@ -31,6 +34,35 @@ pub struct MockModel {
     preferred: Vec<(TokenId, f32)>,
     logits: Vec<f32>,
     stats: ModelStats,
+}
+
+/// A tokenizer without merges, for tests: writes text in the longest tokens, from the left.
+///
+/// ```
+/// use std::sync::Arc;
+/// use structgen_decode::{MockEncoder, TextEncoder};
+/// use structgen_vocab::{TokenId, Vocabulary};
+///
+/// let vocabulary = Vocabulary::from_tokens(["a", "b", "ab"].map(|text| text.as_bytes().to_vec()), &[]).unwrap();
+/// let encoder = MockEncoder(Arc::new(vocabulary));
+/// assert_eq!(encoder.encode_text("aba"), Some(vec![TokenId(2), TokenId(0)]));
+/// assert_eq!(encoder.encode_text("abc"), None);
+/// ```
+#[derive(Debug, Clone)]
+pub struct MockEncoder(pub Arc<Vocabulary>);
+
+impl TextEncoder for MockEncoder {
+    fn encode_text(&self, text: &str) -> Option<Vec<TokenId>> {
+        let mut rest = text.as_bytes();
+        let mut tokens = Vec::new();
+        while !rest.is_empty() {
+            let fitting = self.0.tokens().filter(|(_, bytes)| rest.starts_with(bytes));
+            let (token, bytes) = fitting.max_by_key(|(_, bytes)| bytes.len())?;
+            tokens.push(token);
+            rest = &rest[bytes.len()..];
+        }
+        Some(tokens)
+    }
 }
 
 impl MockModel {

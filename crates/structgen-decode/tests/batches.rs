@@ -7,12 +7,11 @@ use std::ops::ControlFlow;
 
 use structgen_constraint::CompiledConstraint;
 use structgen_decode::{
-    FinishReason, Forward, GenerateError, GenerateOptions, Generator, LanguageModel, Logits,
-    MockCache, MockModel, ModelError, ModelInfo, ModelStats, Request, SamplingParams,
-    Unconstrained,
+    FinishReason, GenerateError, GenerateOptions, Generator, LanguageModel, MockModel, ModelError,
+    Request, SamplingParams, Unconstrained,
 };
 use structgen_vocab::{TokenId, Vocabulary};
-use support::{EOS, constraint, essence, prompt, schemas, vocabulary};
+use support::{EOS, Hooked, constraint, essence, prompt, schemas, vocabulary};
 
 fn model(vocabulary: &Vocabulary) -> MockModel {
     MockModel::new(vocabulary.len(), 120, [EOS]).with_seed(4)
@@ -217,42 +216,18 @@ fn a_callback_ends_its_own_sequence_and_sees_its_own_text() {
     }
 }
 
-/// A model that breaks down at a run.
-struct Failing(MockModel, u64);
-
-impl LanguageModel for Failing {
-    type Cache = MockCache;
-
-    fn info(&self) -> &ModelInfo {
-        self.0.info()
-    }
-
-    fn new_cache(&mut self, left_padding: &[usize]) -> Result<MockCache, ModelError> {
-        self.0.new_cache(left_padding)
-    }
-
-    fn forward(
-        &mut self,
-        input: Forward<'_>,
-        cache: &mut MockCache,
-    ) -> Result<Logits<'_>, ModelError> {
-        if self.0.stats().runs == self.1 {
-            return Err(ModelError::Backend("no power".into()));
-        }
-        self.0.forward(input, cache)
-    }
-
-    fn stats(&self) -> ModelStats {
-        self.0.stats()
-    }
-}
-
 #[test]
 fn a_model_that_fails_ends_the_batch() {
     let vocabulary = vocabulary();
     let free = Unconstrained::new(vocabulary.text_tokens().clone(), &[EOS]);
     for at in [0, 3] {
-        let mut model = Failing(model(&vocabulary).preferring(EOS, -100.0), at);
+        let mut model = Hooked(
+            model(&vocabulary).preferring(EOS, -100.0),
+            |model: &MockModel| match model.stats().runs {
+                runs if runs == at => Err(ModelError::Backend("no power".into())),
+                _ => Ok(()),
+            },
+        );
         let error = Generator::new(&mut model, &vocabulary)
             .generate_many(&prompt(3, 3), &free, 2, &sampled(1, Some(9)))
             .unwrap_err();

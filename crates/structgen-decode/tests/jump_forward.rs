@@ -4,11 +4,11 @@ mod support;
 
 use serde_json::{Value, json};
 use structgen_decode::{
-    GenerateError, GenerateOptions, Generation, Generator, JumpForward, LanguageModel, MockModel,
-    PromptLookup, Request, SamplingParams, Speculation,
+    GenerateError, GenerateOptions, Generation, Generator, JumpForward, LanguageModel, MockEncoder,
+    MockModel, PromptLookup, Request, SamplingParams, Speculation,
 };
 use structgen_vocab::Vocabulary;
-use support::{EOS, Longest, constraint, essence, prompt, vocabulary};
+use support::{EOS, constraint, essence, prompt, vocabulary};
 
 fn schema() -> Value {
     json!({"type": "object", "additionalProperties": false, "required": ["name", "true", "n"],
@@ -30,7 +30,7 @@ fn options(jump_forward: JumpForward, seed: u64) -> GenerateOptions {
 }
 
 fn generate(vocabulary: &std::sync::Arc<Vocabulary>, jump: JumpForward, seed: u64) -> Generation {
-    let encoder = Longest(vocabulary.clone());
+    let encoder = MockEncoder(vocabulary.clone());
     let mut model = MockModel::new(vocabulary.len(), 300, [EOS]).with_seed(seed);
     Generator::new(&mut model, vocabulary)
         .with_encoder(&encoder)
@@ -86,7 +86,7 @@ fn a_stretch_takes_one_run_together_with_what_follows() {
 #[test]
 fn batches_and_drafts_jump_alike() {
     let vocabulary = vocabulary();
-    let encoder = Longest(vocabulary.clone());
+    let encoder = MockEncoder(vocabulary.clone());
     let compiled = constraint(&vocabulary, &schema());
     for seed in 0..30 {
         let options = options(JumpForward::Canonical, seed);

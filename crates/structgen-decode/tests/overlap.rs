@@ -1,41 +1,15 @@
 //! A mask that is not ready is computed while the model runs, and nothing else changes.
 
+mod support;
+
 use std::sync::{Arc, Barrier};
 
 use structgen_decode::{
-    Constraint, ConstraintError, Forward, GenerateError, GenerateOptions, Generation, Generator,
-    LanguageModel, Logits, MockCache, MockModel, ModelError, ModelInfo, ModelStats, PlainMask,
-    SamplingParams, Unconstrained,
+    Constraint, ConstraintError, GenerateError, GenerateOptions, Generation, Generator, MockModel,
+    PlainMask, SamplingParams, Unconstrained,
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
-
-/// A model that waits inside each run until a mask is being computed.
-struct Meeting(MockModel, Arc<Barrier>);
-
-impl LanguageModel for Meeting {
-    type Cache = MockCache;
-
-    fn info(&self) -> &ModelInfo {
-        self.0.info()
-    }
-
-    fn new_cache(&mut self, left_padding: &[usize]) -> Result<MockCache, ModelError> {
-        self.0.new_cache(left_padding)
-    }
-
-    fn forward(
-        &mut self,
-        input: Forward<'_>,
-        cache: &mut MockCache,
-    ) -> Result<Logits<'_>, ModelError> {
-        self.1.wait();
-        self.0.forward(input, cache)
-    }
-
-    fn stats(&self) -> ModelStats {
-        self.0.stats()
-    }
-}
+use support::Hooked;
 
 /// Free text whose masks are never ready, and wait until a model runs; from `fails_at` on they fail.
 struct Late {
@@ -131,7 +105,12 @@ fn model() -> MockModel {
 
 fn overlapped(fails_at: usize) -> Result<Generation, GenerateError> {
     let meeting = Arc::new(Barrier::new(2));
-    let mut model = Meeting(model(), meeting.clone());
+    let meets = meeting.clone();
+    // It waits inside each run until a mask is being computed.
+    let mut model = Hooked(model(), move |_: &MockModel| {
+        meets.wait();
+        Ok(())
+    });
     let mut late = Late {
         free: free(),
         meeting,

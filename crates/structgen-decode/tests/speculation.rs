@@ -9,11 +9,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use structgen_decode::{
     Candidates, Constraint, DraftLength, Forward, GenerateError, GenerateOptions, Generator,
-    LanguageModel, MockModel, PromptLookup, SamplerChain, SamplingParams, SequenceStart,
-    Speculation, Unconstrained,
+    LanguageModel, MockEncoder, MockModel, PromptLookup, SamplerChain, SamplingParams,
+    SequenceStart, Speculation, Unconstrained,
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
-use support::{EOS, Longest, constraint, essence, prompt, schemas, vocabulary};
+use support::{EOS, constraint, essence, prompt, schemas, vocabulary};
 
 fn model(width: usize, seed: u64) -> MockModel {
     MockModel::new(width, 300, [TokenId(width as u32 - 1)]).with_seed(seed)
@@ -80,7 +80,7 @@ fn options(number: u64) -> GenerateOptions {
 #[test]
 fn greedy_output_is_the_same_with_every_source_and_so_is_every_seeds_without_a_draft_model() {
     let vocabulary = vocabulary();
-    let encoder = Longest(vocabulary.clone());
+    let encoder = MockEncoder(vocabulary.clone());
     let compiled: Vec<_> = schemas()
         .iter()
         .map(|s| constraint(&vocabulary, s))
@@ -227,7 +227,7 @@ fn sampled_outputs_have_the_targets_distribution() {
     let letters = (b'a'..=b'e').map(|letter| vec![letter]);
     let eos = TokenId(5);
     let vocabulary = Arc::new(Vocabulary::from_tokens(letters, &[(eos, "<eos>")]).unwrap());
-    let encoder = Longest(vocabulary.clone());
+    let encoder = MockEncoder(vocabulary.clone());
     let mut allowed = TokenMask::full(6);
     allowed.deny(TokenId(2));
     let free = Unconstrained::new(allowed, &[eos]);
@@ -296,7 +296,7 @@ fn sample(
     sources: Option<u32>,
 ) -> (BTreeMap<Vec<TokenId>, u32>, u32) {
     let vocabulary = vocabulary();
-    let encoder = Longest(vocabulary.clone());
+    let encoder = MockEncoder(vocabulary.clone());
     let matcher = constraint(&vocabulary, schema).matcher();
     let mut target = model(vocabulary.len(), 5);
     let mut drafter = model(vocabulary.len(), 6);

@@ -242,10 +242,10 @@ impl ItemMachine {
         let free_for = match *network.elements(at) {
             [element] => network.free_for(element.frame),
             // One of several is enough where its text has no end; where it has one, others may go on behind it.
-            ref elements => elements
-                .to_vec()
-                .iter()
-                .find_map(|element| network.free_for(element.frame).filter(|&n| n == u32::MAX)),
+            ref elements => (0..elements.len()).find_map(|i| {
+                let frame = network.elements(at)[i].frame;
+                network.free_for(frame).filter(|&n| n == u32::MAX)
+            }),
         };
         if self.is_partial && at != network.start() && free_for.is_none_or(|n| n < 2) {
             return Err(StepError::NeedsExact);

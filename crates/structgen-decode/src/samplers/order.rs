@@ -175,31 +175,14 @@ impl OrderPreset {
     pub fn order(self) -> Vec<SamplerKind> {
         match self {
             Self::Structgen => SamplerKind::DEFAULT_ORDER.to_vec(),
-            Self::LlamaCpp => vec![
-                S::ForcedTokens,
-                S::Suppress,
-                S::LogitBias,
-                S::MinLength,
-                S::BadWords,
-                S::RepetitionPenalty,
-                S::FrequencyPresencePenalty,
-                S::Dry,
-                S::NoRepeatNgram,
-                S::LengthDecay,
-                S::TopNSigma,
-                S::TopH,
-                S::TopK,
-                S::TypicalP,
-                S::TopP,
-                S::MinP,
-                S::Epsilon,
-                S::Eta,
-                S::Xtc,
-                S::Temperature,
-                S::Watermark,
-                S::Mirostat,
-                S::AdaptiveP,
-            ],
+            Self::LlamaCpp => {
+                // The same, with the temperature behind all that truncates.
+                let mut order = SamplerKind::DEFAULT_ORDER.to_vec();
+                order.retain(|&kind| kind != S::Temperature);
+                let last = order.iter().position(|&kind| kind == S::Xtc);
+                order.insert(last.map_or(order.len(), |last| last + 1), S::Temperature);
+                order
+            }
             Self::HuggingFace => vec![
                 S::LogitBias,
                 S::RepetitionPenalty,

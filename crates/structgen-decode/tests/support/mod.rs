@@ -11,7 +11,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
-use structgen_decode::{GenerateError, Generation, TextEncoder};
+use structgen_decode::{
+    Forward, GenerateError, Generation, LanguageModel, Logits, MockCache, MockModel, ModelError,
+    ModelInfo, ModelStats,
+};
 use structgen_frontend::json_schema::{SchemaOptions, compile};
 use structgen_vocab::{TokenId, Vocabulary};
 
@@ -64,19 +67,30 @@ pub fn essence(output: &Result<Generation, GenerateError>) -> String {
     }
 }
 
-/// Writes text in the longest tokens, from the left.
-pub struct Longest(pub Arc<Vocabulary>);
+/// A model that does something before each run, which may fail.
+pub struct Hooked<F>(pub MockModel, pub F);
 
-impl TextEncoder for Longest {
-    fn encode_text(&self, text: &str) -> Option<Vec<TokenId>> {
-        let mut rest = text.as_bytes();
-        let mut tokens = Vec::new();
-        while !rest.is_empty() {
-            let fitting = self.0.tokens().filter(|(_, bytes)| rest.starts_with(bytes));
-            let (token, bytes) = fitting.max_by_key(|(_, bytes)| bytes.len())?;
-            tokens.push(token);
-            rest = &rest[bytes.len()..];
-        }
-        Some(tokens)
+impl<F: FnMut(&MockModel) -> Result<(), ModelError>> LanguageModel for Hooked<F> {
+    type Cache = MockCache;
+
+    fn info(&self) -> &ModelInfo {
+        self.0.info()
+    }
+
+    fn new_cache(&mut self, left_padding: &[usize]) -> Result<MockCache, ModelError> {
+        self.0.new_cache(left_padding)
+    }
+
+    fn forward(
+        &mut self,
+        input: Forward<'_>,
+        cache: &mut MockCache,
+    ) -> Result<Logits<'_>, ModelError> {
+        (self.1)(&self.0)?;
+        self.0.forward(input, cache)
+    }
+
+    fn stats(&self) -> ModelStats {
+        self.0.stats()
     }
 }

@@ -1,0 +1,150 @@
+//! The numbers of a machine's states.
+
+use rustc_hash::FxHashMap;
+
+use super::{DEAD, START, TerminalState};
+use crate::{ByteSet, LiteralsPlace, Machine, Span, StepError, Uniform};
+
+/// A machine with its states numbered, whatever their type.
+pub(super) trait Numbered {
+    fn is_live(&self) -> bool;
+    fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError>;
+    fn start_without(&mut self, excluded: u32) -> Result<TerminalState, StepError>;
+    fn accept(&self, state: TerminalState) -> Option<u32>;
+    fn is_end(&self, state: TerminalState) -> bool;
+    fn alike(&mut self, state: TerminalState, byte: u8) -> (u8, u8);
+    fn span(&mut self, state: TerminalState) -> Option<Span>;
+    fn has_classes(&self, state: TerminalState) -> bool;
+    fn literals(&self, state: TerminalState) -> Option<LiteralsPlace>;
+    fn first(&mut self, state: TerminalState) -> Option<ByteSet>;
+    fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>>;
+    fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError>;
+    fn loosen(&mut self, state: TerminalState, longest: u16) -> Option<TerminalState>;
+    fn relax(&mut self, state: TerminalState, reach: u32) -> Option<TerminalState>;
+    fn forced(&self, state: TerminalState) -> Option<(u32, u32)>;
+    fn cost(&mut self, state: TerminalState) -> u32;
+}
+
+pub(super) struct Numbering<M: Machine> {
+    machine: M,
+    /// `DEAD` and `START` both hold the machine's start; it gets a third number where it comes back after a byte.
+    states: Vec<Option<M::State>>,
+    ids: FxHashMap<M::State, TerminalState>,
+}
+
+impl<M: Machine> Numbering<M> {
+    /// Numbers for a machine that starts so.
+    pub(super) fn new(machine: M, start: Option<M::State>) -> Self {
+        Self {
+            machine,
+            states: vec![start.clone(), start],
+            ids: FxHashMap::default(),
+        }
+    }
+
+    fn number(&mut self, state: M::State) -> TerminalState {
+        if let Some(&id) = self.ids.get(&state) {
+            return id;
+        }
+        let id = self.states.len() as TerminalState;
+        self.ids.insert(state.clone(), id);
+        self.states.push(Some(state));
+        id
+    }
+}
+
+impl<M: Machine> Numbered for Numbering<M> {
+    fn is_live(&self) -> bool {
+        self.states[START as usize].is_some()
+    }
+
+    fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError> {
+        let Some(from) = &self.states[state as usize] else {
+            return Ok(DEAD);
+        };
+        let Some(next) = self.machine.step(from, byte).map_err(Into::into)? else {
+            return Ok(DEAD);
+        };
+        Ok(self.number(next))
+    }
+
+    fn start_without(&mut self, excluded: u32) -> Result<TerminalState, StepError> {
+        let start = self.machine.start_without(excluded).map_err(Into::into)?;
+        Ok(start.map_or(DEAD, |start| self.number(start)))
+    }
+
+    fn accept(&self, state: TerminalState) -> Option<u32> {
+        self.machine.accept(self.states[state as usize].as_ref()?)
+    }
+
+    fn is_end(&self, state: TerminalState) -> bool {
+        self.states[state as usize]
+            .as_ref()
+            .is_some_and(|state| self.machine.is_end(state))
+    }
+
+    fn alike(&mut self, state: TerminalState, byte: u8) -> (u8, u8) {
+        match &self.states[state as usize] {
+            Some(state) => self.machine.alike(state, byte),
+            None => (byte, byte),
+        }
+    }
+
+    fn first(&mut self, state: TerminalState) -> Option<ByteSet> {
+        self.machine.first(self.states[state as usize].as_ref()?)
+    }
+
+    fn has_classes(&self, state: TerminalState) -> bool {
+        self.states[state as usize]
+            .as_ref()
+            .is_some_and(|state| self.machine.has_classes(state))
+    }
+
+    fn literals(&self, state: TerminalState) -> Option<LiteralsPlace> {
+        self.machine.literals(self.states[state as usize].as_ref()?)
+    }
+
+    fn span(&mut self, state: TerminalState) -> Option<Span> {
+        self.machine.span(self.states[state as usize].as_ref()?)
+    }
+
+    fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>> {
+        let from = self.states[state as usize].as_ref()?;
+        let Uniform { state, except } = self.machine.uniform(from)?;
+        let state = self.number(state);
+        Some(Uniform { state, except })
+    }
+
+    fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError> {
+        let Some(from) = &self.states[state as usize] else {
+            return Ok(DEAD);
+        };
+        Ok(match self.machine.sketch(from).map_err(Into::into)? {
+            Some(next) => self.number(next),
+            None => DEAD,
+        })
+    }
+
+    fn loosen(&mut self, state: TerminalState, longest: u16) -> Option<TerminalState> {
+        let from = self.states[state as usize].as_ref()?;
+        let loose = self.machine.loosen(from, longest)?;
+        Some(self.number(loose))
+    }
+
+    fn relax(&mut self, state: TerminalState, reach: u32) -> Option<TerminalState> {
+        let from = self.states[state as usize].as_ref()?;
+        let relaxed = self.machine.relax(from, reach)?;
+        Some(self.number(relaxed))
+    }
+
+    fn forced(&self, state: TerminalState) -> Option<(u32, u32)> {
+        self.machine.forced(self.states[state as usize].as_ref()?)
+    }
+
+    fn cost(&mut self, state: TerminalState) -> u32 {
+        match &self.states[state as usize] {
+            Some(state) => self.machine.cost(state),
+            None => 0,
+        }
+    }
+}
