@@ -2,22 +2,28 @@
 
 use half::f16;
 use ort::memory::AllocationDevice;
-use ort::value::{DynTensorValueType, DynValue, PrimitiveTensorElementType, Tensor};
+use ort::session::SessionInputValue;
+use ort::value::{
+    DynTensorRef, DynTensorValueType, DynValue, PrimitiveTensorElementType, Tensor, TensorRef,
+};
 use structgen_decode::{KeyValueCache, ModelError};
 
 use crate::signature::{CacheTensor, Float};
 
 /// The key-value cache of an [`OrtModel`](crate::OrtModel).
 ///
-/// From run to run the tensors that the graph gives out are handed back to it as they are, without a copy. Cutting,
-/// forking and choosing rows copy what remains, by way of the processor's memory: the memory belongs to ONNX Runtime,
-/// which has no views.
+/// From run to run the tensors that the graph gives out are handed back to it as they are, without a copy. Cutting
+/// moves what stays together where it lies, and the next run reads the beginning of the same memory; the first head stays where it is. Forking and choosing rows copy
+/// what remains. On a device that the processor cannot address, all three copy by way of the processor's memory.
 #[derive(Debug)]
 pub struct OrtCache {
+    /// What a run gave out. None are left where cutting failed half way.
     pub(crate) tensors: Vec<DynValue>,
     pub(crate) layout: Vec<CacheTensor>,
     pub(crate) left_padding: Vec<usize>,
     pub(crate) len: usize,
+    /// How many positions the tensors were made with; those of a cut cache lie at the beginning.
+    pub(crate) capacity: usize,
 }
 
 impl OrtCache {
@@ -38,7 +44,30 @@ impl OrtCache {
             layout: layout.to_vec(),
             left_padding: left_padding.to_vec(),
             len: 0,
+            capacity: 0,
         })
+    }
+
+    /// A tensor as an input of the next run.
+    pub(crate) fn input(&self, at: usize) -> Result<SessionInputValue<'_>, ModelError> {
+        let (tensor, layout) = (&self.tensors[at], &self.layout[at]);
+        if self.capacity == self.len {
+            // A view: if the run fails, the cache is still there. The session keeps no reference.
+            return Ok(tensor.into());
+        }
+        let shape = layout.shape(self.rows(), self.len);
+        match layout.float {
+            Float::F32 => beginning::<f32>(tensor, shape),
+            Float::F16 => beginning::<f16>(tensor, shape),
+        }
+    }
+
+    fn is_addressable(&self) -> Result<bool, ModelError> {
+        let first = self
+            .tensors
+            .first()
+            .ok_or_else(|| shape("tensors", 0, self.rows()))?;
+        Ok(on_device(first)?.memory_info().is_cpu_accessible())
     }
 
     /// The cache's tensors, each rearranged: new rows, which are old rows, and how many of the first positions stay.
@@ -67,11 +96,25 @@ impl KeyValueCache for OrtCache {
     }
 
     fn truncate(&mut self, len: usize) -> Result<(), ModelError> {
-        if len < self.len {
+        if len >= self.len {
+            return Ok(());
+        }
+        if self.is_addressable()? {
+            let rows = self.rows();
+            let mut tensors = std::mem::take(&mut self.tensors);
+            for (tensor, layout) in tensors.iter_mut().zip(&self.layout) {
+                match layout.float {
+                    Float::F32 => cut::<f32>(tensor, layout, rows, (self.len, len))?,
+                    Float::F16 => cut::<f16>(tensor, layout, rows, (self.len, len))?,
+                }
+            }
+            self.tensors = tensors;
+        } else {
             let rows: Vec<usize> = (0..self.rows()).collect();
             self.tensors = self.rearranged(&rows, len)?;
-            self.len = len;
+            self.capacity = len;
         }
+        self.len = len;
         Ok(())
     }
 
@@ -83,6 +126,7 @@ impl KeyValueCache for OrtCache {
         let padding = padding.filter(|padding| !padding.is_empty());
         let padding = padding.ok_or_else(|| shape("row choices", rows.len(), self.rows()))?;
         self.tensors = self.rearranged(rows, self.len)?;
+        self.capacity = self.len;
         self.left_padding = padding;
         Ok(())
     }
@@ -94,8 +138,49 @@ impl KeyValueCache for OrtCache {
             layout: self.layout.clone(),
             left_padding: self.left_padding.clone(),
             len: self.len,
+            capacity: self.len,
         })
     }
+}
+
+fn on_device(tensor: &DynValue) -> Result<DynTensorRef<'_>, ModelError> {
+    tensor
+        .view()
+        .downcast::<DynTensorValueType>()
+        .map_err(backend)
+}
+
+/// The beginning of a tensor's memory as a tensor of this shape.
+fn beginning<T: PrimitiveTensorElementType + Clone + std::fmt::Debug + 'static>(
+    tensor: &DynValue,
+    dims: Vec<usize>,
+) -> Result<SessionInputValue<'_>, ModelError> {
+    let (_, data) = tensor.try_extract_tensor::<T>().map_err(backend)?;
+    let n = dims.iter().product();
+    let data = data
+        .get(..n)
+        .ok_or_else(|| shape("numbers in the cache", data.len(), dims[0]))?;
+    let view = TensorRef::from_array_view((dims, data)).map_err(backend)?;
+    Ok(view.into())
+}
+
+/// Moves the first `new` of each head's `old` positions together at the beginning of a tensor's memory.
+fn cut<T: PrimitiveTensorElementType + Copy>(
+    tensor: &mut DynValue,
+    layout: &CacheTensor,
+    rows: usize,
+    (old, new): (usize, usize),
+) -> Result<(), ModelError> {
+    let (_, data) = tensor.try_extract_tensor_mut::<T>().map_err(backend)?;
+    let heads = layout.parts() * rows * layout.heads;
+    let (old, new) = (old * layout.head_dim, new * layout.head_dim);
+    if data.len() < heads * old {
+        return Err(shape("numbers in the cache", data.len(), rows));
+    }
+    for head in 1..heads {
+        data.copy_within(head * old..head * old + new, head * new);
+    }
+    Ok(())
 }
 
 /// Copies rows `rows` and the first `len` positions out of a tensor with `old` rows and positions.
@@ -107,10 +192,7 @@ fn copy<T: PrimitiveTensorElementType + Copy>(
     len: usize,
 ) -> Result<Vec<T>, ModelError> {
     let (old_rows, old_len) = old;
-    let on_device = tensor
-        .view()
-        .downcast::<DynTensorValueType>()
-        .map_err(backend)?;
+    let on_device = on_device(tensor)?;
     let fetched;
     let (_, data) = if on_device.memory_info().is_cpu_accessible() {
         tensor.try_extract_tensor::<T>().map_err(backend)?
@@ -118,9 +200,10 @@ fn copy<T: PrimitiveTensorElementType + Copy>(
         fetched = on_device.to(AllocationDevice::CPU, 0).map_err(backend)?;
         fetched.try_extract_tensor::<T>().map_err(backend)?
     };
-    let parts = if layout.joint { 2 } else { 1 };
+    let parts = layout.parts();
     let head = old_len * layout.head_dim;
-    if data.len() != parts * old_rows * layout.heads * head {
+    // A cut tensor has more behind.
+    if data.len() < parts * old_rows * layout.heads * head {
         return Err(shape("numbers in the cache", data.len(), old_rows));
     }
     let kept = len * layout.head_dim;

@@ -143,7 +143,7 @@ impl LanguageModel for OrtModel {
         let rows = cache.rows();
         let n = input.check(rows, cache.len(), &self.info)?;
         let total = cache.len + n;
-        if cache.layout != self.signature.cache {
+        if cache.layout != self.signature.cache || cache.tensors.len() != cache.layout.len() {
             return Err(ModelError::Shape {
                 what: "tensors of another model's cache",
                 got: cache.tensors.len(),
@@ -168,8 +168,7 @@ impl LanguageModel for OrtModel {
                         Tensor::from_array((Vec::<usize>::new(), vec![input.positions as i64]));
                     count.map_err(backend)?.into()
                 }
-                // Views: if the run fails, the cache is still there. The session keeps no reference.
-                Input::Past(i) => (&cache.tensors[i]).into(),
+                Input::Past(i) => cache.input(i)?,
             };
             values.push(value);
         }
@@ -220,6 +219,7 @@ impl LanguageModel for OrtModel {
         }
         cache.tensors = present;
         cache.len = total;
+        cache.capacity = total;
 
         let logits = self.logits.insert(logits);
         let values = match self.signature.logits {

@@ -67,6 +67,11 @@ pub(crate) struct CacheTensor {
 }
 
 impl CacheTensor {
+    /// Keys and values of a joint tensor are two parts.
+    pub(crate) fn parts(&self) -> usize {
+        if self.joint { 2 } else { 1 }
+    }
+
     /// The shape with this many rows and positions: `[rows, heads, len, dim]`, or `[2, rows, heads, len, dim]`.
     pub(crate) fn shape(&self, rows: usize, len: usize) -> Vec<usize> {
         let mut shape = vec![rows, self.heads, len, self.head_dim];

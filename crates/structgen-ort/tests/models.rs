@@ -162,6 +162,23 @@ fn truncated_and_forked_caches_equal_replayed_ones() {
         let continued = last(&mut model, &mut cache, &greedy[2..4]);
         let replayed = last(&mut model, &mut fork, &greedy[..4]);
         close(&continued, &replayed, tolerance(name));
+        // A cut cache lies at the beginning of its memory: it is cut again, copied and chosen from there.
+        cache.truncate(prompt.len() + 3).unwrap();
+        cache.truncate(prompt.len() + 1).unwrap();
+        let mut copy = cache.fork().unwrap();
+        let mut rows = cache.fork().unwrap();
+        rows.select_rows(&[0, 0]).unwrap();
+        cache.select_rows(&[0, 0]).unwrap();
+        fork.truncate(prompt.len()).unwrap();
+        let expected = last(&mut model, &mut fork, &greedy[..2]);
+        let continued = last(&mut model, &mut copy, &greedy[1..2]);
+        close(&continued, &expected, tolerance(name));
+        for chosen in [&mut cache, &mut rows] {
+            let next = [greedy[1], greedy[1]];
+            let logits = model.forward(Forward::last(&next), chosen).unwrap();
+            close(logits.row(1, 0), &expected, tolerance(name));
+        }
+        cache.select_rows(&[1]).unwrap();
         cache.truncate(0).unwrap();
         let again = last(&mut model, &mut cache, &prompt);
         close(&again, &golden(name).2, tolerance(name));
