@@ -13,6 +13,7 @@ mod candidates;
 mod chat;
 pub mod choose;
 mod constraint;
+mod events;
 mod generate;
 mod masked;
 mod matcher;
@@ -27,6 +28,7 @@ pub use candidates::Candidates;
 pub use chat::{ChatError, ChatMessage, ChatOptions, ChatTemplate};
 pub use choose::{ChoiceProbability, ChooseError};
 pub use constraint::{AllowedTokens, Constraint, ConstraintError, PlainMask, Unconstrained};
+pub use events::{JsonEvents, JsonKind, NotJson, OutputEvent, OutputPart};
 pub use generate::{
     BatchOutputs, BeamError, BeamOptions, BeamOutput, Delta, Distinct, DraftLength, EarlyStopping,
     FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation, GenerationStats,
