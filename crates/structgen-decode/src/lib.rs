@@ -30,10 +30,10 @@ pub use choose::{ChoiceProbability, ChooseError};
 pub use constraint::{AllowedTokens, Constraint, ConstraintError, PlainMask, Unconstrained};
 pub use events::{JsonEvents, JsonKind, NotJson, OutputEvent, OutputPart};
 pub use generate::{
-    BatchOutputs, BeamError, BeamOptions, BeamOutput, Delta, Distinct, DraftLength, EarlyStopping,
-    FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation, GenerationStats,
-    Generator, Incomplete, JumpForward, PromptLookup, Request, SourceStats, Speculation,
-    SpeculationStats, StopText, TextEncoder, TokenLogProbs,
+    Alternative, BatchOutputs, BeamError, BeamOptions, BeamOutput, Delta, Distinct, DraftLength,
+    EarlyStopping, FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation,
+    GenerationStats, Generator, Incomplete, JumpForward, PromptLookup, Request, SourceStats,
+    Speculation, SpeculationStats, StopText, TextEncoder, TokenLogProbs,
 };
 pub use masked::{MaskedSoftmax, masked_argmax, masked_softmax};
 pub use mock::{MockCache, MockEncoder, MockModel};

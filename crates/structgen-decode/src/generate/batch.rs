@@ -328,8 +328,9 @@ impl<'r, 'a, 'o, M: LanguageModel, C: Constraint> Batch<'r, 'a, 'o, M, C> {
             .filter(|row| row.mask.is_none() && row.ended.is_none())
             .map(|row| (&mut row.sequence.constraint, &mut row.mask));
         let model = &mut *self.model;
-        let logits = with_masks(missing, move || model.forward(input, cache))?;
-        let model_time = started.elapsed();
+        let (logits, mask_time) = with_masks(missing, move || model.forward(input, cache));
+        let logits = logits?;
+        let model_time = started.elapsed().saturating_sub(mask_time);
         self.to_fill = self.to_fill.saturating_sub(n);
         for row in &mut self.rows {
             let padding = row.padding.min(n);
@@ -343,7 +344,7 @@ impl<'r, 'a, 'o, M: LanguageModel, C: Constraint> Batch<'r, 'a, 'o, M, C> {
         let backend_time = self.model.stats().backend_time.saturating_sub(before);
         let outputs = &mut self.outputs;
         self.rows.retain_mut(|row| {
-            row.sequence.count_run(model_time, backend_time);
+            row.sequence.count_run(model_time, backend_time, mask_time);
             let failed = row.failed.take();
             let stays = failed.is_none();
             if let Some(error) = failed {

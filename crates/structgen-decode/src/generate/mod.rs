@@ -19,7 +19,9 @@ pub use beam::{BeamError, BeamOptions, BeamOutput, Distinct, EarlyStopping};
 pub use encoder::TextEncoder;
 pub use error::{GenerateError, Incomplete};
 pub use options::{GenerateOptions, JumpForward, StopText};
-pub use result::{FinishReason, GeneratedToken, Generation, GenerationStats, TokenLogProbs};
+pub use result::{
+    Alternative, FinishReason, GeneratedToken, Generation, GenerationStats, TokenLogProbs,
+};
 pub use speculate::{DraftLength, PromptLookup, SourceStats, Speculation, SpeculationStats};
 
 use std::num::NonZeroUsize;
@@ -72,13 +74,17 @@ impl<M> std::fmt::Debug for Generator<'_, M> {
 }
 
 /// A piece of the output, as it comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Delta<'a> {
     /// Text that is certain to stay, at character borders. It may be empty, when a token ends inside a character.
     pub text: &'a str,
     /// Tokens generated so far.
     pub tokens: usize,
+    /// These tokens, with what is known of them by now.
+    pub generated: &'a [GeneratedToken],
+    /// The tokens of the whole output so far: the prefill, and what was generated.
+    pub output: &'a [TokenId],
 }
 
 impl<'a, M: LanguageModel> Generator<'a, M> {

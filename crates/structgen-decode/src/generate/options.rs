@@ -23,6 +23,11 @@ pub struct GenerateOptions {
     pub time_limit: Option<Duration>,
     /// Whether to compute log probabilities, which costs a pass over the logits of each step.
     pub log_probs: bool,
+    /// How many of the most probable tokens of each choice are kept as [alternatives](crate::GeneratedToken::alternatives), which costs a copy of the allowed logits
+    /// of each step. None by default.
+    pub alternatives: usize,
+    /// Whether each token has the [time](crate::GeneratedToken::time) at which it was taken.
+    pub token_times: bool,
     /// What is done about text that the constraint forces.
     pub jump_forward: JumpForward,
     /// Tokens that the answer begins with. The constraint takes them, and the text has them; they cost no new tokens.

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
 use structgen_vocab::TokenId;
@@ -12,6 +13,8 @@ pub struct Generation {
     pub text: String,
     /// The generated tokens in order, without the prefill and without an end-of-sequence id.
     pub tokens: Vec<GeneratedToken>,
+    /// The end-of-sequence token, where the model chose one.
+    pub end: Option<GeneratedToken>,
     /// Why generation ended.
     pub finish: FinishReason,
     /// What it took.
@@ -19,15 +22,35 @@ pub struct Generation {
 }
 
 /// One generated token.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct GeneratedToken {
     /// The token.
     pub id: TokenId,
+    /// Its bytes of the [text](Generation::text); they may begin and end within a character. Special tokens have none, and neither has what was trimmed.
+    ///
+    /// Bytes that are no UTF-8 are those of the U+FFFD in their place, which tokens may share. While an output comes, they count as they are.
+    pub span: Range<usize>,
     /// Whether the constraint allowed no other token, or, with [`JumpForward::Canonical`](crate::JumpForward::Canonical), no other text, so that nothing was sampled.
     pub forced: bool,
     /// Its log probabilities, where [`log_probs`](crate::GenerateOptions::log_probs) asked for them.
+    ///
+    /// A forced token's are those of the run that takes it: they are there once the output is complete, not as soon as the token is.
     pub log_probs: Option<TokenLogProbs>,
+    /// The most probable tokens of its step, it among them if it is one of these: as many as [`alternatives`](crate::GenerateOptions::alternatives) asked for,
+    /// best first, of those that the constraint allowed and before every sampler. A forced token has none.
+    pub alternatives: Vec<Alternative>,
+    /// When it was taken, counted from the start, where [`token_times`](crate::GenerateOptions::token_times) asked for it.
+    pub time: Option<Duration>,
+}
+
+/// A token that could have been taken.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Alternative {
+    /// The token.
+    pub id: TokenId,
+    /// Its log probabilities.
+    pub log_probs: TokenLogProbs,
 }
 
 /// The log probabilities of a token, natural, at temperature one and before every sampler.
@@ -37,6 +60,28 @@ pub struct TokenLogProbs {
     pub model: f32,
     /// Under the model and the constraint, over the allowed tokens. Zero for a forced token.
     pub allowed: f32,
+}
+
+impl TokenLogProbs {
+    /// The probability that the mask of the token's step took from all other tokens, from 0 to 1: what the model had wanted to write and may not.
+    ///
+    /// It is the difference of the two, exact to about 1e-6. Of text that [`JumpForward::Canonical`](crate::JumpForward::Canonical) forces it is what was not
+    /// asked for, allowed or not.
+    ///
+    /// ```
+    /// use structgen_decode::TokenLogProbs;
+    ///
+    /// let log_probs = TokenLogProbs { model: 0.02_f32.ln(), allowed: 0.1_f32.ln() };
+    /// assert!((log_probs.removed_mass() - 0.8).abs() < 1e-6);
+    /// ```
+    #[must_use]
+    pub fn removed_mass(&self) -> f32 {
+        match self.allowed > f32::NEG_INFINITY {
+            true => -(self.model - self.allowed).min(0.0).exp_m1(),
+            // It is no token of the mask's.
+            false => 0.0,
+        }
+    }
 }
 
 /// Why generation ended.
@@ -88,8 +133,12 @@ pub struct GenerationStats {
     pub total_time: Duration,
     /// From the start to the first generated token: the prompt's run and one choice.
     pub first_token_time: Duration,
+    /// The part of `model_time` until the model had seen the prompt.
+    pub prefill_time: Duration,
     /// Time in [`LanguageModel::forward`](crate::LanguageModel::forward).
     pub model_time: Duration,
+    /// Time in which the model had run and a mask was not ready. What masks take while the model runs is not in it.
+    pub mask_time: Duration,
     /// The part of `model_time` in the backend's own run call.
     pub backend_time: Duration,
 }

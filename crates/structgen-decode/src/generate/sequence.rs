@@ -11,7 +11,7 @@ use structgen_vocab::TokenId;
 use super::jump::Words;
 use super::masks::SomeMask;
 use super::speculate::DraftedDraw;
-use super::step::{Chosen, Limits, Step, model_log_prob};
+use super::step::{Chosen, Limits, Scores, Step, Wanted, model_log_prob};
 use super::text::OutputText;
 use super::{
     Delta, FinishReason, GenerateError, GenerateOptions, GeneratedToken, GenerationStats,
@@ -36,7 +36,10 @@ pub(super) struct Sequence<'o, C> {
     prompt: usize,
     /// How many of them the model has seen.
     pub(super) seen: usize,
+    /// Whether the model has seen prompt and prefill.
+    prefilled: bool,
     tokens: Vec<GeneratedToken>,
+    end: Option<GeneratedToken>,
     /// How many of the first tokens have their log probabilities; what follows was forced.
     scored: usize,
     /// Tokens of forced text that come next, last one first.
@@ -122,7 +125,9 @@ impl<'o, C: Constraint> Sequence<'o, C> {
             budget,
             all,
             seen: 0,
+            prefilled: false,
             tokens: Vec::new(),
+            end: None,
             scored: 0,
             jump: Vec::new(),
             text,
@@ -226,7 +231,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         on_delta: OnDelta<'_>,
     ) -> Result<Next<C::Mask>, GenerateError> {
         let chosen = self.pick(logits, mask, None, step)?;
-        match self.take_chosen(&chosen, words, on_delta)? {
+        match self.take_chosen(chosen, words, on_delta)? {
             Some(reason) => Ok(Next::Ended(reason)),
             None => self.advance(words, on_delta),
         }
@@ -241,7 +246,13 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         step: &mut Step,
     ) -> Result<Chosen, GenerateError> {
         let limits = self.limits();
-        let mask = mask.unwrap_or_else(|| self.constraint.mask());
+        let wanted = self.wanted();
+        let mask = mask.unwrap_or_else(|| {
+            let started = Instant::now();
+            let mask = self.constraint.mask();
+            self.stats.mask_time += started.elapsed();
+            mask
+        });
         let mask = mask.map_err(|source| GenerateError::Constraint {
             step: limits.step,
             source,
@@ -253,20 +264,20 @@ impl<'o, C: Constraint> Sequence<'o, C> {
             &mut self.chain,
             &limits,
             drafted,
-            self.options.log_probs,
+            wanted,
         )
     }
 
     /// Takes a token that was chosen.
     pub(super) fn take_chosen(
         &mut self,
-        chosen: &Chosen,
+        chosen: Chosen,
         words: Words<'_>,
         on_delta: OnDelta<'_>,
     ) -> Result<Option<FinishReason>, GenerateError> {
         self.stats.steered_steps += usize::from(chosen.steered);
         self.stats.lifted_bans += usize::from(chosen.lifted);
-        self.take(chosen.accepted, false, chosen.log_probs, words, on_delta)
+        self.take(chosen.accepted, false, chosen.scores, words, on_delta)
     }
 
     /// Takes a token that had no alternative.
@@ -276,7 +287,13 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         words: Words<'_>,
         on_delta: OnDelta<'_>,
     ) -> Result<Option<FinishReason>, GenerateError> {
-        self.take(Accepted::certain(token), true, None, words, on_delta)
+        self.take(
+            Accepted::certain(token),
+            true,
+            Scores::default(),
+            words,
+            on_delta,
+        )
     }
 
     /// Makes a token part of the output; the reason, if that ends it.
@@ -284,7 +301,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         &mut self,
         accepted: Accepted,
         forced: bool,
-        log_probs: Option<TokenLogProbs>,
+        scores: Scores,
         words: Words<'_>,
         on_delta: OnDelta<'_>,
     ) -> Result<Option<FinishReason>, GenerateError> {
@@ -296,24 +313,32 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         if step == 0 && self.stats.first_token_time.is_zero() {
             self.stats.first_token_time = self.started.elapsed();
         }
+        let start = self.text.len();
+        let mut token = GeneratedToken {
+            id,
+            span: start..start,
+            forced,
+            log_probs: scores.log_probs,
+            alternatives: scores.alternatives,
+            time: { self.options.token_times }.then(|| self.started.elapsed()),
+        };
         if self.eos.contains(&id) {
+            self.end = Some(token);
             return Ok(Some(FinishReason::Eos(id)));
         }
         self.chain.accept(accepted);
-        self.tokens.push(GeneratedToken {
-            id,
-            forced,
-            log_probs,
-        });
         self.all.push(id);
         self.stats.forced_tokens += usize::from(forced);
-        if !forced {
-            self.scored = self.tokens.len();
-        }
 
         // A special token that a grammar names has no text.
         let bytes = words.vocabulary.token_bytes(id).unwrap_or_default();
-        if let Some(found) = self.text.push(bytes) {
+        let stopped = self.text.push(bytes);
+        token.span.end = start.max(self.text.len());
+        self.tokens.push(token);
+        if !forced {
+            self.scored = self.tokens.len();
+        }
+        if let Some(found) = stopped {
             let stop = self.options.stop[found.index].clone();
             return Ok(Some(FinishReason::StopString(stop)));
         }
@@ -324,6 +349,8 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         let delta = Delta {
             text: self.text.take_delta(),
             tokens: self.tokens.len(),
+            generated: &self.tokens,
+            output: &self.all[self.prompt - self.options.prefill.len()..],
         };
         match on_delta(delta) {
             ControlFlow::Continue(()) => None,
@@ -339,6 +366,14 @@ impl<'o, C: Constraint> Sequence<'o, C> {
             remaining: self.budget - step,
             eos: self.eos.clone(),
             ban_eos: step < self.options.min_new_tokens,
+        }
+    }
+
+    /// What is to be known of its tokens.
+    pub(super) fn wanted(&self) -> Wanted {
+        Wanted {
+            log_probs: self.options.log_probs,
+            alternatives: self.options.alternatives,
         }
     }
 
@@ -411,10 +446,20 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         self.seen = end;
     }
 
-    /// Counts a run of the model that this sequence took part in.
-    pub(super) fn count_run(&mut self, model_time: Duration, backend_time: Duration) {
+    /// Counts a run of the model that this sequence took part in, and what it waited for masks behind it.
+    pub(super) fn count_run(
+        &mut self,
+        model_time: Duration,
+        backend_time: Duration,
+        mask_time: Duration,
+    ) {
         self.stats.runs += 1;
         self.stats.model_time += model_time;
         self.stats.backend_time += backend_time;
+        self.stats.mask_time += mask_time;
+        if !self.prefilled {
+            self.stats.prefill_time += model_time;
+            self.prefilled = self.seen >= self.prompt;
+        }
     }
 }

@@ -7,8 +7,8 @@ use structgen_vocab::TokenId;
 use super::GenerateError;
 use super::speculate::{Distribution, DraftedDraw, DraftedFrom};
 use crate::{
-    Accepted, AllowedTokens, Candidates, Constraint, SamplerChain, TokenLogProbs, masked_softmax,
-    numeric,
+    Accepted, AllowedTokens, Alternative, Candidates, Constraint, SamplerChain, TokenLogProbs,
+    masked_softmax, numeric,
 };
 
 /// After this many refused choices in one step, every candidate is checked at once.
@@ -29,9 +29,23 @@ pub(super) struct Limits {
 /// A chosen token, not yet accepted.
 pub(super) struct Chosen {
     pub(super) accepted: Accepted,
-    pub(super) log_probs: Option<TokenLogProbs>,
+    pub(super) scores: Scores,
     pub(super) steered: bool,
     pub(super) lifted: bool,
+}
+
+/// What is to be known of each chosen token.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) log_probs: bool,
+    pub(super) alternatives: usize,
+}
+
+/// What is known of a chosen token.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scores {
+    pub(super) log_probs: Option<TokenLogProbs>,
+    pub(super) alternatives: Vec<Alternative>,
 }
 
 /// The buffers of a step, used again by the next one.
@@ -59,7 +73,7 @@ impl Step {
         chain: &mut SamplerChain,
         limits: &Limits,
         mut drafted: Option<&DraftedDraw>,
-        log_probs: bool,
+        wanted: Wanted,
     ) -> Result<Chosen, GenerateError> {
         let step = limits.step;
         let fail = |source| GenerateError::Constraint { step, source };
@@ -96,11 +110,11 @@ impl Step {
                 }
                 continue;
             }
-            let log_probs = log_probs.then(|| self::log_probs(logits, mask, token));
+            let scores = Scores::new(logits, mask, token, wanted);
             let lifted = self.candidates.lifted_bans() > 0 && !chain.is_plain_argmax();
             return Ok(Chosen {
                 accepted,
-                log_probs,
+                scores,
                 steered: misses > 0,
                 lifted: lifted || limits.ban_eos && !ban_eos,
             });
@@ -174,25 +188,51 @@ impl Step {
     }
 }
 
-pub(super) fn log_probs(
-    logits: &[f32],
-    mask: &impl AllowedTokens,
-    token: TokenId,
-) -> TokenLogProbs {
-    let allowed = match (masked_softmax(logits, mask, &[]), logits.get(token.index())) {
-        (Some(softmax), Some(&logit)) => softmax.log_prob(logit),
-        _ => f32::NEG_INFINITY,
-    };
-    TokenLogProbs {
-        model: model_log_prob(logits, token),
-        allowed,
+impl Scores {
+    pub(super) fn new(
+        logits: &[f32],
+        mask: &impl AllowedTokens,
+        token: TokenId,
+        wanted: Wanted,
+    ) -> Self {
+        if !wanted.log_probs && wanted.alternatives == 0 {
+            return Self::default();
+        }
+        let softmax = masked_softmax(logits, mask, &[]);
+        let total = numeric::log_sum_exp(logits);
+        let log_probs = |logit: Option<f32>| TokenLogProbs {
+            model: log_prob(logit, total),
+            allowed: match (softmax, logit) {
+                (Some(softmax), Some(logit)) => softmax.log_prob(logit),
+                _ => f32::NEG_INFINITY,
+            },
+        };
+        let mut alternatives = Vec::new();
+        if wanted.alternatives > 0 {
+            let mut candidates = Candidates::default();
+            candidates.fill(logits, mask, &[]);
+            let best = candidates.sorted_head(wanted.alternatives).iter();
+            alternatives.extend(best.map(|&(logit, id)| Alternative {
+                id,
+                log_probs: log_probs(Some(logit)),
+            }));
+        }
+        Self {
+            log_probs: { wanted.log_probs }.then(|| log_probs(logits.get(token.index()).copied())),
+            alternatives,
+        }
     }
 }
 
 /// The log probability of a token over all logits.
 pub(super) fn model_log_prob(logits: &[f32], token: TokenId) -> f32 {
-    match (logits.get(token.index()), numeric::log_sum_exp(logits)) {
-        (Some(&logit), Some(total)) if logit > f32::NEG_INFINITY => {
+    let logit = logits.get(token.index()).copied();
+    log_prob(logit, numeric::log_sum_exp(logits))
+}
+
+fn log_prob(logit: Option<f32>, total: Option<f64>) -> f32 {
+    match (logit, total) {
+        (Some(logit), Some(total)) if logit > f32::NEG_INFINITY => {
             (f64::from(logit) - total) as f32
         }
         _ => f32::NEG_INFINITY,

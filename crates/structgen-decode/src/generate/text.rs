@@ -1,6 +1,11 @@
 //! The text of a sequence: bytes of tokens in, whole characters out.
 
+use std::ops::Range;
+
 use super::stop::{StopMatch, StopStrings};
+
+/// Bytes of U+FFFD.
+const REPLACED: usize = char::REPLACEMENT_CHARACTER.len_utf8();
 
 /// Collects the bytes of the output and hands out what is certain to stay, at character borders.
 ///
@@ -15,6 +20,8 @@ pub(super) struct OutputText {
     delivered: usize,
     stops: StopStrings,
     trim: bool,
+    /// What U+FFFD took the place of: bytes, and where it is in `text`.
+    replaced: Vec<(Range<usize>, usize)>,
 }
 
 impl OutputText {
@@ -26,6 +33,7 @@ impl OutputText {
             delivered: 0,
             stops: StopStrings::new(stops),
             trim,
+            replaced: Vec::new(),
         }
     }
 
@@ -71,6 +79,23 @@ impl OutputText {
         self.deliver()
     }
 
+    /// Where some of the bytes are in the finished text.
+    pub(super) fn span(&self, bytes: Range<usize>) -> Range<usize> {
+        let start = self.place(bytes.start, 0);
+        start..self.place(bytes.end, REPLACED).max(start)
+    }
+
+    /// Where a byte is in the text; within what was replaced, so far behind the beginning of what took its place.
+    fn place(&self, byte: usize, within: usize) -> usize {
+        let byte = byte.min(self.bytes.len());
+        let before = self.replaced.partition_point(|(gone, _)| gone.start < byte);
+        match self.replaced[..before].last() {
+            None => byte,
+            Some((gone, at)) if byte < gone.end => at + within,
+            Some((gone, at)) => at + REPLACED + (byte - gone.end),
+        }
+    }
+
     pub(super) fn into_text(self) -> String {
         self.text
     }
@@ -96,8 +121,11 @@ impl OutputText {
                     match error.error_len() {
                         None if !last => break,
                         invalid => {
+                            let len = invalid.unwrap_or(rest.len());
+                            let start = end - rest.len();
+                            self.replaced.push((start..start + len, self.text.len()));
                             self.text.push(char::REPLACEMENT_CHARACTER);
-                            rest = &rest[invalid.unwrap_or(rest.len())..];
+                            rest = &rest[len..];
                         }
                     }
                 }

@@ -12,7 +12,7 @@ use super::{BeamOptions, Distinct, distinct, silent};
 use crate::generate::error::GenerateError;
 use crate::generate::jump::Words;
 use crate::generate::result::FinishReason;
-use crate::generate::step::{Chosen, Limits, fits, log_probs};
+use crate::generate::step::{Chosen, Limits, Scores, fits};
 use crate::{Accepted, AllowedTokens, Constraint, ConstraintError, Logits, SequenceRng};
 
 /// All beams of a search, in groups.
@@ -233,17 +233,16 @@ impl<'o, C: Constraint + Clone> Beams<'_, '_, 'o, C> {
         let reason = match mask.count() {
             1 => sequence.take_forced(token, words, &mut silent)?,
             _ => {
-                let wanted = logits.filter(|_| sequence.options.log_probs);
                 let chosen = Chosen {
                     accepted: Accepted::certain(token),
-                    log_probs: wanted.map(|logits| {
+                    scores: logits.map_or_else(Scores::default, |logits| {
                         let row = logits.row(parent.place, logits.positions() - 1);
-                        log_probs(row, mask, token)
+                        Scores::new(row, mask, token, sequence.wanted())
                     }),
                     steered: self.expansion.steered[next.beam],
                     lifted: false,
                 };
-                sequence.take_chosen(&chosen, words, &mut silent)?
+                sequence.take_chosen(chosen, words, &mut silent)?
             }
         };
         if let Some(logits) = logits {

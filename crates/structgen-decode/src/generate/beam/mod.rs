@@ -186,11 +186,12 @@ impl<'o, M: LanguageModel, C: Constraint + Clone> Search<'_, '_, 'o, M, C> {
             .filter(|beam| chooses && beam.mask.is_none())
             .map(|beam| (&mut beam.sequence.constraint, &mut beam.mask));
         let (model, cache) = (&mut *self.model, &mut self.cache);
-        let logits = with_masks(missing, move || model.forward(input, cache))?;
-        let time = started.elapsed();
+        let (logits, mask_time) = with_masks(missing, move || model.forward(input, cache));
+        let logits = logits?;
+        let time = started.elapsed().saturating_sub(mask_time);
         for beam in self.beams.all_mut() {
             beam.sequence.see(n, &logits, beam.place, 0);
-            beam.sequence.count_run(time, Duration::ZERO);
+            beam.sequence.count_run(time, Duration::ZERO, mask_time);
         }
         self.runs += 1;
         let chosen = match chooses {

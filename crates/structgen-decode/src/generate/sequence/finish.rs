@@ -22,12 +22,18 @@ impl<C: Constraint> Sequence<'_, C> {
             let _ = on_delta(Delta {
                 text: rest,
                 tokens: self.tokens.len(),
+                generated: &self.tokens,
+                output: &self.all[self.prompt - self.options.prefill.len()..],
             });
+        }
+        for token in self.tokens.iter_mut().chain(&mut self.end) {
+            token.span = self.text.span(token.span.clone());
         }
         self.stats.total_time = self.started.elapsed();
         let generation = Generation {
             text: self.text.into_text(),
             tokens: self.tokens,
+            end: self.end,
             finish,
             stats: self.stats,
         };

@@ -13,7 +13,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use structgen_vocab::{TokenId, Vocabulary};
 
@@ -271,7 +271,7 @@ impl<M: LanguageModel> Run<'_, '_, M> {
         let time = started.elapsed();
         sequence.see(n, &logits, 0, 0);
         let backend = model.stats().backend_time.saturating_sub(before);
-        sequence.count_run(time, backend);
+        sequence.count_run(time, backend, Duration::ZERO);
         Ok(())
     }
 
@@ -334,7 +334,7 @@ impl<M: LanguageModel> Run<'_, '_, M> {
                     let draw = drafted.and_then(|drafted| drafted.draw.as_ref());
                     let chosen = sequence.pick(row, mask.take(), draw, step)?;
                     let token = chosen.accepted.token;
-                    (token, sequence.take_chosen(&chosen, words, on_delta)?)
+                    (token, sequence.take_chosen(chosen, words, on_delta)?)
                 }
             };
             // A forced token's own logits are of this run as well.
@@ -359,7 +359,7 @@ impl<M: LanguageModel> Run<'_, '_, M> {
             }
         };
         let backend = { self.generator.model.stats().backend_time }.saturating_sub(before);
-        sequence.count_run(time, backend);
+        sequence.count_run(time, backend, Duration::ZERO);
         self.cache.truncate(sequence.seen)?;
         let kept_whole = at == drafts.len();
         drafter.drafts = drafts;
