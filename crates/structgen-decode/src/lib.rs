@@ -12,6 +12,7 @@
 mod candidates;
 mod chat;
 pub mod choose;
+mod confidence;
 mod constraint;
 mod events;
 mod generate;
@@ -27,6 +28,7 @@ mod wide;
 pub use candidates::Candidates;
 pub use chat::{ChatError, ChatMessage, ChatOptions, ChatTemplate};
 pub use choose::{ChoiceProbability, ChooseError};
+pub use confidence::{Confidence, ConfidenceError, FieldConfidence, Score, SpanScore};
 pub use constraint::{AllowedTokens, Constraint, ConstraintError, PlainMask, Unconstrained};
 pub use events::{JsonEvents, JsonKind, NotJson, OutputEvent, OutputPart};
 pub use generate::{
