@@ -88,8 +88,17 @@ fn parse_device(text: &str) -> Result<DeviceArg, String> {
 
 impl ModelArgs {
     pub(crate) fn options(&self) -> anyhow::Result<ModelOptions> {
+        self.options_on(None)
+    }
+
+    /// With so many threads, where the caller says nothing of device and threads.
+    pub(crate) fn options_on(&self, default: Option<NonZeroUsize>) -> anyhow::Result<ModelOptions> {
         let mut options = ModelOptions::new();
-        match (self.device, self.threads) {
+        let threads = match self.device {
+            Some(DeviceArg::Cuda(_)) => self.threads,
+            _ => self.threads.or(default),
+        };
+        match (self.device, threads) {
             (Some(DeviceArg::Cuda(_)), Some(_)) => {
                 return Err(anyhow!(
                     "--threads is for the processor, and --device cuda was asked for"
@@ -116,7 +125,12 @@ impl ModelArgs {
     }
 
     pub(crate) fn load(&self) -> anyhow::Result<Model> {
-        let mut options = self.options()?;
+        self.load_on(None)
+    }
+
+    /// As [`options_on`](Self::options_on).
+    pub(crate) fn load_on(&self, default: Option<NonZeroUsize>) -> anyhow::Result<Model> {
+        let mut options = self.options_on(default)?;
         // The embedded model's vocabulary is small: its tables are computed in no time.
         if let (Some(_), Some(tables)) = (&self.model, self.cache.tables_folder()) {
             options = options.with_tables_folder(tables);

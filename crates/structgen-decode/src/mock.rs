@@ -73,7 +73,8 @@ impl MockModel {
         eos: impl IntoIterator<Item = TokenId>,
     ) -> Self {
         Self {
-            info: ModelInfo::new(logits_width, context_length, eos),
+            info: ModelInfo::new(logits_width, context_length, eos)
+                .with_cache_bytes_per_token(size_of::<TokenId>()),
             seed: 0,
             preferred: Vec::new(),
             logits: Vec::new(),

@@ -75,6 +75,8 @@ pub struct ModelInfo {
     pub eos: Vec<TokenId>,
     /// The id that starts a text, where the configuration names one.
     pub bos: Option<TokenId>,
+    /// What a token of a row takes in the cache: 2 x layers x key-value heads x size of a head x size of a number, in bytes. Zero where nobody said.
+    pub cache_bytes_per_token: usize,
 }
 
 impl ModelInfo {
@@ -89,7 +91,14 @@ impl ModelInfo {
             context_length,
             eos: eos.into_iter().collect(),
             bos: None,
+            cache_bytes_per_token: 0,
         }
+    }
+
+    /// The same description with what a token takes in the cache, in bytes.
+    pub fn with_cache_bytes_per_token(mut self, bytes: usize) -> Self {
+        self.cache_bytes_per_token = bytes;
+        self
     }
 
     /// The same description with a start token.

@@ -17,7 +17,7 @@ pub use config::ModelConfig;
 pub use device::Device;
 pub use error::LoadError;
 pub use folder::ModelFolder;
-pub use model::{LoadOptions, OrtModel};
+pub use model::{BareRun, LoadOptions, OrtModel};
 pub use runtime::{
     CudaError, CudaLibrary, InstallOptions, Installed, Looked, RUNTIME_VERSION, Runtime,
     RuntimeError, Search, Source, cuda_libraries, ensure_runtime, install,

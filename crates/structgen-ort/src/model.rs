@@ -1,5 +1,10 @@
 //! A decoder in an ONNX Runtime session.
 
+mod bare;
+mod inputs;
+
+pub use bare::BareRun;
+
 use std::path::Path;
 use std::time::Instant;
 
@@ -8,7 +13,7 @@ use ort::ep::CUDA;
 use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
 use ort::session::{Session, SessionInputValue, SessionInputs};
-use ort::value::{DynValue, PrimitiveTensorElementType, Tensor, TensorRef};
+use ort::value::DynValue;
 use structgen_decode::{
     Forward, KeyValueCache, LanguageModel, Logits, ModelError, ModelInfo, ModelStats,
 };
@@ -16,8 +21,9 @@ use structgen_decode::{
 use crate::cache::{OrtCache, backend};
 use crate::config::{ModelConfig, Names};
 use crate::runtime::prepare_cuda;
-use crate::signature::{Float, Input, Integer, Output, Signature};
+use crate::signature::{Float, Input, Output, Signature};
 use crate::{CudaError, Device, LoadError, ModelFolder, Runtime};
+use inputs::Buffers;
 
 /// A language model that ONNX Runtime runs.
 ///
@@ -102,7 +108,9 @@ impl OrtModel {
         let buffers = Buffers::of(&signature.inputs);
         let info = ModelInfo::new(signature.width, context_length, config.eos.iter().copied());
         Ok(Self {
-            info: info.with_bos(config.bos),
+            info: info
+                .with_bos(config.bos)
+                .with_cache_bytes_per_token(signature.cache_bytes_per_token()),
             session,
             signature,
             buffers,
@@ -159,15 +167,8 @@ impl LanguageModel for OrtModel {
                 Input::Ids(ty) => self.buffers.ids.tensor(ty, [rows, n], owned)?,
                 Input::AttentionMask(ty) => self.buffers.mask.tensor(ty, [rows, total], owned)?,
                 Input::PositionIds(ty) => self.buffers.positions.tensor(ty, [rows, n], owned)?,
-                Input::UseCacheBranch => {
-                    let flag = Tensor::from_array(([1usize], vec![cache.len > 0]));
-                    flag.map_err(backend)?.into()
-                }
-                Input::LogitsToKeep => {
-                    let count =
-                        Tensor::from_array((Vec::<usize>::new(), vec![input.positions as i64]));
-                    count.map_err(backend)?.into()
-                }
+                Input::UseCacheBranch => inputs::cache_branch(cache.len > 0)?,
+                Input::LogitsToKeep => inputs::logits_to_keep(input.positions)?,
                 Input::Past(i) => cache.input(i)?,
             };
             values.push(value);
@@ -301,97 +302,6 @@ fn cache_memory(device: Device) -> ort::Result<Option<MemoryInfo<'static>>> {
         )
         .map(Some),
     }
-}
-
-/// Input buffers that are used again in every run.
-#[derive(Debug, Default)]
-struct Buffers {
-    ids: Integers,
-    mask: Integers,
-    positions: Integers,
-}
-
-impl Buffers {
-    fn of(inputs: &[Input]) -> Self {
-        let mut buffers = Self::default();
-        for input in inputs {
-            match *input {
-                Input::Ids(ty) => buffers.ids.wants_short = ty == Integer::I32,
-                Input::AttentionMask(ty) => buffers.mask.wants_short = ty == Integer::I32,
-                Input::PositionIds(ty) => buffers.positions.wants_short = ty == Integer::I32,
-                _ => {}
-            }
-        }
-        buffers
-    }
-
-    fn fill(&mut self, input: &Forward<'_>, cache: &OrtCache, n: usize) {
-        let total = cache.len + n;
-        let rows = cache.left_padding.iter();
-        self.ids
-            .fill(input.tokens.iter().map(|token| i64::from(token.0)));
-        self.mask.fill(
-            rows.clone().flat_map(|&padding| {
-                (0..total).map(move |position| i64::from(position >= padding))
-            }),
-        );
-        self.positions.fill(rows.flat_map(|&padding| {
-            (cache.len..total).map(move |position| position.saturating_sub(padding) as i64)
-        }));
-    }
-}
-
-/// Numbers as the graph wants them.
-#[derive(Debug, Default)]
-struct Integers {
-    long: Vec<i64>,
-    short: Vec<i32>,
-    /// Whether the graph takes the short ones.
-    wants_short: bool,
-}
-
-impl Integers {
-    fn fill(&mut self, numbers: impl Iterator<Item = i64>) {
-        self.long.clear();
-        self.long.extend(numbers);
-        self.short.clear();
-        if self.wants_short {
-            // Ids, positions and mask bits are below the vocabulary or the context length, both at most 2^31.
-            self.short
-                .extend(self.long.iter().map(|&number| number as i32));
-        }
-    }
-
-    /// The numbers as an input, borrowed or, where the run is bound to a device, copied.
-    ///
-    /// Binding copies borrowed tensors by a graph of its own, whose making waits for itself in this version of `ort`.
-    fn tensor(
-        &self,
-        ty: Integer,
-        shape: [usize; 2],
-        owned: bool,
-    ) -> Result<SessionInputValue<'_>, ModelError> {
-        match ty {
-            Integer::I64 => input(&self.long, shape, owned),
-            Integer::I32 => input(&self.short, shape, owned),
-        }
-    }
-}
-
-fn input<T>(
-    numbers: &[T],
-    shape: [usize; 2],
-    owned: bool,
-) -> Result<SessionInputValue<'_>, ModelError>
-where
-    T: PrimitiveTensorElementType + Clone + std::fmt::Debug + 'static,
-{
-    if owned {
-        let tensor = Tensor::from_array((shape, numbers.to_vec()));
-        return Ok(tensor.map_err(backend)?.into());
-    }
-    let view = TensorRef::from_array_view((shape, numbers));
-    Ok(view.map_err(backend)?.into())
 }
 
 fn session_builder(runtime: &'static Runtime, device: Device) -> Result<SessionBuilder, LoadError> {

@@ -72,6 +72,15 @@ impl CacheTensor {
         if self.joint { 2 } else { 1 }
     }
 
+    /// What a position of a row takes, in bytes.
+    fn bytes(&self) -> usize {
+        let number = match self.float {
+            Float::F32 => 4,
+            Float::F16 => 2,
+        };
+        self.parts() * self.heads * self.head_dim * number
+    }
+
     /// The shape with this many rows and positions: `[rows, heads, len, dim]`, or `[2, rows, heads, len, dim]`.
     pub(crate) fn shape(&self, rows: usize, len: usize) -> Vec<usize> {
         let mut shape = vec![rows, self.heads, len, self.head_dim];
@@ -115,6 +124,13 @@ impl Signature {
             logits,
             width,
         })
+    }
+}
+
+impl Signature {
+    /// 2 x layers x heads x size of a head x size of a number.
+    pub(crate) fn cache_bytes_per_token(&self) -> usize {
+        self.cache.iter().map(CacheTensor::bytes).sum()
     }
 }
 

@@ -115,6 +115,24 @@ fn greedy_ids_equal_those_of_python_in_every_layout() {
 }
 
 #[test]
+fn a_bare_loop_gives_the_ids_of_python() {
+    for name in LAYOUTS {
+        let mut model = open(name);
+        let (prompt, greedy, _) = golden(name);
+        match model.bare_greedy(&prompt, greedy.len()) {
+            Ok(run) => {
+                assert_eq!(run.tokens, greedy, "{name}");
+                assert!(run.first <= run.total);
+            }
+            Err(error) => assert!(
+                ["float16", "genai", "genai_gpt2"].contains(&name),
+                "{name}: {error}"
+            ),
+        }
+    }
+}
+
+#[test]
 fn what_the_files_say_is_known() {
     for name in LAYOUTS {
         let model = open(name);

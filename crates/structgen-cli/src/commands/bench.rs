@@ -1,5 +1,6 @@
 //! `structgen bench`: measurements.
 
+mod decode;
 mod forced;
 
 use std::fs::File;
@@ -35,6 +36,8 @@ pub(crate) struct Args {
 enum Command {
     /// Compile the schemas of MaskBench files and time the masks of their instances, on one thread
     Masks(MasksArgs),
+    /// Time the decoding loop beside a bare one, its strategies, and the cache, on one thread
+    Decode(decode::Args),
 }
 
 #[derive(clap::Args, Debug)]
@@ -65,7 +68,13 @@ enum Order {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let Command::Masks(args) = &args.command;
+    match &args.command {
+        Command::Masks(args) => masks(args),
+        Command::Decode(args) => decode::run(args),
+    }
+}
+
+fn masks(args: &MasksArgs) -> Outcome {
     let files = case_files(&args.paths)?;
     if files.is_empty() {
         return Err(anyhow!(

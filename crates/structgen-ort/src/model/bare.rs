@@ -1,0 +1,102 @@
+//! What a greedy loop costs at least: the session's run call, and nothing around it.
+
+use std::time::{Duration, Instant};
+
+use ort::session::{SessionInputValue, SessionInputs};
+use ort::value::{DynValue, TensorRef};
+use structgen_decode::ModelError;
+use structgen_vocab::TokenId;
+
+use super::{OrtModel, inputs, unexpected};
+use crate::OrtCache;
+use crate::cache::backend;
+use crate::signature::{Input, Integer, Output};
+
+/// What [`OrtModel::bare_greedy`] took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BareRun {
+    /// The tokens that it chose.
+    pub tokens: Vec<TokenId>,
+    /// Up to the first token.
+    pub first: Duration,
+    /// All of it.
+    pub total: Duration,
+}
+
+impl OrtModel {
+    /// Chooses so many tokens by the largest logit in a loop of `Session::run`, with no checks, no constraint and no text: what other loops over the same
+    /// session are measured by.
+    ///
+    /// # Errors
+    /// [`ModelError::Backend`], also where ids are not i64, where logits are not f32, or where prompt and tokens are more than the model takes.
+    pub fn bare_greedy(&mut self, prompt: &[TokenId], steps: usize) -> Result<BareRun, ModelError> {
+        let started = Instant::now();
+        let mut past = OrtCache::new(&self.signature.cache, &[0])?.tensors;
+        let mut ids: Vec<i64> = prompt.iter().map(|token| i64::from(token.0)).collect();
+        let (mut mask, mut positions) = (Vec::<i64>::new(), Vec::<i64>::new());
+        let mut run = BareRun {
+            tokens: Vec::with_capacity(steps),
+            first: Duration::ZERO,
+            total: Duration::ZERO,
+        };
+        while run.tokens.len() < steps {
+            let (len, n) = (mask.len(), ids.len());
+            mask.resize(len + n, 1);
+            positions.clear();
+            positions.extend(len as i64..(len + n) as i64);
+            let mut values: Vec<SessionInputValue<'_>> =
+                Vec::with_capacity(self.signature.inputs.len());
+            for role in &self.signature.inputs {
+                values.push(match *role {
+                    Input::Ids(Integer::I64) => row(&ids)?,
+                    Input::AttentionMask(Integer::I64) => row(&mask)?,
+                    Input::PositionIds(Integer::I64) => row(&positions)?,
+                    Input::UseCacheBranch => inputs::cache_branch(len > 0)?,
+                    Input::LogitsToKeep => inputs::logits_to_keep(1)?,
+                    Input::Past(i) => (&past[i]).into(),
+                    _ => return Err(unexpected("inputs that are not i64", &[])),
+                });
+            }
+            let running = Instant::now();
+            let outputs = self.session.run(SessionInputs::<0>::ValueSlice(&values));
+            self.stats.record(n, running.elapsed());
+            let outputs = outputs.map_err(backend)?;
+            drop(values);
+            for ((_, value), role) in outputs.into_iter().zip(&self.signature.outputs) {
+                match *role {
+                    Output::Logits => {
+                        let token = last_largest(&value, self.info.logits_width)?;
+                        run.tokens.push(token);
+                        ids.clear();
+                        ids.push(i64::from(token.0));
+                    }
+                    Output::Present(i) => past[i] = value,
+                    Output::Unused => {}
+                }
+            }
+            if run.tokens.len() == 1 {
+                run.first = started.elapsed();
+            }
+        }
+        run.total = started.elapsed();
+        Ok(run)
+    }
+}
+
+fn row(numbers: &[i64]) -> Result<SessionInputValue<'_>, ModelError> {
+    let view = TensorRef::from_array_view(([1, numbers.len()], numbers));
+    Ok(view.map_err(backend)?.into())
+}
+
+fn last_largest(logits: &DynValue, width: usize) -> Result<TokenId, ModelError> {
+    let (_, logits) = logits.try_extract_tensor::<f32>().map_err(backend)?;
+    let last = &logits[logits.len().saturating_sub(width)..];
+    let mut best = 0;
+    for (id, &logit) in last.iter().enumerate() {
+        if logit > last[best] {
+            best = id;
+        }
+    }
+    Ok(TokenId(best as u32))
+}
