@@ -14,7 +14,7 @@ use crate::signature::{CacheTensor, Float};
 ///
 /// From run to run the tensors that the graph gives out are handed back to it as they are, without a copy. Cutting
 /// moves what stays together where it lies, and the next run reads the beginning of the same memory; the first head stays where it is. Forking and choosing rows copy
-/// what remains. On a device that the processor cannot address, all three copy by way of the processor's memory.
+/// what remains. On a device, all three copy by way of the processor's memory.
 #[derive(Debug)]
 pub struct OrtCache {
     /// What a run gave out. None are left where cutting failed half way.
@@ -24,10 +24,16 @@ pub struct OrtCache {
     pub(crate) len: usize,
     /// How many positions the tensors were made with; those of a cut cache lie at the beginning.
     pub(crate) capacity: usize,
+    /// Whether tensors are bound to a device, which takes whole ones only, and may not be the processor's.
+    pub(crate) bound: bool,
 }
 
 impl OrtCache {
-    pub(crate) fn new(layout: &[CacheTensor], left_padding: &[usize]) -> Result<Self, ModelError> {
+    pub(crate) fn new(
+        layout: &[CacheTensor],
+        left_padding: &[usize],
+        bound: bool,
+    ) -> Result<Self, ModelError> {
         if left_padding.is_empty() {
             return Err(shape("rows", 0, 0));
         }
@@ -45,6 +51,7 @@ impl OrtCache {
             left_padding: left_padding.to_vec(),
             len: 0,
             capacity: 0,
+            bound,
         })
     }
 
@@ -60,14 +67,6 @@ impl OrtCache {
             Float::F32 => beginning::<f32>(tensor, shape),
             Float::F16 => beginning::<f16>(tensor, shape),
         }
-    }
-
-    fn is_addressable(&self) -> Result<bool, ModelError> {
-        let first = self
-            .tensors
-            .first()
-            .ok_or_else(|| shape("tensors", 0, self.rows()))?;
-        Ok(on_device(first)?.memory_info().is_cpu_accessible())
     }
 
     /// The cache's tensors, each rearranged: new rows, which are old rows, and how many of the first positions stay.
@@ -99,7 +98,7 @@ impl KeyValueCache for OrtCache {
         if len >= self.len {
             return Ok(());
         }
-        if self.is_addressable()? {
+        if !self.bound {
             let rows = self.rows();
             let mut tensors = std::mem::take(&mut self.tensors);
             for (tensor, layout) in tensors.iter_mut().zip(&self.layout) {
@@ -139,6 +138,7 @@ impl KeyValueCache for OrtCache {
             left_padding: self.left_padding.clone(),
             len: self.len,
             capacity: self.len,
+            bound: self.bound,
         })
     }
 }

@@ -140,7 +140,11 @@ impl LanguageModel for OrtModel {
     }
 
     fn new_cache(&mut self, left_padding: &[usize]) -> Result<OrtCache, ModelError> {
-        OrtCache::new(&self.signature.cache, left_padding)
+        OrtCache::new(
+            &self.signature.cache,
+            left_padding,
+            self.cache_memory.is_some(),
+        )
     }
 
     fn forward(

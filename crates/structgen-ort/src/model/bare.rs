@@ -7,7 +7,7 @@ use ort::value::{DynValue, TensorRef};
 use structgen_decode::ModelError;
 use structgen_vocab::TokenId;
 
-use super::{OrtModel, inputs, unexpected};
+use super::{OrtModel, inputs};
 use crate::OrtCache;
 use crate::cache::backend;
 use crate::signature::{Input, Integer, Output};
@@ -32,7 +32,7 @@ impl OrtModel {
     /// [`ModelError::Backend`], also where ids are not i64, where logits are not f32, or where prompt and tokens are more than the model takes.
     pub fn bare_greedy(&mut self, prompt: &[TokenId], steps: usize) -> Result<BareRun, ModelError> {
         let started = Instant::now();
-        let mut past = OrtCache::new(&self.signature.cache, &[0])?.tensors;
+        let mut past = OrtCache::new(&self.signature.cache, &[0], false)?.tensors;
         let mut ids: Vec<i64> = prompt.iter().map(|token| i64::from(token.0)).collect();
         let (mut mask, mut positions) = (Vec::<i64>::new(), Vec::<i64>::new());
         let mut run = BareRun {
@@ -55,7 +55,10 @@ impl OrtModel {
                     Input::UseCacheBranch => inputs::cache_branch(len > 0)?,
                     Input::LogitsToKeep => inputs::logits_to_keep(1)?,
                     Input::Past(i) => (&past[i]).into(),
-                    _ => return Err(unexpected("inputs that are not i64", &[])),
+                    _ => {
+                        let reason = "the bare loop is for graphs whose ids are i64";
+                        return Err(ModelError::Backend(reason.into()));
+                    }
                 });
             }
             let running = Instant::now();

@@ -47,11 +47,12 @@ pub(super) fn svg(lengths: &[At]) -> String {
             label = MARGIN - 6.0,
         );
     }
-    let lines: [(&str, &str, fn(&At) -> f64); 2] = [
-        ("with the cache", "#1b6ca8", |at| at.cached),
-        ("all of the text again", "#c0392b", |at| at.uncached),
-    ];
-    for (name, colour, time) in lines {
+    for cached in [true, false] {
+        let (name, colour) = match cached {
+            true => ("with the cache", "#1b6ca8"),
+            false => ("all of the text again", "#c0392b"),
+        };
+        let time = |at: &At| if cached { at.cached } else { at.uncached };
         let points: Vec<String> = lengths
             .iter()
             .map(|at| format!("{:.1},{:.1}", x.at(at.length as f64), y.at(time(at))))
