@@ -17,6 +17,7 @@ pub mod decimal;
 mod expr;
 mod form;
 mod json;
+mod json_text;
 mod literals;
 pub mod notation;
 pub mod passes;
