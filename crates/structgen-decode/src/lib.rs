@@ -30,7 +30,9 @@ pub use chat::{ChatError, ChatMessage, ChatOptions, ChatTemplate};
 pub use choose::{ChoiceProbability, ChooseError};
 pub use confidence::{Confidence, ConfidenceError, FieldConfidence, Score, SpanScore};
 pub use constraint::{AllowedTokens, Constraint, ConstraintError, PlainMask, Unconstrained};
-pub use events::{JsonEvents, JsonKind, NotJson, OutputEvent, OutputPart};
+pub use events::{
+    EventError, EventStream, JsonEvents, JsonEventsOf, JsonKind, NotJson, OutputEvent, OutputPart,
+};
 pub use generate::{
     Alternative, BatchOutputs, BeamError, BeamOptions, BeamOutput, Delta, Distinct, DraftLength,
     EarlyStopping, FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation,

@@ -4,12 +4,14 @@ mod number;
 mod string;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use std::borrow::Cow;
 
 use super::{JsonKind, OutputEvent, OutputPart};
 use number::Number;
 use string::{Quoted, Said};
+pub use whole::JsonEventsOf;
 
 /// Tells the values of a JSON text as it comes, in pieces of any size.
 ///

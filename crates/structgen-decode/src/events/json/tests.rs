@@ -171,7 +171,9 @@ proptest! {
         let text = written(&document, false, true);
         let (whole, _) = events(&[text.as_bytes()]);
         let (parts, _) = events(&cut(text.as_bytes(), &cuts));
-        prop_assert_eq!(joined(parts), whole);
+        prop_assert_eq!(joined(parts), whole.clone());
+        let one_by_one: Result<Vec<_>, _> = JsonEvents::of(&text).collect();
+        prop_assert_eq!(one_by_one, Ok(whole));
     }
 
     #[test]
@@ -199,6 +201,10 @@ proptest! {
                     continue;
                 }
                 prop_assert_eq!(result.is_ok(), expected.is_ok(), "{:?}", String::from_utf8_lossy(&text));
+                if let Ok(text) = std::str::from_utf8(&text) {
+                    let whole = JsonEvents::of(text).find_map(Result::err);
+                    prop_assert_eq!(whole, result.err());
+                }
             }
         }
     }

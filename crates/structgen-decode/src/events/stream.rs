@@ -1,0 +1,155 @@
+//! The events of an output, whatever its constraint is.
+
+use std::borrow::Cow;
+
+use structgen_constraint::{CompiledConstraint, MatcherError};
+
+use super::captures::CaptureEvents;
+use super::{JsonEvents, NotJson, OutputEvent};
+use crate::Delta;
+
+/// Tells what becomes of an output's parts while it is generated.
+///
+/// Which parts there are is up to the constraint's grammar. Where its texts are JSON, they are the values, which [`JsonEvents`] follows; the matcher knows in which state an
+/// output is but not by which way it came there, and in JSON the text alone decides what belongs to which value. Where the grammar names parts (`@name(…)`, named groups), they are these
+/// captures beside the text, as a matcher of the stream's own finds them. Else it is the text.
+///
+/// A stream is fed the deltas of any way to generate, which are of what stays: drafts and beams that were given up leave no trace.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use std::sync::Arc;
+/// use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
+/// use structgen_decode::{EventStream, GenerateOptions, Generator, MockModel};
+/// use structgen_frontend::json_schema::{SchemaOptions, compile};
+/// use structgen_vocab::{TokenId, Vocabulary};
+///
+/// let vocabulary = Arc::new(Vocabulary::from_tokens((0..=255).map(|byte| vec![byte]), &[])?);
+/// let schema = serde_json::json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]});
+/// let grammar = compile(&schema, &SchemaOptions::default())?.grammar;
+/// let tables = Arc::new(VocabularyTables::new(vocabulary.clone()));
+/// let constraint = CompiledConstraint::new(grammar, &tables, &ConstraintOptions::default())?;
+///
+/// let mut model = MockModel::new(256, 100, []);
+/// let mut events = EventStream::new(&constraint);
+/// let mut told = Vec::new();
+/// let mut on_event = |event: structgen_decode::OutputEvent<'_>| told.push(event.into_owned());
+/// Generator::new(&mut model, &vocabulary).stream(
+///     &[TokenId(0)],
+///     &mut constraint.matcher(),
+///     &GenerateOptions::default(),
+///     |delta| match events.push(&delta, &mut on_event) {
+///         Ok(()) => ControlFlow::Continue(()),
+///         Err(_) => ControlFlow::Break(()),
+///     },
+/// )?;
+/// events.finish(&mut on_event)?;
+/// let line = serde_json::to_string(&told[1])?;
+/// assert_eq!(line, r#"{"event":"started","pointer":"/ok","kind":"boolean","start":6}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct EventStream {
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Json(JsonEvents),
+    Captures(Box<CaptureEvents>),
+    Text,
+}
+
+/// Why an output has no more events.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EventError {
+    /// The output is no JSON: it was not made under the constraint of the stream.
+    #[error("the output is no JSON")]
+    NotJson(#[from] NotJson),
+    /// The matcher of the stream refuses a token, which was not made under its constraint, or exceeds a limit.
+    #[error(transparent)]
+    Matcher(#[from] MatcherError),
+    /// The output was said to be complete, and is not.
+    #[error("the output is not complete after {offset} bytes")]
+    Incomplete {
+        /// How many bytes there are.
+        offset: usize,
+    },
+}
+
+impl EventStream {
+    /// The events of outputs under this constraint.
+    #[must_use]
+    pub fn new(constraint: &CompiledConstraint) -> Self {
+        let program = constraint.program();
+        let kind = if program.captures().is_some() {
+            Kind::Captures(Box::new(CaptureEvents::new(constraint.matcher())))
+        } else if program.grammar().is_json() {
+            Kind::Json(JsonEvents::new())
+        } else {
+            Kind::Text
+        };
+        Self { kind }
+    }
+
+    /// The values of JSON, whatever the constraint.
+    #[must_use]
+    pub fn json() -> Self {
+        Self {
+            kind: Kind::Json(JsonEvents::new()),
+        }
+    }
+
+    /// Nothing but the text.
+    #[must_use]
+    pub fn text() -> Self {
+        Self { kind: Kind::Text }
+    }
+
+    /// Whether values of JSON are told.
+    #[must_use]
+    pub fn is_json(&self) -> bool {
+        matches!(self.kind, Kind::Json(_))
+    }
+
+    /// Takes the next piece of the output. No piece may be left out.
+    ///
+    /// With captures it takes time in proportion to the whole text so far.
+    ///
+    /// # Errors
+    /// When the output is not of the stream's kind, or finding captures exceeds a limit.
+    pub fn push(
+        &mut self,
+        delta: &Delta<'_>,
+        on_event: &mut dyn FnMut(OutputEvent<'_>),
+    ) -> Result<(), EventError> {
+        match &mut self.kind {
+            Kind::Json(events) => events.push(delta.text, on_event)?,
+            Kind::Captures(events) => events.push(delta.text, delta.output, on_event)?,
+            Kind::Text => tell_text(delta.text, on_event),
+        }
+        Ok(())
+    }
+
+    /// Ends the output, which is complete. Nothing may be pushed afterwards.
+    ///
+    /// # Errors
+    /// When it is not complete, and as [`push`](EventStream::push).
+    pub fn finish(&mut self, on_event: &mut dyn FnMut(OutputEvent<'_>)) -> Result<(), EventError> {
+        match &mut self.kind {
+            Kind::Json(events) => events.finish(on_event)?,
+            Kind::Captures(events) => events.finish(on_event)?,
+            Kind::Text => {}
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn tell_text(text: &str, on_event: &mut dyn FnMut(OutputEvent<'_>)) {
+    if !text.is_empty() {
+        on_event(OutputEvent::Text {
+            text: Cow::Borrowed(text),
+        });
+    }
+}
