@@ -35,9 +35,11 @@ pub use events::{
 };
 pub use generate::{
     Alternative, BatchOutputs, BeamError, BeamOptions, BeamOutput, Delta, Distinct, DraftLength,
-    EarlyStopping, FinishReason, GenerateError, GenerateOptions, GeneratedToken, Generation,
-    GenerationStats, Generator, Incomplete, JumpForward, PromptLookup, Request, SourceStats,
-    Speculation, SpeculationStats, StopText, TextEncoder, TokenLogProbs,
+    EarlyStopping, ExpectedGrammaticality, FaithfulError, FaithfulOptions, FaithfulOutput,
+    FaithfulSamples, FinishReason, ForcedEnd, GenerateError, GenerateOptions, GeneratedToken,
+    Generation, GenerationStats, Generator, Incomplete, JumpForward, PromptLookup, Request,
+    Resampling, SmcOptions, SmcSamples, SourceStats, Speculation, SpeculationStats, StopText,
+    TextEncoder, TokenLogProbs,
 };
 pub use masked::{MaskedSoftmax, masked_argmax, masked_softmax};
 pub use mock::{MockCache, MockEncoder, MockModel};

@@ -35,6 +35,11 @@ impl SequenceRng {
         Self::keyed(seed, 2, sequence)
     }
 
+    /// The generator by which particles are drawn anew: independent of those by which they draw tokens.
+    pub(crate) fn resampling(seed: u64) -> Self {
+        Self::keyed(seed, 3, 0)
+    }
+
     fn keyed(seed: u64, purpose: u8, sequence: u64) -> Self {
         // The key is written out here: `seed_from_u64` leaves the expansion of a short seed to its library's version.
         let mut key = [0; 32];

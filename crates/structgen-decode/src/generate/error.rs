@@ -1,6 +1,8 @@
 use structgen_vocab::TokenId;
 
-use crate::{BeamError, ConstraintError, FinishReason, Generation, ModelError, SamplingError};
+use crate::{
+    BeamError, ConstraintError, FaithfulError, FinishReason, Generation, ModelError, SamplingError,
+};
 
 /// Why there is no complete output.
 #[derive(Debug, thiserror::Error)]
@@ -12,6 +14,9 @@ pub enum GenerateError {
     /// An option of beam search makes no sense.
     #[error(transparent)]
     Beams(BeamError),
+    /// A faithful sampler has no sample, or not all of it.
+    #[error(transparent)]
+    Faithful(FaithfulError),
     /// A stop string is empty, and would end every output at once.
     #[error("stop string number {index} is empty")]
     EmptyStopString {

@@ -4,6 +4,7 @@ mod batch;
 mod beam;
 mod encoder;
 mod error;
+mod faithful;
 mod jump;
 mod masks;
 mod options;
@@ -18,6 +19,10 @@ pub use batch::{BatchOutputs, Request};
 pub use beam::{BeamError, BeamOptions, BeamOutput, Distinct, EarlyStopping};
 pub use encoder::TextEncoder;
 pub use error::{GenerateError, Incomplete};
+pub use faithful::{
+    ExpectedGrammaticality, FaithfulError, FaithfulOptions, FaithfulOutput, FaithfulSamples,
+    ForcedEnd, Resampling, SmcOptions, SmcSamples,
+};
 pub use options::{GenerateOptions, JumpForward, StopText};
 pub use result::{
     Alternative, FinishReason, GeneratedToken, Generation, GenerationStats, TokenLogProbs,

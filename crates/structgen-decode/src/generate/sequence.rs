@@ -296,6 +296,20 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         )
     }
 
+    /// Takes a token, the end included, that something else has chosen. Nobody sees the text before it is complete.
+    pub(super) fn take_known(
+        &mut self,
+        token: TokenId,
+        forced: bool,
+        scores: Scores,
+        words: Words<'_>,
+    ) -> Result<(), GenerateError> {
+        let mut silent = |_: Delta<'_>| ControlFlow::Continue(());
+        let accepted = Accepted::certain(token);
+        self.take(accepted, forced, scores, words, &mut silent)?;
+        Ok(())
+    }
+
     /// Makes a token part of the output; the reason, if that ends it.
     fn take(
         &mut self,
