@@ -13,7 +13,9 @@ use structgen_decode::{
     SequenceStart, Speculation, Unconstrained,
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
-use support::{EOS, constraint, essence, prompt, schemas, vocabulary};
+use support::{
+    EOS, chi_square, chi_square_threshold, constraint, essence, prompt, schemas, vocabulary,
+};
 
 fn model(width: usize, seed: u64) -> MockModel {
     MockModel::new(width, 300, [TokenId(width as u32 - 1)]).with_seed(seed)
@@ -176,47 +178,11 @@ fn enumerate<C: Constraint + Clone>(
     found
 }
 
-/// Pearson's statistic and its degrees of freedom; what is expected fewer than ten times is counted together.
-fn chi_square(
-    expected: &BTreeMap<Vec<TokenId>, f64>,
-    counts: &BTreeMap<Vec<TokenId>, u32>,
-    draws: u32,
-) -> (f64, usize) {
-    assert!(counts.keys().all(|tokens| expected.contains_key(tokens)));
-    let mut rare = (0.0, 0.0);
-    let mut statistic = 0.0;
-    let mut cells = 0;
-    for (tokens, p) in expected {
-        let (e, n) = (
-            p * f64::from(draws),
-            f64::from(counts.get(tokens).copied().unwrap_or(0)),
-        );
-        if e < 10.0 {
-            rare = (rare.0 + e, rare.1 + n);
-        } else {
-            statistic += (n - e).powi(2) / e;
-            cells += 1;
-        }
-    }
-    if rare.0 > 1.0 {
-        statistic += (rare.1 - rare.0).powi(2) / rare.0;
-        cells += 1;
-    }
-    (statistic, cells - 1)
-}
-
-/// What chi-squared passes by chance once in ten thousand (Wilson and Hilferty 1931).
-fn threshold(degrees: usize) -> f64 {
-    let k = degrees as f64;
-    let z = 3.719;
-    k * (1.0 - 2.0 / (9.0 * k) + z * (2.0 / (9.0 * k)).sqrt()).powi(3)
-}
-
 #[test]
 fn the_threshold_is_the_tables() {
     // 99.99% points of chi-squared.
     for (degrees, table) in [(10, 35.56), (30, 67.63), (80, 135.78)] {
-        let found = threshold(degrees);
+        let found = chi_square_threshold(degrees);
         assert!((found - table).abs() < 0.5, "{degrees}: {found}");
     }
 }
@@ -279,7 +245,7 @@ fn sampled_outputs_have_the_targets_distribution() {
         let (statistic, degrees) = chi_square(&expected, &counts, DRAWS);
         assert!(degrees >= 8, "{degrees}");
         assert!(
-            statistic < threshold(degrees),
+            statistic < chi_square_threshold(degrees),
             "case {case}: {statistic} with {degrees} degrees of freedom"
         );
         let model = speculation.stats().model;
@@ -351,7 +317,10 @@ fn sampled_outputs_under_a_schema_have_the_targets_distribution() {
     let (counts, steered) = sample(&schema, &options, DRAWS, Some(7));
     let (statistic, degrees) = chi_square(&expected, &counts, DRAWS);
     assert!(degrees >= 5 && steered == 0, "{degrees}, {steered}");
-    assert!(statistic < threshold(degrees), "{statistic}, {degrees}");
+    assert!(
+        statistic < chi_square_threshold(degrees),
+        "{statistic}, {degrees}"
+    );
 }
 
 #[test]
@@ -383,7 +352,10 @@ fn steering_by_the_budget_is_the_same_with_drafts() {
         let statistic: f64 = pairs.iter().map(|(a, b)| (a - b).powi(2) / (a + b)).sum();
         let degrees = pairs.len() - 1;
         assert!(degrees > 10, "{degrees}");
-        assert!(statistic < threshold(degrees), "{statistic}, {degrees}");
+        assert!(
+            statistic < chi_square_threshold(degrees),
+            "{statistic}, {degrees}"
+        );
     }
 }
 

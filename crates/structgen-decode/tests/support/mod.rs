@@ -7,6 +7,7 @@
     reason = "shared by tests, none of which uses all of it"
 )]
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -16,6 +17,8 @@ use structgen_decode::{
     ModelInfo, ModelStats,
 };
 use structgen_frontend::json_schema::{SchemaOptions, compile};
+use structgen_frontend::regex::{self, RegexOptions};
+use structgen_grammar::{Expr, Grammar, GrammarBuilder, JsonForm};
 use structgen_vocab::{TokenId, Vocabulary};
 
 pub const EOS: TokenId = TokenId(264);
@@ -30,12 +33,33 @@ pub fn vocabulary() -> Arc<Vocabulary> {
 
 pub fn constraint(vocabulary: &Arc<Vocabulary>, schema: &Value) -> CompiledConstraint {
     let compiled = compile(schema, &SchemaOptions::default()).unwrap();
+    of_grammar(vocabulary, compiled.grammar, &[EOS])
+}
+
+pub fn regex_constraint(
+    vocabulary: &Arc<Vocabulary>,
+    pattern: &str,
+    eos: &[TokenId],
+) -> CompiledConstraint {
+    let set = regex::parse(pattern, RegexOptions::rust()).unwrap();
+    let mut builder = GrammarBuilder::new();
+    let root = builder.declare("root");
+    let body = builder.expr(Expr::Regular(set));
+    builder.define(root, body);
+    of_grammar(vocabulary, builder.finish(root, JsonForm::generate()), eos)
+}
+
+fn of_grammar(
+    vocabulary: &Arc<Vocabulary>,
+    grammar: Grammar,
+    eos: &[TokenId],
+) -> CompiledConstraint {
     let tables = Arc::new(VocabularyTables::new(vocabulary.clone()));
     let options = ConstraintOptions {
-        eos: vec![EOS],
+        eos: eos.to_vec(),
         ..ConstraintOptions::default()
     };
-    CompiledConstraint::new(compiled.grammar, &tables, &options).unwrap()
+    CompiledConstraint::new(grammar, &tables, &options).unwrap()
 }
 
 pub fn schemas() -> Vec<Value> {
@@ -93,4 +117,40 @@ impl<F: FnMut(&MockModel) -> Result<(), ModelError>> LanguageModel for Hooked<F>
     fn stats(&self) -> ModelStats {
         self.0.stats()
     }
+}
+
+/// Pearson's statistic and its degrees of freedom; what is expected fewer than ten times is counted together.
+pub fn chi_square<K: Ord>(
+    expected: &BTreeMap<K, f64>,
+    counts: &BTreeMap<K, u32>,
+    draws: u32,
+) -> (f64, usize) {
+    assert!(counts.keys().all(|key| expected.contains_key(key)));
+    let mut rare = (0.0, 0.0);
+    let mut statistic = 0.0;
+    let mut cells = 0;
+    for (key, p) in expected {
+        let (e, n) = (
+            p * f64::from(draws),
+            f64::from(counts.get(key).copied().unwrap_or(0)),
+        );
+        if e < 10.0 {
+            rare = (rare.0 + e, rare.1 + n);
+        } else {
+            statistic += (n - e).powi(2) / e;
+            cells += 1;
+        }
+    }
+    if rare.0 > 1.0 {
+        statistic += (rare.1 - rare.0).powi(2) / rare.0;
+        cells += 1;
+    }
+    (statistic, cells - 1)
+}
+
+/// What chi-squared passes by chance once in ten thousand (Wilson and Hilferty 1931).
+pub fn chi_square_threshold(degrees: usize) -> f64 {
+    let k = degrees as f64;
+    let z = 3.719;
+    k * (1.0 - 2.0 / (9.0 * k) + z * (2.0 / (9.0 * k)).sqrt()).powi(3)
 }
