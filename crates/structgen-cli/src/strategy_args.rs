@@ -1,13 +1,17 @@
-//! How sequences are searched: beams, drafts, forced text.
+//! How sequences are searched: beams, drafts, forced text, faithful samplers.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use structgen::Model;
+use structgen::constraint::CompiledConstraint;
 use structgen::decode::{
-    BeamOptions, Distinct, DraftLength, EarlyStopping, JumpForward, PromptLookup, Speculation,
+    BeamOptions, Distinct, DraftLength, EarlyStopping, ExpectedGrammaticality, FaithfulOptions,
+    FaithfulOutput, ForcedEnd, JumpForward, PromptLookup, SmcOptions, Speculation,
 };
+use structgen::vocab::TokenId;
+use structgen::{GenerateOptions, SamplingParams};
 
 use crate::args::ModelArgs;
 
@@ -174,6 +178,90 @@ impl BeamArgs {
                 DistinctArg::Text => Distinct::Text,
                 DistinctArg::Json => Distinct::JsonValue,
             },
+        })
+    }
+}
+
+/// How the model's own distribution is kept.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Faithful sampling")]
+pub(crate) struct FaithfulArgs {
+    /// Draw from the model's own distribution at temperature 1, given the constraint, which masks alone distort. Each output is printed as JSON on a line
+    /// of its own: {"text", "log_prob", "masked_log_prob", "weight"}
+    #[arg(long, value_enum, value_name = "HOW", conflicts_with_all = [
+        "tools", "speculate", "sequences", "beams", "stop", "task", "sampling", "samplers", "temperature", "top_k", "top_p", "min_p",
+        "repetition_penalty"
+    ])]
+    faithful: Option<FaithfulArg>,
+    /// How many outputs to draw one after another
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "faithful")]
+    samples: usize,
+    /// Give up after so many attempts at one output
+    #[arg(long, value_name = "N", default_value_t = 1_000, requires = "faithful")]
+    attempts: u64,
+    /// How many particles to follow side by side
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "faithful")]
+    particles: usize,
+    /// Where nothing can follow, do not count how probable it is that the model ends by itself
+    #[arg(long, requires = "faithful")]
+    free_end: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum FaithfulArg {
+    /// One attempt for each output; comes to the distribution as more are drawn
+    Asap,
+    /// Exact; takes what attempts it takes, and learns from each
+    Rejection,
+    /// Particles with weights, side by side; the more of them, the closer
+    Smc,
+}
+
+impl FaithfulArgs {
+    /// The outputs, if such are asked for.
+    pub(crate) fn outputs(
+        &self,
+        model: &mut Model,
+        prompt: &[TokenId],
+        constraint: Option<&CompiledConstraint>,
+        options: &GenerateOptions,
+    ) -> Option<structgen::Result<Vec<FaithfulOutput>>> {
+        let how = self.faithful?;
+        let options = GenerateOptions {
+            sampling: SamplingParams {
+                temperature: 1.0,
+                ..options.sampling.clone()
+            },
+            ..options.clone()
+        };
+        let forced_end = match self.free_end {
+            true => ForcedEnd::Free,
+            false => ForcedEnd::Counted,
+        };
+        let faithful = FaithfulOptions {
+            outputs: self.samples,
+            attempts: self.attempts,
+            forced_end,
+        };
+        let learned = &mut ExpectedGrammaticality::default();
+        Some(match how {
+            FaithfulArg::Asap => {
+                { model.sample_asap(prompt, constraint, &options, &faithful, learned) }
+                    .map(|samples| samples.outputs)
+            }
+            FaithfulArg::Rejection => {
+                { model.sample_by_rejection(prompt, constraint, &options, &faithful, learned) }
+                    .map(|samples| samples.outputs)
+            }
+            FaithfulArg::Smc => {
+                let smc = SmcOptions {
+                    particles: self.particles,
+                    forced_end,
+                    ..SmcOptions::default()
+                };
+                { model.sample_smc(prompt, constraint, &options, &smc) }
+                    .map(|samples| samples.outputs)
+            }
         })
     }
 }

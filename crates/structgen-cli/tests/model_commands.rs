@@ -301,6 +301,37 @@ fn beams_come_best_first_and_one_is_greedy() {
 }
 
 #[test]
+fn faithful_samples_fit_and_tell_their_probability() {
+    runtime();
+    let generate = |more: &[&str]| {
+        let choices = ["--choice", "36", "--choice", "thirty-six", "--choice", "37"];
+        let mut command = structgen(["generate", "Ada is 36 years old"]);
+        run(command.args(choices).args(["--faithful"]).args(more))
+    };
+    for how in [
+        &["asap", "--samples", "8"][..],
+        &["rejection", "--samples", "8", "--attempts", "100000"],
+        &["smc", "--particles", "8", "--free-end"],
+    ] {
+        let run = generate(how);
+        assert_eq!(run.code, 0, "{run:?}");
+        let lines: Vec<Value> = { run.out.lines() }
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert!(!lines.is_empty() && lines.len() <= 8, "{lines:?}");
+        let number = |line: &Value, key: &str| line[key].as_f64().unwrap();
+        let weights: f64 = lines.iter().map(|line| number(line, "weight")).sum();
+        assert!((weights - 1.0).abs() < 1e-9, "{lines:?}");
+        for line in &lines {
+            assert!(number(line, "log_prob") <= number(line, "masked_log_prob"));
+            assert!(["36", "thirty-six", "37"].contains(&line["text"].as_str().unwrap()));
+        }
+    }
+    let warm = generate(&["asap", "--temperature", "0.5"]);
+    assert_eq!(warm.code, 2, "{warm:?}");
+}
+
+#[test]
 fn drafts_change_nothing_about_a_greedy_output() {
     runtime();
     let dir = tempfile::tempdir().unwrap();

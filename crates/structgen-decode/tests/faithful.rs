@@ -248,6 +248,11 @@ fn key(output: &FaithfulOutput) -> Key {
     (tokens.collect(), end)
 }
 
+type Distribution = BTreeMap<Key, f64>;
+
+/// What each choice behind some tokens gets, each with the model's probability; ends are no token.
+type Share<'s> = dyn Fn(&[TokenId], &[(Option<TokenId>, f64)]) -> Vec<f64> + 's;
+
 impl Case {
     fn model(&self) -> Ruled {
         Ruled {
@@ -302,10 +307,7 @@ impl Case {
 
     /// The probabilities of all complete outputs, where each token and the end are drawn by `share` of the model's probabilities and of what they
     /// lead to. Not normalised.
-    fn outputs(
-        &self,
-        share: &dyn Fn(&[TokenId], &[(Option<TokenId>, f64)]) -> Vec<f64>,
-    ) -> BTreeMap<Key, f64> {
+    fn outputs(&self, share: &Share<'_>) -> Distribution {
         let mut found = BTreeMap::new();
         let mut open = vec![(Vec::new(), 1.0)];
         while let Some((tokens, p)) = open.pop() {
@@ -345,12 +347,12 @@ impl Case {
     }
 
     /// The model's own probabilities.
-    fn truth(&self) -> BTreeMap<Key, f64> {
+    fn truth(&self) -> Distribution {
         self.outputs(&|_, choices| choices.iter().map(|&(_, p)| p).collect())
     }
 
     /// The distribution of a sampler that gives each token its probability times a bound of what it leads to, and begins anew where it gets stuck.
-    fn guided(&self, learned: &ExpectedGrammaticality) -> BTreeMap<Key, f64> {
+    fn guided(&self, learned: &ExpectedGrammaticality) -> Distribution {
         let found = self.outputs(&|tokens, choices| {
             let weights = choices.iter().map(|&(id, p)| match id {
                 Some(id) => p * learned.log_bound(&[tokens, &[id]].concat()).exp(),
@@ -367,14 +369,14 @@ impl Case {
     }
 }
 
-fn normalised(mut distribution: BTreeMap<Key, f64>) -> BTreeMap<Key, f64> {
+fn normalised(mut distribution: Distribution) -> Distribution {
     let total: f64 = distribution.values().sum();
     distribution.values_mut().for_each(|p| *p /= total);
     distribution
 }
 
 /// Half of the sum of the differences: the most by which the probability of anything differs.
-fn total_variation(a: &BTreeMap<Key, f64>, b: &BTreeMap<Key, f64>) -> f64 {
+fn total_variation(a: &Distribution, b: &Distribution) -> f64 {
     assert!(
         a.keys()
             .chain(b.keys())
@@ -510,7 +512,7 @@ fn swarms(
     case: &Case,
     smc: &SmcOptions,
     runs: u64,
-) -> (BTreeMap<Key, f64>, BTreeMap<Vec<TokenId>, (f64, f64)>) {
+) -> (Distribution, BTreeMap<Vec<TokenId>, (f64, f64)>) {
     let (mut shares, mut moments) = (BTreeMap::new(), BTreeMap::<_, (f64, f64)>::new());
     let (matcher, vocabulary) = (case.matcher(), letters());
     let mut model = case.model();

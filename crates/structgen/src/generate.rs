@@ -203,7 +203,7 @@ impl Model {
         Ok(outputs.map(|output| Ok(output?)).collect())
     }
 
-    fn free(&self) -> Unconstrained {
+    pub(crate) fn free(&self) -> Unconstrained {
         let text = self.tokenizer.vocabulary().text_tokens().clone();
         Unconstrained::new(text, &self.model.info().eos)
     }
@@ -220,7 +220,10 @@ impl Model {
     }
 }
 
-fn generator<'a>(model: &'a mut OrtModel, tokenizer: &'a Tokenizer) -> Generator<'a, OrtModel> {
+pub(crate) fn generator<'a>(
+    model: &'a mut OrtModel,
+    tokenizer: &'a Tokenizer,
+) -> Generator<'a, OrtModel> {
     Generator::new(model, tokenizer.vocabulary()).with_encoder(tokenizer)
 }
 

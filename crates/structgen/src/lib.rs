@@ -33,6 +33,7 @@ mod constraint_source;
 mod error;
 mod extract;
 mod extractor;
+mod faithful;
 mod generate;
 mod model;
 mod notation;

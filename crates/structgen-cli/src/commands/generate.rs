@@ -17,7 +17,7 @@ use crate::error::{DONE, Failure};
 use crate::input::{TextArgs, read_text_file};
 use crate::output::{tell, write, write_line};
 use crate::schema_args::SchemaArgs;
-use crate::strategy_args::{BeamArgs, JumpForwardArg, SpeculationArgs};
+use crate::strategy_args::{BeamArgs, FaithfulArgs, JumpForwardArg, SpeculationArgs};
 use crate::tool_args::ToolArgs;
 
 /// Options of `structgen generate`.
@@ -55,6 +55,8 @@ pub(crate) struct Args {
     beams: BeamArgs,
     #[command(flatten)]
     speculation: SpeculationArgs,
+    #[command(flatten)]
+    faithful: FaithfulArgs,
     #[command(flatten)]
     sampling: SamplingArgs,
     #[command(flatten)]
@@ -130,6 +132,21 @@ pub(crate) fn run(args: &Args) -> Outcome {
             write_line(
                 &json!({"text": text, "score": score, "log_prob": output.log_prob}).to_string(),
             )?;
+        }
+        return Ok(DONE);
+    }
+    let outputs = args
+        .faithful
+        .outputs(&mut model, &tokens, compiled.as_ref(), &options);
+    if let Some(outputs) = outputs {
+        for output in outputs.map_err(failure)? {
+            let line = json!({
+                "text": output.generation.text,
+                "log_prob": output.log_prob,
+                "masked_log_prob": output.masked_log_prob(),
+                "weight": output.weight,
+            });
+            write_line(&line.to_string())?;
         }
         return Ok(DONE);
     }

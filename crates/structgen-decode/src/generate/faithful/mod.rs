@@ -158,12 +158,12 @@ impl<'a, 'o, C: Constraint + Clone> Template<'a, 'o, C> {
         };
         let tokens = path.tokens().iter().copied().chain(end);
         for (id, score) in tokens.zip(scores) {
-            let log_probs = self.sequence.options.log_probs.then(|| TokenLogProbs {
+            let log_probs = TokenLogProbs {
                 model: score.ln_p as f32,
                 allowed: (score.ln_p - score.ln_kept) as f32,
-            });
+            };
             let known = Scores {
-                log_probs,
+                log_probs: self.sequence.options.log_probs.then_some(log_probs),
                 alternatives: Vec::new(),
             };
             sequence.take_known(id, score.forced, known, self.words)?;
