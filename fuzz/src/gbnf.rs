@@ -17,7 +17,30 @@ enum Tree {
     Sequence(Vec<Tree>),
     Choice(Vec<Tree>),
     Repeat(Box<Tree>, u8, Option<u8>),
+    Named(u8, Box<Tree>),
+    Tokens(u8, Box<Tree>),
+    Chars(u8, Option<u8>, Box<Tree>),
+    Temperature(u8, Box<Tree>),
+    Both(Box<Tree>, Box<Tree>),
+    Not(Box<Tree>),
+    Leaf(u8),
 }
+
+/// What has nothing in it.
+const LEAVES: [&str; 12] = [
+    "/[a-c]+(?=b).*/",
+    "/(?i:ab|\\d{2})/",
+    "%until \"ab\"",
+    "%json {}",
+    "%json {\"type\": \"integer\", \"maximum\": 12}",
+    "%json {\"enum\": [\"a\", null, [1]]}",
+    "%json {\"type\": \"array\", \"items\": {\"type\": \"boolean\"}, \"uniqueItems\": true}",
+    "%json {\"type\": \"object\", \"additionalProperties\": {\"type\": \"string\", \"maxLength\": 3}}",
+    "!<[97]>",
+    "<<eos>>",
+    "\"\"",
+    "[^a]",
+];
 
 impl Tree {
     /// Recursive: `arbitrary` bounds the depth.
@@ -56,8 +79,43 @@ impl Tree {
                     Some(more) => format!("{{{min},{}}}", u32::from(*min) + u32::from(*more)),
                 };
             }
+            Self::Named(name, body) => within(&format!("@n{}", name % 4), body, rules, out),
+            Self::Tokens(most, body) => {
+                let most = u32::from(*most) + 1;
+                within(&format!("%tokens{{0,{most}}}"), body, rules, out);
+            }
+            Self::Chars(min, more, body) => {
+                let max = more.map_or(String::new(), |more| {
+                    (u32::from(*min) + u32::from(more)).to_string()
+                });
+                within(&format!("%chars{{{min},{max}}}"), body, rules, out);
+            }
+            Self::Temperature(tenths, body) => {
+                let (ones, tenths) = (tenths / 10, tenths % 10);
+                within(
+                    &format!("%temperature{{{ones}.{tenths}}}"),
+                    body,
+                    rules,
+                    out,
+                );
+            }
+            Self::Both(one, other) => {
+                within("", one, rules, out);
+                *out += " & ";
+                within("", other, rules, out);
+            }
+            Self::Not(body) => within("~", body, rules, out),
+            Self::Leaf(leaf) => *out += LEAVES[usize::from(*leaf) % LEAVES.len()],
         }
     }
+}
+
+/// A parenthesis, and what stands before it.
+fn within(head: &str, body: &Tree, rules: usize, out: &mut String) {
+    *out += head;
+    out.push('(');
+    body.write(rules, out);
+    out.push(')');
 }
 
 fn rule_name(rule: usize) -> String {

@@ -126,7 +126,9 @@ fn nests_without_end(grammar: &Grammar) -> bool {
                     }
                 }
                 Expr::Choice(arms) => stack.extend(arms.iter().map(|&arm| (arm, beside))),
-                Expr::Repeat { body, .. } | Expr::Capture { body, .. } => {
+                Expr::Repeat { body, .. }
+                | Expr::Capture { body, .. }
+                | Expr::Guided { body, .. } => {
                     stack.push((*body, beside));
                 }
                 _ => {}

@@ -188,6 +188,7 @@ impl Writer<'_> {
             Expr::Regular(_)
             | Expr::Literals(_)
             | Expr::Capture { .. }
+            | Expr::Guided { .. }
             | Expr::String(_)
             | Expr::Number(_)
             | Expr::Object(_)

@@ -110,8 +110,8 @@ impl Maker<'_> {
                     let body = self.copies[body];
                     self.builder.repeat(body, *min, *max)
                 }
-                // A name says nothing about which texts there are.
-                Expr::Capture { body, .. } => self.copies[body],
+                // They say nothing about which texts there are.
+                Expr::Capture { body, .. } | Expr::Guided { body, .. } => self.copies[body],
                 Expr::Object(shape) => self.object(shape)?,
                 Expr::Array(shape) => self.array(shape)?,
                 Expr::String(_) | Expr::Number(_) => self.leaf(expr)?,

@@ -42,6 +42,6 @@ pub use json::{Utf8, any_string};
 pub use limit::{LimitExceeded, Limits, StepError};
 pub use literals::LiteralsPlace;
 pub use machine::{Machine, Uniform};
-pub use network::{Element, Frame, Memory, Network, SetId};
-pub use program::{Program, ProgramError};
+pub use network::{Begun, Element, Frame, Memory, Network, SetId};
+pub use program::{GuideRefused, Program, ProgramError};
 pub use terminal::{DEAD, START, Terminal, TerminalState};

@@ -9,6 +9,7 @@ mod captures;
 mod compute;
 mod constraint;
 mod error;
+mod limits;
 mod literals;
 mod mask;
 mod masks;

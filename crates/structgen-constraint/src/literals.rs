@@ -150,7 +150,7 @@ const MANY: u32 = 192;
 /// Where a grammar begins with a list of literals, computes the masks of those states from which many of them go on, as far as there is
 /// room: as many texts as a list has, there are few such states.
 pub(crate) fn warm(store: &mut Store, shared: &Shared) -> Result<(), LimitExceeded> {
-    let start = store.network.start();
+    let start = store.start()?;
     let places = { store.network.elements(start).iter() }
         .filter_map(|element| store.network.literals(element.frame));
     let [LiteralsPlace { set, at, read }] = &places.collect::<Vec<_>>()[..] else {

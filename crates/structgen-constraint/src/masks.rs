@@ -21,8 +21,19 @@ pub(crate) struct Masks {
     limit: usize,
 }
 
-/// A state, and whether its mask is right only for short tokens.
-pub(crate) type Key = (SetId, bool);
+/// A state, and what its mask is right for.
+pub(crate) type Key = (SetId, Scope);
+
+/// What a kept mask is right for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Scope {
+    /// All tokens; where the grammar limits its tokens, as if it did not.
+    All,
+    /// Short tokens only.
+    Short,
+    /// All tokens, limits included.
+    Limited,
+}
 
 #[derive(Debug, Default)]
 struct Generation {
@@ -126,7 +137,7 @@ impl Masks {
     /// Lets the mask of a state, which has just been made, stay as long as its state does; `false` where masks of that kind have taken half of
     /// the memory there is.
     pub(crate) fn stay(&mut self, state: SetId) -> bool {
-        let key = (state, false);
+        let key = (state, Scope::All);
         // What depends on texts is found under its own state.
         if let Some((fingerprint, mask)) = self.recent.take(key) {
             let before = self.ahead.bytes;

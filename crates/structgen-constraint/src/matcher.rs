@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use structgen_automata::{LimitExceeded, Network, SetId};
+use structgen_grammar::Temperature;
 use structgen_vocab::{TokenId, TokenMask};
 
 use crate::step::behind;
@@ -46,7 +47,8 @@ pub struct Refusal {
 impl Matcher {
     pub(crate) fn new(constraint: CompiledConstraint) -> Self {
         let mut store = constraint.store();
-        let start = store.network.start();
+        let begun = store.start();
+        let start = begun.unwrap_or(store.network.start());
         let now = Position::new(&mut store, start, false).unwrap_or(Position {
             state: start,
             accepting: false,
@@ -97,6 +99,10 @@ impl Matcher {
         let constraint = self.constraint.clone();
         let mut store = constraint.store();
         self.enter(&mut store)?;
+        if store.network.program().limits_tokens() {
+            // A byte may be no token here.
+            return Ok(Some(store.mask(self.now.state, constraint.shared())?));
+        }
         if let Some(mask) = store.find(self.now.state)? {
             return Ok(Some(mask));
         }
@@ -258,7 +264,23 @@ impl Matcher {
         })
     }
 
-    /// Checks a text from here on, without taking it: `None` where it fits and may end, else where it stops fitting.
+    /// The temperature that the grammar sets for the next token ([`Guide::Temperature`](structgen_grammar::Guide)), if it sets one.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn temperature(&mut self) -> Result<Option<f32>, MatcherError> {
+        let constraint = self.constraint.clone();
+        if self.now.ended || !constraint.program().sets_temperatures() {
+            return Ok(None);
+        }
+        let mut store = constraint.store();
+        self.enter(&mut store)?;
+        let found = store.network.temperature(self.now.state).map_err(limit)?;
+        Ok(found.map(Temperature::get))
+    }
+
+    /// Checks a text from here on, without taking it: `None` where it fits and may end, else where it stops fitting. A text has no tokens, and limits of tokens
+    /// say nothing about it.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -301,7 +323,7 @@ impl Matcher {
         if self.epoch == store.epoch {
             return Ok(());
         }
-        let start = store.network.start();
+        let start = store.start()?;
         let mut replayed = Self {
             constraint: self.constraint.clone(),
             epoch: store.epoch,

@@ -3,10 +3,11 @@
 //! It shares the automaton with the fast path and nothing else: no trie, no tables of plain tokens, no sketches, no kept masks. The
 //! masks of the two have to be equal; the tests hold the fast path to it.
 
+use structgen_automata::{Network, SetId};
 use structgen_vocab::{TokenId, TokenMask};
 
 use crate::store::limit;
-use crate::walk::takes;
+use crate::walk::run;
 use crate::{Matcher, MatcherError};
 
 /// The state that a matcher is in. Matchers of one constraint that are in equal states go on alike.
@@ -15,7 +16,7 @@ use crate::{Matcher, MatcherError};
 ///
 /// # Errors
 /// When a limit is exceeded.
-pub fn state(matcher: &Matcher) -> Result<(u64, structgen_automata::SetId), MatcherError> {
+pub fn state(matcher: &Matcher) -> Result<(u64, SetId), MatcherError> {
     let mut matcher = matcher.clone();
     let constraint = matcher.constraint().clone();
     let mut store = constraint.store();
@@ -45,12 +46,16 @@ pub fn mask(matcher: &Matcher) -> Result<TokenMask, MatcherError> {
     let network = &mut store.network;
     for id in (0..vocabulary.len() as u32).map(TokenId) {
         let bytes = vocabulary.token_bytes(id).unwrap_or_default();
-        if !bytes.is_empty() && takes(network, state, bytes)? {
+        if let Ok(behind) = run(network, state, bytes)?
+            && !bytes.is_empty()
+            && goes_on(network, behind)?
+        {
             mask.allow(id);
         }
     }
     for (terminal, named) in constraint.shared().tokens.iter().enumerate() {
-        if network.step_token(state, terminal as u32)? != structgen_automata::SetId::DEAD {
+        let behind = network.step_token(state, terminal as u32)?;
+        if goes_on(network, behind)? {
             let ids = (0..vocabulary.len() as u32).map(TokenId);
             ids.filter(|&id| named.contains(id))
                 .for_each(|id| mask.allow(id));
@@ -60,4 +65,9 @@ pub fn mask(matcher: &Matcher) -> Result<TokenMask, MatcherError> {
         mask.allow_all(constraint.eos());
     }
     Ok(mask)
+}
+
+/// Whether the output can be completed behind a token, within the limits of tokens.
+fn goes_on(network: &mut Network, behind: SetId) -> Result<bool, MatcherError> {
+    Ok(network.begin_token(behind).map_err(limit)?.state != SetId::DEAD)
 }

@@ -138,7 +138,7 @@ impl CompiledConstraint {
                 return Ok(());
             }
             let state = if i == 0 {
-                store.network.start()
+                store.start().map_err(CompileError::from)?
             } else {
                 let parent = ready.steps.get(step.parent as usize);
                 let Some(parent) = parent.filter(|_| step.token.index() < ids) else {

@@ -28,8 +28,13 @@ pub(crate) fn behind(
         let state = network.step_token(state, terminal as u32).map_err(limit)?;
         found = network.union(found, state)?;
     }
-    Ok(match found {
-        SetId::DEAD => Err(offset),
-        found => Ok(found),
+    if found == SetId::DEAD {
+        return Ok(Err(offset));
+    }
+    // Where all of its bytes fit, the part that they are in has no token left for what is missing.
+    let begun = network.begin_token(found).map_err(limit)?;
+    Ok(match begun.state {
+        SetId::DEAD => Err(bytes.map_or(0, <[u8]>::len)),
+        state => Ok(state),
     })
 }

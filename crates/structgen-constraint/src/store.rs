@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use structgen_automata::{LimitExceeded, Memory, Network, Program, SetId, TokenLengths};
 use structgen_vocab::{TokenId, TokenMask, TokenTrie};
 
 use crate::compute::{Compute, ends, replace, tokens_of};
-use crate::masks::{Key, Masks};
+use crate::masks::{Key, Masks, Scope};
 use crate::named_tokens::NamedTokens;
 use crate::saved::Ready;
 use crate::statistics::WalkCounts;
@@ -28,6 +29,8 @@ pub(crate) struct Store {
     tokens: TokenLengths,
     /// Masks of this epoch that were computed ahead or lie in a file.
     pub(crate) ready: Ready,
+    /// How many tokens have to be left so that a mask with limits is that of a state; see `limits.rs`.
+    pub(crate) needed: FxHashMap<SetId, u64>,
 }
 
 /// How many new states are made between two measurements of memory.
@@ -50,6 +53,7 @@ impl Store {
             counted: Statistics::default(),
             scratch: TokenMask::new(tables.vocabulary().len()),
             ready: Ready::default(),
+            needed: FxHashMap::default(),
         })
     }
 
@@ -66,9 +70,16 @@ impl Store {
             self.counted.masks_evicted += self.masks.len() as u64;
             self.masks.clear();
             self.ready = Ready::default();
+            self.needed.clear();
             self.epoch += 1;
         }
         Ok(())
+    }
+
+    /// The state before the first token.
+    pub(crate) fn start(&mut self) -> Result<SetId, LimitExceeded> {
+        let start = self.network.start();
+        Ok(self.network.begin_token(start).map_err(limit)?.state)
     }
 
     /// What has been done so far.
@@ -91,20 +102,19 @@ impl Store {
         // Mostly all states of a sketch share its mask; where it depends on their texts, each has its own.
         let found = [sketch, exact]
             .into_iter()
-            .find_map(|state| self.at_hand((state, false)))?;
+            .find_map(|state| self.at_hand((state, Scope::All)))?;
         self.counted.masks_found += 1;
         Some(found)
     }
 
-    fn at_hand(&mut self, key: Key) -> Option<Arc<Mask>> {
+    pub(crate) fn at_hand(&mut self, key: Key) -> Option<Arc<Mask>> {
         if let Some((mask, gone)) = self.masks.find(key) {
             self.counted.masks_evicted += gone;
             return Some(mask);
         }
-        let (state, is_short) = key;
-        if is_short {
+        let (state, Scope::All) = key else {
             return None;
-        }
+        };
         let mask = Arc::new(self.ready.mask(state)?);
         self.counted.masks_evicted += self.masks.keep(key, mask.clone());
         Some(mask)
@@ -118,7 +128,7 @@ impl Store {
     ) -> Result<Option<(Arc<Mask>, bool)>, LimitExceeded> {
         let sketch = self.network.sketch(exact)?;
         let kept = |state: SetId| {
-            let mask = self.masks.peek((state, false));
+            let mask = self.masks.peek((state, Scope::All));
             mask.cloned()
                 .or_else(|| self.ready.mask(state).map(Arc::new))
         };
@@ -144,6 +154,18 @@ impl Store {
 
     /// The mask of a state: found, or computed and kept.
     pub(crate) fn mask(
+        &mut self,
+        exact: SetId,
+        shared: &Shared,
+    ) -> Result<Arc<Mask>, LimitExceeded> {
+        match self.network.program().limits_tokens() {
+            true => self.limited_mask(exact, shared),
+            false => self.mask_of_text(exact, shared),
+        }
+    }
+
+    /// The mask of a state as if no part had a limit of tokens.
+    pub(crate) fn mask_of_text(
         &mut self,
         exact: SetId,
         shared: &Shared,
@@ -194,12 +216,12 @@ impl Store {
             Some(relaxed) if shared.tokens.is_empty() => relaxed,
             _ => {
                 let depends = self.compute(sketch, compute(Memory::Sketch), shared, bits)?;
-                return Ok(self.add((if depends { exact } else { sketch }, false), bits));
+                return Ok(self.add((if depends { exact } else { sketch }, Scope::All), bits));
             }
         };
         let long = shared.tables.long();
         let mut depends = false;
-        let base = match self.at_hand((relaxed, true)) {
+        let base = match self.at_hand((relaxed, Scope::Short)) {
             Some(known) => known,
             None => {
                 depends = self.compute(relaxed, compute(Memory::Short), shared, bits)?;
@@ -210,7 +232,7 @@ impl Store {
                 if depends {
                     self.masks.share(bits).1
                 } else {
-                    self.add((relaxed, true), bits)
+                    self.add((relaxed, Scope::Short), bits)
                 }
             }
         };
@@ -222,7 +244,7 @@ impl Store {
         };
         depends |= compute(memory).long_tokens(state, &mut self.network, bits)?;
         let mut tokens = long.trie.subtree_tokens(TokenTrie::ROOT).iter();
-        let key = (if depends { exact } else { sketch }, false);
+        let key = (if depends { exact } else { sketch }, Scope::All);
         if tokens.all(|&token| base.contains(token) == bits.contains(token)) {
             self.counted.masks_evicted += self.masks.keep(key, base.clone());
             return Ok(base);
@@ -256,7 +278,7 @@ impl Store {
     }
 
     /// The mask of these tokens, for a state.
-    fn add(&mut self, key: Key, bits: &TokenMask) -> Arc<Mask> {
+    pub(crate) fn add(&mut self, key: Key, bits: &TokenMask) -> Arc<Mask> {
         let (mask, gone) = self.masks.add(key, bits);
         self.counted.masks_evicted += gone;
         mask

@@ -58,7 +58,7 @@ impl CompiledConstraint {
     /// Computes the masks of states breadth first, so that small grammars have all of them before the first output begins: choices, enums,
     /// small patterns.
     ///
-    /// It stops at the limits, and where half of the memory for masks is taken; what was done until then remains. Matchers can work meanwhile.
+    /// For grammars that limit the tokens of their parts nothing is done. It stops at the limits, and where half of the memory for masks is taken; what was done until then remains. Matchers can work meanwhile.
     /// [`save`](Self::save) puts these masks into the file.
     ///
     /// ```
@@ -87,7 +87,11 @@ impl CompiledConstraint {
     /// When a limit of the automata is exceeded. The constraint is as usable as before.
     pub fn warm(&self, limits: &WarmLimits) -> Result<Warmth, MatcherError> {
         let begun = Instant::now();
-        let most = limits.states.min(WarmLimits::MOST_STATES);
+        // How many tokens are left is a state: what is asked for is seldom among those that were met first.
+        let most = match self.program().limits_tokens() {
+            true => 0,
+            false => limits.states.min(WarmLimits::MOST_STATES),
+        };
         let mut search = Search::new(&self.store());
         let mut done = 0;
         while done < search.steps.len() {

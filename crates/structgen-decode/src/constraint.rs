@@ -70,6 +70,19 @@ pub trait Constraint: Send {
         Ok(Vec::new())
     }
 
+    /// Whether [`temperature`](Constraint::temperature) ever says anything.
+    fn sets_temperatures(&self) -> bool {
+        false
+    }
+
+    /// The temperature at which the constraint wants the next token to be drawn, if it wants any.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn temperature(&mut self) -> Result<Option<f32>, ConstraintError> {
+        Ok(None)
+    }
+
     /// The ids that end the output.
     fn eos(&self) -> &[TokenId];
 
@@ -120,6 +133,14 @@ impl<C: Constraint + ?Sized> Constraint for &mut C {
 
     fn forced_text(&mut self, most: usize) -> Result<Vec<u8>, ConstraintError> {
         (**self).forced_text(most)
+    }
+
+    fn sets_temperatures(&self) -> bool {
+        (**self).sets_temperatures()
+    }
+
+    fn temperature(&mut self) -> Result<Option<f32>, ConstraintError> {
+        (**self).temperature()
     }
 
     fn eos(&self) -> &[TokenId] {

@@ -65,6 +65,14 @@ impl Constraint for Matcher {
         self.forced_text(most).map_err(ConstraintError::new)
     }
 
+    fn sets_temperatures(&self) -> bool {
+        self.constraint().program().sets_temperatures()
+    }
+
+    fn temperature(&mut self) -> Result<Option<f32>, ConstraintError> {
+        self.temperature().map_err(ConstraintError::new)
+    }
+
     fn eos(&self) -> &[TokenId] {
         self.constraint().eos()
     }

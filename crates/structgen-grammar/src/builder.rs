@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use crate::{Expr, ExprId, Grammar, JsonForm, LiteralSet, LiteralsTooLarge, Rule, RuleId};
+use crate::{Expr, ExprId, Grammar, Guide, JsonForm, LiteralSet, LiteralsTooLarge, Rule, RuleId};
 
 /// Collects expressions and rules; equal expressions are stored once.
 ///
@@ -181,6 +181,11 @@ impl GrammarBuilder {
             name: name.into(),
             body,
         })
+    }
+
+    /// The body, written as the guide says.
+    pub fn guided(&mut self, guide: Guide, body: ExprId) -> ExprId {
+        self.expr(Expr::Guided { guide, body })
     }
 
     /// A new rule, to be defined later: rules may refer to one another. Its name should be unique.

@@ -1,6 +1,8 @@
 //! Expressions, rules and the grammar that holds them.
 
-use crate::{ArrayShape, JsonForm, LiteralSet, NumberSet, ObjectShape, Regular, StringShape};
+use crate::{
+    ArrayShape, Guide, JsonForm, LiteralSet, NumberSet, ObjectShape, Regular, StringShape,
+};
 
 /// An expression of one [`Grammar`], by its place in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -57,6 +59,13 @@ pub enum Expr {
         /// The name; several expressions may have one.
         name: Box<str>,
         /// What is captured.
+        body: ExprId,
+    },
+    /// A text of the body, written as the guide says. It changes nothing about which texts there are.
+    Guided {
+        /// How it is written.
+        guide: Guide,
+        /// What is written.
         body: ExprId,
     },
     /// A text of that rule.
@@ -185,7 +194,7 @@ impl Expr {
     pub fn children(&self) -> impl Iterator<Item = ExprId> + '_ {
         let (slice, body, object, array): (&[ExprId], Option<ExprId>, _, _) = match self {
             Self::Sequence(parts) | Self::Choice(parts) => (parts, None, None, None),
-            Self::Repeat { body, .. } | Self::Capture { body, .. } => {
+            Self::Repeat { body, .. } | Self::Capture { body, .. } | Self::Guided { body, .. } => {
                 (&[], Some(*body), None, None)
             }
             Self::Object(shape) => (&[], None, Some(shape), None),

@@ -16,6 +16,7 @@ mod bytes;
 pub mod decimal;
 mod expr;
 mod form;
+mod guide;
 mod json;
 mod json_text;
 mod literals;
@@ -29,6 +30,7 @@ pub use bytes::BytesError;
 pub use decimal::Decimal;
 pub use expr::{Expr, ExprId, Grammar, Rule, RuleId, TokenTerminal};
 pub use form::{EscapeForm, Indent, JsonForm, NumberForm, Whitespace};
+pub use guide::{Guide, Temperature};
 pub use json::{
     Alternative, ArrayShape, KeyPattern, MAX_TALLIES, NumberBound, NumberSet, ObjectShape,
     Property, Slot, StringContent, StringShape, Tally,

@@ -150,6 +150,11 @@ impl<'g> Printer<'g> {
                 self.stack.push(Piece::Expr(*body, Place::Rule));
                 self.text(")");
             }
+            Expr::Guided { guide, body } => {
+                self.owned(format!("{guide}("));
+                self.stack.push(Piece::Expr(*body, Place::Rule));
+                self.text(")");
+            }
             Expr::Rule(rule) => self.owned(grammar.rule(*rule).name.clone()),
             Expr::Token(token) => self.owned(token_terminal(token)),
             Expr::String(shape) => self.string(shape),

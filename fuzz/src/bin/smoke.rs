@@ -114,6 +114,15 @@ const GBNF_WORDS: &[&str] = &[
     "<eos>",
     " ",
     "\"\"",
+    "@n(",
+    "%tokens{0,5}(",
+    "%chars{1,4}(",
+    "%temperature{0.5}(",
+    "%json {\"type\": \"integer\"}",
+    "%until \"a\"",
+    "/a+/",
+    "&",
+    "~",
 ];
 
 const REGEX_WORDS: &[&str] = &[
@@ -173,7 +182,13 @@ fn targets() -> Vec<Target> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../grammars");
     let grammars = ["json", "arithmetic", "csv", "dates", "sql-select", "emails"]
         .map(|name| std::fs::read(folder.join(format!("{name}.gbnf"))).unwrap_or_default());
-    let small = [b"root ::= root \"a\" | \"b\"".to_vec()];
+    let small = [
+        "root ::= root \"a\" | \"b\"",
+        "root ::= %tokens{0,9}(\"(\" root? \")\") | @a(%temperature{0.5}([a-c]+) \"x\")",
+        "root ::= %tokens{0,3}([a-z]*) \"1\" %tokens{0,20}(%json {\"type\": \"array\"})",
+        "root ::= %chars{2,9}(w & ~(\"ab\" w?)) %until \"b\"\nw ::= [a-c]+",
+    ]
+    .map(|text| text.as_bytes().to_vec());
     let schemas = SCHEMAS.iter().flat_map(|text| {
         // In each profile.
         (0..3_u8).map(|how| [&[how + 12], text.as_bytes()].concat())

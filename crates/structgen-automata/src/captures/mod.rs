@@ -269,6 +269,8 @@ fn spine(
             max: *max,
         },
         Expr::Rule(rule) => Node::Rule(grammar.rule(*rule).body),
+        // How a text was written says nothing about what is in it.
+        Expr::Guided { body, .. } => Node::Sequence([*body].into()),
         Expr::Capture { name, body } => Node::Capture {
             name: (&**name).into(),
             body: *body,

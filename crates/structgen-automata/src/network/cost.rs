@@ -53,24 +53,40 @@ impl Network {
         for i in 0..self.sets.elements(set).len() {
             let Element { frame, below } = self.sets.elements(set)[i];
             let below_cost = self.costs.get(&below).copied().unwrap_or(0);
-            // Whitespace that has to be there is counted by the byte where it is being read, and at its widest for every byte elsewhere:
-            // a byte of structure comes with no more than that.
-            let (own, forced) = if frame.reads() {
-                match self.terminals.get(frame.terminal).forced(frame.state) {
-                    Some((left, CLOSE)) => (0, left),
-                    forced => {
-                        let own = self.reading_cost(program, measures, frame, below);
-                        (own, forced.map_or(0, |(left, _)| left))
-                    }
-                }
-            } else {
-                (self.waiting_cost(program, measures, frame, below), 0)
-            };
-            let own = own.saturating_mul(program.widest_byte());
-            let own = own.saturating_add(forced.into());
+            let own = self.own_cost(program, measures, frame, below);
             best = best.min(own.saturating_add(below_cost));
         }
         best
+    }
+
+    /// How many bytes it takes to be done with the frame.
+    pub(super) fn cost_within(&mut self, frame: Frame, below: SetId) -> u64 {
+        let program = self.program.clone();
+        self.own_cost(&program, program.measures(), frame, below)
+    }
+
+    fn own_cost(
+        &mut self,
+        program: &Program,
+        measures: &Measures,
+        frame: Frame,
+        below: SetId,
+    ) -> u64 {
+        // Whitespace that has to be there is counted by the byte where it is being read, and at its widest for every byte elsewhere:
+        // a byte of structure comes with no more than that.
+        let (own, forced) = if frame.reads() {
+            match self.terminals.get(frame.terminal).forced(frame.state) {
+                Some((left, CLOSE)) => (0, left),
+                forced => {
+                    let own = self.reading_cost(program, measures, frame, below);
+                    (own, forced.map_or(0, |(left, _)| left))
+                }
+            }
+        } else {
+            (self.waiting_cost(program, measures, frame, below), 0)
+        };
+        let own = own.saturating_mul(program.widest_byte());
+        own.saturating_add(forced.into())
     }
 
     fn reading_cost(
@@ -177,7 +193,11 @@ impl Network {
                 let item = item.unwrap_or(u64::MAX);
                 item.saturating_add(array.cost_from(frame.data + 1, &at))
             }
-            Place::Return(_) | Place::Repeat(_) | Place::LeftCorner(_) | Place::Accept => {
+            Place::Return(_)
+            | Place::Repeat(_)
+            | Place::LeftCorner(_)
+            | Place::Guided(_)
+            | Place::Accept => {
                 unreachable!("frames that wait have no terminal")
             }
         }
@@ -192,7 +212,7 @@ impl Network {
     ) -> u64 {
         let at = |node: u32| measures.cost[node as usize];
         match frame.place() {
-            Place::Accept => 0,
+            Place::Accept | Place::Guided(_) => 0,
             Place::Return(node) => at(node),
             Place::Node(node) => match *program.node(node) {
                 Node::Token { next, .. } => at(next).saturating_add(1),

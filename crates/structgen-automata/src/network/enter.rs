@@ -195,6 +195,10 @@ impl Network {
                     Node::End if !self.program.left_recursion.contains(*proc) => below,
                     _ => self.waiting(Place::Return(*next), 0, 0, below)?,
                 };
+                let below = match program.proc(*proc).guide {
+                    None => below,
+                    Some(_) => self.waiting(Place::Guided(*proc), 0, 0, below)?,
+                };
                 self.call(*proc, below, jobs)?;
             }
             Node::Repeat { proc, max, .. } => {
@@ -280,6 +284,7 @@ impl Network {
     ) -> Result<(), StepError> {
         match frame.place() {
             Place::Accept => found.push(Element { frame, below }),
+            Place::Guided(_) => jobs.add(Job::Resume(below)),
             Place::Return(node) => jobs.add(Job::Enter {
                 node,
                 below,
@@ -438,7 +443,11 @@ impl Network {
                 let found = self.after_item(array, register, below)?;
                 self.intern(found.into_iter().collect())?
             }
-            Place::Return(_) | Place::Repeat(_) | Place::LeftCorner(_) | Place::Accept => {
+            Place::Return(_)
+            | Place::Repeat(_)
+            | Place::LeftCorner(_)
+            | Place::Guided(_)
+            | Place::Accept => {
                 unreachable!("frames that wait have no terminal")
             }
         };

@@ -11,6 +11,7 @@ mod cost;
 mod distinct;
 mod enter;
 mod fresh;
+mod guides;
 mod items;
 mod members;
 mod register;
@@ -28,6 +29,8 @@ use crate::terminal::{DEAD, Reach, TerminalState};
 use crate::{ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Span, StepError, TokenLengths};
 
 use distinct::Item;
+pub use guides::Begun;
+use guides::Guided;
 use register::Registers;
 pub use sets::{Element, Frame, SetId};
 use sets::{LOST, NOT_BEGUN, Sets};
@@ -89,6 +92,7 @@ pub struct Network {
     fresh: FxHashMap<(NodeId, u32, Excluded), Fresh>,
     /// Whether so many values begin at a node that no number of others matters.
     vast: FxHashMap<NodeId, bool>,
+    guided: Guided,
     /// In how many arrays that compare their items the network stands.
     level: u32,
     start: SetId,
@@ -155,6 +159,7 @@ impl Network {
             values: Arc::new(Mutex::new(Values::new(program.form.clone()))),
             fresh: FxHashMap::default(),
             vast: FxHashMap::default(),
+            guided: Guided::default(),
             level: 0,
             start: SetId::DEAD,
             program,
@@ -526,6 +531,7 @@ impl Network {
             + self.registers.memory()
             + values.memory()
             + self.fresh.capacity() * 40
+            + self.guided.memory()
             + self.terminals.memory()
             + maps
             + items.sum::<usize>()

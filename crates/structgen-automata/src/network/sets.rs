@@ -46,6 +46,8 @@ struct Entry {
     to: u32,
     /// Nested arrays and objects below and in the set, at most.
     depth: u32,
+    /// Whether a part with a guide is in it or below.
+    guided: bool,
 }
 
 /// The store.
@@ -65,6 +67,7 @@ impl Sets {
             from: 0,
             to: 0,
             depth,
+            guided: false,
         }];
         Self {
             elements: Vec::new(),
@@ -91,6 +94,11 @@ impl Sets {
     /// How deep arrays and objects nest in the set.
     pub(super) fn depth(&self, set: SetId) -> u32 {
         self.entries[set.0 as usize].depth
+    }
+
+    /// Whether a part with a guide is in the set or below it.
+    pub(super) fn is_guided(&self, set: SetId) -> bool {
+        self.entries[set.0 as usize].guided
     }
 
     /// The set of these elements, of which at most `limit` may differ.
@@ -141,6 +149,9 @@ impl Sets {
             entries[element.below.0 as usize].depth + u32::from(element.frame.nests())
         };
         let nested = elements.iter().map(nesting).max().unwrap_or(0);
+        let guided = elements
+            .iter()
+            .any(|element| element.frame.is_guide() || entries[element.below.0 as usize].guided);
         let id = SetId(entries.len() as u32);
         let from = stored.len() as u32;
         stored.extend_from_slice(&elements);
@@ -148,6 +159,7 @@ impl Sets {
             from,
             to: stored.len() as u32,
             depth: nested,
+            guided,
         });
         ids.insert_unique(hash, id, |id| {
             let entry = entries[id.0 as usize];
@@ -260,6 +272,8 @@ pub(super) enum Place {
     /// An item of an array that compares its items.
     ArrayItem(u32),
     Accept,
+    /// A part with a guide, which waits for its procedure.
+    Guided(u32),
 }
 
 const KIND_SHIFT: u32 = 28;
@@ -279,6 +293,7 @@ impl Place {
             Self::ArrayAfter(id) => (9, id),
             Self::ArrayItem(id) => (10, id),
             Self::Accept => (11, 0),
+            Self::Guided(id) => (12, id),
         };
         kind << KIND_SHIFT | id
     }
@@ -328,8 +343,14 @@ impl Frame {
             8 => Place::ArrayOpen(id),
             9 => Place::ArrayAfter(id),
             10 => Place::ArrayItem(id),
+            12 => Place::Guided(id),
             _ => Place::Accept,
         }
+    }
+
+    /// Whether the frame waits for a part with a guide.
+    fn is_guide(self) -> bool {
+        self.node >> KIND_SHIFT == 12
     }
 
     /// Whether a terminal is in progress.

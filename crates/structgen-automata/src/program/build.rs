@@ -4,9 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{
-    Expr, ExprId, Grammar, ObjectShape, Regular, RuleId, TokenTerminal, passes,
+    Expr, ExprId, Grammar, Guide, ObjectShape, Regular, RuleId, TokenTerminal, passes,
 };
 
+use super::guides::GuideRefused;
 use super::left_recursion::LeftRecursion;
 use super::nullable::nullable;
 use super::{
@@ -35,6 +36,14 @@ pub enum ProgramError {
     CaptureInShape {
         /// Its name.
         name: String,
+    },
+    /// A guide stands where it cannot be kept.
+    #[error("{guide} {why}")]
+    Guide {
+        /// The guide, as GBNF writes it.
+        guide: String,
+        /// Why it cannot be kept.
+        why: GuideRefused,
     },
     /// A limit was exceeded.
     #[error(transparent)]
@@ -103,6 +112,7 @@ fn build_once(grammar: Grammar, limits: &Limits) -> Result<Built, ProgramError> 
         node_ids: FxHashMap::default(),
         procs: Vec::new(),
         repeat_procs: FxHashMap::default(),
+        guided_procs: FxHashMap::default(),
         values: FxHashMap::default(),
         pending: Vec::new(),
         terminals: Interned::default(),
@@ -119,6 +129,7 @@ fn build_once(grammar: Grammar, limits: &Limits) -> Result<Built, ProgramError> 
         builder.procs.push(Proc {
             entry: END,
             nullable,
+            guide: None,
         });
     }
     for (i, rule) in grammar.rules().iter().enumerate() {
@@ -146,7 +157,14 @@ fn build_once(grammar: Grammar, limits: &Limits) -> Result<Built, ProgramError> 
     }
     let left_recursion = LeftRecursion::find(&nodes, &procs);
     let RuleId(root) = grammar.root();
+    let guides = || procs.iter().filter_map(|proc| proc.guide);
+    let limits_of_tokens = guides().filter_map(|guide| match guide {
+        Guide::MaxTokens(most) => Some(u64::from(most).max(1)),
+        Guide::Temperature(_) => None,
+    });
     let mut program = Program {
+        most_tokens: limits_of_tokens.max().unwrap_or(0),
+        sets_temperatures: guides().any(|guide| matches!(guide, Guide::Temperature(_))),
         nodes,
         procs,
         root,
@@ -179,6 +197,9 @@ fn build_once(grammar: Grammar, limits: &Limits) -> Result<Built, ProgramError> 
     }
     if empty.is_empty() {
         program = with_distinct_items(program, &array_ids, &mut empty)?;
+    }
+    if empty.is_empty() {
+        program.check_guides()?;
     }
     Ok(if empty.is_empty() {
         Built::Program(Box::new(program))
@@ -255,6 +276,7 @@ struct Builder<'g> {
     node_ids: FxHashMap<Node, NodeId>,
     procs: Vec<Proc>,
     repeat_procs: FxHashMap<ExprId, ProcId>,
+    guided_procs: FxHashMap<ExprId, ProcId>,
     /// The node at which a value of an object or array begins.
     values: FxHashMap<ExprId, NodeId>,
     /// Objects and arrays whose values are still to be built: a list instead of a recursion, since shapes nest without end.
@@ -340,6 +362,10 @@ impl Builder<'_> {
             }
             Expr::Repeat { body, min, max } => self.repeat(*body, *min, *max, next, depth),
             Expr::Capture { body, .. } => self.expr(*body, next, depth + 1),
+            Expr::Guided { guide, body } => {
+                let proc = self.guided_proc(id, *guide, *body, depth)?;
+                self.node(Node::Call { proc, next })
+            }
             Expr::Rule(rule) => self.node(Node::Call { proc: rule.0, next }),
             Expr::Object(_) => {
                 let object = self.object(id);
@@ -420,8 +446,31 @@ impl Builder<'_> {
         self.procs.push(Proc {
             entry,
             nullable: self.nullable[body.index()],
+            guide: None,
         });
         self.repeat_procs.insert(body, proc);
+        Ok(proc)
+    }
+
+    /// A part with a guide is a procedure, so that what it is is known from below.
+    fn guided_proc(
+        &mut self,
+        id: ExprId,
+        guide: Guide,
+        body: ExprId,
+        depth: u32,
+    ) -> Result<ProcId, LimitExceeded> {
+        if let Some(&proc) = self.guided_procs.get(&id) {
+            return Ok(proc);
+        }
+        let entry = self.expr(body, END, depth + 1)?;
+        let proc = self.procs.len() as ProcId;
+        self.procs.push(Proc {
+            entry,
+            nullable: self.nullable[body.index()],
+            guide: Some(guide),
+        });
+        self.guided_procs.insert(id, proc);
         Ok(proc)
     }
 

@@ -3,6 +3,7 @@
 //! A program is immutable and knows no state; [`Network`](crate::Network) runs it.
 
 mod build;
+mod guides;
 mod keys;
 mod layout;
 mod left_recursion;
@@ -15,13 +16,14 @@ mod vast;
 use std::sync::{Arc, OnceLock};
 
 use structgen_grammar::{
-    Grammar, JsonForm, LiteralSet, NumberSet, Regular, StringShape, Tally, TokenTerminal,
+    Grammar, Guide, JsonForm, LiteralSet, NumberSet, Regular, StringShape, Tally, TokenTerminal,
 };
 
 use crate::Limits;
 use crate::captures::CaptureProgram;
 use crate::json::class_of;
 pub use build::ProgramError;
+pub use guides::GuideRefused;
 pub(crate) use keys::KeyLengths;
 pub(crate) use left_recursion::LeftRecursion;
 pub(crate) use measure::Measures;
@@ -64,6 +66,8 @@ pub(crate) enum Node {
 pub(crate) struct Proc {
     pub(crate) entry: NodeId,
     pub(crate) nullable: bool,
+    /// How it is to be written.
+    pub(crate) guide: Option<Guide>,
 }
 
 /// What a terminal of the program reads; equal ones are stored once.
@@ -209,6 +213,8 @@ pub struct Program {
     heights: OnceLock<Vec<u32>>,
     widest_byte: OnceLock<u64>,
     captures: Option<CaptureProgram>,
+    most_tokens: u64,
+    sets_temperatures: bool,
 }
 
 impl Program {
@@ -245,6 +251,23 @@ impl Program {
     #[must_use]
     pub fn token_terminals(&self) -> &[TokenTerminal] {
         &self.tokens
+    }
+
+    /// Whether some part of the grammar limits its tokens.
+    #[must_use]
+    pub fn limits_tokens(&self) -> bool {
+        self.most_tokens > 0
+    }
+
+    /// Whether some part of the grammar sets the temperature of its tokens.
+    #[must_use]
+    pub fn sets_temperatures(&self) -> bool {
+        self.sets_temperatures
+    }
+
+    /// The largest of all limits of tokens.
+    pub(crate) fn most_tokens(&self) -> u64 {
+        self.most_tokens
     }
 
     /// The form of the JSON in the grammar.

@@ -14,7 +14,9 @@ pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
             Expr::Sequence(parts) | Expr::Choice(parts) => {
                 parts.iter().for_each(|part| users[part.index()].push(i))
             }
-            Expr::Repeat { body, .. } | Expr::Capture { body, .. } => users[body.index()].push(i),
+            Expr::Repeat { body, .. } | Expr::Capture { body, .. } | Expr::Guided { body, .. } => {
+                users[body.index()].push(i)
+            }
             _ => {}
         }
     }
@@ -50,6 +52,7 @@ fn needed(expr: &Expr) -> usize {
         // Nothing leads to those that have no parts.
         Expr::Choice(_)
         | Expr::Capture { .. }
+        | Expr::Guided { .. }
         | Expr::Rule(_)
         | Expr::Never
         | Expr::Token(_)

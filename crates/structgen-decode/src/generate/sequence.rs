@@ -69,7 +69,10 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         words: Words<'_>,
     ) -> Result<Self, GenerateError> {
         let started = Instant::now();
-        let mut chain = SamplerChain::new(&options.sampling, number)?;
+        let mut chain = match constraint.sets_temperatures() {
+            true => SamplerChain::guided(&options.sampling, number)?,
+            false => SamplerChain::new(&options.sampling, number)?,
+        };
         if let Some(index) = options.stop.iter().position(String::is_empty) {
             return Err(GenerateError::EmptyStopString { index });
         }

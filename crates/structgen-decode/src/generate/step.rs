@@ -7,8 +7,8 @@ use structgen_vocab::TokenId;
 use super::GenerateError;
 use super::speculate::{Distribution, DraftedDraw, DraftedFrom};
 use crate::{
-    Accepted, AllowedTokens, Alternative, Candidates, Constraint, SamplerChain, TokenLogProbs,
-    masked_softmax, numeric,
+    Accepted, AllowedTokens, Alternative, Candidates, Constraint, ConstraintError, SamplerChain,
+    TokenLogProbs, masked_softmax, numeric,
 };
 
 /// After this many refused choices in one step, every candidate is checked at once.
@@ -80,6 +80,7 @@ impl Step {
         if mask.count() == 0 {
             return Err(GenerateError::DeadEnd { step });
         }
+        set_temperature(chain, constraint).map_err(fail)?;
         self.over_budget.clear();
         let mut ban_eos = limits.ban_eos;
         let mut misses = 0;
@@ -130,7 +131,7 @@ impl Step {
     ) -> Option<Accepted> {
         let candidates = &mut self.candidates;
         match drafted {
-            Some(drafted) if !chain.is_plain_argmax() => {
+            Some(drafted) if !chain.is_greedy() => {
                 chain.fill(candidates, logits, mask, &self.banned);
                 drafted.test(candidates, chain)
             }
@@ -186,6 +187,17 @@ impl Step {
             insert(&mut self.banned, id);
         }
     }
+}
+
+/// Sets the temperature that the constraint wants the next token to be drawn at.
+pub(super) fn set_temperature<C: Constraint>(
+    chain: &mut SamplerChain,
+    constraint: &mut C,
+) -> Result<(), ConstraintError> {
+    if chain.is_guided() {
+        chain.set_temperature(constraint.temperature()?);
+    }
+    Ok(())
 }
 
 impl Scores {
@@ -244,7 +256,7 @@ pub(super) fn fits<C: Constraint>(
     constraint: &mut C,
     token: TokenId,
     limits: &Limits,
-) -> Result<bool, crate::ConstraintError> {
+) -> Result<bool, ConstraintError> {
     let left = limits.remaining.saturating_sub(1) as u64;
     Ok(constraint.completion_cost_after(token)? <= left)
 }

@@ -1,5 +1,8 @@
+mod guided;
+
 use structgen_vocab::TokenId;
 
+use self::guided::Guided;
 use super::draw::Choice;
 use super::history::sort_ids;
 use super::{
@@ -31,6 +34,8 @@ pub struct SamplerChain {
     leading: Option<LeadingTopK>,
     /// Temperature, `p` and `min_keep` of a chain that has nothing else.
     only_top_p: Option<(f32, f32, usize)>,
+    /// Where a grammar sets the temperature.
+    guided: Option<Guided>,
 }
 
 /// The beginning of a chain in which top-k comes first, or behind a temperature, or behind samplers that touch few tokens.
@@ -73,7 +78,69 @@ impl SamplerChain {
                 }
                 _ => None,
             },
+            guided: None,
         })
+    }
+
+    /// The same for a constraint that sets temperatures ([`Constraint::sets_temperatures`](crate::Constraint::sets_temperatures)): what the next token is chosen
+    /// at is said by [`set_temperature`](SamplerChain::set_temperature). Where that is zero, what is off at temperature zero is off.
+    ///
+    /// The temperature has its place in the order of the parameters, or comes last.
+    ///
+    /// # Errors
+    /// What [`SamplingParams::validate`] finds.
+    pub fn guided(params: &SamplingParams, sequence: u64) -> Result<Self, SamplingError> {
+        params.validate()?;
+        // Another temperature than zero and one: all samplers are on that ever may be.
+        let warm = SamplingParams {
+            temperature: if params.temperature == 0.0 {
+                0.5
+            } else {
+                params.temperature
+            },
+            ..params.clone()
+        };
+        let is_temperature = |kind: SamplerKind| kind == SamplerKind::Temperature;
+        let on = |&kind: &SamplerKind| warm.is_on(kind) || is_temperature(kind);
+        let mut kinds: Vec<SamplerKind> = warm.order.iter().copied().filter(on).collect();
+        if !kinds.iter().copied().any(is_temperature) {
+            kinds.push(SamplerKind::Temperature);
+        }
+        let samplers = kinds.iter().map(|&kind| build(kind, &warm, sequence));
+        let samplers: Vec<Box<dyn Sampler>> = samplers.collect();
+        Ok(Self {
+            guided: Guided::new(&kinds, &samplers, params),
+            samplers,
+            choice: Choice::Draw(Box::new(SequenceRng::new(params.seed, sequence))),
+            // They know of one temperature.
+            leading: None,
+            only_top_p: None,
+        })
+    }
+
+    /// Sets the temperature at which the next token is chosen; none is the chain's own. A chain that is not [guided](SamplerChain::guided) keeps its own.
+    ///
+    /// ```
+    /// use structgen_decode::{Candidates, SamplerChain, SamplingParams};
+    /// use structgen_vocab::TokenId;
+    ///
+    /// let params = SamplingParams { temperature: 1.0, ..SamplingParams::default() };
+    /// let mut chain = SamplerChain::guided(&params, 0)?;
+    /// chain.set_temperature(Some(0.0));
+    /// let mut candidates = Candidates::from_pairs([(TokenId(1), 0.5), (TokenId(4), 0.6)]);
+    /// let chosen = chain.choose(&mut candidates).unwrap();
+    /// assert_eq!((chosen.token, chosen.probability), (TokenId(4), None));
+    /// # Ok::<(), structgen_decode::SamplingError>(())
+    /// ```
+    pub fn set_temperature(&mut self, temperature: Option<f32>) {
+        if let Some(guided) = &mut self.guided {
+            guided.set(temperature, &mut self.samplers);
+        }
+    }
+
+    /// Whether [`set_temperature`](SamplerChain::set_temperature) is heard.
+    pub fn is_guided(&self) -> bool {
+        self.guided.is_some()
     }
 
     /// Fills `candidates` with the allowed tokens, `banned` (sorted) left out, for [`choose`](SamplerChain::choose).
@@ -154,15 +221,23 @@ impl SamplerChain {
     /// The samplers' memory is untouched until [`accept`](SamplerChain::accept).
     pub fn choose(&mut self, candidates: &mut Candidates) -> Option<Accepted> {
         self.apply(candidates);
-        self.choice.choose(candidates)
+        match self.is_greedy() {
+            true => Choice::Largest.choose(candidates),
+            false => self.choice.choose(candidates),
+        }
     }
 
     /// Runs the samplers: the softmax of what remains is the distribution that [`choose`](SamplerChain::choose) would draw from.
     ///
     /// Where the chain [is greedy](SamplerChain::is_greedy), it would take the largest instead.
     pub fn apply(&mut self, candidates: &mut Candidates) {
-        for sampler in &mut self.samplers {
-            sampler.apply(candidates);
+        for (place, sampler) in self.samplers.iter_mut().enumerate() {
+            if { &self.guided }
+                .as_ref()
+                .is_none_or(|guided| guided.is_on(place))
+            {
+                sampler.apply(candidates);
+            }
         }
     }
 
@@ -173,14 +248,18 @@ impl SamplerChain {
 
     /// Whether the chain takes the largest candidate and draws no random numbers.
     pub fn is_greedy(&self) -> bool {
-        matches!(self.choice, Choice::Largest)
+        match &self.guided {
+            Some(guided) => guided.is_greedy(),
+            None => matches!(self.choice, Choice::Largest),
+        }
     }
 
     /// The next random number of the sequence, uniform in `[0, 1)`; none where the chain is greedy.
     pub(crate) fn uniform(&mut self) -> Option<f64> {
+        let is_greedy = self.is_greedy();
         match &mut self.choice {
-            Choice::Largest => None,
-            Choice::Draw(rng) => Some(rng.uniform()),
+            Choice::Draw(rng) if !is_greedy => Some(rng.uniform()),
+            _ => None,
         }
     }
 
@@ -206,6 +285,7 @@ impl Clone for SamplerChain {
             choice: self.choice.clone(),
             leading: self.leading.clone(),
             only_top_p: self.only_top_p,
+            guided: self.guided.clone(),
         }
     }
 }

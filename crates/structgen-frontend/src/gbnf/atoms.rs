@@ -1,7 +1,9 @@
 //! What a rule consists of: literals, classes, tokens and counters.
 
 use pest::iterators::Pair;
-use structgen_grammar::{CharSet, Expr, ExprId, GrammarBuilder, Regular, TokenTerminal};
+use structgen_grammar::{
+    CharSet, Expr, ExprId, GrammarBuilder, Guide, Regular, Temperature, TokenTerminal,
+};
 
 use super::extension;
 use super::syntax::Rule;
@@ -191,4 +193,27 @@ pub(super) fn counter(text: &str, pair: Pair<'_, Rule>) -> Result<(u32, Option<u
         (&[min], true) => Ok((min, None)),
         _ => Ok((1, Some(1))),
     }
+}
+
+/// How many tokens may begin in a part.
+pub(super) fn most_tokens(text: &str, pair: Pair<'_, Rule>) -> Result<Guide, GbnfError> {
+    let position = pair.as_span().start();
+    match counter(text, pair)? {
+        (0, Some(most)) if most > 0 => Ok(Guide::MaxTokens(most)),
+        _ => {
+            let kind = GbnfErrorKind::Range("only the most tokens can be limited");
+            let hint =
+                "a limit is written `%tokens{0,50}(…)`: any text can be cut into more tokens";
+            Err(GbnfError::at(text, position, kind).with_hint(Some(hint.to_owned())))
+        }
+    }
+}
+
+/// The temperature of a part.
+pub(super) fn temperature(text: &str, pair: Pair<'_, Rule>) -> Result<Guide, GbnfError> {
+    let number = pair.as_str().parse().ok().and_then(Temperature::new);
+    number.map(Guide::Temperature).ok_or_else(|| {
+        let kind = GbnfErrorKind::Range("the temperature is too large");
+        GbnfError::at(text, pair.as_span().start(), kind)
+    })
 }

@@ -88,11 +88,9 @@ impl Parser<'_, '_, '_> {
             (_, '%') if rest.starts_with("%import") => {
                 "an import stands on a line of its own, as `%import name \"file.gbnf\"`"
             }
-            (_, '%') if rest.starts_with("%tokens") => {
-                "how many tokens a text has depends on how it is cut: limit the characters with `%chars{0,80}(…)`, or the tokens of the whole output where it is generated"
-            }
+            (_, '%') if rest.starts_with("%temperature") => syntax::TEMPERATURE,
             (_, '%') if rest[1..].starts_with(|c: char| c.is_ascii_alphabetic()) => {
-                "what begins with `%` is `%until \"…\"`, `%json {…}`, `%json \"file.json\"`, `%chars{0,80}(…)` or, on a line of its own, `%import name \"file.gbnf\"`"
+                "what begins with `%` is `%until \"…\"`, `%json {…}`, `%json \"file.json\"`, `%chars{0,80}(…)`, `%tokens{0,50}(…)`, `%temperature{0.7}(…)` or, on a line of its own, `%import name \"file.gbnf\"`"
             }
             (_, '@') => "a part of the output is named as `@name(…)`",
             _ => return None,

@@ -242,6 +242,9 @@ impl Sets<'_> {
             Expr::Capture { .. } => {
                 return Err(Refused::NotRegular("names a part of the output"));
             }
+            Expr::Guided { .. } => {
+                return Err(Refused::NotRegular("says how a part is written"));
+            }
             _ => return Err(Refused::NotRegular("names tokens or has JSON in it")),
         };
         within_limits(Set {

@@ -1,9 +1,9 @@
 //! Groups, on a stack of their own: what nests deeper than expressions should becomes a rule of its own, so that any depth is only memory.
 
 use pest::iterators::Pair;
-use structgen_grammar::{ExprId, RuleId};
+use structgen_grammar::{ExprId, Guide, RuleId};
 
-use super::atoms::counter;
+use super::atoms::{counter, most_tokens, temperature};
 use super::extension::{self, Operation, Operator};
 use super::parser::{Expected, Parser};
 use super::syntax::Rule;
@@ -33,6 +33,8 @@ enum Head<'t> {
     Capture(&'t str),
     /// How many characters it may have.
     Chars(u32, Option<u32>),
+    /// How it is to be written.
+    Guide(Guide),
 }
 
 /// An expression, and how deep it nests.
@@ -176,14 +178,18 @@ impl<'t> Parser<'_, 't, '_> {
                 .error(position, kind)
                 .with_hint("give the inner part a rule of its own".to_owned()));
         }
-        let is_limit = token.as_rule() == Rule::limit;
+        let rule = token.as_rule();
         let head = match token.into_inner().next() {
             None => Head::None,
-            Some(bounds) if is_limit => {
-                let (min, max) = counter(self.text, bounds)?;
-                Head::Chars(min, max)
-            }
-            Some(name) => Head::Capture(name.as_str()),
+            Some(argument) => match rule {
+                Rule::limit => {
+                    let (min, max) = counter(self.text, argument)?;
+                    Head::Chars(min, max)
+                }
+                Rule::tokens_limit => Head::Guide(most_tokens(self.text, argument)?),
+                Rule::temperature => Head::Guide(temperature(self.text, argument)?),
+                _ => Head::Capture(argument.as_str()),
+            },
         };
         self.frames.push(Frame {
             head,
@@ -208,6 +214,13 @@ impl<'t> Parser<'_, 't, '_> {
                         height: group.height + 1,
                     };
                     self.low(named)
+                }
+                Head::Guide(guide) => {
+                    let guided = Item {
+                        expr: self.shared.builder.guided(guide, group.expr),
+                        height: group.height + 1,
+                    };
+                    self.low(guided)
                 }
                 Head::Chars(min, max) => {
                     self.operate(frame.opened, &[group], Operation::Length { min, max })

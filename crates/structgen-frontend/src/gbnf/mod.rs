@@ -20,7 +20,14 @@
 //!   whole grammar. A schema is no operand, but where its values are a few literals;
 //! - `%import date "types/date.gbnf"`, on a line of its own: `date` is the rule `root` of that file, and `date::year` its rule `year`. What the file itself imports is its own
 //!   business; files may not import one another in a circle;
-//! - `%chars{2,80}(a)`: a text of `a` of 2 to 80 characters (code points), with all forms of a counter; `a` is regular, as an operand is.
+//! - `%chars{2,80}(a)`: a text of `a` of 2 to 80 characters (code points), with all forms of a counter; `a` is regular, as an operand is;
+//! - `%tokens{0,50}(a)`: a text of `a` in which at most 50 tokens begin ([`Guide`](structgen_grammar::Guide)). A text can be cut into more tokens than it must, so there is no
+//!   fewest. What is begun is always completed: a token is refused behind which more bytes are missing than tokens are left. So a limit below the bytes of the shortest text is
+//!   an error where the grammar is compiled;
+//! - `%temperature{0.7}(a)`: a text of `a` whose tokens are drawn at this temperature, whatever the sampler's own is. Where the next token may begin in several
+//!   such parts, the innermost counts, and of those side by side the highest.
+//!
+//! Neither `%tokens` nor `%temperature` says anything about which texts there are, and what they stand at is no operand; nor may a rule begin with itself through them.
 //!
 //! Files come from [`GbnfOptions::files`] and from nowhere else.
 

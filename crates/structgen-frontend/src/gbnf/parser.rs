@@ -194,7 +194,11 @@ impl<'p, 't, 'o> Parser<'p, 't, 'o> {
             (Expected::Item { .. }, rule) => {
                 self.expected = Expected::Item { over_lines: false };
                 match rule {
-                    Rule::open | Rule::capture | Rule::limit => self.open(token),
+                    Rule::open
+                    | Rule::capture
+                    | Rule::limit
+                    | Rule::tokens_limit
+                    | Rule::temperature => self.open(token),
                     Rule::close => self.close(position),
                     Rule::quantifier | Rule::counter => self.repeat(token),
                     _ => self.atom(token),
@@ -322,6 +326,8 @@ fn extension_name(rule: Rule) -> Option<&'static str> {
         Rule::until => "`%until`",
         Rule::capture => "a capture",
         Rule::limit => "`%chars`",
+        Rule::tokens_limit => "`%tokens`",
+        Rule::temperature => "`%temperature`",
         Rule::json => "a JSON Schema",
         Rule::import | Rule::qualified => "an import",
         Rule::and | Rule::not => "an operator of sets",

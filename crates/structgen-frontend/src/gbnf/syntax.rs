@@ -57,6 +57,7 @@ pub(super) fn broken_token(text: &str, start: usize) -> Option<GbnfError> {
 fn expected(positives: &[Rule]) -> String {
     const NAMES: &[(&[Rule], &str)] = &[
         (&[Rule::number], "a number"),
+        (&[Rule::decimal], "a number such as `0.7`"),
         (&[Rule::counter], "a counter such as `{0,80}`"),
         (&[Rule::open], "`(`"),
         (&[Rule::schema], "a schema in braces"),
@@ -93,6 +94,11 @@ pub(super) fn one_of(mut names: Vec<&str>) -> String {
     }
 }
 
+/// How limits and temperatures are written.
+const CHARS: &str = "a limit is written `%chars{0,80}(…)`, with the numbers of a counter";
+const TOKENS: &str = "a limit is written `%tokens{0,50}(…)`, with the numbers of a counter";
+pub(super) const TEMPERATURE: &str = "a temperature is written `%temperature{0.7}(…)`";
+
 /// What people write by mistake within a token, told by what stands there.
 fn hint(text: &str, position: usize, positives: &[Rule]) -> Option<String> {
     let rest = &text[position..];
@@ -108,8 +114,12 @@ fn hint(text: &str, position: usize, positives: &[Rule]) -> Option<String> {
             Some(']') if text[..position].ends_with(['[', '^']) => {
                 "a class holds at least one character; a bracket in it is written `\\]`"
             }
-            _ if wants(Rule::counter) || wants(Rule::open) => {
-                "a limit is written `%chars{0,80}(…)`, with the numbers of a counter"
+            _ if wants(Rule::decimal) || wants(Rule::counter) || wants(Rule::open) => {
+                match text[..position].rsplit('%').next() {
+                    Some(begun) if begun.starts_with("tokens") => TOKENS,
+                    Some(begun) if begun.starts_with("temperature") => TEMPERATURE,
+                    _ => CHARS,
+                }
             }
             Some('{') if wants(Rule::schema) => "the braces of the schema are not closed",
             _ if wants(Rule::schema) => {

@@ -48,6 +48,7 @@ pub(super) fn check(grammar: &Grammar) -> Result<(), BytesError> {
             | Expr::Sequence(_)
             | Expr::Choice(_)
             | Expr::Capture { .. }
+            | Expr::Guided { .. }
             | Expr::Token(_) => {}
         }
     }

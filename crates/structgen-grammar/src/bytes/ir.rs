@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::BytesError;
 use super::code::{Coded, Input, coded, put_bytes, take_bytes};
 use crate::{
-    Alternative, ArrayShape, CharSet, Decimal, EscapeForm, Expr, ExprId, Grammar, Indent, JsonForm,
-    KeyPattern, LiteralSet, NumberBound, NumberForm, NumberSet, ObjectShape, Property, Regular,
-    Rule, RuleId, Slot, StringContent, StringShape, Tally, TokenTerminal, Whitespace,
+    Alternative, ArrayShape, CharSet, Decimal, EscapeForm, Expr, ExprId, Grammar, Guide, Indent,
+    JsonForm, KeyPattern, LiteralSet, NumberBound, NumberForm, NumberSet, ObjectShape, Property,
+    Regular, Rule, RuleId, Slot, StringContent, StringShape, Tally, Temperature, TokenTerminal,
+    Whitespace,
 };
 
 coded!(struct Grammar { exprs, rules, root, form });
@@ -31,7 +32,25 @@ coded!(enum Expr {
     12 = Array { 0: shape },
     13 = Literals { 0: set },
     14 = Capture { name: name, body: body },
+    15 = Guided { guide: guide, body: body },
 });
+
+coded!(enum Guide {
+    0 = MaxTokens { 0: most },
+    1 = Temperature { 0: temperature },
+});
+
+impl Coded for Temperature {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.get().to_bits().put(out);
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self, BytesError> {
+        let number = f32::from_bits(u32::take(input)?);
+        let temperature = Self::new(number).filter(|it| it.get().to_bits() == number.to_bits());
+        temperature.ok_or_else(|| input.wrong("no temperature"))
+    }
+}
 
 coded!(enum TokenTerminal {
     0 = Name { 0: name },

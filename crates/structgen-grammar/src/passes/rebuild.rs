@@ -25,6 +25,10 @@ pub(super) fn copy(
             let body = map(body);
             builder.capture(name, body)
         }
+        Expr::Guided { guide, body } => {
+            let body = map(body);
+            builder.guided(guide, body)
+        }
         Expr::Object(mut shape) => {
             for property in &mut shape.properties {
                 property.value = property.value.map(&mut map);

@@ -268,6 +268,7 @@ fn form(
             (body.size <= MAX_INLINED || references[rule.index()] <= 1).then(|| body.clone())
         }
         Expr::Capture { .. }
+        | Expr::Guided { .. }
         | Expr::Literals(_)
         | Expr::Token(_)
         | Expr::String(_)

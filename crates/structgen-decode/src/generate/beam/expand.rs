@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use structgen_vocab::TokenId;
 
 use crate::generate::sequence::Sequence;
-use crate::generate::step::fits;
+use crate::generate::step::{fits, set_temperature};
 use crate::{Candidates, Constraint, ConstraintError, SequenceRng, masked_softmax, numeric};
 
 /// A token behind a beam.
@@ -113,6 +113,7 @@ impl Expansion {
         for logit in self.candidates.logits_mut() {
             *logit = (f64::from(*logit) - total) as f32;
         }
+        set_temperature(&mut sequence.chain, &mut sequence.constraint)?;
         sequence.chain.apply(&mut self.candidates);
         for (&token, &log) in self.candidates.ids().iter().zip(self.candidates.logits()) {
             push(token, f64::from(log));

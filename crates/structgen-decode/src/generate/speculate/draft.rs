@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use structgen_vocab::{TokenId, Vocabulary};
 
 use super::super::sequence::Sequence;
-use super::super::step::{Limits, Step};
+use super::super::step::{Limits, Step, set_temperature};
 use super::{DraftedDraw, DraftedFrom, Source, Speculation};
 use crate::{
     Accepted, AllowedTokens, Constraint, Forward, GenerateError, KeyValueCache, LanguageModel,
@@ -241,6 +241,9 @@ impl<'s, 'd> Drafter<'s, 'd> {
         let Some(model) = &mut self.speculation.model else {
             return Ok(None);
         };
+        if set_temperature(chain, constraint).is_err() {
+            return Ok(None);
+        }
         let Some(logits) = model.logits.behind(&self.tokens)? else {
             return Ok(None);
         };

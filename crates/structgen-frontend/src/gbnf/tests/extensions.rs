@@ -245,7 +245,13 @@ fn limits_of_characters_are_counters() {
             "root ::= %chars{0,3}(@a(\"b\"))",
             "root ::= %chars{0,3}(<x>)",
             "root ::= %chars{0,3}(\"a\"",
-            "root ::= %tokens{0,3}(\"a\")",
+            "root ::= %tokens(\"a\")",
+            "root ::= %tokens{3}(\"a\")",
+            "root ::= %tokens{0,0}(\"a\")",
+            "root ::= %temperature(\"a\")",
+            "root ::= %temperature{.5}(\"a\")",
+            "root ::= %temperature{0.5}\"a\"",
+            "root ::= %temperature{9e9}(\"a\")",
             "root ::= %char{0,3}(\"a\")",
         ],
         expect![[r#"
@@ -296,17 +302,53 @@ fn limits_of_characters_are_counters() {
               |                         ^
             hint: the parenthesis in line 1, column 10 is not closed
 
+            line 1, column 17: expected a counter such as `{0,80}`
+              |
+            1 | root ::= %tokens("a")
+              |                 ^
+            hint: a limit is written `%tokens{0,50}(…)`, with the numbers of a counter
+
+            line 1, column 17: only the most tokens can be limited
+              |
+            1 | root ::= %tokens{3}("a")
+              |                 ^
+            hint: a limit is written `%tokens{0,50}(…)`: any text can be cut into more tokens
+
+            line 1, column 17: only the most tokens can be limited
+              |
+            1 | root ::= %tokens{0,0}("a")
+              |                 ^
+            hint: a limit is written `%tokens{0,50}(…)`: any text can be cut into more tokens
+
             line 1, column 10: expected something to match, `|` or the end of the rule
               |
-            1 | root ::= %tokens{0,3}("a")
+            1 | root ::= %temperature("a")
               |          ^
-            hint: how many tokens a text has depends on how it is cut: limit the characters with `%chars{0,80}(…)`, or the tokens of the whole output where it is generated
+            hint: a temperature is written `%temperature{0.7}(…)`
+
+            line 1, column 23: expected a number such as `0.7`
+              |
+            1 | root ::= %temperature{.5}("a")
+              |                       ^
+            hint: a temperature is written `%temperature{0.7}(…)`
+
+            line 1, column 27: expected `(`
+              |
+            1 | root ::= %temperature{0.5}"a"
+              |                           ^
+            hint: a temperature is written `%temperature{0.7}(…)`
+
+            line 1, column 10: expected something to match, `|` or the end of the rule
+              |
+            1 | root ::= %temperature{9e9}("a")
+              |          ^
+            hint: a temperature is written `%temperature{0.7}(…)`
 
             line 1, column 10: expected something to match, `|` or the end of the rule
               |
             1 | root ::= %char{0,3}("a")
               |          ^
-            hint: what begins with `%` is `%until "…"`, `%json {…}`, `%json "file.json"`, `%chars{0,80}(…)` or, on a line of its own, `%import name "file.gbnf"`"#]],
+            hint: what begins with `%` is `%until "…"`, `%json {…}`, `%json "file.json"`, `%chars{0,80}(…)`, `%tokens{0,50}(…)`, `%temperature{0.7}(…)` or, on a line of its own, `%import name "file.gbnf"`"#]],
     );
     let deep = format!(
         "root ::= {}\"a\"{}",
@@ -320,4 +362,20 @@ fn limits_of_characters_are_counters() {
         error.contains("levels of a set that is operated on"),
         "{error}"
     );
+}
+
+#[test]
+fn guides_are_kept_with_what_they_guide() {
+    let text = "root ::= %tokens{0,50}([a-z]* \"x\") %temperature{0.25}(%tokens { 0 , 3 } ( b ))\nb ::= \"b\"";
+    let grammar = parse(text, &GbnfOptions::default()).expect("a grammar");
+    assert_eq!(
+        grammar.to_string(),
+        "root ::= %tokens{0,50}([a-z]* \"x\") %temperature{0.25}(%tokens{0,3}(b))\nb ::= \"b\"\n"
+    );
+    let strict = GbnfOptions {
+        strict: true,
+        ..GbnfOptions::default()
+    };
+    let error = parse("root ::= %temperature{1}(\"a\")", &strict).expect_err("an extension");
+    assert!(error.to_string().contains("`%temperature`"), "{error}");
 }

@@ -1,0 +1,274 @@
+//! Guides: how many tokens may still begin in a part of the output, and how warm they are drawn.
+//!
+//! Only this knows of tokens: all else reads bytes. A part with a guide has a frame of its own below it, which waits for the part's end. Where a token ends,
+//! [`Network::begin_token`] counts the next one in all frames whose part it begins in, and gives up what can no longer be completed.
+
+use super::sets::Place;
+use super::{Element, Frame, Network, SetId};
+use crate::program::Program;
+use crate::{LimitExceeded, StepError};
+use structgen_grammar::{Guide, Temperature};
+
+/// What waits below some frame, rewritten.
+#[derive(Clone, Copy, Debug)]
+struct Rewritten {
+    set: SetId,
+    /// Whether some part has no token left.
+    gave_up: bool,
+    /// The most bytes that a part still takes at least.
+    needed: u64,
+}
+
+/// How sets that wait are rewritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Rewrite {
+    /// A token begins, and so many bytes are missing above.
+    Begin(u64),
+    /// Counts are forgotten.
+    Forget,
+}
+
+/// The state in which a token begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// The state; [`SetId::DEAD`] where all parts that go on have no token left.
+    pub state: SetId,
+    /// The most bytes that a known completion of a part with a limit takes from here: with fewer tokens left, parts would be given up.
+    pub needed: u64,
+}
+
+/// What is known of sets with guides.
+#[derive(Debug, Default)]
+pub(super) struct Guided {
+    begun: rustc_hash::FxHashMap<SetId, Begun>,
+    rewritten: rustc_hash::FxHashMap<(SetId, Rewrite), Rewritten>,
+}
+
+impl Guided {
+    pub(super) fn memory(&self) -> usize {
+        self.begun.capacity() * 24 + self.rewritten.capacity() * 48
+    }
+}
+
+impl Network {
+    /// The state as it is where a token begins: the token counts in every part whose tokens are limited, and ways to go on are given up that are not known to
+    /// end within the tokens that are left, if each takes a byte.
+    ///
+    /// What has a completion within the limits keeps it: a part that may end here has ended too. Where a state is live, some token of a byte leads to
+    /// another that is. For programs without limits this is the state itself.
+    ///
+    /// # Errors
+    /// When a limit of the network is exceeded, or a sketch does not suffice.
+    pub fn begin_token(&mut self, set: SetId) -> Result<Begun, StepError> {
+        if !self.program.limits_tokens() {
+            return Ok(Begun {
+                state: set,
+                needed: 0,
+            });
+        }
+        if let Some(&known) = self.guided.begun.get(&set) {
+            return Ok(known);
+        }
+        let mut found = Vec::new();
+        let mut needed = 0;
+        let mut todo = self.sets.elements(set).to_vec();
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some(element) = todo.pop() {
+            if !seen.insert(element) {
+                continue;
+            }
+            let Element { frame, below } = element;
+            if !self.sets.is_guided(below) {
+                found.push(element);
+                continue;
+            }
+            let missing = self.cost_within(frame, below);
+            let under = self.rewrite(below, Rewrite::Begin(missing))?;
+            if under.set != SetId::DEAD {
+                needed = needed.max(under.needed);
+                found.push(Element {
+                    frame,
+                    below: under.set,
+                });
+            }
+            // The part may have ended just here.
+            if under.gave_up && self.accept_label(frame).is_some() {
+                let after = self.follow(frame, below)?;
+                todo.extend_from_slice(self.sets.elements(after));
+            }
+        }
+        let state = self.intern(found)?;
+        let begun = Begun { state, needed };
+        self.guided.begun.insert(set, begun);
+        Ok(begun)
+    }
+
+    /// The state as if no token had begun in any part. States that differ in these counts only have one such state together.
+    ///
+    /// # Errors
+    /// When a limit of the network is exceeded.
+    pub fn forget_tokens(&mut self, set: SetId) -> Result<SetId, LimitExceeded> {
+        if !self.sets.is_guided(set) {
+            return Ok(set);
+        }
+        let mut elements = self.sets.elements(set).to_vec();
+        for element in &mut elements {
+            element.below = self.rewrite(element.below, Rewrite::Forget)?.set;
+        }
+        self.intern(elements)
+    }
+
+    /// What waits below a frame, with other counts; a list instead of a recursion, since stacks are as deep as texts.
+    fn rewrite(&mut self, set: SetId, how: Rewrite) -> Result<Rewritten, LimitExceeded> {
+        let program = self.program.clone();
+        let mut todo = vec![(set, how)];
+        while let Some(&(set, how)) = todo.last() {
+            if self.guided.rewritten.contains_key(&(set, how)) {
+                todo.pop();
+                continue;
+            }
+            let mut rewritten = Rewritten {
+                set,
+                gave_up: false,
+                needed: 0,
+            };
+            if self.sets.is_guided(set) {
+                let mut kept = Vec::new();
+                let before = todo.len();
+                for i in 0..self.sets.elements(set).len() {
+                    let Element { frame, below } = self.sets.elements(set)[i];
+                    let Some((frame, needed)) = counted(&program, frame, how) else {
+                        rewritten.gave_up = true;
+                        continue;
+                    };
+                    if below == SetId::DEAD {
+                        kept.push(Element { frame, below });
+                        continue;
+                    }
+                    let under = match how {
+                        Rewrite::Forget => how,
+                        Rewrite::Begin(missing) => {
+                            let own = self.cost_within(frame, below);
+                            let missing = missing.saturating_add(own);
+                            // Beyond every limit all is alike.
+                            Rewrite::Begin(missing.min(program.most_tokens() + 1))
+                        }
+                    };
+                    match self.guided.rewritten.get(&(below, under)) {
+                        None => todo.push((below, under)),
+                        Some(found) => {
+                            rewritten.gave_up |= found.gave_up;
+                            if found.set != SetId::DEAD {
+                                rewritten.needed = rewritten.needed.max(needed).max(found.needed);
+                                let below = found.set;
+                                kept.push(Element { frame, below });
+                            }
+                        }
+                    }
+                }
+                if todo.len() > before {
+                    continue;
+                }
+                rewritten.set = self.intern(kept)?;
+            }
+            self.guided.rewritten.insert((set, how), rewritten);
+            todo.pop();
+        }
+        Ok(self.guided.rewritten[&(set, how)])
+    }
+
+    /// How many more tokens may begin in the limited part that has the fewest left; `None` outside of such parts.
+    #[must_use]
+    pub fn tokens_left(&self, set: SetId) -> Option<u32> {
+        let mut least = None;
+        self.for_each_waiting(set, |frame| {
+            if let Some(most) = limit_of(&self.program, frame) {
+                let left = most.saturating_sub(frame.data);
+                least = Some(least.map_or(left, |least: u32| least.min(left)));
+            }
+            true
+        });
+        least
+    }
+
+    /// The temperature that the grammar sets for the token that comes next: of all parts in which it may begin the highest, and of parts within one another the
+    /// innermost. `None` where it says nothing.
+    ///
+    /// # Errors
+    /// When a limit of the network is exceeded, or a sketch does not suffice.
+    pub fn temperature(&mut self, set: SetId) -> Result<Option<Temperature>, StepError> {
+        let mut highest = None;
+        if !self.program.sets_temperatures() {
+            return Ok(highest);
+        }
+        let mut todo = self.sets.elements(set).to_vec();
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some(element) = todo.pop() {
+            if !seen.insert(element) {
+                continue;
+            }
+            let Element { frame, below } = element;
+            self.for_each_waiting(below, |frame| {
+                let own = match frame.place() {
+                    Place::Guided(proc) => temperature_of(&self.program, proc),
+                    _ => None,
+                };
+                highest = highest.max(own);
+                own.is_none()
+            });
+            if self.accept_label(frame).is_some() {
+                let after = self.follow(frame, below)?;
+                todo.extend_from_slice(self.sets.elements(after));
+            }
+        }
+        Ok(highest)
+    }
+
+    /// Looks at all frames of a set and below it, as long as `go_on` wants to see what is under the frame.
+    fn for_each_waiting(&self, set: SetId, mut go_on: impl FnMut(Frame) -> bool) {
+        let mut todo = vec![set];
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some(set) = todo.pop() {
+            if seen.insert(set) {
+                for element in self.sets.elements(set) {
+                    if go_on(element.frame) {
+                        todo.push(element.below);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The frame as the rewriting leaves it, and how many bytes its part still takes if its tokens are limited; `None` where it has too few tokens left.
+fn counted(program: &Program, frame: Frame, how: Rewrite) -> Option<(Frame, u64)> {
+    let Some(most) = limit_of(program, frame) else {
+        return Some((frame, 0));
+    };
+    match how {
+        Rewrite::Forget => Some((Frame { data: 0, ..frame }, 0)),
+        Rewrite::Begin(missing) => {
+            let left = most.checked_sub(frame.data).filter(|&left| left > 0)?;
+            let data = frame.data + 1;
+            (missing <= u64::from(left)).then_some((Frame { data, ..frame }, missing))
+        }
+    }
+}
+
+/// How many tokens may begin in the part that the frame waits for.
+fn limit_of(program: &Program, frame: Frame) -> Option<u32> {
+    match frame.place() {
+        Place::Guided(proc) => match program.proc(proc).guide {
+            Some(Guide::MaxTokens(most)) => Some(most),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn temperature_of(program: &Program, proc: u32) -> Option<Temperature> {
+    match program.proc(proc).guide {
+        Some(Guide::Temperature(temperature)) => Some(temperature),
+        _ => None,
+    }
+}
