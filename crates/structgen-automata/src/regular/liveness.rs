@@ -11,6 +11,9 @@ use super::derivative::representatives;
 use super::steps::Steps;
 use crate::LimitExceeded;
 
+/// From a state of a search that counts as one, so many steps are tried.
+const STEPS: usize = 4;
+
 /// What searches have found. Expressions whose structure shows a string ([`Arena::witness`]) are never searched.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Liveness {
@@ -37,11 +40,13 @@ impl Liveness {
         let mut parents: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         parents.insert(id, id);
         let mut order = 0_u32;
+        let mut tried = 0_usize;
         let mut queue = BinaryHeap::from([Reverse((0, 0, 0, order, id))]);
         while let Some(Reverse((_, _, depth, _, from))) = queue.pop() {
             let boundaries = steps.boundaries(from);
             for byte in representatives(&boundaries) {
                 let next = steps.step(from, byte)?;
+                tried += 1;
                 match self.known(next, &steps.arena) {
                     Some(Some(cost)) => {
                         self.note_path(from, id, cost, &parents);
@@ -60,7 +65,8 @@ impl Liveness {
                     }
                 }
             }
-            if parents.len() > limit {
+            // Where many kinds of bytes may come, as behind `\b`, a state takes longer: it counts for several.
+            if parents.len().max(tried / STEPS) > limit {
                 return Err(LimitExceeded {
                     what: "states searched for a completion of a regular set",
                     limit: limit as u64,

@@ -31,7 +31,7 @@ use crate::{LimitExceeded, Machine};
 pub struct RegularLimits {
     /// The most expressions a machine may hold, counted with their operands: its memory, about 100 bytes each.
     pub expressions: usize,
-    /// The most states that one search for a completion may visit. Only sets with intersections or complements are searched.
+    /// The most states that one search for a completion may visit; those that many kinds of bytes may follow count more. Only sets with intersections or complements are searched.
     pub search: usize,
 }
 
