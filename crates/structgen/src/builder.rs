@@ -73,6 +73,12 @@ impl<T> ExtractorBuilder<T> {
         self
     }
 
+    /// Asks for the [confidence](crate::Extraction::confidence) of each value, which costs a pass over the logits of each step.
+    pub fn confidence(mut self, wanted: bool) -> Self {
+        self.generate.log_probs = wanted;
+        self
+    }
+
     /// Sets the most tokens of an output. An output is complete within them, or the call fails before generating.
     pub fn max_new_tokens(mut self, tokens: usize) -> Self {
         self.generate.max_new_tokens = Some(tokens);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use structgen_constraint::{CompileError, MatcherError};
-use structgen_decode::{ChatError, ChooseError, GenerateError};
+use structgen_decode::{ChatError, ChooseError, ConfidenceError, EventError, GenerateError};
 use structgen_frontend::gbnf::GbnfError;
 use structgen_frontend::json_schema::SchemaError;
 use structgen_frontend::regex::RegexError;
@@ -87,6 +87,12 @@ pub enum Error {
     /// Generation failed, or was cut before the output was complete.
     #[error(transparent)]
     Generate(#[from] GenerateError),
+    /// The parts of an output cannot be told.
+    #[error(transparent)]
+    Events(#[from] EventError),
+    /// There is no confidence of an output's values.
+    #[error(transparent)]
+    Confidence(#[from] ConfidenceError),
     /// The output fits the schema and does not deserialise: the type refuses more than its schema says.
     #[error("the output fits the schema, but the type {type_name} refuses it: {json}")]
     Deserialize {

@@ -10,7 +10,7 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use structgen_constraint::CompiledConstraint;
-use structgen_decode::{FinishReason, GenerateOptions, GenerationStats};
+use structgen_decode::{Confidence, FinishReason, GenerateOptions, GenerationStats};
 use structgen_frontend::json_schema::{CompileReport, Profile, SchemaOptions};
 use structgen_grammar::Whitespace;
 
@@ -27,6 +27,8 @@ pub struct Extraction<T> {
     pub value: T,
     /// The JSON text that the model wrote.
     pub json: String,
+    /// How probable each value of the JSON was, where the options ask for [log probabilities](GenerateOptions::log_probs).
+    pub confidence: Option<Confidence>,
     /// How many tokens the text has.
     pub tokens: usize,
     /// Why generation ended.
@@ -247,8 +249,10 @@ impl SchemaExtractor {
         let generation = self
             .model
             .generate(&prompt, Some(&self.compiled), &options)?;
+        let confidence = { options.log_probs }.then(|| generation.confidence());
         Ok(Extraction {
             value: (),
+            confidence: confidence.transpose()?,
             tokens: generation.tokens.len(),
             json: generation.text,
             finish: generation.finish,
@@ -262,6 +266,7 @@ impl<T> Extraction<T> {
         Extraction {
             value: value(self.value),
             json: self.json,
+            confidence: self.confidence,
             tokens: self.tokens,
             finish: self.finish,
             stats: self.stats,

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use structgen_constraint::CompiledConstraint;
 use structgen_decode::{
-    BeamOptions, BeamOutput, Delta, GenerateError, GenerateOptions, Generation, Generator,
-    LanguageModel, Request, Speculation, Unconstrained,
+    BeamOptions, BeamOutput, Delta, EventStream, FinishReason, GenerateError, GenerateOptions,
+    Generation, Generator, LanguageModel, OutputEvent, Request, Speculation, Unconstrained,
 };
 use structgen_ort::OrtModel;
 use structgen_vocab::{TokenId, Tokenizer};
@@ -46,6 +46,64 @@ impl Model {
             }
             None => generator.stream(prompt, &mut free, options, on_delta)?,
         })
+    }
+
+    /// Generates one output and tells what becomes of its parts as it comes: of its JSON values or captures, or its text.
+    ///
+    /// [`EventStream`] says which, and does the same for the other ways to generate. A callback that breaks ends the output.
+    ///
+    /// ```no_run
+    /// use std::ops::ControlFlow;
+    /// use structgen::decode::{OutputEvent, OutputPart};
+    /// use structgen::{Constraint, GenerateOptions, Model, ModelOptions, SchemaOptions};
+    ///
+    /// let mut model = Model::embedded(&ModelOptions::new())?;
+    /// let schema = r#"{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}"#;
+    /// let compiled = model.compile(&Constraint::json_schema_str(schema, &SchemaOptions::new())?)?;
+    /// let prompt = model.encode_prompt("A flat in Graz: ")?;
+    /// model.stream_events(&prompt, Some(&compiled), &GenerateOptions::default(), |event| {
+    ///     if let OutputEvent::Delta { part: OutputPart::Field { pointer, .. }, text } = event
+    ///         && pointer == "/city"
+    ///     {
+    ///         print!("{text}");
+    ///     }
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// # Ok::<(), structgen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`generate`](Model::generate); [`Error::Events`](crate::Error::Events) when finding captures exceeds a limit.
+    pub fn stream_events(
+        &mut self,
+        prompt: &[TokenId],
+        constraint: Option<&CompiledConstraint>,
+        options: &GenerateOptions,
+        mut on_event: impl FnMut(OutputEvent<'_>) -> ControlFlow<()>,
+    ) -> Result<Generation> {
+        let mut events = constraint.map_or_else(EventStream::text, EventStream::new);
+        let mut told = Ok(());
+        let generation = self.stream(prompt, constraint, options, |delta| {
+            let mut flow = ControlFlow::Continue(());
+            told = events.push(&delta, &mut |event| {
+                if flow.is_continue() {
+                    flow = on_event(event);
+                }
+            });
+            match told {
+                Ok(()) => flow,
+                Err(_) => ControlFlow::Break(()),
+            }
+        });
+        told?;
+        let generation = generation?;
+        if generation.finish != FinishReason::Cancelled {
+            // The output has ended: there is nothing left for the callback to stop.
+            events.finish(&mut |event| {
+                let _ = on_event(event);
+            })?;
+        }
+        Ok(generation)
     }
 
     /// Generates one output like [`stream`](Model::stream), with fewer runs of the model where drafts are kept: its distribution is the same.

@@ -4,11 +4,11 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use structgen::decode::{Delta, Generation};
 use structgen::tools::{Message, ToolGrammar};
 use structgen::vocab::Vocabulary;
-use structgen::{Constraint, GenerateOptions};
+use structgen::{Constraint, GenerateOptions, Model};
 
 use super::extract::failure;
 use crate::Outcome;
@@ -16,6 +16,7 @@ use crate::args::{ModelArgs, RegexArgs, SamplingArgs, read_grammar, read_schema}
 use crate::error::{DONE, Failure};
 use crate::input::{TextArgs, read_text_file};
 use crate::output::{tell, write, write_line};
+use crate::result_args::ResultArgs;
 use crate::schema_args::SchemaArgs;
 use crate::strategy_args::{BeamArgs, FaithfulArgs, JumpForwardArg, SpeculationArgs};
 use crate::tool_args::ToolArgs;
@@ -51,6 +52,8 @@ pub(crate) struct Args {
     /// Print the number of tokens and the speed to standard error
     #[arg(long)]
     stats: bool,
+    #[command(flatten)]
+    results: ResultArgs,
     #[command(flatten)]
     beams: BeamArgs,
     #[command(flatten)]
@@ -104,6 +107,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Some(tools) => Some(Constraint::tools(tools)),
         None => args.constraint.read()?,
     };
+    args.results.check(constraint.as_ref())?;
     let sampling = args.sampling.params()?;
     let prompt = args.prompt.read()?;
     let mut model = args.model.load()?;
@@ -118,20 +122,23 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let most = args
         .max_new_tokens
         .unwrap_or_else(|| model.room_behind(&tokens, MAX_NEW_TOKENS));
-    let options = GenerateOptions {
+    let mut options = GenerateOptions {
         sampling,
         max_new_tokens: Some(most),
         stop: args.stop.clone(),
         jump_forward: args.jump_forward.into(),
         ..GenerateOptions::default()
     };
+    args.results.ask(&mut options);
+    let compiled = compiled.as_ref();
+    let mut lines = args.results.lines(compiled);
     if let Some(beams) = args.beams.options() {
-        let outputs = model.beam_search(&tokens, compiled.as_ref(), &options, &beams);
+        let outputs = model.beam_search(&tokens, compiled, &options, &beams);
         for output in outputs.map_err(failure)? {
-            let (text, score) = (&output.generation.text, output.score);
-            write_line(
-                &json!({"text": text, "score": score, "log_prob": output.log_prob}).to_string(),
-            )?;
+            let mut line = args.describe(&output.generation, &model)?;
+            line.insert("score".to_owned(), output.score.into());
+            line.insert("log_prob".to_owned(), output.log_prob.into());
+            write_line(&Value::from(line).to_string())?;
         }
         return Ok(DONE);
     }
@@ -151,15 +158,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Ok(DONE);
     }
     if let Some(n) = args.sequences {
-        return print_many(model.generate_many(&tokens, n, compiled.as_ref(), &options)?);
+        let outputs = model.generate_many(&tokens, n, compiled, &options)?;
+        return args.print_many(outputs, &model);
     }
     let mut written: io::Result<()> = Ok(());
     let mut begun = false;
+    let is_whole = tools.is_some() || args.results.is_whole();
     let mut draft = args.speculation.load(&args.model)?;
     let mut speculation = args.speculation.speculation(draft.as_mut());
     let on_delta = |delta: Delta<'_>| {
-        // Calls are printed as what they mean.
-        if tools.is_some() {
+        if let Some(lines) = &mut lines {
+            return lines.push(&delta);
+        }
+        // Calls are printed as what they mean, and what is told of an output when it is complete.
+        if is_whole {
             return ControlFlow::Continue(());
         }
         written = write(delta.text);
@@ -170,7 +182,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ControlFlow::Break(())
         }
     };
-    let compiled = compiled.as_ref();
     let result = match &mut speculation {
         Some(speculation) => {
             model.stream_speculative(&tokens, compiled, &options, speculation, on_delta)
@@ -178,14 +189,24 @@ pub(crate) fn run(args: &Args) -> Outcome {
         None => model.stream(&tokens, compiled, &options, on_delta),
     };
     written?;
+    if let Some(lines) = &mut lines {
+        lines.result()?;
+    }
     // The shell's next line begins on a line of its own, whatever came of the output.
-    if begun || (result.is_ok() && tools.is_none()) {
+    if begun || (result.is_ok() && !is_whole && lines.is_none()) {
         write("\n")?;
     }
     let generation = result.map_err(failure)?;
     if let Some(tools) = &tools {
         let message = parse(tools, &generation, model.tokenizer().vocabulary())?;
         write_line(&message.to_json().to_string())?;
+    }
+    if let Some(lines) = lines {
+        let vocabulary = model.tokenizer().vocabulary();
+        let told = args.results.describe(&generation, vocabulary)?;
+        lines.end(generation.finish.to_string(), told)?;
+    } else if args.results.is_whole() {
+        write_line(&Value::from(args.describe(&generation, &model)?).to_string())?;
     }
     if args.stats {
         let seconds = generation.stats.total_time.as_secs_f64();
@@ -213,22 +234,32 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(DONE)
 }
 
-/// Prints each of several outputs on a line; the command fails like the first that failed.
-fn print_many(outputs: Vec<structgen::Result<Generation>>) -> Outcome {
-    let mut outcome = Ok(DONE);
-    for output in outputs {
-        let line = match output {
-            Ok(output) => json!({"text": output.text}),
-            Err(error) => {
-                let failure = failure(error);
-                let line = json!({"error": failure.to_string()});
-                outcome = outcome.and(Err(failure));
-                line
-            }
-        };
-        write_line(&line.to_string())?;
+impl Args {
+    /// An output as JSON.
+    fn describe(&self, output: &Generation, model: &Model) -> anyhow::Result<Map<String, Value>> {
+        let vocabulary = model.tokenizer().vocabulary();
+        let mut told = self.results.describe(output, vocabulary)?;
+        told.shift_insert(0, "text".to_owned(), output.text.as_str().into());
+        Ok(told)
     }
-    outcome
+
+    /// Prints each of several outputs on a line; the command fails like the first that failed.
+    fn print_many(&self, outputs: Vec<structgen::Result<Generation>>, model: &Model) -> Outcome {
+        let mut outcome = Ok(DONE);
+        for output in outputs {
+            let line = match output {
+                Ok(output) => self.describe(&output, model)?.into(),
+                Err(error) => {
+                    let failure = failure(error);
+                    let line = json!({"error": failure.to_string()});
+                    outcome = outcome.and(Err(failure));
+                    line
+                }
+            };
+            write_line(&line.to_string())?;
+        }
+        outcome
+    }
 }
 
 /// What was written, from its tokens: special ones are part of calls and of no text.
