@@ -20,13 +20,13 @@ use crate::output::write_line;
 pub(crate) struct ResultArgs {
     /// Print what becomes of the output's parts while it comes, as JSON, an event a line: JSON values or captures that have started, more of their text, and done, or text;
     /// the last line is {"event": "end"} with what else is asked for
-    #[arg(long, conflicts_with_all = ["tools", "sequences", "beams"])]
+    #[arg(long, conflicts_with_all = ["tools", "sequences", "beams", "faithful"])]
     events: bool,
     /// Print the output as JSON: {"text", "fields"}, where a field says how probable a value of a JSON output was, under the model and under the constraint
     #[arg(long, conflicts_with = "tools")]
     confidence: bool,
     /// Print the output as JSON: {"text", "finish", "tokens", "stats"}, with log probabilities and times
-    #[arg(long, conflicts_with = "tools")]
+    #[arg(long, conflicts_with_all = ["tools", "faithful"])]
     details: bool,
     /// So many of the most probable tokens of each choice, among the details
     #[arg(long, value_name = "N", requires = "details")]

@@ -124,10 +124,11 @@ fn details_and_confidence_are_one_object_of_the_output() {
     }
     assert!(output["stats"]["seconds"]["model"].as_f64().unwrap() > 0.0);
     for flags in [
-        ["--sequences", "2", "--confidence"],
-        ["--beams", "2", "--confidence"],
+        &["--sequences", "2", "--confidence"][..],
+        &["--beams", "2", "--confidence"],
+        &["--faithful", "asap", "--free-end", "--confidence"],
     ] {
-        let told = run_with(&flags);
+        let told = run_with(flags);
         assert_eq!(told[0]["fields"][0]["kind"], "object");
     }
 }

@@ -144,16 +144,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let outputs = args
         .faithful
-        .outputs(&mut model, &tokens, compiled.as_ref(), &options);
+        .outputs(&mut model, &tokens, compiled, &options);
     if let Some(outputs) = outputs {
         for output in outputs.map_err(failure)? {
-            let line = json!({
-                "text": output.generation.text,
-                "log_prob": output.log_prob,
-                "masked_log_prob": output.masked_log_prob(),
-                "weight": output.weight,
-            });
-            write_line(&line.to_string())?;
+            let mut line = args.describe(&output.generation, &model)?;
+            line.insert("log_prob".to_owned(), output.log_prob.into());
+            let masked = output.masked_log_prob();
+            line.insert("masked_log_prob".to_owned(), masked.into());
+            line.insert("weight".to_owned(), output.weight.into());
+            write_line(&Value::from(line).to_string())?;
         }
         return Ok(DONE);
     }
