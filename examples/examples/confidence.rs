@@ -17,7 +17,10 @@ fn main() -> anyhow::Result<()> {
         "required": ["name", "contact"]
     });
     let compiled = model.compile(&Constraint::json_schema(&schema, &SchemaOptions::new())?)?;
-    let prompt = model.extraction_prompt(&schema, "Ruben Keller, ruben@keller.com")?;
+    let prompt = model.extraction_prompt(
+        &schema,
+        "My name is Ruben Keller. Write to ruben@keller.com.",
+    )?;
     let options = GenerateOptions {
         log_probs: true,
         max_new_tokens: Some(200),
