@@ -36,6 +36,9 @@ pub(crate) struct ModelArgs {
     /// The ONNX Runtime library's file, instead of looking for one
     #[arg(long, value_name = "FILE")]
     pub(crate) runtime: Option<PathBuf>,
+    /// Keep at most so many megabytes of what the model has run, for prompts that begin alike; 0 keeps nothing
+    #[arg(long, value_name = "MB", default_value_t = 0)]
+    prefix_cache: usize,
     #[command(flatten)]
     pub(crate) cache: CacheArgs,
 }
@@ -120,6 +123,9 @@ impl ModelArgs {
         }
         if let Some(runtime) = &self.runtime {
             options = options.with_runtime(runtime);
+        }
+        if self.prefix_cache > 0 {
+            options = options.with_prefix_cache(self.prefix_cache.saturating_mul(1_000_000));
         }
         Ok(options)
     }

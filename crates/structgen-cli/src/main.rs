@@ -8,6 +8,7 @@ mod commands;
 mod error;
 mod input;
 mod output;
+mod process;
 mod result_args;
 mod schema_args;
 mod strategy_args;

@@ -475,3 +475,62 @@ fn a_reader_that_goes_away_ends_the_program_quietly() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
 }
+
+#[test]
+fn a_text_goes_on_behind_the_context_where_that_is_asked_for() {
+    runtime();
+    let generate = |extra: &[&str]| {
+        let words = "one two three ".repeat(90);
+        let mut command = structgen([
+            "generate",
+            "--max-new-tokens",
+            "900",
+            "--regex",
+            "[a-z ]{890}",
+        ]);
+        run(command.args(extra).arg(words))
+    };
+    let refused = generate(&[]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.err.contains("context of 1024"), "{}", refused.err);
+    let cropped = generate(&["--crop-context", "8"]);
+    assert_eq!(cropped.code, 0, "{cropped:?}");
+    assert_eq!(cropped.out.trim_end_matches('\n').len(), 890);
+    let keeps = generate(&["--crop-context", "1023"]);
+    assert_eq!(keeps.code, 2, "{keeps:?}");
+    assert!(keeps.err.contains("keep at most 1022"), "{}", keeps.err);
+}
+
+#[test]
+fn kept_beginnings_change_no_extraction() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let extract = |extra: &[&str]| {
+        let mut command = structgen(["extract", "--jsonl", "--schema"]);
+        command.arg(&schema).args(extra).arg("-");
+        let lines = b"\"Ada is 36 years old\"\n\"Bob turned 7\"\n\"Ada is 36 years old\"\n";
+        let run = run_with(&mut command, lines);
+        assert_eq!(run.code, 0, "{run:?}");
+        let values = run.out.lines().map(|line| {
+            let value: Value = serde_json::from_str(line).unwrap();
+            value["value"].clone()
+        });
+        values.collect::<Vec<_>>()
+    };
+    let plain = extract(&[]);
+    assert_eq!(plain.len(), 3);
+    assert_eq!(extract(&["--prefix-cache", "4"]), plain);
+}
+
+#[test]
+fn the_doctor_says_what_the_cache_takes() {
+    runtime();
+    let run = run(&mut structgen(["doctor"]));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.out.contains("bytes a token") && run.out.contains("for the whole context"),
+        "{}",
+        run.out
+    );
+}

@@ -5,6 +5,7 @@
 //! - [`Constraint`] is what it needs of a constraint; a matcher implements it, and [`Unconstrained`] for free text.
 //! - [`SamplerChain`] chooses among [`Candidates`], which are allowed tokens and nothing else.
 //! - [`masked_argmax`] and [`masked_softmax`] read the allowed logits where the model left them.
+//! - [`PrefixCache`] keeps what was run, for prompts that begin alike.
 //! - [`ChatTemplate`] turns a conversation into a prompt.
 //! - [`choose`] says how probable each of some texts is.
 //! - [`Generator`] brings them together: prompt, steps, budget, stop conditions, streaming.
@@ -21,6 +22,7 @@ mod matcher;
 mod mock;
 mod model;
 mod numeric;
+mod prefix;
 mod rng;
 mod samplers;
 mod wide;
@@ -34,16 +36,17 @@ pub use events::{
     EventError, EventStream, JsonEvents, JsonEventsOf, JsonKind, NotJson, OutputEvent, OutputPart,
 };
 pub use generate::{
-    Alternative, BatchOutputs, BeamError, BeamOptions, BeamOutput, Delta, Distinct, DraftLength,
-    EarlyStopping, ExpectedGrammaticality, FaithfulError, FaithfulOptions, FaithfulOutput,
-    FaithfulSamples, FinishReason, ForcedEnd, GenerateError, GenerateOptions, GeneratedToken,
-    Generation, GenerationStats, Generator, Incomplete, JumpForward, PromptLookup, Request,
-    Resampling, SmcOptions, SmcSamples, SourceStats, Speculation, SpeculationStats, StopText,
-    TextEncoder, TokenLogProbs,
+    Alternative, BatchOutputs, BeamError, BeamOptions, BeamOutput, ContextOverflow, Delta,
+    Distinct, DraftLength, EarlyStopping, ExpectedGrammaticality, FaithfulError, FaithfulOptions,
+    FaithfulOutput, FaithfulSamples, FinishReason, ForcedEnd, GenerateError, GenerateOptions,
+    GeneratedToken, Generation, GenerationStats, Generator, Incomplete, JumpForward, PromptLookup,
+    Request, Resampling, SmcOptions, SmcSamples, SourceStats, Speculation, SpeculationStats,
+    StopText, TextEncoder, TokenLogProbs,
 };
 pub use masked::{MaskedSoftmax, masked_argmax, masked_softmax};
 pub use mock::{MockCache, MockEncoder, MockModel};
 pub use model::{Forward, KeyValueCache, LanguageModel, Logits, ModelError, ModelInfo, ModelStats};
+pub use prefix::{PrefixCache, PrefixStats};
 pub use rng::SequenceRng;
 pub use samplers::{
     Accepted, AdaptiveP, AdaptivePParams, BadWords, Dry, DryParams, DynamicTemperature,

@@ -202,6 +202,10 @@ impl KeyValueCache for MockCache {
     fn fork(&self) -> Result<Self, ModelError> {
         Ok(self.clone())
     }
+
+    fn bytes(&self) -> usize {
+        self.rows() * self.len() * size_of::<TokenId>()
+    }
 }
 
 #[cfg(test)]

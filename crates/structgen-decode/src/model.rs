@@ -15,7 +15,7 @@ use structgen_vocab::TokenId;
 /// - a batch is a cache with several rows, shorter prompts padded on the left ([`new_cache`](LanguageModel::new_cache));
 /// - beams and n-best sampling pick rows ([`KeyValueCache::select_rows`]);
 /// - speculation asks for the logits of all drafted positions and cuts the cache back ([`KeyValueCache::truncate`]);
-/// - prefix reuse copies a cache ([`KeyValueCache::fork`]).
+/// - prefix reuse copies the beginning of a cache ([`KeyValueCache::fork_prefix`]).
 ///
 /// ```
 /// use structgen_decode::{Forward, KeyValueCache, LanguageModel, MockModel};
@@ -199,6 +199,19 @@ pub trait KeyValueCache: Sized {
     /// # Errors
     /// When the backend cannot copy.
     fn fork(&self) -> Result<Self, ModelError>;
+
+    /// An independent copy of the first `len` tokens of every row, of all where it has no more.
+    ///
+    /// # Errors
+    /// As [`fork`](KeyValueCache::fork).
+    fn fork_prefix(&self, len: usize) -> Result<Self, ModelError> {
+        let mut fork = self.fork()?;
+        fork.truncate(len)?;
+        Ok(fork)
+    }
+
+    /// What keys and values take in memory, in bytes.
+    fn bytes(&self) -> usize;
 }
 
 /// A borrowed view of logits, `rows x positions x width`, in f32.

@@ -131,15 +131,25 @@ impl KeyValueCache for OrtCache {
     }
 
     fn fork(&self) -> Result<Self, ModelError> {
+        self.fork_prefix(self.len)
+    }
+
+    fn fork_prefix(&self, len: usize) -> Result<Self, ModelError> {
+        let len = len.min(self.len);
         let rows: Vec<usize> = (0..self.rows()).collect();
         Ok(Self {
-            tensors: self.rearranged(&rows, self.len)?,
+            tensors: self.rearranged(&rows, len)?,
             layout: self.layout.clone(),
             left_padding: self.left_padding.clone(),
-            len: self.len,
-            capacity: self.len,
+            len,
+            capacity: len,
             bound: self.bound,
         })
+    }
+
+    fn bytes(&self) -> usize {
+        let position: usize = self.layout.iter().map(CacheTensor::bytes).sum();
+        self.rows() * self.capacity * position
     }
 }
 

@@ -73,7 +73,7 @@ impl CacheTensor {
     }
 
     /// What a position of a row takes, in bytes.
-    fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let number = match self.float {
             Float::F32 => 4,
             Float::F16 => 2,

@@ -26,7 +26,7 @@ impl Model {
         learned: &mut ExpectedGrammaticality,
     ) -> Result<FaithfulSamples> {
         let free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer);
+        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
         Ok(match constraint {
             Some(constraint) => {
                 let matcher = constraint.matcher();
@@ -70,7 +70,7 @@ impl Model {
         learned: &mut ExpectedGrammaticality,
     ) -> Result<FaithfulSamples> {
         let free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer);
+        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
         Ok(match constraint {
             Some(constraint) => {
                 let matcher = constraint.matcher();
@@ -94,7 +94,7 @@ impl Model {
         smc: &SmcOptions,
     ) -> Result<SmcSamples> {
         let free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer);
+        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
         Ok(match constraint {
             Some(constraint) => {
                 generator.sample_smc(prompt, &constraint.matcher(), options, smc)?

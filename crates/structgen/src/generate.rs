@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 use structgen_constraint::CompiledConstraint;
 use structgen_decode::{
     BeamOptions, BeamOutput, Delta, EventStream, FinishReason, GenerateError, GenerateOptions,
-    Generation, Generator, LanguageModel, OutputEvent, Request, Speculation, Unconstrained,
+    Generation, Generator, LanguageModel, OutputEvent, PrefixCache, Request, Speculation,
+    Unconstrained,
 };
-use structgen_ort::OrtModel;
+use structgen_ort::{OrtCache, OrtModel};
 use structgen_vocab::{TokenId, Tokenizer};
 
 use crate::{Model, Result};
@@ -39,7 +40,7 @@ impl Model {
         on_delta: impl FnMut(Delta<'_>) -> ControlFlow<()>,
     ) -> Result<Generation> {
         let mut free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer);
+        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
         Ok(match constraint {
             Some(constraint) => {
                 generator.stream(prompt, &mut constraint.matcher(), options, on_delta)?
@@ -143,7 +144,7 @@ impl Model {
         on_delta: impl FnMut(Delta<'_>) -> ControlFlow<()>,
     ) -> Result<Generation> {
         let mut free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer);
+        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
         Ok(match constraint {
             Some(constraint) => {
                 let matcher = &mut constraint.matcher();
@@ -230,7 +231,7 @@ impl Model {
         beams: &BeamOptions,
     ) -> Result<Vec<BeamOutput>> {
         let free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer);
+        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
         Ok(match constraint {
             Some(constraint) => {
                 generator.beam_search(prompt, &constraint.matcher(), options, beams)?
@@ -246,7 +247,7 @@ impl Model {
         options: &GenerateOptions,
     ) -> Result<Vec<Result<Generation>>> {
         let free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer);
+        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
         let outputs = match constraint {
             Some(constraint) => {
                 let matchers = prompts.map(|prompt| request(prompt, constraint.matcher(), options));
@@ -281,8 +282,13 @@ impl Model {
 pub(crate) fn generator<'a>(
     model: &'a mut OrtModel,
     tokenizer: &'a Tokenizer,
+    prefixes: &'a mut Option<PrefixCache<OrtCache>>,
 ) -> Generator<'a, OrtModel> {
-    Generator::new(model, tokenizer.vocabulary()).with_encoder(tokenizer)
+    let generator = Generator::new(model, tokenizer.vocabulary()).with_encoder(tokenizer);
+    match prefixes {
+        Some(prefixes) => generator.with_prefix_cache(prefixes),
+        None => generator,
+    }
 }
 
 fn request<'a, C>(

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use structgen_constraint::{CompiledConstraint, VocabularyTables};
-use structgen_decode::{ChatError, ChatTemplate, LanguageModel};
-use structgen_ort::{Device, LoadOptions, ModelConfig, OrtModel, Runtime};
+use structgen_decode::{ChatError, ChatTemplate, LanguageModel, PrefixCache};
+use structgen_ort::{Device, LoadOptions, ModelConfig, OrtCache, OrtModel, Runtime};
 use structgen_vocab::{TokenId, Tokenizer, TokenizerOptions};
 
 use crate::prompt::{NotationTokens, chat_template};
@@ -27,6 +27,8 @@ use crate::{Constraint, Error, ModelOptions, Result};
 pub struct Model {
     pub(crate) model: OrtModel,
     pub(crate) tokenizer: Tokenizer,
+    /// What was run before, where the options give it room.
+    pub(crate) prefixes: Option<PrefixCache<OrtCache>>,
     /// The special tokens of the embedded model's prompt, where the tokenizer has them.
     pub(crate) notation: Option<NotationTokens>,
     pub(crate) chat: std::result::Result<ChatTemplate, ChatError>,
@@ -103,11 +105,18 @@ impl Model {
         Self {
             model,
             tokenizer,
+            prefixes: options.prefix_cache_bytes().map(PrefixCache::new),
             notation,
             chat,
             tables,
             eos,
         }
+    }
+
+    /// What was run before, where [`ModelOptions::with_prefix_cache`] gave it room.
+    #[must_use]
+    pub fn prefixes(&self) -> Option<&PrefixCache<OrtCache>> {
+        self.prefixes.as_ref()
     }
 
     /// The tokens of a prompt that is trusted: names of special tokens in it are those tokens, and what the tokenizer puts

@@ -21,6 +21,7 @@ pub struct ModelOptions {
     variant: Option<String>,
     runtime: Option<PathBuf>,
     tables: Option<PathBuf>,
+    prefix_cache: Option<usize>,
 }
 
 impl ModelOptions {
@@ -57,6 +58,20 @@ impl ModelOptions {
     pub fn with_tables_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.tables = Some(folder.into());
         self
+    }
+
+    /// Keeps what was run, at most so many bytes of keys and values, so that prompts that begin alike are run from where they part: the schema before each text of an extraction, a system message, or a
+    /// conversation that goes on. The texts used least recently go first. Outputs may differ where logits are within rounding of each other. Without it, nothing is kept.
+    ///
+    /// A token takes [`cache_bytes_per_token`](structgen_decode::ModelInfo::cache_bytes_per_token).
+    #[must_use]
+    pub fn with_prefix_cache(mut self, max_bytes: usize) -> Self {
+        self.prefix_cache = Some(max_bytes);
+        self
+    }
+
+    pub(crate) fn prefix_cache_bytes(&self) -> Option<usize> {
+        self.prefix_cache
     }
 
     /// Where the runtime library is looked for.

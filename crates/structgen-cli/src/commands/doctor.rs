@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use structgen::decode::LanguageModel;
+use structgen::decode::{LanguageModel, ModelInfo};
 use structgen::ort::{ModelFolder, Runtime, cuda_libraries};
 use structgen::{Constraint, GenerateOptions, Model};
 
@@ -10,6 +10,7 @@ use crate::Outcome;
 use crate::args::ModelArgs;
 use crate::error::{DONE, bad_input};
 use crate::output::write_line;
+use crate::process;
 
 /// Options of `structgen doctor`.
 #[derive(clap::Args, Debug)]
@@ -141,6 +142,7 @@ fn look_at_model(checkup: &mut Checkup, mut model: Model) -> std::io::Result<()>
             info.context_length, info.logits_width
         ),
     )?;
+    checkup.note("cache", &memory(&info))?;
     for (name, inputs) in [
         ("inputs", language_model.inputs()),
         ("outputs", language_model.outputs()),
@@ -162,6 +164,14 @@ fn look_at_model(checkup: &mut Checkup, mut model: Model) -> std::io::Result<()>
         Ok(found) => checkup.good("a constrained run", &found),
         Err(error) => checkup.bad("a constrained run", &chain(&error)),
     }
+}
+
+/// What keys and values take by the formula, beside what the process has in memory.
+fn memory(info: &ModelInfo) -> String {
+    let bytes = info.cache_bytes_per_token;
+    let full = (bytes * info.context_length) as f64 / 1e6;
+    let process = process::memory();
+    format!("{bytes} bytes a token, {full:.1} MB for the whole context; this process: {process}")
 }
 
 /// A few tokens under a constraint: every part has to work for it.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
-use structgen::decode::{Delta, Generation};
+use structgen::decode::{ContextOverflow, Delta, Generation};
 use structgen::tools::{Message, ToolGrammar};
 use structgen::vocab::Vocabulary;
 use structgen::{Constraint, GenerateOptions, Model};
@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// The most tokens to generate; without it, what the context leaves, and no more than 4096
     #[arg(long, value_name = "N")]
     max_new_tokens: Option<usize>,
+    /// Go on where the text outgrows the model's context: its first N tokens stay, and the last ones, and are run again. Without it, that is an error
+    #[arg(long, value_name = "N", conflicts_with = "beams")]
+    crop_context: Option<usize>,
     /// So many outputs behind the prompt, which is run once, each as JSON on a line of its own: {"text"}, or {"error"} where it was cut
     #[arg(long, value_name = "N", conflicts_with_all = ["tools", "speculate"])]
     sequences: Option<usize>,
@@ -119,14 +122,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
     } else {
         model.encode_prompt(&prompt)?
     };
-    let most = args
-        .max_new_tokens
-        .unwrap_or_else(|| model.room_behind(&tokens, MAX_NEW_TOKENS));
+    let most = args.max_new_tokens.unwrap_or(match args.crop_context {
+        Some(_) => MAX_NEW_TOKENS,
+        None => model.room_behind(&tokens, MAX_NEW_TOKENS),
+    });
     let mut options = GenerateOptions {
         sampling,
         max_new_tokens: Some(most),
         stop: args.stop.clone(),
         jump_forward: args.jump_forward.into(),
+        overflow: match args.crop_context {
+            Some(keep) => ContextOverflow::Crop { keep },
+            None => ContextOverflow::Error,
+        },
         ..GenerateOptions::default()
     };
     args.results.ask(&mut options);

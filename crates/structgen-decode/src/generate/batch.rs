@@ -11,7 +11,7 @@ use super::masks::{SomeMask, with_masks};
 use super::sequence::{Next, Sequence};
 use super::step::Step;
 use super::{Delta, FinishReason, GenerateError, GenerateOptions, Generation, Generator};
-use crate::{Constraint, Forward, KeyValueCache, LanguageModel, ModelError};
+use crate::{Constraint, Forward, KeyValueCache, LanguageModel, ModelError, PrefixCache};
 
 /// One sequence of a batch.
 #[derive(Debug, Clone)]
@@ -127,6 +127,8 @@ pub(super) struct Batch<'r, 'a, 'o, M: LanguageModel, C: Constraint> {
     to_fill: usize,
     /// The tokens of a run, one row behind the other.
     tokens: Vec<TokenId>,
+    /// What was run before, by whoever.
+    prefixes: Option<&'r mut PrefixCache<M::Cache>>,
 }
 
 /// A sequence in the cache.
@@ -176,6 +178,7 @@ impl<'r, 'a, 'o, M: LanguageModel, C: Constraint> Batch<'r, 'a, 'o, M, C> {
             outputs: requests.iter().map(|_| None).collect(),
             to_fill: 0,
             tokens: Vec::new(),
+            prefixes: generator.prefixes.as_deref_mut(),
         };
         for (index, request) in requests.into_iter().enumerate() {
             match batch.start(index, request) {
@@ -215,9 +218,9 @@ impl<'r, 'a, 'o, M: LanguageModel, C: Constraint> Batch<'r, 'a, 'o, M, C> {
     }
 
     pub(super) fn run(mut self) -> BatchOutputs {
-        let mut kept = None;
+        let mut kept: Option<M::Cache> = None;
         loop {
-            self.retire();
+            self.retire(&mut kept);
             if self.rows.is_empty() {
                 break;
             }
@@ -243,12 +246,19 @@ impl<'r, 'a, 'o, M: LanguageModel, C: Constraint> Batch<'r, 'a, 'o, M, C> {
     }
 
     /// Takes out the sequences of which the model has nothing more to say.
-    fn retire(&mut self) {
+    fn retire(&mut self, cache: &mut Option<M::Cache>) {
         let mut at = 0;
         while let Some(row) = self.rows.get(at) {
             if row.ready() > 0 {
                 at += 1;
                 continue;
+            }
+            if self.rows.len() == 1
+                && let Some(prefixes) = &mut self.prefixes
+                && let Some(cache) = cache.take()
+            {
+                // Of a row with padding before it, the length is another.
+                prefixes.keep(row.sequence.run(), cache);
             }
             let Row {
                 index,
@@ -269,6 +279,7 @@ impl<'r, 'a, 'o, M: LanguageModel, C: Constraint> Batch<'r, 'a, 'o, M, C> {
     /// An empty cache, with the padding that lets all rows end together, and one row for those that begin alike.
     fn new_cache(&mut self) -> Result<M::Cache, ModelError> {
         for row in &mut self.rows {
+            row.sequence.crop(self.model.info().context_length);
             row.sequence.seen = 0;
             row.padding = 0;
         }
@@ -287,6 +298,19 @@ impl<'r, 'a, 'o, M: LanguageModel, C: Constraint> Batch<'r, 'a, 'o, M, C> {
                 padding.push(row.padding);
             }
         }
+        if padding[..] == [0]
+            && let Some(prefixes) = &mut self.prefixes
+        {
+            let most = self.rows.iter().map(|row| row.sequence.reusable());
+            let most = most.min().unwrap_or(0);
+            if let Some(cache) = prefixes.longest(self.rows[0].sequence.all(), most)? {
+                self.to_fill -= cache.len();
+                for row in &mut self.rows {
+                    row.sequence.reuse(cache.len());
+                }
+                return Ok(cache);
+            }
+        }
         self.model.new_cache(&padding)
     }
 
@@ -294,6 +318,12 @@ impl<'r, 'a, 'o, M: LanguageModel, C: Constraint> Batch<'r, 'a, 'o, M, C> {
     fn separate(&mut self, cache: &mut M::Cache) -> Result<(), ModelError> {
         let places = self.rows.iter().map(|row| row.place);
         if !places.clone().eq(0..cache.rows()) {
+            if let (Some(prefixes), [row, _, ..]) = (&mut self.prefixes, &self.rows[..])
+                && cache.rows() == 1
+                && cache.bytes() <= prefixes.max_bytes()
+            {
+                prefixes.keep(row.sequence.run(), cache.fork()?);
+            }
             cache.select_rows(&places.collect::<Vec<_>>())?;
             for (place, row) in self.rows.iter_mut().enumerate() {
                 row.place = place;

@@ -39,6 +39,17 @@ pub enum GenerateError {
         /// Positions that the model has.
         context_length: usize,
     },
+    /// The tokens to keep when others are left out fill the context.
+    #[error(
+        "{keep} tokens are to be kept at the beginning, and the model's context of {context_length} has no room behind them; keep at most {}",
+        context_length.saturating_sub(2)
+    )]
+    CropKeepsAll {
+        /// Tokens to keep.
+        keep: usize,
+        /// Positions that the model has.
+        context_length: usize,
+    },
     /// The constraint needs more tokens than there may be. Nothing was generated.
     #[error(
         "the output needs up to {needed} tokens to be complete, and {available} are allowed; raise the number of new \

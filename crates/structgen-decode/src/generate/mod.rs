@@ -23,7 +23,7 @@ pub use faithful::{
     ExpectedGrammaticality, FaithfulError, FaithfulOptions, FaithfulOutput, FaithfulSamples,
     ForcedEnd, Resampling, SmcOptions, SmcSamples,
 };
-pub use options::{GenerateOptions, JumpForward, StopText};
+pub use options::{ContextOverflow, GenerateOptions, JumpForward, StopText};
 pub use result::{
     Alternative, FinishReason, GeneratedToken, Generation, GenerationStats, TokenLogProbs,
 };
@@ -34,7 +34,7 @@ use std::ops::ControlFlow;
 
 use structgen_vocab::{TokenId, Vocabulary};
 
-use crate::{Constraint, LanguageModel};
+use crate::{Constraint, LanguageModel, PrefixCache};
 use jump::Words;
 use step::Step;
 
@@ -61,15 +61,16 @@ use step::Step;
 /// assert!(matches!(output.finish, FinishReason::Eos(_) | FinishReason::MaxTokens));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Generator<'a, M> {
+pub struct Generator<'a, M: LanguageModel> {
     model: &'a mut M,
     vocabulary: &'a Vocabulary,
     encoder: Option<&'a dyn TextEncoder>,
     step: Step,
     prefill_chunk: usize,
+    prefixes: Option<&'a mut PrefixCache<M::Cache>>,
 }
 
-impl<M> std::fmt::Debug for Generator<'_, M> {
+impl<M: LanguageModel> std::fmt::Debug for Generator<'_, M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Generator")
             .field("encoder", &self.encoder.is_some())
@@ -101,6 +102,7 @@ impl<'a, M: LanguageModel> Generator<'a, M> {
             encoder: None,
             step: Step::default(),
             prefill_chunk: usize::MAX,
+            prefixes: None,
         }
     }
 
@@ -117,6 +119,14 @@ impl<'a, M: LanguageModel> Generator<'a, M> {
     #[must_use]
     pub fn with_prefill_chunk(mut self, most: NonZeroUsize) -> Self {
         self.prefill_chunk = most.get();
+        self
+    }
+
+    /// The same generator, which begins where a prompt parts from what the model has run before, and leaves what it runs. All runs of one prompt have that: single outputs, drafted ones, several sequences
+    /// behind one prompt. Batches of different prompts and beam search do without. Results differ at most by what the backend's logits differ when a text is cut into runs.
+    #[must_use]
+    pub fn with_prefix_cache(mut self, prefixes: &'a mut PrefixCache<M::Cache>) -> Self {
+        self.prefixes = Some(prefixes);
         self
     }
 

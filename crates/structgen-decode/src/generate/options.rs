@@ -11,7 +11,7 @@ use crate::SamplingParams;
 pub struct GenerateOptions {
     /// How tokens are chosen.
     pub sampling: SamplingParams,
-    /// The most tokens to generate, end-of-sequence not counted. None is what the context leaves.
+    /// The most tokens to generate, end-of-sequence not counted. None is what the context leaves; see [`ContextOverflow`].
     pub max_new_tokens: Option<usize>,
     /// No end-of-sequence id before this many tokens, unless nothing else is allowed.
     pub min_new_tokens: usize,
@@ -30,8 +30,27 @@ pub struct GenerateOptions {
     pub token_times: bool,
     /// What is done about text that the constraint forces.
     pub jump_forward: JumpForward,
+    /// What is done where the text outgrows the model's context.
+    pub overflow: ContextOverflow,
     /// Tokens that the answer begins with. The constraint takes them, and the text has them; they cost no new tokens.
     pub prefill: Vec<TokenId>,
+}
+
+/// What is done where a text outgrows the model's context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ContextOverflow {
+    /// Nothing is generated: prompt and new tokens have to fit.
+    #[default]
+    Error,
+    /// The model goes on without the oldest tokens. Whenever the context is full, the first tokens stay, such as a system message, and the last ones, half of what is left of the context; all of these are
+    /// run again, at their new positions. A prompt that is too long is cut like that as well. The constraint, the samplers and the output know all tokens.
+    ///
+    /// What the model writes is another text than with a longer context, and forced tokens that were left out before they were run have no log probabilities. Without
+    /// [`max_new_tokens`](GenerateOptions::max_new_tokens), there are as many new tokens as the context is long. Beam search and faithful samplers do without, and a text that is too long is an error there.
+    Crop {
+        /// How many of the first tokens stay, at most those of prompt and prefill.
+        keep: usize,
+    },
 }
 
 /// What happens to a stop string that ended the output.

@@ -121,6 +121,10 @@ impl fmt::Display for FinishReason {
 pub struct GenerationStats {
     /// Tokens of the prompt, the prefill included.
     pub prompt_tokens: usize,
+    /// Of these, tokens that a [`PrefixCache`](crate::PrefixCache) knew, so that the model did not run them.
+    pub reused_tokens: usize,
+    /// How often the oldest tokens were left out to make room, and the rest was run again: see [`ContextOverflow`](crate::ContextOverflow).
+    pub crops: usize,
     /// Generated tokens that were forced.
     pub forced_tokens: usize,
     /// Runs of the model: one for the prompt, and one for each step that was not forced.

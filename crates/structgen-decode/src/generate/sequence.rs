@@ -1,5 +1,6 @@
 //! One sequence: its constraint, its samplers, its text and its statistics. The model is not part of it.
 
+mod crop;
 mod finish;
 
 use std::ops::ControlFlow;
@@ -18,6 +19,7 @@ use super::{
     JumpForward, StopText, TokenLogProbs,
 };
 use crate::{Accepted, AllowedTokens, Constraint, Logits, ModelInfo, SamplerChain, SequenceStart};
+use crop::Cropped;
 
 /// What is told of each piece of text; it may end the output.
 pub(super) type OnDelta<'d> = &'d mut dyn FnMut(Delta<'_>) -> ControlFlow<()>;
@@ -34,7 +36,9 @@ pub(super) struct Sequence<'o, C> {
     all: Vec<TokenId>,
     /// How many of them are prompt and prefill.
     prompt: usize,
-    /// How many of them the model has seen.
+    /// What the model is shown instead, where they are more than it can attend to.
+    cropped: Option<Cropped>,
+    /// How many of what the model is shown it has seen.
     pub(super) seen: usize,
     /// Whether the model has seen prompt and prefill.
     prefilled: bool,
@@ -88,16 +92,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
             eos: constraint.eos(),
         });
 
-        let context_length = info.context_length;
-        let new = options.max_new_tokens.unwrap_or(1);
-        if all.len().saturating_add(new) > context_length {
-            return Err(GenerateError::ContextOverflow {
-                prompt: all.len(),
-                new,
-                context_length,
-            });
-        }
-        let budget = options.max_new_tokens.unwrap_or(context_length - all.len());
+        let budget = crop::budget(all.len(), options, info)?;
 
         let trim = options.stop_text == StopText::Trimmed;
         let mut text = OutputText::new(&options.stop, trim);
@@ -127,6 +122,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
             options,
             budget,
             all,
+            cropped: None,
             seen: 0,
             prefilled: false,
             tokens: Vec::new(),
@@ -344,7 +340,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
             return Ok(Some(FinishReason::Eos(id)));
         }
         self.chain.accept(accepted);
-        self.all.push(id);
+        self.push(id);
         self.stats.forced_tokens += usize::from(forced);
 
         // A special token that a grammar names has no text.
@@ -394,9 +390,15 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         }
     }
 
-    /// Prompt, prefill and output.
+    /// Prompt, prefill and output, as the model is shown them.
     pub(super) fn all(&self) -> &[TokenId] {
-        &self.all
+        let cropped = self.cropped.as_ref();
+        cropped.map_or(&self.all[..], Cropped::tokens)
+    }
+
+    /// Those that the model has seen.
+    pub(super) fn run(&self) -> &[TokenId] {
+        &self.all()[..self.seen]
     }
 
     /// The text so far.
@@ -418,9 +420,9 @@ impl<'o, C: Constraint> Sequence<'o, C> {
     /// How many tokens the model has to see yet: all but, where the sequence has ended, those that nobody asks about.
     pub(super) fn unseen(&self, has_ended: bool) -> usize {
         let end = match has_ended {
-            false => self.all.len(),
+            false => self.all().len(),
             // The last token's own logits are not needed: they would speak of the one behind it.
-            true if self.wants_scores() => self.all.len() - 1,
+            true if self.wants_scores() => self.all().len() - 1,
             true => 0,
         };
         end.saturating_sub(self.seen)
@@ -435,7 +437,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         if !self.wants_scores() {
             return 1;
         }
-        let before_first = self.prompt + self.scored - 1;
+        let before_first = self.before_unscored();
         let end = self.seen + n;
         end.saturating_sub(before_first.max(self.seen)).max(1)
     }
@@ -447,7 +449,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         let end = self.seen + n;
         if self.wants_scores() {
             while self.scored < self.tokens.len() {
-                let before = self.prompt + self.scored - 1;
+                let before = self.before_unscored();
                 if before >= end {
                     break;
                 }
@@ -463,6 +465,20 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         self.seen = end;
     }
 
+    /// How many of the first tokens need not be run, where a cache holds them: all but those whose logits somebody asks for.
+    pub(super) fn reusable(&self) -> usize {
+        match self.wants_scores() {
+            true => self.before_unscored(),
+            false => self.all().len() - 1,
+        }
+    }
+
+    /// Begins behind tokens that a cache holds.
+    pub(super) fn reuse(&mut self, tokens: usize) {
+        self.seen = tokens;
+        self.stats.reused_tokens = tokens.min(self.stats.prompt_tokens);
+    }
+
     /// Counts a run of the model that this sequence took part in, and what it waited for masks behind it.
     pub(super) fn count_run(
         &mut self,
@@ -476,7 +492,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
         self.stats.mask_time += mask_time;
         if !self.prefilled {
             self.stats.prefill_time += model_time;
-            self.prefilled = self.seen >= self.prompt;
+            self.prefilled = self.seen + self.dropped() >= self.prompt;
         }
     }
 }

@@ -16,7 +16,7 @@ use structgen_vocab::TokenId;
 
 use super::masks::with_masks;
 use super::sequence::Sequence;
-use super::{Delta, GenerateError, GenerateOptions, Generation, Generator};
+use super::{ContextOverflow, Delta, GenerateError, GenerateOptions, Generation, Generator};
 use crate::{Constraint, Forward, KeyValueCache, LanguageModel, SequenceRng};
 use choose::Beams;
 use expand::Expansion;
@@ -70,6 +70,8 @@ impl<M: LanguageModel> Generator<'_, M> {
     ) -> Result<Vec<BeamOutput>, GenerateError> {
         beams.validate()?;
         let mut options = options.clone();
+        // Beams of one cache would have to be cut alike.
+        options.overflow = ContextOverflow::Error;
         if !beams.sample {
             // Temperature and truncation are for draws.
             options.sampling.temperature = 0.0;

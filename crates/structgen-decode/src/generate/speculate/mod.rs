@@ -209,13 +209,25 @@ impl<M: LanguageModel> Generator<'_, M> {
             false => None,
         };
         let info = self.model.info();
+        let context_length = info.context_length;
         let mut sequence = Sequence::start(prompt, constraint, options, 0, info, self.words())?;
         let mut next = sequence.begin(self.words(), &mut on_delta)?;
         let schedule = speculation.length;
         let mut length = schedule.first();
         let mut drafter = Drafter::new(speculation, encoder, options.sampling.seed);
+        sequence.crop(context_length);
+        let known = match &mut self.prefixes {
+            Some(prefixes) => prefixes.longest(sequence.all(), sequence.reusable())?,
+            None => None,
+        };
+        if let Some(cache) = &known {
+            sequence.reuse(cache.len());
+        }
         let mut run = Run {
-            cache: self.model.new_cache(&[0])?,
+            cache: match known {
+                Some(cache) => cache,
+                None => self.model.new_cache(&[0])?,
+            },
             generator: self,
             tokens: Vec::new(),
         };
@@ -224,8 +236,10 @@ impl<M: LanguageModel> Generator<'_, M> {
                 Next::Ended(reason) => break reason,
                 Next::Logits(mask) => mask,
             };
+            run.make_room(&mut sequence)?;
+            let room = context_length - sequence.all().len();
             // The target's own choice behind the draft takes the last token that is left.
-            let most = length.min(sequence.limits().remaining - 1);
+            let most = length.min(sequence.limits().remaining - 1).min(room);
             drafter.draft(&mut sequence, most)?;
             let kept_whole;
             (next, kept_whole) = run.check(&mut sequence, &mut drafter, mask, &mut on_delta)?;
@@ -238,9 +252,14 @@ impl<M: LanguageModel> Generator<'_, M> {
         let stats = &mut drafter.speculation().stats;
         stats.tokens += generated as u64;
         stats.draft_time += time;
-        let rest = sequence.unseen(true);
-        if rest > 0 {
+        if sequence.unseen(true) > 0 {
+            run.make_room(&mut sequence)?;
+            let rest = sequence.unseen(true);
             run.see(&mut sequence, rest)?;
+        }
+        let cache = run.cache;
+        if let Some(prefixes) = &mut self.prefixes {
+            prefixes.keep(sequence.run(), cache);
         }
         sequence.finish(reason, self.words(), &mut on_delta)
     }
@@ -254,6 +273,18 @@ struct Run<'r, 'a, M: LanguageModel> {
 }
 
 impl<M: LanguageModel> Run<'_, '_, M> {
+    /// Empties the cache of a sequence that has outgrown it.
+    fn make_room<C: Constraint>(
+        &mut self,
+        sequence: &mut Sequence<'_, C>,
+    ) -> Result<(), GenerateError> {
+        let context_length = self.generator.model.info().context_length;
+        if sequence.crop(context_length) {
+            self.cache.truncate(0)?;
+        }
+        Ok(())
+    }
+
     /// Runs the next `n` tokens of a sequence.
     fn see<C: Constraint>(
         &mut self,

@@ -4,6 +4,7 @@ use structgen::Model;
 use structgen::decode::LanguageModel;
 
 use super::tasks::Task;
+use crate::process;
 
 pub(super) fn line(model: &mut Model, tasks: &[Task], max_tokens: usize) -> String {
     let longest = tasks
@@ -20,25 +21,6 @@ pub(super) fn line(model: &mut Model, tasks: &[Task], max_tokens: usize) -> Stri
         (bytes * length) as f64 / 1e6,
         (bytes * info.context_length) as f64 / 1e6,
         info.context_length,
-        process(),
+        process::memory(),
     )
-}
-
-/// What the system says that this process has in memory.
-pub(crate) fn process() -> String {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kilobytes = |name: &str| -> Option<f64> {
-        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-        line.split_whitespace().next()?.parse().ok()
-    };
-    match (kilobytes("VmRSS:"), kilobytes("VmHWM:")) {
-        (Some(now), Some(peak)) => {
-            format!(
-                "{:.0} MB, at most {:.0} MB",
-                now * 1024.0 / 1e6,
-                peak * 1024.0 / 1e6
-            )
-        }
-        _ => "this system does not say".to_owned(),
-    }
 }
