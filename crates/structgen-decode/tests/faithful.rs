@@ -79,6 +79,10 @@ impl KeyValueCache for Rows {
     fn fork(&self) -> Result<Self, ModelError> {
         Ok(self.clone())
     }
+
+    fn bytes(&self) -> usize {
+        self.0.iter().map(|row| size_of_val(&row[..])).sum()
+    }
 }
 
 impl LanguageModel for Ruled {
