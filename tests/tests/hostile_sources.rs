@@ -251,6 +251,16 @@ fn patterns() {
             Taken("c", "a"),
         ),
         (
+            "a long way between boundaries",
+            r"\ba{65536}\b".into(),
+            Refused("states searched"),
+        ),
+        (
+            "boundaries counted in rounds",
+            r"(\ba{300}\b ){300}".into(),
+            Refused("states searched"),
+        ),
+        (
             "looks without end",
             "(?=a)".repeat(LARGE / 5),
             Refused("exceed the limit of"),

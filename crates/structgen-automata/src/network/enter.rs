@@ -39,6 +39,14 @@ impl Jobs {
     }
 }
 
+/// More alternatives than may run side by side.
+pub(super) fn too_many_threads(limit: usize) -> LimitExceeded {
+    LimitExceeded {
+        what: "alternatives side by side",
+        limit: limit as u64,
+    }
+}
+
 impl Network {
     pub(super) fn make_start(&mut self) -> Result<SetId, LimitExceeded> {
         let bottom = Element {
@@ -123,7 +131,12 @@ impl Network {
     }
 
     fn run(&mut self, mut jobs: Jobs, found: &mut Vec<Element>) -> Result<(), StepError> {
+        let limit = self.program.limits.threads;
         while let Some(job) = jobs.todo.pop() {
+            // Said before a terminal is made for each of them; a few may be the same.
+            if found.len() > limit.saturating_mul(2) {
+                return Err(StepError::Limit(too_many_threads(limit)));
+            }
             match job {
                 Job::Enter { node, below, fresh } => {
                     match *self.program.node(node) {

@@ -4,6 +4,7 @@ use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
+use super::enter::too_many_threads;
 use crate::LimitExceeded;
 use crate::terminal::TerminalState;
 
@@ -126,10 +127,7 @@ impl Sets {
             }
         }
         if elements.len() > limit {
-            return Err(LimitExceeded {
-                what: "alternatives side by side",
-                limit: limit as u64,
-            });
+            return Err(too_many_threads(limit));
         }
         let hash = hash(&elements);
         let Self {

@@ -28,6 +28,9 @@ impl fmt::Debug for ReadyTerminals {
     }
 }
 
+/// So many terminals are kept; of grammars with more, a text mostly needs few.
+const KEPT: usize = 10_000;
+
 /// Builds the terminals. With each comes the bytes of its shortest known text; `None` where it takes no text at all.
 pub(super) fn build(
     terminals: &[TerminalSpec],
@@ -39,7 +42,7 @@ pub(super) fn build(
     for spec in terminals {
         let mut terminal = Terminals::build(spec, form, limits)?;
         costs.push((!terminal.is_never()).then(|| terminal.cost(START)));
-        ready.push(Some(terminal));
+        ready.push((ready.len() < KEPT).then_some(terminal));
     }
     Ok((ReadyTerminals(Mutex::new(ready)), costs))
 }
