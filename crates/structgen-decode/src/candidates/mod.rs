@@ -380,7 +380,8 @@ impl Candidates {
             return self.draw(rng);
         }
         wide::weigh(&self.logits, max, &mut self.weights);
-        let mass = f64::from(p) * wide::sum(&self.weights);
+        let total = wide::sum(&self.weights);
+        let mass = (f64::from(p) * total, total);
         let (smallest, place, kept) = self.last_of_nucleus(mass, min_keep);
         let stays = |id: usize, logit: f32| logit > smallest || logit == smallest && id <= place;
         if kept <= DRAWN {

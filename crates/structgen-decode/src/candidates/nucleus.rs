@@ -11,14 +11,21 @@ const SAMPLE: usize = 512;
 const NEAR: usize = 4;
 /// How far the first guesses are from the estimate, in places of the sample.
 const GUESS: usize = 12;
+/// How often all candidates are looked at, for four bounds each time.
+const PASSES: usize = 4;
 /// Sums in single precision are nearer to the truth than this share.
 const ERROR: f64 = 1e-4;
 
-/// Two bounds, between which is the logit with which the mass is reached: what is at the upper one or above it is in any case part of the
+/// Two bounds, between which is the logit with which the mass is reached, out of the `total` of all weights: what is at the upper one or above it is in any case part of the
 /// shortest prefix with the mass, and what is below the lower one is not.
 ///
 /// The lower bound counts as between them, the upper one does not.
-pub(super) fn bounds(logits: &[f32], weights: &[f32], mass: f64, min_keep: usize) -> (f32, f32) {
+pub(super) fn bounds(
+    logits: &[f32],
+    weights: &[f32],
+    (mass, total): (f64, f64),
+    min_keep: usize,
+) -> (f32, f32) {
     let everything = (f32::NEG_INFINITY, f32::INFINITY);
     if logits.len() < MANY || min_keep > 1 || mass.is_nan() || mass <= 0.0 {
         return everything;
@@ -35,58 +42,51 @@ pub(super) fn bounds(logits: &[f32], weights: &[f32], mass: f64, min_keep: usize
     // What is not allowed is NaN, and sorts last.
     let valid = (0..SAMPLE).take_while(|&i| logit(i) > f32::NEG_INFINITY);
     let valid = valid.count();
-    if valid == 0 {
-        return everything;
-    }
-    // Whether what is at the sample's number `i` or above it has the mass, or has not, or it is too near to tell.
-    let reaches = |i: usize| {
-        let found = wide::mass_from(logits, weights, logit(i));
+    // Whether so much is more than the mass, or less; nothing where it is too near to tell.
+    let reaches = |found: f64| {
         let share = found / mass - 1.0;
-        (
-            found,
-            if share.abs() < ERROR {
-                None
-            } else {
-                Some(share > 0.0)
-            },
-        )
+        (share.abs() >= ERROR).then_some(share > 0.0)
     };
-    let (above, first) = reaches(0);
-    match first {
-        Some(true) => return (logit(0), f32::INFINITY),
-        None => return everything,
-        Some(false) => {}
-    }
-    // The sample stands for what is below its first.
-    let weight = |i: usize| f64::from(weights[place(i)]);
-    let of_sample: f64 = (1..valid).map(weight).sum();
-    let all = wide::mass_from(logits, weights, f32::NEG_INFINITY);
-    let share = (mass - above) / (all - above);
-    let mut sum = 0.0;
-    let estimate = (1..valid).take_while(|&i| {
-        sum += weight(i);
-        sum < share * of_sample
-    });
-    let estimate = 1 + estimate.count();
-    // The prefix ends behind the sample's number `high`, and not behind `low`.
-    let (mut high, mut low) = (0, valid);
-    let mut guess = estimate + GUESS;
-    for step in 0..9 {
-        if low - high <= NEAR {
+    // The prefix ends behind the sample's number `first - 1`, and not behind `low`; what these have.
+    let (mut first, mut low) = (0, valid);
+    let (mut mass_above, mut mass_low) = (0.0, total);
+    for pass in 0..PASSES {
+        if low - first < NEAR {
             break;
         }
-        let middle = high + (low - high) / 2;
-        let at = match step {
-            0 => guess,
-            1 => guess.saturating_sub(2 * GUESS),
-            _ => middle,
+        // The sample stands for what is between.
+        let weight = |i: usize| f64::from(weights[place(i)]);
+        let share = (mass - mass_above) / (mass_low - mass_above);
+        let target = share * (first..low).map(weight).sum::<f64>();
+        let mut sum = 0.0;
+        let before = (first..low).take_while(|&i| {
+            sum += weight(i);
+            sum < target
+        });
+        let estimate = first + before.count();
+        let step = match pass {
+            0 => GUESS,
+            _ => ((low - first) / 6).max(1),
         };
-        guess = at;
-        let at = if at > high && at < low { at } else { middle };
-        match reaches(at).1 {
-            Some(true) => low = at,
-            Some(false) => high = at,
-            None => break,
+        let lowest = if pass == 0 { 0 } else { (first + low) / 2 };
+        let at = [
+            lowest,
+            estimate.saturating_sub(step),
+            estimate,
+            estimate + step,
+        ];
+        let at = at.map(|i| i.clamp(first, low - 1));
+        let found = wide::masses_from(logits, weights, at.map(logit));
+        let before = (first, low);
+        for (i, found) in at.into_iter().zip(found) {
+            match reaches(found) {
+                Some(true) if i < low => (low, mass_low) = (i, found),
+                Some(false) if i >= first => (first, mass_above) = (i + 1, found),
+                _ => {}
+            }
+        }
+        if (first, low) == before {
+            break;
         }
     }
     let lowest = if low < valid {
@@ -94,5 +94,14 @@ pub(super) fn bounds(logits: &[f32], weights: &[f32], mass: f64, min_keep: usize
     } else {
         f32::NEG_INFINITY
     };
-    (lowest, logit(high))
+    if first > 0 {
+        return (lowest, logit(first - 1));
+    }
+    // Many may be the largest together.
+    let above = lowest.next_up();
+    let [found, ..] = wide::masses_from(logits, weights, [above; 4]);
+    match reaches(found) {
+        Some(false) => (lowest, above),
+        _ => (lowest, f32::INFINITY),
+    }
 }

@@ -41,20 +41,28 @@ impl Candidates {
     /// Keeps the shortest prefix, by falling logit and rising id, that has at least the share `p` of the softmax's mass and at
     /// least `min_keep` candidates.
     pub fn keep_mass(&mut self, p: f32, min_keep: usize) {
-        let mass = f64::from(p) * self.weigh();
+        let total = self.weigh();
         let min_keep = min_keep.max(1);
         if self.len() <= min_keep {
             return;
         }
+        let mass = (f64::from(p) * total, total);
         let (smallest, place, kept) = self.last_of_nucleus(mass, min_keep);
         if kept < self.len() {
             self.retain(|i, logit| logit > smallest || logit == smallest && i <= place);
         }
     }
 
-    /// The last of the shortest prefix with `mass` and `min_keep` candidates: its logit and its place, and how long the prefix is.
-    pub(super) fn last_of_nucleus(&mut self, mass: f64, min_keep: usize) -> (f32, usize, usize) {
-        let bounds = nucleus::bounds(&self.logits, &self.weights, mass, min_keep);
+    /// The last of the shortest prefix with `mass`, out of the `total` of all weights, and `min_keep` candidates: its logit and its place, and how long the prefix is.
+    pub(super) fn last_of_nucleus(
+        &mut self,
+        (mass, total): (f64, f64),
+        min_keep: usize,
+    ) -> (f32, usize, usize) {
+        let bounds = nucleus::bounds(&self.logits, &self.weights, (mass, total), min_keep);
+        if bounds.1 == bounds.0.next_up() {
+            return self.last_of_equal(mass, bounds);
+        }
         self.keys.clear();
         let start = wide::split(&self.logits, &self.weights, bounds, |i| {
             self.keys.push(key(self.logits[i], i));
@@ -64,6 +72,21 @@ impl Candidates {
             return (f32::NEG_INFINITY, usize::MAX, self.logits.len());
         }
         (self.logits[index(last)], index(last), kept)
+    }
+
+    /// The same where the prefix ends among those that have the lower bound as their logit: they weigh the same.
+    fn last_of_equal(&self, mass: f64, (logit, above): (f32, f32)) -> (f32, usize, usize) {
+        let split = wide::split(&self.logits, &self.weights, (above, above), |_| {});
+        let (sum, before) = split;
+        let first = wide::nth_equal(&self.logits, logit, 1);
+        let weight = self
+            .weights
+            .get(first)
+            .map_or(0.0, |&weight| f64::from(weight));
+        let missing = ((mass - sum) / weight).ceil();
+        let count = if missing >= 1.0 { missing as usize } else { 1 };
+        let place = wide::nth_equal(&self.logits, logit, count);
+        (logit, place, before + count)
     }
 
     /// [`keep_mass`](Candidates::keep_mass) by falling rank instead of logit, with the mass in units of the weights, which have to

@@ -118,3 +118,46 @@ fn log_prob_is_normalised_over_the_candidates() {
     assert!((p - 0.6f32.ln()).abs() < 1e-6, "{p}");
     assert_eq!(c.log_prob(TokenId(9)), None);
 }
+
+#[test]
+fn what_keeps_a_mass_is_the_shortest_prefix_also_of_many_and_of_equal_ones() {
+    let n = 30_000;
+    let levels = |levels: u32| {
+        let noise = (0..n as u32).map(move |i| i.wrapping_mul(2_654_435_761) >> 8);
+        noise.map(move |level| (level % levels) as f32 * (6.0 / levels as f32))
+    };
+    let mut peaked: Vec<f32> = levels(1 << 20).collect();
+    peaked[7_000] = 30.0;
+    let vectors = [
+        vec![0.5; n],
+        levels(2).collect(),
+        levels(40).collect(),
+        levels(1 << 20).collect(),
+        levels(1 << 20).map(|logit| logit * 0.01).collect(),
+        peaked,
+    ];
+    for (which, logits) in vectors.iter().enumerate() {
+        let mut sorted: Vec<usize> = (0..n).collect();
+        sorted.sort_by(|&a, &b| logits[b].total_cmp(&logits[a]).then(a.cmp(&b)));
+        let weight = |i: usize| f64::from(logits[i] - logits[sorted[0]]).exp();
+        let total: f64 = sorted.iter().map(|&i| weight(i)).sum();
+        for p in [0.001, 0.05, 0.3, 0.5, 0.9, 0.95, 0.999] {
+            let mut c = candidates(logits);
+            c.keep_mass(p, 1);
+            let kept = c.len();
+            let mut prefix: Vec<u32> = sorted[..kept].iter().map(|&i| i as u32).collect();
+            prefix.sort_unstable();
+            assert_eq!(ids(&c), prefix, "vector {which}, {p}");
+            let mass = f64::from(p) * total;
+            let sum: f64 = sorted[..kept].iter().map(|&i| weight(i)).sum();
+            let last = weight(sorted[kept - 1]);
+            // Single-precision weights are rounded.
+            let rounding = 1e-5 * total;
+            assert!(sum >= mass - rounding, "vector {which}, {p}: too few");
+            assert!(
+                sum - last < mass + rounding,
+                "vector {which}, {p}: too many"
+            );
+        }
+    }
+}
