@@ -167,29 +167,23 @@ pub(crate) fn maxima(
             }
         },
     );
-    // What is banned, and the end, which is no whole chunk, once more.
-    let mut rest = banned;
-    let last = chunks.len() * WORD;
-    let end = (last < logits.len()).then_some(TokenId(last as u32));
-    for id in banned.iter().copied().chain(end) {
-        let at = id.index() / WORD;
-        let first = at * WORD;
-        if first >= logits.len() || (id.index() < last && rest.first() != Some(&id)) {
-            continue;
-        }
+    // Words with banned tokens once more; and the end, which is no whole chunk.
+    let mut again = |at: usize, banned: &[TokenId]| {
+        let Some(logits) = logits.get(at * WORD..).filter(|rest| !rest.is_empty()) else {
+            return;
+        };
         let mut word = words.get(at).copied().unwrap_or(0);
-        while let Some((next, later)) = rest.split_first()
-            && next.index() < first + WORD
-        {
-            if next.index() >= first {
-                word &= !(1 << (next.0 % 64));
-            }
-            rest = later;
+        for id in banned {
+            word &= !(1 << (id.index() % WORD));
         }
         let mut chunk = [f32::NAN; WORD];
-        let logits = &logits[first..logits.len().min(first + WORD)];
+        let logits = &logits[..logits.len().min(WORD)];
         chunk[..logits.len()].copy_from_slice(logits);
         maxima[at] = max_of(&select(&chunk, word));
+    };
+    again(chunks.len(), &[]);
+    for banned in banned.chunk_by(|a, b| a.index() / WORD == b.index() / WORD) {
+        again(banned[0].index() / WORD, banned);
     }
 }
 
@@ -381,6 +375,16 @@ mod tests {
     use proptest::prelude::*;
     use structgen_vocab::TokenMask;
 
+    /// A few tokens, or whole stretches of them.
+    fn bans() -> impl Strategy<Value = std::collections::BTreeSet<u32>> {
+        let stretch = (0u32..2600, 1u32..300).prop_map(|(from, n)| from..from + n);
+        let stretches = proptest::collection::vec(stretch, 0..6);
+        prop_oneof![
+            proptest::collection::btree_set(0u32..2600, 0..6),
+            stretches.prop_map(|them| them.into_iter().flatten().collect()),
+        ]
+    }
+
     /// Logits with ties, zeros of both signs, infinities and NaN; any shape of mask; a few bans.
     fn cases() -> impl Strategy<Value = (Vec<f32>, PlainMask, Vec<TokenId>)> {
         let logit = prop_oneof![
@@ -401,7 +405,7 @@ mod tests {
             proptest::collection::vec(logit, 0..2300),
             proptest::collection::vec(word, 0..40),
             any::<bool>(),
-            proptest::collection::btree_set(0u32..2600, 0..6),
+            bans(),
             proptest::option::weighted(0.1, any::<proptest::sample::Index>()),
         )
             .prop_map(|(mut logits, mut words, blocks, banned, infinite)| {
@@ -435,6 +439,27 @@ mod tests {
             }
         };
         logits.iter().enumerate().map(value).collect()
+    }
+
+    #[test]
+    fn bans_count_in_a_last_word_that_is_no_whole_one() {
+        // The largest are banned, several of them behind the last whole word.
+        let logits: Vec<f32> = (0..265u16).map(f32::from).collect();
+        let mut mask = TokenMask::new(logits.len());
+        (0..265).for_each(|id| mask.allow(TokenId(id)));
+        let mask = PlainMask::new(mask);
+        for first in [200, 256, 258, 263] {
+            let banned: Vec<TokenId> = (first..265).map(TokenId).collect();
+            let mut fused = Candidates::default();
+            let largest = crate::candidates::Largest {
+                k: 1,
+                temperature: 1.0,
+                also: &[],
+                left_out: &banned,
+            };
+            fused.fill_largest(&logits, &mask, &banned, &largest);
+            assert_eq!(fused.ids(), [TokenId(first - 1)]);
+        }
     }
 
     proptest! {
