@@ -1,14 +1,15 @@
-//! How sequences are searched: beams, drafts, forced text, faithful samplers.
+//! How sequences are searched: beams, drafts, forced text, contrast, faithful samplers.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use structgen::Model;
 use structgen::constraint::CompiledConstraint;
 use structgen::decode::{
-    BeamOptions, Distinct, DraftLength, EarlyStopping, ExpectedGrammaticality, FaithfulOptions,
-    FaithfulOutput, ForcedEnd, JumpForward, PromptLookup, SmcOptions, Speculation,
+    BeamOptions, ClassifierFreeGuidance, ContrastiveDecoding, Distinct, DraftLength, EarlyStopping,
+    ExpectedGrammaticality, FaithfulOptions, FaithfulOutput, ForcedEnd, JumpForward, PromptLookup,
+    SmcOptions, Speculation,
 };
 use structgen::vocab::TokenId;
 use structgen::{GenerateOptions, SamplingParams};
@@ -64,17 +65,13 @@ impl SpeculationArgs {
                 None => Ok(None),
             };
         }
-        let options = target.options()?;
-        match (&self.draft_model, &target.model) {
-            (Some(folder), _) => Model::open(folder, &options).map(Some).with_context(|| {
-                let folder = folder.display();
-                format!("the draft model folder {folder} cannot be used")
-            }),
-            (None, None) => Ok(Some(Model::embedded_draft(&options)?)),
-            (None, Some(_)) => Err(anyhow!(
-                "--speculate model needs a model that drafts for the one of --model: --draft-model DIR"
-            )),
-        }
+        second_model(
+            self.draft_model.as_deref(),
+            target,
+            "--speculate model",
+            "--draft-model DIR",
+        )
+        .map(Some)
     }
 
     pub(crate) fn speculation<'d>(&self, draft: Option<&'d mut Model>) -> Option<Speculation<'d>> {
@@ -96,6 +93,95 @@ impl SpeculationArgs {
             speculation = speculation.with_length(DraftLength::Adaptive(most));
         }
         Some(speculation)
+    }
+}
+
+/// A model beside the one of `--model`: of a folder, or the embedded draft beside the embedded model.
+fn second_model(
+    folder: Option<&Path>,
+    target: &ModelArgs,
+    what: &str,
+    option: &str,
+) -> anyhow::Result<Model> {
+    let options = target.options()?;
+    match (folder, &target.model) {
+        (Some(folder), _) => Model::open(folder, &options).with_context(|| {
+            let folder = folder.display();
+            format!("the model folder {folder} of {option} cannot be used")
+        }),
+        (None, None) => Ok(Model::embedded_draft(&options)?),
+        (None, Some(_)) => Err(anyhow!(
+            "{what} needs a second model beside the one of --model: {option}"
+        )),
+    }
+}
+
+/// Two opinions about every token.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Contrast")]
+pub(crate) struct ContrastArgs {
+    /// Classifier-free guidance: make what the prompt changes so much stronger; 1 is off
+    #[arg(long, value_name = "SCALE", conflicts_with_all = ["tools", "speculate", "sequences", "beams", "contrastive"])]
+    guidance: Option<f32>,
+    /// The prompt that guidance leads away from; without it, the last token of the prompt
+    #[arg(long, value_name = "TEXT", requires = "guidance")]
+    guidance_prompt: Option<String>,
+    /// Contrastive decoding: what a smaller model likes as well counts for less
+    #[arg(long, conflicts_with_all = ["tools", "speculate", "sequences", "beams"])]
+    contrastive: bool,
+    /// The folder of the smaller model, of the same vocabulary; without it, the embedded draft of the embedded model
+    #[arg(long, value_name = "DIR", requires = "contrastive")]
+    amateur_model: Option<PathBuf>,
+    /// Look at tokens with this share of the largest probability
+    #[arg(
+        long,
+        value_name = "A",
+        default_value_t = 0.1,
+        requires = "contrastive"
+    )]
+    contrast_alpha: f32,
+    /// How much the smaller model counts
+    #[arg(
+        long,
+        value_name = "B",
+        default_value_t = 0.5,
+        requires = "contrastive"
+    )]
+    contrast_beta: f32,
+}
+
+impl ContrastArgs {
+    /// The smaller model, if one is asked for.
+    pub(crate) fn load(&self, target: &ModelArgs) -> anyhow::Result<Option<Model>> {
+        let folder = self.amateur_model.as_deref();
+        { self.contrastive }
+            .then(|| second_model(folder, target, "--contrastive", "--amateur-model DIR"))
+            .transpose()
+    }
+
+    pub(crate) fn contrastive<'d>(
+        &self,
+        amateur: Option<&'d mut Model>,
+    ) -> Option<ContrastiveDecoding<'d>> {
+        let amateur = amateur?;
+        let vocabulary = amateur.tokenizer().vocabulary().clone();
+        let contrast = ContrastiveDecoding::new(amateur.language_model(), vocabulary);
+        let contrast = contrast.with_alpha(self.contrast_alpha);
+        Some(contrast.with_beta(self.contrast_beta))
+    }
+
+    pub(crate) fn guidance(
+        &self,
+        model: &Model,
+    ) -> structgen::Result<Option<ClassifierFreeGuidance>> {
+        let Some(scale) = self.guidance else {
+            return Ok(None);
+        };
+        let guidance = ClassifierFreeGuidance::new(scale);
+        Ok(Some(match &self.guidance_prompt {
+            Some(text) => guidance.with_prompt(model.encode_prompt(text)?),
+            None => guidance,
+        }))
     }
 }
 
@@ -189,7 +275,7 @@ pub(crate) struct FaithfulArgs {
     /// Draw from the model's own distribution at temperature 1, given the constraint, which masks alone distort. Each output is printed as JSON on a line
     /// of its own: {"text", "log_prob", "masked_log_prob", "weight"}
     #[arg(long, value_enum, value_name = "HOW", conflicts_with_all = [
-        "tools", "speculate", "sequences", "beams", "stop", "task", "sampling", "samplers", "temperature", "top_k", "top_p", "min_p",
+        "tools", "speculate", "sequences", "beams", "guidance", "contrastive", "stop", "task", "sampling", "samplers", "temperature", "top_k", "top_p", "min_p",
         "repetition_penalty"
     ])]
     faithful: Option<FaithfulArg>,

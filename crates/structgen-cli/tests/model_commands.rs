@@ -332,6 +332,33 @@ fn faithful_samples_fit_and_tell_their_probability() {
 }
 
 #[test]
+fn contrast_and_guidance_keep_the_constraint() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let generate = |more: &[&str]| {
+        let mut command = structgen(["generate", "Ada is 36 years old"]);
+        run(command.arg("--json-schema").arg(&schema).args(more))
+    };
+    let plain = generate(&[]);
+    for (more, is_off) in [
+        (&["--guidance", "2.5"][..], false),
+        (&["--guidance", "1", "--guidance-prompt", "Bob"], true),
+        (&["--contrastive", "--contrast-beta", "2"], false),
+        (&["--contrastive", "--contrast-beta", "0"], true),
+    ] {
+        let run = generate(more);
+        assert_eq!(run.code, 0, "{run:?}");
+        let person: Value = serde_json::from_str(&run.out).unwrap();
+        assert!(person["name"].is_string(), "{person}");
+        assert!(!is_off || run.out == plain.out, "{more:?}: {run:?}");
+    }
+    let wrong = generate(&["--contrastive", "--contrast-alpha", "2"]);
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    assert!(wrong.err.contains("from 0 to 1"), "{wrong:?}");
+}
+
+#[test]
 fn drafts_change_nothing_about_a_greedy_output() {
     runtime();
     let dir = tempfile::tempdir().unwrap();

@@ -36,12 +36,13 @@ pub use events::{
     EventError, EventStream, JsonEvents, JsonEventsOf, JsonKind, NotJson, OutputEvent, OutputPart,
 };
 pub use generate::{
-    Alternative, BatchOutputs, BeamError, BeamOptions, BeamOutput, ContextOverflow, Delta,
-    Distinct, DraftLength, EarlyStopping, ExpectedGrammaticality, FaithfulError, FaithfulOptions,
-    FaithfulOutput, FaithfulSamples, FinishReason, ForcedEnd, GenerateError, GenerateOptions,
-    GeneratedToken, Generation, GenerationStats, Generator, Incomplete, JumpForward, PromptLookup,
-    Request, Resampling, SmcOptions, SmcSamples, SourceStats, Speculation, SpeculationStats,
-    StopText, TextEncoder, TokenLogProbs,
+    Alternative, BatchOutputs, BeamError, BeamOptions, BeamOutput, ClassifierFreeGuidance,
+    ContextOverflow, ContrastError, ContrastiveDecoding, Delta, Distinct, DraftLength,
+    EarlyStopping, ExpectedGrammaticality, FaithfulError, FaithfulOptions, FaithfulOutput,
+    FaithfulSamples, FinishReason, ForcedEnd, GenerateError, GenerateOptions, GeneratedToken,
+    Generation, GenerationStats, Generator, Incomplete, JumpForward, PromptLookup, Request,
+    Resampling, SmcOptions, SmcSamples, SourceStats, Speculation, SpeculationStats, StopText,
+    TextEncoder, TokenLogProbs,
 };
 pub use masked::{MaskedSoftmax, masked_argmax, masked_softmax};
 pub use mock::{MockCache, MockEncoder, MockModel};

@@ -30,6 +30,7 @@ mod builder;
 mod checker;
 mod choose;
 mod constraint_source;
+mod contrast;
 mod error;
 mod extract;
 mod extractor;

@@ -18,7 +18,7 @@ use crate::input::{TextArgs, read_text_file};
 use crate::output::{tell, write, write_line};
 use crate::result_args::ResultArgs;
 use crate::schema_args::SchemaArgs;
-use crate::strategy_args::{BeamArgs, FaithfulArgs, JumpForwardArg, SpeculationArgs};
+use crate::strategy_args::{BeamArgs, ContrastArgs, FaithfulArgs, JumpForwardArg, SpeculationArgs};
 use crate::tool_args::ToolArgs;
 
 /// Options of `structgen generate`.
@@ -61,6 +61,8 @@ pub(crate) struct Args {
     beams: BeamArgs,
     #[command(flatten)]
     speculation: SpeculationArgs,
+    #[command(flatten)]
+    contrast: ContrastArgs,
     #[command(flatten)]
     faithful: FaithfulArgs,
     #[command(flatten)]
@@ -173,6 +175,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let is_whole = tools.is_some() || args.results.is_whole();
     let mut draft = args.speculation.load(&args.model)?;
     let mut speculation = args.speculation.speculation(draft.as_mut());
+    let mut amateur = args.contrast.load(&args.model)?;
+    let mut contrastive = args.contrast.contrastive(amateur.as_mut());
+    let guidance = args.contrast.guidance(&model)?;
     let on_delta = |delta: Delta<'_>| {
         if let Some(lines) = &mut lines {
             return lines.push(&delta);
@@ -189,11 +194,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ControlFlow::Break(())
         }
     };
-    let result = match &mut speculation {
-        Some(speculation) => {
+    let result = match (&mut speculation, &mut contrastive, &guidance) {
+        (Some(speculation), ..) => {
             model.stream_speculative(&tokens, compiled, &options, speculation, on_delta)
         }
-        None => model.stream(&tokens, compiled, &options, on_delta),
+        (None, Some(contrastive), _) => {
+            model.stream_contrastive(&tokens, compiled, &options, contrastive, on_delta)
+        }
+        (None, None, Some(guidance)) => {
+            model.stream_guided(&tokens, compiled, &options, guidance, on_delta)
+        }
+        (None, None, None) => model.stream(&tokens, compiled, &options, on_delta),
     };
     written?;
     if let Some(lines) = &mut lines {

@@ -1,7 +1,8 @@
 use structgen_vocab::TokenId;
 
 use crate::{
-    BeamError, ConstraintError, FaithfulError, FinishReason, Generation, ModelError, SamplingError,
+    BeamError, ConstraintError, ContrastError, FaithfulError, FinishReason, Generation, ModelError,
+    SamplingError,
 };
 
 /// Why there is no complete output.
@@ -17,6 +18,9 @@ pub enum GenerateError {
     /// A faithful sampler has no sample, or not all of it.
     #[error(transparent)]
     Faithful(FaithfulError),
+    /// Two opinions about tokens cannot be contrasted.
+    #[error(transparent)]
+    Contrast(ContrastError),
     /// A stop string is empty, and would end every output at once.
     #[error("stop string number {index} is empty")]
     EmptyStopString {

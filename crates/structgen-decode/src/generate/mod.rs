@@ -2,6 +2,7 @@
 
 mod batch;
 mod beam;
+mod contrast;
 mod encoder;
 mod error;
 mod faithful;
@@ -17,6 +18,7 @@ mod text;
 
 pub use batch::{BatchOutputs, Request};
 pub use beam::{BeamError, BeamOptions, BeamOutput, Distinct, EarlyStopping};
+pub use contrast::{ClassifierFreeGuidance, ContrastError, ContrastiveDecoding};
 pub use encoder::TextEncoder;
 pub use error::{GenerateError, Incomplete};
 pub use faithful::{

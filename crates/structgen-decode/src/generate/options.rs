@@ -46,7 +46,7 @@ pub enum ContextOverflow {
     /// run again, at their new positions. A prompt that is too long is cut like that as well. The constraint, the samplers and the output know all tokens.
     ///
     /// What the model writes is another text than with a longer context, and forced tokens that were left out before they were run have no log probabilities. Without
-    /// [`max_new_tokens`](GenerateOptions::max_new_tokens), there are as many new tokens as the context is long. Beam search and faithful samplers do without, and a text that is too long is an error there.
+    /// [`max_new_tokens`](GenerateOptions::max_new_tokens), there are as many new tokens as the context is long. Beam search, contrast and faithful samplers do without, and a text that is too long is an error there.
     Crop {
         /// How many of the first tokens stay, at most those of prompt and prefill.
         keep: usize,

@@ -36,6 +36,8 @@ pub struct SamplerChain {
     only_top_p: Option<(f32, f32, usize)>,
     /// Where a grammar sets the temperature.
     guided: Option<Guided>,
+    /// How many samplers at the beginning are bans and biases.
+    bans: usize,
 }
 
 /// The beginning of a chain in which top-k comes first, or behind a temperature, or behind samplers that touch few tokens.
@@ -67,6 +69,7 @@ impl SamplerChain {
         };
         Ok(Self {
             samplers: samplers.collect(),
+            bans: count_bans(&kinds),
             choice,
             leading: leading_top_k(&kinds, params),
             only_top_p: match kinds[..] {
@@ -110,6 +113,7 @@ impl SamplerChain {
         let samplers: Vec<Box<dyn Sampler>> = samplers.collect();
         Ok(Self {
             guided: Guided::new(&kinds, &samplers, params),
+            bans: count_bans(&kinds),
             samplers,
             choice: Choice::Draw(Box::new(SequenceRng::new(params.seed, sequence))),
             // They know of one temperature.
@@ -141,6 +145,28 @@ impl SamplerChain {
     /// Whether [`set_temperature`](SamplerChain::set_temperature) is heard.
     pub fn is_guided(&self) -> bool {
         self.guided.is_some()
+    }
+
+    /// Puts `first` before all samplers, and the other one behind the bans and biases at the beginning.
+    pub(crate) fn contrast(
+        &mut self,
+        first: Box<dyn Sampler>,
+        behind_bans: Option<Box<dyn Sampler>>,
+    ) {
+        if let Some(sampler) = behind_bans {
+            self.insert(self.bans, sampler);
+        }
+        self.insert(0, first);
+        // Both would look past what was put in.
+        self.leading = None;
+        self.only_top_p = None;
+    }
+
+    fn insert(&mut self, place: usize, sampler: Box<dyn Sampler>) {
+        self.samplers.insert(place, sampler);
+        if let Some(guided) = &mut self.guided {
+            guided.insert(place);
+        }
     }
 
     /// Fills `candidates` with the allowed tokens, `banned` (sorted) left out, for [`choose`](SamplerChain::choose).
@@ -286,6 +312,7 @@ impl Clone for SamplerChain {
             leading: self.leading.clone(),
             only_top_p: self.only_top_p,
             guided: self.guided.clone(),
+            bans: self.bans,
         }
     }
 }
@@ -300,6 +327,11 @@ impl std::fmt::Debug for SamplerChain {
 }
 
 /// Finds out whether top-k comes before anything that looks at more than some tokens.
+/// How many samplers at the beginning are bans and biases.
+fn count_bans(kinds: &[SamplerKind]) -> usize {
+    kinds.iter().take_while(|kind| kind.is_ban()).count()
+}
+
 fn leading_top_k(kinds: &[SamplerKind], params: &SamplingParams) -> Option<LeadingTopK> {
     let at = kinds.iter().position(|&kind| kind == SamplerKind::TopK)?;
     if params.top_k_ties {

@@ -90,6 +90,12 @@ impl SamplerKind {
         S::AdaptiveP,
     ];
 
+    /// Whether the sampler takes away or favours fixed tokens, whatever the others are.
+    pub(super) fn is_ban(self) -> bool {
+        let bans = [S::ForcedTokens, S::Suppress, S::LogitBias, S::MinLength];
+        bans.contains(&self) || self == S::BadWords
+    }
+
     /// The sampler's name, as files and command lines have it.
     pub fn name(self) -> &'static str {
         match self {

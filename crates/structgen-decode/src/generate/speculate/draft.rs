@@ -17,20 +17,20 @@ use crate::{
 const FORCED_BYTES: usize = 256;
 
 /// A model that drafts, whatever its cache is.
-pub(super) trait NextLogits {
+pub(in crate::generate) trait NextLogits {
     /// The logits behind some tokens; none where they are more than the model can attend to.
     fn behind(&mut self, tokens: &[TokenId]) -> Result<Option<&[f32]>, ModelError>;
 }
 
 /// A model with what its cache holds.
-pub(super) struct Cached<'d, M: LanguageModel> {
+pub(in crate::generate) struct Cached<'d, M: LanguageModel> {
     model: &'d mut M,
     cache: Option<M::Cache>,
     seen: Vec<TokenId>,
 }
 
 impl<'d, M: LanguageModel> Cached<'d, M> {
-    pub(super) fn new(model: &'d mut M) -> Self {
+    pub(in crate::generate) fn new(model: &'d mut M) -> Self {
         Self {
             model,
             cache: None,
@@ -64,14 +64,14 @@ impl<M: LanguageModel> NextLogits for Cached<'_, M> {
 }
 
 /// A model that drafts, with its vocabulary.
-pub(super) struct DraftModel<'d> {
-    pub(super) logits: Box<dyn NextLogits + 'd>,
-    pub(super) vocabulary: Arc<Vocabulary>,
+pub(in crate::generate) struct DraftModel<'d> {
+    pub(in crate::generate) logits: Box<dyn NextLogits + 'd>,
+    pub(in crate::generate) vocabulary: Arc<Vocabulary>,
 }
 
 impl DraftModel<'_> {
     /// Ids have to mean the same in both vocabularies, but for those that only pad logits.
-    pub(super) fn check(&self, target: &Vocabulary) -> Result<(), GenerateError> {
+    pub(in crate::generate) fn check(&self, target: &Vocabulary) -> Result<(), GenerateError> {
         let draft = &*self.vocabulary;
         let meaning = |vocabulary: &Vocabulary, id: TokenId| {
             if vocabulary.is_special(id) {

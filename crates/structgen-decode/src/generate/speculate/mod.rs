@@ -20,7 +20,8 @@ use structgen_vocab::{TokenId, Vocabulary};
 use super::sequence::{Next, OnDelta, Sequence};
 use super::{Delta, GenerateError, GenerateOptions, Generation, Generator};
 use crate::{Constraint, Forward, KeyValueCache, LanguageModel};
-use draft::{Cached, DraftModel, Drafter};
+use draft::Drafter;
+pub(super) use draft::{Cached, DraftModel};
 
 /// Which source a drafted token comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -254,8 +255,7 @@ impl<M: LanguageModel> Generator<'_, M> {
         stats.draft_time += time;
         if sequence.unseen(true) > 0 {
             run.make_room(&mut sequence)?;
-            let rest = sequence.unseen(true);
-            run.see(&mut sequence, rest)?;
+            run.see_rest(&mut sequence)?;
         }
         let cache = run.cache;
         if let Some(prefixes) = &mut self.prefixes {
@@ -266,13 +266,13 @@ impl<M: LanguageModel> Generator<'_, M> {
 }
 
 /// The target model at work on one sequence.
-struct Run<'r, 'a, M: LanguageModel> {
-    generator: &'r mut Generator<'a, M>,
-    cache: M::Cache,
+pub(super) struct Run<'r, 'a, M: LanguageModel> {
+    pub(super) generator: &'r mut Generator<'a, M>,
+    pub(super) cache: M::Cache,
     tokens: Vec<TokenId>,
 }
 
-impl<M: LanguageModel> Run<'_, '_, M> {
+impl<'r, 'a, M: LanguageModel> Run<'r, 'a, M> {
     /// Empties the cache of a sequence that has outgrown it.
     fn make_room<C: Constraint>(
         &mut self,
@@ -285,11 +285,44 @@ impl<M: LanguageModel> Run<'_, '_, M> {
         Ok(())
     }
 
-    /// Runs the next `n` tokens of a sequence.
+    /// An empty cache.
+    pub(super) fn new(generator: &'r mut Generator<'a, M>) -> Result<Self, GenerateError> {
+        Ok(Self {
+            cache: generator.model.new_cache(&[0])?,
+            generator,
+            tokens: Vec::new(),
+        })
+    }
+
+    /// Runs all tokens that the model has not seen; `last` becomes the logits behind them.
+    pub(super) fn see_all<C: Constraint>(
+        &mut self,
+        sequence: &mut Sequence<'_, C>,
+        last: &mut Vec<f32>,
+    ) -> Result<(), GenerateError> {
+        while sequence.unseen(false) > self.generator.prefill_chunk {
+            self.see(sequence, self.generator.prefill_chunk, None)?;
+        }
+        self.see(sequence, sequence.unseen(false), Some(last))
+    }
+
+    /// Runs what log probabilities of the last tokens take, once the sequence has ended.
+    pub(super) fn see_rest<C: Constraint>(
+        &mut self,
+        sequence: &mut Sequence<'_, C>,
+    ) -> Result<(), GenerateError> {
+        match sequence.unseen(true) {
+            0 => Ok(()),
+            rest => self.see(sequence, rest, None),
+        }
+    }
+
+    /// Runs the next `n` tokens of a sequence; `last` becomes the logits behind them.
     fn see<C: Constraint>(
         &mut self,
         sequence: &mut Sequence<'_, C>,
         n: usize,
+        last: Option<&mut Vec<f32>>,
     ) -> Result<(), GenerateError> {
         let started = Instant::now();
         let model = &mut *self.generator.model;
@@ -301,6 +334,10 @@ impl<M: LanguageModel> Run<'_, '_, M> {
         let logits = model.forward(input, &mut self.cache)?;
         let time = started.elapsed();
         sequence.see(n, &logits, 0, 0);
+        if let Some(last) = last {
+            last.clear();
+            last.extend_from_slice(logits.row(0, logits.positions() - 1));
+        }
         let backend = model.stats().backend_time.saturating_sub(before);
         sequence.count_run(time, backend, Duration::ZERO);
         Ok(())
@@ -315,7 +352,7 @@ impl<M: LanguageModel> Run<'_, '_, M> {
         on_delta: OnDelta<'_>,
     ) -> Result<(Next<C::Mask>, bool), GenerateError> {
         while sequence.unseen(false) > self.generator.prefill_chunk {
-            self.see(sequence, self.generator.prefill_chunk)?;
+            self.see(sequence, self.generator.prefill_chunk, None)?;
         }
         let drafts = std::mem::take(&mut drafter.drafts);
         let eos = sequence.limits().eos;
