@@ -326,12 +326,12 @@ impl std::fmt::Debug for SamplerChain {
     }
 }
 
-/// Finds out whether top-k comes before anything that looks at more than some tokens.
 /// How many samplers at the beginning are bans and biases.
 fn count_bans(kinds: &[SamplerKind]) -> usize {
     kinds.iter().take_while(|kind| kind.is_ban()).count()
 }
 
+/// Finds out whether top-k comes before anything that looks at more than some tokens.
 fn leading_top_k(kinds: &[SamplerKind], params: &SamplingParams) -> Option<LeadingTopK> {
     let at = kinds.iter().position(|&kind| kind == SamplerKind::TopK)?;
     if params.top_k_ties {

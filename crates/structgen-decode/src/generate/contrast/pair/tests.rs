@@ -1,4 +1,5 @@
 use super::*;
+use crate::{SamplerChain, SamplingParams};
 
 const OWN: [f32; 6] = [2.0, 1.5, -0.5, 0.25, -3.0, 1.75];
 const OTHER: [f32; 6] = [2.5, 0.5, -1.0, f32::NEG_INFINITY, 4.0, 1.0];
@@ -93,4 +94,30 @@ fn what_is_plausible_is_judged_among_the_candidates_by_the_expert() {
     // Without the best, the next is the measure.
     assert_eq!(kept(&[2, 3, 4], 0.6), [3]);
     assert_eq!(kept(&[4], 1.0), [4]);
+}
+
+#[test]
+fn a_grammars_temperature_comes_behind_the_contrast() {
+    let params = SamplingParams {
+        temperature: 1.0,
+        suppress: vec![0],
+        top_k: 3,
+        ..SamplingParams::default()
+    };
+    let mut chain = SamplerChain::guided(&params, 0).unwrap();
+    let rule = Rule::Contrastive {
+        alpha: 0.1,
+        beta: 0.5,
+    };
+    let contrast = Box::new(Contrast::new(&shared(), rule));
+    chain.contrast(contrast, Some(Box::new(Plausible::new(&shared(), 0.7))));
+    chain.set_temperature(Some(2.0));
+    let mut some = candidates(&[0, 1, 2, 5]);
+    chain.apply(&mut some);
+    // Without the suppressed best, 1.5 and 1.75 are plausible.
+    assert_eq!(some.ids(), [TokenId(1), TokenId(5)]);
+    assert_close(some.logits(), &[1.0, 1.0625]);
+    chain.set_temperature(Some(0.0));
+    let chosen = chain.choose(&mut candidates(&[0, 1, 2, 5])).unwrap();
+    assert_eq!((chosen.token, chosen.probability), (TokenId(5), None));
 }
