@@ -25,7 +25,7 @@ impl Model {
         on_delta: impl FnMut(Delta<'_>) -> ControlFlow<()>,
     ) -> Result<Generation> {
         let mut free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer);
+        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
         Ok(match constraint {
             Some(constraint) => {
                 let matcher = &mut constraint.matcher();
@@ -66,7 +66,7 @@ impl Model {
         on_delta: impl FnMut(Delta<'_>) -> ControlFlow<()>,
     ) -> Result<Generation> {
         let mut free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer);
+        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
         Ok(match constraint {
             Some(constraint) => {
                 let matcher = &mut constraint.matcher();
