@@ -8,6 +8,7 @@ use structgen_vocab::TokenId;
 
 use crate::AllowedTokens;
 use crate::numeric::{self, LaneSum};
+use crate::wide::wide;
 
 /// Ids for each word of a mask.
 const WORD: usize = 64;
@@ -155,18 +156,15 @@ pub(crate) fn maxima(
     let words = allowed.bits().words();
     let chunks = logits.as_chunks::<WORD>().0;
     let found = &mut maxima[..];
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for ((max, chunk), &word) in found.iter_mut().zip(chunks).zip(words) {
-                *max = match word {
-                    u64::MAX => max_of(chunk),
-                    0 => f32::NEG_INFINITY,
-                    _ => max_of(&select(chunk, word)),
-                };
-            }
-        },
-    );
+    wide!({
+        for ((max, chunk), &word) in found.iter_mut().zip(chunks).zip(words) {
+            *max = match word {
+                u64::MAX => max_of(chunk),
+                0 => f32::NEG_INFINITY,
+                _ => max_of(&select(chunk, word)),
+            };
+        }
+    });
     // Words with banned tokens once more; and the end, which is no whole chunk.
     let mut again = |at: usize, banned: &[TokenId]| {
         let Some(logits) = logits.get(at * WORD..).filter(|rest| !rest.is_empty()) else {
@@ -199,18 +197,15 @@ pub(crate) fn copy(
     let words = allowed.bits().words();
     let (chunks, tail) = logits.as_chunks::<WORD>();
     let (to, to_tail) = copied.as_chunks_mut::<WORD>();
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for ((to, chunk), &word) in to.iter_mut().zip(chunks).zip(words) {
-                match word {
-                    u64::MAX => *to = *chunk,
-                    0 => {}
-                    _ => *to = select(chunk, word),
-                }
+    wide!({
+        for ((to, chunk), &word) in to.iter_mut().zip(chunks).zip(words) {
+            match word {
+                u64::MAX => *to = *chunk,
+                0 => {}
+                _ => *to = select(chunk, word),
             }
-        },
-    );
+        }
+    });
     let word = words.get(chunks.len()).copied().unwrap_or(0);
     for (i, (to, &logit)) in to_tail.iter_mut().zip(tail).enumerate() {
         if word >> i & 1 == 1 {

@@ -14,17 +14,17 @@ use crate::numeric::{self, LaneSum};
 
 /// A closure that owns this can be called only once. So it is called itself, and becomes part of what is compiled for newer processors; one that could be called again is
 /// called through a function of its own, which is not.
-struct Once;
+pub(crate) struct Once;
 
 impl Once {
     #[inline(always)]
-    fn spend(self) {}
+    pub(crate) fn spend(self) {}
 }
 
 /// Runs a loop with the widest registers.
 macro_rules! wide {
     ($loop:block) => {{
-        let once = Once;
+        let once = $crate::wide::Once;
         pulp::Arch::new().dispatch(
             #[inline(always)]
             move || {
@@ -34,6 +34,7 @@ macro_rules! wide {
         )
     }};
 }
+pub(crate) use wide;
 
 /// The number or zero, without a branch: those are what keeps loops from being vectorised.
 #[inline(always)]

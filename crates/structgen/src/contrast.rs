@@ -8,7 +8,7 @@ use structgen_decode::{
 };
 use structgen_vocab::TokenId;
 
-use crate::generate::generator;
+use crate::generate::{generator, under};
 use crate::{Model, Result};
 
 impl Model {
@@ -24,14 +24,8 @@ impl Model {
         guidance: &ClassifierFreeGuidance,
         on_delta: impl FnMut(Delta<'_>) -> ControlFlow<()>,
     ) -> Result<Generation> {
-        let mut free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
-        Ok(match constraint {
-            Some(constraint) => {
-                let matcher = &mut constraint.matcher();
-                generator.stream_guided(prompt, matcher, options, guidance, on_delta)?
-            }
-            None => generator.stream_guided(prompt, &mut free, options, guidance, on_delta)?,
+        under!(self, constraint, |generator, constraint| {
+            Ok(generator.stream_guided(prompt, constraint, options, guidance, on_delta)?)
         })
     }
 
@@ -65,14 +59,8 @@ impl Model {
         contrast: &mut ContrastiveDecoding<'_>,
         on_delta: impl FnMut(Delta<'_>) -> ControlFlow<()>,
     ) -> Result<Generation> {
-        let mut free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
-        Ok(match constraint {
-            Some(constraint) => {
-                let matcher = &mut constraint.matcher();
-                generator.stream_contrastive(prompt, matcher, options, contrast, on_delta)?
-            }
-            None => generator.stream_contrastive(prompt, &mut free, options, contrast, on_delta)?,
+        under!(self, constraint, |generator, constraint| {
+            Ok(generator.stream_contrastive(prompt, constraint, options, contrast, on_delta)?)
         })
     }
 }

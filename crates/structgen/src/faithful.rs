@@ -7,7 +7,7 @@ use structgen_decode::{
 };
 use structgen_vocab::TokenId;
 
-use crate::generate::generator;
+use crate::generate::{generator, under};
 use crate::{Model, Result};
 
 impl Model {
@@ -25,14 +25,8 @@ impl Model {
         faithful: &FaithfulOptions,
         learned: &mut ExpectedGrammaticality,
     ) -> Result<FaithfulSamples> {
-        let free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
-        Ok(match constraint {
-            Some(constraint) => {
-                let matcher = constraint.matcher();
-                generator.sample_asap(prompt, &matcher, options, faithful, learned)?
-            }
-            None => generator.sample_asap(prompt, &free, options, faithful, learned)?,
+        under!(self, constraint, |generator, constraint| {
+            Ok(generator.sample_asap(prompt, constraint, options, faithful, learned)?)
         })
     }
 
@@ -69,14 +63,8 @@ impl Model {
         faithful: &FaithfulOptions,
         learned: &mut ExpectedGrammaticality,
     ) -> Result<FaithfulSamples> {
-        let free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
-        Ok(match constraint {
-            Some(constraint) => {
-                let matcher = constraint.matcher();
-                generator.sample_by_rejection(prompt, &matcher, options, faithful, learned)?
-            }
-            None => generator.sample_by_rejection(prompt, &free, options, faithful, learned)?,
+        under!(self, constraint, |generator, constraint| {
+            Ok(generator.sample_by_rejection(prompt, constraint, options, faithful, learned)?)
         })
     }
 
@@ -93,13 +81,8 @@ impl Model {
         options: &GenerateOptions,
         smc: &SmcOptions,
     ) -> Result<SmcSamples> {
-        let free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
-        Ok(match constraint {
-            Some(constraint) => {
-                generator.sample_smc(prompt, &constraint.matcher(), options, smc)?
-            }
-            None => generator.sample_smc(prompt, &free, options, smc)?,
+        under!(self, constraint, |generator, constraint| {
+            Ok(generator.sample_smc(prompt, constraint, options, smc)?)
         })
     }
 }

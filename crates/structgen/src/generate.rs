@@ -13,6 +13,25 @@ use structgen_vocab::{TokenId, Tokenizer};
 
 use crate::{Model, Result};
 
+/// Runs a generator of the model under a constraint; without one, under that of free text.
+macro_rules! under {
+    ($model:ident, $constraint:ident, |$generator:ident, $under:ident| $run:block) => {{
+        let mut free = $model.free();
+        let mut $generator = generator(&mut $model.model, &$model.tokenizer, &mut $model.prefixes);
+        match $constraint {
+            Some(constraint) => {
+                let $under = &mut constraint.matcher();
+                $run
+            }
+            None => {
+                let $under = &mut free;
+                $run
+            }
+        }
+    }};
+}
+pub(crate) use under;
+
 impl Model {
     /// Generates one output behind a prompt; without a constraint, free text.
     ///
@@ -39,13 +58,8 @@ impl Model {
         options: &GenerateOptions,
         on_delta: impl FnMut(Delta<'_>) -> ControlFlow<()>,
     ) -> Result<Generation> {
-        let mut free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
-        Ok(match constraint {
-            Some(constraint) => {
-                generator.stream(prompt, &mut constraint.matcher(), options, on_delta)?
-            }
-            None => generator.stream(prompt, &mut free, options, on_delta)?,
+        under!(self, constraint, |generator, constraint| {
+            Ok(generator.stream(prompt, constraint, options, on_delta)?)
         })
     }
 
@@ -143,16 +157,8 @@ impl Model {
         speculation: &mut Speculation<'_>,
         on_delta: impl FnMut(Delta<'_>) -> ControlFlow<()>,
     ) -> Result<Generation> {
-        let mut free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
-        Ok(match constraint {
-            Some(constraint) => {
-                let matcher = &mut constraint.matcher();
-                generator.stream_speculative(prompt, matcher, options, speculation, on_delta)?
-            }
-            None => {
-                generator.stream_speculative(prompt, &mut free, options, speculation, on_delta)?
-            }
+        under!(self, constraint, |generator, constraint| {
+            Ok(generator.stream_speculative(prompt, constraint, options, speculation, on_delta)?)
         })
     }
 
@@ -230,13 +236,8 @@ impl Model {
         options: &GenerateOptions,
         beams: &BeamOptions,
     ) -> Result<Vec<BeamOutput>> {
-        let free = self.free();
-        let mut generator = generator(&mut self.model, &self.tokenizer, &mut self.prefixes);
-        Ok(match constraint {
-            Some(constraint) => {
-                generator.beam_search(prompt, &constraint.matcher(), options, beams)?
-            }
-            None => generator.beam_search(prompt, &free, options, beams)?,
+        under!(self, constraint, |generator, constraint| {
+            Ok(generator.beam_search(prompt, constraint, options, beams)?)
         })
     }
 

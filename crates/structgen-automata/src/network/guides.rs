@@ -3,11 +3,13 @@
 //! Only this knows of tokens: all else reads bytes. A part with a guide has a frame of its own below it, which waits for the part's end. Where a token ends,
 //! [`Network::begin_token`] counts the next one in all frames whose part it begins in, and gives up what can no longer be completed.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_grammar::{Guide, Temperature};
+
 use super::sets::Place;
 use super::{Element, Frame, Network, SetId};
 use crate::program::Program;
 use crate::{LimitExceeded, StepError};
-use structgen_grammar::{Guide, Temperature};
 
 /// What waits below some frame, rewritten.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +42,8 @@ pub struct Begun {
 /// What is known of sets with guides.
 #[derive(Debug, Default)]
 pub(super) struct Guided {
-    begun: rustc_hash::FxHashMap<SetId, Begun>,
-    rewritten: rustc_hash::FxHashMap<(SetId, Rewrite), Rewritten>,
+    begun: FxHashMap<SetId, Begun>,
+    rewritten: FxHashMap<(SetId, Rewrite), Rewritten>,
 }
 
 impl Guided {
@@ -72,7 +74,7 @@ impl Network {
         let mut found = Vec::new();
         let mut needed = 0;
         let mut todo = self.sets.elements(set).to_vec();
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = FxHashSet::default();
         while let Some(element) = todo.pop() {
             if !seen.insert(element) {
                 continue;
@@ -202,7 +204,7 @@ impl Network {
             return Ok(highest);
         }
         let mut todo = self.sets.elements(set).to_vec();
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = FxHashSet::default();
         while let Some(element) = todo.pop() {
             if !seen.insert(element) {
                 continue;
@@ -227,7 +229,7 @@ impl Network {
     /// Looks at all frames of a set and below it, as long as `go_on` wants to see what is under the frame.
     fn for_each_waiting(&self, set: SetId, mut go_on: impl FnMut(Frame) -> bool) {
         let mut todo = vec![set];
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = FxHashSet::default();
         while let Some(set) = todo.pop() {
             if seen.insert(set) {
                 for element in self.sets.elements(set) {

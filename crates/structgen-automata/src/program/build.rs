@@ -7,7 +7,7 @@ use structgen_grammar::{
     Expr, ExprId, Grammar, Guide, ObjectShape, Regular, RuleId, TokenTerminal, passes,
 };
 
-use super::guides::GuideRefused;
+use super::ProgramError;
 use super::left_recursion::LeftRecursion;
 use super::nullable::nullable;
 use super::{
@@ -18,52 +18,6 @@ use crate::captures::CaptureProgram;
 use crate::network::Network;
 use crate::regular::RegularMachine;
 use crate::{LimitExceeded, Limits, TokenLengths};
-
-/// Why a grammar has no program.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProgramError {
-    /// No text matches the grammar.
-    #[error("no text matches: {} {} nothing", named(rules), if rules.len() == 1 { "derives" } else { "derive" })]
-    Unsatisfiable {
-        /// The rules that derive nothing, the root among them.
-        rules: Vec<String>,
-    },
-    /// A capture stands where its span is not looked for.
-    #[error(
-        "the capture `{name}` stands within a JSON object or array, where spans are not looked for"
-    )]
-    CaptureInShape {
-        /// Its name.
-        name: String,
-    },
-    /// A guide stands where it cannot be kept.
-    #[error("{guide} {why}")]
-    Guide {
-        /// The guide, as GBNF writes it.
-        guide: String,
-        /// Why it cannot be kept.
-        why: GuideRefused,
-    },
-    /// A limit was exceeded.
-    #[error(transparent)]
-    Limit(#[from] LimitExceeded),
-}
-
-/// The first of some rules, for a message.
-fn named(rules: &[String]) -> String {
-    const SHOWN: usize = 5;
-    let mut names = rules
-        .iter()
-        .take(SHOWN)
-        .map(|rule| format!("`{rule}`"))
-        .collect::<Vec<_>>()
-        .join(", ");
-    if rules.len() > SHOWN {
-        names += &format!(" and {} more rules", rules.len() - SHOWN);
-    }
-    names
-}
 
 /// How deep expressions may nest within one rule.
 const MAX_NESTING: u32 = 4_000;
@@ -111,8 +65,7 @@ fn build_once(grammar: Grammar, limits: &Limits) -> Result<Built, ProgramError> 
         nodes: vec![Node::End],
         node_ids: FxHashMap::default(),
         procs: Vec::new(),
-        repeat_procs: FxHashMap::default(),
-        guided_procs: FxHashMap::default(),
+        own_procs: FxHashMap::default(),
         values: FxHashMap::default(),
         pending: Vec::new(),
         terminals: Interned::default(),
@@ -275,8 +228,7 @@ struct Builder<'g> {
     nodes: Vec<Node>,
     node_ids: FxHashMap<Node, NodeId>,
     procs: Vec<Proc>,
-    repeat_procs: FxHashMap<ExprId, ProcId>,
-    guided_procs: FxHashMap<ExprId, ProcId>,
+    own_procs: FxHashMap<(ExprId, Option<Guide>), ProcId>,
     /// The node at which a value of an object or array begins.
     values: FxHashMap<ExprId, NodeId>,
     /// Objects and arrays whose values are still to be built: a list instead of a recursion, since shapes nest without end.
@@ -363,7 +315,7 @@ impl Builder<'_> {
             Expr::Repeat { body, min, max } => self.repeat(*body, *min, *max, next, depth),
             Expr::Capture { body, .. } => self.expr(*body, next, depth + 1),
             Expr::Guided { guide, body } => {
-                let proc = self.guided_proc(id, *guide, *body, depth)?;
+                let proc = self.own_proc(*body, Some(*guide), depth)?;
                 self.node(Node::Call { proc, next })
             }
             Expr::Rule(rule) => self.node(Node::Call { proc: rule.0, next }),
@@ -424,7 +376,7 @@ impl Builder<'_> {
                 Ok(if min == 0 { again } else { once })
             }
             _ => {
-                let proc = self.repeat_proc(body, depth)?;
+                let proc = self.own_proc(body, None, depth)?;
                 // A body that may be empty can be so all the times that are missing.
                 let min = if self.nullable[body.index()] { 0 } else { min };
                 self.node(Node::Repeat {
@@ -437,30 +389,14 @@ impl Builder<'_> {
         }
     }
 
-    fn repeat_proc(&mut self, body: ExprId, depth: u32) -> Result<ProcId, LimitExceeded> {
-        if let Some(&proc) = self.repeat_procs.get(&body) {
-            return Ok(proc);
-        }
-        let entry = self.expr(body, END, depth + 1)?;
-        let proc = self.procs.len() as ProcId;
-        self.procs.push(Proc {
-            entry,
-            nullable: self.nullable[body.index()],
-            guide: None,
-        });
-        self.repeat_procs.insert(body, proc);
-        Ok(proc)
-    }
-
-    /// A part with a guide is a procedure, so that what it is is known from below.
-    fn guided_proc(
+    /// The procedure of what is counted or guided, and so has to be known from below.
+    fn own_proc(
         &mut self,
-        id: ExprId,
-        guide: Guide,
         body: ExprId,
+        guide: Option<Guide>,
         depth: u32,
     ) -> Result<ProcId, LimitExceeded> {
-        if let Some(&proc) = self.guided_procs.get(&id) {
+        if let Some(&proc) = self.own_procs.get(&(body, guide)) {
             return Ok(proc);
         }
         let entry = self.expr(body, END, depth + 1)?;
@@ -468,9 +404,9 @@ impl Builder<'_> {
         self.procs.push(Proc {
             entry,
             nullable: self.nullable[body.index()],
-            guide: Some(guide),
+            guide,
         });
-        self.guided_procs.insert(id, proc);
+        self.own_procs.insert((body, guide), proc);
         Ok(proc)
     }
 

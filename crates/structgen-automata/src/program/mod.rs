@@ -3,6 +3,7 @@
 //! A program is immutable and knows no state; [`Network`](crate::Network) runs it.
 
 mod build;
+mod error;
 mod guides;
 mod keys;
 mod layout;
@@ -22,7 +23,7 @@ use structgen_grammar::{
 use crate::Limits;
 use crate::captures::CaptureProgram;
 use crate::json::class_of;
-pub use build::ProgramError;
+pub use error::ProgramError;
 pub use guides::GuideRefused;
 pub(crate) use keys::KeyLengths;
 pub(crate) use left_recursion::LeftRecursion;

@@ -154,6 +154,12 @@ impl<'t> Parser<'_, 't, '_> {
         }
     }
 
+    /// An expression that has the group in it.
+    fn around(&mut self, expr: ExprId, group: Item) -> Item {
+        let height = group.height + 1;
+        self.low(Item { expr, height })
+    }
+
     /// A rule that stands nowhere in the text.
     fn own_rule(&mut self) -> RuleId {
         let base = self.rule.map_or("", |(name, _)| name);
@@ -209,18 +215,12 @@ impl<'t> Parser<'_, 't, '_> {
             let group = match frame.head {
                 Head::None => group,
                 Head::Capture(name) => {
-                    let named = Item {
-                        expr: self.shared.builder.capture(name, group.expr),
-                        height: group.height + 1,
-                    };
-                    self.low(named)
+                    let named = self.shared.builder.capture(name, group.expr);
+                    self.around(named, group)
                 }
                 Head::Guide(guide) => {
-                    let guided = Item {
-                        expr: self.shared.builder.guided(guide, group.expr),
-                        height: group.height + 1,
-                    };
-                    self.low(guided)
+                    let guided = self.shared.builder.guided(guide, group.expr);
+                    self.around(guided, group)
                 }
                 Head::Chars(min, max) => {
                     self.operate(frame.opened, &[group], Operation::Length { min, max })
