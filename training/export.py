@@ -8,6 +8,10 @@ The graph is written out node by node (opset 17), so that its names and shapes a
     past_key_values.{i}.key/value  [batch, heads, past, head_dim]             float
     logits          [batch, sequence, vocab]     float
     present.{i}.key/value          [batch, heads, past + sequence, head_dim]  float
+    hidden_states   [batch, sequence, width]     float
+
+The hidden states are the last layer's, normalised, as the output matrix multiplies them. They come last, so
+that logits and cache keep their places for readers that count.
 
 Weights are int8 with one scale per output channel behind `DequantizeLinear`; all arithmetic is float.
 Run it with the session entry `session.disable_quant_qdq=1`, else ONNX Runtime may quantise the
@@ -149,6 +153,7 @@ def build(state, config):
         h = g.op("Mul", g.op("Mul", gate, g.op("Sigmoid", gate)), up)
         x = g.op("Add", x, g.op("MatMul", h, g.quantised(name + "down", w["down"], 1)))
     x = norm(x, "norm", state["norm.weight"].float().numpy())
+    g.nodes[-1].output[0] = x = "hidden_states"
     g.op("MatMul", x, g.op("Transpose", embed, perm=[1, 0]), out="logits")
 
     info = helper.make_tensor_value_info
@@ -162,6 +167,7 @@ def build(state, config):
         for part in ("key", "value"):
             inputs.append(info(f"past_key_values.{i}.{part}", TensorProto.FLOAT, ["batch", heads, "past", hd]))
             outputs.append(info(f"present.{i}.{part}", TensorProto.FLOAT, ["batch", heads, "total", hd]))
+    outputs.append(info("hidden_states", TensorProto.FLOAT, ["batch", "sequence", config.dim]))
     graph = helper.make_graph(g.nodes, "structgen-extractor", inputs, outputs, g.weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8, producer_name="structgen")
     helper.set_model_props(model, {"session.disable_quant_qdq": "1", "weights": "int8, symmetric, per output channel"})
@@ -177,7 +183,7 @@ def session(path):
 
 
 def parity(path, state, config):
-    """Largest difference of logits from PyTorch: prefill, incremental, left-padded batch, and cut anew."""
+    """Largest difference from PyTorch: logits of prefill, incremental, left-padded batch, and cut anew; hidden states."""
     reference = Model(config)
     reference.load_state_dict(dequantised(state, config))
     run = session(path)
@@ -189,12 +195,16 @@ def parity(path, state, config):
         outs = run.run(None, {"input_ids": ids, "attention_mask": mask, "position_ids": positions, **past})
         return outs[0], cache(outs)
 
+    def hidden(ids, mask, positions, past):
+        return run.run(["hidden_states"], {"input_ids": ids, "attention_mask": mask, "position_ids": positions, **past})[0]
+
     with torch.no_grad():
         ids = rng.integers(5, config.vocab, (1, 60))
         want = reference(torch.from_numpy(ids)).numpy()
         ones = np.ones((1, 60), np.int64)
         at = np.arange(60)[None]
         worst = {"prefill": np.abs(step(ids, ones, at, empty(1))[0] - want).max()}
+        worst["hidden"] = np.abs(hidden(ids, ones, at, empty(1)) - reference.hidden(torch.from_numpy(ids)).numpy()).max()
         past, got = empty(1), []
         for start, end in ((0, 20), (20, 21), (21, 22), (22, 40), *((k, k + 1) for k in range(40, 60))):
             out, past = step(ids[:, start:end], ones[:, :end], at[:, start:end], past)
@@ -246,7 +256,7 @@ def main():
     path = args.out / "model.onnx"
     onnx.save(build(saved["model"], config), path)
     worst = parity(path, saved["model"], config)
-    print("largest difference of logits:", " ".join(f"{k} {v:.1e}" for k, v in worst.items()))
+    print("largest difference:", " ".join(f"{k} {v:.1e}" for k, v in worst.items()))
     assert max(worst.values()) < 1e-4, worst
     configs(args.out, config)
     shutil.copy(args.tokenizer, args.out / "tokenizer.json")

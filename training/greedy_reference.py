@@ -32,19 +32,27 @@ class Greedy:
         options.add_session_config_entry("session.disable_quant_qdq", "1")
         self.session = ort.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
         self.past_names = [f"past_key_values.{i}.{part}" for i in range(self.layers) for part in ("key", "value")]
+        self.outputs = ["logits"] + [name.replace("past_key_values", "present") for name in self.past_names]
 
     def start(self):
         return [np.zeros((1, self.heads, 0, self.head_dim), np.float32)] * (2 * self.layers)
 
-    def step(self, ids, past):
-        """Runs `ids` after `past`; logits [sequence, vocab] and the grown cache."""
+    def feeds(self, ids, past):
         before, n = past[0].shape[2], len(ids)
         feeds = dict(zip(self.past_names, past))
         feeds["input_ids"] = np.array([ids], np.int64)
         feeds["attention_mask"] = np.ones((1, before + n), np.int64)
         feeds["position_ids"] = np.arange(before, before + n, dtype=np.int64)[None]
-        logits, *past = self.session.run(None, feeds)
+        return feeds
+
+    def step(self, ids, past):
+        """Runs `ids` after `past`; logits [sequence, vocab] and the grown cache."""
+        logits, *past = self.session.run(self.outputs, self.feeds(ids, past))
         return logits[0], past
+
+    def hidden(self, ids):
+        """The hidden states behind each of `ids`, [sequence, width]."""
+        return self.session.run(["hidden_states"], self.feeds(ids, self.start()))[0][0]
 
     def generate(self, ids, limit=256, stop=True):
         past, out = self.start(), []

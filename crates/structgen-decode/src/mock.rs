@@ -33,6 +33,7 @@ pub struct MockModel {
     seed: u64,
     preferred: Vec<(TokenId, f32)>,
     logits: Vec<f32>,
+    hidden: Vec<f32>,
     stats: ModelStats,
 }
 
@@ -78,8 +79,15 @@ impl MockModel {
             seed: 0,
             preferred: Vec::new(),
             logits: Vec::new(),
+            hidden: Vec::new(),
             stats: ModelStats::default(),
         }
+    }
+
+    /// The same model, which gives out hidden states of this width, uniform in `[-1, 1)`: a hash of the visible tokens as well.
+    pub fn with_hidden_width(mut self, width: usize) -> Self {
+        self.info.hidden_width = Some(width);
+        self
     }
 
     /// The same model with other logits.
@@ -123,7 +131,9 @@ impl LanguageModel for MockModel {
     ) -> Result<Logits<'_>, ModelError> {
         let (rows, width) = (cache.rows(), self.info.logits_width);
         let n = input.check(rows, cache.len(), &self.info)?;
+        let hidden = self.info.hidden_width.filter(|_| input.hidden);
         self.logits.clear();
+        self.hidden.clear();
         for (row, (padding, seen)) in cache.rows.iter_mut().enumerate() {
             for &token in &input.tokens[row * n..(row + 1) * n] {
                 seen.push(token);
@@ -137,6 +147,11 @@ impl LanguageModel for MockModel {
                     self.logits
                         .push((bits >> 40) as f32 / (1 << 20) as f32 - 8.0);
                 }
+                for place in 0..hidden.unwrap_or(0) as u64 {
+                    let bits = mix(!state.wrapping_add(place.wrapping_mul(0x9e37_79b9)));
+                    self.hidden
+                        .push((bits >> 40) as f32 / (1 << 23) as f32 - 1.0);
+                }
                 let start = self.logits.len() - width;
                 for &(token, bias) in &self.preferred {
                     if let Some(logit) = self.logits[start..].get_mut(token.index()) {
@@ -146,7 +161,11 @@ impl LanguageModel for MockModel {
             }
         }
         self.stats.record(input.tokens.len(), Duration::ZERO);
-        Logits::last_of(&self.logits, rows, n, width, input.positions)
+        let logits = Logits::last_of(&self.logits, rows, n, width, input.positions)?;
+        match hidden {
+            Some(width) => logits.with_hidden(&self.hidden, n, width),
+            None => Ok(logits),
+        }
     }
 
     fn stats(&self) -> ModelStats {
@@ -257,15 +276,35 @@ mod tests {
     }
 
     #[test]
+    fn hidden_states_are_those_of_the_positions_and_come_only_when_asked_for() {
+        let mut model = model().with_hidden_width(3);
+        let mut whole = model.new_cache(&[0]).unwrap();
+        let ids = tokens(&[1, 2, 3]);
+        let input = Forward::new(&ids, 2).with_hidden();
+        let logits = model.forward(input, &mut whole).unwrap();
+        let expected = [0, 1].map(|position| logits.hidden(0, position).unwrap().to_vec());
+        assert_ne!(expected[0], expected[1]);
+        let mut parts = model.new_cache(&[0]).unwrap();
+        let logits = model.forward(Forward::last(&ids[..1]), &mut parts).unwrap();
+        assert_eq!(logits.hidden(0, 0), None);
+        for (id, expected) in ids[1..].chunks(1).zip(&expected) {
+            let logits = { model.forward(Forward::last(id).with_hidden(), &mut parts) }.unwrap();
+            assert_eq!(logits.hidden(0, 0), Some(&expected[..]));
+        }
+        let mut without = MockModel::new(10, 16, [TokenId(0)]);
+        let mut cache = without.new_cache(&[0]).unwrap();
+        let refused = without.forward(Forward::last(&ids).with_hidden(), &mut cache);
+        assert!(matches!(refused, Err(ModelError::NoHiddenStates)));
+        assert!(cache.is_empty());
+    }
+
+    #[test]
     fn misfits_are_refused_with_both_numbers() {
         let mut model = model();
         let mut cache = model.new_cache(&[0, 0]).unwrap();
         let refuse = |model: &mut MockModel, cache: &mut MockCache, ids: &[u32], positions| {
             let tokens = tokens(ids);
-            let input = Forward {
-                tokens: &tokens,
-                positions,
-            };
+            let input = Forward::new(&tokens, positions);
             model.forward(input, cache).unwrap_err().to_string()
         };
         let errors = [

@@ -77,6 +77,8 @@ pub struct ModelInfo {
     pub bos: Option<TokenId>,
     /// What a token of a row takes in the cache: 2 x layers x key-value heads x size of a head x size of a number, in bytes. Zero where nobody said.
     pub cache_bytes_per_token: usize,
+    /// How many numbers the last layer's hidden state of a position has, where the model gives it out.
+    pub hidden_width: Option<usize>,
 }
 
 impl ModelInfo {
@@ -92,7 +94,14 @@ impl ModelInfo {
             eos: eos.into_iter().collect(),
             bos: None,
             cache_bytes_per_token: 0,
+            hidden_width: None,
         }
+    }
+
+    /// The same description with the width of the [hidden states](Logits::hidden) that the model gives out; none where it does not.
+    pub fn with_hidden_width(mut self, width: Option<usize>) -> Self {
+        self.hidden_width = width;
+        self
     }
 
     /// The same description with what a token takes in the cache, in bytes.
@@ -115,15 +124,41 @@ pub struct Forward<'a> {
     pub tokens: &'a [TokenId],
     /// For how many of the last positions of each row logits are wanted, from 1 to `n`.
     pub positions: usize,
+    /// Whether the hidden states of these positions are wanted as well.
+    pub hidden: bool,
 }
 
 impl<'a> Forward<'a> {
     /// New tokens of which only the last position's logits are wanted.
     pub fn last(tokens: &'a [TokenId]) -> Self {
+        Self::new(tokens, 1)
+    }
+
+    /// New tokens with the logits of so many of the last positions.
+    pub fn new(tokens: &'a [TokenId], positions: usize) -> Self {
         Self {
             tokens,
-            positions: 1,
+            positions,
+            hidden: false,
         }
+    }
+
+    /// The same call, which also asks for the [hidden states](Logits::hidden) of its positions.
+    ///
+    /// ```
+    /// use structgen_decode::{Forward, LanguageModel, MockModel};
+    /// use structgen_vocab::TokenId;
+    ///
+    /// let mut model = MockModel::new(16, 64, [TokenId(0)]).with_hidden_width(4);
+    /// let mut cache = model.new_cache(&[0])?;
+    /// let logits = model.forward(Forward::last(&[TokenId(3)]).with_hidden(), &mut cache)?;
+    /// assert_eq!(logits.hidden(0, 0).map(<[f32]>::len), Some(4));
+    /// # Ok::<(), structgen_decode::ModelError>(())
+    /// ```
+    #[must_use]
+    pub fn with_hidden(mut self) -> Self {
+        self.hidden = true;
+        self
     }
 
     /// Checks the call against a cache of `rows` rows and `len` tokens; returns the tokens for each row.
@@ -131,7 +166,7 @@ impl<'a> Forward<'a> {
     /// Implementations of [`LanguageModel`] call this first, so that all of them refuse alike.
     ///
     /// # Errors
-    /// [`ModelError::Shape`] and [`ModelError::ContextOverflow`].
+    /// [`ModelError::Shape`], [`ModelError::ContextOverflow`] and [`ModelError::NoHiddenStates`].
     pub fn check(&self, rows: usize, len: usize, info: &ModelInfo) -> Result<usize, ModelError> {
         let per_row = self.tokens.len() / rows.max(1);
         if rows == 0 || per_row == 0 || per_row * rows != self.tokens.len() {
@@ -140,6 +175,9 @@ impl<'a> Forward<'a> {
                 got: self.tokens.len(),
                 rows,
             });
+        }
+        if self.hidden && info.hidden_width.is_none() {
+            return Err(ModelError::NoHiddenStates);
         }
         if self.positions == 0 || self.positions > per_row {
             return Err(ModelError::Shape {
@@ -214,15 +252,11 @@ pub trait KeyValueCache: Sized {
     fn bytes(&self) -> usize;
 }
 
-/// A borrowed view of logits, `rows x positions x width`, in f32.
+/// A borrowed view of logits, `rows x positions x width`, in f32, and of the hidden states where they were asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Logits<'a> {
-    values: &'a [f32],
-    rows: usize,
-    positions: usize,
-    width: usize,
-    row_stride: usize,
-    offset: usize,
+    logits: Positions<'a>,
+    hidden: Option<Positions<'a>>,
 }
 
 impl<'a> Logits<'a> {
@@ -237,13 +271,82 @@ impl<'a> Logits<'a> {
         width: usize,
         positions: usize,
     ) -> Result<Self, ModelError> {
+        Ok(Self {
+            logits: Positions::last_of("logits", values, [rows, n, width], positions)?,
+            hidden: None,
+        })
+    }
+
+    /// The same logits with the hidden states of their positions, the last ones of a dense `rows x n x width` tensor.
+    ///
+    /// # Errors
+    /// [`ModelError::Shape`] when `values` is not `rows * n * width` long or `n` is fewer than the logits' positions.
+    pub fn with_hidden(
+        mut self,
+        values: &'a [f32],
+        n: usize,
+        width: usize,
+    ) -> Result<Self, ModelError> {
+        let shape = [self.rows(), n, width];
+        let hidden = Positions::last_of("hidden states", values, shape, self.positions())?;
+        self.hidden = Some(hidden);
+        Ok(self)
+    }
+
+    /// The logits of one position, counted from the first position asked for. Its length is the logits width.
+    ///
+    /// # Panics
+    /// When `row` or `position` is out of range.
+    pub fn row(&self, row: usize, position: usize) -> &'a [f32] {
+        self.logits.row(row, position)
+    }
+
+    /// The last layer's state at the same position, as the output matrix takes it: normalised. None where the [call](Forward::with_hidden) did not ask.
+    ///
+    /// # Panics
+    /// When `row` or `position` is out of range.
+    pub fn hidden(&self, row: usize, position: usize) -> Option<&'a [f32]> {
+        self.hidden.map(|hidden| hidden.row(row, position))
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.logits.rows
+    }
+
+    /// How many positions each row has.
+    pub fn positions(&self) -> usize {
+        self.logits.positions
+    }
+
+    /// How many logits each position has.
+    pub fn width(&self) -> usize {
+        self.logits.width
+    }
+}
+
+/// The last positions of each row of a dense tensor.
+#[derive(Debug, Clone, Copy)]
+struct Positions<'a> {
+    values: &'a [f32],
+    rows: usize,
+    positions: usize,
+    width: usize,
+    row_stride: usize,
+    offset: usize,
+}
+
+impl<'a> Positions<'a> {
+    fn last_of(
+        what: &'static str,
+        values: &'a [f32],
+        [rows, n, width]: [usize; 3],
+        positions: usize,
+    ) -> Result<Self, ModelError> {
         let expected = rows.checked_mul(n).and_then(|x| x.checked_mul(width));
         if expected != Some(values.len()) || positions > n || width == 0 {
-            return Err(ModelError::Shape {
-                what: "logits",
-                got: values.len(),
-                rows,
-            });
+            let got = values.len();
+            return Err(ModelError::Shape { what, got, rows });
         }
         Ok(Self {
             values,
@@ -255,29 +358,10 @@ impl<'a> Logits<'a> {
         })
     }
 
-    /// The logits of one position, counted from the first position asked for. Its length is the logits width.
-    ///
-    /// # Panics
-    /// When `row` or `position` is out of range.
-    pub fn row(&self, row: usize, position: usize) -> &'a [f32] {
+    fn row(&self, row: usize, position: usize) -> &'a [f32] {
         assert!(row < self.rows && position < self.positions);
         let start = self.offset + row * self.row_stride + position * self.width;
         &self.values[start..start + self.width]
-    }
-
-    /// How many rows there are.
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// How many positions each row has.
-    pub fn positions(&self) -> usize {
-        self.positions
-    }
-
-    /// How many logits each position has.
-    pub fn width(&self) -> usize {
-        self.width
     }
 }
 
@@ -335,6 +419,11 @@ pub enum ModelError {
         /// Rows of the cache.
         rows: usize,
     },
+    /// Hidden states are asked for, and the model does not give them out.
+    #[error(
+        "the model gives out no hidden states: export it with the output hidden_states, the last layer's normalised states"
+    )]
+    NoHiddenStates,
     /// What the backend reports.
     #[error("the model failed to run: {0}")]
     Backend(#[source] Box<dyn Error + Send + Sync>),

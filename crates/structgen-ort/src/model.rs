@@ -2,13 +2,13 @@
 
 mod bare;
 mod inputs;
+mod outputs;
 
 pub use bare::BareRun;
 
 use std::path::Path;
 use std::time::Instant;
 
-use half::f16;
 use ort::ep::CUDA;
 use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
@@ -21,9 +21,10 @@ use structgen_decode::{
 use crate::cache::{OrtCache, backend};
 use crate::config::{ModelConfig, Names};
 use crate::runtime::prepare_cuda;
-use crate::signature::{Float, Input, Output, Signature};
+use crate::signature::{Input, Output, Signature};
 use crate::{CudaError, Device, LoadError, ModelFolder, Runtime};
 use inputs::Buffers;
+use outputs::{Kept, Selection};
 
 /// A language model that ONNX Runtime runs.
 ///
@@ -44,10 +45,13 @@ pub struct OrtModel {
     buffers: Buffers,
     /// Where the cache stays between runs, if that is not the processor's memory.
     cache_memory: Option<MemoryInfo<'static>>,
+    /// The outputs of a run without hidden states, and of one with them.
+    plain: Selection,
+    with_hidden: Selection,
     /// The logits of the last run, which views borrow.
-    logits: Option<DynValue>,
-    /// The same as f32, where the graph computes in f16.
-    converted: Vec<f32>,
+    logits: Kept,
+    /// Its hidden states, where it was asked for them.
+    hidden: Option<Kept>,
     stats: ModelStats,
 }
 
@@ -106,17 +110,25 @@ impl OrtModel {
             field: "max_position_embeddings",
         })?;
         let buffers = Buffers::of(&signature.inputs);
+        let select = |hidden| {
+            Selection::new(&session, &signature.outputs, hidden)
+                .map_err(|error| refused("the session", &error))
+        };
+        let hidden = signature.hidden;
         let info = ModelInfo::new(signature.width, context_length, config.eos.iter().copied());
         Ok(Self {
             info: info
                 .with_bos(config.bos)
-                .with_cache_bytes_per_token(signature.cache_bytes_per_token()),
+                .with_cache_bytes_per_token(signature.cache_bytes_per_token())
+                .with_hidden_width(hidden.map(|(_, width)| width)),
+            plain: select(false)?,
+            with_hidden: select(true)?,
+            logits: Kept::new("logits", signature.logits, signature.width),
+            hidden: hidden.map(|(float, width)| Kept::new("hidden states", float, width)),
             session,
             signature,
             buffers,
             cache_memory: cache_memory(device).map_err(|error| refused("the session", &error))?,
-            logits: None,
-            converted: Vec::new(),
             stats: ModelStats::default(),
         })
     }
@@ -180,75 +192,63 @@ impl LanguageModel for OrtModel {
 
         let mut present: Vec<Option<DynValue>> = Vec::new();
         present.resize_with(cache.tensors.len(), || None);
-        let mut logits = None;
+        let (mut logits, mut hidden) = (None, None);
         let mut sort = |output: Output, value| match output {
             Output::Logits => logits = Some(value),
+            Output::Hidden => hidden = Some(value),
             Output::Present(i) => present[i] = Some(value),
             Output::Unused => {}
         };
         let tokens = input.tokens.len();
-        let roles = &self.signature.outputs;
+        let selection = match input.hidden {
+            true => &self.with_hidden,
+            false => &self.plain,
+        };
         match &self.cache_memory {
             None => {
                 let started = Instant::now();
-                let outputs = self.session.run(SessionInputs::<0>::ValueSlice(&values));
+                let values = SessionInputs::<0>::ValueSlice(&values);
+                let outputs = self.session.run_with_options(values, &selection.options);
                 self.stats.record(tokens, started.elapsed());
-                for ((_, value), role) in outputs.map_err(backend)?.into_iter().zip(roles) {
-                    sort(*role, value);
+                let roles = selection.roles.iter();
+                for ((_, value), &(_, role)) in outputs.map_err(backend)?.into_iter().zip(roles) {
+                    sort(role, value);
                 }
             }
             Some(memory) => {
                 let started = Instant::now();
-                let outputs = run_bound(&mut self.session, &values, roles, memory);
+                let outputs = run_bound(&mut self.session, &values, &selection.roles, memory);
                 self.stats.record(tokens, started.elapsed());
-                for (i, value) in outputs.map_err(backend)? {
-                    sort(roles[i], value);
+                for (role, value) in outputs.map_err(backend)? {
+                    sort(role, value);
                 }
             }
         }
         drop(values);
-        let logits = logits.ok_or_else(|| unexpected("logits", &[]))?;
         let present: Option<Vec<DynValue>> = present.into_iter().collect();
         let present = present.ok_or_else(|| unexpected("the cache", &[]))?;
         for (value, layout) in present.iter().zip(&cache.layout) {
             check_shape(value, &layout.shape(rows, total), "the cache")?;
         }
-        // Some graphs compute the last position only.
-        let width = self.info.logits_width;
-        let given = match dims(&logits) {
-            &[r, given, w] if r == rows as i64 && w == width as i64 => given as usize,
-            other => return Err(unexpected("logits", other)),
-        };
-        if given != n && given != input.positions {
-            return Err(unexpected("logits", dims(&logits)));
+        let positions = input.positions;
+        self.logits.keep(logits, rows, n, positions)?;
+        let kept = self.hidden.as_mut().filter(|_| input.hidden);
+        if let Some(kept) = kept {
+            kept.keep(hidden, rows, n, positions)?;
         }
         cache.tensors = present;
         cache.len = total;
         cache.capacity = total;
 
-        let logits = self.logits.insert(logits);
-        let values = match self.signature.logits {
-            Float::F32 => logits.try_extract_tensor::<f32>().map_err(backend)?.1,
-            Float::F16 => {
-                let (_, half) = logits.try_extract_tensor::<f16>().map_err(backend)?;
-                convert(
-                    half,
-                    rows,
-                    given,
-                    width,
-                    input.positions,
-                    &mut self.converted,
-                );
-                return Logits::last_of(
-                    &self.converted,
-                    rows,
-                    input.positions,
-                    width,
-                    input.positions,
-                );
+        let (values, given) = self.logits.numbers(rows, positions)?;
+        let logits = Logits::last_of(values, rows, given, self.info.logits_width, positions)?;
+        match (&mut self.hidden, self.info.hidden_width) {
+            (Some(hidden), Some(width)) if input.hidden => {
+                let (values, given) = hidden.numbers(rows, positions)?;
+                logits.with_hidden(values, given, width)
             }
-        };
-        Logits::last_of(values, rows, given, width, input.positions)
+            _ => Ok(logits),
+        }
     }
 
     fn stats(&self) -> ModelStats {
@@ -256,32 +256,32 @@ impl LanguageModel for OrtModel {
     }
 }
 
-/// Runs with the cache's outputs left where they are computed; returns the outputs by their place in the session.
+/// Runs with the cache's outputs left where they are computed.
 fn run_bound(
     session: &mut Session,
     values: &[SessionInputValue<'_>],
-    roles: &[Output],
+    roles: &[(usize, Output)],
     memory: &MemoryInfo<'_>,
-) -> ort::Result<Vec<(usize, DynValue)>> {
+) -> ort::Result<Vec<(Output, DynValue)>> {
     let processor = cpu_memory()?;
     let mut binding = session.create_binding()?;
     for (outlet, value) in session.inputs().iter().zip(values) {
         binding.bind_input(outlet.name(), value)?;
     }
     let mut names = Vec::new();
-    for (i, (outlet, role)) in session.outputs().iter().zip(roles).enumerate() {
+    for &(place, role) in roles {
+        let name = session.outputs()[place].name();
         let memory = match role {
             Output::Present(_) => memory,
-            Output::Logits => &processor,
-            Output::Unused => continue,
+            Output::Logits | Output::Hidden | Output::Unused => &processor,
         };
-        binding.bind_output_to_device(outlet.name(), memory)?;
-        names.push((i, outlet.name().to_owned()));
+        binding.bind_output_to_device(name, memory)?;
+        names.push((role, name.to_owned()));
     }
     let mut outputs = session.run_binding(&binding)?;
     let found = names
         .into_iter()
-        .filter_map(|(i, name)| Some((i, outputs.remove(name)?)));
+        .filter_map(|(role, name)| Some((role, outputs.remove(name)?)));
     Ok(found.collect())
 }
 
@@ -389,23 +389,6 @@ struct UnexpectedShape {
     got: Vec<i64>,
 }
 
-/// The last `positions` of each row, as f32.
-fn convert(
-    half: &[f16],
-    rows: usize,
-    given: usize,
-    width: usize,
-    positions: usize,
-    converted: &mut Vec<f32>,
-) {
-    converted.clear();
-    for row in 0..rows {
-        let start = (row * given + given - positions) * width;
-        let wanted = &half[start..start + positions * width];
-        converted.extend(wanted.iter().map(|number| number.to_f32()));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -421,7 +404,14 @@ mod tests {
             ))
         };
         let runtime = crate::ensure_runtime(say).unwrap();
-        for name in ["optimum", "float16", "merged", "genai_gpt2"] {
+        for name in [
+            "optimum",
+            "float16",
+            "merged",
+            "genai_gpt2",
+            "hidden_states",
+            "hidden_states_float16",
+        ] {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
                 .join("tests/fixtures")
                 .join(name);
@@ -438,8 +428,12 @@ mod tests {
                 let mut cache = model.new_cache(&[0]).unwrap();
                 let mut run = |model: &mut OrtModel, cache: &mut OrtCache, ids: &[u32]| {
                     let ids: Vec<TokenId> = ids.iter().copied().map(TokenId).collect();
-                    let view = model.forward(Forward::last(&ids), cache).unwrap();
-                    logits.push(view.row(0, 0).to_vec());
+                    let mut input = Forward::last(&ids);
+                    input.hidden = model.info.hidden_width.is_some();
+                    let view = model.forward(input, cache).unwrap();
+                    assert_eq!(view.hidden(0, 0).is_some(), input.hidden);
+                    let hidden = view.hidden(0, 0).unwrap_or_default();
+                    logits.push([view.row(0, 0), hidden].concat());
                 };
                 run(&mut model, &mut cache, &[3, 4, 5]);
                 run(&mut model, &mut cache, &[6]);

@@ -18,6 +18,8 @@ pub(crate) struct Signature {
     pub(crate) logits: Float,
     /// How many logits each position has.
     pub(crate) width: usize,
+    /// The type and width of the hidden states, where the graph gives them out.
+    pub(crate) hidden: Option<(Float, usize)>,
 }
 
 /// What an input is fed with.
@@ -37,6 +39,8 @@ pub(crate) enum Input {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
     Logits,
+    /// The last layer's normalised states.
+    Hidden,
     Present(usize),
     /// Nobody asked for it.
     Unused,
@@ -111,6 +115,7 @@ impl Signature {
             find(inputs, name, "input")?;
         }
         let (logits, width) = logits(find(outputs, &names.logits, "output")?, config)?;
+        let hidden = outputs.iter().find_map(hidden);
         Ok(Self {
             inputs: inputs
                 .iter()
@@ -123,6 +128,7 @@ impl Signature {
             cache,
             logits,
             width,
+            hidden,
         })
     }
 }
@@ -195,6 +201,9 @@ fn output(outlet: &Outlet, names: &Names, pairs: &[(String, String)]) -> Result<
     if name == names.logits {
         return Ok(Output::Logits);
     }
+    if hidden(outlet).is_some() {
+        return Ok(Output::Hidden);
+    }
     let present = pairs.iter().position(|(_, present)| present == name);
     Ok(present.map_or(Output::Unused, Output::Present))
 }
@@ -253,6 +262,17 @@ fn logits(outlet: &Outlet, config: &ModelConfig) -> Result<(Float, usize), LoadE
         "vocab_size",
     )?;
     Ok((float, width))
+}
+
+/// The hidden states of all positions, `[batch, sequence, width]`. An output of this name and another shape is none of ours.
+fn hidden(outlet: &Outlet) -> Option<(Float, usize)> {
+    let (ty, dims) = tensor(outlet).ok()?;
+    match (outlet.name(), dims) {
+        ("hidden_states", &[_, _, width]) if width > 0 => {
+            Some((float(outlet, ty).ok()?, usize::try_from(width).ok()?))
+        }
+        _ => None,
+    }
 }
 
 /// A dimension of the graph, or what the configuration says where the graph leaves it open.

@@ -156,10 +156,7 @@ fn a_text_cut_into_runs_has_the_logits_of_the_whole() {
         let mut model = open(name);
         let (prompt, ..) = golden(name);
         let mut whole = model.new_cache(&[0]).unwrap();
-        let input = Forward {
-            tokens: &prompt,
-            positions: prompt.len(),
-        };
+        let input = Forward::new(&prompt, prompt.len());
         let logits = model.forward(input, &mut whole).unwrap();
         let expected: Vec<Vec<f32>> = (0..prompt.len())
             .map(|i| logits.row(0, i).to_vec())
@@ -427,4 +424,43 @@ fn a_missing_external_file_is_named() {
     }
     let error = OrtModel::open(runtime(), dir.path(), &LoadOptions::default()).unwrap_err();
     assert!(error.to_string().contains("model.onnx_data"), "{error}");
+}
+
+#[test]
+fn hidden_states_are_those_of_python_and_change_no_logits() {
+    for (name, tolerance) in [("hidden_states", 1e-4), ("hidden_states_float16", 3e-2)] {
+        let mut model = open(name);
+        assert_eq!(model.info().hidden_width, Some(16), "{name}");
+        let text = fs::read_to_string(fixture(name).join("golden.json")).unwrap();
+        let expected: Value = serde_json::from_str(&text).unwrap();
+        let expected: Vec<Vec<f32>> =
+            serde_json::from_value(expected["hidden_states"].clone()).unwrap();
+        let (prompt, ..) = golden(name);
+        let mut plain = model.new_cache(&[0]).unwrap();
+        let without = last(&mut model, &mut plain, &prompt);
+        let mut cache = model.new_cache(&[0]).unwrap();
+        // Of the last positions only, as logits are.
+        let input = Forward::new(&prompt, prompt.len() - 1).with_hidden();
+        let logits = model.forward(input, &mut cache).unwrap();
+        assert_eq!(logits.row(0, prompt.len() - 2), without, "{name}");
+        for (position, expected) in expected[1..].iter().enumerate() {
+            close(logits.hidden(0, position).unwrap(), expected, tolerance);
+        }
+        // What was run before is not given out again.
+        let logits = model
+            .forward(Forward::last(&prompt[..1]), &mut cache)
+            .unwrap();
+        assert_eq!(logits.hidden(0, 0), None, "{name}");
+    }
+}
+
+#[test]
+fn hidden_states_of_a_model_without_them_are_an_error() {
+    let mut model = open("optimum");
+    assert_eq!(model.info().hidden_width, None);
+    let mut cache = model.new_cache(&[0]).unwrap();
+    let error =
+        { model.forward(Forward::last(&[TokenId(3)]).with_hidden(), &mut cache) }.unwrap_err();
+    assert!(matches!(error, ModelError::NoHiddenStates), "{error}");
+    assert!(cache.is_empty());
 }

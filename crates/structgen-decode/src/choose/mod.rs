@@ -157,10 +157,7 @@ impl<'m, M: LanguageModel> Runner<'m, M> {
         const POSITIONS: usize = 32;
         let mut done = 0;
         for tokens in tokens.chunks(POSITIONS) {
-            let input = Forward {
-                tokens,
-                positions: tokens.len(),
-            };
+            let input = Forward::new(tokens, tokens.len());
             let logits = self.model.forward(input, &mut self.cache)?;
             let begun = self.tokens.len();
             self.tokens.extend_from_slice(tokens);

@@ -350,10 +350,7 @@ impl<'r, 'a, 'o, M: LanguageModel, C: Constraint> Batch<'r, 'a, 'o, M, C> {
         }
         let before = self.model.stats().backend_time;
         let started = Instant::now();
-        let input = Forward {
-            tokens: &self.tokens,
-            positions,
-        };
+        let input = Forward::new(&self.tokens, positions);
         let missing = { self.rows.iter_mut() }
             .filter(|row| row.mask.is_none() && row.ended.is_none())
             .map(|row| (&mut row.sequence.constraint, &mut row.mask));

@@ -62,12 +62,13 @@ impl OrtModel {
                 });
             }
             let running = Instant::now();
-            let outputs = self.session.run(SessionInputs::<0>::ValueSlice(&values));
+            let inputs = SessionInputs::<0>::ValueSlice(&values);
+            let outputs = self.session.run_with_options(inputs, &self.plain.options);
             self.stats.record(n, running.elapsed());
             let outputs = outputs.map_err(backend)?;
             drop(values);
-            for ((_, value), role) in outputs.into_iter().zip(&self.signature.outputs) {
-                match *role {
+            for ((_, value), &(_, role)) in outputs.into_iter().zip(&self.plain.roles) {
+                match role {
                     Output::Logits => {
                         let token = last_largest(&value, self.info.logits_width)?;
                         run.tokens.push(token);
@@ -75,7 +76,7 @@ impl OrtModel {
                         ids.push(i64::from(token.0));
                     }
                     Output::Present(i) => past[i] = value,
-                    Output::Unused => {}
+                    Output::Hidden | Output::Unused => {}
                 }
             }
             if run.tokens.len() == 1 {

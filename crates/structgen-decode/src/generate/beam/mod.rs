@@ -180,10 +180,7 @@ impl<'o, M: LanguageModel, C: Constraint + Clone> Search<'_, '_, 'o, M, C> {
         }
         let before = self.model.stats().backend_time;
         let started = Instant::now();
-        let input = Forward {
-            tokens: &self.tokens,
-            positions,
-        };
+        let input = Forward::new(&self.tokens, positions);
         let missing = { self.beams.all_mut() }
             .filter(|beam| chooses && beam.mask.is_none())
             .map(|beam| (&mut beam.sequence.constraint, &mut beam.mask));
@@ -264,7 +261,7 @@ impl<'o, M: LanguageModel, C: Constraint + Clone> Search<'_, '_, 'o, M, C> {
         let positions = sequence.positions(n);
         let tokens = &sequence.all()[..n];
         let mut cache = self.model.new_cache(&[0])?;
-        let input = Forward { tokens, positions };
+        let input = Forward::new(tokens, positions);
         let logits = self.model.forward(input, &mut cache)?;
         sequence.see(n, &logits, 0, 0);
         Ok(())

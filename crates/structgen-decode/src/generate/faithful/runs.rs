@@ -62,7 +62,7 @@ impl<'r, M: LanguageModel> Runs<'r, M> {
         cache: &mut M::Cache,
     ) -> Result<Logits<'_>, ModelError> {
         let started = Instant::now();
-        let logits = self.model.forward(Forward { tokens, positions }, cache)?;
+        let logits = self.model.forward(Forward::new(tokens, positions), cache)?;
         self.runs += 1;
         self.model_time += started.elapsed();
         Ok(logits)

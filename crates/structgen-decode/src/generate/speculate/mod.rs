@@ -327,10 +327,10 @@ impl<'r, 'a, M: LanguageModel> Run<'r, 'a, M> {
         let started = Instant::now();
         let model = &mut *self.generator.model;
         let before = model.stats().backend_time;
-        let input = Forward {
-            tokens: &sequence.all()[sequence.seen..sequence.seen + n],
-            positions: sequence.positions(n),
-        };
+        let input = Forward::new(
+            &sequence.all()[sequence.seen..sequence.seen + n],
+            sequence.positions(n),
+        );
         let logits = model.forward(input, &mut self.cache)?;
         let time = started.elapsed();
         sequence.see(n, &logits, 0, 0);
@@ -370,10 +370,7 @@ impl<'r, 'a, M: LanguageModel> Run<'r, 'a, M> {
         let started = Instant::now();
         let model = &mut *self.generator.model;
         let before = model.stats().backend_time;
-        let input = Forward {
-            tokens: &self.tokens,
-            positions,
-        };
+        let input = Forward::new(&self.tokens, positions);
         let logits = model.forward(input, &mut self.cache)?;
         let time = started.elapsed();
         sequence.see(pending, &logits, 0, fed);
