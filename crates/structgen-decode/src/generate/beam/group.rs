@@ -73,7 +73,7 @@ impl<'o, C: Constraint> Group<'o, C> {
     /// Goes on with continuations, best first, of which each has `len` tokens, end-of-sequence included, out of at most `most`.
     ///
     /// One group follows transformers' `_beam_search` (4.5x), several its `BeamSearchScorer`. These differ in what the best beam is compared by when a
-    /// search stops, and in which beams are outputs when no token is left. Tells the tokens of the beams that go on.
+    /// search stops, and in which beams are outputs when no token is left. Tells the tokens of the beams that go on, or that no token is left for.
     pub(super) fn step(
         &mut self,
         children: Vec<Child<'o, C>>,
@@ -88,6 +88,8 @@ impl<'o, C: Constraint> Group<'o, C> {
             || (self.improvable && !(is_full && options.early_stopping == EarlyStopping::Always));
         self.beams.clear();
         let mut cut = Vec::new();
+        // What other groups differ from, at the last step as well.
+        let mut last = Vec::new();
         let mut going = Vec::new();
         for child in children {
             let Child {
@@ -96,6 +98,7 @@ impl<'o, C: Constraint> Group<'o, C> {
             match child.reason {
                 Some(FinishReason::MaxTokens) if scorer => {
                     if cut.len() < self.width {
+                        last.push(child.token);
                         cut.push((beam, key));
                     }
                 }
@@ -110,8 +113,9 @@ impl<'o, C: Constraint> Group<'o, C> {
         // Drawn continuations come in the order of the draw.
         going.sort_by(|(_, a), (_, b)| b.sum.total_cmp(&a.sum));
         going.truncate(self.width);
-        let tokens: Vec<TokenId>;
+        let mut tokens: Vec<TokenId>;
         (tokens, self.beams) = going.into_iter().unzip();
+        tokens.append(&mut last);
         let best = match scorer {
             true => best_of_all,
             false => self.beams.first().map(|beam| beam.sum),
