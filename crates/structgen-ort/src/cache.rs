@@ -1,5 +1,9 @@
 //! Keys and values between runs.
 
+mod shared;
+
+pub(crate) use shared::Buffers;
+
 use half::f16;
 use ort::memory::AllocationDevice;
 use ort::session::SessionInputValue;
@@ -15,43 +19,63 @@ use crate::signature::{CacheTensor, Float};
 /// From run to run the tensors that the graph gives out are handed back to it as they are, without a copy. Cutting
 /// moves what stays together where it lies, and the next run reads the beginning of the same memory; the first head stays where it is. Forking and choosing rows copy
 /// what remains. On a device, all three copy by way of the processor's memory.
+///
+/// Where a model [shares buffers](crate::OrtModel::shares_buffers), the graph writes new keys and values behind the old ones, in place. The buffers have room for more and are
+/// copied to twice the size where it is used up; cutting is a number; forking and choosing rows copy what is used, but for padding.
 #[derive(Debug)]
 pub struct OrtCache {
-    /// What a run gave out. None are left where cutting failed half way.
+    /// What a run gave out, or the buffers. None are left where cutting failed half way, and none are made for buffers before the first run.
     pub(crate) tensors: Vec<DynValue>,
     pub(crate) layout: Vec<CacheTensor>,
     pub(crate) left_padding: Vec<usize>,
     pub(crate) len: usize,
     /// How many positions the tensors were made with; those of a cut cache lie at the beginning.
     pub(crate) capacity: usize,
-    /// Whether tensors are bound to a device, which takes whole ones only, and may not be the processor's.
-    pub(crate) bound: bool,
+    pub(crate) storage: Storage,
+}
+
+/// Whose memory the tensors are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Storage {
+    /// That of the last run's outputs.
+    Outputs,
+    /// The same on a device, which takes whole tensors only.
+    Device,
+    /// Buffers that each run writes to.
+    Shared {
+        /// More room than this they never have.
+        context_length: usize,
+    },
 }
 
 impl OrtCache {
     pub(crate) fn new(
         layout: &[CacheTensor],
         left_padding: &[usize],
-        bound: bool,
+        storage: Storage,
     ) -> Result<Self, ModelError> {
         if left_padding.is_empty() {
             return Err(shape("rows", 0, 0));
         }
         let rows = left_padding.len();
-        let tensors = layout.iter().map(|tensor| {
+        let empty = |tensor: &CacheTensor| {
             let shape = tensor.shape(rows, 0);
             match tensor.float {
                 Float::F32 => value(shape, Vec::<f32>::new()),
                 Float::F16 => value(shape, Vec::<f16>::new()),
             }
-        });
+        };
+        let tensors = match storage {
+            Storage::Shared { .. } => Vec::new(),
+            _ => layout.iter().map(empty).collect::<Result<_, _>>()?,
+        };
         Ok(Self {
-            tensors: tensors.collect::<Result<_, _>>()?,
+            tensors,
             layout: layout.to_vec(),
             left_padding: left_padding.to_vec(),
             len: 0,
             capacity: 0,
-            bound,
+            storage,
         })
     }
 
@@ -70,9 +94,13 @@ impl OrtCache {
     }
 
     /// The cache's tensors, each rearranged: new rows, which are old rows, and how many of the first positions stay.
-    fn rearranged(&self, rows: &[usize], len: usize) -> Result<Vec<DynValue>, ModelError> {
+    fn rearranged(&self, rows: &[usize], len: usize) -> Result<Buffers, ModelError> {
+        if matches!(self.storage, Storage::Shared { .. }) {
+            // With room for what comes next, so that going on is no second copy.
+            return self.rebuffered(rows, len, len + 1);
+        }
         let tensors = self.tensors.iter().zip(&self.layout);
-        tensors
+        let tensors = tensors
             .map(|(tensor, layout)| {
                 let old = (self.rows(), self.len);
                 let shape = layout.shape(rows.len(), len);
@@ -81,7 +109,8 @@ impl OrtCache {
                     Float::F16 => value(shape, copy::<f16>(tensor, layout, old, rows, len)?),
                 }
             })
-            .collect()
+            .collect::<Result<_, _>>()?;
+        Ok(Buffers { tensors, room: len })
     }
 }
 
@@ -98,20 +127,24 @@ impl KeyValueCache for OrtCache {
         if len >= self.len {
             return Ok(());
         }
-        if !self.bound {
-            let rows = self.rows();
-            let mut tensors = std::mem::take(&mut self.tensors);
-            for (tensor, layout) in tensors.iter_mut().zip(&self.layout) {
-                match layout.float {
-                    Float::F32 => cut::<f32>(tensor, layout, rows, (self.len, len))?,
-                    Float::F16 => cut::<f16>(tensor, layout, rows, (self.len, len))?,
+        match self.storage {
+            Storage::Shared { .. } => {}
+            Storage::Outputs => {
+                let rows = self.rows();
+                let mut tensors = std::mem::take(&mut self.tensors);
+                for (tensor, layout) in tensors.iter_mut().zip(&self.layout) {
+                    match layout.float {
+                        Float::F32 => cut::<f32>(tensor, layout, rows, (self.len, len))?,
+                        Float::F16 => cut::<f16>(tensor, layout, rows, (self.len, len))?,
+                    }
                 }
+                self.tensors = tensors;
             }
-            self.tensors = tensors;
-        } else {
-            let rows: Vec<usize> = (0..self.rows()).collect();
-            self.tensors = self.rearranged(&rows, len)?;
-            self.capacity = len;
+            Storage::Device => {
+                let rows: Vec<usize> = (0..self.rows()).collect();
+                let kept = self.rearranged(&rows, len)?;
+                self.take(kept);
+            }
         }
         self.len = len;
         Ok(())
@@ -124,8 +157,8 @@ impl KeyValueCache for OrtCache {
             .collect();
         let padding = padding.filter(|padding| !padding.is_empty());
         let padding = padding.ok_or_else(|| shape("row choices", rows.len(), self.rows()))?;
-        self.tensors = self.rearranged(rows, self.len)?;
-        self.capacity = self.len;
+        let chosen = self.rearranged(rows, self.len)?;
+        self.take(chosen);
         self.left_padding = padding;
         Ok(())
     }
@@ -137,13 +170,14 @@ impl KeyValueCache for OrtCache {
     fn fork_prefix(&self, len: usize) -> Result<Self, ModelError> {
         let len = len.min(self.len);
         let rows: Vec<usize> = (0..self.rows()).collect();
+        let copied = self.rearranged(&rows, len)?;
         Ok(Self {
-            tensors: self.rearranged(&rows, len)?,
+            tensors: copied.tensors,
             layout: self.layout.clone(),
             left_padding: self.left_padding.clone(),
             len,
-            capacity: len,
-            bound: self.bound,
+            capacity: copied.room,
+            storage: self.storage,
         })
     }
 

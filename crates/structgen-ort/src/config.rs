@@ -98,6 +98,7 @@ pub(crate) struct GenaiConfig {
     pub(crate) config: ModelConfig,
     pub(crate) file: String,
     pub(crate) names: Names,
+    pub(crate) shares_buffers: bool,
 }
 
 /// The names of a graph's inputs and outputs.
@@ -219,7 +220,12 @@ impl GenaiConfig {
             past,
         };
         let heads = decoder.number("num_attention_heads")?;
+        let shares_buffers = match root.object("search")? {
+            Some(search) => search.flag("past_present_share_buffer")?,
+            None => None,
+        };
         Ok(Self {
+            shares_buffers: shares_buffers.unwrap_or(false),
             config: ModelConfig {
                 context_length: model.number("context_length")?,
                 vocab_size: model.number("vocab_size")?,
@@ -315,6 +321,15 @@ impl<'v> Fields<'v> {
             .map(|value| {
                 let text = value.as_str().map(str::to_owned);
                 text.ok_or_else(|| self.wrong(name, "a string", value))
+            })
+            .transpose()
+    }
+
+    fn flag(&self, name: &str) -> Result<Option<bool>, LoadError> {
+        self.get(name)
+            .map(|value| {
+                let flag = value.as_bool();
+                flag.ok_or_else(|| self.wrong(name, "true or false", value))
             })
             .transpose()
     }
@@ -428,6 +443,7 @@ mod tests {
                         ],
                     ),
                 },
+                shares_buffers: false,
             }
         "#]]
         .assert_debug_eq(&config);

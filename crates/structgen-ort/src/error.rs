@@ -88,6 +88,15 @@ pub enum LoadError {
         /// What would be right.
         wanted: String,
     },
+    /// The configuration says that past and present share a buffer, and the graph cannot do with one.
+    #[error(
+        "genai_config.json says that past and present share a buffer (search.past_present_share_buffer), and the model \
+         does not write its cache in place: {reason}"
+    )]
+    NotShared {
+        /// What is in the way, or what ONNX Runtime says about a run of one token.
+        reason: String,
+    },
     /// Neither the graph nor the configuration tells a number that is needed.
     #[error(
         "neither the model nor its configuration tells {what}: {field} is missing from config.json"

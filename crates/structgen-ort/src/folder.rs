@@ -22,6 +22,8 @@ pub struct ModelFolder {
     pub config: ModelConfig,
     /// Whether the folder is onnxruntime-genai's.
     pub genai: bool,
+    /// Whether its configuration says that past and present share a buffer, as onnxruntime-genai's `search.past_present_share_buffer` does.
+    pub shares_buffers: bool,
     pub(crate) names: Names,
 }
 
@@ -67,6 +69,7 @@ impl ModelFolder {
             model,
             config: ModelConfig::from_json(&config, generation.as_deref())?,
             genai: false,
+            shares_buffers: false,
             names: Names::default(),
         })
     }
@@ -98,6 +101,7 @@ impl ModelFolder {
             model,
             config: genai.config,
             genai: true,
+            shares_buffers: genai.shares_buffers,
             names: genai.names,
         })
     }

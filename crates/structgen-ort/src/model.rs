@@ -3,6 +3,7 @@
 mod bare;
 mod inputs;
 mod outputs;
+mod shared;
 
 pub use bare::BareRun;
 
@@ -18,7 +19,7 @@ use structgen_decode::{
     Forward, KeyValueCache, LanguageModel, Logits, ModelError, ModelInfo, ModelStats,
 };
 
-use crate::cache::{OrtCache, backend};
+use crate::cache::{OrtCache, Storage, backend};
 use crate::config::{ModelConfig, Names};
 use crate::runtime::prepare_cuda;
 use crate::signature::{Input, Output, Signature};
@@ -45,6 +46,8 @@ pub struct OrtModel {
     buffers: Buffers,
     /// Where the cache stays between runs, if that is not the processor's memory.
     cache_memory: Option<MemoryInfo<'static>>,
+    /// Whether the graph writes its cache in place.
+    shares_buffers: bool,
     /// The outputs of a run without hidden states, and of one with them.
     plain: Selection,
     with_hidden: Selection,
@@ -79,7 +82,11 @@ impl OrtModel {
         let mut builder = session_builder(runtime, options.device)?;
         let session = builder.commit_from_file(&folder.model);
         let session = session.map_err(|error| refused(&model, &error))?;
-        Self::new(session, &folder.names, &folder.config, options.device)
+        let mut model = Self::new(session, &folder.names, &folder.config, options.device)?;
+        if folder.shares_buffers && model.cache_memory.is_none() {
+            model.share_buffers()?;
+        }
+        Ok(model)
     }
 
     /// Loads a model from memory, with the names that optimum gives inputs and outputs.
@@ -129,8 +136,17 @@ impl OrtModel {
             signature,
             buffers,
             cache_memory: cache_memory(device).map_err(|error| refused("the session", &error))?,
+            shares_buffers: false,
             stats: ModelStats::default(),
         })
+    }
+
+    /// Whether keys and values of past and present are one buffer, which each run writes on: so `genai_config.json` says by `past_present_share_buffer`.
+    ///
+    /// Then a token costs no copy of the past. On a device, such models run as others do: each run gives out new tensors there.
+    #[must_use]
+    pub fn shares_buffers(&self) -> bool {
+        self.shares_buffers
     }
 
     /// The names and types of the graph's inputs, in its order.
@@ -142,6 +158,42 @@ impl OrtModel {
     pub fn outputs(&self) -> Vec<(String, String)> {
         outlets(self.session.outputs())
     }
+
+    /// Keeps what a run of `n` tokens in each row gave.
+    fn keep(
+        &mut self,
+        given: Given,
+        rows: usize,
+        n: usize,
+        input: &Forward<'_>,
+    ) -> Result<(), ModelError> {
+        self.logits.keep(given.logits, rows, n, input.positions)?;
+        match self.hidden.as_mut().filter(|_| input.hidden) {
+            Some(kept) => kept.keep(given.hidden, rows, n, input.positions),
+            None => Ok(()),
+        }
+    }
+
+    /// A view of what was kept.
+    fn view(&mut self, rows: usize, input: &Forward<'_>) -> Result<Logits<'_>, ModelError> {
+        let positions = input.positions;
+        let (values, given) = self.logits.numbers(rows, positions)?;
+        let logits = Logits::last_of(values, rows, given, self.info.logits_width, positions)?;
+        match (&mut self.hidden, self.info.hidden_width) {
+            (Some(kept), Some(width)) if input.hidden => {
+                let (values, given) = kept.numbers(rows, positions)?;
+                logits.with_hidden(values, given, width)
+            }
+            _ => Ok(logits),
+        }
+    }
+}
+
+/// What a run gave besides the cache.
+#[derive(Default)]
+struct Given {
+    logits: Option<DynValue>,
+    hidden: Option<DynValue>,
 }
 
 impl LanguageModel for OrtModel {
@@ -152,11 +204,14 @@ impl LanguageModel for OrtModel {
     }
 
     fn new_cache(&mut self, left_padding: &[usize]) -> Result<OrtCache, ModelError> {
-        OrtCache::new(
-            &self.signature.cache,
-            left_padding,
-            self.cache_memory.is_some(),
-        )
+        let storage = match (&self.cache_memory, self.shares_buffers) {
+            (Some(_), _) => Storage::Device,
+            (None, false) => Storage::Outputs,
+            (None, true) => Storage::Shared {
+                context_length: self.info.context_length,
+            },
+        };
+        OrtCache::new(&self.signature.cache, left_padding, storage)
     }
 
     fn forward(
@@ -167,12 +222,19 @@ impl LanguageModel for OrtModel {
         let rows = cache.rows();
         let n = input.check(rows, cache.len(), &self.info)?;
         let total = cache.len + n;
-        if cache.layout != self.signature.cache || cache.tensors.len() != cache.layout.len() {
+        let is_shared = matches!(cache.storage, Storage::Shared { .. });
+        if cache.layout != self.signature.cache
+            || is_shared != self.shares_buffers
+            || (cache.capacity > 0 || !is_shared) && cache.tensors.len() != cache.layout.len()
+        {
             return Err(ModelError::Shape {
                 what: "tensors of another model's cache",
                 got: cache.tensors.len(),
                 rows,
             });
+        }
+        if is_shared {
+            return self.forward_shared(input, cache, n);
         }
         self.buffers.fill(&input, cache, n);
         let owned = self.cache_memory.is_some();
@@ -192,18 +254,15 @@ impl LanguageModel for OrtModel {
 
         let mut present: Vec<Option<DynValue>> = Vec::new();
         present.resize_with(cache.tensors.len(), || None);
-        let (mut logits, mut hidden) = (None, None);
+        let mut given = Given::default();
         let mut sort = |output: Output, value| match output {
-            Output::Logits => logits = Some(value),
-            Output::Hidden => hidden = Some(value),
+            Output::Logits => given.logits = Some(value),
+            Output::Hidden => given.hidden = Some(value),
             Output::Present(i) => present[i] = Some(value),
             Output::Unused => {}
         };
         let tokens = input.tokens.len();
-        let selection = match input.hidden {
-            true => &self.with_hidden,
-            false => &self.plain,
-        };
+        let selection = selection(&self.plain, &self.with_hidden, &input);
         match &self.cache_memory {
             None => {
                 let started = Instant::now();
@@ -230,29 +289,26 @@ impl LanguageModel for OrtModel {
         for (value, layout) in present.iter().zip(&cache.layout) {
             check_shape(value, &layout.shape(rows, total), "the cache")?;
         }
-        let positions = input.positions;
-        self.logits.keep(logits, rows, n, positions)?;
-        let kept = self.hidden.as_mut().filter(|_| input.hidden);
-        if let Some(kept) = kept {
-            kept.keep(hidden, rows, n, positions)?;
-        }
+        self.keep(given, rows, n, &input)?;
         cache.tensors = present;
         cache.len = total;
         cache.capacity = total;
-
-        let (values, given) = self.logits.numbers(rows, positions)?;
-        let logits = Logits::last_of(values, rows, given, self.info.logits_width, positions)?;
-        match (&mut self.hidden, self.info.hidden_width) {
-            (Some(hidden), Some(width)) if input.hidden => {
-                let (values, given) = hidden.numbers(rows, positions)?;
-                logits.with_hidden(values, given, width)
-            }
-            _ => Ok(logits),
-        }
+        self.view(rows, &input)
     }
 
     fn stats(&self) -> ModelStats {
         self.stats
+    }
+}
+
+fn selection<'s>(
+    plain: &'s Selection,
+    with_hidden: &'s Selection,
+    input: &Forward<'_>,
+) -> &'s Selection {
+    match input.hidden {
+        true => with_hidden,
+        false => plain,
     }
 }
 

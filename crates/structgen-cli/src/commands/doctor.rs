@@ -92,10 +92,10 @@ fn look_at_folder(
 ) -> std::io::Result<()> {
     match ModelFolder::open(folder, variant) {
         Ok(found) => {
-            let layout = if found.genai {
-                "onnxruntime-genai's layout"
-            } else {
-                "optimum's layout"
+            let layout = match (found.genai, found.shares_buffers) {
+                (true, true) => "onnxruntime-genai's layout, past and present in one buffer",
+                (true, false) => "onnxruntime-genai's layout",
+                (false, _) => "optimum's layout",
             };
             checkup.good(
                 "model file",

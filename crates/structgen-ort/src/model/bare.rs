@@ -9,7 +9,7 @@ use structgen_vocab::TokenId;
 
 use super::{OrtModel, inputs};
 use crate::OrtCache;
-use crate::cache::backend;
+use crate::cache::{Storage, backend};
 use crate::signature::{Input, Integer, Output};
 
 /// What [`OrtModel::bare_greedy`] took.
@@ -32,7 +32,7 @@ impl OrtModel {
     /// [`ModelError::Backend`], also where ids are not i64, where logits are not f32, or where prompt and tokens are more than the model takes.
     pub fn bare_greedy(&mut self, prompt: &[TokenId], steps: usize) -> Result<BareRun, ModelError> {
         let started = Instant::now();
-        let mut past = OrtCache::new(&self.signature.cache, &[0], false)?.tensors;
+        let mut past = OrtCache::new(&self.signature.cache, &[0], Storage::Outputs)?.tensors;
         let mut ids: Vec<i64> = prompt.iter().map(|token| i64::from(token.0)).collect();
         let (mut mask, mut positions) = (Vec::<i64>::new(), Vec::<i64>::new());
         let mut run = BareRun {

@@ -1,8 +1,11 @@
 //! What a run is fed with besides the cache.
 
+use std::ops::Range;
+
 use ort::session::SessionInputValue;
 use ort::value::{PrimitiveTensorElementType, Tensor, TensorRef};
 use structgen_decode::{Forward, ModelError};
+use structgen_vocab::TokenId;
 
 use crate::cache::{OrtCache, backend};
 use crate::signature::{Input, Integer};
@@ -27,6 +30,19 @@ impl Buffers {
             }
         }
         buffers
+    }
+
+    /// What a run of rows is fed with that are padded on the right, as graphs expect whose cache is one buffer: each row's tokens, and from where to where it gets longer by them.
+    pub(super) fn fill_shared(&mut self, tokens: &[TokenId], spans: &[Range<usize>]) {
+        self.ids.fill(tokens.iter().map(|token| i64::from(token.0)));
+        let longest = spans.iter().map(|span| span.end).max().unwrap_or(0);
+        let mask = |span: &Range<usize>| {
+            let end = span.end;
+            (0..longest).map(move |position| i64::from(position < end))
+        };
+        self.mask.fill(spans.iter().flat_map(mask));
+        let positions = |span: &Range<usize>| span.clone().map(|position| position as i64);
+        self.positions.fill(spans.iter().flat_map(positions));
     }
 
     pub(super) fn fill(&mut self, input: &Forward<'_>, cache: &OrtCache, n: usize) {

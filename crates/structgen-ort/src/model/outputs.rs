@@ -52,7 +52,7 @@ pub(super) struct Kept {
     float: Float,
     width: usize,
     value: Option<DynValue>,
-    /// The numbers as f32, where the graph computes in f16.
+    /// The numbers as f32, where the graph computes in f16, or where its rows were run one after the other, without a value of their own.
     converted: Vec<f32>,
 }
 
@@ -75,15 +75,64 @@ impl Kept {
         n: usize,
         positions: usize,
     ) -> Result<(), ModelError> {
+        self.value = Some(self.checked(value, rows, n, positions)?.0);
+        Ok(())
+    }
+
+    /// The output, and for how many positions of each row it is.
+    fn checked(
+        &self,
+        value: Option<DynValue>,
+        rows: usize,
+        n: usize,
+        positions: usize,
+    ) -> Result<(DynValue, usize), ModelError> {
         let value = value.ok_or_else(|| unexpected(self.what, &[]))?;
-        match *dims(&value) {
+        let given = match *dims(&value) {
             [r, given, width]
                 if r == rows as i64
                     && width == self.width as i64
-                    && (given == n as i64 || given == positions as i64) => {}
+                    && (given == n as i64 || given == positions as i64) =>
+            {
+                given as usize
+            }
             ref other => return Err(unexpected(self.what, other)),
+        };
+        Ok((value, given))
+    }
+
+    /// Forgets what was kept: rows follow, one after the other.
+    pub(super) fn clear(&mut self) {
+        self.value = None;
+        self.converted.clear();
+    }
+
+    /// Adds zeros for so many positions of a row, which are padding: nobody looks at them.
+    pub(super) fn keep_padding(&mut self, positions: usize) {
+        let len = self.converted.len() + positions * self.width;
+        self.converted.resize(len, 0.0);
+    }
+
+    /// Adds the last positions of the output of a run of `n` tokens in one row.
+    pub(super) fn keep_row(
+        &mut self,
+        value: Option<DynValue>,
+        n: usize,
+        positions: usize,
+    ) -> Result<(), ModelError> {
+        let (value, given) = self.checked(value, 1, n, positions)?;
+        let start = (given - positions) * self.width;
+        match self.float {
+            Float::F32 => {
+                let (_, numbers) = value.try_extract_tensor::<f32>().map_err(backend)?;
+                self.converted.extend_from_slice(&numbers[start..]);
+            }
+            Float::F16 => {
+                let (_, half) = value.try_extract_tensor::<f16>().map_err(backend)?;
+                let numbers = half[start..].iter().map(|number| number.to_f32());
+                self.converted.extend(numbers);
+            }
         }
-        self.value = Some(value);
         Ok(())
     }
 
@@ -94,7 +143,7 @@ impl Kept {
         positions: usize,
     ) -> Result<(&[f32], usize), ModelError> {
         let Some(value) = &self.value else {
-            return Err(unexpected(self.what, &[]));
+            return Ok((&self.converted, positions));
         };
         let given = dims(value).get(1).map_or(0, |&given| given as usize);
         if self.float == Float::F32 {
