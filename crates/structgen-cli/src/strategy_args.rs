@@ -7,9 +7,9 @@ use anyhow::{Context, anyhow};
 use structgen::Model;
 use structgen::constraint::CompiledConstraint;
 use structgen::decode::{
-    BeamOptions, ClassifierFreeGuidance, ContrastiveDecoding, Distinct, DraftLength, EarlyStopping,
-    ExpectedGrammaticality, FaithfulOptions, FaithfulOutput, ForcedEnd, JumpForward, PromptLookup,
-    SmcOptions, Speculation,
+    BeamOptions, ClassifierFreeGuidance, ContrastiveDecoding, ContrastiveSearch, Distinct,
+    DraftLength, EarlyStopping, ExpectedGrammaticality, FaithfulOptions, FaithfulOutput, ForcedEnd,
+    JumpForward, PromptLookup, SmcOptions, Speculation,
 };
 use structgen::vocab::TokenId;
 use structgen::{GenerateOptions, SamplingParams};
@@ -148,6 +148,25 @@ pub(crate) struct ContrastArgs {
         requires = "contrastive"
     )]
     contrast_beta: f32,
+    /// Contrastive search: of the most probable tokens, the one that is unlike all before it as well, by the model's hidden states
+    #[arg(long, conflicts_with_all = ["tools", "speculate", "sequences", "beams", "contrastive", "guidance"])]
+    contrastive_search: bool,
+    /// How much being unlike counts, from 0 to 1
+    #[arg(
+        long,
+        value_name = "A",
+        default_value_t = 0.6,
+        requires = "contrastive_search"
+    )]
+    search_alpha: f32,
+    /// How many tokens are looked at
+    #[arg(
+        long,
+        value_name = "K",
+        default_value_t = 4,
+        requires = "contrastive_search"
+    )]
+    search_top_k: usize,
 }
 
 impl ContrastArgs {
@@ -168,6 +187,13 @@ impl ContrastArgs {
         let contrast = ContrastiveDecoding::new(amateur.language_model(), vocabulary);
         let contrast = contrast.with_alpha(self.contrast_alpha);
         Some(contrast.with_beta(self.contrast_beta))
+    }
+
+    pub(crate) fn search(&self) -> Option<ContrastiveSearch> {
+        self.contrastive_search.then_some(ContrastiveSearch {
+            alpha: self.search_alpha,
+            top_k: self.search_top_k,
+        })
     }
 
     pub(crate) fn guidance(
@@ -275,7 +301,7 @@ pub(crate) struct FaithfulArgs {
     /// Draw from the model's own distribution at temperature 1, given the constraint, which masks alone distort. Each output is printed as JSON on a line
     /// of its own: {"text", "log_prob", "masked_log_prob", "weight"}
     #[arg(long, value_enum, value_name = "HOW", conflicts_with_all = [
-        "tools", "speculate", "sequences", "beams", "guidance", "contrastive", "stop", "task", "sampling", "samplers", "temperature", "top_k", "top_p", "min_p",
+        "tools", "speculate", "sequences", "beams", "guidance", "contrastive", "contrastive_search", "stop", "task", "sampling", "samplers", "temperature", "top_k", "top_p", "min_p",
         "repetition_penalty"
     ])]
     faithful: Option<FaithfulArg>,

@@ -346,6 +346,9 @@ fn contrast_and_guidance_keep_the_constraint() {
         (&["--guidance", "1", "--guidance-prompt", "Bob"], true),
         (&["--contrastive", "--contrast-beta", "2"], false),
         (&["--contrastive", "--contrast-beta", "0"], true),
+        (&["--contrastive-search"], false),
+        (&["--contrastive-search", "--search-alpha", "0"], true),
+        (&["--contrastive-search", "--search-top-k", "1"], true),
     ] {
         let run = generate(more);
         assert_eq!(run.code, 0, "{run:?}");
@@ -356,6 +359,9 @@ fn contrast_and_guidance_keep_the_constraint() {
     let wrong = generate(&["--contrastive", "--contrast-alpha", "2"]);
     assert_eq!(wrong.code, 2, "{wrong:?}");
     assert!(wrong.err.contains("from 0 to 1"), "{wrong:?}");
+    let wrong = generate(&["--contrastive-search", "--search-top-k", "0"]);
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    assert!(wrong.err.contains("1 or more"), "{wrong:?}");
 }
 
 #[test]

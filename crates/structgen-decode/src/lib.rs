@@ -37,12 +37,12 @@ pub use events::{
 };
 pub use generate::{
     Alternative, BatchOutputs, BeamError, BeamOptions, BeamOutput, ClassifierFreeGuidance,
-    ContextOverflow, ContrastError, ContrastiveDecoding, Delta, Distinct, DraftLength,
-    EarlyStopping, ExpectedGrammaticality, FaithfulError, FaithfulOptions, FaithfulOutput,
-    FaithfulSamples, FinishReason, ForcedEnd, GenerateError, GenerateOptions, GeneratedToken,
-    Generation, GenerationStats, Generator, Incomplete, JumpForward, PromptLookup, Request,
-    Resampling, SmcOptions, SmcSamples, SourceStats, Speculation, SpeculationStats, StopText,
-    TextEncoder, TokenLogProbs,
+    ContextOverflow, ContrastError, ContrastiveDecoding, ContrastiveSearch, Delta, Distinct,
+    DraftLength, EarlyStopping, ExpectedGrammaticality, FaithfulError, FaithfulOptions,
+    FaithfulOutput, FaithfulSamples, FinishReason, ForcedEnd, GenerateError, GenerateOptions,
+    GeneratedToken, Generation, GenerationStats, Generator, Incomplete, JumpForward, PromptLookup,
+    Request, Resampling, SmcOptions, SmcSamples, SourceStats, Speculation, SpeculationStats,
+    StopText, TextEncoder, TokenLogProbs,
 };
 pub use masked::{MaskedSoftmax, masked_argmax, masked_softmax};
 pub use mock::{MockCache, MockEncoder, MockModel};

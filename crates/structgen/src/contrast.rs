@@ -1,10 +1,11 @@
-//! Generation by two opinions: an expert and an amateur, or one model behind two prompts.
+//! Generation by two opinions: an expert and an amateur, or one model behind two prompts; and by what is unlike the text so far.
 
 use std::ops::ControlFlow;
 
 use structgen_constraint::CompiledConstraint;
 use structgen_decode::{
-    ClassifierFreeGuidance, ContrastiveDecoding, Delta, GenerateOptions, Generation,
+    ClassifierFreeGuidance, ContrastiveDecoding, ContrastiveSearch, Delta, GenerateOptions,
+    Generation,
 };
 use structgen_vocab::TokenId;
 
@@ -61,6 +62,40 @@ impl Model {
     ) -> Result<Generation> {
         under!(self, constraint, |generator, constraint| {
             Ok(generator.stream_contrastive(prompt, constraint, options, contrast, on_delta)?)
+        })
+    }
+
+    /// Generates one output like [`stream`](Model::stream), by contrastive search.
+    ///
+    /// ```no_run
+    /// use std::ops::ControlFlow;
+    /// use structgen::decode::ContrastiveSearch;
+    /// use structgen::{GenerateOptions, Model, ModelOptions};
+    ///
+    /// let mut model = Model::embedded(&ModelOptions::new())?;
+    /// let prompt = model.encode_prompt("one, two, three, ")?;
+    /// let options = GenerateOptions::default();
+    /// let search = ContrastiveSearch { alpha: 0.6, top_k: 4 };
+    /// model.stream_contrastive_search(&prompt, None, &options, &search, |delta| {
+    ///     print!("{}", delta.text);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// # Ok::<(), structgen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`generate`](Model::generate), parameters that make no sense, and a model that gives out no hidden states.
+    pub fn stream_contrastive_search(
+        &mut self,
+        prompt: &[TokenId],
+        constraint: Option<&CompiledConstraint>,
+        options: &GenerateOptions,
+        search: &ContrastiveSearch,
+        on_delta: impl FnMut(Delta<'_>) -> ControlFlow<()>,
+    ) -> Result<Generation> {
+        under!(self, constraint, |generator, constraint| {
+            Ok(generator
+                .stream_contrastive_search(prompt, constraint, options, search, on_delta)?)
         })
     }
 }

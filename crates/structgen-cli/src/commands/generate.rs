@@ -178,6 +178,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut amateur = args.contrast.load(&args.model)?;
     let mut contrastive = args.contrast.contrastive(amateur.as_mut());
     let guidance = args.contrast.guidance(&model)?;
+    let search = args.contrast.search();
     let on_delta = |delta: Delta<'_>| {
         if let Some(lines) = &mut lines {
             return lines.push(&delta);
@@ -203,6 +204,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         (None, None, Some(guidance)) => {
             model.stream_guided(&tokens, compiled, &options, guidance, on_delta)
+        }
+        (None, None, None) if let Some(search) = &search => {
+            model.stream_contrastive_search(&tokens, compiled, &options, search, on_delta)
         }
         (None, None, None) => model.stream(&tokens, compiled, &options, on_delta),
     };

@@ -339,6 +339,12 @@ impl Candidates {
         &self.weights
     }
 
+    /// The probability of a candidate by the weights of the last [`weigh`](Candidates::weigh), which came to this total; none where it has no weight.
+    pub(crate) fn probability(&self, token: TokenId, total: f64) -> Option<f32> {
+        let weight = *self.weights.get(self.ids.binary_search(&token).ok()?)?;
+        (weight > 0.0).then(|| (f64::from(weight) / total) as f32)
+    }
+
     /// The log probability of `token` among the candidates, before any sampler if called before them.
     pub fn log_prob(&mut self, token: TokenId) -> Option<f32> {
         let i = self.ids.binary_search(&token).ok()?;

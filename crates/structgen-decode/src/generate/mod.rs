@@ -3,6 +3,7 @@
 mod batch;
 mod beam;
 mod contrast;
+mod contrastive_search;
 mod encoder;
 mod error;
 mod faithful;
@@ -19,6 +20,7 @@ mod text;
 pub use batch::{BatchOutputs, Request};
 pub use beam::{BeamError, BeamOptions, BeamOutput, Distinct, EarlyStopping};
 pub use contrast::{ClassifierFreeGuidance, ContrastError, ContrastiveDecoding};
+pub use contrastive_search::ContrastiveSearch;
 pub use encoder::TextEncoder;
 pub use error::{GenerateError, Incomplete};
 pub use faithful::{

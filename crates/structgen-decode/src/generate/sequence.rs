@@ -12,7 +12,7 @@ use structgen_vocab::TokenId;
 use super::jump::Words;
 use super::masks::SomeMask;
 use super::speculate::DraftedDraw;
-use super::step::{Chosen, Limits, Scores, Step, Wanted, model_log_prob};
+use super::step::{Best, Chosen, Limits, Scores, Step, Wanted, model_log_prob};
 use super::text::OutputText;
 use super::{
     Delta, FinishReason, GenerateError, GenerateOptions, GeneratedToken, GenerationStats,
@@ -246,16 +246,7 @@ impl<'o, C: Constraint> Sequence<'o, C> {
     ) -> Result<Chosen, GenerateError> {
         let limits = self.limits();
         let wanted = self.wanted();
-        let mask = mask.unwrap_or_else(|| {
-            let started = Instant::now();
-            let mask = self.constraint.mask();
-            self.stats.mask_time += started.elapsed();
-            mask
-        });
-        let mask = mask.map_err(|source| GenerateError::Constraint {
-            step: limits.step,
-            source,
-        })?;
+        let mask = self.known_mask(mask)?;
         step.choose(
             logits,
             &*mask,
@@ -265,6 +256,34 @@ impl<'o, C: Constraint> Sequence<'o, C> {
             drafted,
             wanted,
         )
+    }
+
+    /// The best tokens by the logits behind all of them, at most so many, with the mask, which is computed if it is not given.
+    pub(super) fn best(
+        &mut self,
+        logits: &[f32],
+        mask: SomeMask<C>,
+        most: usize,
+        step: &mut Step,
+    ) -> Result<(Arc<C::Mask>, Best), GenerateError> {
+        let limits = self.limits();
+        let mask = self.known_mask(mask)?;
+        let (constraint, chain) = (&mut self.constraint, &mut self.chain);
+        let best = step.best(logits, &*mask, constraint, chain, &limits, most)?;
+        Ok((mask, best))
+    }
+
+    fn known_mask(&mut self, mask: SomeMask<C>) -> Result<Arc<C::Mask>, GenerateError> {
+        let mask = mask.unwrap_or_else(|| {
+            let started = Instant::now();
+            let mask = self.constraint.mask();
+            self.stats.mask_time += started.elapsed();
+            mask
+        });
+        mask.map_err(|source| GenerateError::Constraint {
+            step: self.tokens.len(),
+            source,
+        })
     }
 
     /// Takes a token that was chosen.

@@ -48,6 +48,14 @@ pub(super) struct Scores {
     pub(super) alternatives: Vec<Alternative>,
 }
 
+/// The best tokens of a step, none of which is taken yet.
+pub(super) struct Best {
+    /// Most probable first, with the probabilities among all that may come.
+    pub(super) tokens: Vec<(TokenId, f32)>,
+    pub(super) steered: bool,
+    pub(super) lifted: bool,
+}
+
 /// The buffers of a step, used again by the next one.
 #[derive(Debug, Default)]
 pub(super) struct Step {
@@ -119,6 +127,76 @@ impl Step {
                 steered: misses > 0,
                 lifted: lifted || limits.ban_eos && !ban_eos,
             });
+        }
+    }
+
+    /// The best of the allowed tokens, at most so many and at least one, in the order of force of [`choose`](Step::choose). Nothing is drawn.
+    pub(super) fn best<C: Constraint>(
+        &mut self,
+        logits: &[f32],
+        mask: &C::Mask,
+        constraint: &mut C,
+        chain: &mut SamplerChain,
+        limits: &Limits,
+        most: usize,
+    ) -> Result<Best, GenerateError> {
+        let step = limits.step;
+        let fail = |source| GenerateError::Constraint { step, source };
+        if mask.count() == 0 {
+            return Err(GenerateError::DeadEnd { step });
+        }
+        set_temperature(chain, constraint).map_err(fail)?;
+        self.over_budget.clear();
+        let mut ban_eos = limits.ban_eos;
+        let mut tokens = Vec::new();
+        let (mut steered, mut is_checked) = (false, false);
+        loop {
+            self.collect_bans(if ban_eos { &limits.eos } else { &[] });
+            chain.fill(&mut self.candidates, logits, mask, &self.banned);
+            chain.apply(&mut self.candidates);
+            let total = self.candidates.weigh();
+            let mut looked_at = 0;
+            while tokens.len() < most && looked_at < self.candidates.len() {
+                // Few are refused: the first ones are mostly enough.
+                let wanted = looked_at + most - tokens.len();
+                let head = self.candidates.sorted_head(wanted);
+                let found: Vec<TokenId> = head[looked_at..].iter().map(|&(_, id)| id).collect();
+                looked_at += found.len();
+                for token in found {
+                    let Some(probability) = self.candidates.probability(token, total) else {
+                        continue;
+                    };
+                    let is_end = limits.eos.contains(&token);
+                    if is_end || fits(constraint, token, limits).map_err(fail)? {
+                        tokens.push((token, probability));
+                    } else {
+                        steered = true;
+                    }
+                }
+            }
+            if !tokens.is_empty() {
+                let lifted = self.candidates.lifted_bans() > 0 || limits.ban_eos && !ban_eos;
+                return Ok(Best {
+                    tokens,
+                    steered,
+                    lifted,
+                });
+            }
+            if steered && !is_checked {
+                // What samplers left was refused by the budget: they choose again among what fits.
+                self.check_all(logits, mask, constraint, limits)?;
+                is_checked = true;
+            } else if ban_eos {
+                ban_eos = false;
+            } else {
+                return Err(match steered {
+                    true => GenerateError::DeadEnd { step },
+                    false => GenerateError::NoFiniteLogit {
+                        step,
+                        allowed: mask.count(),
+                    },
+                });
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 use crate::GenerateError;
 
-/// Why two opinions cannot be contrasted.
+/// Why two opinions cannot be contrasted, or a token with the text so far.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContrastError {
@@ -29,7 +29,7 @@ impl From<ContrastError> for GenerateError {
 }
 
 /// An error unless a parameter is valid.
-pub(super) fn check(
+pub(in crate::generate) fn check(
     name: &'static str,
     value: f32,
     is_valid: bool,

@@ -4,6 +4,7 @@ mod error;
 mod pair;
 
 pub use error::ContrastError;
+pub(super) use error::check;
 
 use std::fmt;
 use std::ops::ControlFlow;

@@ -1,0 +1,51 @@
+//! Contrastive search on the embedded model against transformers' own, in PyTorch.
+
+#![allow(missing_docs, reason = "a test")]
+
+use std::io::Write;
+use std::ops::ControlFlow;
+
+use serde_json::Value;
+use structgen::decode::ContrastiveSearch;
+use structgen::vocab::TokenId;
+use structgen::{GenerateOptions, Model, ModelOptions};
+
+/// Recorded by `training/contrastive_search_goldens.py`, which leaves out what hangs on rounding.
+const GOLDENS: &str = include_str!("goldens/contrastive_search.json");
+
+fn tokens(list: &Value) -> Vec<TokenId> {
+    let ids = list.as_array().unwrap().iter();
+    ids.map(|id| TokenId(id.as_u64().unwrap() as u32)).collect()
+}
+
+#[test]
+fn outputs_are_those_of_transformers() {
+    structgen::ort::ensure_runtime(|line| drop(writeln!(std::io::stderr(), "{line}"))).unwrap();
+    let mut model = Model::embedded(&ModelOptions::new()).unwrap();
+    let goldens: Value = serde_json::from_str(GOLDENS).unwrap();
+    let prompts: Vec<Vec<TokenId>> = { goldens["prompts"].as_array().unwrap().iter() }
+        .map(tokens)
+        .collect();
+    let options = GenerateOptions {
+        max_new_tokens: Some(goldens["new_tokens"].as_u64().unwrap() as usize),
+        ..GenerateOptions::default()
+    };
+    let cases = goldens["cases"].as_array().unwrap();
+    let mut unlike_greedy = 0;
+    for case in cases {
+        let prompt = &prompts[case["prompt"].as_u64().unwrap() as usize];
+        let search = ContrastiveSearch {
+            alpha: case["alpha"].as_f64().unwrap() as f32,
+            top_k: case["top_k"].as_u64().unwrap() as usize,
+        };
+        let on_delta = |_: structgen::decode::Delta<'_>| ControlFlow::Continue(());
+        let output = model.stream_contrastive_search(prompt, None, &options, &search, on_delta);
+        let output = output.unwrap();
+        let found = output.tokens.iter().chain(&output.end);
+        let found: Vec<TokenId> = found.map(|token| token.id).collect();
+        assert_eq!(found, tokens(&case["tokens"]), "{search:?} {prompt:?}");
+        let greedy = model.stream(prompt, None, &options, on_delta).unwrap();
+        unlike_greedy += u32::from(greedy.text != output.text);
+    }
+    assert!(cases.len() >= 20 && unlike_greedy > 10, "{unlike_greedy}");
+}
