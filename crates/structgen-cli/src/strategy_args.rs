@@ -11,6 +11,7 @@ use structgen::decode::{
     DraftLength, EarlyStopping, ExpectedGrammaticality, FaithfulOptions, FaithfulOutput, ForcedEnd,
     JumpForward, PromptLookup, SmcOptions, Speculation,
 };
+use structgen::ort::OrtHeads;
 use structgen::vocab::TokenId;
 use structgen::{GenerateOptions, SamplingParams};
 
@@ -38,12 +39,15 @@ impl From<JumpForwardArg> for JumpForward {
 #[command(next_help_heading = "Speculation")]
 pub(crate) struct SpeculationArgs {
     /// Draft tokens that the model looks at together, which changes how fast they come and nothing else: model, lookup (what followed the
-    /// last tokens before), forced (text that the constraint forces); several with commas
+    /// last tokens before), forced (text that the constraint forces), heads (extra heads of the model); several with commas
     #[arg(long, value_enum, value_name = "SOURCE", value_delimiter = ',')]
     speculate: Vec<SourceArg>,
     /// The folder of the model that drafts, of the same vocabulary; without it, the embedded draft of the embedded model
     #[arg(long, value_name = "DIR", requires = "speculate")]
     draft_model: Option<PathBuf>,
+    /// The file of the heads that draft; without it, those of the embedded model, or `heads.onnx` in the folder of --model
+    #[arg(long, value_name = "FILE", requires = "speculate")]
+    draft_heads: Option<PathBuf>,
     /// The most tokens of one draft; their number follows how many are kept
     #[arg(long, value_name = "N", requires = "speculate")]
     draft_tokens: Option<NonZeroUsize>,
@@ -54,9 +58,29 @@ enum SourceArg {
     Model,
     Lookup,
     Forced,
+    Heads,
 }
 
 impl SpeculationArgs {
+    /// The heads that draft, if they do.
+    pub(crate) fn load_heads(&self, target: &ModelArgs) -> anyhow::Result<Option<OrtHeads>> {
+        if !self.speculate.contains(&SourceArg::Heads) {
+            return match &self.draft_heads {
+                Some(_) => Err(anyhow!("--draft-heads is for --speculate heads")),
+                None => Ok(None),
+            };
+        }
+        let options = target.options()?;
+        let beside = || Some(target.model.as_ref()?.join("heads.onnx"));
+        let Some(file) = self.draft_heads.clone().or_else(beside) else {
+            return Ok(Some(Model::embedded_heads(&options)?));
+        };
+        let heads = Model::open_heads(&file, &options);
+        let heads =
+            heads.with_context(|| format!("the heads of {} cannot be used", file.display()))?;
+        Ok(Some(heads))
+    }
+
     /// The model that drafts, if one does.
     pub(crate) fn load(&self, target: &ModelArgs) -> anyhow::Result<Option<Model>> {
         if !self.speculate.contains(&SourceArg::Model) {
@@ -74,7 +98,11 @@ impl SpeculationArgs {
         .map(Some)
     }
 
-    pub(crate) fn speculation<'d>(&self, draft: Option<&'d mut Model>) -> Option<Speculation<'d>> {
+    pub(crate) fn speculation<'d>(
+        &self,
+        draft: Option<&'d mut Model>,
+        heads: Option<&'d mut OrtHeads>,
+    ) -> Option<Speculation<'d>> {
         if self.speculate.is_empty() {
             return None;
         }
@@ -82,6 +110,9 @@ impl SpeculationArgs {
         if let Some(draft) = draft {
             let vocabulary = draft.tokenizer().vocabulary().clone();
             speculation = speculation.with_model(draft.language_model(), vocabulary);
+        }
+        if let Some(heads) = heads {
+            speculation = speculation.with_heads(heads);
         }
         if self.speculate.contains(&SourceArg::Lookup) {
             speculation = speculation.with_lookup(PromptLookup::default());

@@ -374,7 +374,14 @@ fn drafts_change_nothing_about_a_greedy_output() {
         run(command.arg("--json-schema").arg(&schema).args(more))
     };
     let plain = generate(&[]);
-    for sources in ["model", "lookup", "forced", "forced,lookup,model"] {
+    for sources in [
+        "model",
+        "lookup",
+        "forced",
+        "forced,lookup,model",
+        "heads",
+        "forced,heads",
+    ] {
         let drafted = generate(&["--speculate", sources]);
         assert_eq!((drafted.code, &drafted.out), (0, &plain.out), "{drafted:?}");
         assert!(drafted.err.contains("tokens for each of"), "{drafted:?}");

@@ -1,7 +1,7 @@
 //! The decoding loop: samplers over allowed tokens, stop conditions, streaming, and the language-model trait.
 //!
 //! - [`LanguageModel`] is what the loop needs of a model: logits, and a cache that can be cut, forked and reordered.
-//!   [`MockModel`] implements it for tests.
+//!   [`MockModel`] implements it for tests. [`DraftHeads`] is what drafts by extra heads need.
 //! - [`Constraint`] is what it needs of a constraint; a matcher implements it, and [`Unconstrained`] for free text.
 //! - [`SamplerChain`] chooses among [`Candidates`], which are allowed tokens and nothing else.
 //! - [`masked_argmax`] and [`masked_softmax`] read the allowed logits where the model left them.
@@ -17,6 +17,7 @@ mod confidence;
 mod constraint;
 mod events;
 mod generate;
+mod heads;
 mod masked;
 mod matcher;
 mod mock;
@@ -44,6 +45,7 @@ pub use generate::{
     Request, Resampling, SmcOptions, SmcSamples, SourceStats, Speculation, SpeculationStats,
     StopText, TextEncoder, TokenLogProbs,
 };
+pub use heads::DraftHeads;
 pub use masked::{MaskedSoftmax, masked_argmax, masked_softmax};
 pub use mock::{MockCache, MockEncoder, MockModel};
 pub use model::{Forward, KeyValueCache, LanguageModel, Logits, ModelError, ModelInfo, ModelStats};

@@ -52,6 +52,9 @@ pub const MAIN: Assets = assets!("main");
 /// A smaller model of the same vocabulary, which drafts tokens for [`MAIN`] in speculative decoding.
 pub const DRAFT: Assets = assets!("draft");
 
+/// `heads.onnx`: two heads that guess the tokens behind the next one from a hidden state of [`MAIN`], for drafts without a second model.
+pub const HEADS: &[u8] = include_bytes!("../assets/main/heads.onnx");
+
 impl std::fmt::Debug for Assets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Assets")

@@ -8,6 +8,7 @@ mod config;
 mod device;
 mod error;
 mod folder;
+mod heads;
 mod model;
 mod runtime;
 mod signature;
@@ -17,6 +18,7 @@ pub use config::ModelConfig;
 pub use device::Device;
 pub use error::LoadError;
 pub use folder::ModelFolder;
+pub use heads::OrtHeads;
 pub use model::{BareRun, LoadOptions, OrtModel};
 pub use runtime::{
     CudaError, CudaLibrary, InstallOptions, Installed, Looked, RUNTIME_VERSION, Runtime,

@@ -364,7 +364,10 @@ fn cache_memory(device: Device) -> ort::Result<Option<MemoryInfo<'static>>> {
     }
 }
 
-fn session_builder(runtime: &'static Runtime, device: Device) -> Result<SessionBuilder, LoadError> {
+pub(crate) fn session_builder(
+    runtime: &'static Runtime,
+    device: Device,
+) -> Result<SessionBuilder, LoadError> {
     if let Device::Cuda { .. } = device {
         prepare_cuda(runtime)?;
     }
@@ -402,7 +405,7 @@ fn session_builder(runtime: &'static Runtime, device: Device) -> Result<SessionB
     }
 }
 
-fn refused(model: &str, error: &ort::Error) -> LoadError {
+pub(crate) fn refused(model: &str, error: &ort::Error) -> LoadError {
     LoadError::Session {
         model: model.into(),
         reason: error.to_string(),

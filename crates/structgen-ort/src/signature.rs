@@ -305,14 +305,14 @@ fn float(outlet: &Outlet, ty: TensorElementType) -> Result<Float, LoadError> {
     }
 }
 
-fn tensor(outlet: &Outlet) -> Result<(TensorElementType, &[i64]), LoadError> {
+pub(crate) fn tensor(outlet: &Outlet) -> Result<(TensorElementType, &[i64]), LoadError> {
     match outlet.dtype() {
         ValueType::Tensor { ty, shape, .. } => Ok((*ty, shape)),
         _ => Err(unsupported(outlet, "a tensor")),
     }
 }
 
-fn find<'o>(
+pub(crate) fn find<'o>(
     outlets: &'o [Outlet],
     name: &str,
     kind: &'static str,
@@ -325,7 +325,7 @@ fn find<'o>(
     })
 }
 
-fn unsupported(outlet: &Outlet, wanted: &str) -> LoadError {
+pub(crate) fn unsupported(outlet: &Outlet, wanted: &str) -> LoadError {
     LoadError::Unsupported {
         name: outlet.name().into(),
         got: outlet.dtype().to_string(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use structgen_constraint::{CompiledConstraint, VocabularyTables};
 use structgen_decode::{ChatError, ChatTemplate, LanguageModel, PrefixCache};
-use structgen_ort::{Device, LoadOptions, ModelConfig, OrtCache, OrtModel, Runtime};
+use structgen_ort::{Device, LoadOptions, ModelConfig, OrtCache, OrtHeads, OrtModel, Runtime};
 use structgen_vocab::{TokenId, Tokenizer, TokenizerOptions};
 
 use crate::prompt::{NotationTokens, chat_template};
@@ -51,6 +51,45 @@ impl Model {
     /// As [`embedded`](Model::embedded).
     pub fn embedded_draft(options: &ModelOptions) -> Result<Self> {
         Self::of_assets(&structgen_model::DRAFT, options)
+    }
+
+    /// Two extra heads of the embedded model, which draft for it: [`Speculation::with_heads`](structgen_decode::Speculation::with_heads).
+    ///
+    /// ```no_run
+    /// use std::ops::ControlFlow;
+    /// use structgen::decode::Speculation;
+    /// use structgen::{GenerateOptions, Model, ModelOptions};
+    ///
+    /// let mut model = Model::embedded(&ModelOptions::new())?;
+    /// let mut heads = Model::embedded_heads(&ModelOptions::new())?;
+    /// let mut speculation = Speculation::new().with_heads(&mut heads);
+    /// let prompt = model.encode_prompt("one, two, three, ")?;
+    /// let options = GenerateOptions::default();
+    /// model.stream_speculative(&prompt, None, &options, &mut speculation, |_| ControlFlow::Continue(()))?;
+    /// println!("{} guesses kept", speculation.stats().heads.kept);
+    /// # Ok::<(), structgen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`embedded`](Model::embedded).
+    pub fn embedded_heads(options: &ModelOptions) -> Result<OrtHeads> {
+        let runtime = Runtime::load(&options.search())?;
+        let device = options.device_or(Device::cpu(1));
+        Ok(OrtHeads::from_bytes(
+            runtime,
+            structgen_model::HEADS,
+            device,
+        )?)
+    }
+
+    /// Extra heads from a file, trained on the hidden states of the model that they are to draft for.
+    ///
+    /// # Errors
+    /// [`Error::Load`]: what is missing or not understood, by name.
+    pub fn open_heads(file: impl AsRef<Path>, options: &ModelOptions) -> Result<OrtHeads> {
+        let runtime = Runtime::load(&options.search())?;
+        let device = options.device_or(Device::cpu(1));
+        Ok(OrtHeads::open(runtime, file.as_ref(), device)?)
     }
 
     fn of_assets(assets: &structgen_model::Assets, options: &ModelOptions) -> Result<Self> {

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use structgen::decode::{
-    BeamOptions, Forward, Generation, LanguageModel, PromptLookup, Speculation,
+    BeamOptions, DraftHeads, Forward, Generation, LanguageModel, PromptLookup, Speculation,
 };
 use structgen::vocab::TokenId;
 use structgen::{Constraint, GenerateOptions, Model, ModelOptions, SchemaOptions};
@@ -108,4 +108,44 @@ fn batches_drafts_and_one_beam_give_what_single_runs_give() {
     }
     // Ties that rounding decides are rare.
     assert!(same >= 44, "{same} of 48");
+}
+
+#[test]
+fn heads_of_the_embedded_model_draft_for_it() {
+    let mut model = model();
+    let mut heads = Model::embedded_heads(&ModelOptions::new()).unwrap();
+    assert_eq!((heads.heads(), heads.hidden_width()), (2, 96));
+    let schema = Constraint::json_schema_str(SCHEMA, &SchemaOptions::new()).unwrap();
+    let compiled = model.compile(&schema).unwrap();
+    let options = GenerateOptions {
+        max_new_tokens: Some(120),
+        ..GenerateOptions::default()
+    };
+    let mut speculation = Speculation::new().with_heads(&mut heads);
+    let mut same = 0;
+    for prompt in prompts(&model) {
+        let single = model.generate(&prompt, Some(&compiled), &options).unwrap();
+        let go_on = |_: structgen::decode::Delta<'_>| ControlFlow::Continue(());
+        let drafted = model
+            .stream_speculative(&prompt, Some(&compiled), &options, &mut speculation, go_on)
+            .unwrap();
+        same += usize::from(assert_same(&mut model, &prompt, &single, &drafted));
+    }
+    assert!(same >= 7, "{same} of 8");
+    let stats = speculation.stats();
+    assert!(stats.heads.kept * 10 > stats.heads.tested, "{stats:?}");
+}
+
+#[test]
+fn a_graph_that_is_no_heads_is_refused_by_name() {
+    let model = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../structgen-model/assets/main/model.onnx"
+    );
+    drop(self::model());
+    let error = Model::open_heads(model, &ModelOptions::new()).unwrap_err();
+    let chain = format!("{error:?}");
+    assert!(chain.contains("hidden_states"), "{chain}");
+    let missing = Model::open_heads("no/such/heads.onnx", &ModelOptions::new());
+    assert!(missing.unwrap_err().to_string().contains("heads.onnx"));
 }

@@ -174,7 +174,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut begun = false;
     let is_whole = tools.is_some() || args.results.is_whole();
     let mut draft = args.speculation.load(&args.model)?;
-    let mut speculation = args.speculation.speculation(draft.as_mut());
+    let mut heads = args.speculation.load_heads(&args.model)?;
+    let mut speculation = args.speculation.speculation(draft.as_mut(), heads.as_mut());
     let mut amateur = args.contrast.load(&args.model)?;
     let mut contrastive = args.contrast.contrastive(amateur.as_mut());
     let guidance = args.contrast.guidance(&model)?;
@@ -245,11 +246,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
             let stats = speculation.stats();
             let kept: u64 = stats.kept.iter().sum();
             tell(&format!(
-                "{:.2} tokens for each of {} runs; {kept} of {} drafted tokens kept, {} runs of the draft",
+                "{:.2} tokens for each of {} runs; {kept} of {} drafted tokens kept, {} runs of the draft, {} of heads",
                 stats.tokens_per_run(),
                 stats.target_runs,
                 stats.tested.iter().sum::<u64>(),
                 stats.draft_runs,
+                stats.head_runs,
             ));
         }
     }

@@ -92,6 +92,14 @@ pub enum GenerateError {
         /// What it is for the draft.
         draft: String,
     },
+    /// Heads were trained on another model's hidden states.
+    #[error("the heads take hidden states of {heads} numbers, and the model's have {model}")]
+    HeadsWidth {
+        /// What the heads take.
+        heads: usize,
+        /// What the model gives out.
+        model: usize,
+    },
     /// The constraint failed, usually by exceeding a limit.
     #[error("the constraint failed at step {step}")]
     Constraint {

@@ -7,6 +7,7 @@ use structgen_vocab::{TokenId, Vocabulary};
 
 use super::super::sequence::Sequence;
 use super::super::step::{Limits, Step, set_temperature};
+use super::heads::State;
 use super::{DraftedDraw, DraftedFrom, Source, Speculation};
 use crate::{
     Accepted, AllowedTokens, Constraint, Forward, GenerateError, KeyValueCache, LanguageModel,
@@ -123,6 +124,8 @@ pub(super) struct Drafter<'s, 'd> {
     /// Planned tokens, last one first.
     plan: Vec<TokenId>,
     plan_source: Source,
+    /// What heads guess from.
+    pub(super) state: State,
     pub(super) drafts: Vec<Drafted>,
     pub(super) time: Duration,
 }
@@ -141,6 +144,7 @@ impl<'s, 'd> Drafter<'s, 'd> {
             tokens: Vec::new(),
             plan: Vec::new(),
             plan_source: Source::Forced,
+            state: State::default(),
             drafts: Vec::new(),
             time: Duration::ZERO,
         }
@@ -237,6 +241,14 @@ impl<'s, 'd> Drafter<'s, 'd> {
                 Some(token) if mask.allows(token) => return plain(token, self.plan_source),
                 _ => self.plan.clear(),
             }
+        }
+        let Speculation { heads, stats, .. } = &mut *self.speculation;
+        if let Some(heads) = heads
+            && let Some(token) =
+                self.state
+                    .guess(&mut **heads, self.tokens.len(), &*mask, limits, stats)?
+        {
+            return plain(token, Source::Heads);
         }
         let Some(model) = &mut self.speculation.model else {
             return Ok(None);

@@ -2,6 +2,7 @@
 
 mod accept;
 mod draft;
+mod heads;
 mod lookup;
 mod stats;
 
@@ -19,7 +20,7 @@ use structgen_vocab::{TokenId, Vocabulary};
 
 use super::sequence::{Next, OnDelta, Sequence};
 use super::{Delta, GenerateError, GenerateOptions, Generation, Generator};
-use crate::{Constraint, Forward, KeyValueCache, LanguageModel};
+use crate::{Constraint, DraftHeads, Forward, KeyValueCache, LanguageModel};
 use draft::Drafter;
 pub(super) use draft::{Cached, DraftModel};
 
@@ -32,6 +33,7 @@ enum Source {
     Plan,
     ForcedText,
     Lookup,
+    Heads,
     Model,
 }
 
@@ -42,7 +44,7 @@ enum Source {
 /// of Leviathan, Kalman and Matias (2023), so that outputs have the same distribution. The distributions compared are those after constraint and samplers.
 ///
 /// Sources are asked in this order, for each token: what the constraint forces; the text that it forces, as a tokenizer writes it; what followed the
-/// last tokens before; the draft model.
+/// last tokens before; extra heads; the draft model.
 ///
 /// ```
 /// use structgen_decode::{GenerateOptions, Generator, MockModel, PromptLookup, Speculation, Unconstrained};
@@ -67,6 +69,7 @@ enum Source {
 pub struct Speculation<'d> {
     model: Option<DraftModel<'d>>,
     lookup: Option<PromptLookup>,
+    heads: Option<&'d mut dyn DraftHeads>,
     forced_text: bool,
     length: DraftLength,
     stats: SpeculationStats,
@@ -139,6 +142,15 @@ impl<'d> Speculation<'d> {
         self
     }
 
+    /// Drafts by extra heads of the target itself: from its state behind the last tokens that it has run, each head guesses one token, the largest that is allowed.
+    ///
+    /// Guesses are tested by making the choice as always, so that outputs are the same for every seed.
+    #[must_use]
+    pub fn with_heads(mut self, heads: &'d mut dyn DraftHeads) -> Self {
+        self.heads = Some(heads);
+        self
+    }
+
     /// Drafts the text that the constraint forces, in the tokens that the generator's [encoder](Generator::with_encoder) gives.
     #[must_use]
     pub fn with_forced_text(mut self) -> Self {
@@ -165,6 +177,7 @@ impl fmt::Debug for Speculation<'_> {
         f.debug_struct("Speculation")
             .field("model", &self.model.is_some())
             .field("lookup", &self.lookup)
+            .field("heads", &self.heads.as_ref().map(|heads| heads.heads()))
             .field("forced_text", &self.forced_text)
             .field("length", &self.length)
             .field("stats", &self.stats)
@@ -177,6 +190,7 @@ impl<M: LanguageModel> Generator<'_, M> {
     ///
     /// # Errors
     /// As [`generate`](Generator::generate); [`GenerateError::DraftVocabulary`] when the ids of draft and target do not mean the same;
+    /// [`ModelError::NoHiddenStates`](crate::ModelError::NoHiddenStates) and [`GenerateError::HeadsWidth`] when heads are to draft and the model does not give out what they take;
     /// [`GenerateError::NoEncoder`] when forced text is to be drafted and the generator has no encoder.
     pub fn generate_speculative<C: Constraint>(
         &mut self,
@@ -210,6 +224,9 @@ impl<M: LanguageModel> Generator<'_, M> {
             false => None,
         };
         let info = self.model.info();
+        if let Some(heads) = &speculation.heads {
+            heads::check(*heads, info)?;
+        }
         let context_length = info.context_length;
         let mut sequence = Sequence::start(prompt, constraint, options, 0, info, self.words())?;
         let mut next = sequence.begin(self.words(), &mut on_delta)?;
@@ -237,7 +254,9 @@ impl<M: LanguageModel> Generator<'_, M> {
                 Next::Ended(reason) => break reason,
                 Next::Logits(mask) => mask,
             };
-            run.make_room(&mut sequence)?;
+            if run.make_room(&mut sequence)? {
+                drafter.state.forget();
+            }
             let room = context_length - sequence.all().len();
             // The target's own choice behind the draft takes the last token that is left.
             let most = length.min(sequence.limits().remaining - 1).min(room);
@@ -273,16 +292,17 @@ pub(super) struct Run<'r, 'a, M: LanguageModel> {
 }
 
 impl<'r, 'a, M: LanguageModel> Run<'r, 'a, M> {
-    /// Empties the cache of a sequence that has outgrown it.
+    /// Empties the cache of a sequence that has outgrown it, and says whether it had.
     fn make_room<C: Constraint>(
         &mut self,
         sequence: &mut Sequence<'_, C>,
-    ) -> Result<(), GenerateError> {
+    ) -> Result<bool, GenerateError> {
         let context_length = self.generator.model.info().context_length;
-        if sequence.crop(context_length) {
+        let is_cropped = sequence.crop(context_length);
+        if is_cropped {
             self.cache.truncate(0)?;
         }
-        Ok(())
+        Ok(is_cropped)
     }
 
     /// An empty cache.
@@ -370,7 +390,8 @@ impl<'r, 'a, M: LanguageModel> Run<'r, 'a, M> {
         let started = Instant::now();
         let model = &mut *self.generator.model;
         let before = model.stats().backend_time;
-        let input = Forward::new(&self.tokens, positions);
+        let mut input = Forward::new(&self.tokens, positions);
+        input.hidden = drafter.speculation().heads.is_some();
         let logits = model.forward(input, &mut self.cache)?;
         let time = started.elapsed();
         sequence.see(pending, &logits, 0, fed);
@@ -423,6 +444,12 @@ impl<'r, 'a, M: LanguageModel> Run<'r, 'a, M> {
                 break Next::Ended(reason);
             }
         };
+        if let (Next::Logits(_), Some(hidden)) =
+            (&next, logits.hidden(0, positions - 1 - fed + at.min(fed)))
+        {
+            // Behind it, the token was chosen that is the last but for forced ones.
+            drafter.state.set(hidden, sequence.seen);
+        }
         let backend = { self.generator.model.stats().backend_time }.saturating_sub(before);
         sequence.count_run(time, backend, Duration::ZERO);
         self.cache.truncate(sequence.seen)?;

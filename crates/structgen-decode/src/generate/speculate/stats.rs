@@ -12,6 +12,8 @@ pub struct SpeculationStats {
     pub target_runs: u64,
     /// Runs of the draft model.
     pub draft_runs: u64,
+    /// Runs of the extra heads.
+    pub head_runs: u64,
     /// Time spent drafting, which includes runs of the draft model and the constraint's masks.
     pub draft_time: Duration,
     /// By position in the draft, tokens that the target was asked about. Forced ones are left out.
@@ -20,6 +22,8 @@ pub struct SpeculationStats {
     pub kept: Vec<u64>,
     /// The drafts of the model.
     pub model: SourceStats,
+    /// Those of extra heads.
+    pub heads: SourceStats,
     /// Those that were looked up.
     pub lookup: SourceStats,
     /// Those of text that the constraint forces.
@@ -62,6 +66,7 @@ impl SpeculationStats {
         let of_source = match source {
             Source::ForcedText => &mut self.forced_text,
             Source::Lookup => &mut self.lookup,
+            Source::Heads => &mut self.heads,
             Source::Model => &mut self.model,
             // Forced tokens are not tested, and a plan is its source's.
             Source::Forced | Source::Plan => return,

@@ -18,7 +18,7 @@ use crate::Outcome;
 use crate::args::ModelArgs;
 use crate::error::DONE;
 use crate::output::write;
-use rounds::{Contender, Strategy};
+use rounds::{Contender, Drafters, Strategy};
 
 /// Options of `structgen bench decode`.
 #[derive(clap::Args, Debug)]
@@ -53,7 +53,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut model = args.model.load_on(Some(NonZeroUsize::MIN))?;
-    let mut draft = draft(args)?;
+    let mut drafters = drafters(args)?;
     let tasks = tasks::read(args.tasks.as_deref(), &model)?;
     let prompts: usize = tasks.iter().map(|task| task.prompt.len()).sum();
     let mut report = format!(
@@ -62,10 +62,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         prompts as f64 / tasks.len() as f64,
         args.rounds,
     );
-    let mut measure = |contenders: &[Contender]| {
+    let mut measure = |contenders: &[Contender], drafters: &mut Drafters| {
         rounds::run(
             &mut model,
-            draft.as_mut(),
+            drafters,
             &tasks,
             contenders,
             args.rounds,
@@ -73,26 +73,28 @@ pub(crate) fn run(args: &Args) -> Outcome {
         )
     };
     let plain = Strategy::default();
-    let loops = measure(&[
-        Contender::Bare(args.steps),
-        Contender::Steps(args.steps),
-        Contender::Free(plain),
-        Contender::Schema(plain),
-    ])?;
+    let loops = measure(
+        &[
+            Contender::Bare(args.steps),
+            Contender::Steps(args.steps),
+            Contender::Free(plain),
+            Contender::Schema(plain),
+        ],
+        &mut drafters,
+    )?;
     report += &tables::loops(&loops);
     let mut strategies = Vec::new();
     if !args.loops {
-        let with_draft = args.draft_model.is_some() || args.model.model.is_none();
         for constrained in [false, true] {
             let contender = if constrained {
                 Contender::Schema
             } else {
                 Contender::Free
             };
-            let all = Strategy::all(with_draft, constrained)
+            let all = Strategy::all(&drafters, constrained)
                 .into_iter()
                 .map(contender);
-            let measured = measure(&all.collect::<Vec<_>>())?;
+            let measured = measure(&all.collect::<Vec<_>>(), &mut drafters)?;
             report += &tables::strategies(&measured);
             strategies.extend(measured);
         }
@@ -122,16 +124,26 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(DONE)
 }
 
-fn draft(args: &Args) -> anyhow::Result<Option<Model>> {
-    let options = args.model.options_on(Some(NonZeroUsize::MIN))?;
-    match (&args.draft_model, &args.model.model) {
-        _ if args.loops => Ok(None),
-        (Some(folder), _) => Model::open(folder, &options)
-            .map(Some)
-            .with_context(|| format!("the draft model folder {} cannot be used", folder.display())),
-        (None, None) => Ok(Some(Model::embedded_draft(&options)?)),
-        (None, Some(_)) => Ok(None),
+/// A draft model, and the embedded model's heads.
+fn drafters(args: &Args) -> anyhow::Result<Drafters> {
+    if args.loops {
+        return Ok(Drafters::default());
     }
+    let options = args.model.options_on(Some(NonZeroUsize::MIN))?;
+    let is_embedded = args.model.model.is_none();
+    let model = match &args.draft_model {
+        Some(folder) => Some(Model::open(folder, &options).with_context(|| {
+            let folder = folder.display();
+            format!("the draft model folder {folder} cannot be used")
+        })?),
+        None if is_embedded => Some(Model::embedded_draft(&options)?),
+        None => None,
+    };
+    let heads = { is_embedded }.then(|| Model::embedded_heads(&options));
+    Ok(Drafters {
+        model,
+        heads: heads.transpose()?,
+    })
 }
 
 fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {

@@ -9,6 +9,7 @@ use structgen::decode::{
     Delta, Generation, Generator, JumpForward, LanguageModel, PromptLookup, Speculation,
     Unconstrained,
 };
+use structgen::ort::OrtHeads;
 use structgen::vocab::TokenMask;
 use structgen::{GenerateOptions, Model};
 
@@ -45,18 +46,27 @@ impl Contender {
     }
 }
 
+/// What drafts besides the text itself.
+#[derive(Default)]
+pub(super) struct Drafters {
+    pub(super) model: Option<Model>,
+    pub(super) heads: Option<OrtHeads>,
+}
+
 /// How tokens are drafted and forced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Strategy {
     pub(super) model: bool,
+    pub(super) heads: bool,
     pub(super) lookup: bool,
     pub(super) forced: bool,
     pub(super) canonical: bool,
 }
 
 impl Strategy {
-    /// All that there are, where a draft model is at hand and a constraint forces text.
-    pub(super) fn all(with_draft: bool, constrained: bool) -> Vec<Self> {
+    /// All that there are, where a draft model and heads are at hand and a constraint forces text.
+    pub(super) fn all(drafters: &Drafters, constrained: bool) -> Vec<Self> {
+        let with_draft = drafters.model.is_some();
         let plain = Self::default();
         let lookup = Self {
             lookup: true,
@@ -71,6 +81,18 @@ impl Strategy {
             all.push(Self {
                 model: true,
                 ..plain
+            });
+        }
+        if drafters.heads.is_some() {
+            let heads = Self {
+                heads: true,
+                ..plain
+            };
+            all.push(heads);
+            all.push(Self {
+                forced: constrained,
+                lookup: true,
+                ..heads
             });
         }
         all.push(lookup);
@@ -102,12 +124,13 @@ impl Strategy {
     }
 
     fn drafts(self) -> bool {
-        self.model || self.lookup || self.forced
+        self.model || self.heads || self.lookup || self.forced
     }
 
     pub(super) fn name(self) -> String {
         let parts = [
             (self.model, "draft"),
+            (self.heads, "heads"),
             (self.lookup, "lookup"),
             (self.forced, "forced"),
             (self.canonical, "canonical"),
@@ -177,7 +200,7 @@ pub(super) fn median(mut numbers: Vec<f64>) -> f64 {
 /// Runs contenders in turns. The first round fills caches and is not counted; each round begins with another contender.
 pub(super) fn run(
     model: &mut Model,
-    mut draft: Option<&mut Model>,
+    drafters: &mut Drafters,
     tasks: &[Task],
     contenders: &[Contender],
     rounds: usize,
@@ -199,7 +222,7 @@ pub(super) fn run(
             for task in tasks {
                 let text = one(
                     model,
-                    draft.as_deref_mut(),
+                    drafters,
                     task,
                     measured.contender,
                     max_tokens,
@@ -218,7 +241,7 @@ pub(super) fn run(
 /// One output of one contender.
 fn one(
     model: &mut Model,
-    draft: Option<&mut Model>,
+    drafters: &mut Drafters,
     task: &Task,
     contender: Contender,
     max_tokens: usize,
@@ -265,7 +288,7 @@ fn one(
     let mut clock = Clock::new();
     let tick = |delta: Delta<'_>| clock.tick(&delta);
     let generation = if strategy.drafts() {
-        let mut speculation = strategy.speculation(draft);
+        let mut speculation = strategy.speculation(drafters);
         model.stream_speculative(&task.prompt, constraint, &options, &mut speculation, tick)?
     } else {
         model.stream(&task.prompt, constraint, &options, tick)?
@@ -274,9 +297,12 @@ fn one(
 }
 
 impl Strategy {
-    fn speculation(self, draft: Option<&mut Model>) -> Speculation<'_> {
+    fn speculation(self, drafters: &mut Drafters) -> Speculation<'_> {
         let mut speculation = Speculation::new();
-        if let Some(draft) = draft.filter(|_| self.model) {
+        if let Some(heads) = drafters.heads.as_mut().filter(|_| self.heads) {
+            speculation = speculation.with_heads(heads);
+        }
+        if let Some(draft) = drafters.model.as_mut().filter(|_| self.model) {
             let vocabulary = draft.tokenizer().vocabulary().clone();
             speculation = speculation.with_model(draft.language_model(), vocabulary);
         }

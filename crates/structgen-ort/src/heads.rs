@@ -1,0 +1,140 @@
+//! Extra heads in an ONNX Runtime session.
+
+use std::path::Path;
+
+use ort::session::Session;
+use ort::value::{DynValue, TensorElementType, TensorRef};
+use structgen_decode::{DraftHeads, ModelError};
+
+use crate::cache::backend;
+use crate::model::{refused, session_builder};
+use crate::signature::{find, tensor, unsupported};
+use crate::{Device, LoadError, Runtime};
+
+/// The input's name, which is that of the model's output.
+const STATES: &str = "hidden_states";
+const LOGITS: &str = "logits";
+
+/// Heads that guess tokens further on than the next (Medusa, Cai et al. 2024), as a graph of its own: `hidden_states`, f32 `[n, width]`, to `logits`, f32
+/// `[heads, n, vocabulary]`.
+///
+/// ```no_run
+/// use structgen_decode::DraftHeads;
+/// use structgen_ort::{Device, OrtHeads, Runtime, Search};
+///
+/// let runtime = Runtime::load(&Search::from_env(None))?;
+/// let heads = OrtHeads::open(runtime, "path/to/model/heads.onnx".as_ref(), Device::cpu(1))?;
+/// println!("{} tokens further on", heads.heads());
+/// # Ok::<(), structgen_ort::LoadError>(())
+/// ```
+#[derive(Debug)]
+pub struct OrtHeads {
+    session: Session,
+    heads: usize,
+    hidden_width: usize,
+    vocabulary: usize,
+    /// What the last run gave, which views borrow.
+    given: Option<DynValue>,
+}
+
+impl OrtHeads {
+    /// Loads a graph from a file.
+    ///
+    /// # Errors
+    /// [`LoadError`]: what is missing or not understood, by name.
+    pub fn open(runtime: &'static Runtime, file: &Path, device: Device) -> Result<Self, LoadError> {
+        let bytes = std::fs::read(file).map_err(|source| LoadError::Read {
+            path: file.to_owned(),
+            source,
+        })?;
+        Self::read(runtime, &bytes, &file.display().to_string(), device)
+    }
+
+    /// Loads a graph from memory.
+    ///
+    /// # Errors
+    /// As [`open`](OrtHeads::open).
+    pub fn from_bytes(
+        runtime: &'static Runtime,
+        bytes: &[u8],
+        device: Device,
+    ) -> Result<Self, LoadError> {
+        Self::read(runtime, bytes, "the graph of heads in memory", device)
+    }
+
+    fn read(
+        runtime: &'static Runtime,
+        bytes: &[u8],
+        name: &str,
+        device: Device,
+    ) -> Result<Self, LoadError> {
+        let session = session_builder(runtime, device)?.commit_from_memory(bytes);
+        let session = session.map_err(|error| refused(name, &error))?;
+        let states = find(session.inputs(), STATES, "input")?;
+        let logits = find(session.outputs(), LOGITS, "output")?;
+        if let Some(other) = session.inputs().iter().find(|input| input.name() != STATES) {
+            return Err(LoadError::UnknownInput {
+                name: other.name().to_owned(),
+                dtype: other.dtype().to_string(),
+            });
+        }
+        let hidden_width = match tensor(states)? {
+            (TensorElementType::Float32, &[_, width]) if width > 0 => width as usize,
+            _ => return Err(unsupported(states, "f32 [n, width], the width told")),
+        };
+        let (heads, vocabulary) = match tensor(logits)? {
+            (TensorElementType::Float32, &[heads, _, width]) if heads > 0 && width > 0 => {
+                (heads as usize, width as usize)
+            }
+            _ => {
+                let wanted = "f32 [heads, n, vocabulary], heads and vocabulary told";
+                return Err(unsupported(logits, wanted));
+            }
+        };
+        Ok(Self {
+            session,
+            heads,
+            hidden_width,
+            vocabulary,
+            given: None,
+        })
+    }
+}
+
+impl DraftHeads for OrtHeads {
+    fn heads(&self) -> usize {
+        self.heads
+    }
+
+    fn hidden_width(&self) -> usize {
+        self.hidden_width
+    }
+
+    fn guess(&mut self, hidden: &[f32]) -> Result<&[f32], ModelError> {
+        let states = TensorRef::from_array_view(([1, hidden.len()], hidden)).map_err(backend)?;
+        let mut outputs = self
+            .session
+            .run(ort::inputs![STATES => states])
+            .map_err(backend)?;
+        let shape = ModelError::Shape {
+            what: "logits of heads",
+            got: 0,
+            rows: 1,
+        };
+        let given = outputs.remove(LOGITS).ok_or(shape)?;
+        drop(outputs);
+        let (_, logits) = self
+            .given
+            .insert(given)
+            .try_extract_tensor::<f32>()
+            .map_err(backend)?;
+        match logits.len() == self.heads * self.vocabulary {
+            true => Ok(logits),
+            false => Err(ModelError::Shape {
+                what: "logits of heads",
+                got: logits.len(),
+                rows: 1,
+            }),
+        }
+    }
+}
