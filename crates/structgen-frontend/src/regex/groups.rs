@@ -5,6 +5,7 @@
 
 use structgen_grammar::{CharSet, Regular};
 
+use super::behind::{MAX_WAYS, Refused, look_behind};
 use super::{MAX_ANCHORS, RegexError, RegexOptions, whole_text};
 
 /// The open groups; the first is the whole pattern, and it is always there. `F` is what a group hides from what follows it, such as flags.
@@ -94,10 +95,7 @@ impl<F: Copy> Groups<F> {
         if self.frames.len() > limit as usize {
             return Err(RegexError::limit(at, "nested groups", limit));
         }
-        if let Some((behind, _)) = look {
-            if !behind {
-                self.refuse_ahead(at)?;
-            }
+        if look.is_some() {
             self.count_look(at)?;
         }
         self.push_frame(at, look);
@@ -112,7 +110,7 @@ impl<F: Copy> Groups<F> {
         self.bar()?;
         if let Some(frame) = self.frames.pop() {
             self.flags = frame.outside;
-            let (look, body) = (frame.look, frame.into_regular());
+            let (opened, look, body) = (frame.opened, frame.look, frame.into_regular());
             match look {
                 None => self.push(at, Part::Set(body))?,
                 // ECMA-262's annex B lets a look-ahead be repeated.
@@ -120,7 +118,16 @@ impl<F: Copy> Groups<F> {
                     self.push_look(at, Part::Set(Regular::look(false, negated, body)))?;
                 }
                 Some((true, negated)) => {
-                    self.push_look(at, Part::Fixed(Regular::look(true, negated, body)))?;
+                    let look = look_behind(negated, body).map_err(|refused| match refused {
+                        Refused::Unsupported => RegexError::unsupported(
+                            opened,
+                            "a look-behind that repeats a look-ahead, or looks ahead at more than a character before its end,",
+                        ),
+                        Refused::TooManyWays => {
+                            RegexError::limit(opened, "ways to read a look-behind", MAX_WAYS as u32)
+                        }
+                    })?;
+                    self.push_look(at, Part::Fixed(look))?;
                 }
             }
         }
@@ -217,9 +224,6 @@ impl<F: Copy> Groups<F> {
 
     /// Adds a part that looks around.
     pub(super) fn look(&mut self, at: usize, look: Regular) -> Result<(), RegexError> {
-        if looks_ahead(&look) {
-            self.refuse_ahead(at)?;
-        }
         self.count_look(at)?;
         self.push_look(at, Part::Fixed(look))
     }
@@ -292,18 +296,6 @@ impl<F: Copy> Groups<F> {
         }
         Ok(())
     }
-
-    /// What looks ahead inside a look-behind may look beyond the place that the look-behind is asked at.
-    fn refuse_ahead(&self, at: usize) -> Result<(), RegexError> {
-        let is_behind = |frame: &Frame<F>| matches!(frame.look, Some((true, _)));
-        if self.frames.iter().any(is_behind) {
-            return Err(RegexError::unsupported(
-                at,
-                "a look-ahead inside a look-behind",
-            ));
-        }
-        Ok(())
-    }
 }
 
 impl<F> Frame<F> {
@@ -339,11 +331,12 @@ fn border(operand: Regular, whole: bool, at: usize) -> Result<Regular, RegexErro
 }
 
 /// Whether there is a look-around in the tree. Operands in it have been looked at.
-fn looks(tree: &Regular) -> bool {
+pub(super) fn looks(tree: &Regular) -> bool {
     any_part(tree, &|part| matches!(part, Regular::Look { .. }))
 }
 
-fn looks_ahead(tree: &Regular) -> bool {
+/// Whether something in the tree looks ahead, at its own level or within a look-around.
+pub(super) fn looks_ahead(tree: &Regular) -> bool {
     any_part(tree, &|part| {
         matches!(part, Regular::Look { behind: false, .. })
     })

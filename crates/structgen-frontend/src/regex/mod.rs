@@ -3,10 +3,11 @@
 //! Three dialects are read: that of the Rust crate `regex`, through `regex-syntax`, that of ECMA-262, which JSON Schema's `pattern`
 //! names, and that of Python's module `re`. All come out as the same syntax tree. Anchors (`^`, `$`) and word boundaries are resolved exactly, wherever
 //! they stand, and so is look-around, which sees the whole text; the dialect of the crate `regex`, which has none, is read with it. Lazy
-//! quantifiers find the same texts as greedy ones. What no regular set can say (back-references) is refused by position, and so are a look-ahead inside
-//! a look-behind, atomic groups and possessive quantifiers.
+//! quantifiers find the same texts as greedy ones. What no regular set can say (back-references) is refused by position, and so are atomic groups, possessive
+//! quantifiers, and inside a look-behind repeated look-aheads and those at more than a character before its end.
 
 mod anchored;
+mod behind;
 mod captures;
 mod class;
 mod cursor;

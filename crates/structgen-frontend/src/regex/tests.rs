@@ -51,9 +51,9 @@ fn a_counter_is_one_node() {
 fn what_is_refused_is_refused_by_position() {
     let mut report = String::new();
     for pattern in [
-        "é(?<=b(?=c))",
-        "(?<!a(?:b|c$))",
-        r"(?<=(\ba))",
+        "é(?<=(?:b(?=c))+)",
+        "(?<!a(?=bc)(?:b|c$))",
+        r"(?<=(\ba)(\Bb)(\Bc)(\bd)(\be)(\bf)(\bg))",
         "(?<=a)*",
         "(?=a",
         r"(a)\1",
@@ -90,9 +90,9 @@ fn what_is_refused_is_refused_by_position() {
         report += &format!("{pattern}: {error}\n");
     }
     expect![[r#"
-        é(?<=b(?=c)): a look-ahead inside a look-behind is not supported (at byte 7 of the pattern)
-        (?<!a(?:b|c$)): a look-ahead inside a look-behind is not supported (at byte 11 of the pattern)
-        (?<=(\ba)): a look-ahead inside a look-behind is not supported (at byte 5 of the pattern)
+        é(?<=(?:b(?=c))+): a look-behind that repeats a look-ahead, or looks ahead at more than a character before its end, is not supported (at byte 2 of the pattern)
+        (?<!a(?=bc)(?:b|c$)): a look-behind that repeats a look-ahead, or looks ahead at more than a character before its end, is not supported (at byte 0 of the pattern)
+        (?<=(\ba)(\Bb)(\Bc)(\bd)(\be)(\bf)(\bg)): ways to read a look-behind exceed the limit of 64 (at byte 0 of the pattern)
         (?<=a)*: there is nothing to repeat (at byte 6 of the pattern)
         (?=a: a group is not closed (at byte 0 of the pattern)
         (a)\1: a back-reference is not supported (at byte 3 of the pattern)
@@ -131,9 +131,9 @@ fn what_is_refused_is_refused_by_position() {
 fn the_rust_dialect_refuses_in_the_same_way() {
     let mut report = String::new();
     for pattern in [
-        "(?<=b(?=c))",
-        r"(?<=a\b)",
-        "(?x) ( # one\n ?<=a$)",
+        "(?<=(?:b(?=c))+)",
+        r"(?<=(?:a\b)*)",
+        "(?x) ( # one\n ?<=(a$)*)",
         "(a",
         "(?=a",
         r"(a)\1",
@@ -148,10 +148,10 @@ fn the_rust_dialect_refuses_in_the_same_way() {
         report += &format!("{pattern}: {error}\n");
     }
     expect![[r#"
-        (?<=b(?=c)): a look-ahead inside a look-behind is not supported (at byte 5 of the pattern)
-        (?<=a\b): a look-ahead inside a look-behind is not supported (at byte 5 of the pattern)
+        (?<=(?:b(?=c))+): a look-behind that repeats a look-ahead, or looks ahead at more than a character before its end, is not supported (at byte 0 of the pattern)
+        (?<=(?:a\b)*): a look-behind that repeats a look-ahead, or looks ahead at more than a character before its end, is not supported (at byte 0 of the pattern)
         (?x) ( # one
-         ?<=a$): a look-ahead inside a look-behind is not supported (at byte 18 of the pattern)
+         ?<=(a$)*): a look-behind that repeats a look-ahead, or looks ahead at more than a character before its end, is not supported (at byte 5 of the pattern)
         (a: unclosed group (at byte 0 of the pattern)
         (?=a: unclosed group (at byte 0 of the pattern)
         (a)\1: a back-reference is not supported (at byte 3 of the pattern)
@@ -244,7 +244,7 @@ fn python_refuses_in_the_same_way() {
         r"\ud800",
         r"\U00110000",
         r"\x4",
-        "(?<=a$)",
+        "(?<=(a$)*)",
         "a{3,2}",
     ] {
         let error = parse(pattern, RegexOptions::python()).expect_err(pattern);
@@ -277,7 +277,7 @@ fn python_refuses_in_the_same_way() {
         \ud800: a lone surrogate is not supported (at byte 0 of the pattern)
         \U00110000: this is no code point (at byte 0 of the pattern)
         \x4: this escape needs 2 hexadecimal digits (at byte 0 of the pattern)
-        (?<=a$): a look-ahead inside a look-behind is not supported (at byte 5 of the pattern)
+        (?<=(a$)*): a look-behind that repeats a look-ahead, or looks ahead at more than a character before its end, is not supported (at byte 0 of the pattern)
         a{3,2}: the quantifier's numbers are out of order (at byte 1 of the pattern)
     "#]].assert_eq(&report);
 }

@@ -1,0 +1,340 @@
+//! Look-aheads inside a look-behind, as in `(?<=\bfoo\b)`.
+//!
+//! A look-behind is run along the text up to where it is asked at, so it cannot hold what looks beyond that place. What looks ahead
+//! is moved to the place itself: `(?<=a(?=b))` is `(?<=a)(?=b)`, and where more of the look-behind follows, the look at one character becomes a bound on
+//! that: `(?=b).c` is `(?=b)` where the rest is empty and what begins with `b` elsewhere.
+
+use structgen_grammar::{CharSet, Regular};
+
+use super::groups::{looks, looks_ahead};
+
+/// In how many ways a look-behind may be read; each `\b` in it doubles them.
+pub(super) const MAX_WAYS: usize = 64;
+
+/// Why a look-behind cannot be had.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// It repeats what looks ahead, or looks ahead at more than a character before its end.
+    Unsupported,
+    /// It can be read in more than [`MAX_WAYS`] ways.
+    TooManyWays,
+}
+
+/// A look-behind whose body may look ahead: the empty text where the body, negated or not, is just behind.
+pub(super) fn look_behind(negated: bool, body: Regular) -> Result<Regular, Refused> {
+    if !looks_ahead(&body) {
+        return Ok(Regular::look(true, negated, body));
+    }
+    let conditions = |way: Way| {
+        let behind = Regular::look(true, negated, Regular::concat(way.pieces));
+        let then = way.then.into_iter().map(|ahead| ahead.look(negated));
+        std::iter::once(behind).chain(then).collect::<Vec<_>>()
+    };
+    let ways = ways(&body)?.into_iter().map(conditions);
+    Ok(match negated {
+        false => Regular::union(ways.map(Regular::concat)),
+        // In none of the ways: in each of them something is not as it says.
+        true => Regular::concat(ways.map(Regular::union)),
+    })
+}
+
+/// One way to read a set: its pieces, which do not look ahead, and what has to be ahead of their end.
+#[derive(Clone, Default)]
+struct Way {
+    pieces: Vec<Regular>,
+    then: Vec<Ahead>,
+}
+
+/// What is ahead, or is not.
+#[derive(Clone)]
+struct Ahead {
+    negated: bool,
+    body: Regular,
+}
+
+/// Recursive: groups nest so deep only.
+fn ways(tree: &Regular) -> Result<Vec<Way>, Refused> {
+    if !looks_ahead(tree) {
+        return Ok(vec![Way {
+            pieces: vec![tree.clone()],
+            then: Vec::new(),
+        }]);
+    }
+    match tree {
+        Regular::Look {
+            behind: false,
+            negated,
+            body,
+        } => Ok(vec![Way {
+            pieces: Vec::new(),
+            then: vec![Ahead {
+                negated: *negated,
+                body: (**body).clone(),
+            }],
+        }]),
+        Regular::Concat(parts) => {
+            let mut all = vec![Way::default()];
+            for part in parts.iter() {
+                let next = ways(part)?;
+                let mut longer = Vec::new();
+                for (one, other) in all
+                    .iter()
+                    .flat_map(|one| next.iter().map(move |it| (one, it)))
+                {
+                    longer.extend(one.followed_by(other)?);
+                    few(&longer)?;
+                }
+                all = longer;
+            }
+            Ok(all)
+        }
+        Regular::Union(arms) => {
+            let mut all = Vec::new();
+            for arm in arms.iter() {
+                all.extend(ways(arm)?);
+                few(&all)?;
+            }
+            Ok(all)
+        }
+        Regular::Repeat { body, min, max } if *max == Some(1) => {
+            let mut all = ways(body)?;
+            if *min == 0 {
+                all.push(Way::default());
+            }
+            few(&all).map(|()| all)
+        }
+        // Operands of `&` and `~` see nothing around them, and the others have no parts.
+        _ => Err(Refused::Unsupported),
+    }
+}
+
+fn few(ways: &[Way]) -> Result<(), Refused> {
+    match ways.len() <= MAX_WAYS {
+        true => Ok(()),
+        false => Err(Refused::TooManyWays),
+    }
+}
+
+impl Way {
+    /// The ways to read the one and then the other.
+    fn followed_by(&self, other: &Self) -> Result<Vec<Self>, Refused> {
+        let mut ways = vec![self.clone()];
+        for piece in &other.pieces {
+            let mut longer = Vec::new();
+            for way in ways {
+                way.push(piece, &mut longer)?;
+                few(&longer)?;
+            }
+            ways = longer;
+        }
+        for way in &mut ways {
+            way.then.extend(other.then.iter().cloned());
+        }
+        Ok(ways)
+    }
+
+    /// The ways with one more piece.
+    fn push(mut self, piece: &Regular, ways: &mut Vec<Self>) -> Result<(), Refused> {
+        if self.then.is_empty() || is_place(piece) {
+            self.pieces.push(piece.clone());
+            ways.push(self);
+            return Ok(());
+        }
+        if looks(piece) {
+            return Err(Refused::Unsupported);
+        }
+        // What is ahead is the piece's first character, or, where the piece is empty, still ahead.
+        let firsts = self
+            .then
+            .iter()
+            .map(Ahead::first)
+            .collect::<Option<Vec<_>>>();
+        let firsts = firsts.ok_or(Refused::Unsupported)?;
+        if piece.takes_empty() {
+            ways.push(self.clone());
+        }
+        let begins = |set| Regular::concat([Regular::Chars(set), Regular::any_text()]);
+        let operands = std::iter::once(piece.clone()).chain(firsts.into_iter().map(begins));
+        self.pieces.push(Regular::Intersection(operands.collect()));
+        self.then.clear();
+        ways.push(self);
+        Ok(())
+    }
+}
+
+impl Ahead {
+    fn look(self, negated: bool) -> Regular {
+        Regular::look(false, self.negated != negated, self.body)
+    }
+
+    /// The characters with which what follows begins, if it looks at one and something follows.
+    fn first(&self) -> Option<CharSet> {
+        let set = match &self.body {
+            Regular::Chars(set) => set.clone(),
+            Regular::Bytes(bytes) => {
+                let mut chars = std::str::from_utf8(bytes).ok()?.chars();
+                let first = chars.next()?;
+                chars
+                    .next()
+                    .is_none()
+                    .then(|| CharSet::from_iter([first]))?
+            }
+            _ => return None,
+        };
+        Some(if self.negated { set.complement() } else { set })
+    }
+}
+
+/// Whether the set takes no text, and at most looks at its place.
+fn is_place(set: &Regular) -> bool {
+    match set {
+        Regular::Empty | Regular::Look { .. } => true,
+        Regular::Concat(parts) | Regular::Union(parts) => parts.iter().all(is_place),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Where matches end that begin at a place: the definition, and nothing clever. Texts are ASCII.
+    fn ends(set: &Regular, text: &str, from: usize) -> BTreeSet<usize> {
+        let all = |sets: &[Regular]| -> Vec<BTreeSet<usize>> {
+            sets.iter().map(|set| ends(set, text, from)).collect()
+        };
+        match set {
+            Regular::Empty => BTreeSet::from([from]),
+            Regular::Chars(set) => {
+                let first = text[from..].chars().next();
+                first
+                    .filter(|&c| set.contains(c))
+                    .map(|_| from + 1)
+                    .into_iter()
+                    .collect()
+            }
+            Regular::Bytes(bytes) => {
+                let found = text.as_bytes()[from..].starts_with(bytes);
+                found.then_some(from + bytes.len()).into_iter().collect()
+            }
+            Regular::Concat(parts) => parts.iter().fold(BTreeSet::from([from]), |at, part| {
+                at.iter().flat_map(|&at| ends(part, text, at)).collect()
+            }),
+            Regular::Union(arms) => all(arms).into_iter().flatten().collect(),
+            Regular::Intersection(arms) => {
+                let all = all(arms);
+                (from..=text.len())
+                    .filter(|to| all.iter().all(|ends| ends.contains(to)))
+                    .collect()
+            }
+            Regular::Repeat { body, min, max } => {
+                let mut at = BTreeSet::from([from]);
+                let mut found = BTreeSet::new();
+                for round in 0..=max.unwrap_or(*min + 8) {
+                    if round >= *min {
+                        found.extend(&at);
+                    }
+                    at = at.iter().flat_map(|&at| ends(body, text, at)).collect();
+                }
+                found
+            }
+            Regular::Look {
+                behind,
+                negated,
+                body,
+            } => {
+                let found = match behind {
+                    false => !ends(body, text, from).is_empty(),
+                    true => (0..=from).any(|start| ends(body, text, start).contains(&from)),
+                };
+                (found != *negated).then_some(from).into_iter().collect()
+            }
+            _ => unreachable!("{set:?} is not among those that are tried"),
+        }
+    }
+
+    fn set() -> impl Strategy<Value = Regular> {
+        let word = || CharSet::from_iter(['a', 'b']);
+        let leaf = prop_oneof![
+            Just(Regular::literal("a")),
+            Just(Regular::literal("ab")),
+            Just(Regular::Empty),
+            Just(Regular::Chars(word())),
+            Just(Regular::repeat(Regular::Chars(word()), 0, None)),
+            Just(Regular::any_text()),
+            Just(Regular::anchor(true)),
+            Just(Regular::anchor(false)),
+            Just(super::super::boundary(word(), false)),
+            Just(super::super::boundary(word(), true)),
+            Just(Regular::look(false, false, Regular::literal("b"))),
+            Just(Regular::look(false, true, Regular::literal("ba"))),
+        ];
+        leaf.prop_recursive(3, 10, 3, |inner| {
+            let parts = prop::collection::vec(inner.clone(), 1..4);
+            prop_oneof![
+                4 => parts.clone().prop_map(Regular::concat),
+                2 => parts.prop_map(Regular::union),
+                1 => (inner, 0_u32..2).prop_map(|(body, min)| Regular::repeat(body, min, Some(1))),
+            ]
+        })
+    }
+
+    #[test]
+    fn what_looks_ahead_is_where_it_was() {
+        let letters = ["a", "b", " "];
+        let longer = |texts: &Vec<String>| -> Vec<String> {
+            texts
+                .iter()
+                .flat_map(|it| letters.map(|letter| format!("{it}{letter}")))
+                .collect()
+        };
+        let mut texts = vec![vec![String::new()]];
+        (0..4).for_each(|i| texts.push(longer(&texts[i])));
+        let texts = texts.concat();
+        let taken = Cell::new(0);
+        let config = ProptestConfig {
+            cases: 500,
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        };
+        proptest!(config, |(body in set(), negated: bool)| {
+            let Ok(moved) = look_behind(negated, body.clone()) else {
+                return Ok(());
+            };
+            taken.set(taken.get() + usize::from(looks_ahead(&body)));
+            let plain = Regular::look(true, negated, body);
+            for text in &texts {
+                for at in 0..=text.len() {
+                    prop_assert_eq!(
+                        ends(&moved, text, at),
+                        ends(&plain, text, at),
+                        "{:?} at {} of {:?}", plain, at, text
+                    );
+                }
+            }
+        });
+        assert!(taken.get() > 100, "{taken:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_moved_is_refused() {
+        let ahead = |text| Regular::look(false, false, Regular::literal(text));
+        let any = || Regular::Chars(CharSet::all());
+        let refused = |parts: Vec<Regular>| look_behind(false, Regular::concat(parts)).err();
+        assert_eq!(
+            refused(vec![ahead("ab"), any()]),
+            Some(Refused::Unsupported)
+        );
+        assert_eq!(refused(vec![any(), ahead("ab")]), None);
+        let repeated = Regular::repeat(Regular::concat([ahead("a"), any()]), 0, None);
+        assert_eq!(refused(vec![repeated]), Some(Refused::Unsupported));
+        let boundary = || super::super::boundary(CharSet::from_iter(['a']), false);
+        let many = (0..8).flat_map(|_| [boundary(), any()]).collect();
+        assert_eq!(refused(many), Some(Refused::TooManyWays));
+    }
+}
