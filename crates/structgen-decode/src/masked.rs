@@ -193,23 +193,23 @@ pub(crate) fn copy(
     copied: &mut Vec<f32>,
 ) {
     copied.clear();
-    copied.resize(logits.len(), f32::NAN);
+    copied.extend_from_slice(logits);
     let words = allowed.bits().words();
-    let (chunks, tail) = logits.as_chunks::<WORD>();
-    let (to, to_tail) = copied.as_chunks_mut::<WORD>();
+    let (chunks, tail) = copied.as_chunks_mut::<WORD>();
+    let word_of_tail = words.get(chunks.len()).copied().unwrap_or(0);
     wide!({
-        for ((to, chunk), &word) in to.iter_mut().zip(chunks).zip(words) {
+        let words = words.iter().copied().chain(std::iter::repeat(0));
+        for (chunk, word) in chunks.iter_mut().zip(words) {
             match word {
-                u64::MAX => *to = *chunk,
-                0 => {}
-                _ => *to = select(chunk, word),
+                u64::MAX => {}
+                0 => *chunk = [f32::NAN; WORD],
+                _ => *chunk = select(chunk, word),
             }
         }
     });
-    let word = words.get(chunks.len()).copied().unwrap_or(0);
-    for (i, (to, &logit)) in to_tail.iter_mut().zip(tail).enumerate() {
-        if word >> i & 1 == 1 {
-            *to = logit;
+    for (i, logit) in tail.iter_mut().enumerate() {
+        if word_of_tail >> i & 1 == 0 {
+            *logit = f32::NAN;
         }
     }
     for id in banned {

@@ -140,6 +140,21 @@ impl LaneSum {
         }
     }
 
+    /// Adds the weights of tokens in a row, of which sixteen divides the first.
+    #[inline(always)]
+    pub(crate) fn add_all(&mut self, weights: &[f32]) {
+        let (chunks, rest) = weights.as_chunks::<16>();
+        // In a variable of its own, and without a place that is not known beforehand, the lanes stay in registers.
+        let mut lanes = self.clone();
+        for chunk in chunks {
+            lanes.add_aligned(chunk);
+        }
+        let mut last = [0.0; 16];
+        last[..rest.len()].copy_from_slice(rest);
+        lanes.add_aligned(&last);
+        *self = lanes;
+    }
+
     pub(crate) fn total(&self) -> f64 {
         self.0.iter().sum()
     }

@@ -3,11 +3,6 @@
 //! A program is compiled for the oldest processors; `pulp` compiles a closure for newer ones, too, and chooses when it runs. Each of these
 //! loops does the same operations in the same order whatever the width, so that results have the same bits everywhere.
 
-#![expect(
-    clippy::needless_range_loop,
-    reason = "loops of constant length over lanes are unrolled and vectorised; zipped iterators were not"
-)]
-
 use structgen_vocab::TokenId;
 
 use crate::numeric::{self, LaneSum};
@@ -56,6 +51,22 @@ pub(crate) fn weigh(logits: &[f32], max: f32, weights: &mut Vec<f32>) {
     });
 }
 
+/// [`weigh`], and the weights' [`sum`].
+pub(crate) fn weigh_and_sum(logits: &[f32], max: f32, weights: &mut Vec<f32>) -> f64 {
+    weights.resize(logits.len(), 0.0);
+    let weights = &mut weights[..];
+    wide!({
+        let mut sum = LaneSum::default();
+        for (weights, logits) in weights.chunks_mut(BLOCK).zip(logits.chunks(BLOCK)) {
+            for (weight, &logit) in weights.iter_mut().zip(logits) {
+                *weight = numeric::weight(logit, max);
+            }
+            sum.add_all(weights);
+        }
+        sum.total()
+    })
+}
+
 /// The sum of the weights, in lanes by id.
 pub(crate) fn sum_by_id(ids: &[TokenId], weights: &[f32]) -> f64 {
     wide!({
@@ -81,13 +92,7 @@ pub(crate) fn sum_by_id(ids: &[TokenId], weights: &[f32]) -> f64 {
 pub(crate) fn sum(weights: &[f32]) -> f64 {
     wide!({
         let mut sum = LaneSum::default();
-        let (chunks, rest) = weights.as_chunks::<16>();
-        for chunk in chunks {
-            sum.add_aligned(chunk);
-        }
-        for (i, &weight) in rest.iter().enumerate() {
-            sum.add(i as u32, weight);
-        }
+        sum.add_all(weights);
         sum.total()
     })
 }
@@ -122,42 +127,49 @@ pub(crate) fn for_each_from(logits: &[f32], smallest: f32, mut visit: impl FnMut
     });
 }
 
-/// Leaves the weights of logits above `smallest`, and of those that equal it up to the place; the others become zero.
-pub(crate) fn keep(logits: &[f32], weights: &mut [f32], (smallest, place): (f32, usize)) {
-    let (before, behind) = weights.split_at_mut(weights.len().min(place.saturating_add(1)));
-    let (logits, logits_behind) = logits.split_at(before.len());
+/// Leaves the weights of logits above `smallest`, and of those that equal it up to the place; the others become zero. Returns the [`sum`] of
+/// what is left.
+pub(crate) fn keep_and_sum(
+    logits: &[f32],
+    weights: &mut [f32],
+    (smallest, place): (f32, usize),
+) -> f64 {
     wide!({
-        for (weight, &logit) in before.iter_mut().zip(logits) {
-            *weight = if logit >= smallest { *weight } else { 0.0 };
+        let mut sum = LaneSum::default();
+        let blocks = weights.chunks_mut(BLOCK).zip(logits.chunks(BLOCK));
+        for (at, (weights, logits)) in blocks.enumerate() {
+            // Up to the place those that equal `smallest` stay, behind it they do not.
+            let before = place.saturating_add(1).saturating_sub(at * BLOCK);
+            let (weights_before, behind) = weights.split_at_mut(before.min(weights.len()));
+            let (logits_before, logits_behind) = logits.split_at(weights_before.len());
+            for (weight, &logit) in weights_before.iter_mut().zip(logits_before) {
+                *weight = where_true(logit >= smallest, *weight);
+            }
+            for (weight, &logit) in behind.iter_mut().zip(logits_behind) {
+                *weight = where_true(logit > smallest, *weight);
+            }
+            sum.add_all(weights);
         }
-        for (weight, &logit) in behind.iter_mut().zip(logits_behind) {
-            *weight = if logit > smallest { *weight } else { 0.0 };
-        }
-    });
+        sum.total()
+    })
 }
 
 /// Nearly the sums of the weights of what has a logit of at least each threshold: additions are in single precision for a while.
 pub(crate) fn masses_from(logits: &[f32], weights: &[f32], thresholds: [f32; 4]) -> [f64; 4] {
-    #[inline(always)]
-    fn add(lanes: &mut [f32; 16], logits: &[f32; 16], weights: &[f32; 16], threshold: f32) {
-        for lane in 0..16 {
-            lanes[lane] += where_true(logits[lane] >= threshold, weights[lane]);
-        }
-    }
     wide!({
         let mut totals = [0.0; 4];
         let blocks = logits.chunks(BLOCK).zip(weights.chunks(BLOCK));
         for (logits, weights) in blocks {
-            let [mut a, mut b, mut c, mut d] = [[0.0f32; 16]; 4];
             let (chunks, rest) = logits.as_chunks::<16>();
             let (weights, weights_of_rest) = weights.as_chunks::<16>();
-            for (logits, weights) in chunks.iter().zip(weights) {
-                add(&mut a, logits, weights, thresholds[0]);
-                add(&mut b, logits, weights, thresholds[1]);
-                add(&mut c, logits, weights, thresholds[2]);
-                add(&mut d, logits, weights, thresholds[3]);
-            }
-            for ((total, lanes), threshold) in totals.iter_mut().zip([a, b, c, d]).zip(thresholds) {
+            // One after another, over a block that is at hand: all four in one loop were not vectorised well.
+            for (total, threshold) in totals.iter_mut().zip(thresholds) {
+                let mut lanes = [0.0f32; 16];
+                for (logits, weights) in chunks.iter().zip(weights) {
+                    for lane in 0..16 {
+                        lanes[lane] += where_true(logits[lane] >= threshold, weights[lane]);
+                    }
+                }
                 let mut sum = lanes.iter().sum::<f32>();
                 for (&logit, &weight) in rest.iter().zip(weights_of_rest) {
                     sum += where_true(logit >= threshold, weight);
@@ -205,31 +217,40 @@ pub(crate) fn split(
     wide!({
         let mut lanes = [0.0f64; 16];
         let mut counts = [0u32; 16];
-        let (chunks, rest) = logits.as_chunks::<16>();
-        let (weights, weights_of_rest) = weights.as_chunks::<16>();
-        for (at, (logits, weights)) in chunks.iter().zip(weights).enumerate() {
-            let mut between = 0u32;
-            for lane in 0..16 {
-                let above = logits[lane] >= high;
-                lanes[lane] += f64::from(where_true(above, weights[lane]));
-                counts[lane] += u32::from(above);
-                between |= u32::from(logits[lane] >= low) & u32::from(!above);
-            }
-            if between != 0 {
+        let blocks = logits.chunks(BLOCK).zip(weights.chunks(BLOCK));
+        for (at, (logits, weights)) in blocks.enumerate() {
+            // Nothing is called within this loop, so that its sums stay in registers; runs in which something is to be visited are noted.
+            let (mut sums, mut numbers) = (lanes, counts);
+            let mut noted = [0u32; BLOCK / 16];
+            let (runs, rest) = logits.as_chunks::<16>();
+            let (weights, weights_of_rest) = weights.as_chunks::<16>();
+            for ((logits, weights), noted) in runs.iter().zip(weights).zip(&mut noted) {
+                let mut between = 0u32;
                 for lane in 0..16 {
-                    if logits[lane] >= low && logits[lane] < high {
-                        visit(at * 16 + lane);
+                    let above = logits[lane] >= high;
+                    sums[lane] += f64::from(where_true(above, weights[lane]));
+                    numbers[lane] += u32::from(above);
+                    between |= u32::from(logits[lane] >= low) & u32::from(!above);
+                }
+                *noted = between;
+            }
+            (lanes, counts) = (sums, numbers);
+            for (run, &noted) in noted.iter().enumerate() {
+                if noted != 0 {
+                    for (lane, &logit) in runs[run].iter().enumerate() {
+                        if logit >= low && logit < high {
+                            visit(at * BLOCK + run * 16 + lane);
+                        }
                     }
                 }
             }
-        }
-        let first = chunks.len() * 16;
-        for (i, (&logit, &weight)) in rest.iter().zip(weights_of_rest).enumerate() {
-            if logit >= high {
-                lanes[i] += f64::from(weight);
-                counts[i] += 1;
-            } else if logit >= low {
-                visit(first + i);
+            for (i, (&logit, &weight)) in rest.iter().zip(weights_of_rest).enumerate() {
+                if logit >= high {
+                    lanes[i] += f64::from(weight);
+                    counts[i] += 1;
+                } else if logit >= low {
+                    visit(at * BLOCK + runs.len() * 16 + i);
+                }
             }
         }
         let count: u32 = counts.iter().sum();

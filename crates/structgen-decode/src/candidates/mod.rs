@@ -206,8 +206,9 @@ impl Candidates {
         let room = width.min(ROOM);
         self.ids.reserve(room);
         self.logits.reserve(room);
-        self.weights.clear();
-        self.weights.reserve(room);
+        // Weights stay: what is as long the next time is written over, and need not be made.
+        self.weights
+            .reserve(room.saturating_sub(self.weights.len()));
         self.keys.clear();
         self.keys.reserve(room);
     }
@@ -385,8 +386,7 @@ impl Candidates {
             self.keep_mass(p, min_keep);
             return self.draw(rng);
         }
-        wide::weigh(&self.logits, max, &mut self.weights);
-        let total = wide::sum(&self.weights);
+        let total = wide::weigh_and_sum(&self.logits, max, &mut self.weights);
         let mass = (f64::from(p) * total, total);
         let (smallest, place, kept) = self.last_of_nucleus(mass, min_keep);
         let stays = |id: usize, logit: f32| logit > smallest || logit == smallest && id <= place;
@@ -405,8 +405,7 @@ impl Candidates {
             }
             return self.draw(rng);
         }
-        wide::keep(&self.logits, &mut self.weights, (smallest, place));
-        let total = wide::sum(&self.weights);
+        let total = wide::keep_and_sum(&self.logits, &mut self.weights, (smallest, place));
         let target = rng.uniform() * total;
         let (mut sum, mut start) = (0.0, 0);
         for block in self.weights.chunks(DRAWN) {

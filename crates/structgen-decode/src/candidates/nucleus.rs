@@ -1,6 +1,7 @@
-//! Where, among many candidates, a mass is reached: found by sums over all of them and an estimate from a few.
+//! Where, among many candidates, a mass is reached: guessed from a sample, or found by sums over all of them.
 
 use super::key;
+use super::select::index;
 use crate::wide;
 
 /// Fewer candidates than this are looked at one by one.
@@ -16,6 +17,121 @@ const PASSES: usize = 4;
 /// Sums in single precision are nearer to the truth than this share.
 const ERROR: f64 = 1e-4;
 
+/// Runs of sixteen candidates in the larger sample, of which a guess is made.
+const RUNS: usize = 512;
+/// From so many candidates on a guess is cheaper than sums over all of them.
+const VERY_MANY: usize = 1 << 15;
+/// How many standard deviations of the sample's mass a guess leaves on either side.
+const DEVIATIONS: f64 = 2.5;
+
+/// [`bounds`] that are right nearly always: the sample's mass below them may differ from that of all.
+///
+/// The mass that is *not* in the prefix is what is estimated, since its weights are small and alike, and `total` is known: a few large weights, of which a
+/// sample may have any number, do no harm. Nothing where there are too few candidates.
+pub(super) fn guess(
+    logits: &[f32],
+    weights: &[f32],
+    (mass, total): (f64, f64),
+    min_keep: usize,
+) -> Option<(f32, f32)> {
+    if logits.len() < VERY_MANY || min_keep > 1 || mass.is_nan() || mass <= 0.0 {
+        return None;
+    }
+    let sample = sorted_sample(logits);
+    let logit = |i: usize| logits[index(sample[i])];
+    let valid = valid(&sample, logits);
+    if valid == 0 {
+        return None;
+    }
+    if logit(0) == logit(valid - 1) {
+        return Some((logit(0), logit(0).next_up()));
+    }
+    let runs = logits.len() / 16;
+    let stride = (runs / RUNS) | 1;
+    let [mut some, mut weights_of, mut squares] = [[[0.0f32; 16]; RUNS]; 3];
+    let (all_runs, weights_of_all) = (logits.as_chunks::<16>().0, weights.as_chunks::<16>().0);
+    let mut count = 0;
+    for run in (0..runs.min(weights_of_all.len()))
+        .step_by(stride)
+        .take(RUNS)
+    {
+        some[count] = all_runs[run];
+        weights_of[count] = weights_of_all[run];
+        for lane in 0..16 {
+            squares[count][lane] = weights_of[count][lane] * weights_of[count][lane];
+        }
+        count += 1;
+    }
+    let some = some[..count].as_flattened();
+    let weights_of = weights_of[..count].as_flattened();
+    let squares = squares[..count].as_flattened();
+    let all = wide::sum(weights_of);
+    let below = |at: [usize; 4]| {
+        let at = at.map(|i| logit(i.min(valid - 1)));
+        wide::masses_from(some, weights_of, at).map(|above| all - above)
+    };
+    let target = (total - mass) * count as f64 / runs as f64;
+    // The first below which there is no more than that.
+    let (mut first, mut low) = (0, valid);
+    while low - first > 1 {
+        let at = [1, 2, 3, 4].map(|i| first + (low - first) * i / 5);
+        let (from, to) = (first, low);
+        for (i, below) in at.into_iter().zip(below(at)) {
+            if below > target {
+                first = first.max(i);
+            } else if i > from {
+                low = low.min(i);
+            }
+        }
+        if (first, low) == (from, to) {
+            break;
+        }
+    }
+    let [above, ..] = wide::masses_from(some, squares, [logit(first); 4]);
+    let margin = DEVIATIONS * (wide::sum(squares) - above).max(0.0).sqrt();
+    let (mut lowest, mut highest) = (None, None);
+    for step in [2, 8, 32, 128] {
+        let at = [
+            first.saturating_sub(step),
+            first.saturating_sub(2 * step),
+            low + step,
+            low + 2 * step,
+        ];
+        for (i, below) in at.into_iter().zip(below(at)) {
+            if i < first && highest.is_none() && below >= target + margin {
+                highest = Some(logit(i));
+            } else if i >= low && i < valid && lowest.is_none() && below <= target - margin {
+                lowest = Some(logit(i));
+            }
+        }
+        if lowest.is_some() && highest.is_some() {
+            break;
+        }
+    }
+    Some((
+        lowest.unwrap_or(f32::NEG_INFINITY),
+        highest.unwrap_or(f32::INFINITY),
+    ))
+}
+
+/// Candidates all over, as keys, the largest logit first.
+fn sorted_sample(logits: &[f32]) -> [u64; SAMPLE] {
+    // An odd stride meets every residue of a regular mask.
+    let stride = (logits.len() / SAMPLE - 1) | 1;
+    let mut sample = [0u64; SAMPLE];
+    for (i, sampled) in sample.iter_mut().enumerate() {
+        *sampled = key(logits[i * stride], i * stride);
+    }
+    sample.sort_unstable();
+    sample
+}
+
+/// How many of the sample are allowed: what is not is NaN, and sorts last.
+fn valid(sample: &[u64; SAMPLE], logits: &[f32]) -> usize {
+    let allowed = |&&key: &&u64| logits[index(key)] > f32::NEG_INFINITY;
+    sample.iter().take_while(allowed).count()
+}
+
 /// Two bounds, between which is the logit with which the mass is reached, out of the `total` of all weights: what is at the upper one or above it is in any case part of the
 /// shortest prefix with the mass, and what is below the lower one is not.
 ///
@@ -30,18 +146,10 @@ pub(super) fn bounds(
     if logits.len() < MANY || min_keep > 1 || mass.is_nan() || mass <= 0.0 {
         return everything;
     }
-    // An odd stride meets every residue of a regular mask.
-    let stride = (logits.len() / SAMPLE - 1) | 1;
-    let mut sample = [0u64; SAMPLE];
-    for (i, sampled) in sample.iter_mut().enumerate() {
-        *sampled = key(logits[i * stride], i * stride);
-    }
-    sample.sort_unstable();
-    let place = |i: usize| (sample[i] & u64::from(u32::MAX)) as usize;
+    let sample = sorted_sample(logits);
+    let place = |i: usize| index(sample[i]);
     let logit = |i: usize| logits[place(i)];
-    // What is not allowed is NaN, and sorts last.
-    let valid = (0..SAMPLE).take_while(|&i| logit(i) > f32::NEG_INFINITY);
-    let valid = valid.count();
+    let valid = valid(&sample, logits);
     // Whether so much is more than the mass, or less; nothing where it is too near to tell.
     let reaches = |found: f64| {
         let share = found / mass - 1.0;

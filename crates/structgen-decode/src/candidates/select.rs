@@ -7,6 +7,8 @@ use crate::{numeric, wide};
 
 /// Ranges of candidates up to this length are sorted.
 const SORTED: usize = 64;
+/// So many candidates between guessed bounds are too many: many are equal, and bounds that are found take them together.
+const MOST_BETWEEN: usize = 8192;
 /// Candidates that go together where none of them stays.
 const BLOCK: usize = 32;
 
@@ -59,23 +61,48 @@ impl Candidates {
         (mass, total): (f64, f64),
         min_keep: usize,
     ) -> (f32, usize, usize) {
+        let guess = nucleus::guess(&self.logits, &self.weights, (mass, total), min_keep);
+        if let Some((low, high)) = guess
+            && let Some(found) = self.last_between((low, high), mass)
+        {
+            return found;
+        }
         let bounds = nucleus::bounds(&self.logits, &self.weights, (mass, total), min_keep);
         if bounds.1 == bounds.0.next_up() {
-            return self.last_of_equal(mass, bounds);
+            return self.last_of_equal(mass, bounds).0;
         }
         self.keys.clear();
         let start = wide::split(&self.logits, &self.weights, bounds, |i| {
             self.keys.push(key(self.logits[i], i));
         });
-        let (last, kept) = last_of_mass(&mut self.keys, &self.weights, start, mass, min_keep);
+        let (last, (_, kept)) = last_of_mass(&mut self.keys, &self.weights, start, mass, min_keep);
         if last == u64::MAX {
             return (f32::NEG_INFINITY, usize::MAX, self.logits.len());
         }
         (self.logits[index(last)], index(last), kept)
     }
 
-    /// The same where the prefix ends among those that have the lower bound as their logit: they weigh the same.
-    fn last_of_equal(&self, mass: f64, (logit, above): (f32, f32)) -> (f32, usize, usize) {
+    /// The same between bounds that were guessed; nothing where it is not there, or where many candidates are.
+    fn last_between(&mut self, bounds: (f32, f32), mass: f64) -> Option<(f32, usize, usize)> {
+        if bounds.1 == bounds.0.next_up() {
+            let (last, is_there) = self.last_of_equal(mass, bounds);
+            return is_there.then_some(last);
+        }
+        self.keys.clear();
+        let start = wide::split(&self.logits, &self.weights, bounds, |i| {
+            if self.keys.len() < MOST_BETWEEN {
+                self.keys.push(key(self.logits[i], i));
+            }
+        });
+        if start.0 >= mass || self.keys.len() == MOST_BETWEEN {
+            return None;
+        }
+        let (last, (sum, kept)) = last_of_mass(&mut self.keys, &self.weights, start, mass, 1);
+        (sum >= mass).then(|| (self.logits[index(last)], index(last), kept))
+    }
+
+    /// The same where the prefix ends among those that have the lower bound as their logit: they weigh the same. And whether it does.
+    fn last_of_equal(&self, mass: f64, (logit, above): (f32, f32)) -> ((f32, usize, usize), bool) {
         let split = wide::split(&self.logits, &self.weights, (above, above), |_| {});
         let (sum, before) = split;
         let first = wide::nth_equal(&self.logits, logit, 1);
@@ -86,7 +113,8 @@ impl Candidates {
         let missing = ((mass - sum) / weight).ceil();
         let count = if missing >= 1.0 { missing as usize } else { 1 };
         let place = wide::nth_equal(&self.logits, logit, count);
-        (logit, place, before + count)
+        let is_there = sum < mass && place < self.logits.len();
+        ((logit, place, before + count), is_there)
     }
 
     /// [`keep_mass`](Candidates::keep_mass) by falling rank instead of logit, with the mass in units of the weights, which have to
@@ -214,8 +242,8 @@ impl Candidates {
     }
 }
 
-/// The last key of the shortest prefix, in rising order, whose weights sum to at least `mass`, of at least `min_keep` keys, and how many
-/// these are; sum and number begin with what is before all of them.
+/// The last key of the shortest prefix, in rising order, whose weights sum to at least `mass`, of at least `min_keep` keys, and what it weighs and how many
+/// these are; sum and number begin with what is before all of them. Where there is no such prefix, the last of all.
 ///
 /// Halves the range in which the prefix ends: linear, where sorting is not.
 fn last_of_mass(
@@ -224,7 +252,7 @@ fn last_of_mass(
     (mut sum, mut before): (f64, usize),
     mass: f64,
     min_keep: usize,
-) -> (u64, usize) {
+) -> (u64, (f64, usize)) {
     let mut range = keys;
     while range.len() > SORTED {
         let half = range.len() / 2;
@@ -247,7 +275,7 @@ fn last_of_mass(
             break;
         }
     }
-    (last, before)
+    (last, (sum, before))
 }
 
 fn weight(weights: &[f32], key: u64) -> f64 {
@@ -255,7 +283,7 @@ fn weight(weights: &[f32], key: u64) -> f64 {
 }
 
 /// The place that a key tells.
-fn index(key: u64) -> usize {
+pub(super) fn index(key: u64) -> usize {
     (key & u64::from(u32::MAX)) as usize
 }
 

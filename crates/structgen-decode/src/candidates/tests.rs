@@ -121,14 +121,23 @@ fn log_prob_is_normalised_over_the_candidates() {
 
 #[test]
 fn what_keeps_a_mass_is_the_shortest_prefix_also_of_many_and_of_equal_ones() {
-    let n = 30_000;
+    // So many that bounds are found, and so many that they are guessed.
+    [30_000, 70_001].into_iter().for_each(shortest_prefixes);
+}
+
+fn shortest_prefixes(n: usize) {
     let levels = |levels: u32| {
         let noise = (0..n as u32).map(move |i| i.wrapping_mul(2_654_435_761) >> 8);
         noise.map(move |level| (level % levels) as f32 * (6.0 / levels as f32))
     };
     let mut peaked: Vec<f32> = levels(1 << 20).collect();
     peaked[7_000] = 30.0;
+    // The runs of which a guess is made are unlike all others: it is wrong.
+    let mut misleading: Vec<f32> = levels(1 << 20).collect();
+    let runs = misleading.chunks_mut(16).step_by((n / 16 / 512) | 1);
+    runs.for_each(|run| run.iter_mut().for_each(|logit| *logit = *logit * 0.1 + 5.0));
     let vectors = [
+        misleading,
         vec![0.5; n],
         levels(2).collect(),
         levels(40).collect(),
