@@ -8,7 +8,6 @@
 //! what cannot be completed is never made.
 
 mod cost;
-mod covered;
 mod distinct;
 mod enter;
 mod fresh;
@@ -148,7 +147,7 @@ impl Network {
         Self {
             terminals: Terminals::new(&program, tokens),
             registers: Registers::default(),
-            sets: Sets::new(program.clone(), depth),
+            sets: Sets::new(depth),
             resumed: FxHashMap::default(),
             followed: FxHashMap::default(),
             stepped: FxHashMap::default(),

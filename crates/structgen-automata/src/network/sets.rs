@@ -3,12 +3,9 @@
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
 
-use super::covered::drop_covered;
 use super::enter::too_many_threads;
 use crate::LimitExceeded;
-use crate::program::Program;
 use crate::terminal::TerminalState;
 
 /// A set of stacks, by its place in the store. Equal sets of one network have equal ids.
@@ -57,20 +54,15 @@ struct Entry {
 /// The store.
 #[derive(Debug)]
 pub(super) struct Sets {
-    program: Arc<Program>,
     elements: Vec<Element>,
     entries: Vec<Entry>,
     ids: HashTable<SetId>,
-    /// By the sets that were joined, ascending.
     unions: FxHashMap<(SetId, SetId), SetId>,
-    larger_unions: FxHashMap<Box<[SetId]>, SetId>,
-    /// How many sets the keys of those have in all.
-    joined: usize,
 }
 
 impl Sets {
     /// An empty store, whose stacks stand on so many levels of nesting.
-    pub(super) fn new(program: Arc<Program>, depth: u32) -> Self {
+    pub(super) fn new(depth: u32) -> Self {
         // The empty set comes first.
         let entries = vec![Entry {
             from: 0,
@@ -79,25 +71,18 @@ impl Sets {
             guided: false,
         }];
         Self {
-            program,
             elements: Vec::new(),
             entries,
             ids: HashTable::new(),
             unions: FxHashMap::default(),
-            larger_unions: FxHashMap::default(),
-            joined: 0,
         }
     }
 }
 
-/// How far below its top a set still has each frame once.
-///
-/// Sharing a frame joins what is below it, and so on down: without a bound that is a determinisation, and exponential in the length of the
-/// text where recursion is ambiguous (`r ::= r{3,6} | "a"`). Further down a frame may stand on several sets, each as it once was made, of
-/// which there are as many as positions (the edges of Tomita's graph-structured stack).
-const MAX_UNION_DEPTH: u32 = 4;
+/// How many frames two sets may share before their union stops sharing: recursion is bounded by it.
+const MAX_UNION_DEPTH: u32 = 256;
 
-/// How many sets are joined two by two; more are joined at once, since what each pair gives is stored.
+/// How many sets are joined two by two, which is remembered; more are joined at once, since what each pair gives is stored.
 const MOST_IN_PAIRS: usize = 8;
 
 impl Sets {
@@ -138,9 +123,7 @@ impl Sets {
             _ => {
                 elements.sort_unstable();
                 elements.dedup();
-                drop_covered(&self.program, &mut elements);
                 self.merge_equal_frames(&mut elements, limit, depth)?;
-                drop_covered(&self.program, &mut elements);
             }
         }
         if elements.len() > limit {
@@ -199,9 +182,18 @@ impl Sets {
             let to = from + same.count();
             let below = match to - from {
                 1 => below,
+                2..=MOST_IN_PAIRS => {
+                    let mut union = below;
+                    for other in &elements[from + 1..to] {
+                        union = self.union(union, other.below, limit, depth + 1)?;
+                    }
+                    union
+                }
                 _ => {
-                    let parts = elements[from..to].iter().map(|it| it.below);
-                    self.union_of(parts.collect(), limit, depth + 1)?
+                    let parts = elements[from..to].iter();
+                    let all = parts.flat_map(|it| self.elements(it.below)).copied();
+                    let all = all.collect();
+                    self.intern_at(all, limit, depth + 1)?
                 }
             };
             elements[kept] = Element { frame, below };
@@ -210,36 +202,6 @@ impl Sets {
         }
         elements.truncate(kept);
         Ok(())
-    }
-
-    /// The union of sets, which are sorted.
-    fn union_of(
-        &mut self,
-        mut sets: Vec<SetId>,
-        limit: usize,
-        depth: u32,
-    ) -> Result<SetId, LimitExceeded> {
-        sets.dedup();
-        if sets.len() <= MOST_IN_PAIRS {
-            let mut union = SetId::DEAD;
-            for set in sets {
-                union = match union {
-                    SetId::DEAD => set,
-                    _ => self.union(union, set, limit, depth)?,
-                };
-            }
-            return Ok(union);
-        }
-        // Remembered, as pairs are: where frames repeat far down, as in ambiguous recursion, the same sets meet at every level.
-        if let Some(&known) = self.larger_unions.get(&sets[..]) {
-            return Ok(known);
-        }
-        let all = sets.iter().flat_map(|&set| self.elements(set)).copied();
-        let all = all.collect();
-        let union = self.intern_at(all, limit, depth)?;
-        self.joined += sets.len();
-        self.larger_unions.insert(sets.into(), union);
-        Ok(union)
     }
 
     fn union(
@@ -271,8 +233,6 @@ impl Sets {
             + self.entries.capacity() * size_of::<Entry>()
             + self.ids.capacity() * 5
             + self.unions.capacity() * 16
-            + self.larger_unions.capacity() * 24
-            + self.joined * 4
     }
 }
 
@@ -317,7 +277,7 @@ pub(super) enum Place {
 const KIND_SHIFT: u32 = 28;
 
 impl Place {
-    pub(super) fn encode(self) -> u32 {
+    fn encode(self) -> u32 {
         let (kind, id) = match self {
             Self::Node(id) => (0, id),
             Self::Return(id) => (1, id),
