@@ -149,6 +149,22 @@ fn grammars() {
             Taken("aaaaaaaaaaaa", "b"),
         ),
         (
+            "counted ambiguous recursion",
+            "root ::= root{0,255}{255,510}{255,510} | \"a\" | \"\"".into(),
+            Taken("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "aab"),
+        ),
+        (
+            "counted values that run into each other",
+            "root ::= %json {}{255,510}{255,510} | n{5,9}{20,40}\nn ::= [1-3] | [1-3] n".into(),
+            Taken(
+                concat!(
+                    "11111111111111111111111111111111111111111111111111",
+                    "11111111111111111111111111111111111111111111111111"
+                ),
+                "11111",
+            ),
+        ),
+        (
             "a megabyte of text",
             format!("root ::= \"{}\" | \"b\"", "a".repeat(LARGE)),
             Taken("b", "a"),

@@ -134,11 +134,11 @@ fn lower(productions: &mut Productions, tree: &Tree) -> Vec<Symbol> {
     }
 }
 
-/// A text that is derived at random; none where the derivation gets too long.
-fn derive(productions: &Productions, random: &mut SplitMix) -> Option<String> {
+/// A text that is derived at random; none where the derivation takes more steps than that.
+fn derive(productions: &Productions, steps: usize, random: &mut SplitMix) -> Option<String> {
     let mut text = String::new();
     let mut stack = vec![Symbol::Nonterminal(0)];
-    for _ in 0..120 {
+    for _ in 0..steps {
         match stack.pop() {
             None => return Some(text),
             Some(Symbol::Char { chars, negated }) => {
@@ -198,7 +198,7 @@ fn grammars_take_what_an_earley_recogniser_takes() {
         };
         assert!(productions.has_text(), "{source}");
         let derived: Vec<String> = (0..12)
-            .filter_map(|_| derive(&productions, &mut random))
+            .filter_map(|_| derive(&productions, 120, &mut random))
             .filter(|text| text.chars().count() <= 16)
             .collect();
         let mut texts = derived.clone();
@@ -208,6 +208,11 @@ fn grammars_take_what_an_earley_recogniser_takes() {
             chars.splice(at..at, [CHARS[random.below(CHARS.len())]]);
             texts.push(chars.into_iter().collect());
         }
+        // What is exponential in the text shows: an ambiguous grammar has many readings of this one.
+        let long = (0..60)
+            .filter_map(|_| derive(&productions, 400, &mut random))
+            .find(|text| text.chars().count() > 30);
+        texts.extend(long);
         for _ in 0..8 {
             let length = random.below(7);
             texts.push(

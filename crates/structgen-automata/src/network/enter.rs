@@ -1,18 +1,23 @@
 //! What comes next without reading anything: entering nodes, going on behind what is done.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashSet;
 
 use super::sets::Place;
 use super::{Element, Frame, Network, SetId, StepError};
 use crate::LimitExceeded;
 use crate::json::{CLOSE, Punctuation};
-use crate::program::{Node, NodeId};
+use crate::program::{Node, NodeId, ProcId, Program};
 
 /// A list of jobs instead of a recursion: grammars nest without end.
 #[derive(Default)]
 struct Jobs {
     todo: Vec<Job>,
     seen: FxHashSet<Job>,
+    /// What waits for procedures that are called and not entered yet. By rank, so that callers come before what they begin with.
+    calls: BTreeMap<(Reverse<u32>, ProcId), Vec<SetId>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,6 +42,12 @@ impl Jobs {
             self.todo.push(job);
         }
     }
+
+    /// Calls a procedure, for whose end the set waits.
+    fn call(&mut self, program: &Program, proc: ProcId, below: SetId) {
+        let rank = Reverse(program.left_recursion.rank(proc));
+        self.calls.entry((rank, proc)).or_default().push(below);
+    }
 }
 
 /// More alternatives than may run side by side.
@@ -57,17 +68,7 @@ impl Network {
         let root = self.program.proc(self.program.root).clone();
         let mut found = Vec::new();
         let mut jobs = Jobs::default();
-        if self.program.left_recursion.contains(self.program.root) {
-            let within = self.program.root;
-            self.begin_left_corner(within, below, &mut jobs)
-                .map_err(StepError::limit)?;
-        } else {
-            jobs.add(Job::Enter {
-                node: root.entry,
-                below,
-                fresh: true,
-            });
-        }
+        jobs.call(&self.program, self.program.root, below);
         self.run(jobs, &mut found).map_err(StepError::limit)?;
         if root.nullable {
             found.push(bottom);
@@ -132,7 +133,16 @@ impl Network {
 
     fn run(&mut self, mut jobs: Jobs, found: &mut Vec<Element>) -> Result<(), StepError> {
         let limit = self.program.limits.threads;
-        while let Some(job) = jobs.todo.pop() {
+        loop {
+            let Some(job) = jobs.todo.pop() else {
+                let Some(((_, proc), callers)) = jobs.calls.pop_first() else {
+                    return Ok(());
+                };
+                // No other will call it here, so that it is entered once, whatever the number of ways to it.
+                let below = self.set_of_all(callers)?;
+                self.begin(proc, below, &mut jobs)?;
+                continue;
+            };
             // Said before a terminal is made for each of them; a few may be the same.
             if found.len() > limit.saturating_mul(2) {
                 return Err(StepError::Limit(too_many_threads(limit)));
@@ -169,7 +179,18 @@ impl Network {
                 }
             }
         }
-        Ok(())
+    }
+
+    /// What waits in any of these.
+    fn set_of_all(&mut self, mut sets: Vec<SetId>) -> Result<SetId, LimitExceeded> {
+        sets.sort_unstable();
+        sets.dedup();
+        if let [set] = sets[..] {
+            return Ok(set);
+        }
+        let all = sets.iter().flat_map(|&set| self.sets.elements(set));
+        let all = all.copied().collect();
+        self.intern(all)
     }
 
     fn enter(
@@ -208,16 +229,12 @@ impl Network {
                     Node::End if !self.program.left_recursion.contains(*proc) => below,
                     _ => self.waiting(Place::Return(*next), 0, 0, below)?,
                 };
-                let below = match program.proc(*proc).guide {
-                    None => below,
-                    Some(_) => self.waiting(Place::Guided(*proc), 0, 0, below)?,
-                };
-                self.call(*proc, below, jobs)?;
+                jobs.call(&program, *proc, below);
             }
             Node::Repeat { proc, max, .. } => {
                 if *max != Some(0) {
                     let below = self.waiting(Place::Repeat(node), 0, 0, below)?;
-                    self.call(*proc, below, jobs)?;
+                    jobs.call(&program, *proc, below);
                 }
             }
             Node::Object { object, next } => {
@@ -233,7 +250,11 @@ impl Network {
     }
 
     /// Enters a procedure, whose end is awaited on top of `below`.
-    fn call(&mut self, proc: u32, below: SetId, jobs: &mut Jobs) -> Result<(), StepError> {
+    fn begin(&mut self, proc: ProcId, below: SetId, jobs: &mut Jobs) -> Result<(), StepError> {
+        let below = match self.program.proc(proc).guide {
+            None => below,
+            Some(_) => self.waiting(Place::Guided(proc), 0, 0, below)?,
+        };
         if self.program.left_recursion.contains(proc) {
             self.begin_left_corner(proc, below, jobs)
         } else {
@@ -373,7 +394,7 @@ impl Network {
         }
         if max.is_none_or(|max| count < max) {
             let below = self.waiting(Place::Repeat(node), count, 0, below)?;
-            self.call(proc, below, jobs)?;
+            jobs.call(&self.program, proc, below);
         }
         Ok(())
     }

@@ -8,6 +8,7 @@
 //! what cannot be completed is never made.
 
 mod cost;
+mod covered;
 mod distinct;
 mod enter;
 mod fresh;
@@ -147,7 +148,7 @@ impl Network {
         Self {
             terminals: Terminals::new(&program, tokens),
             registers: Registers::default(),
-            sets: Sets::new(depth),
+            sets: Sets::new(program.clone(), depth),
             resumed: FxHashMap::default(),
             followed: FxHashMap::default(),
             stepped: FxHashMap::default(),

@@ -3,9 +3,12 @@
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
+use super::covered::drop_covered;
 use super::enter::too_many_threads;
 use crate::LimitExceeded;
+use crate::program::Program;
 use crate::terminal::TerminalState;
 
 /// A set of stacks, by its place in the store. Equal sets of one network have equal ids.
@@ -54,15 +57,16 @@ struct Entry {
 /// The store.
 #[derive(Debug)]
 pub(super) struct Sets {
+    program: Arc<Program>,
     elements: Vec<Element>,
     entries: Vec<Entry>,
     ids: HashTable<SetId>,
-    unions: FxHashMap<(SetId, SetId), SetId>,
+    joined: FxHashMap<(SetId, SetId), SetId>,
 }
 
 impl Sets {
     /// An empty store, whose stacks stand on so many levels of nesting.
-    pub(super) fn new(depth: u32) -> Self {
+    pub(super) fn new(program: Arc<Program>, depth: u32) -> Self {
         // The empty set comes first.
         let entries = vec![Entry {
             from: 0,
@@ -71,16 +75,14 @@ impl Sets {
             guided: false,
         }];
         Self {
+            program,
             elements: Vec::new(),
             entries,
             ids: HashTable::new(),
-            unions: FxHashMap::default(),
+            joined: FxHashMap::default(),
         }
     }
 }
-
-/// How many frames two sets may share before their union stops sharing: recursion is bounded by it.
-const MAX_UNION_DEPTH: u32 = 256;
 
 /// How many sets are joined two by two, which is remembered; more are joined at once, since what each pair gives is stored.
 const MOST_IN_PAIRS: usize = 8;
@@ -102,29 +104,26 @@ impl Sets {
         self.entries[set.0 as usize].guided
     }
 
-    /// The set of these elements, of which at most `limit` may differ.
+    /// The set of these elements, of which at most `limit` may differ. A frame is on top of it once.
     pub(super) fn intern(
-        &mut self,
-        elements: Vec<Element>,
-        limit: usize,
-    ) -> Result<SetId, LimitExceeded> {
-        self.intern_at(elements, limit, 0)
-    }
-
-    fn intern_at(
         &mut self,
         mut elements: Vec<Element>,
         limit: usize,
-        depth: u32,
     ) -> Result<SetId, LimitExceeded> {
-        match elements.len() {
-            0 => return Ok(SetId::DEAD),
-            1 => {}
-            _ => {
-                elements.sort_unstable();
-                elements.dedup();
-                self.merge_equal_frames(&mut elements, limit, depth)?;
-            }
+        if elements.len() > 1 {
+            elements.sort_unstable();
+            elements.dedup();
+            drop_covered(&self.program, &mut elements);
+            self.share_frames(&mut elements, limit)?;
+            drop_covered(&self.program, &mut elements);
+        }
+        self.store(elements, limit)
+    }
+
+    /// The set of these elements, as they are; they are sorted and differ.
+    fn store(&mut self, elements: Vec<Element>, limit: usize) -> Result<SetId, LimitExceeded> {
+        if elements.is_empty() {
+            return Ok(SetId::DEAD);
         }
         if elements.len() > limit {
             return Err(too_many_threads(limit));
@@ -166,16 +165,12 @@ impl Sets {
         Ok(id)
     }
 
-    /// Where two elements have the same frame, one takes what is below both.
-    fn merge_equal_frames(
+    /// Where elements have the same frame, one takes what is below all of them.
+    fn share_frames(
         &mut self,
         elements: &mut Vec<Element>,
         limit: usize,
-        depth: u32,
     ) -> Result<(), LimitExceeded> {
-        if depth >= MAX_UNION_DEPTH {
-            return Ok(());
-        }
         let (mut kept, mut from) = (0, 0);
         while let Some(&Element { frame, below }) = elements.get(from) {
             let same = elements[from..].iter().take_while(|it| it.frame == frame);
@@ -183,17 +178,15 @@ impl Sets {
             let below = match to - from {
                 1 => below,
                 2..=MOST_IN_PAIRS => {
-                    let mut union = below;
+                    let mut joined = below;
                     for other in &elements[from + 1..to] {
-                        union = self.union(union, other.below, limit, depth + 1)?;
+                        joined = self.join_two(joined, other.below, limit)?;
                     }
-                    union
+                    joined
                 }
                 _ => {
-                    let parts = elements[from..to].iter();
-                    let all = parts.flat_map(|it| self.elements(it.below)).copied();
-                    let all = all.collect();
-                    self.intern_at(all, limit, depth + 1)?
+                    let sets = elements[from..to].iter().map(|it| it.below);
+                    self.join(sets, limit)?
                 }
             };
             elements[kept] = Element { frame, below };
@@ -204,24 +197,35 @@ impl Sets {
         Ok(())
     }
 
-    fn union(
+    /// The elements of all these sets, each on what it stands on.
+    ///
+    /// Frames are not shared: that would join what is below them, and so on down, which is a determinisation, and exponential in the length of
+    /// the text where recursion is ambiguous (`r ::= r{3,6} | "a"`). As it is, what waits was made where something was called, and there are
+    /// as many of these as places in the text and procedures: the nodes of Tomita's graph-structured stack.
+    fn join(
         &mut self,
-        a: SetId,
-        b: SetId,
+        sets: impl Iterator<Item = SetId>,
         limit: usize,
-        depth: u32,
     ) -> Result<SetId, LimitExceeded> {
+        let all = sets.flat_map(|set| self.elements(set));
+        let mut all: Vec<Element> = all.copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        drop_covered(&self.program, &mut all);
+        self.store(all, limit)
+    }
+
+    fn join_two(&mut self, a: SetId, b: SetId, limit: usize) -> Result<SetId, LimitExceeded> {
         if a == b {
             return Ok(a);
         }
         let key = (a.min(b), a.max(b));
-        if let Some(&known) = self.unions.get(&key) {
+        if let Some(&known) = self.joined.get(&key) {
             return Ok(known);
         }
-        let elements = [self.elements(a), self.elements(b)].concat();
-        let union = self.intern_at(elements, limit, depth)?;
-        self.unions.insert(key, union);
-        Ok(union)
+        let joined = self.join([a, b].into_iter(), limit)?;
+        self.joined.insert(key, joined);
+        Ok(joined)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -232,7 +236,7 @@ impl Sets {
         self.elements.capacity() * size_of::<Element>()
             + self.entries.capacity() * size_of::<Entry>()
             + self.ids.capacity() * 5
-            + self.unions.capacity() * 16
+            + self.joined.capacity() * 16
     }
 }
 
@@ -277,7 +281,7 @@ pub(super) enum Place {
 const KIND_SHIFT: u32 = 28;
 
 impl Place {
-    fn encode(self) -> u32 {
+    pub(super) fn encode(self) -> u32 {
         let (kind, id) = match self {
             Self::Node(id) => (0, id),
             Self::Return(id) => (1, id),

@@ -6,7 +6,7 @@
 
 use super::{Node, NodeId, Proc, ProcId};
 
-/// The left-recursive procedures of a program.
+/// The left-recursive procedures of a program, and which of all procedures begin with which.
 #[derive(Debug, Default)]
 pub(crate) struct LeftRecursion {
     /// The component of each procedure that is left-recursive.
@@ -17,6 +17,8 @@ pub(crate) struct LeftRecursion {
     sites: Vec<Vec<LeftSite>>,
     /// The procedures of each component, sorted: each of them begins with each.
     members: Vec<Vec<ProcId>>,
+    /// By procedure, see [`rank`](LeftRecursion::rank).
+    ranks: Vec<u32>,
 }
 
 /// A place that begins with a left-recursive procedure.
@@ -42,15 +44,19 @@ impl LeftRecursion {
             .iter()
             .map(|nodes| nodes.iter().copied().filter_map(callee).collect())
             .collect();
-        let component = cyclic_components(&edges);
+        let (component, ranks) = cyclic_components(&edges);
         let Some(last) = component.iter().flatten().max() else {
-            return Self::default();
+            return Self {
+                ranks,
+                ..Self::default()
+            };
         };
         let mut found = Self {
             starts: vec![Vec::new(); procs.len()],
             sites: vec![Vec::new(); procs.len()],
             members: vec![Vec::new(); *last as usize + 1],
             component,
+            ranks,
         };
         for (proc, nodes) in firsts.iter().enumerate() {
             let Some(own) = found.component[proc] else {
@@ -81,6 +87,11 @@ impl LeftRecursion {
         self.component
             .get(proc as usize)
             .is_some_and(Option::is_some)
+    }
+
+    /// Greater than the rank of every procedure that this one begins with and that does not begin with this one.
+    pub(crate) fn rank(&self, proc: ProcId) -> u32 {
+        self.ranks[proc as usize]
     }
 
     pub(crate) fn starts(&self, proc: ProcId) -> &[NodeId] {
@@ -130,8 +141,9 @@ fn first_nodes(nodes: &[Node], procs: &[Proc], entry: NodeId) -> Vec<NodeId> {
     found
 }
 
-/// The component of each vertex that lies on a cycle: Tarjan's algorithm (1972), with a stack of its own.
-fn cyclic_components(edges: &[Vec<ProcId>]) -> Vec<Option<u32>> {
+/// The component of each vertex that lies on a cycle, and for all vertices a rank that is lower where edges lead to another component:
+/// Tarjan's algorithm (1972), with a stack of its own.
+fn cyclic_components(edges: &[Vec<ProcId>]) -> (Vec<Option<u32>>, Vec<u32>) {
     const UNSEEN: u32 = u32::MAX;
     let n = edges.len();
     let mut index = vec![UNSEEN; n];
@@ -139,6 +151,7 @@ fn cyclic_components(edges: &[Vec<ProcId>]) -> Vec<Option<u32>> {
     let mut on_stack = vec![false; n];
     let mut stack = Vec::new();
     let mut component = vec![None; n];
+    let mut ranks = vec![0; n];
     let mut components = 0;
     let mut next_index = 0;
     for root in 0..n {
@@ -176,10 +189,11 @@ fn cyclic_components(edges: &[Vec<ProcId>]) -> Vec<Option<u32>> {
                 for w in members {
                     on_stack[w] = false;
                     component[w] = is_cycle.then_some(components);
+                    ranks[w] = components;
                 }
                 components += 1;
             }
         }
     }
-    component
+    (component, ranks)
 }

@@ -1,0 +1,98 @@
+//! Parts that run a number of times and can be told apart in several ways.
+
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod support;
+
+use structgen_constraint::CompiledConstraint;
+use structgen_frontend::gbnf::{GbnfOptions, parse};
+use support::{compile, walk_and_compare};
+
+/// Recursion, so that the part is no regular one, which counters elsewhere take care of.
+const PART: &str = "x ::= \"a\" | \"aa\" | \"(\" x \")\"";
+
+fn gbnf(root: &str) -> CompiledConstraint {
+    let text = format!("root ::= {root}\n{PART}\n");
+    compile(parse(&text, &GbnfOptions::default()).expect("a grammar"))
+}
+
+fn takes(constraint: &CompiledConstraint, text: &str) -> bool {
+    let misfit = constraint.matcher().check_text(text.as_bytes());
+    misfit.expect("within limits").is_none()
+}
+
+#[test]
+fn ambiguous_runs_are_counted_exactly() {
+    for min in 0..=9_usize {
+        for more in [0, 1, 2, 5] {
+            let max = min + more;
+            let constraint = gbnf(&format!("x{{{min},{max}}}"));
+            let endless = gbnf(&format!("x{{{min},}} \";\""));
+            for length in 0..=2 * max + 2 {
+                let text = "a".repeat(length);
+                // So many runs take from as many letters to twice as many.
+                let fits = (min..=max).any(|runs| (runs..=2 * runs).contains(&length));
+                assert_eq!(takes(&constraint, &text), fits, "{min} {max} {length}");
+                let fits = length >= min;
+                assert_eq!(takes(&endless, &(text + ";")), fits, "{min} {length}");
+            }
+        }
+    }
+}
+
+#[test]
+fn runs_of_runs_are_counted_exactly() {
+    for (min, max, low, high) in [(2, 3, 2, 4), (3, 3, 0, 3), (0, 2, 3, 5), (4, 7, 2, 2)] {
+        let constraint = gbnf(&format!("(x{{{min},{max}}}){{{low},{high}}}"));
+        for length in 0..=2 * max * high + 2 {
+            let fits = (low..=high).any(|outer| {
+                (outer * min..=outer * max).any(|runs| (runs..=2 * runs).contains(&length))
+            });
+            let text = "a".repeat(length);
+            let case = (min, max, low, high, length);
+            assert_eq!(takes(&constraint, &text), fits, "{case:?}");
+        }
+    }
+}
+
+/// How many states a text of so many letters leads to.
+fn states(root: &str, letters: usize) -> usize {
+    let constraint = gbnf(root);
+    takes(&constraint, &"a".repeat(letters));
+    constraint.statistics().states
+}
+
+/// Counts and recursion within each other, where every letter can begin a part, or end any number of them.
+const AMBIGUOUS: [&str; 8] = [
+    "x{100,400}{100,400}",
+    "%json {}{255,510}{255,510} | x{90,}{20,700}",
+    "root{3,6} | [^b]",
+    "root{0,255}{255,510} | \"a\" | \"\"",
+    "root{255,502}{255,298} | x | (. | root)",
+    "(x | root){0,}{0,}{0,}{0,}",
+    "root{0,}{0,255}{255,510}{255,510} | x | (root){0,}{0,}",
+    "root root root | root root | x | \"\"",
+];
+
+#[test]
+fn states_grow_with_the_text_and_not_with_its_readings() {
+    for root in AMBIGUOUS {
+        let (some, more) = (states(root, 30), states(root, 60));
+        // As many for each letter, once there are as many frames as there will be.
+        assert!(more < 4 * some, "{root}: {some} states, then {more}");
+        assert!(more < 40_000, "{root}: {more} states");
+    }
+}
+
+#[test]
+fn masks_of_ambiguous_counts_equal_the_oracle() {
+    let mut walked = 0;
+    for (seed, root) in AMBIGUOUS.iter().enumerate() {
+        let constraint = gbnf(root);
+        // A walk is completed: not where that takes thousands of letters.
+        if constraint.matcher().completion_cost() < 50 {
+            walk_and_compare(&constraint, seed as u64, 12);
+            walked += 1;
+        }
+    }
+    assert!(walked >= 5, "{walked}");
+}
