@@ -127,12 +127,12 @@ impl Limited<'_> {
         Ok(())
     }
 
-    /// Tokens that lead back to the state: free text mostly is nothing else.
+    /// Tokens that lead back to the state: free text mostly is nothing else, but for a character that a token begins and does not end.
     fn add_loop(
         &mut self,
         state: SetId,
         shared: &Shared,
-    ) -> Result<Option<Arc<TokenMask>>, LimitExceeded> {
+    ) -> Result<Option<TokenMask>, LimitExceeded> {
         let network = &mut self.store.network;
         let &[element] = network.elements(state) else {
             return Ok(None);
@@ -145,6 +145,8 @@ impl Limited<'_> {
         }
         let texts = shared.tables.texts();
         let texts = texts.of(stretch.span.closed, stretch.span.code_points);
+        let mut texts = TokenMask::clone(&texts);
+        texts.subtract(shared.tables.cut_off());
         if self.goes_on(state)? {
             self.bits.union_with(&texts);
         }

@@ -2,12 +2,12 @@
 
 mod saved;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
-use structgen_automata::{ByteClasses, DEAD, SHORT, START, TokenLengths, any_string};
+use structgen_automata::{ByteClasses, DEAD, SHORT, START, TokenLengths, Utf8, any_string};
 use structgen_grammar::EscapeForm;
-use structgen_vocab::{TokenId, TokenTrie, Vocabulary};
+use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
 use crate::signs::Signs;
 use crate::texts::Texts;
@@ -34,6 +34,7 @@ pub struct VocabularyTables {
     first_bytes: Box<[u8]>,
     /// The most whitespace that a token has in a row.
     longest_gap: u16,
+    cut_off: OnceLock<TokenMask>,
 }
 
 /// The tokens that are more than text inside a JSON string.
@@ -179,6 +180,7 @@ impl VocabularyTables {
         let longest_gap = gaps.max().unwrap_or(0);
         Self {
             longest_gap: u16::try_from(longest_gap).unwrap_or(u16::MAX),
+            cut_off: OnceLock::new(),
             first_bytes: first_bytes(&vocabulary),
             vocabulary,
             long,
@@ -203,6 +205,21 @@ impl VocabularyTables {
     /// The tokens that are texts.
     pub(crate) fn texts(&self) -> &Texts {
         &self.texts
+    }
+
+    /// The tokens that end within a character.
+    pub(crate) fn cut_off(&self) -> &TokenMask {
+        self.cut_off.get_or_init(|| {
+            let mut cut_off = TokenMask::new(self.vocabulary.len());
+            for (token, bytes) in self.vocabulary.tokens() {
+                let step = |utf8: Utf8, &byte: &u8| utf8.step(byte);
+                let end = bytes.iter().try_fold(Utf8::Boundary, step);
+                if end.is_some_and(|end| end != Utf8::Boundary) {
+                    cut_off.allow(token);
+                }
+            }
+            cut_off
+        })
     }
 
     /// The tokens that are texts behind a space.

@@ -4,7 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use structgen_automata::{GuideRefused, ProgramError};
-use structgen_constraint::{CompileError, CompiledConstraint, ConstraintOptions, Matcher};
+use structgen_constraint::{CompileError, CompiledConstraint, ConstraintOptions, Matcher, oracle};
 use structgen_grammar::{
     ArrayShape, CharSet, Expr, ExprId, Grammar, GrammarBuilder, Guide, JsonForm, Regular, Slot,
     Temperature,
@@ -223,6 +223,38 @@ fn masks_near_and_far_from_a_limit_are_the_oracles() {
     let constraint = compile_with_long_tokens(grammar(build));
     for seed in 0..60 {
         walk_and_compare(&constraint, seed, 24);
+    }
+}
+
+#[test]
+fn a_character_that_is_cut_off_is_refused_where_its_rest_takes_more_tokens_than_are_left() {
+    let any = |builder: &mut GrammarBuilder| {
+        let any = builder.expr(Expr::Regular(Regular::any_text()));
+        limited(builder, 4, any)
+    };
+    let constraint = compile(grammar(any));
+    let vocabulary = constraint.vocabulary().clone();
+    let token = |bytes: &[u8]| {
+        vocabulary
+            .trie()
+            .tokens(vocabulary.trie().find(bytes).unwrap())[0]
+    };
+    // The first byte of a character of so many, behind so many tokens.
+    for (first, length) in [(b'a', 1), (0xC3, 2), (0xE6, 3), (0xF0, 4)] {
+        for taken in 0..=4 {
+            let mut matcher = constraint.matcher();
+            for _ in 0..taken {
+                matcher.accept_token(token(b"foo")).unwrap();
+            }
+            let first = token(&[first]);
+            let allowed = matcher.mask().unwrap().contains(first);
+            assert_eq!(allowed, taken + length <= 4, "{taken} {length}");
+            assert_eq!(oracle::mask(&matcher).unwrap().contains(first), allowed);
+            assert_eq!(matcher.accept_token(first).is_ok(), allowed);
+        }
+    }
+    for seed in 0..60 {
+        walk_and_compare(&constraint, seed, 4);
     }
 }
 

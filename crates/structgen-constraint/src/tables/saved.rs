@@ -1,7 +1,7 @@
 //! A vocabulary's tables in a file.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use structgen_artifact::{ArtifactError, Column, Format, Reader, Writer};
 use structgen_vocab::{TokenId, TokenTrie, Vocabulary};
@@ -106,6 +106,7 @@ impl VocabularyTables {
             strings,
             long,
             longest_gap,
+            cut_off: OnceLock::new(),
         })
     }
 
