@@ -145,6 +145,8 @@ impl ChatTemplate {
 
     fn new(source: &str, special_tokens: BTreeMap<String, String>) -> Result<Self, ChatError> {
         let mut environment = Environment::new();
+        // Errors name what is undefined, in optimised builds too.
+        environment.set_debug(true);
         let syntax = SyntaxConfig::builder()
             .trim_blocks(true)
             .lstrip_blocks(true)
