@@ -62,9 +62,14 @@ def convert(source, target):
     (target / "genai_config.json").write_text(json.dumps(genai_config(config), indent=2) + "\n")
 
 
-if __name__ == "__main__":
+def main(convert):
+    """Runs a conversion of one model folder to another, as the command line names them."""
     args = argparse.ArgumentParser()
     args.add_argument("source", type=pathlib.Path)
     args.add_argument("target", type=pathlib.Path)
     args = args.parse_args()
     convert(args.source, args.target)
+
+
+if __name__ == "__main__":
+    main(convert)

@@ -6,9 +6,7 @@ The attention of each layer, from the product with q, k and v to the one with o,
 ONNX Runtime's; weights and names stay. The script compares logits with the shipped graph and fails above 1e-4.
 """
 
-import argparse
 import json
-import pathlib
 import shutil
 
 import numpy as np
@@ -16,7 +14,7 @@ import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
-from genai_layout import FILES, genai_config
+from genai_layout import FILES, genai_config, main
 
 DOMAIN = "com.microsoft"
 
@@ -124,8 +122,4 @@ def convert(source, target):
 
 
 if __name__ == "__main__":
-    args = argparse.ArgumentParser()
-    args.add_argument("source", type=pathlib.Path)
-    args.add_argument("target", type=pathlib.Path)
-    args = args.parse_args()
-    convert(args.source, args.target)
+    main(convert)

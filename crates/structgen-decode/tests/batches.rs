@@ -5,13 +5,12 @@ mod support;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
-use structgen_constraint::CompiledConstraint;
 use structgen_decode::{
     FinishReason, GenerateError, GenerateOptions, Generator, LanguageModel, MockModel, ModelError,
     Request, SamplingParams, Unconstrained,
 };
 use structgen_vocab::{TokenId, Vocabulary};
-use support::{EOS, Hooked, constraint, essence, prompt, schemas, vocabulary};
+use support::{EOS, Hooked, constraint, constraints, essence, prompt, schemas, vocabulary};
 
 fn model(vocabulary: &Vocabulary) -> MockModel {
     MockModel::new(vocabulary.len(), 120, [EOS]).with_seed(4)
@@ -35,10 +34,7 @@ fn sampled(seed: u64, max_new_tokens: Option<usize>) -> GenerateOptions {
 #[test]
 fn a_batch_of_eight_equals_eight_single_runs() {
     let vocabulary = vocabulary();
-    let compiled: Vec<CompiledConstraint> = schemas()
-        .iter()
-        .map(|schema| constraint(&vocabulary, schema))
-        .collect();
+    let compiled = constraints(&vocabulary);
     let mut endings = [0; 2];
     for round in 0..12u32 {
         let prompts: Vec<Vec<TokenId>> = (0..8)

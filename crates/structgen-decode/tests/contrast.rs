@@ -12,7 +12,7 @@ use structgen_decode::{
     LanguageModel, MockModel, SamplerChain, SamplingParams, SequenceStart, Unconstrained,
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
-use support::{EOS, constraint, prompt, schemas, vocabulary};
+use support::{EOS, constraint, prefilled, prompt, schemas, vocabulary};
 
 fn model(seed: u64) -> MockModel {
     MockModel::new(270, 400, [EOS]).with_seed(seed)
@@ -264,11 +264,7 @@ fn a_prefill_belongs_to_the_output_and_chunks_change_nothing() {
     let mut allowed = TokenMask::new(270);
     allowed.allow_all(&[97, 98, 99].map(TokenId));
     let free = Unconstrained::new(allowed, &[EOS]);
-    let options = GenerateOptions {
-        prefill: vec![TokenId(97), TokenId(98)],
-        max_new_tokens: Some(12),
-        ..GenerateOptions::default()
-    };
+    let options = prefilled();
     let prompt = prompt(9, 2);
     let guidance = ClassifierFreeGuidance::new(3.0).with_prompt(support::prompt(7, 3));
     let unending = || model(8).preferring(EOS, -30.0);

@@ -12,7 +12,7 @@ use structgen_decode::{
     Unconstrained,
 };
 use structgen_vocab::TokenId;
-use support::{EOS, constraint, essence, prompt, schemas, vocabulary};
+use support::{EOS, constraints, essence, prompt, vocabulary};
 
 const WIDTH: usize = 6;
 const VOCABULARY: usize = 265;
@@ -96,10 +96,7 @@ fn ids(output: &Result<Generation, GenerateError>) -> Vec<TokenId> {
 fn outputs_are_the_same_for_every_seed_and_with_every_source_beside() {
     let vocabulary = vocabulary();
     let encoder = MockEncoder(vocabulary.clone());
-    let compiled: Vec<_> = schemas()
-        .iter()
-        .map(|s| constraint(&vocabulary, s))
-        .collect();
+    let compiled = constraints(&vocabulary);
     let (mut kept, mut lost, mut beside) = (0, 0, 0);
     for number in 0..300u64 {
         let options = GenerateOptions {

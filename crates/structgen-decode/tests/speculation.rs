@@ -14,7 +14,7 @@ use structgen_decode::{
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 use support::{
-    EOS, chi_square, chi_square_threshold, constraint, essence, prompt, schemas, vocabulary,
+    EOS, chi_square, chi_square_threshold, constraint, constraints, essence, prompt, vocabulary,
 };
 
 fn model(width: usize, seed: u64) -> MockModel {
@@ -83,10 +83,7 @@ fn options(number: u64) -> GenerateOptions {
 fn greedy_output_is_the_same_with_every_source_and_so_is_every_seeds_without_a_draft_model() {
     let vocabulary = vocabulary();
     let encoder = MockEncoder(vocabulary.clone());
-    let compiled: Vec<_> = schemas()
-        .iter()
-        .map(|s| constraint(&vocabulary, s))
-        .collect();
+    let compiled = constraints(&vocabulary);
     let mut kept = [0; 3];
     for number in 0..500u64 {
         let options = options(number);

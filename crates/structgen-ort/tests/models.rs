@@ -2,8 +2,9 @@
 //!
 //! These need the runtime library, and fetch it where it is missing, saying so.
 
+mod support;
+
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -11,8 +12,9 @@ use structgen_decode::{
     FinishReason, Forward, GenerateOptions, Generator, KeyValueCache, LanguageModel, ModelError,
     Unconstrained,
 };
-use structgen_ort::{Device, LoadOptions, ModelConfig, OrtModel, Runtime, ensure_runtime};
+use structgen_ort::{Device, LoadOptions, ModelConfig, OrtModel};
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
+use support::{fixture, runtime};
 
 const LAYOUTS: [&str; 10] = [
     "optimum",
@@ -26,17 +28,6 @@ const LAYOUTS: [&str; 10] = [
     "shared_buffer",
     "shared_float16",
 ];
-
-fn runtime() -> &'static Runtime {
-    let say = |line: &str| drop(writeln!(std::io::stderr(), "{line}"));
-    ensure_runtime(say).unwrap()
-}
-
-fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures")
-        .join(name)
-}
 
 fn open(name: &str) -> OrtModel {
     let options = LoadOptions {

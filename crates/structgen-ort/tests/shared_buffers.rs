@@ -2,32 +2,21 @@
 //!
 //! These need the runtime library, and fetch it where it is missing, saying so.
 
+mod support;
+
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use structgen_decode::{
     BeamOptions, Forward, GenerateOptions, Generator, KeyValueCache, LanguageModel, PromptLookup,
     Request, Speculation, Unconstrained,
 };
-use structgen_ort::{
-    Device, LoadError, LoadOptions, ModelConfig, OrtCache, OrtModel, Runtime, ensure_runtime,
-};
+use structgen_ort::{Device, LoadError, LoadOptions, ModelConfig, OrtCache, OrtModel};
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
+use support::{fixture, runtime};
 
 const WIDTH: usize = 48;
 const CONTEXT: usize = 64;
-
-fn runtime() -> &'static Runtime {
-    let say = |line: &str| drop(writeln!(std::io::stderr(), "{line}"));
-    ensure_runtime(say).unwrap()
-}
-
-fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures")
-        .join(name)
-}
 
 fn load(folder: &Path) -> Result<OrtModel, LoadError> {
     let options = LoadOptions {

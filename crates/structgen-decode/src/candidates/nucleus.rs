@@ -17,7 +17,9 @@ const PASSES: usize = 4;
 /// Sums in single precision are nearer to the truth than this share.
 const ERROR: f64 = 1e-4;
 
-/// Runs of sixteen candidates in the larger sample, of which a guess is made.
+/// Candidates that follow one another in a run of the larger sample, of which a guess is made.
+const LANES: usize = 16;
+/// How many such runs.
 const RUNS: usize = 512;
 /// From so many candidates on a guess is cheaper than sums over all of them.
 const VERY_MANY: usize = 1 << 15;
@@ -46,49 +48,13 @@ pub(super) fn guess(
     if logit(0) == logit(valid - 1) {
         return Some((logit(0), logit(0).next_up()));
     }
-    let runs = logits.len() / 16;
-    let stride = (runs / RUNS) | 1;
-    let [mut some, mut weights_of, mut squares] = [[[0.0f32; 16]; RUNS]; 3];
-    let (all_runs, weights_of_all) = (logits.as_chunks::<16>().0, weights.as_chunks::<16>().0);
-    let mut count = 0;
-    for run in (0..runs.min(weights_of_all.len()))
-        .step_by(stride)
-        .take(RUNS)
-    {
-        some[count] = all_runs[run];
-        weights_of[count] = weights_of_all[run];
-        for lane in 0..16 {
-            squares[count][lane] = weights_of[count][lane] * weights_of[count][lane];
-        }
-        count += 1;
-    }
-    let some = some[..count].as_flattened();
-    let weights_of = weights_of[..count].as_flattened();
-    let squares = squares[..count].as_flattened();
-    let all = wide::sum(weights_of);
-    let below = |at: [usize; 4]| {
-        let at = at.map(|i| logit(i.min(valid - 1)));
-        wide::masses_from(some, weights_of, at).map(|above| all - above)
-    };
-    let target = (total - mass) * count as f64 / runs as f64;
-    // The first below which there is no more than that.
-    let (mut first, mut low) = (0, valid);
-    while low - first > 1 {
-        let at = [1, 2, 3, 4].map(|i| first + (low - first) * i / 5);
-        let (from, to) = (first, low);
-        for (i, below) in at.into_iter().zip(below(at)) {
-            if below > target {
-                first = first.max(i);
-            } else if i > from {
-                low = low.min(i);
-            }
-        }
-        if (first, low) == (from, to) {
-            break;
-        }
-    }
-    let [above, ..] = wide::masses_from(some, squares, [logit(first); 4]);
-    let margin = DEVIATIONS * (wide::sum(squares) - above).max(0.0).sqrt();
+    let mut runs = Runs::none();
+    runs.take(logits, weights);
+    let below = |at: [usize; 4]| runs.mass_below(at.map(|i| logit(i.min(valid - 1))));
+    let target = (total - mass) * runs.count as f64 / (logits.len() / LANES) as f64;
+    let (first, low) = reached(valid, target, below);
+    let margin = DEVIATIONS * runs.squares_below(logit(first)).max(0.0).sqrt();
+    // Steps away from there, until the mass is different for certain.
     let (mut lowest, mut highest) = (None, None);
     for step in [2, 8, 32, 128] {
         let at = [
@@ -112,6 +78,81 @@ pub(super) fn guess(
         lowest.unwrap_or(f32::NEG_INFINITY),
         highest.unwrap_or(f32::INFINITY),
     ))
+}
+
+/// Between which two places of `0..valid`, which follow one another, the mass below a place falls to the target.
+fn reached(valid: usize, target: f64, below: impl Fn([usize; 4]) -> [f64; 4]) -> (usize, usize) {
+    let (mut first, mut low) = (0, valid);
+    while low - first > 1 {
+        let at = [1, 2, 3, 4].map(|i| first + (low - first) * i / 5);
+        let (from, to) = (first, low);
+        for (i, below) in at.into_iter().zip(below(at)) {
+            if below > target {
+                first = first.max(i);
+            } else if i > from {
+                low = low.min(i);
+            }
+        }
+        if (first, low) == (from, to) {
+            break;
+        }
+    }
+    (first, low)
+}
+
+/// Runs of candidates from all over.
+struct Runs {
+    count: usize,
+    logits: [[f32; LANES]; RUNS],
+    weights: [[f32; LANES]; RUNS],
+    /// The squares of the weights.
+    squares: [[f32; LANES]; RUNS],
+    /// What the weights of all runs are together.
+    mass: f64,
+}
+
+impl Runs {
+    fn none() -> Self {
+        let nothing = [[0.0; LANES]; RUNS];
+        Self {
+            count: 0,
+            logits: nothing,
+            weights: nothing,
+            squares: nothing,
+            mass: 0.0,
+        }
+    }
+
+    /// Takes every so-manyth run.
+    fn take(&mut self, logits: &[f32], weights: &[f32]) {
+        let (logits, _) = logits.as_chunks::<LANES>();
+        let (weights, _) = weights.as_chunks::<LANES>();
+        let stride = (logits.len() / RUNS) | 1;
+        for (logits, weights) in logits.iter().zip(weights).step_by(stride).take(RUNS) {
+            self.logits[self.count] = *logits;
+            self.weights[self.count] = *weights;
+            for (square, weight) in self.squares[self.count].iter_mut().zip(weights) {
+                *square = weight * weight;
+            }
+            self.count += 1;
+        }
+        self.mass = wide::sum(self.weights[..self.count].as_flattened());
+    }
+
+    /// What the weights have whose logits are below each bound.
+    fn mass_below(&self, bounds: [f32; 4]) -> [f64; 4] {
+        let logits = self.logits[..self.count].as_flattened();
+        let weights = self.weights[..self.count].as_flattened();
+        wide::masses_from(logits, weights, bounds).map(|above| self.mass - above)
+    }
+
+    /// The same of their squares, for one bound.
+    fn squares_below(&self, bound: f32) -> f64 {
+        let logits = self.logits[..self.count].as_flattened();
+        let squares = self.squares[..self.count].as_flattened();
+        let [above, ..] = wide::masses_from(logits, squares, [bound; 4]);
+        wide::sum(squares) - above
+    }
 }
 
 /// Candidates all over, as keys, the largest logit first.

@@ -83,13 +83,9 @@ impl Step {
         mut drafted: Option<&DraftedDraw>,
         wanted: Wanted,
     ) -> Result<Chosen, GenerateError> {
+        self.begin(mask, constraint, chain, limits)?;
         let step = limits.step;
         let fail = |source| GenerateError::Constraint { step, source };
-        if mask.count() == 0 {
-            return Err(GenerateError::DeadEnd { step });
-        }
-        set_temperature(chain, constraint).map_err(fail)?;
-        self.over_budget.clear();
         let mut ban_eos = limits.ban_eos;
         let mut misses = 0;
         loop {
@@ -140,13 +136,9 @@ impl Step {
         limits: &Limits,
         most: usize,
     ) -> Result<Best, GenerateError> {
+        self.begin(mask, constraint, chain, limits)?;
         let step = limits.step;
         let fail = |source| GenerateError::Constraint { step, source };
-        if mask.count() == 0 {
-            return Err(GenerateError::DeadEnd { step });
-        }
-        set_temperature(chain, constraint).map_err(fail)?;
-        self.over_budget.clear();
         let mut ban_eos = limits.ban_eos;
         let mut tokens = Vec::new();
         let (mut steered, mut is_checked) = (false, false);
@@ -198,6 +190,24 @@ impl Step {
                 });
             }
         }
+    }
+
+    /// Before the first choice at a place: nothing is known of what the budget refuses there.
+    fn begin<C: Constraint>(
+        &mut self,
+        mask: &C::Mask,
+        constraint: &mut C,
+        chain: &mut SamplerChain,
+        limits: &Limits,
+    ) -> Result<(), GenerateError> {
+        let step = limits.step;
+        if mask.count() == 0 {
+            return Err(GenerateError::DeadEnd { step });
+        }
+        set_temperature(chain, constraint)
+            .map_err(|source| GenerateError::Constraint { step, source })?;
+        self.over_budget.clear();
+        Ok(())
     }
 
     fn pick(

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
 use structgen_decode::{
-    Forward, GenerateError, Generation, LanguageModel, Logits, MockCache, MockModel, ModelError,
-    ModelInfo, ModelStats,
+    Forward, GenerateError, GenerateOptions, Generation, LanguageModel, Logits, MockCache,
+    MockModel, ModelError, ModelInfo, ModelStats,
 };
 use structgen_frontend::json_schema::{SchemaOptions, compile};
 use structgen_frontend::regex::{self, RegexOptions};
@@ -60,6 +60,22 @@ fn of_grammar(
         ..ConstraintOptions::default()
     };
     CompiledConstraint::new(grammar, &tables, &options).unwrap()
+}
+
+/// All of [`schemas`], compiled.
+pub fn constraints(vocabulary: &Arc<Vocabulary>) -> Vec<CompiledConstraint> {
+    let schemas = schemas();
+    let compiled = schemas.iter().map(|it| constraint(vocabulary, it));
+    compiled.collect()
+}
+
+/// What goes on behind a text that is given: `ab`.
+pub fn prefilled() -> GenerateOptions {
+    GenerateOptions {
+        prefill: vec![TokenId(97), TokenId(98)],
+        max_new_tokens: Some(12),
+        ..GenerateOptions::default()
+    }
 }
 
 pub fn schemas() -> Vec<Value> {
