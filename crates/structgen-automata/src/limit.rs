@@ -45,6 +45,8 @@ pub struct Limits {
     pub states: usize,
     /// The most alternatives that run side by side.
     pub threads: usize,
+    /// How many alternatives may be looked at altogether, for the byte or the token at hand: see [`Network::begin_call`](crate::Network::begin_call).
+    pub work: u64,
     /// The limits of regular sets.
     pub regular: RegularLimits,
 }
@@ -55,6 +57,7 @@ impl Default for Limits {
             nodes: 4_000_000,
             states: 50_000_000,
             threads: 10_000,
+            work: 2_000_000,
             regular: RegularLimits::default(),
         }
     }

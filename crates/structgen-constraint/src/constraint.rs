@@ -171,10 +171,10 @@ impl CompiledConstraint {
 
     pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
         // What the store holds is only ever added to: a panic elsewhere leaves nothing half-made that a reader would see.
-        self.inner
-            .store
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        let store = self.inner.store.lock();
+        let mut store = store.unwrap_or_else(PoisonError::into_inner);
+        store.network.begin_call();
+        store
     }
 }
 

@@ -292,6 +292,7 @@ impl Matcher {
         let mut state = self.now.state;
         let mut offset = text.len();
         for (at, byte) in text.iter().enumerate() {
+            network.begin_call();
             match run(network, state, std::slice::from_ref(byte))? {
                 Ok(next) => state = next,
                 Err(_) => {
@@ -331,6 +332,7 @@ impl Matcher {
             history: Vec::with_capacity(self.history.len()),
         };
         for &(token, _) in &self.history {
+            store.network.begin_call();
             let after = replayed.after(store, token)?;
             replayed.history.push((token, replayed.now));
             replayed.now = after;

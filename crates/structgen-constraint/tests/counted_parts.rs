@@ -3,9 +3,10 @@
 #[allow(dead_code, reason = "not every test needs all of it")]
 mod support;
 
-use structgen_constraint::CompiledConstraint;
+use structgen_automata::Limits;
+use structgen_constraint::{CompiledConstraint, ConstraintOptions, MatcherError, oracle};
 use structgen_frontend::gbnf::{GbnfOptions, parse};
-use support::{compile, walk_and_compare};
+use support::{compile, vocabulary, walk_and_compare};
 
 /// Recursion, so that the part is no regular one, which counters elsewhere take care of.
 const PART: &str = "x ::= \"a\" | \"aa\" | \"(\" x \")\"";
@@ -95,4 +96,37 @@ fn masks_of_ambiguous_counts_equal_the_oracle() {
         }
     }
     assert!(walked >= 5, "{walked}");
+}
+
+#[test]
+fn what_is_too_ambiguous_is_an_error_at_the_token_that_is_and_nothing_is_lost() {
+    let grammar = parse("root ::= root root | \"a\"", &GbnfOptions::default()).unwrap();
+    let options = ConstraintOptions {
+        limits: Limits {
+            work: 1_000,
+            ..Limits::default()
+        },
+        ..ConstraintOptions::default()
+    };
+    let constraint = CompiledConstraint::new(grammar, &vocabulary(), &options).unwrap();
+    let mut matcher = constraint.matcher();
+    let letter = matcher.mask().unwrap().bits().first().unwrap();
+    // Each letter is counted for itself, so that some are within the limit; the next ones look at more.
+    let (taken, refused) = (0..1_000)
+        .find_map(|taken| Some((taken, matcher.accept_token(letter).err()?)))
+        .unwrap();
+    assert!(taken > 8, "{taken}");
+    let MatcherError::Limit(limit) = refused else {
+        panic!("{refused}");
+    };
+    assert_eq!(
+        limit.to_string(),
+        "alternatives looked at for one token exceed the limit of 1000"
+    );
+    assert_eq!(matcher.tokens().count(), taken);
+    matcher.rollback(5).unwrap();
+    assert_eq!(
+        matcher.mask().unwrap().bits(),
+        &oracle::mask(&matcher).unwrap()
+    );
 }

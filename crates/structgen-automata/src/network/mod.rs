@@ -96,6 +96,8 @@ pub struct Network {
     guided: Guided,
     /// In how many arrays that compare their items the network stands.
     level: u32,
+    /// Whether work is counted over several steps.
+    counts_calls: bool,
     start: SetId,
 }
 
@@ -162,6 +164,7 @@ impl Network {
             vast: FxHashMap::default(),
             guided: Guided::default(),
             level: 0,
+            counts_calls: false,
             start: SetId::DEAD,
             program,
         }
@@ -183,6 +186,15 @@ impl Network {
     #[must_use]
     pub fn elements(&self, set: SetId) -> &[Element] {
         self.sets.elements(set)
+    }
+
+    /// Counts work from here: until the next call, steps and all else together may look at as many alternatives as [`Limits::work`] says. A network
+    /// for which this is never called may look at as many in each step.
+    ///
+    /// [`Limits::work`]: crate::Limits::work
+    pub fn begin_call(&mut self) {
+        self.counts_calls = true;
+        self.sets.work = 0;
     }
 
     /// The state behind one more byte; [`SetId::DEAD`] where no text goes on.
@@ -210,6 +222,9 @@ impl Network {
     }
 
     fn step_uncached(&mut self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
+        if !self.counts_calls {
+            self.sets.work = 0;
+        }
         let mut found = Vec::new();
         for i in 0..self.sets.elements(set).len() {
             let Element { frame, below } = self.sets.elements(set)[i];

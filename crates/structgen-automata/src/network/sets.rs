@@ -62,6 +62,8 @@ pub(super) struct Sets {
     entries: Vec<Entry>,
     ids: HashTable<SetId>,
     joined: FxHashMap<(SetId, SetId), SetId>,
+    /// How many elements were looked at.
+    pub(super) work: u64,
 }
 
 impl Sets {
@@ -80,6 +82,7 @@ impl Sets {
             entries,
             ids: HashTable::new(),
             joined: FxHashMap::default(),
+            work: 0,
         }
     }
 }
@@ -110,6 +113,7 @@ impl Sets {
         mut elements: Vec<Element>,
         limit: usize,
     ) -> Result<SetId, LimitExceeded> {
+        self.meter(elements.len())?;
         if elements.len() > 1 {
             elements.sort_unstable();
             elements.dedup();
@@ -209,10 +213,24 @@ impl Sets {
     ) -> Result<SetId, LimitExceeded> {
         let all = sets.flat_map(|set| self.elements(set));
         let mut all: Vec<Element> = all.copied().collect();
+        self.meter(all.len())?;
         all.sort_unstable();
         all.dedup();
         drop_covered(&self.program, &mut all);
         self.store(all, limit)
+    }
+
+    /// Counts elements that are looked at.
+    fn meter(&mut self, elements: usize) -> Result<(), LimitExceeded> {
+        let limit = self.program.limits.work;
+        self.work += elements as u64;
+        match self.work > limit {
+            true => Err(LimitExceeded {
+                what: "alternatives looked at for one token",
+                limit,
+            }),
+            false => Ok(()),
+        }
     }
 
     fn join_two(&mut self, a: SetId, b: SetId, limit: usize) -> Result<SetId, LimitExceeded> {
