@@ -4,7 +4,7 @@
 //! allowed as a whole is a plain slice, an empty word is skipped, and in a mixed word the logits that are not allowed become NaN,
 //! which every computation here leaves out anyway.
 
-use structgen_vocab::TokenId;
+use structgen_vocab::{TokenId, TokenMask};
 
 use crate::AllowedTokens;
 use crate::numeric::{self, LaneSum};
@@ -145,23 +145,26 @@ pub(crate) fn max(logits: &[f32], allowed: &impl AllowedTokens, banned: &[TokenI
 }
 
 /// The largest allowed logit of every 64 tokens, `-inf` where there is none.
+///
+/// Not inlined, and not generic: how well the loop is compiled is not to depend on who calls it.
+#[inline(never)]
 pub(crate) fn maxima(
     logits: &[f32],
-    allowed: &impl AllowedTokens,
+    allowed: &TokenMask,
     banned: &[TokenId],
     maxima: &mut Vec<f32>,
 ) {
     maxima.clear();
     maxima.resize(logits.len().div_ceil(WORD), f32::NEG_INFINITY);
-    let words = allowed.bits().words();
+    let words = allowed.words();
     let chunks = logits.as_chunks::<WORD>().0;
     let found = &mut maxima[..];
     wide!({
         for ((max, chunk), &word) in found.iter_mut().zip(chunks).zip(words) {
             *max = match word {
-                u64::MAX => max_of(chunk),
+                u64::MAX => numeric::max_of_64(chunk),
                 0 => f32::NEG_INFINITY,
-                _ => max_of(&select(chunk, word)),
+                _ => numeric::max_of_64(&select(chunk, word)),
             };
         }
     });

@@ -93,21 +93,44 @@ pub(crate) fn power(mut base: f64, mut exponent: usize) -> f64 {
     product
 }
 
+/// The larger one; a number rather than NaN, if it comes first.
+#[inline(always)]
+fn larger(best: f32, other: f32) -> f32 {
+    if other > best { other } else { best }
+}
+
 /// The largest of `logits`, NaN left out; `-inf` where there is none.
 #[inline(always)]
 pub(crate) fn max(logits: &[f32]) -> f32 {
-    // Sixteen independent running maxima let the compiler use whole registers.
-    let mut lanes = [f32::NEG_INFINITY; 16];
     let (chunks, tail) = logits.as_chunks::<16>();
+    let largest = max_of_lanes(lane_maxima(chunks));
+    tail.iter().fold(largest, |best, &l| larger(best, l))
+}
+
+/// The largest in each of sixteen lanes, NaN left out: independent maxima let the compiler use whole registers.
+#[inline(always)]
+fn lane_maxima(chunks: &[[f32; 16]]) -> [f32; 16] {
+    let mut lanes = [f32::NEG_INFINITY; 16];
     for chunk in chunks {
         for lane in 0..16 {
-            let l = chunk[lane];
-            lanes[lane] = if l > lanes[lane] { l } else { lanes[lane] };
+            lanes[lane] = larger(lanes[lane], chunk[lane]);
         }
     }
-    let fold = |best: f32, &l: &f32| if l > best { l } else { best };
-    tail.iter()
-        .fold(lanes.iter().fold(f32::NEG_INFINITY, fold), fold)
+    lanes
+}
+
+/// The largest of sixteen: halves against halves, since one after another would be a chain.
+#[inline(always)]
+fn max_of_lanes(lanes: [f32; 16]) -> f32 {
+    let eight: [f32; 8] = std::array::from_fn(|i| larger(lanes[i], lanes[i + 8]));
+    let four: [f32; 4] = std::array::from_fn(|i| larger(eight[i], eight[i + 4]));
+    larger(larger(four[0], four[2]), larger(four[1], four[3]))
+}
+
+/// [`max`] of just so many.
+#[inline(always)]
+pub(crate) fn max_of_64(logits: &[f32; 64]) -> f32 {
+    max_of_lanes(lane_maxima(logits.as_chunks().0))
 }
 
 /// One term of a softmax whose largest logit is `max`. With `max = +inf` the infinite logits share everything.

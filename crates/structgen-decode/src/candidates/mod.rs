@@ -125,11 +125,16 @@ impl Candidates {
         largest: &Largest<'_>,
     ) {
         self.clear(logits.len());
+        if allowed.list().is_some() {
+            self.fill(logits, allowed, banned);
+            return;
+        }
         let Largest { k, left_out, .. } = *largest;
+        masked::maxima(logits, allowed.bits(), left_out, &mut self.weights);
         let temperature = Temperature::new(largest.temperature);
         let mut max = 0.0;
         let shift = temperature.shift(|| {
-            max = masked::max(logits, allowed, left_out);
+            max = wide::max(&self.weights);
             max
         });
         let infinite = |id: &TokenId| logits.get(id.index()) == Some(&f32::INFINITY);
@@ -138,12 +143,7 @@ impl Candidates {
             self.fill(logits, allowed, banned);
             return;
         }
-        if allowed.list().is_some() {
-            self.fill(logits, allowed, banned);
-            return;
-        }
         // The largest logits of groups of tokens are logits: the `k`-th of them is at most as large as the `k`-th of all.
-        masked::maxima(logits, allowed, left_out, &mut self.weights);
         let mut threshold = f32::NEG_INFINITY;
         if k <= self.weights.len() {
             self.logits.extend_from_slice(&self.weights);
