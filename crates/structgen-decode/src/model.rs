@@ -424,6 +424,11 @@ pub enum ModelError {
         "the model gives out no hidden states: export it with the output hidden_states, the last layer's normalised states"
     )]
     NoHiddenStates,
+    /// Rows are padded, and the model takes the padding for text.
+    #[error(
+        "the model's graph does not take rows that are padded on the left, as prompts of different lengths are in a batch: run them one by one"
+    )]
+    LeftPadding,
     /// What the backend reports.
     #[error("the model failed to run: {0}")]
     Backend(#[source] Box<dyn Error + Send + Sync>),

@@ -3,6 +3,7 @@
 mod bare;
 mod inputs;
 mod outputs;
+mod padding;
 mod shared;
 
 pub use bare::BareRun;
@@ -48,6 +49,8 @@ pub struct OrtModel {
     cache_memory: Option<MemoryInfo<'static>>,
     /// Whether the graph writes its cache in place.
     shares_buffers: bool,
+    /// Whether it leaves padding out, once that was tried.
+    takes_padding: Option<bool>,
     /// The outputs of a run without hidden states, and of one with them.
     plain: Selection,
     with_hidden: Selection,
@@ -137,6 +140,7 @@ impl OrtModel {
             buffers,
             cache_memory: cache_memory(device).map_err(|error| refused("the session", &error))?,
             shares_buffers: false,
+            takes_padding: None,
             stats: ModelStats::default(),
         })
     }
@@ -211,6 +215,10 @@ impl LanguageModel for OrtModel {
                 context_length: self.info.context_length,
             },
         };
+        let is_padded = left_padding.iter().any(|&padding| padding > 0);
+        if is_padded && !self.shares_buffers && !self.takes_padding()? {
+            return Err(ModelError::LeftPadding);
+        }
         OrtCache::new(&self.signature.cache, left_padding, storage)
     }
 

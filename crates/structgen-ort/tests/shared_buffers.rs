@@ -8,8 +8,8 @@ use std::fs;
 use std::path::Path;
 
 use structgen_decode::{
-    BeamOptions, Forward, GenerateOptions, Generator, KeyValueCache, LanguageModel, PromptLookup,
-    Request, Speculation, Unconstrained,
+    BeamOptions, Forward, GenerateOptions, Generator, KeyValueCache, LanguageModel, ModelError,
+    ModelStats, PromptLookup, Request, Speculation, Unconstrained,
 };
 use structgen_ort::{Device, LoadError, LoadOptions, ModelConfig, OrtCache, OrtModel};
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
@@ -48,6 +48,32 @@ fn saying(name: &str, flag: &str) -> Result<OrtModel, LoadError> {
     let file = config["model"]["decoder"]["filename"].as_str().unwrap();
     fs::copy(fixture(name).join(file), dir.path().join(file)).unwrap();
     load(dir.path())
+}
+
+#[test]
+fn rows_of_different_lengths_are_an_error_where_the_graph_would_take_padding_for_text() {
+    // The same graph, not told that it may share buffers.
+    for name in ["shared_buffer", "shared_float16"] {
+        let mut model = saying(name, "false").unwrap();
+        assert!(!model.shares_buffers());
+        let error = model.new_cache(&[0, 2]).err().unwrap();
+        assert!(matches!(error, ModelError::LeftPadding), "{error}");
+        assert_eq!(model.stats(), ModelStats::default());
+        // Rows of one length have no padding.
+        let tokens: Vec<TokenId> = (4..12).map(TokenId).collect();
+        let mut rows = model.new_cache(&[0, 0]).unwrap();
+        let both = [&tokens[..], &tokens].concat();
+        let logits = model.forward(Forward::last(&both), &mut rows).unwrap();
+        let rows = [logits.row(0, 0).to_vec(), logits.row(1, 0).to_vec()];
+        let mut shared = load(&fixture(name)).unwrap();
+        let mut cache = shared.new_cache(&[0]).unwrap();
+        let alone = shared.forward(Forward::last(&tokens), &mut cache).unwrap();
+        for row in rows {
+            let apart = row.iter().zip(alone.row(0, 0)).map(|(a, b)| (a - b).abs());
+            assert!(apart.fold(0.0, f32::max) < 1e-2, "{name}");
+        }
+    }
+    assert!(copied().new_cache(&[0, 2]).is_ok());
 }
 
 /// SplitMix64 (Steele, Lea and Flood 2014).
