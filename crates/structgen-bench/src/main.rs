@@ -1,6 +1,7 @@
 //! Structgen and llguidance in one process, one thread, schema by schema.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod choices;
 mod memory;
 mod report;
 
@@ -46,6 +47,9 @@ struct Arguments {
     /// Instead of MaskBench, the JSON, SQL and C-like grammars in GBNF, and llguidance on the same languages in its own syntax.
     #[arg(long)]
     grammars: bool,
+    /// Instead of MaskBench, lists of so many choices.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    choices: Option<u64>,
     /// Write one line of JSON for each file, with structgen's times of the first run.
     #[arg(long, value_name = "OUT")]
     jsonl: Option<PathBuf>,
@@ -59,7 +63,7 @@ struct Arguments {
     #[arg(long)]
     steps_over: Option<u64>,
     /// MaskBench files or folders.
-    #[arg(required_unless_present = "grammars")]
+    #[arg(required_unless_present_any = ["grammars", "choices"])]
     paths: Vec<PathBuf>,
 }
 
@@ -116,6 +120,9 @@ fn main() -> anyhow::Result<()> {
         tables.memory() / 1024
     );
     let eos = end_of_sequence(&tokenizer).context("the tokenizer has no special token")?;
+    if let Some(count) = arguments.choices {
+        return choices::time(&tokenizer, &tables, eos, count);
+    }
     if arguments.grammars {
         return time_grammars(&tokenizer, &tables, eos, &arguments);
     }

@@ -163,7 +163,7 @@ fn run_all<E: Engine>(
 }
 
 /// The most memory that this process has had resident, in KiB.
-fn peak() -> anyhow::Result<u64> {
+pub(crate) fn peak() -> anyhow::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status
         .lines()
