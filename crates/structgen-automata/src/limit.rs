@@ -57,7 +57,7 @@ impl Default for Limits {
             nodes: 4_000_000,
             states: 50_000_000,
             threads: 10_000,
-            work: 2_000_000,
+            work: 20_000_000,
             regular: RegularLimits::default(),
         }
     }
