@@ -34,6 +34,7 @@ pub struct VocabularyTables {
     first_bytes: Box<[u8]>,
     /// The most whitespace that a token has in a row.
     longest_gap: u16,
+    /// The tokens that end within a character, once they were asked for.
     cut_off: OnceLock<TokenMask>,
 }
 

@@ -134,7 +134,7 @@ impl MaskedSoftmax {
 }
 
 /// The largest allowed logit; `-inf` where there is none.
-pub(crate) fn max(logits: &[f32], allowed: &impl AllowedTokens, banned: &[TokenId]) -> f32 {
+fn max(logits: &[f32], allowed: &impl AllowedTokens, banned: &[TokenId]) -> f32 {
     let mut largest = f32::NEG_INFINITY;
     let mut offer = |logit: f32| largest = if logit > largest { logit } else { largest };
     match allowed.list() {
@@ -180,7 +180,7 @@ pub(crate) fn maxima(
         let mut chunk = [f32::NAN; WORD];
         let logits = &logits[..logits.len().min(WORD)];
         chunk[..logits.len()].copy_from_slice(logits);
-        maxima[at] = max_of(&select(&chunk, word));
+        maxima[at] = numeric::max_of_64(&select(&chunk, word));
     };
     again(chunks.len(), &[]);
     for banned in banned.chunk_by(|a, b| a.index() / WORD == b.index() / WORD) {
@@ -265,7 +265,7 @@ impl Group<'_> {
                 };
             }
         });
-        max_of(&lanes)
+        numeric::max(&lanes)
     }
 
     /// Where the first allowed logit of this value is.
@@ -320,11 +320,6 @@ fn select(chunk: &[f32; WORD], word: u64) -> [f32; WORD] {
         }
     }
     selected
-}
-
-#[inline(always)]
-fn max_of(logits: &[f32]) -> f32 {
-    numeric::max(logits)
 }
 
 /// Calls `visit` with the first id of each group that has allowed tokens, `banned` (sorted) taken out of its words.

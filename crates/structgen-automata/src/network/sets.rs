@@ -61,6 +61,7 @@ pub(super) struct Sets {
     elements: Vec<Element>,
     entries: Vec<Entry>,
     ids: HashTable<SetId>,
+    /// By the two sets that were joined, ascending.
     joined: FxHashMap<(SetId, SetId), SetId>,
     /// How many elements were looked at.
     pub(super) work: u64,
@@ -204,8 +205,8 @@ impl Sets {
     /// The elements of all these sets, each on what it stands on.
     ///
     /// Frames are not shared: that would join what is below them, and so on down, which is a determinisation, and exponential in the length of
-    /// the text where recursion is ambiguous (`r ::= r{3,6} | "a"`). As it is, what waits was made where something was called, and there are
-    /// as many of these as places in the text and procedures: the nodes of Tomita's graph-structured stack.
+    /// the text where recursion is ambiguous (`r ::= r{3,6} | "a"`). As it is, what waits was made where something was called, and a place in
+    /// the text makes at most one of these for each procedure and frame: the nodes of Tomita's graph-structured stack.
     fn join(
         &mut self,
         sets: impl Iterator<Item = SetId>,

@@ -21,10 +21,11 @@ impl OrtModel {
             return Ok(known);
         }
         let stats = self.stats;
-        let found = self.try_padding();
+        let tried = self.try_padding();
         self.stats = stats;
-        self.takes_padding = Some(found?);
-        self.takes_padding()
+        let takes_padding = tried?;
+        self.takes_padding = Some(takes_padding);
+        Ok(takes_padding)
     }
 
     fn try_padding(&mut self) -> Result<bool, ModelError> {
