@@ -2,6 +2,7 @@
 
 mod bytes;
 mod captures;
+mod components;
 mod interned;
 mod json;
 mod limit;

@@ -11,8 +11,8 @@ impl Matcher {
     ///
     /// Spans are offsets of bytes in the text of the tokens, without those of special tokens, which have none. Until the output is
     /// [finished](Self::is_finished) it is read as the beginning of one that goes on: a part that may go on is open, and what is told of ambiguous
-    /// parts may change with what comes. Where a text can be read in several ways, from left to right every part takes as many bytes as the whole allows, and
-    /// of alternatives for the same bytes the first one counts.
+    /// parts may change with what comes. Where a text can be read in several ways, from left to right every part takes as many bytes as the whole allows, of
+    /// alternatives for the same bytes the first one counts, and no rule is read as itself over the same bytes.
     ///
     /// Spans are found anew from the tokens each time, so that they follow whatever was taken back; that takes time in proportion to the text,
     /// and more where captures repeat.

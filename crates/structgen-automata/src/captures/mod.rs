@@ -9,7 +9,8 @@
 //! - of alternatives for the same bytes, the first one of the grammar is taken;
 //! - a repetition has no round without bytes, but for those that it must have; and no rule is read as itself over the same bytes.
 //!
-//! A text that is not complete is read as the beginning of one that goes on, so that a part that may go on counts as longer than one that ends.
+//! A sequence within a sequence is no part of its own. A text that is not complete is read as the beginning of one that goes on, so that a part that may go
+//! on counts as longer than one that ends.
 //!
 //! Only what is around captures is read here, by a table of which expression matches from where to where (as Earley's and the tabling of logic
 //! programs do, so that left recursion and ambiguity are no matter); all other parts of the grammar are networks of their own.
@@ -20,8 +21,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use structgen_grammar::{Expr, ExprId, Grammar, TokenTerminal};
+use structgen_grammar::{Expr, ExprId, Grammar, RuleId, TokenTerminal};
 
+use crate::components::cyclic_components;
 use crate::{LimitExceeded, Limits, Program, ProgramError};
 use table::Table;
 
@@ -60,16 +62,19 @@ impl<'t> CapturePiece<'t> {
 #[derive(Debug)]
 pub struct CaptureProgram {
     grammar: Grammar,
-    /// By expression; `None` for what is not around a capture.
+    /// By expression, for those around a capture or beside one.
     nodes: FxHashMap<ExprId, Node>,
-    root: ExprId,
+    /// The component of each expression that is a part of itself, by way of rules.
+    circles: FxHashMap<ExprId, u32>,
 }
 
 /// An expression that has a capture in it, or stands beside one.
 #[derive(Debug)]
 enum Node {
-    /// Nothing in it is captured. Without a program it has no text.
-    Leaf(Option<Arc<Program>>),
+    /// Has no text.
+    Never,
+    /// Nothing in it is captured.
+    Leaf(Arc<Program>),
     Sequence(Box<[ExprId]>),
     Choice(Box<[ExprId]>),
     Repeat {
@@ -77,12 +82,36 @@ enum Node {
         min: u32,
         max: Option<u32>,
     },
-    /// A reference to a rule with this body.
-    Rule(ExprId),
+    Rule {
+        rule: RuleId,
+        body: ExprId,
+    },
     Capture {
         name: Arc<str>,
         body: ExprId,
     },
+}
+
+impl Node {
+    fn children(&self) -> &[ExprId] {
+        match self {
+            Self::Never | Self::Leaf(_) => &[],
+            Self::Sequence(parts) | Self::Choice(parts) => parts,
+            Self::Repeat { body, .. } | Self::Rule { body, .. } | Self::Capture { body, .. } => {
+                std::slice::from_ref(body)
+            }
+        }
+    }
+
+    /// Whether it has a text, where those expressions have one for which `has_text` holds.
+    fn has_text(&self, has_text: impl Fn(&ExprId) -> bool) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Leaf(_) | Self::Repeat { min: 0, .. } => true,
+            Self::Choice(arms) => arms.iter().any(has_text),
+            _ => self.children().iter().all(has_text),
+        }
+    }
 }
 
 /// How many expressions the grammars of all leaves may have together.
@@ -115,19 +144,14 @@ impl CaptureProgram {
                 }
                 leaf(grammar, id, limits)?
             };
-            match &node {
-                Node::Leaf(_) => {}
-                Node::Sequence(parts) | Node::Choice(parts) => open.extend(parts),
-                Node::Repeat { body, .. } | Node::Rule(body) | Node::Capture { body, .. } => {
-                    open.push(*body);
-                }
-            }
+            open.extend(node.children());
             nodes.insert(id, node);
         }
+        forget_what_never_ends(&mut nodes);
         Ok(Some(Self {
             grammar: grammar.clone(),
+            circles: circles(grammar, &nodes),
             nodes,
-            root,
         }))
     }
 
@@ -268,7 +292,10 @@ fn spine(
             min: *min,
             max: *max,
         },
-        Expr::Rule(rule) => Node::Rule(grammar.rule(*rule).body),
+        Expr::Rule(rule) => Node::Rule {
+            rule: *rule,
+            body: grammar.rule(*rule).body,
+        },
         // How a text was written says nothing about what is in it.
         Expr::Guided { body, .. } => Node::Sequence([*body].into()),
         Expr::Capture { name, body } => Node::Capture {
@@ -301,8 +328,41 @@ fn name_within(grammar: &Grammar, id: ExprId, captured: &FxHashSet<ExprId>) -> S
 
 fn leaf(grammar: &Grammar, id: ExprId, limits: &Limits) -> Result<Node, ProgramError> {
     match Program::new(grammar.rooted_at(id), limits.clone()) {
-        Ok(program) => Ok(Node::Leaf(Some(Arc::new(program)))),
-        Err(ProgramError::Unsatisfiable { .. }) => Ok(Node::Leaf(None)),
+        Ok(program) => Ok(Node::Leaf(Arc::new(program))),
+        Err(ProgramError::Unsatisfiable { .. }) => Ok(Node::Never),
         Err(error) => Err(error),
     }
+}
+
+/// What has no text has no beginning of one either.
+fn forget_what_never_ends(nodes: &mut FxHashMap<ExprId, Node>) {
+    let mut users: FxHashMap<ExprId, Vec<ExprId>> = FxHashMap::default();
+    for (&id, node) in nodes.iter() {
+        { node.children().iter() }.for_each(|&child| users.entry(child).or_default().push(id));
+    }
+    let mut has_text = FxHashSet::default();
+    let mut open: Vec<ExprId> = nodes.keys().copied().collect();
+    while let Some(id) = open.pop() {
+        if !has_text.contains(&id) && nodes[&id].has_text(|child| has_text.contains(child)) {
+            has_text.insert(id);
+            open.extend(users.get(&id).into_iter().flatten());
+        }
+    }
+    for (id, node) in nodes {
+        if !has_text.contains(id) {
+            *node = Node::Never;
+        }
+    }
+}
+
+fn circles(grammar: &Grammar, nodes: &FxHashMap<ExprId, Node>) -> FxHashMap<ExprId, u32> {
+    let mut edges = vec![Vec::new(); grammar.exprs().len()];
+    for (id, node) in nodes {
+        edges[id.index()] = node.children().iter().map(|child| child.0).collect();
+    }
+    let (components, _) = cyclic_components(&edges);
+    let circles = { (0..).map(ExprId) }.zip(components);
+    circles
+        .filter_map(|(id, circle)| Some((id, circle?)))
+        .collect()
 }

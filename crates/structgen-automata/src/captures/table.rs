@@ -1,10 +1,13 @@
 //! Which expression matches from where to where, and one way of reading the whole.
+//!
+//! Everybody who asks how far a key matches is told once of each answer (semi-naive evaluation), so that a list takes time in proportion to its length,
+//! be it recursive on the left or on the right.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use structgen_grammar::{ExprId, TokenTerminal};
+use structgen_grammar::{ExprId, RuleId, TokenTerminal};
 
 use super::{CaptureProgram, Node, Text};
 use crate::network::Network;
@@ -12,6 +15,9 @@ use crate::{LimitExceeded, Memory, Program, SetId, StepError};
 
 /// The most work for one text: looks at facts, and steps of networks.
 const MAX_STEPS: u64 = 20_000_000;
+
+/// The most keys for one text, of about 250 bytes each.
+const MAX_KEYS: u32 = 1_000_000;
 
 /// What is asked: an expression, for sequences from which part on and for repetitions behind how many rounds, and where in the text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,23 +41,35 @@ impl Key {
     }
 }
 
-/// What is known of a key, each with a number that is larger than those of the facts that it follows from.
+/// What is known of a key.
 #[derive(Default)]
 struct Entry {
-    /// Where a match may end.
-    ends: BTreeMap<u32, u32>,
+    /// Where a match may end, in order.
+    ends: Vec<u32>,
     /// Whether the text may end in the middle of a match.
-    open: Option<u32>,
-    /// What follows from it.
-    users: Vec<u32>,
-    is_waiting: bool,
+    is_open: bool,
+    users: Vec<User>,
 }
 
 impl Entry {
-    fn rank(&self, until: Until) -> Option<u32> {
+    fn matches(&self, until: Until) -> bool {
         match until {
-            Until::End(end) => self.ends.get(&end).copied(),
-            Until::Open => self.open,
+            Until::End(end) => self.ends.binary_search(&end).is_ok(),
+            Until::Open => self.is_open,
+        }
+    }
+
+    /// Whether that was not known.
+    fn learn(&mut self, until: Until) -> bool {
+        match until {
+            Until::End(end) => match self.ends.binary_search(&end) {
+                Ok(_) => false,
+                Err(place) => {
+                    self.ends.insert(place, end);
+                    true
+                }
+            },
+            Until::Open => !std::mem::replace(&mut self.is_open, true),
         }
     }
 }
@@ -63,6 +81,25 @@ enum Until {
     /// Beyond the text.
     Open,
 }
+
+/// What follows from a key.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum User {
+    /// Another key that matches as far.
+    Whole(u32),
+    /// A sequence or repetition that begins with it.
+    First(u32),
+}
+
+/// That a key matches as far as that.
+#[derive(Clone, Copy)]
+struct Fact {
+    id: u32,
+    until: Until,
+}
+
+/// The rules that are being read over the bytes at hand: a place in [`Table::rules`].
+type Rules = Option<u32>;
 
 /// A capture: from which place to which; without an end, beyond the text.
 pub(super) struct Found {
@@ -79,10 +116,14 @@ pub(super) struct Table<'t> {
     keys: Vec<Key>,
     entries: Vec<Entry>,
     /// Who has asked whom.
-    asked: FxHashSet<(u32, u32)>,
-    waiting: Vec<u32>,
+    asked: FxHashSet<(u32, User)>,
+    /// Keys of which nothing has been asked yet.
+    begun: Vec<u32>,
+    /// What those who have asked do not know yet.
+    news: Vec<Fact>,
     networks: FxHashMap<ExprId, Network>,
-    facts: u32,
+    /// Rules that are read, with those that read them over the same bytes.
+    rules: Vec<(RuleId, Rules)>,
     steps: u64,
 }
 
@@ -100,34 +141,45 @@ impl<'t> Table<'t> {
             keys: Vec::new(),
             entries: Vec::new(),
             asked: FxHashSet::default(),
-            waiting: Vec::new(),
+            begun: Vec::new(),
+            news: Vec::new(),
             networks: FxHashMap::default(),
-            facts: 0,
+            rules: Vec::new(),
             steps: 0,
         }
     }
 
     /// The captures of the text; `None` where it is no text of the grammar, or no beginning of one that goes on.
     pub(super) fn read(&mut self, is_complete: bool) -> Result<Option<Vec<Found>>, LimitExceeded> {
+        let grammar = &self.program.grammar;
         let root = Key {
-            expr: self.program.root,
+            expr: grammar.rule(grammar.root()).body,
             index: 0,
             at: 0,
             is_last: true,
         };
-        let root = self.id(root);
-        while let Some(id) = self.waiting.pop() {
-            self.entries[id as usize].is_waiting = false;
-            self.compute(id)?;
+        let id = self.id(root)?;
+        loop {
+            if let Some(id) = self.begun.pop() {
+                self.begin(id)?;
+            } else if let Some(fact) = self.news.pop() {
+                for at in 0..self.entries[fact.id as usize].users.len() {
+                    let user = self.entries[fact.id as usize].users[at];
+                    self.pass(user, fact.until)?;
+                }
+            } else {
+                break;
+            }
         }
         let until = match is_complete {
             true => Until::End(self.text.end()),
             false => Until::Open,
         };
-        if self.entries[root as usize].rank(until).is_none() {
+        if !self.entries[id as usize].matches(until) {
             return Ok(None);
         }
-        self.walk(root, until).map(Some)
+        let rules = self.within(grammar.root(), None);
+        self.walk(Fact { id, until }, rules).map(Some)
     }
 
     fn spend(&mut self, steps: u64) -> Result<(), LimitExceeded> {
@@ -141,27 +193,54 @@ impl<'t> Table<'t> {
         Ok(())
     }
 
-    fn id(&mut self, key: Key) -> u32 {
+    fn id(&mut self, key: Key) -> Result<u32, LimitExceeded> {
         let next = self.keys.len() as u32;
         let id = *self.ids.entry(key).or_insert(next);
         if id == next {
+            if next == MAX_KEYS {
+                return Err(LimitExceeded {
+                    what: "questions in looking for captures",
+                    limit: MAX_KEYS.into(),
+                });
+            }
             self.keys.push(key);
-            self.entries.push(Entry {
-                is_waiting: true,
-                ..Entry::default()
-            });
-            self.waiting.push(id);
+            self.entries.push(Entry::default());
+            self.begun.push(id);
         }
-        id
+        Ok(id)
     }
 
-    /// What a key that another follows from is known to match.
-    fn ask(&mut self, user: u32, key: Key) -> u32 {
-        let id = self.id(key);
-        if self.asked.insert((id, user)) {
-            self.entries[id as usize].users.push(user);
+    /// Asks a key on behalf of what follows from it, which is told what is known and what becomes known.
+    fn ask(&mut self, key: Key, user: User) -> Result<(), LimitExceeded> {
+        let id = self.id(key)?;
+        if !self.asked.insert((id, user)) {
+            return Ok(());
         }
-        id
+        self.entries[id as usize].users.push(user);
+        if self.entries[id as usize].is_open {
+            self.pass(user, Until::Open)?;
+        }
+        for at in 0..self.entries[id as usize].ends.len() {
+            let end = self.entries[id as usize].ends[at];
+            self.pass(user, Until::End(end))?;
+        }
+        Ok(())
+    }
+
+    /// Adds what follows from how far a key that was asked matches.
+    fn pass(&mut self, user: User, until: Until) -> Result<(), LimitExceeded> {
+        self.spend(1)?;
+        match (user, until) {
+            (User::Whole(id), _) => self.tell(id, until),
+            (User::First(id), Until::Open) => self.tell(id, Until::Open),
+            (User::First(id), Until::End(end)) => {
+                let key = self.keys[id as usize];
+                if end > key.at || !self.needs_bytes(key) {
+                    self.ask(self.rest(key, end), User::Whole(id))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn tell(&mut self, id: u32, until: Until) {
@@ -171,69 +250,39 @@ impl<'t> Table<'t> {
         {
             return;
         }
-        let entry = &mut self.entries[id as usize];
-        if entry.rank(until).is_some() {
-            return;
-        }
-        self.facts += 1;
-        match until {
-            Until::End(end) => {
-                entry.ends.insert(end, self.facts);
-            }
-            Until::Open => entry.open = Some(self.facts),
-        }
-        for at in 0..self.entries[id as usize].users.len() {
-            let user = self.entries[id as usize].users[at];
-            let entry = &mut self.entries[user as usize];
-            if !std::mem::replace(&mut entry.is_waiting, true) {
-                self.waiting.push(user);
-            }
+        if self.entries[id as usize].learn(until) {
+            self.news.push(Fact { id, until });
         }
     }
 
-    /// Adds what follows from what is known.
-    fn compute(&mut self, id: u32) -> Result<(), LimitExceeded> {
+    /// Asks what a key follows from.
+    fn begin(&mut self, id: u32) -> Result<(), LimitExceeded> {
         let key = self.keys[id as usize];
         let program = self.program;
         self.spend(1)?;
         match &program.nodes[&key.expr] {
-            Node::Leaf(leaf) => {
-                if let Some(leaf) = leaf {
-                    self.run_leaf(id, key, leaf)?;
+            Node::Never => {}
+            Node::Leaf(leaf) => self.run_leaf(id, key, leaf)?,
+            node @ (Node::Choice(_) | Node::Rule { .. } | Node::Capture { .. }) => {
+                for &part in node.children() {
+                    self.ask(key.of(part), User::Whole(id))?;
                 }
             }
-            Node::Choice(arms) => {
-                for &arm in arms {
-                    self.copy(id, key.of(arm))?;
-                }
-            }
-            Node::Rule(body) | Node::Capture { body, .. } => self.copy(id, key.of(*body))?,
             Node::Sequence(_) | Node::Repeat { .. } => {
-                let (first, ends_here) = self.first_part(key);
-                if ends_here {
+                let (first, may_end) = self.first_part(key);
+                if may_end {
                     self.tell(id, Until::End(key.at));
                 }
-                let Some((first, needs_bytes)) = first else {
-                    return Ok(());
-                };
-                let first = self.ask(id, first);
-                let entry = &self.entries[first as usize];
-                let ends: Vec<u32> = entry.ends.keys().copied().collect();
-                if entry.open.is_some() {
-                    self.tell(id, Until::Open);
-                }
-                for end in ends {
-                    if end > key.at || !needs_bytes {
-                        self.copy(id, self.rest(key, end))?;
-                    }
+                if let Some(first) = first {
+                    self.ask(first, User::First(id))?;
                 }
             }
         }
         Ok(())
     }
 
-    /// What a sequence or repetition reads first, and whether that has to have bytes; and whether it may be over.
-    fn first_part(&self, key: Key) -> (Option<(Key, bool)>, bool) {
+    /// What a sequence or repetition reads first, and whether it may be over.
+    fn first_part(&self, key: Key) -> (Option<Key>, bool) {
         match &self.program.nodes[&key.expr] {
             Node::Sequence(parts) => {
                 let part = parts.get(key.index as usize);
@@ -242,18 +291,25 @@ impl<'t> Table<'t> {
                     is_last,
                     ..key.of(*part)
                 };
-                (part.map(|part| (first(part), false)), part.is_none())
+                (part.map(first), part.is_none())
             }
             Node::Repeat { body, min, max } => {
-                let may_end = key.index >= *min;
                 let goes_on = max.is_none_or(|max| key.index < max);
                 let round = Key {
                     is_last: false,
                     ..key.of(*body)
                 };
-                (goes_on.then_some((round, may_end)), may_end)
+                (goes_on.then_some(round), key.index >= *min)
             }
             _ => (None, false),
+        }
+    }
+
+    /// Whether the first part has to have bytes: a round that is one too many.
+    fn needs_bytes(&self, key: Key) -> bool {
+        match &self.program.nodes[&key.expr] {
+            Node::Repeat { min, .. } => key.index >= *min,
+            _ => false,
         }
     }
 
@@ -265,22 +321,6 @@ impl<'t> Table<'t> {
             _ => key.index + 1,
         };
         Key { index, at, ..key }
-    }
-
-    /// All that another key matches.
-    fn copy(&mut self, id: u32, from: Key) -> Result<(), LimitExceeded> {
-        let from = self.ask(id, from);
-        let entry = &self.entries[from as usize];
-        let ends: Vec<u32> = entry.ends.keys().copied().collect();
-        let is_open = entry.open.is_some();
-        self.spend(1 + ends.len() as u64)?;
-        if is_open {
-            self.tell(id, Until::Open);
-        }
-        for end in ends {
-            self.tell(id, Until::End(end));
-        }
-        Ok(())
     }
 
     /// Runs the network of a part without captures.
@@ -334,138 +374,197 @@ impl<'t> Table<'t> {
         Ok(())
     }
 
-    /// One way of reading what a key matches: the one that counts.
-    fn walk(&mut self, root: u32, until: Until) -> Result<Vec<Found>, LimitExceeded> {
+    /// One way of reading a fact: the one that counts.
+    fn walk(&mut self, root: Fact, rules: Rules) -> Result<Vec<Found>, LimitExceeded> {
         let program = self.program;
         let mut found = Vec::new();
-        let mut todo = vec![(root, until)];
-        while let Some((id, until)) = todo.pop() {
+        let mut todo = vec![(root, rules)];
+        while let Some((fact, mut rules)) = todo.pop() {
             self.spend(1)?;
-            let key = self.keys[id as usize];
-            // Nothing is read as itself: over the same bytes, what leads back has to have been known before.
-            let leads = |table: &mut Self, part: Key, to: Until| -> Result<_, LimitExceeded> {
-                let Some(part_id) = table.matches(part, to) else {
-                    return Ok(None);
-                };
-                let is_same = part.at == key.at && to == until;
-                let leads = !is_same
-                    || table.rank(part_id, to) < table.rank(id, until)
-                    || !table.leads_back(part_id, until, id)?;
-                Ok(leads.then_some(part_id))
-            };
+            let key = self.keys[fact.id as usize];
             match &program.nodes[&key.expr] {
-                Node::Leaf(_) => {}
-                Node::Choice(arms) => {
-                    for arm in arms {
-                        if let Some(arm) = leads(self, key.of(*arm), until)? {
-                            todo.push((arm, until));
-                            break;
-                        }
-                    }
-                }
-                Node::Rule(body) => {
-                    let body = leads(self, key.of(*body), until)?;
-                    todo.extend(body.map(|body| (body, until)));
-                }
-                Node::Capture { name, body } => {
-                    found.push(Found {
-                        name: name.clone(),
-                        start: key.at,
-                        end: match until {
-                            Until::End(end) => Some(end),
-                            Until::Open => None,
-                        },
-                    });
-                    let body = leads(self, key.of(*body), until)?;
-                    todo.extend(body.map(|body| (body, until)));
-                }
-                Node::Sequence(_) | Node::Repeat { .. } => {
-                    let (Some((first, needs_bytes)), _) = self.first_part(key) else {
-                        continue;
-                    };
-                    if until == Until::Open
-                        && let Some(first) = leads(self, first, Until::Open)?
-                    {
-                        todo.push((first, Until::Open));
-                        continue;
-                    }
-                    // Without a part to begin with, a repetition is over.
-                    for end in self.ends(first, key.at, needs_bytes) {
-                        self.spend(1)?;
-                        let Some(first) = leads(self, first, Until::End(end))? else {
-                            continue;
-                        };
-                        if let Some(rest) = leads(self, self.rest(key, end), until)? {
-                            todo.push((rest, until));
-                            todo.push((first, Until::End(end)));
-                            break;
-                        }
-                    }
-                }
+                Node::Rule { rule, .. } => rules = self.within(*rule, rules),
+                Node::Capture { name, .. } => found.push(Found {
+                    name: name.clone(),
+                    start: key.at,
+                    end: match fact.until {
+                        Until::End(end) => Some(end),
+                        Until::Open => None,
+                    },
+                }),
+                _ => {}
             }
+            let mut way = Vec::new();
+            self.ways(fact, |table, parts| {
+                way.clear();
+                for &part in parts {
+                    let goes_round = table.is_same_span(fact, part) && table.is_circle(fact, part);
+                    let rules = if goes_round { rules } else { None };
+                    if !table.is_read_without(part, rules)? {
+                        return Ok(false);
+                    }
+                    way.push((part, rules));
+                }
+                Ok(true)
+            })?;
+            todo.extend(way.into_iter().rev());
         }
         Ok(found)
     }
 
-    /// Where what a sequence begins with may end, the longest first.
-    fn ends(&self, first: Key, at: u32, needs_bytes: bool) -> Vec<u32> {
-        let Some(&first) = self.ids.get(&first) else {
-            return Vec::new();
-        };
-        let ends = self.entries[first as usize].ends.keys().rev().copied();
-        ends.filter(|&end| end > at || !needs_bytes).collect()
+    fn within(&mut self, rule: RuleId, rules: Rules) -> Rules {
+        self.rules.push((rule, rules));
+        Some(self.rules.len() as u32 - 1)
     }
 
-    fn rank(&self, id: u32, until: Until) -> Option<u32> {
-        self.entries[id as usize].rank(until)
+    fn is_same_span(&self, fact: Fact, part: Fact) -> bool {
+        let [at, part_at] = [fact, part].map(|fact| self.keys[fact.id as usize].at);
+        (at, fact.until) == (part_at, part.until)
     }
 
-    /// The question, if it is known to match so far.
-    fn matches(&self, key: Key, until: Until) -> Option<u32> {
-        let &id = self.ids.get(&key)?;
-        self.rank(id, until).map(|_| id)
+    /// Whether a fact may be a part of its part.
+    fn is_circle(&self, fact: Fact, part: Fact) -> bool {
+        let [circle, part_circle] = [fact, part].map(|fact| {
+            let expr = self.keys[fact.id as usize].expr;
+            self.program.circles.get(&expr)
+        });
+        circle.is_some() && circle == part_circle
     }
 
-    /// Whether what is matched may be read as the goal, which is asked at the same place, over the same bytes.
-    fn leads_back(&mut self, from: u32, until: Until, goal: u32) -> Result<bool, LimitExceeded> {
-        let mut seen = FxHashSet::default();
-        let mut open = vec![from];
-        while let Some(id) = open.pop() {
-            if id == goal {
-                return Ok(true);
+    /// Gives `take` the parts of each way of reading a fact, the one that counts first, until it takes one.
+    fn ways(
+        &mut self,
+        fact: Fact,
+        mut take: impl FnMut(&mut Self, &[Fact]) -> Result<bool, LimitExceeded>,
+    ) -> Result<(), LimitExceeded> {
+        let program = self.program;
+        let until = fact.until;
+        let key = self.keys[fact.id as usize];
+        match &program.nodes[&key.expr] {
+            Node::Never => {}
+            Node::Leaf(_) => {
+                take(self, &[])?;
             }
-            if !seen.insert(id) {
-                continue;
-            }
-            self.spend(1)?;
-            let key = self.keys[id as usize];
-            match &self.program.nodes[&key.expr] {
-                Node::Leaf(_) => {}
-                Node::Choice(arms) => {
-                    let arms = arms.iter();
-                    open.extend(arms.filter_map(|arm| self.matches(key.of(*arm), until)));
-                }
-                Node::Rule(body) | Node::Capture { body, .. } => {
-                    open.extend(self.matches(key.of(*body), until));
-                }
-                Node::Sequence(_) | Node::Repeat { .. } => {
-                    let (Some((first, needs_bytes)), _) = self.first_part(key) else {
-                        continue;
-                    };
-                    // The first part is all there is, or nothing is.
-                    let rest_is_empty = match until {
-                        Until::Open => true,
-                        Until::End(end) => self.matches(self.rest(key, end), until).is_some(),
-                    };
-                    if rest_is_empty {
-                        open.extend(self.matches(first, until));
+            node @ (Node::Choice(_) | Node::Rule { .. } | Node::Capture { .. }) => {
+                for &arm in node.children() {
+                    if let Some(arm) = self.fact(key.of(arm), until)
+                        && take(self, &[arm])?
+                    {
+                        break;
                     }
-                    if !needs_bytes && self.matches(first, Until::End(key.at)).is_some() {
-                        open.extend(self.matches(self.rest(key, key.at), until));
+                }
+            }
+            Node::Sequence(_) | Node::Repeat { .. } => {
+                let (first, may_end) = self.first_part(key);
+                if may_end && until == Until::End(key.at) {
+                    take(self, &[])?;
+                    return Ok(());
+                }
+                let Some(first) = first else {
+                    return Ok(());
+                };
+                if until == Until::Open
+                    && let Some(first) = self.fact(first, Until::Open)
+                    && take(self, &[first])?
+                {
+                    return Ok(());
+                }
+                let first = self.ids[&first];
+                let ends = &self.entries[first as usize].ends;
+                let mut left = match until {
+                    Until::End(last) => ends.partition_point(|&end| end <= last),
+                    Until::Open => ends.len(),
+                };
+                // The longest first.
+                while left > 0 {
+                    self.spend(1)?;
+                    left -= 1;
+                    let end = self.entries[first as usize].ends[left];
+                    if end == key.at && self.needs_bytes(key) {
+                        break;
+                    }
+                    let first = Fact {
+                        id: first,
+                        until: Until::End(end),
+                    };
+                    if let Some(rest) = self.fact(self.rest(key, end), until)
+                        && take(self, &[first, rest])?
+                    {
+                        break;
                     }
                 }
             }
         }
-        Ok(false)
+        Ok(())
+    }
+
+    /// That a key matches as far as that, if it does.
+    fn fact(&self, key: Key, until: Until) -> Option<Fact> {
+        let &id = self.ids.get(&key)?;
+        let fact = Fact { id, until };
+        self.entries[id as usize].matches(until).then_some(fact)
+    }
+
+    /// Whether a fact can be read without those rules over the same bytes, and without reading a rule as itself.
+    fn is_read_without(&mut self, goal: Fact, rules: Rules) -> Result<bool, LimitExceeded> {
+        let mut busy = FxHashSet::default();
+        let mut next = rules;
+        while let Some(place) = next {
+            self.spend(1)?;
+            let (rule, within) = self.rules[place as usize];
+            busy.insert(rule);
+            next = within;
+        }
+        if busy.is_empty() {
+            return Ok(true);
+        }
+        // All that may be a part over the same bytes, and of which of these each way consists.
+        let program = self.program;
+        let mut facts = vec![goal];
+        let mut places = FxHashMap::from_iter([(goal.id, 0)]);
+        let mut ways: Vec<Vec<Vec<usize>>> = Vec::new();
+        while let Some(&fact) = facts.get(ways.len()) {
+            self.spend(1)?;
+            let mut own = Vec::new();
+            let expr = self.keys[fact.id as usize].expr;
+            let is_busy = match &program.nodes[&expr] {
+                Node::Rule { rule, .. } => busy.contains(rule),
+                _ => false,
+            };
+            if !is_busy {
+                self.ways(fact, |table, parts| {
+                    table.spend(1)?;
+                    let mut inner = Vec::new();
+                    for &part in parts {
+                        if table.is_same_span(fact, part) {
+                            inner.push(*places.entry(part.id).or_insert(facts.len()));
+                            if facts.len() == places.len() - 1 {
+                                facts.push(part);
+                            }
+                        }
+                    }
+                    let is_certain = inner.is_empty();
+                    own.push(inner);
+                    Ok(is_certain)
+                })?;
+            }
+            ways.push(own);
+        }
+        // What each consists of was mostly found after it.
+        let mut is_read = vec![false; facts.len()];
+        loop {
+            self.spend(facts.len() as u64)?;
+            let mut has_changed = false;
+            for (place, ways) in ways.iter().enumerate().rev() {
+                let reads = |way: &Vec<usize>| way.iter().all(|&part| is_read[part]);
+                if !is_read[place] && ways.iter().any(reads) {
+                    is_read[place] = true;
+                    has_changed = true;
+                }
+            }
+            if is_read[0] || !has_changed {
+                return Ok(is_read[0]);
+            }
+        }
     }
 }

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 
 use crate::program::{NodeId, Program};
-use crate::terminal::{DEAD, Reach, TerminalState};
+use crate::terminal::{DEAD, Reach, START, TerminalState};
 use crate::{ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Span, StepError, TokenLengths};
 
 use distinct::Item;
@@ -515,9 +515,12 @@ impl Network {
         {
             return Ok(false);
         }
-        // What is in the middle of a terminal is live, so that something follows. Where it may end, not every machine can tell.
-        let in_the_middle =
-            |element: &Element| element.frame.reads() && self.accept_label(element.frame).is_none();
+        // What is in the middle of a terminal is live, so that something follows. Where it may end, not every machine can tell; and where it
+        // begins, no text may be all that it has, which is not its own to say.
+        let in_the_middle = |element: &Element| {
+            let frame = element.frame;
+            frame.reads() && frame.state != START && self.accept_label(frame).is_none()
+        };
         if elements.iter().any(in_the_middle) || !self.next_tokens(set)?.is_empty() {
             return Ok(true);
         }
