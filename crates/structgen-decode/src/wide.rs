@@ -127,30 +127,37 @@ pub(crate) fn for_each_from(logits: &[f32], smallest: f32, mut visit: impl FnMut
     });
 }
 
-/// Leaves the weights of logits above `smallest`, and of those that equal it up to the place; the others become zero. Returns the [`sum`] of
-/// what is left.
-pub(crate) fn keep_and_sum(
+/// Where the block of weights begins with which their sum passes `target`; what is before it is added to `sum`. Nothing where they do not pass it. Only
+/// weights of logits that are at least `smallest` count.
+pub(crate) fn block_that_passes(
     logits: &[f32],
-    weights: &mut [f32],
-    (smallest, place): (f32, usize),
-) -> f64 {
+    weights: &[f32],
+    smallest: f32,
+    target: f64,
+    sum: &mut f64,
+) -> Option<usize> {
     wide!({
-        let mut sum = LaneSum::default();
-        let blocks = weights.chunks_mut(BLOCK).zip(logits.chunks(BLOCK));
-        for (at, (weights, logits)) in blocks.enumerate() {
-            // Up to the place those that equal `smallest` stay, behind it they do not.
-            let before = place.saturating_add(1).saturating_sub(at * BLOCK);
-            let (weights_before, behind) = weights.split_at_mut(before.min(weights.len()));
-            let (logits_before, logits_behind) = logits.split_at(weights_before.len());
-            for (weight, &logit) in weights_before.iter_mut().zip(logits_before) {
-                *weight = where_true(logit >= smallest, *weight);
+        let blocks = logits.chunks(BLOCK).zip(weights.chunks(BLOCK));
+        for (at, (logits, weights)) in blocks.enumerate() {
+            let (runs, rest) = logits.as_chunks::<16>();
+            let (weights, weights_of_rest) = weights.as_chunks::<16>();
+            let mut lanes = [0.0f64; 16];
+            for (logits, weights) in runs.iter().zip(weights) {
+                for lane in 0..16 {
+                    let weight = where_true(logits[lane] >= smallest, weights[lane]);
+                    lanes[lane] += f64::from(weight);
+                }
             }
-            for (weight, &logit) in behind.iter_mut().zip(logits_behind) {
-                *weight = where_true(logit > smallest, *weight);
+            let mut of_block = lanes.iter().sum::<f64>();
+            for (&logit, &weight) in rest.iter().zip(weights_of_rest) {
+                of_block += f64::from(where_true(logit >= smallest, weight));
             }
-            sum.add_all(weights);
+            if *sum + of_block > target {
+                return Some(at * BLOCK);
+            }
+            *sum += of_block;
         }
-        sum.total()
+        None
     })
 }
 
@@ -236,12 +243,16 @@ pub(crate) fn split(
             }
             (lanes, counts) = (sums, numbers);
             for (run, &noted) in noted.iter().enumerate() {
-                if noted != 0 {
-                    for (lane, &logit) in runs[run].iter().enumerate() {
-                        if logit >= low && logit < high {
-                            visit(at * BLOCK + run * 16 + lane);
-                        }
-                    }
+                if noted == 0 {
+                    continue;
+                }
+                let mut between = 0u32;
+                for (lane, &logit) in runs[run].iter().enumerate() {
+                    between |= (u32::from(logit >= low) & u32::from(logit < high)) << lane;
+                }
+                while between != 0 {
+                    visit(at * BLOCK + run * 16 + between.trailing_zeros() as usize);
+                    between &= between - 1;
                 }
             }
             for (i, (&logit, &weight)) in rest.iter().zip(weights_of_rest).enumerate() {

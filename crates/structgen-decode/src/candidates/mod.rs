@@ -11,6 +11,8 @@ use crate::numeric::{self, LaneSum};
 use crate::{AllowedTokens, Sampler, SequenceRng, Temperature};
 use crate::{masked, wide};
 
+use select::Nucleus;
+
 /// Allowed tokens and their logits, lowest id first.
 ///
 /// Filled from a mask, changed by samplers, drawn from. Tokens outside the mask and tokens whose logit is `-inf` or NaN
@@ -388,13 +390,12 @@ impl Candidates {
         }
         let total = wide::weigh_and_sum(&self.logits, max, &mut self.weights);
         let mass = (f64::from(p) * total, total);
-        let (smallest, place, kept) = self.last_of_nucleus(mass, min_keep);
-        let stays = |id: usize, logit: f32| logit > smallest || logit == smallest && id <= place;
-        if kept <= DRAWN {
+        let nucleus = self.nucleus_of(mass, min_keep);
+        if nucleus.len <= DRAWN {
             self.keys.clear();
-            wide::for_each_from(&self.logits, smallest, |id| {
+            wide::for_each_from(&self.logits, nucleus.smallest, |id| {
                 let logit = self.logits[id];
-                if stays(id, logit) && logit > f32::NEG_INFINITY {
+                if nucleus.contains(id, logit) && logit > f32::NEG_INFINITY {
                     self.keys.push(u64::from(logit.to_bits()) << 32 | id as u64);
                 }
             });
@@ -405,26 +406,35 @@ impl Candidates {
             }
             return self.draw(rng);
         }
-        let total = wide::keep_and_sum(&self.logits, &mut self.weights, (smallest, place));
-        let target = rng.uniform() * total;
-        let (mut sum, mut start) = (0.0, 0);
-        for block in self.weights.chunks(DRAWN) {
-            let of_block = wide::sum(block);
-            if sum + of_block > target {
-                break;
-            }
-            sum += of_block;
-            start += block.len();
-        }
-        let found = place_of(&self.weights, start, sum, target);
-        let drawn = found.map(|i| {
-            (
-                TokenId(i as u32),
-                (f64::from(self.weights[i]) / total) as f32,
-            )
+        let target = rng.uniform() * nucleus.mass;
+        let (start, sum) = self.block_of(&nucleus, target);
+        let weight = |id: usize| match nucleus.contains(id, self.logits[id]) {
+            true => self.weights[id],
+            false => 0.0,
+        };
+        let found = place_of(self.weights.len(), weight, (start, sum), target);
+        let drawn = found.map(|id| {
+            let probability = f64::from(self.weights[id]) / nucleus.mass;
+            (TokenId(id as u32), probability as f32)
         });
         self.clear(logits.len());
         drawn
+    }
+
+    /// Where the block of candidates begins with which the sum of a nucleus' weights passes the target, and the sum before it.
+    fn block_of(&self, nucleus: &Nucleus, target: f64) -> (usize, f64) {
+        // Of those that equal the smallest, only what is up to its place belongs to the nucleus.
+        let behind = nucleus.place.saturating_add(1).min(self.logits.len());
+        let mut sum = 0.0;
+        let (logits, weights) = (&self.logits[..behind], &self.weights[..behind]);
+        let passes = wide::block_that_passes(logits, weights, nucleus.smallest, target, &mut sum);
+        if let Some(start) = passes {
+            return (start, sum);
+        }
+        let (logits, weights) = (&self.logits[behind..], &self.weights[behind..]);
+        let larger = nucleus.smallest.next_up();
+        let passes = wide::block_that_passes(logits, weights, larger, target, &mut sum);
+        (behind + passes.unwrap_or(weights.len()), sum)
     }
 
     /// Draws a candidate in proportion to its softmax; returns it with its probability.
@@ -448,27 +458,33 @@ impl Candidates {
                 start += len;
             }
         }
-        let found = place_of(&self.weights, start, sum, target)?;
+        let weight = |i: usize| self.weights[i];
+        let found = place_of(self.len(), weight, (start, sum), target)?;
         let probability = (f64::from(self.weights[found]) / total) as f32;
         Some((self.ids[found], probability))
     }
 }
 
-/// Where, from `start` on and with `sum` before it, the sum of the weights passes `target`.
+/// Where, from `start` on and with `sum` before it, the sum of `len` weights passes `target`.
 ///
 /// Where rounding leaves the sum short of the target, the last one with weight is the one.
-fn place_of(weights: &[f32], start: usize, mut sum: f64, target: f64) -> Option<usize> {
+fn place_of(
+    len: usize,
+    weight: impl Fn(usize) -> f32,
+    (start, mut sum): (usize, f64),
+    target: f64,
+) -> Option<usize> {
     let mut found = None;
-    for (i, &weight) in weights.iter().enumerate().skip(start) {
-        if weight > 0.0 {
-            sum += f64::from(weight);
+    for i in start..len {
+        if weight(i) > 0.0 {
+            sum += f64::from(weight(i));
             found = Some(i);
             if sum > target {
                 return found;
             }
         }
     }
-    found.or_else(|| weights[..start].iter().rposition(|&weight| weight > 0.0))
+    found.or_else(|| (0..start).rev().find(|&i| weight(i) > 0.0))
 }
 
 /// Calls `visit` with the first id and the bits of each word that has any, less the `banned` ids, which are sorted.

@@ -12,6 +12,23 @@ const MOST_BETWEEN: usize = 8192;
 /// Candidates that go together where none of them stays.
 const BLOCK: usize = 32;
 
+/// A prefix of the candidates by falling logit and rising place.
+pub(super) struct Nucleus {
+    /// The logit of the last.
+    pub(super) smallest: f32,
+    /// The place of the last.
+    pub(super) place: usize,
+    pub(super) len: usize,
+    /// What its candidates weigh.
+    pub(super) mass: f64,
+}
+
+impl Nucleus {
+    pub(super) fn contains(&self, place: usize, logit: f32) -> bool {
+        logit > self.smallest || logit == self.smallest && place <= self.place
+    }
+}
+
 impl Candidates {
     /// Keeps the `k` candidates with the largest logits; of equal ones, those with the lowest ids.
     pub fn keep_largest(&mut self, k: usize) {
@@ -49,18 +66,14 @@ impl Candidates {
             return;
         }
         let mass = (f64::from(p) * total, total);
-        let (smallest, place, kept) = self.last_of_nucleus(mass, min_keep);
-        if kept < self.len() {
-            self.retain(|i, logit| logit > smallest || logit == smallest && i <= place);
+        let nucleus = self.nucleus_of(mass, min_keep);
+        if nucleus.len < self.len() {
+            self.retain(|i, logit| nucleus.contains(i, logit));
         }
     }
 
-    /// The last of the shortest prefix with `mass`, out of the `total` of all weights, and `min_keep` candidates: its logit and its place, and how long the prefix is.
-    pub(super) fn last_of_nucleus(
-        &mut self,
-        (mass, total): (f64, f64),
-        min_keep: usize,
-    ) -> (f32, usize, usize) {
+    /// The shortest prefix with `mass`, out of the `total` of all weights, and `min_keep` candidates.
+    pub(super) fn nucleus_of(&mut self, (mass, total): (f64, f64), min_keep: usize) -> Nucleus {
         let guess = nucleus::guess(&self.logits, &self.weights, (mass, total), min_keep);
         if let Some((low, high)) = guess
             && let Some(found) = self.last_between((low, high), mass)
@@ -75,15 +88,30 @@ impl Candidates {
         let start = wide::split(&self.logits, &self.weights, bounds, |i| {
             self.keys.push(key(self.logits[i], i));
         });
-        let (last, (_, kept)) = last_of_mass(&mut self.keys, &self.weights, start, mass, min_keep);
+        let (last, (found, len)) =
+            last_of_mass(&mut self.keys, &self.weights, start, mass, min_keep);
         if last == u64::MAX {
-            return (f32::NEG_INFINITY, usize::MAX, self.logits.len());
+            return Nucleus {
+                smallest: f32::NEG_INFINITY,
+                place: usize::MAX,
+                len: self.logits.len(),
+                mass: total,
+            };
         }
-        (self.logits[index(last)], index(last), kept)
+        self.nucleus_to(last, found, len)
+    }
+
+    fn nucleus_to(&self, last: u64, mass: f64, len: usize) -> Nucleus {
+        Nucleus {
+            smallest: self.logits[index(last)],
+            place: index(last),
+            len,
+            mass,
+        }
     }
 
     /// The same between bounds that were guessed; nothing where it is not there, or where many candidates are.
-    fn last_between(&mut self, bounds: (f32, f32), mass: f64) -> Option<(f32, usize, usize)> {
+    fn last_between(&mut self, bounds: (f32, f32), mass: f64) -> Option<Nucleus> {
         if bounds.1 == bounds.0.next_up() {
             let (last, is_there) = self.last_of_equal(mass, bounds);
             return is_there.then_some(last);
@@ -97,12 +125,12 @@ impl Candidates {
         if start.0 >= mass || self.keys.len() == MOST_BETWEEN {
             return None;
         }
-        let (last, (sum, kept)) = last_of_mass(&mut self.keys, &self.weights, start, mass, 1);
-        (sum >= mass).then(|| (self.logits[index(last)], index(last), kept))
+        let (last, (sum, len)) = last_of_mass(&mut self.keys, &self.weights, start, mass, 1);
+        (sum >= mass).then(|| self.nucleus_to(last, sum, len))
     }
 
     /// The same where the prefix ends among those that have the lower bound as their logit: they weigh the same. And whether it does.
-    fn last_of_equal(&self, mass: f64, (logit, above): (f32, f32)) -> ((f32, usize, usize), bool) {
+    fn last_of_equal(&self, mass: f64, (logit, above): (f32, f32)) -> (Nucleus, bool) {
         let split = wide::split(&self.logits, &self.weights, (above, above), |_| {});
         let (sum, before) = split;
         let first = wide::nth_equal(&self.logits, logit, 1);
@@ -114,7 +142,13 @@ impl Candidates {
         let count = if missing >= 1.0 { missing as usize } else { 1 };
         let place = wide::nth_equal(&self.logits, logit, count);
         let is_there = sum < mass && place < self.logits.len();
-        ((logit, place, before + count), is_there)
+        let nucleus = Nucleus {
+            smallest: logit,
+            place,
+            len: before + count,
+            mass: sum + count as f64 * weight,
+        };
+        (nucleus, is_there)
     }
 
     /// [`keep_mass`](Candidates::keep_mass) by falling rank instead of logit, with the mass in units of the weights, which have to
