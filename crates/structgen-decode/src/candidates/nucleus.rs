@@ -17,6 +17,9 @@ const PASSES: usize = 4;
 /// Sums in single precision are nearer to the truth than this share.
 const ERROR: f64 = 1e-4;
 
+/// Bounds that leave nothing out.
+pub(super) const EVERYTHING: (f32, f32) = (f32::NEG_INFINITY, f32::INFINITY);
+
 /// Candidates that follow one another in a run of the larger sample, of which a guess is made.
 const LANES: usize = 16;
 /// How many such runs.
@@ -183,9 +186,8 @@ pub(super) fn bounds(
     (mass, total): (f64, f64),
     min_keep: usize,
 ) -> (f32, f32) {
-    let everything = (f32::NEG_INFINITY, f32::INFINITY);
     if logits.len() < MANY || min_keep > 1 || mass.is_nan() || mass <= 0.0 {
-        return everything;
+        return EVERYTHING;
     }
     let sample = sorted_sample(logits);
     let place = |i: usize| index(sample[i]);

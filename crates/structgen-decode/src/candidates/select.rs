@@ -85,9 +85,16 @@ impl Candidates {
             return self.last_of_equal(mass, bounds).0;
         }
         self.keys.clear();
-        let start = wide::split(&self.logits, &self.weights, bounds, |i| {
-            self.keys.push(key(self.logits[i], i));
-        });
+        let start = if bounds == nucleus::EVERYTHING {
+            // They may be a few only, and a loop for many takes longer to begin than to look at them.
+            let numbers = self.logits.iter().enumerate().filter(|(_, l)| !l.is_nan());
+            self.keys.extend(numbers.map(|(i, &logit)| key(logit, i)));
+            (0.0, 0)
+        } else {
+            wide::split(&self.logits, &self.weights, bounds, |i| {
+                self.keys.push(key(self.logits[i], i));
+            })
+        };
         let (last, (found, len)) =
             last_of_mass(&mut self.keys, &self.weights, start, mass, min_keep);
         if last == u64::MAX {
