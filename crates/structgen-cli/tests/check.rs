@@ -191,6 +191,20 @@ fn bulk_answers_every_line_and_goes_on_behind_bad_ones() {
         assert!(answer["error"].as_str().unwrap().contains(says), "{answer}");
     }
 
+    let input = br#"{"id": 1, "regex": "a\\Z", "instances": ["a", "aZ", "ba"]}"#;
+    for (options, accepted) in [
+        (&["--regex-dialect", "python"][..], [true, false, false]),
+        (
+            &["--regex-dialect", "python", "--regex-search"],
+            [true, false, true],
+        ),
+    ] {
+        let args = [&["check", "--jsonl"], options].concat();
+        let good = run_with(&mut structgen(args), input);
+        let answer: Value = serde_json::from_str(&good.out).unwrap();
+        assert_eq!(answer["accepted"], json!(accepted), "{good:?}");
+    }
+
     let input = b"nonsense\n{\"id\": 2, \"regex\": \"a\", \"instances\": [\"a\"]}\n\xFF\n";
     let bad = run_with(&mut structgen(["check", "--jsonl"]), input);
     let answers: Vec<Value> = bad

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", group = "against")]
     tools: Option<PathBuf>,
     /// Many constraints and texts, one constraint a line
-    #[arg(long, group = "against")]
+    #[arg(long, group = "against", conflicts_with = "at")]
     jsonl: bool,
     #[command(flatten)]
     text: TextArgs,
@@ -50,7 +50,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     let options = args.options.options(Some(Profile::Exact))?;
     if args.jsonl {
-        return super::check_jsonl::run(options, args.text.open_lines()?);
+        return super::check_jsonl::run(options, &args.regex_options, args.text.open_lines()?);
     }
     let constraint = if let Some(path) = &args.schema {
         read_schema(path, args.options.at.as_deref(), &options)?.1

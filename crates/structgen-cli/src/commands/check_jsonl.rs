@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use structgen::{Checker, Constraint, SchemaOptions};
 
 use crate::Outcome;
+use crate::args::RegexArgs;
 use crate::error::{DONE, bad_input};
 use crate::output::{tell, write_line};
 use crate::schema_args::parse_draft;
@@ -38,10 +39,13 @@ struct Answer {
     error: Option<String>,
 }
 
-pub(crate) fn run(options: SchemaOptions, input: Box<dyn Read>) -> Outcome {
+pub(crate) fn run(
+    mut options: SchemaOptions,
+    regex_options: &RegexArgs,
+    input: Box<dyn Read>,
+) -> Outcome {
     let mut bad = 0_u64;
     let mut number = 0_u64;
-    let mut options = options;
     let draft = options.draft;
     for line in BufReader::new(input).split(b'\n') {
         let line = line?;
@@ -52,7 +56,7 @@ pub(crate) fn run(options: SchemaOptions, input: Box<dyn Read>) -> Outcome {
         let answer = match serde_json::from_slice::<Request<'_>>(&line) {
             Ok(request) => {
                 options.draft = draft;
-                match answer(&request, &mut options) {
+                match answer(&request, &mut options, regex_options) {
                     Ok(accepted) => Answer {
                         id: request.id,
                         ok: true,
@@ -88,13 +92,17 @@ pub(crate) fn run(options: SchemaOptions, input: Box<dyn Read>) -> Outcome {
     Ok(DONE)
 }
 
-fn answer(request: &Request<'_>, options: &mut SchemaOptions) -> anyhow::Result<Vec<bool>> {
+fn answer(
+    request: &Request<'_>,
+    options: &mut SchemaOptions,
+    regex_options: &RegexArgs,
+) -> anyhow::Result<Vec<bool>> {
     if let Some(name) = &request.draft {
         options.draft = parse_draft(name)?;
     }
     let constraint = match (request.json_schema, &request.regex, &request.gbnf) {
         (Some(schema), None, None) => Constraint::json_schema_str(schema.get(), options)?,
-        (None, Some(pattern), None) => Constraint::regex(pattern)?,
+        (None, Some(pattern), None) => regex_options.read(pattern)?,
         (None, None, Some(grammar)) => Constraint::gbnf(grammar)?,
         _ => bail!("exactly one of json_schema, regex and gbnf has to be there"),
     };
