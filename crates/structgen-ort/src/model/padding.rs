@@ -43,10 +43,6 @@ impl OrtModel {
         let filler = vec![TokenId(0); PADDING];
         let padded = [&filler[..], &text, &filler, &text].concat();
         let padded = self.last_logits(&padded, &[0, PADDING])?;
-        let apart = |a: &[f32], b: &[f32]| {
-            let apart = a.iter().zip(b).map(|(a, b)| (a - b).abs());
-            apart.fold(0.0, f32::max)
-        };
         // Rounding is far less than what a text's beginning does to its end.
         Ok(apart(&padded, &alone) <= apart(&without_context, &alone) / 2.0)
     }
@@ -64,5 +60,29 @@ impl OrtModel {
         let mut cache = OrtCache::new(&self.signature.cache, padding, storage)?;
         let logits = self.forward(Forward::last(tokens), &mut cache)?;
         Ok(logits.row(padding.len() - 1, 0).to_vec())
+    }
+}
+
+/// The largest difference. A number is infinitely far from NaN, and infinities are where they are the same.
+fn apart(a: &[f32], b: &[f32]) -> f32 {
+    let apart = a.iter().zip(b).map(|(a, b)| match (a - b).abs() {
+        apart if !apart.is_nan() => apart,
+        _ if a == b || a.is_nan() && b.is_nan() => 0.0,
+        _ => f32::INFINITY,
+    });
+    apart.fold(0.0, f32::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_number_is_far_from_numbers() {
+        let (nan, infinity) = (f32::NAN, f32::INFINITY);
+        assert_eq!(apart(&[1.0, -infinity], &[1.5, -infinity]), 0.5);
+        assert_eq!(apart(&[nan, 2.0], &[nan, 2.0]), 0.0);
+        assert_eq!(apart(&[nan, 2.0], &[1.0, 2.0]), infinity);
+        assert_eq!(apart(&[-infinity], &[infinity]), infinity);
     }
 }
