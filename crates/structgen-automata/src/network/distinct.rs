@@ -83,7 +83,7 @@ impl Item {
         if let Some(&known) = self.known.get(&pair) {
             return Ok(Some(known));
         }
-        if self.network.is_accepting(at)? && !values.is_text(excluded)? {
+        if self.network.is_accepting(at)? && !values.is_text(excluded) {
             return Ok(Some(Some(0)));
         }
         Ok(None)
@@ -237,7 +237,7 @@ impl ItemMachine {
             return Ok(None);
         };
         let network = &mut item.network;
-        let accepts = network.is_accepting(at)? && !values.is_text(excluded)?;
+        let accepts = network.is_accepting(at)? && !values.is_text(excluded);
         let ends = accepts && network.is_final(at)?;
         let free_for = match *network.elements(at) {
             [element] => network.free_for(element.frame),

@@ -53,6 +53,8 @@ struct Part {
     level: u32,
     /// By the next digit a smaller part; where that is the last digit, the state of the value's text.
     entries: Box<[(u8, u32)]>,
+    /// Whether a text of one of the values ends here, which follows from the rest.
+    is_text: bool,
 }
 
 /// The bits of a digit.
@@ -61,11 +63,11 @@ const DIGIT: u32 = 4;
 /// The digits of a number.
 const DIGITS: u32 = 5;
 
-/// Steps are kept of parts that are this large, of up to 256 values: fewer are stepped one by one, and more are few parts.
-const KEPT: u32 = 1;
+/// Steps are kept of parts that are this large, of up to 16 values: more are few parts.
+const KEPT: u32 = 0;
 
 /// How many steps are kept.
-const MAX_STEPS: usize = 1 << 12;
+const MAX_STEPS: usize = 1 << 16;
 
 /// The part without values.
 const NOTHING: u32 = 0;
@@ -77,6 +79,7 @@ impl Values {
             level: DIGITS,
             prefix: 0,
             entries: [].into(),
+            is_text: false,
         });
         Self {
             form,
@@ -134,12 +137,22 @@ impl Values {
         if entries.is_empty() {
             return NOTHING;
         }
+        let ends = |&(digit, at): &(u8, u32)| match level {
+            0 => {
+                let value = prefix << DIGIT | u32::from(digit);
+                // A value that nobody has read has no text yet, and none has the empty one.
+                { self.texts[value as usize].as_ref() }.is_some_and(|text| text.accepts(at))
+            }
+            _ => self.parts.get(at).is_text,
+        };
+        let is_text = entries.iter().any(ends);
         let size = entries.len() * size_of::<(u8, u32)>() + 16;
         let before = self.parts.len();
         let id = self.parts.id(Part {
             level,
             prefix,
             entries: entries.into(),
+            is_text,
         });
         self.bytes += size * (self.parts.len() - before);
         id
@@ -225,26 +238,8 @@ impl Values {
     }
 
     /// Whether the text is one of a value's.
-    pub(super) fn is_text(&mut self, set: Excluded) -> Result<bool, StepError> {
-        self.is_text_in(set.0)
-    }
-
-    fn is_text_in(&mut self, part: u32) -> Result<bool, StepError> {
-        let Part { level, prefix, .. } = *self.parts.get(part);
-        for i in 0..self.parts.get(part).entries.len() {
-            let (digit, at) = self.parts.get(part).entries[i];
-            let is_text = match level {
-                0 => {
-                    let value = ValueId(prefix << DIGIT | u32::from(digit));
-                    self.text(value)?.accepts(at)
-                }
-                _ => self.is_text_in(at)?,
-            };
-            if is_text {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    pub(super) fn is_text(&self, set: Excluded) -> bool {
+        self.parts.get(set.0).is_text
     }
 
     fn text(&mut self, value: ValueId) -> Result<&mut ValueText, LimitExceeded> {
