@@ -9,6 +9,7 @@ use std::process::Command;
 use serde::Deserialize;
 use structgen::frontend::regex::{Dialect, RegexOptions};
 use structgen::{Checker, Constraint};
+use structgen_tests::{is_full_run, report};
 
 #[derive(Deserialize)]
 struct Case {
@@ -42,10 +43,7 @@ fn cases(seed: u32, count: usize) -> Vec<Case> {
 
 #[test]
 fn random_patterns_match_what_they_match_in_python() {
-    let count = match std::env::var_os("STRUCTGEN_FULL") {
-        Some(_) => 10_000,
-        None => 600,
-    };
+    let count = if is_full_run() { 10_000 } else { 600 };
     let (mut verdicts, mut matches, mut limits) = (0, 0, 0);
     for case in cases(1, count) {
         for (is_search, expected) in [(false, &case.whole), (true, &case.within)] {
@@ -82,7 +80,9 @@ fn random_patterns_match_what_they_match_in_python() {
             }
         }
     }
-    println!("{count} patterns, {verdicts} verdicts ({matches} matches), {limits} limits met");
+    report(&format!(
+        "{count} patterns, {verdicts} verdicts ({matches} matches), {limits} limits met"
+    ));
     assert!(verdicts > 40 * count && matches as usize > 2 * count);
     assert!(limits * 100 < count);
 }
