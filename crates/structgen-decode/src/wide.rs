@@ -127,15 +127,14 @@ pub(crate) fn for_each_from(logits: &[f32], smallest: f32, mut visit: impl FnMut
     });
 }
 
-/// Where the block of weights begins with which their sum passes `target`; what is before it is added to `sum`. Nothing where they do not pass it. Only
-/// weights of logits that are at least `smallest` count.
+/// Where the block of weights begins with which their sum, on top of `sum`, passes `target`, and the sum before it; the end and the sum of all where it does
+/// not. Only weights of logits that are at least `smallest` count.
 pub(crate) fn block_that_passes(
     logits: &[f32],
     weights: &[f32],
     smallest: f32,
-    target: f64,
-    sum: &mut f64,
-) -> Option<usize> {
+    (mut sum, target): (f64, f64),
+) -> (usize, f64) {
     wide!({
         let blocks = logits.chunks(BLOCK).zip(weights.chunks(BLOCK));
         for (at, (logits, weights)) in blocks.enumerate() {
@@ -152,12 +151,12 @@ pub(crate) fn block_that_passes(
             for (&logit, &weight) in rest.iter().zip(weights_of_rest) {
                 of_block += f64::from(where_true(logit >= smallest, weight));
             }
-            if *sum + of_block > target {
-                return Some(at * BLOCK);
+            if sum + of_block > target {
+                return (at * BLOCK, sum);
             }
-            *sum += of_block;
+            sum += of_block;
         }
-        None
+        (logits.len(), sum)
     })
 }
 

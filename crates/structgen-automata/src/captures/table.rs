@@ -379,6 +379,7 @@ impl<'t> Table<'t> {
         let program = self.program;
         let mut found = Vec::new();
         let mut todo = vec![(root, rules)];
+        let mut way = Vec::new();
         while let Some((fact, mut rules)) = todo.pop() {
             self.spend(1)?;
             let key = self.keys[fact.id as usize];
@@ -394,7 +395,6 @@ impl<'t> Table<'t> {
                 }),
                 _ => {}
             }
-            let mut way = Vec::new();
             self.ways(fact, |table, parts| {
                 way.clear();
                 for &part in parts {
@@ -407,7 +407,7 @@ impl<'t> Table<'t> {
                 }
                 Ok(true)
             })?;
-            todo.extend(way.into_iter().rev());
+            todo.extend(way.drain(..).rev());
         }
         Ok(found)
     }

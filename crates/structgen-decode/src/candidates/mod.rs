@@ -425,16 +425,17 @@ impl Candidates {
     fn block_of(&self, nucleus: &Nucleus, target: f64) -> (usize, f64) {
         // Of those that equal the smallest, only what is up to its place belongs to the nucleus.
         let behind = nucleus.place.saturating_add(1).min(self.logits.len());
-        let mut sum = 0.0;
-        let (logits, weights) = (&self.logits[..behind], &self.weights[..behind]);
-        let passes = wide::block_that_passes(logits, weights, nucleus.smallest, target, &mut sum);
-        if let Some(start) = passes {
+        let (logits, logits_behind) = self.logits.split_at(behind);
+        let (weights, weights_behind) = self.weights.split_at(behind);
+        let smallest = nucleus.smallest;
+        let (start, sum) = wide::block_that_passes(logits, weights, smallest, (0.0, target));
+        if start < behind {
             return (start, sum);
         }
-        let (logits, weights) = (&self.logits[behind..], &self.weights[behind..]);
-        let larger = nucleus.smallest.next_up();
-        let passes = wide::block_that_passes(logits, weights, larger, target, &mut sum);
-        (behind + passes.unwrap_or(weights.len()), sum)
+        let sums = (sum, target);
+        let (start, sum) =
+            wide::block_that_passes(logits_behind, weights_behind, smallest.next_up(), sums);
+        (behind + start, sum)
     }
 
     /// Draws a candidate in proportion to its softmax; returns it with its probability.
