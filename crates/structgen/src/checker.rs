@@ -118,7 +118,7 @@ impl Checker {
 }
 
 /// The vocabulary of the 256 single bytes.
-fn byte_tables() -> Result<&'static Arc<VocabularyTables>> {
+pub(crate) fn byte_tables() -> Result<&'static Arc<VocabularyTables>> {
     static TABLES: OnceLock<Arc<VocabularyTables>> = OnceLock::new();
     if let Some(tables) = TABLES.get() {
         return Ok(tables);

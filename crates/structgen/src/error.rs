@@ -28,6 +28,22 @@ pub enum Error {
         #[source]
         source: Box<Error>,
     },
+    /// A Rust type refuses texts that fit its schema, so that no constraint of the schema can be one of the type.
+    #[error(
+        "{pointer}: the type {type_name} refuses {json}, which fits its schema; say in the schema what it takes, with \
+         #[schemars(regex(pattern = \"…\"))], #[schemars(extend(…))] or #[schemars(with = \"…\")] on the field"
+    )]
+    TypeRefuses {
+        /// The type.
+        type_name: &'static str,
+        /// The JSON Pointer of the schema of the value that is refused, or of one that it is in.
+        pointer: String,
+        /// A text that fits the schema.
+        json: String,
+        /// What the type says.
+        #[source]
+        source: serde_json::Error,
+    },
     /// The regular expression is refused.
     #[error(transparent)]
     Regex(#[from] RegexError),

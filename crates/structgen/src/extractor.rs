@@ -6,14 +6,13 @@ use std::marker::PhantomData;
 use std::path::Path;
 
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use structgen_constraint::CompiledConstraint;
 use structgen_decode::{Confidence, FinishReason, GenerateOptions, GenerationStats};
-use structgen_frontend::json_schema::{CompileReport, Profile, SchemaOptions};
-use structgen_grammar::Whitespace;
+use structgen_frontend::json_schema::{CompileReport, SchemaOptions};
 
+use crate::for_type::schema_of;
 use crate::{Constraint, Error, ExtractorBuilder, Model, Result};
 
 /// The most tokens of an output, where the caller says nothing.
@@ -40,7 +39,8 @@ pub struct Extraction<T> {
 /// Extracts values of a type from texts.
 ///
 /// The type's schema comes from its `JsonSchema` implementation; what is generated fits it and deserialises into the type
-/// (profile [`Rust`](Profile::Rust)). Keys come in the order of the fields.
+/// (profile [`Rust`](structgen_frontend::json_schema::Profile::Rust)). A type that takes less than its schema says is refused when the
+/// extractor is built ([`Constraint::for_type`]). Keys come in the order of the fields.
 ///
 /// ```no_run
 /// use schemars::JsonSchema;
@@ -68,7 +68,7 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
     /// An extractor with the embedded model.
     ///
     /// # Errors
-    /// [`Error::TypeSchema`] when the type's schema cannot be guaranteed, [`Error::Load`] when there is no runtime library.
+    /// As [`Constraint::for_type`]; [`Error::Load`] when there is no runtime library.
     pub fn embedded() -> Result<Self> {
         Self::builder().build()
     }
@@ -89,17 +89,10 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
     /// An extractor with a model that is loaded.
     ///
     /// # Errors
-    /// [`Error::TypeSchema`] when the type's schema cannot be guaranteed.
+    /// As [`Constraint::for_type`].
     pub fn with_model(model: Model, options: GenerateOptions) -> Result<Self> {
-        let schema = Self::schema();
-        let schema_options = SchemaOptions::new().with_profile(Profile::Rust);
-        let inner =
-            SchemaExtractor::new(model, schema, &schema_options, options).map_err(|source| {
-                Error::TypeSchema {
-                    type_name: type_name::<T>(),
-                    source: Box::new(source),
-                }
-            })?;
+        let constraint = Constraint::for_type::<T>(&model.written_form(&SchemaOptions::new()))?;
+        let inner = SchemaExtractor::with_constraint(model, Self::schema(), &constraint, options)?;
         Ok(Self {
             inner,
             value: PhantomData,
@@ -109,18 +102,14 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
     /// The schema of the type: draft 2020-12, as it deserialises.
     #[must_use]
     pub fn schema() -> Value {
-        SchemaSettings::draft2020_12()
-            .for_deserialize()
-            .into_generator()
-            .into_root_schema_for::<T>()
-            .to_value()
+        schema_of::<T>()
     }
 
     /// Extracts a value from a text.
     ///
     /// # Errors
     /// [`Error::Generate`] when prompt and output do not fit the model's context, and whatever the model reports;
-    /// [`Error::Deserialize`] when the type refuses what its schema allows.
+    /// [`Error::Deserialize`] when the type refuses a text as rare as to be missed when it was [tried](Constraint::for_type).
     pub fn extract(&mut self, text: &str) -> Result<Extraction<T>> {
         let raw = self.inner.run(text)?;
         match serde_json::from_str(&raw.json) {
@@ -181,12 +170,7 @@ impl SchemaExtractor {
         schema_options: &SchemaOptions,
         options: GenerateOptions,
     ) -> Result<Self> {
-        let mut schema_options = schema_options.clone();
-        if model.notation.is_some() {
-            // The form that the model was trained to write; every choice less is a run of the model less.
-            schema_options.whitespace.get_or_insert(Whitespace::Compact);
-        }
-        let constraint = Constraint::json_schema(&schema, &schema_options)?;
+        let constraint = Constraint::json_schema(&schema, &model.written_form(schema_options))?;
         Self::with_constraint(model, schema, &constraint, options)
     }
 

@@ -35,6 +35,7 @@ mod error;
 mod extract;
 mod extractor;
 mod faithful;
+mod for_type;
 mod generate;
 mod model;
 mod notation;
@@ -67,5 +68,7 @@ pub use structgen_tools as tools;
 pub use structgen_vocab as vocab;
 
 pub use structgen_decode::{GenerateOptions, OrderPreset, SamplingParams, TaskPreset};
-pub use structgen_frontend::json_schema::{FormatMode, KeyOrder, Profile, SchemaOptions};
+pub use structgen_frontend::json_schema::{
+    FormatMode, IntegerKeys, KeyOrder, Profile, SchemaOptions,
+};
 pub use structgen_ort::Device;

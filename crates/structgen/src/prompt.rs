@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use structgen_decode::{ChatError, ChatMessage, ChatOptions, ChatTemplate};
+use structgen_frontend::json_schema::SchemaOptions;
+use structgen_grammar::Whitespace;
 use structgen_ort::LoadError;
 use structgen_vocab::{TokenId, Vocabulary};
 
@@ -63,6 +65,16 @@ fn read(path: &Path) -> Result<Option<String>> {
 }
 
 impl Model {
+    /// The options of a schema whose values the model is to write. Where they leave the whitespace open, the embedded model writes none: it
+    /// was trained to, and every choice less is a run of the model less.
+    pub(crate) fn written_form(&self, options: &SchemaOptions) -> SchemaOptions {
+        let mut options = options.clone();
+        if self.notation.is_some() {
+            options.whitespace.get_or_insert(Whitespace::Compact);
+        }
+        options
+    }
+
     /// The prompt that asks for an extraction: in the embedded model's notation, through the model's chat template, or as
     /// plain text where the model has neither.
     ///

@@ -37,7 +37,7 @@ use serde_json::Value;
 use structgen_grammar::Grammar;
 
 pub use error::SchemaError;
-pub use options::{Draft, FormatMode, KeyOrder, Profile, SchemaLimits, SchemaOptions};
+pub use options::{Draft, FormatMode, IntegerKeys, KeyOrder, Profile, SchemaLimits, SchemaOptions};
 pub use part::{CompiledPart, PartOptions, Words, compile_part, compile_part_str};
 pub use report::{CompileReport, Effect, ReportEntry, Usage};
 
@@ -230,7 +230,7 @@ fn report(canonical: &Canonicalizer<'_, '_>, options: &SchemaOptions) -> Compile
                 Assertion::Format(_) if options.formats == FormatMode::Annotate => {
                     Some("formats are annotations here")
                 }
-                Assertion::NumberFormat(_) if options.profile != Profile::Rust => {
+                Assertion::RustFormat(_) if options.profile != Profile::Rust => {
                     Some("a format that no draft defines")
                 }
                 _ => None,

@@ -38,7 +38,20 @@ pub enum Profile {
     /// What a model should write: a part of `Exact`.
     #[default]
     Generate,
-    /// `Generate`, and what is written deserialises into the Rust type that the schema was made from.
+    /// `Generate`, and what is written deserialises with serde_json into the Rust type that schemars made the schema from, as far as the
+    /// schema tells.
+    ///
+    /// - Values nest at most 127 deep. Numbers are within their type (`int8` to `uint128`, `int`, `uint`), by its `format`.
+    /// - Strings of a `format` or `pattern` that schemars gives are such that every type with it takes them: `ip`; `partial-time`,
+    ///   `partial-date-time` and `date-time` without leap seconds and with at most nine digits of a second; `zoned-date-time` with an offset in
+    ///   brackets; `duration` in hours, minutes and seconds; `uri` as the URL standard has it; decimals of up to 28 digits; versions
+    ///   within 64 bits. A `CString` has no U+0000.
+    /// - Integer keys of maps are those of [`SchemaOptions::integer_keys`].
+    /// - Of the tags of an externally tagged enum one comes, also where the schema takes others beside it (`Result`, `Bound`).
+    ///
+    /// What is left out is in the report. Some schemas do not tell: that of a `SocketAddr` is any string's, that of a map with `char`
+    /// keys any map's, and `#[serde(try_from)]` asks what no schema says. With the type, `Constraint::for_type` of the crate
+    /// `structgen` finds out and refuses it.
     Rust,
 }
 
@@ -96,6 +109,70 @@ pub enum KeyOrder {
     Any,
 }
 
+/// Which integers profile `rust` writes as keys of a map whose keys are integers.
+///
+/// schemars gives such a map the pattern `^\d+$` where the keys' type is unsigned and `^-?\d+$` where it is signed or never zero, and
+/// does not say how wide the type is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct IntegerKeys {
+    bits: u32,
+    positive: bool,
+    only_bounds: bool,
+}
+
+impl IntegerKeys {
+    /// From those of 64-bit integers to those that every type holds, `NonZeroI8` included.
+    pub const WIDEST_FIRST: [Self; 8] = [
+        Self::of(64, false),
+        Self::of(32, false),
+        Self::of(16, false),
+        Self::of(8, false),
+        Self::of(64, true),
+        Self::of(32, true),
+        Self::of(16, true),
+        Self::of(8, true),
+    ];
+
+    const fn of(bits: u32, positive: bool) -> Self {
+        Self {
+            bits,
+            positive,
+            only_bounds: false,
+        }
+    }
+
+    /// The smallest and the largest of these, and zero where it is one: a type that takes them takes all.
+    #[must_use]
+    pub fn only_bounds(mut self) -> Self {
+        self.only_bounds = true;
+        self
+    }
+
+    /// Whether those between the smallest, zero and the largest are left out.
+    pub(crate) fn are_bounds(self) -> bool {
+        self.only_bounds
+    }
+
+    /// The smallest and the largest key of an unsigned type.
+    pub(crate) fn unsigned(self) -> (i128, i128) {
+        (0, (1 << self.bits) - 1)
+    }
+
+    /// The smallest and the largest key of a signed type.
+    pub(crate) fn signed(self) -> (i128, i128) {
+        let half = 1 << (self.bits - 1);
+        let low = if self.positive { 1 } else { -half };
+        (low, half - 1)
+    }
+}
+
+impl Default for IntegerKeys {
+    /// The integers that a key of every type holds: those of 8 bits, and where the type is not unsigned, the positive ones.
+    fn default() -> Self {
+        Self::of(8, true)
+    }
+}
+
 /// How a schema is compiled. Made by [`SchemaOptions::new`] and the methods that each set one thing.
 ///
 /// ```
@@ -127,6 +204,8 @@ pub struct SchemaOptions {
     pub limits: SchemaLimits,
     /// Whether an assertion that is not supported is dropped, and the report says so, instead of being an error.
     pub lenient: bool,
+    /// Which integers profile `rust` writes as keys of maps.
+    pub integer_keys: IntegerKeys,
     /// What was set by a method above, also where it is the default: the schema does not override it.
     set: Set,
 }
@@ -209,6 +288,13 @@ impl SchemaOptions {
     pub fn with_lenient(mut self, lenient: bool) -> Self {
         self.lenient = lenient;
         self.set.lenient = true;
+        self
+    }
+
+    /// Sets which integers profile `rust` writes as keys of maps.
+    #[must_use]
+    pub fn with_integer_keys(mut self, keys: IntegerKeys) -> Self {
+        self.integer_keys = keys;
         self
     }
 

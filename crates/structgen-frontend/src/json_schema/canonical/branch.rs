@@ -87,7 +87,7 @@ impl<'j> Branch<'j> {
         self.types = TypeSet::NONE;
     }
 
-    fn push(&mut self, placed: Placed<'j>) {
+    pub(super) fn push(&mut self, placed: Placed<'j>) {
         match placed.atom {
             Atom::Types(types) => self.types = self.types.intersection(types),
             _ => self.atoms.push(placed),
@@ -189,6 +189,15 @@ impl<'j> Canonicalizer<'_, 'j> {
             let arms = self.negated(id, &schema)?;
             return self.add_choice(branch, arms, &inner);
         }
+        if self.options.profile == Profile::Rust
+            && let Some(keyword) = self.bytes_without_zero(&schema)
+        {
+            let place = Place {
+                schema: id,
+                keyword,
+            };
+            self.add_rust_texts(branch, place, || Some(formats::rust::without_zero()));
+        }
         for keyword in &schema.keywords {
             if branch.is_dead() {
                 break;
@@ -265,16 +274,20 @@ impl<'j> Canonicalizer<'_, 'j> {
                     && let Some(regular) = self.pattern(source, place)?
                 {
                     branch.push(placed(Atom::Text(regular)));
+                    self.add_rust_texts(branch, place, || formats::rust::texts_of_pattern(source));
                 }
             }
             Assertion::Format(format) => {
                 if self.options.formats == FormatMode::Assert {
                     self.note_left_out(place, format);
                     branch.push(placed(Atom::Text(format.regular())));
+                    self.add_rust_texts(branch, place, || {
+                        formats::rust::texts_of_format(format.name())
+                    });
                 }
             }
-            Assertion::NumberFormat(name) => {
-                if let Some((lower, upper)) = formats::number_range(name)
+            Assertion::RustFormat(name) => {
+                if let Some((lower, upper)) = formats::rust::number_range(name)
                     && self.options.profile == Profile::Rust
                 {
                     let how = "numbers that the Rust type does not hold are left out";
@@ -282,6 +295,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     branch.push(placed(Atom::Lower(lower)));
                     branch.push(placed(Atom::Upper(upper)));
                 }
+                self.add_rust_texts(branch, place, || formats::rust::texts_of_format(name));
             }
             Assertion::AllOf(arms) => {
                 for &arm in arms {
@@ -293,8 +307,12 @@ impl<'j> Canonicalizer<'_, 'j> {
                 [only] => self.add_literal(branch, Literal::schema(*only), path)?,
                 _ => {
                     let overlaps = self.overlaps(schemas)?;
+                    let mut arms = literals(schemas);
+                    if self.options.profile == Profile::Rust {
+                        self.add_rust_tags(schemas, &mut arms, place)?;
+                    }
                     branch.choices.push_back(Choice {
-                        arms: literals(schemas).into(),
+                        arms: arms.into(),
                         overlaps: overlaps.into(),
                         path: path.clone(),
                     });

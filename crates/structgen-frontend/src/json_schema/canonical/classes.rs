@@ -28,12 +28,12 @@ struct Cell {
 
 /// The sets of keys that tell keys apart.
 #[derive(Default)]
-struct Splitters {
+pub(super) struct Splitters {
     sets: Vec<Regular>,
 }
 
 impl Splitters {
-    fn add(&mut self, set: Regular) -> usize {
+    pub(super) fn add(&mut self, set: Regular) -> usize {
         match self.sets.iter().position(|other| *other == set) {
             Some(index) => index,
             None => {
@@ -102,6 +102,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 }
             }
         }
+        let integers = self.rust_integers(rules, &by_pattern, &mut splitters);
         let mut by_name: FxHashMap<SchemaId, Option<usize>> = FxHashMap::default();
         let asked = rules.some().filter_map(|(some, place)| match some {
             SomeMember::Name(id) => Some((*id, place)),
@@ -115,7 +116,12 @@ impl<'j> Canonicalizer<'_, 'j> {
         let cells = self.cells(&splitters, place)?;
         let mut contents: Vec<(Content, Vec<Cell>)> = Vec::new();
         for cell in cells {
-            let content = self.cell_content(rules, &by_pattern, &by_name, &cell)?;
+            let mut content = self.cell_content(rules, &by_pattern, &by_name, &cell)?;
+            let is_too_wide =
+                |&(all, held): &(usize, usize)| cell.matches[all] && !cell.matches[held];
+            if integers.iter().any(is_too_wide) {
+                content.0 = NodeId::NEVER;
+            }
             match contents.iter_mut().find(|(other, _)| *other == content) {
                 Some((_, cells)) => cells.push(cell),
                 None => contents.push((content, vec![cell])),

@@ -20,6 +20,7 @@ mod negation;
 mod numbers;
 mod objects;
 mod prune;
+mod rust;
 mod strings;
 mod validate;
 mod values;

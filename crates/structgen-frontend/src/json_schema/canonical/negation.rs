@@ -50,7 +50,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     self.note_left_out(place, format);
                     arms.push(of(TypeSet::STRING, Atom::Text(format.complement())));
                 }
-                Assertion::Format(_) | Assertion::NumberFormat(_) => {}
+                Assertion::Format(_) | Assertion::RustFormat(_) => {}
                 Assertion::AllOf(schemas) => arms.extend(schemas.iter().map(|&id| vec![not(id)])),
                 Assertion::AnyOf(schemas) => arms.push(schemas.iter().map(|&id| not(id)).collect()),
                 Assertion::OneOf(schemas) => {

@@ -86,7 +86,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 }
                 _ => true,
             },
-            Assertion::NumberFormat(name) => match (value, formats::number_range(name)) {
+            Assertion::RustFormat(name) => match (value, formats::rust::number_range(name)) {
                 (Json::Number(number), Some((lower, upper)))
                     if self.options.profile == Profile::Rust =>
                 {

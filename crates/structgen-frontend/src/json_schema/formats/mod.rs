@@ -13,6 +13,7 @@ mod ipv4;
 mod ipv6;
 mod json_pointer;
 mod regex;
+pub(crate) mod rust;
 mod syntax;
 mod time;
 mod uri;
@@ -22,7 +23,7 @@ mod uuid;
 use std::sync::OnceLock;
 
 use super::Draft;
-use structgen_grammar::{Decimal, NumberBound, Regular};
+use structgen_grammar::Regular;
 
 /// A format that a draft of JSON Schema defines.
 #[derive(Debug)]
@@ -60,6 +61,11 @@ impl Format {
             Regular::Complement(outer.into())
         };
         self.outer.get_or_init(complement).clone()
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
     }
 
     /// Which strings of the format are left out, if any are.
@@ -147,24 +153,4 @@ pub(crate) fn find(name: &str, draft: Draft) -> Option<&'static Format> {
         return Some(&PLAIN_HOSTNAME);
     }
     FORMATS.iter().find(|format| format.name == name)
-}
-
-/// The range of the numbers of a Rust type, by the `format` that schemars gives it.
-pub(crate) fn number_range(name: &str) -> Option<(NumberBound, NumberBound)> {
-    let (low, high) = match name {
-        "int8" => ("-128", "127"),
-        "int16" => ("-32768", "32767"),
-        "int32" => ("-2147483648", "2147483647"),
-        "int64" | "int" => ("-9223372036854775808", "9223372036854775807"),
-        "uint8" => ("0", "255"),
-        "uint16" => ("0", "65535"),
-        "uint32" => ("0", "4294967295"),
-        "uint64" | "uint" => ("0", "18446744073709551615"),
-        _ => return None,
-    };
-    let bound = |text: &str| NumberBound {
-        value: text.parse::<Decimal>().unwrap_or_default(),
-        exclusive: false,
-    };
-    Some((bound(low), bound(high)))
 }

@@ -21,7 +21,7 @@ pub(super) fn build() -> Regular {
     any([ordinary, leap_zulu, leap_with_offset()])
 }
 
-fn hour() -> Regular {
+pub(super) fn hour() -> Regular {
     any([seq([class("01"), digit()]), seq([text("2"), class("0-3")])])
 }
 

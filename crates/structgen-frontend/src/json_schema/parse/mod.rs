@@ -64,8 +64,8 @@ pub(crate) enum Assertion<'j> {
     Pattern(&'j str),
     /// A `format` that a draft defines.
     Format(&'static Format),
-    /// A `format` that only says how wide a number of the language at hand is.
-    NumberFormat(&'j str),
+    /// A `format` of no draft that schemars gives to a Rust type.
+    RustFormat(&'j str),
     /// All of these.
     AllOf(Vec<SchemaId>),
     /// One of these at least.

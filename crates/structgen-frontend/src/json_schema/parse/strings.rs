@@ -27,8 +27,8 @@ impl<'j> Parser<'_, 'j> {
                     self.annotation(keyword, "formats are annotations in the dialect");
                 } else if let Some(format) = formats::find(name, self.draft()) {
                     self.push(keyword, Assertion::Format(format));
-                } else if formats::number_range(name).is_some() {
-                    self.push(keyword, Assertion::NumberFormat(name));
+                } else if formats::rust::is_known(name) {
+                    self.push(keyword, Assertion::RustFormat(name));
                 } else {
                     self.annotation(keyword, "a format that no draft defines");
                 }

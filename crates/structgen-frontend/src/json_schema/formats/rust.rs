@@ -1,0 +1,270 @@
+//! What the Rust types take whose schemas schemars makes: profile `rust` writes nothing else.
+//!
+//! Several types share a format or a pattern (`chrono::NaiveTime` and `jiff::civil::Time`, say), and some take more than the format allows
+//! and others less. Each set here is a part of what every one of them takes, so that what is written deserialises into any.
+
+use structgen_grammar::{CharSet, Decimal, NumberBound, Regular};
+
+use super::syntax::{any, between, class, digit, hex, many, optional, seq, some, text, texts};
+use super::{date, ipv4, ipv6, time};
+use crate::json_schema::IntegerKeys;
+
+/// The range of the numbers of a Rust type, by the `format` that schemars gives it.
+pub(crate) fn number_range(name: &str) -> Option<(NumberBound, NumberBound)> {
+    let (low, high) = match name {
+        "int8" => (i8::MIN.into(), i8::MAX.into()),
+        "int16" => (i16::MIN.into(), i16::MAX.into()),
+        "int32" => (i32::MIN.into(), i32::MAX.into()),
+        "int64" => (i64::MIN.into(), i64::MAX.into()),
+        "int" => (isize::MIN as i128, isize::MAX as i128),
+        "int128" => (i128::MIN, i128::MAX),
+        "uint8" => (0, u8::MAX.into()),
+        "uint16" => (0, u16::MAX.into()),
+        "uint32" => (0, u32::MAX.into()),
+        "uint64" => (0, u64::MAX.into()),
+        "uint" => (0, usize::MAX as i128),
+        // The other half of u128 has no use here: numbers have fewer digits.
+        "uint128" => (0, i128::MAX),
+        _ => return None,
+    };
+    let bound = |number: i128| NumberBound {
+        value: number.to_string().parse::<Decimal>().unwrap_or_default(),
+        exclusive: false,
+    };
+    Some((bound(low), bound(high)))
+}
+
+/// Whether schemars gives this format to a type, and no draft defines it.
+pub(crate) fn is_known(name: &str) -> bool {
+    number_range(name).is_some()
+        || matches!(
+            name,
+            "ip" | "partial-date-time" | "partial-time" | "zoned-date-time"
+        )
+}
+
+/// The strings that the types with this `format` take, where that is not what the draft says.
+pub(crate) fn texts_of_format(name: &str) -> Option<Regular> {
+    Some(match name {
+        "date-time" => seq([moment_date(), text("T"), clock(), offset()]),
+        "duration" => duration(),
+        "ip" => any([ipv4::build(), ipv6::build()]),
+        "partial-date-time" => seq([date::build(), text("T"), clock()]),
+        "partial-time" => clock(),
+        "uri" => url(),
+        "zoned-date-time" => zoned(),
+        _ => return None,
+    })
+}
+
+/// The strings that the types with this `pattern` take, where the pattern takes more.
+pub(crate) fn texts_of_pattern(pattern: &str) -> Option<Regular> {
+    match pattern {
+        DECIMAL => Some(decimal()),
+        SEMVER => Some(version()),
+        _ => None,
+    }
+}
+
+/// The strings without U+0000.
+pub(crate) fn without_zero() -> Regular {
+    many(Regular::Chars(CharSet::new([('\u{1}', char::MAX)])))
+}
+
+/// The keys that a map takes whose keys are integers, by the pattern that schemars gives them: it names no type.
+pub(crate) fn integer_keys(pattern: &str, keys: IntegerKeys) -> Option<Regular> {
+    let (low, high) = match pattern {
+        r"^\d+$" => keys.unsigned(),
+        r"^-?\d+$" => keys.signed(),
+        _ => return None,
+    };
+    if keys.are_bounds() {
+        return Some(any(
+            [low, low.max(0), high].map(|bound| text(&bound.to_string()))
+        ));
+    }
+    let mut arms = Vec::new();
+    if low < 0 {
+        let below_zero = integers(1, low.unsigned_abs());
+        arms.push(seq([text("-"), below_zero]));
+    }
+    arms.push(integers(low.max(0).unsigned_abs(), high.unsigned_abs()));
+    Some(any(arms))
+}
+
+/// The integers from 0 or 1 to `high`, without zeros in front.
+fn integers(low: u128, high: u128) -> Regular {
+    let digits: Vec<u32> = high
+        .to_string()
+        .chars()
+        .filter_map(|c| c.to_digit(10))
+        .collect();
+    let more = |count: usize| between(digit(), count as u32, count as u32);
+    let mut arms: Vec<Regular> = Vec::new();
+    if low == 0 {
+        arms.push(text("0"));
+    }
+    // Of fewer digits, then of as many, by the first digit that is smaller.
+    if digits.len() > 1 {
+        arms.push(seq([
+            class("1-9"),
+            between(digit(), 0, digits.len() as u32 - 2),
+        ]));
+    }
+    let mut same = String::new();
+    for (index, &here) in digits.iter().enumerate() {
+        let smallest = u32::from(index == 0);
+        if here > smallest {
+            let smaller = class(&format!("{smallest}-{}", here - 1));
+            arms.push(seq([text(&same), smaller, more(digits.len() - index - 1)]));
+        }
+        same.push_str(&here.to_string());
+    }
+    arms.push(text(&same));
+    any(arms)
+}
+
+/// Hours, minutes, seconds and at most nanoseconds, without leap seconds.
+fn clock() -> Regular {
+    let sixty = || seq([class("0-5"), digit()]);
+    let fraction = optional(seq([text("."), between(digit(), 1, 9)]));
+    seq([
+        time::hour(),
+        text(":"),
+        sixty(),
+        text(":"),
+        sixty(),
+        fraction,
+    ])
+}
+
+/// Dates whose every time in every offset is a `jiff::Timestamp`: these end on 9999-12-30 at 22:00 UTC.
+fn moment_date() -> Regular {
+    let last = seq([text("9999-12-"), texts(&["29", "30", "31"])]);
+    Regular::Intersection([date::build(), Regular::Complement(last.into())].into())
+}
+
+fn offset() -> Regular {
+    let minute = seq([class("0-5"), digit()]);
+    any([
+        text("Z"),
+        seq([class("+-"), time::hour(), text(":"), minute]),
+    ])
+}
+
+/// Times in UTC, or with one of the offsets in use. The name of a place would have to be known to the machine that reads it, and have
+/// this offset at this time.
+fn zoned() -> Regular {
+    let quarters = ["00", "15", "30", "45"];
+    let west = (0..12).map(|hour| ('-', hour));
+    let east = (0..14).map(|hour| ('+', hour));
+    let mut offsets: Vec<String> = west
+        .chain(east)
+        .flat_map(|(sign, hour)| quarters.map(|minute| format!("{sign}{hour:02}:{minute}")))
+        .filter(|offset| offset != "-00:00")
+        .collect();
+    offsets.extend(["-12:00", "+14:00"].map(str::to_owned));
+    let place = any(offsets
+        .iter()
+        .map(|offset| text(&format!("{offset}[{offset}]"))));
+    seq([moment_date(), text("T"), clock(), place])
+}
+
+/// Hours, minutes and seconds: `jiff::SignedDuration` takes no longer units, and `jiff::Span` has a limit for each.
+fn duration() -> Regular {
+    let count = |unit: &str| seq([between(digit(), 1, 8), text(unit)]);
+    let minutes = || seq([count("M"), optional(count("S"))]);
+    let hours = seq([count("H"), optional(minutes())]);
+    seq([text("PT"), any([hours, minutes(), count("S")])])
+}
+
+/// Addresses that `url::Url` parses: it follows the URL standard of WHATWG, which wants a host after the schemes that it knows, and
+/// that names, numbers and ports of hosts are valid.
+fn url() -> Regular {
+    let letters = |word: &str| {
+        let letter = |c: char| class(&format!("{c}{}", c.to_ascii_uppercase()));
+        seq(word.chars().map(letter))
+    };
+    let known = || any(["ftp", "http", "https", "ws", "wss"].map(letters));
+    let special = any([known(), letters("file")]);
+    let scheme = seq([class("A-Za-z"), many(class("A-Za-z0-9+.-"))]);
+    let other = Regular::Intersection([scheme, Regular::Complement(special.into())].into());
+    let user = || optional(seq([some(encoded(":")), text("@")]));
+    let port = || optional(seq([text(":"), integers(0, u16::MAX.into())]));
+    let literal = || seq([text("["), ipv6::build(), text("]")]);
+    let host = any([host_name(), ipv4::build(), literal()]);
+    let opaque_host = any([some(encoded("")), literal()]);
+    let path = || many(seq([text("/"), many(encoded(":@"))]));
+    let rooted = || {
+        let segments = seq([some(encoded(":@")), path()]);
+        seq([text("/"), optional(segments)])
+    };
+    let rootless = seq([some(encoded(":@")), path()]);
+    let beginning = any([
+        seq([known(), text("://"), user(), host, port(), path()]),
+        seq([letters("file"), text("://"), rooted()]),
+        seq([
+            other,
+            text(":"),
+            any([
+                seq([text("//"), user(), opaque_host, port(), path()]),
+                rooted(),
+                rootless,
+                Regular::Empty,
+            ]),
+        ]),
+    ]);
+    let after = |mark: &str| optional(seq([text(mark), many(encoded(":@/?"))]));
+    seq([beginning, after("?"), after("#")])
+}
+
+/// Labels of letters, digits and hyphens. The last one begins with a letter, or it would have to be part of an IPv4 address; `xn--` would
+/// have to be followed by valid Punycode.
+fn host_name() -> Regular {
+    let label = |first: &str| {
+        let rest = seq([between(class("A-Za-z0-9-"), 0, 61), class("A-Za-z0-9")]);
+        seq([class(first), optional(rest)])
+    };
+    let all = seq([many(seq([label("A-Za-z0-9"), text(".")])), label("A-Za-z")]);
+    let punycode = seq([
+        optional(seq([Regular::any_text(), text(".")])),
+        class("Xx"),
+        class("Nn"),
+        text("--"),
+        Regular::any_text(),
+    ]);
+    Regular::Intersection([all, Regular::Complement(punycode.into())].into())
+}
+
+/// The characters of RFC 3986 that stand for themselves, and these, or percent-encoded ones.
+fn encoded(more: &str) -> Regular {
+    let plain = class(&format!("A-Za-z0-9._~!$&'()*+,;={more}-"));
+    any([plain, seq([text("%"), hex(), hex()])])
+}
+
+/// schemars' pattern of `rust_decimal::Decimal` and `bigdecimal::BigDecimal`.
+const DECIMAL: &str = r"^-?\d+(\.\d+)?([eE]\d+)?$";
+
+/// At most 28 digits, which `rust_decimal::Decimal` always holds.
+fn decimal() -> Regular {
+    let whole = any([text("0"), seq([class("1-9"), between(digit(), 0, 14)])]);
+    let fraction = seq([text("."), between(digit(), 1, 13)]);
+    seq([optional(text("-")), whole, optional(fraction)])
+}
+
+/// schemars' pattern of `semver::Version`.
+const SEMVER: &str = r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?$";
+
+/// Numbers that a `u64` holds, and whatever follows them.
+fn version() -> Regular {
+    let number = || between(digit(), 1, 19);
+    let rest = seq([class("+-"), Regular::any_text()]);
+    seq([
+        number(),
+        text("."),
+        number(),
+        text("."),
+        number(),
+        optional(rest),
+    ])
+}
