@@ -92,7 +92,7 @@ pub(crate) fn integer_keys(pattern: &str, keys: IntegerKeys) -> Option<Regular> 
     Some(any(arms))
 }
 
-/// The integers from 0 or 1 to `high`, without zeros in front.
+/// The integers from `low`, 0 or 1, to `high`, which is not 0; without zeros in front.
 fn integers(low: u128, high: u128) -> Regular {
     let digits: Vec<u32> = high
         .to_string()
@@ -267,4 +267,77 @@ fn version() -> Regular {
         number(),
         optional(rest),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::syntax::contains;
+    use super::*;
+
+    #[test]
+    fn integers_are_those_up_to_the_bound() {
+        for high in [1, 7, 10, 99, 100, 127, 255, 1_000] {
+            for low in [0, 1] {
+                let set = integers(low, high);
+                for number in 0..=1_100 {
+                    let is_in = (low..=high).contains(&number);
+                    assert_eq!(contains(&set, &number.to_string()), is_in, "{number}");
+                }
+                for text in ["", "00", "01", "-1", "+1", "1.0"] {
+                    assert!(!contains(&set, text), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_those_of_the_type() {
+        let [widest, ..] = IntegerKeys::WIDEST_FIRST;
+        let least = IntegerKeys::default();
+        let takes = |keys, pattern, text| {
+            contains(
+                &integer_keys(pattern, keys).expect("it is one of schemars'"),
+                text,
+            )
+        };
+        assert!(takes(widest, r"^\d+$", "18446744073709551615"));
+        assert!(!takes(widest, r"^\d+$", "18446744073709551616"));
+        assert!(takes(widest, r"^-?\d+$", "-9223372036854775808"));
+        assert!(!takes(widest, r"^-?\d+$", "-9223372036854775809"));
+        assert!(!takes(widest, r"^-?\d+$", "-0"));
+        assert!(takes(widest.only_bounds(), r"^-?\d+$", "0"));
+        assert!(!takes(widest.only_bounds(), r"^-?\d+$", "1"));
+        assert!(takes(least, r"^-?\d+$", "127") && !takes(least, r"^-?\d+$", "0"));
+        assert!(takes(least, r"^\d+$", "255") && !takes(least, r"^\d+$", "256"));
+        assert!(integer_keys("^[a-z]+$", least).is_none());
+    }
+
+    #[test]
+    fn addresses_have_a_host_that_the_url_standard_takes() {
+        let url = url();
+        for text in [
+            "https://example.org/a?b=c#d",
+            "HTTP://user:password@127.0.0.1:8080",
+            "ws://[::1]:65535/",
+            "file:///etc/hosts",
+            "mailto:a@example.org",
+            "urn:isbn:0451450523",
+            "redis://localhost:6379/0",
+        ] {
+            assert!(contains(&url, text), "{text}");
+        }
+        for text in [
+            "http:",
+            "http:a",
+            "https:///a",
+            "https://1.2.3.256",
+            "https://a.1",
+            "https://a:65536",
+            "https://xn--a/",
+            "foo://:80",
+            "https://[v1.a]/",
+        ] {
+            assert!(!contains(&url, text), "{text}");
+        }
+    }
 }
