@@ -12,20 +12,16 @@ mod machine;
 mod network;
 pub mod number;
 mod program;
-pub mod regular;
+mod regular;
 mod span;
 mod terminal;
-
-/// How many characters a short token has at most. All others, of which a vocabulary has few, are looked at one by one, so that what only
-/// they can reach does not tell states apart; see [`Network::relax`].
-pub const SHORT: u32 = 32;
 
 /// What a network has to know of the tokens that its states are stepped with, so that it may forget what none of them tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenLengths {
     /// The most whitespace in a row.
     pub longest_gap: u16,
-    /// The most characters, at least [`SHORT`].
+    /// The most characters, at least [`SHORT_TEXT`].
     pub most_characters: u32,
 }
 
@@ -37,10 +33,12 @@ impl TokenLengths {
     };
 }
 
+pub use structgen_regular::{LimitExceeded, SHORT_TEXT};
+
 pub use bytes::{ByteClasses, ByteSet, Ends, Span};
 pub use captures::{CapturePiece, CaptureProgram, CaptureSpan};
 pub use json::{Utf8, any_string};
-pub use limit::{LimitExceeded, Limits, StepError};
+pub use limit::{Limits, StepError};
 pub use literals::LiteralsPlace;
 pub use machine::{Machine, Uniform};
 pub use network::{Begun, Element, Frame, Memory, Network, SetId};

@@ -1,16 +1,6 @@
 //! Limits: what an input may cost.
 
-use crate::regular::RegularLimits;
-
-/// What ran over its limit while an automaton was built or extended.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} exceed the limit of {limit}")]
-pub struct LimitExceeded {
-    /// What was counted, in the plural.
-    pub what: &'static str,
-    /// The limit.
-    pub limit: u64,
-}
+use structgen_regular::{LimitExceeded, RegularLimits};
 
 /// What a step that cannot be made ran into.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

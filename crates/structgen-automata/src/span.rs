@@ -23,7 +23,7 @@ const LONGEST: u32 = 16;
 const MOST_STATES: usize = 32;
 
 /// How far a stretch over several states is followed.
-const LONGEST_WIDE: u32 = crate::SHORT;
+const LONGEST_WIDE: u32 = crate::SHORT_TEXT;
 
 /// A stretch over several states that ends sooner is not worth it by itself: too many tokens are longer.
 const SHORTEST: u32 = 8;

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use self::numbering::{Numbered, Numbering};
 use crate::span::Link;
 use crate::{
-    ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Machine, SHORT, Span, StepError,
+    ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Machine, SHORT_TEXT, Span, StepError,
     TokenLengths, Uniform,
 };
 
@@ -29,7 +29,7 @@ const NOT_FINAL: u32 = u32::MAX;
 /// For which tokens a state is relaxed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Those of at most [`SHORT`] characters.
+    /// Those of at most [`SHORT_TEXT`] characters.
     Short,
     /// All.
     Tokens,
@@ -191,7 +191,7 @@ impl Terminal {
     #[cold]
     fn relax(&mut self, state: TerminalState, reach: Reach) -> TerminalState {
         let characters = match reach {
-            Reach::Short => SHORT,
+            Reach::Short => SHORT_TEXT,
             Reach::Tokens => self.tokens.most_characters,
         };
         // A start that may take nothing is no other state: those are final.

@@ -5,7 +5,7 @@ mod saved;
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
-use structgen_automata::{ByteClasses, DEAD, SHORT, START, TokenLengths, Utf8, any_string};
+use structgen_automata::{ByteClasses, DEAD, SHORT_TEXT, START, TokenLengths, Utf8, any_string};
 use structgen_grammar::EscapeForm;
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
@@ -28,7 +28,7 @@ pub struct VocabularyTables {
     /// By what they have behind a space, the tokens that begin with one.
     spaced: Texts,
     strings: Strings,
-    /// The tokens of more than [`SHORT`] characters.
+    /// The tokens of more than [`SHORT_TEXT`] characters.
     long: SignedTrie,
     /// The first byte of every token, 0 where it has none.
     first_bytes: Box<[u8]>,
@@ -175,7 +175,7 @@ impl VocabularyTables {
                 })
             },
         );
-        let is_long = |(_, bytes): &Listed<'_>| characters(bytes) > SHORT as usize;
+        let is_long = |(_, bytes): &Listed<'_>| characters(bytes) > SHORT_TEXT as usize;
         let long = SignedTrie::new(vocabulary.tokens().filter(is_long).collect());
         let gaps = vocabulary.tokens().map(|(_, bytes)| longest_gap(bytes));
         let longest_gap = gaps.max().unwrap_or(0);
@@ -233,7 +233,7 @@ impl VocabularyTables {
         &self.strings
     }
 
-    /// The tokens of more than [`SHORT`] characters.
+    /// The tokens of more than [`SHORT_TEXT`] characters.
     pub(crate) fn long(&self) -> &SignedTrie {
         &self.long
     }
@@ -248,7 +248,7 @@ impl VocabularyTables {
         let most = u32::try_from(self.long.trie.max_depth()).unwrap_or(u32::MAX);
         TokenLengths {
             longest_gap: self.longest_gap,
-            most_characters: most.max(SHORT),
+            most_characters: most.max(SHORT_TEXT),
         }
     }
 

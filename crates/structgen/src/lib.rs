@@ -64,6 +64,7 @@ pub use structgen_frontend as frontend;
 pub use structgen_grammar as grammar;
 pub use structgen_model as embedded;
 pub use structgen_ort as ort;
+pub use structgen_regular as regular;
 pub use structgen_tools as tools;
 pub use structgen_vocab as vocab;
 

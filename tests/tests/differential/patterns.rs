@@ -2,8 +2,8 @@
 
 use regex_automata::meta::Regex;
 use structgen::Constraint;
-use structgen::automata::regular::{RegularLimits, RegularMachine};
 use structgen::frontend::regex::{RegexErrorKind, RegexOptions, parse};
+use structgen::regular::{RegularLimits, RegularMachine};
 use structgen_tests::{SplitMix, is_full_run, report, vocabularies};
 
 use crate::compare_masks;

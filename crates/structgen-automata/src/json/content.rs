@@ -3,8 +3,8 @@
 use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
 use crate::bytes::common_run;
-use crate::regular::{RegularLimits, RegularMachine};
-use crate::{ByteSet, LimitExceeded, Machine, SHORT, Span, Uniform};
+use crate::{ByteSet, LimitExceeded, Machine, SHORT_TEXT, Span, Uniform};
+use structgen_regular::{RegularLimits, RegularMachine};
 
 use super::keys::{KeyContent, KeyState};
 use super::utf8::Utf8;
@@ -289,7 +289,7 @@ impl Content {
     /// Whether there are counters that matter to no short token; see [`Machine::counts`].
     pub(crate) fn counts(&self) -> bool {
         match self {
-            Self::Any { min, max } => *min > SHORT || max.is_some_and(|max| max > SHORT),
+            Self::Any { min, max } => *min > SHORT_TEXT || max.is_some_and(|max| max > SHORT_TEXT),
             Self::Regular { machine, .. } => machine.counts(),
             Self::Keys(keys) => keys.counts(),
             Self::Literals(_) => false,

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::content::{LONGEST_ESCAPE, escaped_length, listed_first, listed_run, narrow};
 use super::utf8::Utf8;
 use crate::bytes::common_run;
-use crate::regular::{RegularMachine, RegularState};
 use crate::{ByteSet, LimitExceeded, Machine};
+use structgen_regular::{RegularMachine, RegularState};
 
 /// The keys that may come next in an object.
 pub(crate) struct KeyContent {

@@ -49,7 +49,7 @@ impl Network {
         self.intern(elements)
     }
 
-    /// A state that takes the same tokens as this one, for [`Memory::Short`] as far as they have at most [`SHORT`](crate::SHORT) characters,
+    /// A state that takes the same tokens as this one, for [`Memory::Short`] as far as they have at most [`SHORT_TEXT`](crate::SHORT_TEXT) characters,
     /// without the counters that none of them reaches. For walks with the same memory: what it costs to complete it means nothing. `None`
     /// where the terminals that are read keep what they count, and for memories that keep counters.
     ///

@@ -15,9 +15,9 @@ use crate::literal::LiteralMachine;
 use crate::literals::LiteralsMachine;
 use crate::number::{ExcludingMachine, NumberMachine};
 use crate::program::{NodeId, Program, TerminalSpec};
-use crate::regular::{RegularLimits, RegularMachine};
 use crate::terminal::{DEAD, START, Terminal, TerminalState};
 use crate::{LimitExceeded, Limits, StepError, TokenLengths};
+use structgen_regular::{RegularLimits, RegularMachine};
 
 /// Terminals by number: first those of the program, then the others as they are needed.
 #[derive(Debug)]

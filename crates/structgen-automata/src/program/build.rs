@@ -16,8 +16,8 @@ use super::{
 };
 use crate::captures::CaptureProgram;
 use crate::network::Network;
-use crate::regular::RegularMachine;
 use crate::{LimitExceeded, Limits, TokenLengths};
+use structgen_regular::RegularMachine;
 
 /// How deep expressions may nest within one rule.
 const MAX_NESTING: u32 = 4_000;
@@ -468,7 +468,7 @@ impl Builder<'_> {
     fn classes(&mut self, shape: &ObjectShape) -> Result<Box<[KeyClass]>, LimitExceeded> {
         let mut classes = Vec::with_capacity(shape.patterns.len() + 1);
         for pattern in &shape.patterns {
-            if RegularMachine::new(&pattern.keys, self.limits.regular)?.takes_everything() {
+            if RegularMachine::new(&pattern.keys, self.limits.regular)?.contains_every_text() {
                 // No key is in another class.
                 return Ok([KeyClass::new(None, self.slot(&pattern.value)?)].into());
             }

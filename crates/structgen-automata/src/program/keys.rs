@@ -7,8 +7,8 @@ use structgen_grammar::Regular;
 
 use super::{KeyClass, Slot};
 use crate::json::{LONGEST_ESCAPE, is_plain};
-use crate::regular::{RegularLimits, RegularMachine, RegularState};
 use crate::{LimitExceeded, Machine};
+use structgen_regular::{RegularLimits, RegularMachine, RegularState};
 
 /// The lengths of the shortest keys of a class, as far as they were asked for.
 #[derive(Debug, Default)]

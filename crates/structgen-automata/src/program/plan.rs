@@ -6,9 +6,9 @@
 use super::{ArrayProgram, NodeId, ObjectProgram, Slot};
 use crate::LimitExceeded;
 use crate::json::escaped_length;
-use crate::regular::RegularLimits;
 use rustc_hash::FxHashMap;
 use structgen_grammar::Tally;
+use structgen_regular::RegularLimits;
 
 /// What an object or array has been counted to have.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]

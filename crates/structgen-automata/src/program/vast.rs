@@ -4,7 +4,6 @@ use rustc_hash::FxHashSet;
 use structgen_grammar::{Decimal, NumberSet, StringContent, StringShape};
 
 use super::{Node, NodeId, Program, TerminalSpec};
-use crate::regular;
 
 /// More values than any array has items.
 const MANY: u32 = 1 << 24;
@@ -108,7 +107,7 @@ impl Program {
                     StringContent::Regular(set)
                         if long && *min_length == 0 && max_length.is_none() =>
                     {
-                        let count = regular::count(set, self.limits.regular, MANY);
+                        let count = structgen_regular::count(set, self.limits.regular, MANY);
                         count.is_ok_and(|count| count >= MANY)
                     }
                     StringContent::Regular(_) | StringContent::Literals(_) => false,

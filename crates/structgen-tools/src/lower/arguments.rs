@@ -1,13 +1,12 @@
 //! Arguments that are not one JSON object: a tag or a keyword for each.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use structgen_automata::Machine;
-use structgen_automata::regular::{RegularLimits, RegularMachine};
 use structgen_frontend::json_schema::{Effect, ReportEntry};
 use structgen_grammar::{
     CharSet, Expr, ExprId, GrammarBuilder, ObjectShape, Property, Regular, StringContent,
     StringShape,
 };
+use structgen_regular::{RegularLimits, RegularMachine};
 
 use super::Lowering;
 use super::raw::{Excluded, text_before};

@@ -4,7 +4,7 @@
 //! there and without the empty text. So a nullable beginning lets nothing through that it should not.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use structgen_automata::regular::{RegularLimits, RegularMachine};
+use structgen_regular::{RegularLimits, RegularMachine};
 
 use super::super::ConvertError;
 use super::super::scanner::error_at;

@@ -6,8 +6,8 @@
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use structgen_automata::regular::{self, RegularLimits};
 use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
+use structgen_regular::RegularLimits;
 
 use super::atoms::{Fields, KeyLiteral, Literal, Place, SomeMember};
 use super::lengths::Lengths;
@@ -222,7 +222,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             expressions: 20_000,
             search: 2_000,
         };
-        regular::is_empty(set, limits).unwrap_or(false)
+        structgen_regular::is_empty(set, limits).unwrap_or(false)
     }
 
     fn cell_content(

@@ -1,9 +1,8 @@
 //! What regular sets hold: whether a text is in them, whether anything is.
 
 use rustc_hash::FxHashMap;
-use structgen_automata::regular::{RegularLimits, RegularMachine};
-use structgen_automata::{LimitExceeded, Machine};
 use structgen_grammar::Regular;
+use structgen_regular::{LimitExceeded, RegularLimits, RegularMachine};
 
 /// The most expressions of one machine, and of all that are kept.
 const MOST_EXPRESSIONS: usize = 200_000;

@@ -27,7 +27,7 @@ fn walk(machine: &mut RegularMachine, text: &[u8]) -> Option<RegularState> {
 }
 
 fn accepts(machine: &mut RegularMachine, text: &[u8]) -> bool {
-    walk(machine, text).is_some_and(|state| machine.accept(&state).is_some())
+    walk(machine, text).is_some_and(|state| machine.is_accepting(&state))
 }
 
 /// Follows falling costs to a final state: what makes "live" true rather than claimed.
@@ -36,7 +36,7 @@ fn completion(machine: &mut RegularMachine, state: RegularState) -> Vec<u8> {
     let mut text = Vec::new();
     loop {
         let cost = machine.cost(&state);
-        assert_eq!(cost == 0, machine.accept(&state).is_some());
+        assert_eq!(cost == 0, machine.is_accepting(&state));
         if cost == 0 {
             return text;
         }

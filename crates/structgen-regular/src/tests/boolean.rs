@@ -121,7 +121,7 @@ proptest! {
             .collect();
         for text in &texts {
             let state = walk(&mut machine, text.as_bytes());
-            let ours = state.is_some_and(|state| machine.accept(&state).is_some());
+            let ours = state.is_some_and(|state| machine.is_accepting(&state));
             prop_assert_eq!(ours, accepted.contains(&text.as_str()), "{:?} in {:?}", text, set);
             let continued = accepted.iter().any(|longer| longer.starts_with(text.as_str()));
             prop_assert!(state.is_some() || !continued, "{:?} is not dead in {:?}", text, set);

@@ -1,11 +1,11 @@
 //! Parts and what follows them, as sets.
 
 use super::{Part, PartId};
-use crate::regular::arena::{Arena, Node, NodeId};
+use crate::arena::{Arena, Node, NodeId};
 
 impl Arena {
     /// The texts that start with the part and go on with `rest`: all that is still to come. Recursive: the depth of parts is limited.
-    pub(in crate::regular) fn set_of(&mut self, part: PartId, rest: NodeId) -> NodeId {
+    pub(crate) fn set_of(&mut self, part: PartId, rest: NodeId) -> NodeId {
         self.set(part, rest, false)
     }
 
@@ -125,7 +125,7 @@ impl Arena {
     }
 
     /// The loop as a set in which it does not come first again: a round that consumes, or none.
-    pub(in crate::regular) fn unfold(&mut self, id: NodeId) -> NodeId {
+    pub(crate) fn unfold(&mut self, id: NodeId) -> NodeId {
         let Node::Loop {
             body,
             min,
@@ -150,7 +150,7 @@ impl Arena {
     }
 
     /// What [`Arena::unfold`] has found.
-    pub(in crate::regular) fn unfolded(&self, id: NodeId) -> NodeId {
+    pub(crate) fn unfolded(&self, id: NodeId) -> NodeId {
         self.looks.unfolded.get(&id).copied().unwrap_or(Self::NEVER)
     }
 

@@ -8,7 +8,7 @@ use structgen_grammar::Regular;
 use super::arena::NodeId;
 use super::derivative::classes;
 use super::{RegularLimits, RegularMachine, RegularState};
-use crate::{LimitExceeded, Machine};
+use crate::LimitExceeded;
 
 impl RegularMachine {
     /// How many strings complete the state, or `up_to` when there are at least so many. The answer is remembered.
@@ -18,8 +18,7 @@ impl RegularMachine {
     /// an infinite one once its strings are longer than it has states.
     ///
     /// ```
-    /// use structgen_automata::Machine;
-    /// use structgen_automata::regular::{RegularLimits, RegularMachine};
+    /// use structgen_regular::{RegularLimits, RegularMachine};
     /// use structgen_grammar::Regular;
     ///
     /// let set = Regular::union([Regular::literal("a"), Regular::literal("bc")]);
@@ -27,7 +26,7 @@ impl RegularMachine {
     /// let start = machine.start()?.expect("not empty");
     /// assert_eq!(machine.count(&start, 10)?, 2);
     /// assert_eq!(machine.count(&start, 1)?, 1);
-    /// # Ok::<(), structgen_automata::LimitExceeded>(())
+    /// # Ok::<(), structgen_regular::LimitExceeded>(())
     /// ```
     ///
     /// # Errors
@@ -92,7 +91,7 @@ impl RegularMachine {
         let mut layer: Vec<(RegularState, Vec<u8>)> = Vec::new();
         layer.extend(self.start()?.map(|start| (start, Vec::new())));
         while let Some((state, prefix)) = layer.pop() {
-            if self.accept(&state).is_some() {
+            if self.is_accepting(&state) {
                 found.push(prefix.clone());
             }
             for (first, size) in classes(&self.steps.boundaries(state.0)) {
@@ -137,14 +136,14 @@ pub fn count(regular: &Regular, limits: RegularLimits, up_to: u32) -> Result<u32
 /// and are left out.
 ///
 /// ```
-/// use structgen_automata::regular::{RegularLimits, strings};
+/// use structgen_regular::{RegularLimits, strings};
 /// use structgen_grammar::Regular;
 ///
 /// let set = Regular::concat([Regular::literal("a"), Regular::repeat(Regular::literal("b"), 0, Some(2))]);
 /// let listed = strings(&set, RegularLimits::default(), 3)?;
 /// assert_eq!(listed, Some(vec!["a".to_owned(), "ab".to_owned(), "abb".to_owned()]));
 /// assert_eq!(strings(&set, RegularLimits::default(), 2)?, None);
-/// # Ok::<(), structgen_automata::LimitExceeded>(())
+/// # Ok::<(), structgen_regular::LimitExceeded>(())
 /// ```
 ///
 /// # Errors

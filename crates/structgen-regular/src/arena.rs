@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::finite::{FiniteState, FiniteStates};
 use super::look::{Looks, PartId, Tracker};
-use crate::SHORT;
+use crate::SHORT_TEXT;
 
 /// An expression, by its place in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -291,8 +291,8 @@ impl Arena {
         self.any_text
     }
 
-    /// Whether more than a fixed set of strings may follow.
-    pub(super) fn has_loops(&self, id: NodeId) -> bool {
+    /// Whether anything but a literal may follow.
+    pub(super) fn has_classes(&self, id: NodeId) -> bool {
         !matches!(
             self.node(id),
             Node::Never | Node::Empty | Node::Literal { .. }
@@ -445,8 +445,8 @@ impl Arena {
                 distance: self.distance(body).saturating_mul(min),
                 fewest: self.fewest(body).saturating_mul(min),
                 counts: self.counts(body)
-                    || self.is_beyond(body, min.saturating_sub(1), SHORT)
-                    || max.is_some_and(|max| self.is_beyond(body, max, SHORT)),
+                    || self.is_beyond(body, min.saturating_sub(1), SHORT_TEXT)
+                    || max.is_some_and(|max| self.is_beyond(body, max, SHORT_TEXT)),
                 tail: self.tail_before(
                     body,
                     self.witness(body).map(|body| body.saturating_mul(min)),

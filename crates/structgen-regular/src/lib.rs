@@ -8,6 +8,7 @@ mod characters;
 mod counting;
 mod derivative;
 mod finite;
+mod limit;
 mod liveness;
 mod look;
 mod lower;
@@ -22,9 +23,13 @@ use structgen_grammar::Regular;
 use self::arena::{Arena, NodeId};
 pub use self::counting::{count, strings};
 use self::derivative::run_of;
+pub use self::limit::LimitExceeded;
 use self::liveness::Liveness;
 use self::steps::Steps;
-use crate::{LimitExceeded, Machine};
+
+/// A text of at most this many characters is short: counters that no short text exhausts are worth abstracting
+/// ([`RegularMachine::abstract_counters`]). The tokens of today's vocabularies are shorter, but for a few hundred.
+pub const SHORT_TEXT: u32 = 32;
 
 /// What a regular set may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +56,7 @@ pub struct RegularState(NodeId);
 /// A regular set as a lazy byte automaton.
 ///
 /// ```
-/// use structgen_automata::Machine;
-/// use structgen_automata::regular::{RegularLimits, RegularMachine};
+/// use structgen_regular::{RegularLimits, RegularMachine};
 /// use structgen_grammar::{CharSet, Regular};
 ///
 /// // The lower-case words but "no".
@@ -64,9 +68,9 @@ pub struct RegularState(NodeId);
 /// for byte in *b"no" {
 ///     state = machine.step(&state, byte)?.expect("a word may start like this");
 /// }
-/// assert_eq!(machine.accept(&state), None);
+/// assert_eq!(machine.is_accepting(&state), false);
 /// assert_eq!(machine.cost(&state), 1);
-/// # Ok::<(), structgen_automata::LimitExceeded>(())
+/// # Ok::<(), structgen_regular::LimitExceeded>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct RegularMachine {
@@ -95,17 +99,17 @@ impl RegularMachine {
         })
     }
 
-    /// Whether the string is in the set. Unlike [`Machine::step`] it looks for no completions on the way.
+    /// Whether the string is in the set. Unlike [`RegularMachine::step`] it looks for no completions on the way.
     ///
     /// ```
-    /// use structgen_automata::regular::{RegularLimits, RegularMachine};
+    /// use structgen_regular::{RegularLimits, RegularMachine};
     /// use structgen_grammar::{CharSet, Regular};
     ///
     /// let digits = Regular::repeat(Regular::Chars(CharSet::new([('0', '9')])), 2, Some(4));
     /// let mut machine = RegularMachine::new(&digits, RegularLimits::default())?;
     /// assert!(machine.contains(b"123")?);
     /// assert!(!machine.contains(b"12345")?);
-    /// # Ok::<(), structgen_automata::LimitExceeded>(())
+    /// # Ok::<(), structgen_regular::LimitExceeded>(())
     /// ```
     ///
     /// # Errors
@@ -128,18 +132,91 @@ impl RegularMachine {
     }
 
     /// Whether every UTF-8 text goes on from a state: then no text of any length can be wrong. `false` where it is not plain to see.
-    pub(crate) fn is_universal(&mut self, state: &RegularState) -> bool {
+    #[must_use]
+    pub fn is_universal(&mut self, state: &RegularState) -> bool {
         self.steps.arena.is_universal(state.0)
     }
 
     /// Whether every UTF-8 text completes a state, and goes on. `false` where it is not plain to see.
-    pub(crate) fn is_everything(&self, state: &RegularState) -> bool {
+    #[must_use]
+    pub fn is_everything(&self, state: &RegularState) -> bool {
         self.steps.arena.is_everything(state.0)
     }
 
     /// Whether every UTF-8 text is in the set. `false` where it is not plain to see.
-    pub(crate) fn takes_everything(&self) -> bool {
+    #[must_use]
+    pub fn contains_every_text(&self) -> bool {
         self.steps.arena.is_everything(self.start)
+    }
+
+    /// The state before the first byte, or `None` where the set is empty. Every state that is returned is live: some
+    /// continuation completes it.
+    ///
+    /// # Errors
+    /// When a limit does not suffice to decide that.
+    pub fn start(&mut self) -> Result<Option<RegularState>, LimitExceeded> {
+        self.if_live(self.start)
+    }
+
+    /// The state after one more byte, or `None` where no string of the set goes on like this.
+    ///
+    /// # Errors
+    /// When a limit does not suffice to decide that.
+    pub fn step(
+        &mut self,
+        state: &RegularState,
+        byte: u8,
+    ) -> Result<Option<RegularState>, LimitExceeded> {
+        let next = self.steps.step(state.0, byte)?;
+        self.if_live(next)
+    }
+
+    /// Whether the text so far is in the set.
+    #[must_use]
+    pub fn is_accepting(&self, state: &RegularState) -> bool {
+        self.steps.arena.nullable(state.0)
+    }
+
+    /// Whether no byte can follow: exact for sets without intersections and complements, otherwise `false` may mean that it is not known.
+    #[must_use]
+    pub fn is_end(&self, state: &RegularState) -> bool {
+        state.0 == Arena::EMPTY
+    }
+
+    /// The length in bytes of a known completion; exact for sets without intersections and complements. From every state that is not
+    /// accepting, some byte leads to one of a smaller cost. Saturates at `u32::MAX`.
+    #[must_use]
+    pub fn cost(&self, state: &RegularState) -> u32 {
+        self.liveness.cost(state.0, &self.steps.arena)
+    }
+
+    /// The first and the last byte of a run around `byte` that all lead to the same state.
+    pub fn equivalent_bytes(&mut self, state: &RegularState, byte: u8) -> (u8, u8) {
+        run_of(&self.steps.boundaries(state.0), byte)
+    }
+
+    /// Whether classes of characters may follow: `false` where nothing but a literal is left.
+    #[must_use]
+    pub fn has_classes(&self, state: &RegularState) -> bool {
+        self.steps.arena.has_classes(state.0)
+    }
+
+    /// Whether the set has a counter that no [short](SHORT_TEXT) text exhausts, so that some state may have an
+    /// [abstraction](Self::abstract_counters).
+    #[must_use]
+    pub fn has_long_counters(&self) -> bool {
+        self.steps.arena.counts(self.start)
+    }
+
+    /// A state that goes on with the same texts of at most `lookahead` characters as this one, with the counters gone that no such text
+    /// exhausts; `None` where that is the state itself. Its cost and its completions mean nothing.
+    pub fn abstract_counters(
+        &mut self,
+        state: &RegularState,
+        lookahead: u32,
+    ) -> Option<RegularState> {
+        let id = self.steps.arena.relaxed(state.0, lookahead);
+        (id != state.0).then_some(RegularState(id))
     }
 
     fn if_live(&mut self, id: NodeId) -> Result<Option<RegularState>, LimitExceeded> {
@@ -150,64 +227,15 @@ impl RegularMachine {
     }
 }
 
-impl Machine for RegularMachine {
-    type State = RegularState;
-    type Error = LimitExceeded;
-
-    fn start(&mut self) -> Result<Option<RegularState>, LimitExceeded> {
-        self.if_live(self.start)
-    }
-
-    fn step(
-        &mut self,
-        state: &RegularState,
-        byte: u8,
-    ) -> Result<Option<RegularState>, LimitExceeded> {
-        let next = self.steps.step(state.0, byte)?;
-        self.if_live(next)
-    }
-
-    fn alike(&mut self, state: &RegularState, byte: u8) -> (u8, u8) {
-        run_of(&self.steps.boundaries(state.0), byte)
-    }
-
-    fn has_classes(&self, state: &RegularState) -> bool {
-        self.steps.arena.has_loops(state.0)
-    }
-
-    fn accept(&self, state: &RegularState) -> Option<u32> {
-        self.steps.arena.nullable(state.0).then_some(0)
-    }
-
-    fn counts(&self) -> bool {
-        self.steps.arena.counts(self.start)
-    }
-
-    fn relax(&mut self, state: &RegularState, reach: u32) -> Option<RegularState> {
-        let relaxed = self.steps.arena.relaxed(state.0, reach);
-        (relaxed != state.0).then_some(RegularState(relaxed))
-    }
-
-    /// Exact for sets without intersections and complements, whose end has one expression only.
-    fn is_end(&self, state: &RegularState) -> bool {
-        state.0 == Arena::EMPTY
-    }
-
-    /// Exact for sets without intersections and complements. Stops at `u32::MAX`.
-    fn cost(&mut self, state: &RegularState) -> u32 {
-        self.liveness.cost(state.0, &self.steps.arena)
-    }
-}
-
 /// Whether no string is in the set.
 ///
 /// ```
-/// use structgen_automata::regular::{RegularLimits, is_empty};
+/// use structgen_regular::{RegularLimits, is_empty};
 /// use structgen_grammar::Regular;
 ///
 /// let set = Regular::Intersection([Regular::literal("a"), Regular::literal("b")].into());
 /// assert!(is_empty(&set, RegularLimits::default())?);
-/// # Ok::<(), structgen_automata::LimitExceeded>(())
+/// # Ok::<(), structgen_regular::LimitExceeded>(())
 /// ```
 ///
 /// # Errors

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use super::{Looks, Tracker};
 use crate::LimitExceeded;
-use crate::regular::arena::{Arena, NodeId};
+use crate::arena::{Arena, NodeId};
 
 /// A part, by its place among all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::regular) struct PartId(u32);
+pub(crate) struct PartId(u32);
 
 /// A part of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(in crate::regular) enum Part {
+pub(crate) enum Part {
     /// Looks nowhere.
     Set(NodeId),
     Concat(Arc<[PartId]>),
@@ -47,22 +47,22 @@ pub(super) struct Facts {
 const MAX_DEPTH: u16 = 400;
 
 impl Looks {
-    pub(in crate::regular) fn part(&self, id: PartId) -> &Part {
+    pub(crate) fn part(&self, id: PartId) -> &Part {
         &self.parts[id.0 as usize]
     }
 
-    pub(in crate::regular) fn asks(&self, id: PartId) -> u64 {
+    pub(crate) fn asks(&self, id: PartId) -> u64 {
         self.facts[id.0 as usize].asks
     }
 
-    pub(in crate::regular) fn utf8(&self, id: PartId) -> bool {
+    pub(crate) fn utf8(&self, id: PartId) -> bool {
         self.facts[id.0 as usize].utf8
     }
 }
 
 impl Arena {
     /// Adds a part.
-    pub(in crate::regular) fn part(&mut self, part: Part) -> Result<PartId, LimitExceeded> {
+    pub(crate) fn part(&mut self, part: Part) -> Result<PartId, LimitExceeded> {
         let children: &[PartId] = match &part {
             Part::Concat(parts) | Part::Union(parts) => parts,
             Part::Repeat { body, .. } | Part::Ahead { body, .. } => std::slice::from_ref(body),
@@ -110,11 +110,7 @@ impl Arena {
     }
 
     /// A look-behind for the body.
-    pub(in crate::regular) fn behind(
-        &mut self,
-        body: PartId,
-        negated: bool,
-    ) -> Result<PartId, LimitExceeded> {
+    pub(crate) fn behind(&mut self, body: PartId, negated: bool) -> Result<PartId, LimitExceeded> {
         let part = |arena: &mut Self, set| arena.part(Part::Set(set));
         if self.looks.facts[body.0 as usize].ahead {
             // It would have to know what comes behind the look-behind's own place.

@@ -1,7 +1,7 @@
 //! Relaxed states against the states that they stand for.
 
 use super::*;
-use crate::SHORT;
+use crate::SHORT_TEXT;
 
 fn class(ranges: &[(char, char)]) -> Regular {
     Regular::Chars(CharSet::new(ranges.iter().copied()))
@@ -151,13 +151,13 @@ fn relaxed_states_take_the_same_short_texts() {
         (random >> 33) as usize % n
     };
     let cases = sets().into_iter();
-    for ((set, text), reach) in cases.flat_map(|case| [(case.clone(), SHORT), (case, 100)]) {
+    for ((set, text), reach) in cases.flat_map(|case| [(case.clone(), SHORT_TEXT), (case, 100)]) {
         let mut machine = machine(&set);
         for at in 0..=text.len() {
             let Some(state) = walk(&mut machine, &text.as_bytes()[..at]) else {
                 continue;
             };
-            let relaxed = machine.relax(&state, reach).unwrap_or(state);
+            let relaxed = machine.abstract_counters(&state, reach).unwrap_or(state);
             for _ in 0..200 {
                 let few = 1 + next(3);
                 let few: Vec<&[u8]> = (0..few).map(|_| letters[next(letters.len())]).collect();
@@ -170,7 +170,8 @@ fn relaxed_states_take_the_same_short_texts() {
                             })
                         };
                         (one, other) = (step(one), step(other));
-                        other = other.map(|state| machine.relax(&state, reach).unwrap_or(state));
+                        other = other
+                            .map(|state| machine.abstract_counters(&state, reach).unwrap_or(state));
                     }
                     assert_eq!(
                         one.is_some(),
@@ -179,7 +180,7 @@ fn relaxed_states_take_the_same_short_texts() {
                         &text[..at]
                     );
                     let accepted =
-                        [one, other].map(|state| state.and_then(|state| machine.accept(&state)));
+                        [one, other].map(|state| state.map(|state| machine.is_accepting(&state)));
                     assert_eq!(
                         accepted[0],
                         accepted[1],
@@ -206,7 +207,9 @@ fn counters_far_from_their_ends_are_forgotten() {
         let mut machine = machine(&set);
         let [one, other] = texts.map(|text| {
             let state = walk(&mut machine, text.as_bytes()).expect("a prefix");
-            machine.relax(&state, SHORT).expect("far from the end")
+            machine
+                .abstract_counters(&state, SHORT_TEXT)
+                .expect("far from the end")
         });
         assert_eq!(one, other, "{set:?}");
         assert!(!machine.steps.arena.counts(one.0), "{set:?}");

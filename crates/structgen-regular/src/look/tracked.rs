@@ -4,12 +4,12 @@ use rustc_hash::FxHashMap;
 
 use super::{Part, PartId, Tracker};
 use crate::LimitExceeded;
-use crate::regular::arena::{Arena, Node, NodeId};
-use crate::regular::derivative::Scratch;
+use crate::arena::{Arena, Node, NodeId};
+use crate::derivative::Scratch;
 
 impl Arena {
     /// A text of its own: the part and nothing behind it, with the trackers it asks at their start.
-    pub(in crate::regular) fn whole_text(&mut self, part: PartId) -> NodeId {
+    pub(crate) fn whole_text(&mut self, part: PartId) -> NodeId {
         let term = self.set_of(part, Self::EMPTY);
         let trackers = self
             .looks
@@ -22,7 +22,7 @@ impl Arena {
     }
 
     /// The trackers that hold: those that accept what was read so far, as bits.
-    pub(in crate::regular) fn holding(&self, trackers: &[(Tracker, NodeId)]) -> u64 {
+    pub(crate) fn holding(&self, trackers: &[(Tracker, NodeId)]) -> u64 {
         let mut holds = 0;
         for &(tracker, state) in trackers {
             // Those that it asks itself come before it.
@@ -34,7 +34,7 @@ impl Arena {
     }
 
     /// Whether the expression holds the empty string where these trackers hold.
-    pub(in crate::regular) fn nullable_where(&self, root: NodeId, holds: u64) -> bool {
+    pub(crate) fn nullable_where(&self, root: NodeId, holds: u64) -> bool {
         if self.asks(root) == 0 {
             return self.nullable(root);
         }
@@ -75,7 +75,7 @@ impl Arena {
     }
 
     /// What follows the byte in a tracked set.
-    pub(in crate::regular) fn derive_tracked(
+    pub(crate) fn derive_tracked(
         &mut self,
         id: NodeId,
         byte: u8,

@@ -1,0 +1,50 @@
+//! Regular sets as terminals.
+
+use structgen_regular::{LimitExceeded, RegularMachine, RegularState};
+
+use crate::Machine;
+
+impl Machine for RegularMachine {
+    type State = RegularState;
+    type Error = LimitExceeded;
+
+    fn start(&mut self) -> Result<Option<RegularState>, LimitExceeded> {
+        self.start()
+    }
+
+    fn step(
+        &mut self,
+        state: &RegularState,
+        byte: u8,
+    ) -> Result<Option<RegularState>, LimitExceeded> {
+        self.step(state, byte)
+    }
+
+    fn accept(&self, state: &RegularState) -> Option<u32> {
+        self.is_accepting(state).then_some(0)
+    }
+
+    fn is_end(&self, state: &RegularState) -> bool {
+        self.is_end(state)
+    }
+
+    fn alike(&mut self, state: &RegularState, byte: u8) -> (u8, u8) {
+        self.equivalent_bytes(state, byte)
+    }
+
+    fn has_classes(&self, state: &RegularState) -> bool {
+        self.has_classes(state)
+    }
+
+    fn counts(&self) -> bool {
+        self.has_long_counters()
+    }
+
+    fn relax(&mut self, state: &RegularState, reach: u32) -> Option<RegularState> {
+        self.abstract_counters(state, reach)
+    }
+
+    fn cost(&mut self, state: &RegularState) -> u32 {
+        RegularMachine::cost(self, state)
+    }
+}
