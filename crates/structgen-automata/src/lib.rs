@@ -1,46 +1,51 @@
-//! From the grammar IR to byte automata: terminals as DFAs, rules as a recursive transition network with registers.
+//! From the grammar IR to byte automata: terminals as lazy machines, rules as a recursive transition network with registers.
+//!
+//! The modules are stages, and data flows down the list below: a module imports only modules of the groups above its own.
+//! `tests/it/stages.rs` reads this list and fails where one does not.
 
+// Tables and limits, which know nothing of grammars.
 mod bytes;
-mod captures;
 mod components;
 mod interned;
-mod json;
 mod limit;
+mod token_lengths;
+
+// `Machine`: an automaton over bytes, given by functions.
+mod machine;
+
+// The machines: one for each kind of text.
+mod json;
 mod literal;
 mod literals;
-mod machine;
-mod network;
 pub mod number;
-mod program;
 mod regular;
-mod span;
+
+// `Terminal`: a machine with its states numbered and its steps remembered.
 mod terminal;
 
-/// What a network has to know of the tokens that its states are stepped with, so that it may forget what none of them tells apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TokenLengths {
-    /// The most whitespace in a row.
-    pub longest_gap: u16,
-    /// The most characters, at least [`SHORT_TEXT`].
-    pub most_characters: u32,
-}
+// JSON values, and the texts of one.
+mod value;
 
-impl TokenLengths {
-    /// Tokens of any length.
-    pub const UNKNOWN: Self = Self {
-        longest_gap: u16::MAX,
-        most_characters: u32::MAX,
-    };
-}
+// `Program`: a grammar as nodes with terminals on them, and what completions cost.
+mod program;
+
+// `Network`: a program's sets of stacks, made on demand.
+mod network;
+
+// `Program::new`: the passes, the program, and what takes a network to find out.
+mod compile;
+
+// `CaptureProgram`: which parts of a text named expressions match.
+mod captures;
 
 pub use structgen_regular::{LimitExceeded, SHORT_TEXT};
 
 pub use bytes::{ByteClasses, ByteSet, Ends, Span};
 pub use captures::{CapturePiece, CaptureProgram, CaptureSpan};
-pub use json::{Utf8, any_string};
+pub use json::Utf8;
 pub use limit::{Limits, StepError};
-pub use literals::LiteralsPlace;
-pub use machine::{Machine, Uniform};
+pub use machine::{LiteralsPlace, Machine, Uniform};
 pub use network::{Begun, Element, Frame, Memory, Network, SetId};
-pub use program::{GuideRefused, Program, ProgramError};
+pub use program::{GuideRefused, Program, ProgramError, any_string};
 pub use terminal::{DEAD, START, Terminal, TerminalState};
+pub use token_lengths::TokenLengths;

@@ -3,7 +3,7 @@
 use structgen_grammar::LiteralSet;
 
 use crate::bytes::run_between;
-use crate::{ByteSet, LimitExceeded, Machine};
+use crate::{ByteSet, LimitExceeded, LiteralsPlace, Machine};
 
 /// One of the texts of a set.
 pub(crate) struct LiteralsMachine {
@@ -19,17 +19,6 @@ pub(crate) struct LiteralsState {
     at: u32,
     /// How many bytes of the edge's label are behind.
     read: u32,
-}
-
-/// Where in a list of literals a text stands. A walk over many continuations needs no state of a machine for each.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LiteralsPlace {
-    /// The literals.
-    pub set: LiteralSet,
-    /// A node of the set where nothing was `read`; else an edge.
-    pub at: u32,
-    /// How many bytes of the edge's label are behind.
-    pub read: u32,
 }
 
 impl LiteralsMachine {

@@ -2,7 +2,9 @@
 
 use std::hash::Hash;
 
-use crate::{ByteSet, LimitExceeded, LiteralsPlace, Span, StepError};
+use structgen_grammar::LiteralSet;
+
+use crate::{ByteSet, LimitExceeded, Span, StepError};
 
 /// What a string is like that may hold anything; see [`Machine::uniform`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +13,17 @@ pub struct Uniform<S> {
     pub state: S,
     /// First bytes that lead elsewhere.
     pub except: Vec<u8>,
+}
+
+/// Where in a list of literals a text stands. A walk over many continuations needs no state of a machine for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiteralsPlace {
+    /// The literals.
+    pub set: LiteralSet,
+    /// A node of the set where nothing was `read`; else an edge.
+    pub at: u32,
+    /// How many bytes of the edge's label have been read.
+    pub read: u32,
 }
 
 /// A deterministic automaton over bytes, given by functions instead of a table.

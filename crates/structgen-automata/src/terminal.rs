@@ -1,6 +1,7 @@
 //! A terminal: a machine whose states are numbered and whose steps are remembered.
 
 mod numbering;
+mod span;
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use self::numbering::{Numbered, Numbering};
-use crate::span::Link;
+use self::span::Link;
 use crate::{
     ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Machine, SHORT_TEXT, Span, StepError,
     TokenLengths, Uniform,

@@ -72,8 +72,7 @@ impl Matcher {
     }
 
     fn read_captures(&self, is_complete: bool) -> Result<Option<Vec<CaptureSpan>>, MatcherError> {
-        let program = self.constraint().program();
-        let Some(captures) = program.captures() else {
+        let Some(captures) = self.constraint().captures() else {
             return Ok(None);
         };
         let shared = self.constraint().shared();
@@ -93,6 +92,10 @@ impl Matcher {
                     .collect(),
             })
             .collect();
-        Ok(captures.find(&pieces, program.token_terminals(), is_complete)?)
+        Ok(captures.find(
+            &pieces,
+            self.constraint().program().token_terminals(),
+            is_complete,
+        )?)
     }
 }

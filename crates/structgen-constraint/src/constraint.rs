@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use structgen_automata::{Limits, Program};
+use structgen_automata::{CaptureProgram, Limits, Program};
 use structgen_grammar::Grammar;
 use structgen_vocab::{TokenId, Vocabulary};
 
@@ -48,6 +48,7 @@ pub struct CompiledConstraint {
 #[derive(Debug)]
 struct Inner {
     program: Arc<Program>,
+    captures: Option<CaptureProgram>,
     shared: Shared,
     store: Mutex<Store>,
 }
@@ -87,6 +88,7 @@ impl CompiledConstraint {
         options: &ConstraintOptions,
     ) -> Result<Self, CompileError> {
         let span = tracing::debug_span!("compile", nodes = tracing::field::Empty).entered();
+        let captures = CaptureProgram::new(&grammar, &options.limits)?;
         let program = Arc::new(Program::new(grammar, options.limits.clone())?);
         span.record("nodes", program.len());
         let vocabulary = tables.vocabulary();
@@ -117,6 +119,7 @@ impl CompiledConstraint {
         Ok(Self {
             inner: Arc::new(Inner {
                 program,
+                captures,
                 shared,
                 store: Mutex::new(store),
             }),
@@ -139,6 +142,12 @@ impl CompiledConstraint {
     #[must_use]
     pub fn program(&self) -> &Arc<Program> {
         &self.inner.program
+    }
+
+    /// What finds the captures of the grammar, if it has any.
+    #[must_use]
+    pub fn captures(&self) -> Option<&CaptureProgram> {
+        self.inner.captures.as_ref()
     }
 
     /// The end-of-sequence ids.

@@ -64,7 +64,12 @@ impl CompiledConstraint {
     /// When the grammar is too large for a file, or the system refuses.
     pub fn save(&self, file: &Path) -> Result<(), SavedError> {
         let mut writer = Writer::new(FORMAT, self.vocabulary().fingerprint());
-        writer.put(&self.program().source().to_bytes()?);
+        // The passes take captures out of a grammar: one that has any is written as it was given.
+        let grammar = match self.captures() {
+            Some(captures) => captures.grammar(),
+            None => self.program().grammar(),
+        };
+        writer.put(&grammar.to_bytes()?);
         writer.put(self.eos());
         let mut masks = MaskWriter::default();
         let mut store = self.store();

@@ -5,7 +5,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use structgen_automata::{CapturePiece, Limits, Program, ProgramError};
+use structgen_automata::{CapturePiece, CaptureProgram, Limits, Program, ProgramError};
 use structgen_constraint::{CaptureSpan, CompiledConstraint, ConstraintOptions, Matcher};
 use structgen_grammar::{
     CharSet, Expr, ExprId, Grammar, GrammarBuilder, JsonForm, ObjectShape, Property, Regular,
@@ -242,7 +242,7 @@ fn what_is_not_looked_for_is_refused() {
     })));
     builder.define(root, body);
     let grammar = builder.finish(root, JsonForm::generate());
-    let error = Program::new(grammar, Limits::default()).unwrap_err();
+    let error = CaptureProgram::new(&grammar, &Limits::default()).unwrap_err();
     assert!(matches!(error, ProgramError::CaptureInShape { name } if name == "inside"));
 }
 
@@ -297,17 +297,11 @@ fn long_texts_are_read_and_what_takes_too_long_is_an_error() {
         let longer = builder.sequence(order);
         let body = builder.choice([longer, word]);
         builder.define(root, body);
-        let program = Program::new(
-            builder.finish(root, JsonForm::generate()),
-            Limits::default(),
-        );
+        let grammar = builder.finish(root, JsonForm::generate());
+        let captures = CaptureProgram::new(&grammar, &Limits::default());
         let text = "a,".repeat(50_000);
         let pieces = [CapturePiece::text(text.as_bytes())];
-        let found = program
-            .unwrap()
-            .captures()
-            .unwrap()
-            .find(&pieces, &[], true);
+        let found = captures.unwrap().unwrap().find(&pieces, &[], true);
         assert_eq!(found.unwrap().unwrap().len(), 50_000);
     }
     // Where rounds are of any length, every part of the text may be one.
@@ -556,12 +550,12 @@ proptest! {
             builder.define(*rule, body);
         }
         let grammar = builder.finish(rules[0], JsonForm::generate());
-        let Ok(program) = Program::new(grammar.clone(), Limits::default()) else {
+        let Ok(Some(captures)) = CaptureProgram::new(&grammar, &Limits::default()) else {
             return Ok(());
         };
-        let Some(captures) = program.captures() else {
+        if Program::new(grammar.clone(), Limits::default()).is_err() {
             return Ok(());
-        };
+        }
         for (text, is_complete) in texts.iter().flat_map(|text| [(text, true), (text, false)]) {
             let pieces = [CapturePiece::text(text.as_bytes())];
             let found = captures.find(&pieces, &[], is_complete).unwrap();

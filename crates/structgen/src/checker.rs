@@ -109,7 +109,7 @@ impl Checker {
     /// # Errors
     /// [`Error::Matcher`](crate::Error::Matcher) when a limit is exceeded.
     pub fn captures(&self, text: &[u8]) -> Result<Option<Vec<CaptureSpan>>> {
-        let Some(captures) = self.compiled.program().captures() else {
+        let Some(captures) = self.compiled.captures() else {
             return Ok(self.check(text)?.is_none().then(Vec::new));
         };
         let found = captures.find(&[CapturePiece::text(text)], &[], true);

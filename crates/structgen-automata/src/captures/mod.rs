@@ -119,7 +119,10 @@ const MAX_LEAVES: usize = 20_000_000;
 
 impl CaptureProgram {
     /// What finds the captures of a grammar; `None` where it has none that can be reached.
-    pub(crate) fn new(grammar: &Grammar, limits: &Limits) -> Result<Option<Self>, ProgramError> {
+    ///
+    /// # Errors
+    /// When a capture stands where its span cannot be found, or a limit is exceeded.
+    pub fn new(grammar: &Grammar, limits: &Limits) -> Result<Option<Self>, ProgramError> {
         let captured = captured(grammar);
         let root = grammar.rule(grammar.root()).body;
         if !captured.contains(&root) {

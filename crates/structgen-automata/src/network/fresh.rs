@@ -6,9 +6,10 @@ use super::distinct::{Completion, Item, ItemMachine};
 use super::values::{Excluded, ValueId, Values};
 use super::{Network, StepError};
 use crate::LimitExceeded;
-use crate::json::{Value, escaped_length};
+use crate::json::escaped_length;
 use crate::program::{Alternative, ArrayProgram, Bounds, Group, NodeId, Use};
 use crate::terminal::TerminalState;
+use crate::value::Value;
 
 /// The most items that a set of distinct ones may have to have.
 const MAX_DISTINCT: u32 = 128;

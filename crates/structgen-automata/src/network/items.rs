@@ -5,8 +5,9 @@ use super::sets::{LOST, NOT_BEGUN, Place};
 use super::values::Excluded;
 use super::{Element, Frame, Network, SetId, StepError};
 use crate::LimitExceeded;
-use crate::json::{KeyContent, Punctuation, Value};
+use crate::json::{KeyContent, Punctuation};
 use crate::program::{Alternative, ArrayProgram, Program};
+use crate::value::Value;
 
 impl Network {
     pub(super) fn open_array(

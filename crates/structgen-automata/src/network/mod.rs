@@ -35,7 +35,7 @@ use guides::Guided;
 use register::Registers;
 pub use sets::{Element, Frame, SetId};
 use sets::{LOST, NOT_BEGUN, Sets};
-pub(crate) use terminals::Terminals;
+use terminals::Terminals;
 use values::{Excluded, ValueId, Values};
 
 /// Whether states remember the text of undeclared keys, and of items that others are compared with.

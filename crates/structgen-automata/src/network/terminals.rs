@@ -3,20 +3,17 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use structgen_grammar::{JsonForm, Regular, Whitespace};
+use structgen_grammar::{Regular, Whitespace};
 
 use super::Frame;
 use super::distinct::ItemMachine;
 use super::values::Excluded;
 use crate::json::{
-    ClassMachine, Content, GapMachine, KeyContent, Punctuation, PunctuationMachine, StringMachine,
+    ClassMachine, Content, KeyContent, Punctuation, PunctuationMachine, StringMachine,
 };
-use crate::literal::LiteralMachine;
-use crate::literals::LiteralsMachine;
-use crate::number::{ExcludingMachine, NumberMachine};
-use crate::program::{NodeId, Program, TerminalSpec};
+use crate::program::{NodeId, Program};
 use crate::terminal::{DEAD, START, Terminal, TerminalState};
-use crate::{LimitExceeded, Limits, StepError, TokenLengths};
+use crate::{LimitExceeded, StepError, TokenLengths};
 use structgen_regular::{RegularLimits, RegularMachine};
 
 /// Terminals by number: first those of the program, then the others as they are needed.
@@ -71,30 +68,6 @@ impl Terminals {
         }
     }
 
-    /// A terminal of a program. It may take no text at all.
-    pub(crate) fn build(
-        spec: &TerminalSpec,
-        form: &JsonForm,
-        limits: &Limits,
-    ) -> Result<Terminal, LimitExceeded> {
-        match spec {
-            TerminalSpec::Bytes(bytes) => Terminal::new(LiteralMachine(bytes.clone())),
-            TerminalSpec::Literals(set) => Terminal::new(LiteralsMachine::new(set)),
-            TerminalSpec::Regular(regular) => match GapMachine::of(regular) {
-                Some(gap) => Terminal::new(gap),
-                None => Terminal::new(RegularMachine::new(regular, limits.regular)?),
-            },
-            TerminalSpec::Number(set) if set.not_multiples_of.is_empty() => {
-                Terminal::new(NumberMachine::new(set, &form.numbers)?)
-            }
-            TerminalSpec::Number(set) => Terminal::new(ExcludingMachine::new(set, &form.numbers)?),
-            TerminalSpec::String(shape) => Terminal::new(StringMachine::new(
-                Content::new(shape, &limits.regular)?,
-                form.escapes,
-            )),
-        }
-    }
-
     /// Makes sure that a terminal of the program is there.
     pub(super) fn ensure(&mut self, terminal: u32) -> Result<(), LimitExceeded> {
         if self.built[terminal as usize].is_none() {
@@ -102,7 +75,7 @@ impl Terminals {
             let spec = &program.terminals[terminal as usize];
             let built = match program.ready.take(terminal) {
                 Some(built) => built,
-                None => Self::build(spec, &program.form, &program.limits)?,
+                None => spec.terminal(&program.form, &program.limits)?,
             };
             self.built[terminal as usize] = Some(built.for_tokens(self.tokens));
         }

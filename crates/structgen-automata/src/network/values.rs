@@ -5,7 +5,7 @@ use structgen_grammar::JsonForm;
 
 use super::StepError;
 use crate::interned::Interned;
-use crate::json::{Value, ValueText};
+use crate::value::{Value, ValueText};
 use crate::{ByteSet, LimitExceeded};
 
 /// A value, by its place in the store.

@@ -26,7 +26,7 @@ pub enum GuideRefused {
 
 impl Program {
     /// That all guides can be kept.
-    pub(super) fn check_guides(&self) -> Result<(), ProgramError> {
+    pub(crate) fn check_guides(&self) -> Result<(), ProgramError> {
         let refused = |guide: Guide, why| ProgramError::Guide {
             guide: guide.to_string(),
             why,

@@ -2,16 +2,16 @@
 //!
 //! A program is immutable and knows no state; [`Network`](crate::Network) runs it.
 
-mod build;
 mod error;
 mod guides;
 mod keys;
 mod layout;
 mod left_recursion;
+mod lower;
 mod measure;
 mod nullable;
 mod plan;
-mod texts;
+mod terminals;
 mod vast;
 
 use std::sync::{Arc, OnceLock};
@@ -21,15 +21,16 @@ use structgen_grammar::{
 };
 
 use crate::Limits;
-use crate::captures::CaptureProgram;
 use crate::json::class_of;
 pub use error::ProgramError;
 pub use guides::GuideRefused;
 pub(crate) use keys::KeyLengths;
 pub(crate) use left_recursion::LeftRecursion;
+pub(crate) use lower::{Lowered, lower};
 pub(crate) use measure::Measures;
 pub(crate) use plan::{Bounds, Counts, Group, MembersLeft, Use};
-pub(crate) use texts::ReadyTerminals;
+pub(crate) use terminals::ReadyTerminals;
+pub use terminals::any_string;
 
 /// A node of the network.
 pub(crate) type NodeId = u32;
@@ -209,43 +210,29 @@ pub struct Program {
     pub(crate) limits: Limits,
     pub(crate) left_recursion: LeftRecursion,
     /// By array: what as many distinct items cost as it needs, where that is not as many times one item.
-    pub(crate) distinct_costs: Box<[Option<u64>]>,
+    distinct_costs: Box<[Option<u64>]>,
     measures: OnceLock<Measures>,
     heights: OnceLock<Vec<u32>>,
     widest_byte: OnceLock<u64>,
-    captures: Option<CaptureProgram>,
     most_tokens: u64,
     sets_temperatures: bool,
 }
 
 impl Program {
-    /// Lowers a grammar.
-    ///
-    /// # Errors
-    /// When no text matches the grammar, or a limit is exceeded.
-    pub fn new(grammar: Grammar, limits: Limits) -> Result<Self, ProgramError> {
-        build::build(grammar, limits)
-    }
-
     /// The grammar that was lowered, as the passes left it: it has the texts of the one that was given.
     #[must_use]
     pub fn grammar(&self) -> &Grammar {
         &self.grammar
     }
 
-    /// What a file has to hold for this program: the grammar as the passes left it or, where it has captures, as it was given.
-    #[must_use]
-    pub fn source(&self) -> &Grammar {
-        match &self.captures {
-            Some(captures) => captures.grammar(),
-            None => &self.grammar,
-        }
+    pub(crate) fn into_grammar(self) -> Grammar {
+        self.grammar
     }
 
-    /// What finds the captures of the grammar, if it has any.
-    #[must_use]
-    pub fn captures(&self) -> Option<&CaptureProgram> {
-        self.captures.as_ref()
+    /// Notes what the least items of arrays with distinct items cost. All costs are worked out anew.
+    pub(crate) fn set_distinct_costs(&mut self, costs: Box<[Option<u64>]>) {
+        self.distinct_costs = costs;
+        self.measures = OnceLock::new();
     }
 
     /// The token terminals of the grammar; a place in this list is what [`Network::step_token`](crate::Network::step_token) takes.

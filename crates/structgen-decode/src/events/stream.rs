@@ -82,10 +82,9 @@ impl EventStream {
     /// The events of outputs under this constraint.
     #[must_use]
     pub fn new(constraint: &CompiledConstraint) -> Self {
-        let program = constraint.program();
-        let kind = if program.captures().is_some() {
+        let kind = if constraint.captures().is_some() {
             Kind::Captures(Box::new(CaptureEvents::new(constraint.matcher())))
-        } else if program.grammar().is_json() {
+        } else if constraint.program().grammar().is_json() {
             Kind::Json(JsonEvents::new())
         } else {
             Kind::Text

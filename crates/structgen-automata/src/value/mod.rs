@@ -1,4 +1,9 @@
-//! JSON values, compared as JSON compares them.
+//! JSON values, compared as JSON compares them, and all texts of one.
+
+mod texts;
+mod written;
+
+pub(crate) use texts::ValueText;
 
 use structgen_grammar::Decimal;
 

@@ -1,62 +1,34 @@
-//! From a grammar to a program.
+//! From a grammar, as the passes left it, to the nodes of a program.
 
-use std::sync::{Arc, OnceLock};
+mod shapes;
+
+use std::sync::OnceLock;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use structgen_grammar::{
-    Expr, ExprId, Grammar, Guide, ObjectShape, Regular, RuleId, TokenTerminal, passes,
-};
+use structgen_grammar::{Expr, ExprId, Grammar, Guide, RuleId, TokenTerminal};
 
 use super::ProgramError;
 use super::left_recursion::LeftRecursion;
 use super::nullable::nullable;
 use super::{
-    Alternative, ArrayProgram, KeyClass, Node, NodeId, ObjectProgram, Proc, ProcId, Program,
-    PropertyProgram, Slot, TerminalSpec, texts,
+    ArrayProgram, Node, NodeId, ObjectProgram, Proc, ProcId, Program, TerminalSpec, terminals,
 };
-use crate::captures::CaptureProgram;
-use crate::network::Network;
-use crate::{LimitExceeded, Limits, TokenLengths};
-use structgen_regular::RegularMachine;
+use crate::{LimitExceeded, Limits};
 
 /// How deep expressions may nest within one rule.
 const MAX_NESTING: u32 = 4_000;
 
-pub(super) fn build(grammar: Grammar, limits: Limits) -> Result<Program, ProgramError> {
-    let captures = CaptureProgram::new(&grammar, &limits)?;
-    let program = build_matched(grammar, limits)?;
-    Ok(Program {
-        captures,
-        ..program
-    })
-}
-
-/// The program without what finds captures.
-fn build_matched(mut grammar: Grammar, limits: Limits) -> Result<Program, ProgramError> {
-    loop {
-        let (narrowed, report) = passes::run(grammar);
-        if report.productive.root_is_never {
-            return Err(ProgramError::Unsatisfiable {
-                rules: report.productive.never,
-            });
-        }
-        let (narrowed, empty) = match build_once(narrowed, &limits)? {
-            Built::Program(program) => return Ok(*program),
-            Built::Empty(narrowed, empty) => (narrowed, empty),
-        };
-        // That a terminal takes no text and that counts cannot be met is seen here only. What needs such a thing derives nothing either.
-        grammar = narrowed.replace(|id, _| empty.contains(&id).then_some(Expr::Never));
-    }
-}
-
 /// What became of a grammar.
-enum Built {
-    Program(Box<Program>),
-    /// None, and its terminals without a text, or its objects and arrays whose counts cannot be met.
+pub(crate) enum Lowered {
+    /// A program, and the expression of each of its arrays.
+    Program(Box<Program>, Vec<ExprId>),
+    /// None, and its terminals without a text, or its objects and arrays whose counts cannot be met: found out only here, where terminals
+    /// are built and counts are planned.
     Empty(Grammar, FxHashSet<ExprId>),
 }
 
-fn build_once(grammar: Grammar, limits: &Limits) -> Result<Built, ProgramError> {
+/// Lowers a grammar that the passes have been over.
+pub(crate) fn lower(grammar: Grammar, limits: &Limits) -> Result<Lowered, ProgramError> {
     let nullable = nullable(&grammar);
     let mut builder = Builder {
         grammar: &grammar,
@@ -75,6 +47,7 @@ fn build_once(grammar: Grammar, limits: &Limits) -> Result<Built, ProgramError> 
         object_ids: FxHashMap::default(),
         arrays: Vec::new(),
         array_ids: FxHashMap::default(),
+        array_exprs: Vec::new(),
     };
     // Rules come first, so that a rule and its procedure have the same number.
     for rule in grammar.rules() {
@@ -92,21 +65,21 @@ fn build_once(grammar: Grammar, limits: &Limits) -> Result<Built, ProgramError> 
     let Builder {
         nodes,
         procs,
-        terminals,
+        terminals: specs,
         terminal_exprs,
         tokens,
         objects,
         arrays,
         object_ids,
-        array_ids,
+        array_exprs,
         ..
     } = builder;
-    let (ready, text_costs) = texts::build(&terminals.items, grammar.form(), limits)?;
+    let (ready, text_costs) = terminals::build(&specs.items, grammar.form(), limits)?;
     if text_costs.contains(&None) {
         let is_empty = |&(_, terminal): &(ExprId, u32)| text_costs[terminal as usize].is_none();
         let empty = terminal_exprs.into_iter().filter(is_empty);
         let empty = empty.map(|(id, _)| id).collect();
-        return Ok(Built::Empty(grammar, empty));
+        return Ok(Lowered::Empty(grammar, empty));
     }
     let left_recursion = LeftRecursion::find(&nodes, &procs);
     let RuleId(root) = grammar.root();
@@ -115,13 +88,13 @@ fn build_once(grammar: Grammar, limits: &Limits) -> Result<Built, ProgramError> 
         Guide::MaxTokens(most) => Some(u64::from(most).max(1)),
         Guide::Temperature(_) => None,
     });
-    let mut program = Program {
+    let program = Program {
         most_tokens: limits_of_tokens.max().unwrap_or(0),
         sets_temperatures: guides().any(|guide| matches!(guide, Guide::Temperature(_))),
         nodes,
         procs,
         root,
-        terminals: terminals.items,
+        terminals: specs.items,
         text_costs: text_costs.into_iter().flatten().collect(),
         ready,
         tokens: tokens.items,
@@ -135,61 +108,23 @@ fn build_once(grammar: Grammar, limits: &Limits) -> Result<Built, ProgramError> 
         measures: OnceLock::new(),
         heights: OnceLock::new(),
         widest_byte: OnceLock::new(),
-        captures: None,
     };
     let mut empty = FxHashSet::default();
-    for (&id, &object) in &object_ids {
+    for (&expr, &object) in &object_ids {
         if program.objects[object as usize].is_counted() && program.object_cost(object)?.is_none() {
-            empty.insert(id);
+            empty.insert(expr);
         }
     }
-    for (&id, &array) in &array_ids {
+    for (&expr, array) in array_exprs.iter().zip(0..) {
         if program.arrays[array as usize].remembers() && program.array_cost(array)?.is_none() {
-            empty.insert(id);
+            empty.insert(expr);
         }
-    }
-    if empty.is_empty() {
-        program = with_distinct_items(program, &array_ids, &mut empty)?;
-    }
-    if empty.is_empty() {
-        program.check_guides()?;
     }
     Ok(if empty.is_empty() {
-        Built::Program(Box::new(program))
+        Lowered::Program(Box::new(program), array_exprs)
     } else {
-        Built::Empty(program.grammar, empty)
+        Lowered::Empty(program.grammar, empty)
     })
-}
-
-/// The program with the costs of its arrays of several distinct items. Those that have too few values are added to `empty`.
-fn with_distinct_items(
-    program: Program,
-    array_ids: &FxHashMap<ExprId, u32>,
-    empty: &mut FxHashSet<ExprId>,
-) -> Result<Program, ProgramError> {
-    let is_distinct =
-        |array: &ArrayProgram| array.unique && array.bounds().missing(&array.no_counts()) > 1;
-    if !program.arrays.iter().any(is_distinct) {
-        return Ok(program);
-    }
-    let program = Arc::new(program);
-    let mut costs = vec![None; program.arrays.len()];
-    let mut network = Network::empty(program.clone(), 0, TokenLengths::UNKNOWN);
-    for (&id, &array) in array_ids {
-        if is_distinct(&program.arrays[array as usize]) {
-            costs[array as usize] = network.distinct_cost(array)?;
-            if costs[array as usize].is_none() {
-                empty.insert(id);
-            }
-        }
-    }
-    drop(network);
-    let Some(mut program) = Arc::into_inner(program) else {
-        unreachable!("the network that shared the program is gone")
-    };
-    program.distinct_costs = costs.into();
-    program.measures = OnceLock::new();
-    Ok(program)
 }
 
 const END: NodeId = 0;
@@ -241,6 +176,8 @@ struct Builder<'g> {
     object_ids: FxHashMap<ExprId, u32>,
     arrays: Vec<ArrayProgram>,
     array_ids: FxHashMap<ExprId, u32>,
+    /// The expression of each array.
+    array_exprs: Vec<ExprId>,
 }
 
 enum Pending {
@@ -408,158 +345,5 @@ impl Builder<'_> {
         });
         self.own_procs.insert((body, guide), proc);
         Ok(proc)
-    }
-
-    fn object(&mut self, id: ExprId) -> u32 {
-        if let Some(&object) = self.object_ids.get(&id) {
-            return object;
-        }
-        let object = self.objects.len() as u32;
-        self.object_ids.insert(id, object);
-        let Expr::Object(shape) = self.grammar.expr(id) else {
-            unreachable!("called for objects only")
-        };
-        self.objects.push(sorted_keys(shape));
-        self.pending.push(Pending::Object(object, id));
-        object
-    }
-
-    fn array(&mut self, id: ExprId) -> u32 {
-        if let Some(&array) = self.array_ids.get(&id) {
-            return array;
-        }
-        let array = self.arrays.len() as u32;
-        self.array_ids.insert(id, array);
-        let Expr::Array(shape) = self.grammar.expr(id) else {
-            unreachable!("called for arrays only")
-        };
-        self.arrays.push(ArrayProgram {
-            prefix: [].into(),
-            rest: None,
-            min: shape.min_items,
-            max: shape.max_items,
-            tallies: shape.tallies.clone().into(),
-            unique: shape.unique,
-        });
-        self.pending.push(Pending::Array(array, id));
-        array
-    }
-
-    fn value(&mut self, id: ExprId) -> Result<NodeId, LimitExceeded> {
-        if let Some(&node) = self.values.get(&id) {
-            return Ok(node);
-        }
-        let node = self.expr(id, END, 0)?;
-        self.values.insert(id, node);
-        Ok(node)
-    }
-
-    fn slot(&mut self, slot: &structgen_grammar::Slot) -> Result<Slot, LimitExceeded> {
-        let alternatives = slot.alternatives.iter().map(|alternative| {
-            Ok(Alternative {
-                node: self.value(alternative.value)?,
-                tallies: alternative.tallies,
-            })
-        });
-        alternatives.collect()
-    }
-
-    /// The classes of undeclared keys: the patterns, and what matches none of them.
-    fn classes(&mut self, shape: &ObjectShape) -> Result<Box<[KeyClass]>, LimitExceeded> {
-        let mut classes = Vec::with_capacity(shape.patterns.len() + 1);
-        for pattern in &shape.patterns {
-            if RegularMachine::new(&pattern.keys, self.limits.regular)?.contains_every_text() {
-                // No key is in another class.
-                return Ok([KeyClass::new(None, self.slot(&pattern.value)?)].into());
-            }
-            classes.push(KeyClass::new(
-                Some(pattern.keys.clone()),
-                self.slot(&pattern.value)?,
-            ));
-        }
-        if let Some(additional) = &shape.additional {
-            let patterns: Arc<[Regular]> = shape
-                .patterns
-                .iter()
-                .map(|pattern| pattern.keys.clone())
-                .collect();
-            let others = match patterns.len() {
-                0 => None,
-                1 => Some(Regular::Complement(patterns[0].clone().into())),
-                _ => Some(Regular::Complement(Regular::Union(patterns).into())),
-            };
-            classes.push(KeyClass::new(others, self.slot(additional)?));
-        }
-        Ok(classes.into())
-    }
-
-    fn finish_pending(&mut self) -> Result<(), LimitExceeded> {
-        let grammar = self.grammar;
-        while let Some(pending) = self.pending.pop() {
-            match pending {
-                Pending::Object(object, id) => {
-                    let Expr::Object(shape) = grammar.expr(id) else {
-                        unreachable!("pushed for objects only")
-                    };
-                    let object = object as usize;
-                    for (i, property) in shape.properties.iter().enumerate() {
-                        self.objects[object].properties[i].value = self.slot(&property.value)?;
-                    }
-                    self.objects[object].classes = self.classes(shape)?;
-                }
-                Pending::Array(array, id) => {
-                    let Expr::Array(shape) = grammar.expr(id) else {
-                        unreachable!("pushed for arrays only")
-                    };
-                    let prefix: Result<_, _> =
-                        shape.prefix.iter().map(|slot| self.slot(slot)).collect();
-                    self.arrays[array as usize].prefix = prefix?;
-                    self.arrays[array as usize].rest = shape
-                        .rest
-                        .as_ref()
-                        .map(|slot| self.slot(slot))
-                        .transpose()?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// An object with its keys, its values still to be built.
-fn sorted_keys(shape: &ObjectShape) -> ObjectProgram {
-    let mut labels: Vec<u32> = (0..shape.properties.len() as u32).collect();
-    labels.sort_by(|&a, &b| {
-        shape.properties[a as usize]
-            .key
-            .cmp(&shape.properties[b as usize].key)
-    });
-    let mut places = vec![0; labels.len()];
-    for (place, &label) in labels.iter().enumerate() {
-        places[label as usize] = place as u32;
-    }
-    ObjectProgram {
-        properties: shape
-            .properties
-            .iter()
-            .map(|property| PropertyProgram {
-                key: property.key.clone(),
-                value: [].into(),
-                required: property.required,
-                absent: property.absent,
-            })
-            .collect(),
-        ordered: shape.ordered.min(shape.properties.len() as u32),
-        classes: [].into(),
-        covers: shape.additional.is_some(),
-        min: shape.min_members,
-        max: shape.max_members,
-        tallies: shape.tallies.clone().into(),
-        keys: labels
-            .iter()
-            .map(|&label| shape.properties[label as usize].key.clone())
-            .collect(),
-        labels: labels.into(),
-        places: places.into(),
     }
 }

@@ -1,0 +1,75 @@
+//! From a grammar to a program, with what takes a network to find out.
+//!
+//! Whether an array has enough distinct items is a question about texts, so it takes a network of the program. If the answer is no, the
+//! array derives nothing, which may empty more of the grammar: then the grammar is lowered again without it.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+use structgen_grammar::{Expr, ExprId, Grammar, passes};
+
+use crate::network::Network;
+use crate::program::{ArrayProgram, Lowered, Program, ProgramError, lower};
+use crate::{Limits, TokenLengths};
+
+impl Program {
+    /// Compiles a grammar. Names of captures make no difference: [`CaptureProgram`](crate::CaptureProgram) looks for them.
+    ///
+    /// # Errors
+    /// When no text matches the grammar, or a limit is exceeded.
+    pub fn new(mut grammar: Grammar, limits: Limits) -> Result<Self, ProgramError> {
+        loop {
+            let (narrowed, report) = passes::run(grammar);
+            if report.productive.root_is_never {
+                return Err(ProgramError::Unsatisfiable {
+                    rules: report.productive.never,
+                });
+            }
+            let (narrowed, empty) = match lower(narrowed, &limits)? {
+                Lowered::Empty(narrowed, empty) => (narrowed, empty),
+                Lowered::Program(program, array_exprs) => {
+                    let (program, empty) = with_distinct_items(*program, &array_exprs)?;
+                    if empty.is_empty() {
+                        program.check_guides()?;
+                        return Ok(program);
+                    }
+                    (program.into_grammar(), empty)
+                }
+            };
+            // What needs something without a text has no text either: the passes find it.
+            grammar = narrowed.replace(|id, _| empty.contains(&id).then_some(Expr::Never));
+        }
+    }
+}
+
+/// The program with the costs of its arrays of several distinct items, and the expressions of those that have too few values.
+fn with_distinct_items(
+    program: Program,
+    array_exprs: &[ExprId],
+) -> Result<(Program, FxHashSet<ExprId>), ProgramError> {
+    let mut empty = FxHashSet::default();
+    let is_distinct =
+        |array: &ArrayProgram| array.unique && array.bounds().missing(&array.no_counts()) > 1;
+    if !program.arrays.iter().any(is_distinct) {
+        return Ok((program, empty));
+    }
+    let program = Arc::new(program);
+    let mut costs = vec![None; program.arrays.len()];
+    let mut network = Network::empty(program.clone(), 0, TokenLengths::UNKNOWN);
+    for ((array, cost), (id, &expr)) in
+        { program.arrays.iter().zip(&mut costs) }.zip((0..).zip(array_exprs))
+    {
+        if is_distinct(array) {
+            *cost = network.distinct_cost(id)?;
+            if cost.is_none() {
+                empty.insert(expr);
+            }
+        }
+    }
+    drop(network);
+    let Some(mut program) = Arc::into_inner(program) else {
+        unreachable!("the network that shared the program is gone")
+    };
+    program.set_distinct_costs(costs.into());
+    Ok((program, empty))
+}

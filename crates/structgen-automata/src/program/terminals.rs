@@ -1,0 +1,87 @@
+//! The terminals of a program as automata, and what their texts cost.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use structgen_grammar::{EscapeForm, JsonForm};
+use structgen_regular::RegularMachine;
+
+use super::TerminalSpec;
+use crate::json::{Content, GapMachine, StringMachine};
+use crate::literal::LiteralMachine;
+use crate::literals::LiteralsMachine;
+use crate::number::{ExcludingMachine, NumberMachine};
+use crate::terminal::{START, Terminal};
+use crate::{LimitExceeded, Limits};
+
+impl TerminalSpec {
+    /// The automaton of the terminal. It may accept no text at all.
+    pub(crate) fn terminal(
+        &self,
+        form: &JsonForm,
+        limits: &Limits,
+    ) -> Result<Terminal, LimitExceeded> {
+        match self {
+            Self::Bytes(bytes) => Terminal::new(LiteralMachine(bytes.clone())),
+            Self::Literals(set) => Terminal::new(LiteralsMachine::new(set)),
+            Self::Regular(regular) => match GapMachine::of(regular) {
+                Some(gap) => Terminal::new(gap),
+                None => Terminal::new(RegularMachine::new(regular, limits.regular)?),
+            },
+            Self::Number(set) if set.not_multiples_of.is_empty() => {
+                Terminal::new(NumberMachine::new(set, &form.numbers)?)
+            }
+            Self::Number(set) => Terminal::new(ExcludingMachine::new(set, &form.numbers)?),
+            Self::String(shape) => Terminal::new(StringMachine::new(
+                Content::new(shape, &limits.regular)?,
+                form.escapes,
+            )),
+        }
+    }
+}
+
+/// A JSON string that may hold anything, quotes included, with the escapes of a form.
+///
+/// # Errors
+/// Never, in fact: the machine has no limits.
+pub fn any_string(escapes: EscapeForm) -> Result<Terminal, LimitExceeded> {
+    let content = Content::Any { min: 0, max: None };
+    Terminal::new(StringMachine::new(content, escapes))
+}
+
+/// The terminals that were built to find what their texts cost. Building one is much of what compiling costs, so the first network to
+/// need one takes it.
+pub(crate) struct ReadyTerminals(Mutex<Vec<Option<Terminal>>>);
+
+impl ReadyTerminals {
+    /// The terminal, if nobody took it yet.
+    pub(crate) fn take(&self, terminal: u32) -> Option<Terminal> {
+        let mut ready = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ready.get_mut(terminal as usize)?.take()
+    }
+}
+
+impl fmt::Debug for ReadyTerminals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadyTerminals").finish_non_exhaustive()
+    }
+}
+
+/// The most terminals that are kept. Of a grammar with more, a text mostly needs few, and each has tables of its own.
+const MAX_READY: usize = 10_000;
+
+/// Builds the terminals. With each comes the length in bytes of its shortest known text; `None` where it accepts no text at all.
+pub(super) fn build(
+    terminals: &[TerminalSpec],
+    form: &JsonForm,
+    limits: &Limits,
+) -> Result<(ReadyTerminals, Vec<Option<u32>>), LimitExceeded> {
+    let mut ready = Vec::with_capacity(terminals.len());
+    let mut costs = Vec::with_capacity(terminals.len());
+    for spec in terminals {
+        let mut terminal = spec.terminal(form, limits)?;
+        costs.push((!terminal.is_never()).then(|| terminal.cost(START)));
+        ready.push((ready.len() < MAX_READY).then_some(terminal));
+    }
+    Ok((ReadyTerminals(Mutex::new(ready)), costs))
+}

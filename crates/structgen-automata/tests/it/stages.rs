@@ -1,0 +1,145 @@
+//! Modules import earlier stages only: the groups of `mod` lines in `src/lib.rs` are the order.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// The stages of a crate, as its root declares them.
+#[derive(Debug, Default)]
+struct Stages {
+    /// The number of the group in which a module is declared.
+    of_module: BTreeMap<String, usize>,
+    /// The module from which the root re-exports a name.
+    exports: BTreeMap<String, String>,
+}
+
+impl Stages {
+    fn read(root: &str) -> Self {
+        let mut stages = Self::default();
+        let mut group = 0;
+        for line in root.lines() {
+            if line.trim().is_empty() {
+                group += 1;
+            }
+            let declared = line.trim_start_matches("pub ").strip_prefix("mod ");
+            if let Some(module) = declared.and_then(|rest| rest.strip_suffix(';')) {
+                stages.of_module.insert(module.to_owned(), group);
+            }
+        }
+        for statement in code(root).split(';') {
+            let Some(path) = statement.trim().strip_prefix("pub use ") else {
+                continue;
+            };
+            let Some((module, names)) = path.split_once("::") else {
+                continue;
+            };
+            if stages.of_module.contains_key(module) {
+                for name in first_names(names) {
+                    stages.exports.insert(name, module.to_owned());
+                }
+            }
+        }
+        stages
+    }
+
+    /// The imports of a module's source that lead to its own stage or a later one.
+    fn backward_imports(&self, module: &str, source: &str) -> Vec<String> {
+        let own = self.of_module[module];
+        let code = code(source);
+        let paths = code.split("crate::").skip(1);
+        let mut found = Vec::new();
+        for name in paths.flat_map(first_names) {
+            let target = self.exports.get(&name).unwrap_or(&name);
+            let stage = self.of_module.get(target);
+            if target != module && stage.is_some_and(|&stage| stage >= own) {
+                found.push(format!("{module} imports {target} ({name})"));
+            }
+        }
+        found
+    }
+}
+
+/// The source without comments. That `//` may stand in a string does no harm here.
+fn code(source: &str) -> String {
+    let lines = source.lines();
+    let code = lines.map(|line| line.split_once("//").map_or(line, |(code, _)| code));
+    code.collect::<Vec<_>>().join("\n")
+}
+
+/// What the first segments of a path may be: `a` of `a::b`, or `a` and `c` of `{a::{b}, c}`.
+fn first_names(path: &str) -> Vec<String> {
+    let name = |text: &str| -> String {
+        let is_part = |c: &char| c.is_alphanumeric() || *c == '_';
+        text.trim_start().chars().take_while(is_part).collect()
+    };
+    let Some(group) = path.trim_start().strip_prefix('{') else {
+        return vec![name(path)];
+    };
+    let mut names = vec![name(group)];
+    let mut depth = 1;
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 1 => names.push(name(&group[at + 1..])),
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// The sources of all modules below a folder, each with the module of the root that it belongs to.
+fn sources(folder: &Path, module: Option<&str>, into: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let module = module.map_or(stem, str::to_owned);
+        if path.is_dir() {
+            sources(&path, Some(&module), into);
+        } else if module != "lib" {
+            into.push((module, fs::read_to_string(&path).unwrap()));
+        }
+    }
+}
+
+#[test]
+fn modules_import_earlier_stages_only() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let stages = Stages::read(&fs::read_to_string(src.join("lib.rs")).unwrap());
+    let mut modules = Vec::new();
+    sources(&src, None, &mut modules);
+    assert!(modules.len() > 40, "the modules were not found");
+    let back: Vec<String> = { modules.iter() }
+        .flat_map(|(module, source)| stages.backward_imports(module, source))
+        .collect();
+    assert_eq!(back, Vec::<String>::new());
+}
+
+#[test]
+fn an_import_of_a_later_stage_is_found() {
+    let root = "mod bytes;\n\nmod machine;\nmod other;\n\npub mod network;\n\npub use network::{Frame, Network};\n";
+    let stages = Stages::read(root);
+    let found = |module, source| stages.backward_imports(module, source).join(", ");
+    assert_eq!(found("machine", "use crate::bytes::ByteSet;"), "");
+    assert_eq!(found("network", "use crate::{bytes::{self}, machine};"), "");
+    assert_eq!(found("machine", "/// [`Network`](crate::Network)"), "");
+    assert_eq!(
+        found(
+            "machine",
+            "use crate::{\n    bytes::{A, B},\n    Network,\n};"
+        ),
+        "machine imports network (Network)"
+    );
+    assert_eq!(
+        found("bytes", "let x = crate::machine::X;"),
+        "bytes imports machine (machine)"
+    );
+    assert_eq!(
+        found("other", "use crate::machine::X;"),
+        "other imports machine (machine)"
+    );
+}
