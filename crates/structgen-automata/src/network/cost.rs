@@ -6,7 +6,7 @@
 use super::sets::Place;
 use super::{Element, Frame, Network, SetId};
 use crate::json::{CLOSE, MORE};
-use crate::program::{Measures, Node, Program};
+use crate::program::{Measures, Node, NodeId, ProcId, Program};
 
 impl Network {
     /// How many bytes a known completion of the state takes: 0 where the text may end.
@@ -96,7 +96,7 @@ impl Network {
         frame: Frame,
         below: SetId,
     ) -> u64 {
-        let at = |node: u32| measures.cost[node as usize];
+        let at = |node: NodeId| measures.cost(node);
         let own = u64::from(self.terminals.get_mut(frame.terminal).cost(frame.state));
         let terminal = self.terminals.get(frame.terminal);
         let forced = terminal.forced(frame.state).is_some();
@@ -210,7 +210,7 @@ impl Network {
         frame: Frame,
         below: SetId,
     ) -> u64 {
-        let at = |node: u32| measures.cost[node as usize];
+        let at = |node: NodeId| measures.cost(node);
         match frame.place() {
             Place::Accept | Place::Guided(_) => 0,
             Place::Return(node) => at(node),
@@ -232,7 +232,9 @@ impl Network {
                 }
                 _ => unreachable!("only repetitions count"),
             },
-            Place::LeftCorner(proc) => left_corner_cost(program, measures, frame.extra, proc),
+            Place::LeftCorner(proc) => {
+                left_corner_cost(program, measures, ProcId::from_number(frame.extra), proc)
+            }
             Place::ObjectAfter(object) => self.members_cost(measures, object, frame.data, below),
             Place::ArrayAfter(array) if program.arrays[array as usize].remembers() => {
                 if self.array_is_complete(array, frame.data) {
@@ -317,7 +319,7 @@ impl Network {
         let depth = self.sets.depth(below) + 1;
         let slot = shape.slot(counts.members).into_iter().flatten();
         let costs = slot.filter_map(|alternative| {
-            let item = measures.cost[alternative.node as usize];
+            let item = measures.cost(alternative.node);
             let counts = shape.add(&counts, alternative.tallies)?;
             let rest = self.items_left(shape, &counts, depth).ok()??;
             let fits = self.fits(alternative.node, depth);
@@ -346,9 +348,9 @@ impl Network {
 }
 
 /// From the end of `proc` to the end of `root`, which began with it: a shortest path over the places that begin with one another.
-fn left_corner_cost(program: &Program, measures: &Measures, root: u32, proc: u32) -> u64 {
+fn left_corner_cost(program: &Program, measures: &Measures, root: ProcId, proc: ProcId) -> u64 {
     let reach = program.left_recursion.reach(root);
-    let place = |proc: u32| reach.binary_search(&proc).ok();
+    let place = |proc: ProcId| reach.binary_search(&proc).ok();
     let mut cost = vec![u64::MAX; reach.len()];
     if let Some(place) = place(root) {
         cost[place] = 0;
@@ -362,13 +364,13 @@ fn left_corner_cost(program: &Program, measures: &Measures, root: u32, proc: u32
                     continue;
                 };
                 let rest = match *program.node(site.node) {
-                    Node::Call { next, .. } => measures.cost[next as usize],
+                    Node::Call { next, .. } => measures.cost(next),
                     Node::Repeat {
                         proc, min, next, ..
                     } => measures
                         .proc_cost(program, proc)
                         .saturating_mul(u64::from(min.saturating_sub(1)))
-                        .saturating_add(measures.cost[next as usize]),
+                        .saturating_add(measures.cost(next)),
                     _ => continue,
                 };
                 let through = rest.saturating_add(cost[within]);

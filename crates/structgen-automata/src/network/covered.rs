@@ -6,12 +6,12 @@
 //! up, and one within another the product.
 
 use super::sets::{Element, Place};
-use crate::program::{Node, Program};
+use crate::program::{Node, NodeId, Program};
 
 /// Of the elements, which are sorted, drops those that take nothing but what others take: the same repetition on top of the same stacks, at
 /// a count between two others.
 pub(super) fn drop_covered(program: &Program, elements: &mut Vec<Element>) {
-    let from = elements.partition_point(|it| it.frame.node < Place::Repeat(0).encode());
+    let from = elements.partition_point(|it| it.frame.node < Place::Repeat(NodeId::END).encode());
     let counted = elements[from..]
         .iter()
         .take_while(|it| matches!(it.frame.place(), Place::Repeat(_)));

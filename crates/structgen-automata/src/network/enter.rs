@@ -270,13 +270,13 @@ impl Network {
     /// Starts every procedure that the left-recursive `root` may begin with, at the places where they begin with a text.
     fn begin_left_corner(
         &mut self,
-        root: u32,
+        root: ProcId,
         below: SetId,
         jobs: &mut Jobs,
     ) -> Result<(), StepError> {
         let program = self.program.clone();
         for &proc in program.left_recursion.reach(root) {
-            let within = self.waiting(Place::LeftCorner(proc), 0, root, below)?;
+            let within = self.waiting(Place::LeftCorner(proc), 0, root.number(), below)?;
             for &node in program.left_recursion.starts(proc) {
                 jobs.add(Job::EnterOnly {
                     node,
@@ -327,7 +327,7 @@ impl Network {
             Place::Repeat(node) => self.repeat_again(node, frame.data, below, jobs)?,
             Place::LeftCorner(proc) => {
                 let program = self.program.clone();
-                let root = frame.extra;
+                let root = ProcId::from_number(frame.extra);
                 if proc == root {
                     jobs.add(Job::Resume(below));
                 }
@@ -336,7 +336,8 @@ impl Network {
                     if reach.binary_search(&site.within).is_err() {
                         continue;
                     }
-                    let within = self.waiting(Place::LeftCorner(site.within), 0, root, below)?;
+                    let within =
+                        self.waiting(Place::LeftCorner(site.within), 0, root.number(), below)?;
                     match program.node(site.node) {
                         Node::Call { next, .. } => jobs.add(Job::Enter {
                             node: *next,
@@ -500,7 +501,7 @@ impl Network {
         let limit = self.program.form.max_depth;
         // No grammar needs more levels than it has nodes: the common case needs no measure.
         (depth as usize + self.program.nodes.len() < limit as usize)
-            || self.program.heights()[node as usize].saturating_add(depth) <= limit
+            || self.program.height(node).saturating_add(depth) <= limit
     }
 
     /// The token terminal that a frame waits for, and the node behind it.

@@ -8,7 +8,7 @@ use structgen_grammar::{Guide, Temperature};
 
 use super::sets::Place;
 use super::{Element, Frame, Network, SetId};
-use crate::program::Program;
+use crate::program::{ProcId, Program};
 use crate::{LimitExceeded, StepError};
 
 /// What waits below some frame, rewritten.
@@ -268,7 +268,7 @@ fn limit_of(program: &Program, frame: Frame) -> Option<u32> {
     }
 }
 
-fn temperature_of(program: &Program, proc: u32) -> Option<Temperature> {
+fn temperature_of(program: &Program, proc: ProcId) -> Option<Temperature> {
     match program.proc(proc).guide {
         Some(Guide::Temperature(temperature)) => Some(temperature),
         _ => None,

@@ -231,7 +231,7 @@ impl Network {
     ) -> Result<Option<u64>, LimitExceeded> {
         let measures = self.program.measures();
         shape.items_left(counts, |node| {
-            self.fits(node, depth).then(|| measures.cost[node as usize])
+            self.fits(node, depth).then(|| measures.cost(node))
         })
     }
 

@@ -5,7 +5,7 @@ use super::sets::{LOST, Place};
 use super::{Element, Frame, Network, SetId, StepError};
 use crate::LimitExceeded;
 use crate::json::{ClassContent, KeyContent, Punctuation, class_of, is_plain, label_of_class};
-use crate::program::{Alternative, MembersLeft, ObjectProgram, Slot};
+use crate::program::{Alternative, MembersLeft, NodeId, ObjectProgram, Slot};
 
 impl Network {
     pub(super) fn open_object(
@@ -207,7 +207,7 @@ impl Network {
             let Some(rest) = self.members_left(shape, &after, depth)? else {
                 continue;
             };
-            let value = measures.cost[alternative.node as usize];
+            let value = measures.cost(alternative.node);
             let cost = rest.saturating_add(value).saturating_add(2);
             least = Some(least.map_or(cost, |least: u64| least.min(cost)));
         }
@@ -226,7 +226,7 @@ impl Network {
             object: shape,
             limits: self.program.limits.regular,
             is_past: |property| register.is_past(shape, property),
-            cost: |node| self.fits(node, depth).then(|| measures.cost[node as usize]),
+            cost: |node| self.fits(node, depth).then(|| measures.cost(node)),
         };
         left.cost(&register.counts)
     }
@@ -268,7 +268,7 @@ impl Network {
         register: u32,
         label: u32,
         below: SetId,
-    ) -> Result<Vec<(u32, u32)>, StepError> {
+    ) -> Result<Vec<(u32, NodeId)>, StepError> {
         let program = self.program.clone();
         let shape = &program.objects[object as usize];
         let slot: &Slot = shape.slot(label);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::covered::drop_covered;
 use super::enter::too_many_threads;
 use crate::LimitExceeded;
-use crate::program::Program;
+use crate::program::{NodeId, ProcId, Program};
 use crate::terminal::TerminalState;
 
 /// A set of stacks, by its place in the store. Equal sets of one network have equal ids.
@@ -277,13 +277,13 @@ pub(super) const LOST: u32 = u32::MAX - 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// A node of the program.
-    Node(u32),
+    Node(NodeId),
     /// The place behind a node that called something: it waits, to go on there.
-    Return(u32),
+    Return(NodeId),
     /// A counted repetition that waits for its body.
-    Repeat(u32),
+    Repeat(NodeId),
     /// A left-recursive procedure that waits for one it begins with.
-    LeftCorner(u32),
+    LeftCorner(ProcId),
     ObjectOpen(u32),
     ObjectKey(u32),
     ObjectColon(u32),
@@ -294,7 +294,7 @@ pub(super) enum Place {
     ArrayItem(u32),
     Accept,
     /// A part with a guide, which waits for its procedure.
-    Guided(u32),
+    Guided(ProcId),
 }
 
 const KIND_SHIFT: u32 = 28;
@@ -302,10 +302,10 @@ const KIND_SHIFT: u32 = 28;
 impl Place {
     pub(super) fn encode(self) -> u32 {
         let (kind, id) = match self {
-            Self::Node(id) => (0, id),
-            Self::Return(id) => (1, id),
-            Self::Repeat(id) => (2, id),
-            Self::LeftCorner(id) => (3, id),
+            Self::Node(id) => (0, id.number()),
+            Self::Return(id) => (1, id.number()),
+            Self::Repeat(id) => (2, id.number()),
+            Self::LeftCorner(id) => (3, id.number()),
             Self::ObjectOpen(id) => (4, id),
             Self::ObjectKey(id) => (5, id),
             Self::ObjectColon(id) => (6, id),
@@ -314,7 +314,7 @@ impl Place {
             Self::ArrayAfter(id) => (9, id),
             Self::ArrayItem(id) => (10, id),
             Self::Accept => (11, 0),
-            Self::Guided(id) => (12, id),
+            Self::Guided(id) => (12, id.number()),
         };
         kind << KIND_SHIFT | id
     }
@@ -353,10 +353,10 @@ impl Frame {
     pub(super) fn place(self) -> Place {
         let id = self.node & ((1 << KIND_SHIFT) - 1);
         match self.node >> KIND_SHIFT {
-            0 => Place::Node(id),
-            1 => Place::Return(id),
-            2 => Place::Repeat(id),
-            3 => Place::LeftCorner(id),
+            0 => Place::Node(NodeId::from_number(id)),
+            1 => Place::Return(NodeId::from_number(id)),
+            2 => Place::Repeat(NodeId::from_number(id)),
+            3 => Place::LeftCorner(ProcId::from_number(id)),
             4 => Place::ObjectOpen(id),
             5 => Place::ObjectKey(id),
             6 => Place::ObjectColon(id),
@@ -364,7 +364,7 @@ impl Frame {
             8 => Place::ArrayOpen(id),
             9 => Place::ArrayAfter(id),
             10 => Place::ArrayItem(id),
-            12 => Place::Guided(id),
+            12 => Place::Guided(ProcId::from_number(id)),
             _ => Place::Accept,
         }
     }

@@ -2,7 +2,7 @@
 
 use structgen_grammar::{Expr, Grammar, Guide};
 
-use super::{Program, ProgramError};
+use super::{ProcId, Program, ProgramError};
 
 /// Why a guide cannot be kept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +31,7 @@ impl Program {
             guide: guide.to_string(),
             why,
         };
-        let guided = self.procs.iter().zip(0..);
+        let guided = self.procs.iter().zip((0..).map(ProcId::new));
         for (proc, id) in guided {
             let Some(guide) = proc.guide else {
                 continue;

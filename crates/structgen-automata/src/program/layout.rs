@@ -27,7 +27,9 @@ impl Program {
         loop {
             let mut changed = false;
             for id in 0..self.nodes.len() {
-                let depth = self.depth_at(id as NodeId, &depths).min(WITHOUT_RECURSION);
+                let depth = self
+                    .depth_at(NodeId::new(id), &depths)
+                    .min(WITHOUT_RECURSION);
                 changed |= depth != depths[id];
                 depths[id] = depth;
             }
@@ -35,7 +37,7 @@ impl Program {
                 break;
             }
         }
-        let root = depths[self.proc(self.root).entry as usize];
+        let root = depths[self.proc(self.root).entry.index()];
         if root < WITHOUT_RECURSION {
             root.min(most)
         } else {
@@ -44,7 +46,7 @@ impl Program {
     }
 
     fn depth_at(&self, id: NodeId, depths: &[u32]) -> u32 {
-        let at = |node: NodeId| depths[node as usize];
+        let at = |node: NodeId| depths[node.index()];
         let of_slot = |slot: &Slot| {
             let alternatives = slot.iter().map(|alternative| at(alternative.node));
             alternatives.max().unwrap_or(0)

@@ -37,14 +37,15 @@ impl LeftRecursion {
             .iter()
             .map(|proc| first_nodes(nodes, procs, proc.entry))
             .collect();
-        let callee = |node: NodeId| match nodes[node as usize] {
+        let callee = |node: NodeId| match nodes[node.index()] {
             Node::Call { proc, .. } | Node::Repeat { proc, .. } => Some(proc),
             _ => None,
         };
-        let edges: Vec<Vec<ProcId>> = firsts
-            .iter()
-            .map(|nodes| nodes.iter().copied().filter_map(callee).collect())
-            .collect();
+        let callees = |nodes: &[NodeId]| {
+            let callees = nodes.iter().copied().filter_map(callee);
+            callees.map(ProcId::number).collect()
+        };
+        let edges: Vec<Vec<u32>> = firsts.iter().map(|nodes| callees(nodes)).collect();
         let (component, ranks) = cyclic_components(&edges);
         let Some(last) = component.iter().flatten().max() else {
             return Self {
@@ -65,9 +66,9 @@ impl LeftRecursion {
             };
             for &node in nodes {
                 match callee(node) {
-                    Some(called) if found.component[called as usize] == Some(own) => {
-                        found.sites[called as usize].push(LeftSite {
-                            within: proc as ProcId,
+                    Some(called) if found.component[called.index()] == Some(own) => {
+                        found.sites[called.index()].push(LeftSite {
+                            within: ProcId::new(proc),
                             node,
                         });
                     }
@@ -77,7 +78,7 @@ impl LeftRecursion {
         }
         for (proc, own) in found.component.iter().enumerate() {
             if let Some(own) = own {
-                found.members[*own as usize].push(proc as ProcId);
+                found.members[*own as usize].push(ProcId::new(proc));
             }
         }
         found
@@ -86,26 +87,26 @@ impl LeftRecursion {
     /// Whether the procedure calls itself, perhaps through others, before it reads anything.
     pub(crate) fn contains(&self, proc: ProcId) -> bool {
         self.component
-            .get(proc as usize)
+            .get(proc.index())
             .is_some_and(Option::is_some)
     }
 
     /// Greater than the rank of every procedure that this one begins with and that does not begin with this one.
     pub(crate) fn rank(&self, proc: ProcId) -> u32 {
-        self.ranks[proc as usize]
+        self.ranks[proc.index()]
     }
 
     pub(crate) fn starts(&self, proc: ProcId) -> &[NodeId] {
-        &self.starts[proc as usize]
+        &self.starts[proc.index()]
     }
 
     pub(crate) fn sites(&self, proc: ProcId) -> &[LeftSite] {
-        &self.sites[proc as usize]
+        &self.sites[proc.index()]
     }
 
     /// The procedures that are begun when `proc` is entered, sorted.
     pub(crate) fn reach(&self, proc: ProcId) -> &[ProcId] {
-        self.component[proc as usize].map_or(&[], |own| &self.members[own as usize])
+        self.component[proc.index()].map_or(&[], |own| &self.members[own as usize])
     }
 }
 
@@ -118,12 +119,12 @@ fn first_nodes(nodes: &[Node], procs: &[Proc], entry: NodeId) -> Vec<NodeId> {
         if !seen.insert(id) {
             continue;
         }
-        match &nodes[id as usize] {
+        match &nodes[id.index()] {
             Node::End => {}
             Node::Split(arms) => stack.extend(arms.iter().rev()),
             Node::Call { proc, next } => {
                 found.push(id);
-                if procs[*proc as usize].nullable {
+                if procs[proc.index()].nullable {
                     stack.push(*next);
                 }
             }

@@ -5,7 +5,7 @@ mod shapes;
 use std::sync::OnceLock;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use structgen_grammar::{Expr, ExprId, Grammar, Guide, RuleId, TokenTerminal};
+use structgen_grammar::{Expr, ExprId, Grammar, Guide, TokenTerminal};
 
 use super::ProgramError;
 use super::left_recursion::LeftRecursion;
@@ -53,13 +53,13 @@ pub(crate) fn lower(grammar: Grammar, limits: &Limits) -> Result<Lowered, Progra
     for rule in grammar.rules() {
         let nullable = nullable[rule.body.index()];
         builder.procs.push(Proc {
-            entry: END,
+            entry: NodeId::END,
             nullable,
             guide: None,
         });
     }
     for (i, rule) in grammar.rules().iter().enumerate() {
-        builder.procs[i].entry = builder.expr(rule.body, END, 0)?;
+        builder.procs[i].entry = builder.expr(rule.body, NodeId::END, 0)?;
     }
     builder.finish_pending()?;
     let Builder {
@@ -82,7 +82,7 @@ pub(crate) fn lower(grammar: Grammar, limits: &Limits) -> Result<Lowered, Progra
         return Ok(Lowered::Empty(grammar, empty));
     }
     let left_recursion = LeftRecursion::find(&nodes, &procs);
-    let RuleId(root) = grammar.root();
+    let root = grammar.root().into();
     let guides = || procs.iter().filter_map(|proc| proc.guide);
     let limits_of_tokens = guides().filter_map(|guide| match guide {
         Guide::MaxTokens(most) => Some(u64::from(most).max(1)),
@@ -126,8 +126,6 @@ pub(crate) fn lower(grammar: Grammar, limits: &Limits) -> Result<Lowered, Progra
         Lowered::Empty(program.grammar, empty)
     })
 }
-
-const END: NodeId = 0;
 
 /// A list whose items are stored once.
 struct Interned<T> {
@@ -193,7 +191,7 @@ impl Builder<'_> {
                 limit: self.limits.nodes as u64,
             });
         }
-        let id = self.nodes.len() as NodeId;
+        let id = NodeId::new(self.nodes.len());
         self.nodes.push(node);
         Ok(id)
     }
@@ -255,7 +253,10 @@ impl Builder<'_> {
                 let proc = self.own_proc(*body, Some(*guide), depth)?;
                 self.node(Node::Call { proc, next })
             }
-            Expr::Rule(rule) => self.node(Node::Call { proc: rule.0, next }),
+            Expr::Rule(rule) => self.node(Node::Call {
+                proc: (*rule).into(),
+                next,
+            }),
             Expr::Object(_) => {
                 let object = self.object(id);
                 self.node(Node::Object { object, next })
@@ -309,7 +310,7 @@ impl Builder<'_> {
                 // A loop: the node is made first, so that its body can lead back to it.
                 let again = self.push(Node::Split([].into()))?;
                 let once = self.expr(body, again, depth + 1)?;
-                self.nodes[again as usize] = Node::Split([once, next].into());
+                self.nodes[again.index()] = Node::Split([once, next].into());
                 Ok(if min == 0 { again } else { once })
             }
             _ => {
@@ -336,8 +337,8 @@ impl Builder<'_> {
         if let Some(&proc) = self.own_procs.get(&(body, guide)) {
             return Ok(proc);
         }
-        let entry = self.expr(body, END, depth + 1)?;
-        let proc = self.procs.len() as ProcId;
+        let entry = self.expr(body, NodeId::END, depth + 1)?;
+        let proc = ProcId::new(self.procs.len());
         self.procs.push(Proc {
             entry,
             nullable: self.nullable[body.index()],

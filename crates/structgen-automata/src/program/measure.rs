@@ -8,7 +8,7 @@ use crate::json::{class_of, escaped_length};
 #[derive(Debug)]
 pub(crate) struct Measures {
     /// Bytes from a node to the end of its procedure.
-    pub(crate) cost: Vec<u64>,
+    cost: Vec<u64>,
     /// By object and property: the bytes of a member, which are key, colon and value.
     pub(crate) member: Vec<Box<[u64]>>,
     /// By object: what is added to the weight of every key, so that none is negative.
@@ -16,9 +16,14 @@ pub(crate) struct Measures {
 }
 
 impl Measures {
+    /// Bytes from a node to the end of its procedure.
+    pub(crate) fn cost(&self, node: NodeId) -> u64 {
+        self.cost[node.index()]
+    }
+
     /// Bytes from the entry of a procedure to its end.
     pub(crate) fn proc_cost(&self, program: &Program, proc: ProcId) -> u64 {
-        self.cost[program.proc(proc).entry as usize]
+        self.cost(program.proc(proc).entry)
     }
 }
 
@@ -27,7 +32,7 @@ impl Program {
     pub(crate) fn measures(&self) -> &Measures {
         self.measures.get_or_init(|| {
             let cost = fixpoint(self, u64::MAX, |id, cost| node_cost(self, id, cost));
-            let at = |node: NodeId| cost[node as usize];
+            let at = |node: NodeId| cost[node.index()];
             let member: Vec<Box<[u64]>> = self
                 .objects
                 .iter()
@@ -58,10 +63,12 @@ impl Program {
         })
     }
 
-    /// How many levels of nesting every node needs at least; `u32::MAX` for what never completes.
-    pub(crate) fn heights(&self) -> &[u32] {
-        self.heights
-            .get_or_init(|| fixpoint(self, u32::MAX, |id, height| node_height(self, id, height)))
+    /// How many levels of nesting a node needs at least; `u32::MAX` for what never completes.
+    pub(crate) fn height(&self, node: NodeId) -> u32 {
+        let heights = self
+            .heights
+            .get_or_init(|| fixpoint(self, u32::MAX, |id, height| node_height(self, id, height)));
+        heights[node.index()]
     }
 
     /// What a key adds to the cost of an object beyond its text: its colon and value, less what it would cost as a missing member
@@ -69,9 +76,7 @@ impl Program {
     pub(crate) fn key_weight(&self, object: u32, label: u32) -> u32 {
         let measures = self.measures();
         let shape = &self.objects[object as usize];
-        let value = clamp(least(shape.slot(label), |node| {
-            measures.cost[node as usize]
-        }));
+        let value = clamp(least(shape.slot(label), |node| measures.cost(node)));
         let property = match class_of(label) {
             None => shape.properties.get(label as usize),
             Some(_) => None,
@@ -101,14 +106,14 @@ fn fixpoint<T: Copy + PartialOrd>(
     let users = users(program);
     let mut values = vec![top; n];
     let mut queued = vec![true; n];
-    let mut queue: std::collections::VecDeque<NodeId> = (0..n as NodeId).collect();
+    let mut queue: std::collections::VecDeque<NodeId> = (0..n).map(NodeId::new).collect();
     while let Some(id) = queue.pop_front() {
-        queued[id as usize] = false;
+        queued[id.index()] = false;
         let new = value(id, &values);
-        if new < values[id as usize] {
-            values[id as usize] = new;
-            for &user in &users[id as usize] {
-                if !std::mem::replace(&mut queued[user as usize], true) {
+        if new < values[id.index()] {
+            values[id.index()] = new;
+            for &user in &users[id.index()] {
+                if !std::mem::replace(&mut queued[user.index()], true) {
                     queue.push_back(user);
                 }
             }
@@ -121,8 +126,8 @@ fn fixpoint<T: Copy + PartialOrd>(
 fn users(program: &Program) -> Vec<Vec<NodeId>> {
     let mut users = vec![Vec::new(); program.nodes.len()];
     for (id, node) in program.nodes.iter().enumerate() {
-        let id = id as NodeId;
-        let mut uses = |used: NodeId| users[used as usize].push(id);
+        let id = NodeId::new(id);
+        let mut uses = |used: NodeId| users[used.index()].push(id);
         match node {
             Node::End => {}
             Node::Terminal { next, .. } | Node::Token { next, .. } => uses(*next),
@@ -163,7 +168,7 @@ fn users(program: &Program) -> Vec<Vec<NodeId>> {
 }
 
 fn node_cost(program: &Program, id: NodeId, cost: &[u64]) -> u64 {
-    let at = |node: NodeId| cost[node as usize];
+    let at = |node: NodeId| cost[node.index()];
     match program.node(id) {
         Node::End => 0,
         Node::Terminal { terminal, next } => {
@@ -228,7 +233,7 @@ impl Program {
     /// The bytes of an object behind its opening brace; `None` where its counts cannot be met.
     pub(super) fn object_cost(&self, object: u32) -> Result<Option<u64>, LimitExceeded> {
         let measures = self.measures();
-        self.object_cost_with(object, &|node| measures.cost[node as usize])
+        self.object_cost_with(object, &|node| measures.cost(node))
     }
 
     fn object_cost_with(
@@ -253,7 +258,7 @@ impl Program {
     /// The bytes of an array behind its opening bracket; `None` where its counts cannot be met.
     pub(super) fn array_cost(&self, array: u32) -> Result<Option<u64>, LimitExceeded> {
         let measures = self.measures();
-        self.array_cost_with(array, &|node| measures.cost[node as usize])
+        self.array_cost_with(array, &|node| measures.cost(node))
     }
 
     fn array_cost_with(
@@ -324,7 +329,7 @@ impl ArrayProgram {
 }
 
 fn node_height(program: &Program, id: NodeId, height: &[u32]) -> u32 {
-    let at = |node: NodeId| height[node as usize];
+    let at = |node: NodeId| height[node.index()];
     match program.node(id) {
         Node::End => 0,
         Node::Terminal { next, .. } | Node::Token { next, .. } => at(*next),

@@ -4,6 +4,7 @@
 
 mod error;
 mod guides;
+mod ids;
 mod keys;
 mod layout;
 mod left_recursion;
@@ -24,6 +25,7 @@ use crate::Limits;
 use crate::json::class_of;
 pub use error::ProgramError;
 pub use guides::GuideRefused;
+pub(crate) use ids::{NodeId, ProcId};
 pub(crate) use keys::KeyLengths;
 pub(crate) use left_recursion::LeftRecursion;
 pub(crate) use lower::{Lowered, lower};
@@ -31,11 +33,6 @@ pub(crate) use measure::Measures;
 pub(crate) use plan::{Bounds, Counts, Group, MembersLeft, Use};
 pub(crate) use terminals::ReadyTerminals;
 pub use terminals::any_string;
-
-/// A node of the network.
-pub(crate) type NodeId = u32;
-/// A procedure: what a rule, or the body of a counted repetition, became.
-pub(crate) type ProcId = u32;
 
 /// What happens at a place of the network.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -277,10 +274,10 @@ impl Program {
     }
 
     pub(crate) fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id as usize]
+        &self.nodes[id.index()]
     }
 
     pub(crate) fn proc(&self, id: ProcId) -> &Proc {
-        &self.procs[id as usize]
+        &self.procs[id.index()]
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use structgen_grammar::{Expr, ExprId, ObjectShape, Regular};
 use structgen_regular::RegularMachine;
 
-use super::{Builder, END, Pending};
+use super::{Builder, Pending};
 use crate::LimitExceeded;
 use crate::program::{
     Alternative, ArrayProgram, KeyClass, NodeId, ObjectProgram, PropertyProgram, Slot,
@@ -52,7 +52,7 @@ impl Builder<'_> {
         if let Some(&node) = self.values.get(&id) {
             return Ok(node);
         }
-        let node = self.expr(id, END, 0)?;
+        let node = self.expr(id, NodeId::END, 0)?;
         self.values.insert(id, node);
         Ok(node)
     }
