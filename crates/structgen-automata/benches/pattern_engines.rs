@@ -39,9 +39,11 @@ use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 /// The most memory of one dense automaton, and of making it; what takes more is counted as refused.
 const DFA_BYTES: usize = 16 << 20;
 /// A text grows at random to this many bytes, and then takes the shortest way to its end.
-const TEXT_BYTES: usize = 32;
+const TEXT_BYTES: usize = 16;
+/// Masks are computed along this many tokens of the text at most.
+const MAX_TOKENS: usize = 8;
 /// Each time is the least of this many runs.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut paths = std::env::args().skip(1).filter(|arg| arg != "--bench");
@@ -253,7 +255,7 @@ impl Machine for DenseMachine {
         (self.costs[state] == 0).then_some(0)
     }
 
-    fn alike(&mut self, _state: &StateID, byte: u8) -> (u8, u8) {
+    fn equivalent_bytes(&mut self, _state: &StateID, byte: u8) -> (u8, u8) {
         self.runs[usize::from(byte)]
     }
 
@@ -382,7 +384,7 @@ fn text(terminal: &mut Terminal) -> Result<Vec<u8>, Box<dyn Error>> {
 fn tokens(vocabulary: &Vocabulary, mut text: &[u8]) -> Vec<TokenId> {
     let trie = vocabulary.trie();
     let mut tokens = Vec::new();
-    while !text.is_empty() {
+    while !text.is_empty() && tokens.len() < MAX_TOKENS {
         let mut node = TokenTrie::ROOT;
         let mut longest = None;
         for (at, &byte) in text.iter().enumerate() {

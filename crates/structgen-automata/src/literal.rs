@@ -18,7 +18,7 @@ impl Machine for LiteralMachine {
         Ok((self.0.get(*state as usize) == Some(&byte)).then_some(state + 1))
     }
 
-    fn alike(&mut self, state: &u32, byte: u8) -> (u8, u8) {
+    fn equivalent_bytes(&mut self, state: &u32, byte: u8) -> (u8, u8) {
         match self.0.get(*state as usize) {
             Some(next) => run_between(&[*next], byte),
             None => (0, u8::MAX),

@@ -88,7 +88,7 @@ impl Machine for LiteralsMachine {
         state.read == 0 && self.set.edges(state.at).is_empty()
     }
 
-    fn alike(&mut self, state: &LiteralsState, byte: u8) -> (u8, u8) {
+    fn equivalent_bytes(&mut self, state: &LiteralsState, byte: u8) -> (u8, u8) {
         match state.read {
             0 => run_between(self.set.first_bytes(state.at), byte),
             _ => run_between(&self.rest(state)[..1], byte),

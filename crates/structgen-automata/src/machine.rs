@@ -1,4 +1,4 @@
-//! The seam between terminals and the rest: a deterministic byte automaton whose states are made on demand.
+//! A deterministic automaton over bytes whose states are made on demand: what a terminal is made of.
 
 use std::hash::Hash;
 
@@ -6,10 +6,10 @@ use structgen_grammar::LiteralSet;
 
 use crate::{ByteSet, LimitExceeded, Span, StepError};
 
-/// What a string is like that may hold anything; see [`Machine::uniform`].
+/// How a string goes on that may hold any text; see [`Machine::uniform`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uniform<S> {
-    /// The state behind plain text.
+    /// The state after plain text.
     pub state: S,
     /// First bytes that lead elsewhere.
     pub except: Vec<u8>,
@@ -26,10 +26,13 @@ pub struct LiteralsPlace {
     pub read: u32,
 }
 
+/// Costs are cut off here: the sum of a few still fits into 32 bits, and no budget is as large.
+pub(crate) const MAX_COST: u32 = u32::MAX / 8;
+
 /// A deterministic automaton over bytes, given by functions instead of a table.
 ///
-/// Every state that a machine hands out is **live**: some continuation leads to a final state. What is dead is `None`. That one
-/// rule is what keeps masks free of dead ends; a machine that cannot decide it within its limits returns [`LimitExceeded`].
+/// Every state that a machine returns is **live**: some continuation leads to a final state. A dead state is `None`. That one
+/// rule keeps masks free of dead ends; a machine that cannot decide it within its limits returns [`LimitExceeded`].
 ///
 /// States are values, so that equal states are found again; `Terminal` numbers them and remembers the steps.
 /// `&mut self` lets a machine keep tables of its own (interned expressions, liveness already proven).
@@ -46,8 +49,8 @@ pub trait Machine {
     /// When a limit does not suffice to decide that.
     fn start(&mut self) -> Result<Option<Self::State>, LimitExceeded>;
 
-    /// The state before the first byte where the texts of some things are left out, of which the machine knows by this number; `None` where it
-    /// accepts nothing else. Most machines know of nothing to leave out.
+    /// The state before the first byte without the texts of some values, which the machine knows by this number; `None` where it
+    /// accepts no others. Most machines know of no values to leave out.
     ///
     /// # Errors
     /// When a limit does not suffice to decide that.
@@ -55,13 +58,13 @@ pub trait Machine {
         Ok(None)
     }
 
-    /// The state behind one more byte, or `None` where no continuation is accepted.
+    /// The state after one more byte, or `None` where no continuation is accepted.
     ///
     /// # Errors
     /// When a limit does not suffice to decide that, or a sketch does not remember what it depends on.
     fn step(&mut self, state: &Self::State, byte: u8) -> Result<Option<Self::State>, Self::Error>;
 
-    /// The label of a final state, or `None`. Most machines have the one label 0; a label says which of several things was matched.
+    /// The label of a final state, or `None`. Most machines have the one label 0; a label distinguishes what was matched.
     fn accept(&self, state: &Self::State) -> Option<u32>;
 
     /// Whether the state is final and no byte can follow. A hint: `false` is always right.
@@ -69,17 +72,18 @@ pub trait Machine {
         false
     }
 
-    /// The bytes around this one that lead to the same state, as far as that is cheap to tell: one step answers for all of them.
-    fn alike(&mut self, _state: &Self::State, byte: u8) -> (u8, u8) {
+    /// The first and the last byte of a run around this one that all lead to the same state, as far as that is cheap to find: one step answers
+    /// for all of them.
+    fn equivalent_bytes(&mut self, _state: &Self::State, byte: u8) -> (u8, u8) {
         (byte, byte)
     }
 
-    /// The bytes that may lead on, at most, where that is known without trying them.
+    /// A superset of the bytes that lead to live states, where it is known without trying them.
     fn first(&mut self, _state: &Self::State) -> Option<ByteSet> {
         None
     }
 
-    /// A stretch of text that is known to go on from here whatever it is made of, where the machine can tell without trying.
+    /// The texts that are known to go on from here whatever they consist of, where the machine knows without trying them.
     fn span(&mut self, _state: &Self::State) -> Option<Span> {
         None
     }
@@ -89,18 +93,18 @@ pub trait Machine {
         None
     }
 
-    /// Whether large classes of characters may lead from the state to one other, so that it is worth looking for a stretch of them.
+    /// Whether large classes of characters may lead from the state to one other, so that a search for a [`Span`] pays.
     fn has_classes(&self, _state: &Self::State) -> bool {
         false
     }
 
-    /// For a state within a JSON string that any text may follow for ever: the state behind plain text, whichever it is, and the
-    /// first bytes of text of which that is not so, closing quote included where it matters. `None` where there is no such state.
+    /// For a state within a JSON string that any text may follow without end: the state after plain text, whichever it is, and the
+    /// first bytes after which it is another, the closing quote included where it matters. `None` for other states.
     fn uniform(&mut self, _state: &Self::State) -> Option<Uniform<Self::State>> {
         None
     }
 
-    /// The state without texts that a sketch does not keep; most machines keep none, and every state is its own sketch.
+    /// The sketch of the state: an abstraction without the texts in progress. Most machines keep none, and every state is its own sketch.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -108,31 +112,32 @@ pub trait Machine {
         Ok(Some(state.clone()))
     }
 
-    /// A state that takes the same texts as this one, as far as they have at most `longest` characters of whitespace in a row: where
-    /// the whitespace that was read so far does not matter. `None` where there is no other.
-    fn loosen(&self, _state: &Self::State, _longest: u16) -> Option<Self::State> {
+    /// A state that goes on with the same texts as this one, as long as they have at most `longest` characters of whitespace in a row: the
+    /// whitespace so far is forgotten where it does not matter. `None` where that is the state itself.
+    fn abstract_whitespace(&self, _state: &Self::State, _longest: u16) -> Option<Self::State> {
         None
     }
 
-    /// A state that takes the same texts as this one, as far as they have at most `reach` characters: where counters
-    /// that are far from their ends do not matter. What is demanded only behind longer texts may be missing from it, but not that there
-    /// is something: its cost and its completions mean nothing. `None` where there is no other.
-    fn relax(&mut self, _state: &Self::State, _reach: u32) -> Option<Self::State> {
+    /// A state that goes on with the same texts of at most `lookahead` characters as this one, with the counters gone that no such text
+    /// exhausts. What only longer texts meet may be missing from it, so its cost and its completions mean nothing. `None` where that is the
+    /// state itself.
+    fn abstract_counters(&mut self, _state: &Self::State, _lookahead: u32) -> Option<Self::State> {
         None
     }
 
-    /// Whether there is a counter in the machine that matters to no short token, so that some state may be [relaxed](Machine::relax).
-    fn counts(&self) -> bool {
+    /// Whether the machine has a counter that no short text exhausts, so that some state may have an
+    /// [abstraction](Machine::abstract_counters).
+    fn has_long_counters(&self) -> bool {
         false
     }
 
-    /// Within text that the form demands, where every byte is known up to the end: how many bytes are left, and the label there.
+    /// Within text that the form prescribes to the last byte: how many bytes are left, and the label at the end.
     /// `None` elsewhere.
     fn forced(&self, _state: &Self::State) -> Option<(u32, u32)> {
         None
     }
 
-    /// How many bytes a known completion takes from here: 0 in a final state, and from every other state some byte leads
+    /// The length in bytes of a known completion: 0 in a final state, and from every other state some byte leads
     /// to a state of a smaller cost. It need not be the shortest completion.
     fn cost(&mut self, state: &Self::State) -> u32;
 }

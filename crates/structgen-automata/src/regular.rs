@@ -28,7 +28,7 @@ impl Machine for RegularMachine {
         self.is_end(state)
     }
 
-    fn alike(&mut self, state: &RegularState, byte: u8) -> (u8, u8) {
+    fn equivalent_bytes(&mut self, state: &RegularState, byte: u8) -> (u8, u8) {
         self.equivalent_bytes(state, byte)
     }
 
@@ -36,12 +36,12 @@ impl Machine for RegularMachine {
         self.has_classes(state)
     }
 
-    fn counts(&self) -> bool {
+    fn has_long_counters(&self) -> bool {
         self.has_long_counters()
     }
 
-    fn relax(&mut self, state: &RegularState, reach: u32) -> Option<RegularState> {
-        self.abstract_counters(state, reach)
+    fn abstract_counters(&mut self, state: &RegularState, lookahead: u32) -> Option<RegularState> {
+        self.abstract_counters(state, lookahead)
     }
 
     fn cost(&mut self, state: &RegularState) -> u32 {

@@ -78,9 +78,9 @@ struct State {
     row: u32,
     /// The label; [`NOT_FINAL`] where it is none.
     accept: u32,
-    /// One that takes the same tokens; see [`Machine::loosen`].
+    /// One that takes the same tokens; see [`Machine::abstract_whitespace`].
     loose: TerminalState,
-    /// One that takes the same short tokens, and one that takes the same tokens; see [`Machine::relax`]. [`UNKNOWN`] where nobody has
+    /// One that takes the same short tokens, and one that takes the same tokens; see [`Machine::abstract_counters`]. [`UNKNOWN`] where nobody has
     /// asked.
     relaxed: [TerminalState; 2],
     /// Where its span is.
@@ -140,7 +140,7 @@ impl Terminal {
         M::State: Send,
     {
         let start = machine.start()?;
-        let counts = machine.counts();
+        let counts = machine.has_long_counters();
         let nullable = start.as_ref().and_then(|state| machine.accept(state));
         let source = Numbering::new(machine, start);
         let dead = State {
@@ -207,7 +207,7 @@ impl Terminal {
         relaxed
     }
 
-    /// Whether some state may be relaxed; see [`Machine::counts`].
+    /// Whether some state may be relaxed; see [`Machine::has_long_counters`].
     pub(crate) fn counts(&self) -> bool {
         self.counts
     }

@@ -21,7 +21,7 @@ pub(super) enum Node {
     Empty,
     /// Every byte string, UTF-8 or not.
     AllBytes,
-    /// Something that comes, but behind more text than is looked at: see [`super::relax`].
+    /// Some text that starts only after more characters than an abstraction looks ahead: see [`super::abstraction`].
     Beyond,
     /// A literal, from its byte `offset` on; never empty.
     Literal { literal: u32, offset: u32 },
@@ -129,8 +129,8 @@ pub(super) struct Arena {
     any_text: Option<NodeId>,
     /// Every character, once it is known.
     every_char: Option<NodeId>,
-    /// What was relaxed so far; see [`super::relax`].
-    pub(super) relaxed: FxHashMap<(NodeId, u32), NodeId>,
+    /// The abstractions so far, by expression and lookahead; see [`super::abstraction`].
+    pub(super) abstracted: FxHashMap<(NodeId, u32), NodeId>,
     /// Operands of all nodes together: what the limit on expressions counts.
     operands: usize,
     pub(super) looks: Looks,
@@ -158,7 +158,7 @@ impl Arena {
             literal_ids: FxHashMap::default(),
             any_text: None,
             every_char: None,
-            relaxed: FxHashMap::default(),
+            abstracted: FxHashMap::default(),
             operands: 0,
             looks: Looks::default(),
         };
@@ -218,7 +218,7 @@ impl Arena {
     }
 
     /// Whether there is a counter in the expression that no short token reaches.
-    pub(super) fn counts(&self, id: NodeId) -> bool {
+    pub(super) fn has_long_counters(&self, id: NodeId) -> bool {
         self.facts[id.0 as usize].counts
     }
 
@@ -379,7 +379,7 @@ impl Arena {
                 distance: self.distance(first).saturating_add(self.distance(rest)),
                 asks: self.asks(first) | self.asks(rest),
                 loops: self.loops(first) || self.loops(rest),
-                counts: self.counts(first) || self.counts(rest),
+                counts: self.has_long_counters(first) || self.has_long_counters(rest),
                 fewest: self.fewest(first).saturating_add(self.fewest(rest)),
                 tail: self
                     .tail_before(first, self.witness(rest))
@@ -444,7 +444,7 @@ impl Arena {
                 most: max.map_or(u32::MAX, |max| self.most(body).saturating_mul(max)),
                 distance: self.distance(body).saturating_mul(min),
                 fewest: self.fewest(body).saturating_mul(min),
-                counts: self.counts(body)
+                counts: self.has_long_counters(body)
                     || self.is_beyond(body, min.saturating_sub(1), SHORT_TEXT)
                     || max.is_some_and(|max| self.is_beyond(body, max, SHORT_TEXT)),
                 tail: self.tail_before(
@@ -504,9 +504,9 @@ impl Arena {
         }
     }
 
-    /// Whether no text of at most `reach` characters is longer than so many rounds of the body.
-    pub(super) fn is_beyond(&self, body: NodeId, rounds: u32, reach: u32) -> bool {
-        self.fewest(body).max(1).saturating_mul(rounds) >= reach
+    /// Whether no text of at most `lookahead` characters is longer than so many rounds of the body.
+    pub(super) fn is_beyond(&self, body: NodeId, rounds: u32, lookahead: u32) -> bool {
+        self.fewest(body).max(1).saturating_mul(rounds) >= lookahead
     }
 
     /// The tail of a part with a completion of this length behind it.
@@ -516,7 +516,7 @@ impl Arena {
 
     fn any_of(&self, parts: &[NodeId]) -> Facts {
         Facts {
-            counts: parts.iter().any(|&part| self.counts(part)),
+            counts: parts.iter().any(|&part| self.has_long_counters(part)),
             asks: parts.iter().fold(0, |asks, &part| asks | self.asks(part)),
             loops: parts.iter().any(|&part| self.loops(part)),
             ..Facts::NOTHING

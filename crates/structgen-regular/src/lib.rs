@@ -3,6 +3,7 @@
 //! A state is an expression: the set of what may still follow. Nothing is determinised ahead of time and no counter is
 //! unrolled, so that building a machine costs about as much as reading the expression; intersection and complement come for free.
 
+mod abstraction;
 mod arena;
 mod characters;
 mod counting;
@@ -13,7 +14,6 @@ mod liveness;
 mod look;
 mod lower;
 mod normal;
-mod relax;
 mod steps;
 mod universal;
 
@@ -205,7 +205,7 @@ impl RegularMachine {
     /// [abstraction](Self::abstract_counters).
     #[must_use]
     pub fn has_long_counters(&self) -> bool {
-        self.steps.arena.counts(self.start)
+        self.steps.arena.has_long_counters(self.start)
     }
 
     /// A state that goes on with the same texts of at most `lookahead` characters as this one, with the counters gone that no such text
@@ -215,7 +215,7 @@ impl RegularMachine {
         state: &RegularState,
         lookahead: u32,
     ) -> Option<RegularState> {
-        let id = self.steps.arena.relaxed(state.0, lookahead);
+        let id = self.steps.arena.abstracted(state.0, lookahead);
         (id != state.0).then_some(RegularState(id))
     }
 

@@ -268,11 +268,11 @@ impl Content {
         }
     }
 
-    /// The bytes around this one that lead to the same state; see [`Machine::alike`].
-    pub(crate) fn alike(&mut self, state: &ContentState, byte: u8) -> (u8, u8) {
+    /// The bytes around this one that lead to the same state; see [`Machine::equivalent_bytes`].
+    pub(crate) fn equivalent_bytes(&mut self, state: &ContentState, byte: u8) -> (u8, u8) {
         let run = match (self, state) {
             (Self::Regular { machine, .. }, ContentState::Regular(state, _)) => {
-                machine.alike(state, byte)
+                machine.equivalent_bytes(state, byte)
             }
             (
                 Self::Literals(texts),
@@ -280,42 +280,46 @@ impl Content {
                     low, high, depth, ..
                 },
             ) => listed_run(texts, (*low, *high), *depth, byte),
-            (Self::Keys(keys), ContentState::Key(state)) => keys.alike(state, byte),
+            (Self::Keys(keys), ContentState::Key(state)) => keys.equivalent_bytes(state, byte),
             _ => (0, u8::MAX),
         };
-        common_run(run, Utf8::alike(byte))
+        common_run(run, Utf8::equivalent_bytes(byte))
     }
 
     /// Whether there are counters that matter to no short token; see [`Machine::counts`].
-    pub(crate) fn counts(&self) -> bool {
+    pub(crate) fn has_long_counters(&self) -> bool {
         match self {
             Self::Any { min, max } => *min > SHORT_TEXT || max.is_some_and(|max| max > SHORT_TEXT),
-            Self::Regular { machine, .. } => machine.counts(),
-            Self::Keys(keys) => keys.counts(),
+            Self::Regular { machine, .. } => machine.has_long_counters(),
+            Self::Keys(keys) => keys.has_long_counters(),
             Self::Literals(_) => false,
         }
     }
 
-    /// A state that takes the same short texts; see [`Machine::relax`].
-    pub(crate) fn relax(&mut self, state: &ContentState, reach: u32) -> Option<ContentState> {
+    /// A state that takes the same short texts; see [`Machine::abstract_counters`].
+    pub(crate) fn abstract_counters(
+        &mut self,
+        state: &ContentState,
+        reach: u32,
+    ) -> Option<ContentState> {
         match (self, state) {
             (Self::Any { min, max }, ContentState::Any(length, utf8)) => {
                 // How many characters there are does not matter far before the fewest, nor between them and the most.
                 let is_far_from = |end: u32| end.saturating_sub(*length) > reach;
-                let relaxed = if is_far_from(*min) {
+                let abstracted = if is_far_from(*min) {
                     0
                 } else if length >= min && max.is_none_or(is_far_from) {
                     *min
                 } else {
                     return None;
                 };
-                (relaxed != *length).then_some(ContentState::Any(relaxed, *utf8))
+                (abstracted != *length).then_some(ContentState::Any(abstracted, *utf8))
             }
             (Self::Regular { machine, .. }, ContentState::Regular(state, utf8)) => machine
-                .relax(state, reach)
+                .abstract_counters(state, reach)
                 .map(|state| ContentState::Regular(state, *utf8)),
             (Self::Keys(keys), ContentState::Key(state)) => {
-                keys.relax(state, reach).map(ContentState::Key)
+                keys.abstract_counters(state, reach).map(ContentState::Key)
             }
             _ => None,
         }
@@ -437,6 +441,9 @@ pub(crate) fn escaped_length(text: &[u8]) -> u32 {
         .sum()
 }
 
+/// How many characters of a range [`is_plain`] looks at: more than there are control characters and specials before the first plain one.
+const LOOKED_AT: usize = 64;
+
 /// Whether the shortest texts of a set can be written without escapes, as the machine's cost finds them: every class has a
 /// character that needs none among its shortest. Where that is not plain to see, the answer is no.
 pub(crate) fn is_plain(regular: &Regular) -> bool {
@@ -447,7 +454,7 @@ pub(crate) fn is_plain(regular: &Regular) -> bool {
         Regular::Chars(set) => {
             set.ranges().iter().any(|&(low, high)| {
                 (low as u32..=high as u32)
-                    .take(64)
+                    .take(LOOKED_AT)
                     .any(|c| (0x20..0x80).contains(&c) && !needs_escape(c as u8))
             }) || set
                 .ranges()

@@ -30,7 +30,7 @@ impl Gap {
     }
 
     /// The loose gap, where no token with so much whitespace in a row reaches the most.
-    pub(crate) fn loosen(self, most: u16, longest: u16) -> Option<Self> {
+    pub(crate) fn abstract_whitespace(self, most: u16, longest: u16) -> Option<Self> {
         let most = most.min(u16::MAX - 1);
         let reaches = self.0.checked_add(longest).is_none_or(|end| end > most);
         (!reaches && most > 0).then_some(Self::LOOSE)
@@ -107,7 +107,7 @@ impl Machine for GapMachine {
         gap.count() == self.most
     }
 
-    fn alike(&mut self, _gap: &Gap, byte: u8) -> (u8, u8) {
+    fn equivalent_bytes(&mut self, _gap: &Gap, byte: u8) -> (u8, u8) {
         run_between(b"\t\n\r ", byte)
     }
 
@@ -119,8 +119,8 @@ impl Machine for GapMachine {
         gap.span(false, ByteSet::default(), self.accept(gap))
     }
 
-    fn loosen(&self, gap: &Gap, longest: u16) -> Option<Gap> {
-        gap.loosen(self.most, longest)
+    fn abstract_whitespace(&self, gap: &Gap, longest: u16) -> Option<Gap> {
+        gap.abstract_whitespace(self.most, longest)
     }
 
     fn cost(&mut self, _gap: &Gap) -> u32 {

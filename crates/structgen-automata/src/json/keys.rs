@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::content::{LONGEST_ESCAPE, escaped_length, listed_first, listed_run, narrow};
 use super::utf8::Utf8;
 use crate::bytes::common_run;
+use crate::machine::MAX_COST;
 use crate::{ByteSet, LimitExceeded, Machine};
 use structgen_regular::{RegularMachine, RegularState};
 
@@ -216,7 +217,7 @@ impl KeyContent {
         let place = self.labels.iter().position(|&other| other == label);
         place
             .and_then(|place| self.allowed[place])
-            .unwrap_or(u32::MAX / 8)
+            .unwrap_or(MAX_COST)
     }
 
     pub(super) fn cost(&mut self, state: &KeyState) -> u32 {
@@ -296,23 +297,23 @@ impl KeyContent {
     }
 
     /// Whether there are counters that matter to no short token; see [`Machine::counts`].
-    pub(super) fn counts(&self) -> bool {
-        self.machines().any(|machine| machine.counts())
+    pub(super) fn has_long_counters(&self) -> bool {
+        self.machines().any(|machine| machine.has_long_counters())
     }
 
-    /// A state that takes the same short texts; see [`Machine::relax`]. Where listed keys may be among those of a class, how many
+    /// A state that takes the same short texts; see [`Machine::abstract_counters`]. Where listed keys may be among those of a class, how many
     /// keys that has matters.
-    pub(super) fn relax(&self, state: &KeyState, reach: u32) -> Option<KeyState> {
+    pub(super) fn abstract_counters(&self, state: &KeyState, reach: u32) -> Option<KeyState> {
         if state.low < state.high {
             return None;
         }
-        let mut relaxed = state.clone();
-        for (mut machine, state) in self.machines().zip(&mut relaxed.classes) {
+        let mut abstracted = state.clone();
+        for (mut machine, state) in self.machines().zip(&mut abstracted.classes) {
             if let Some(state) = state {
-                *state = machine.relax(state, reach).unwrap_or(*state);
+                *state = machine.abstract_counters(state, reach).unwrap_or(*state);
             }
         }
-        (relaxed != *state).then_some(relaxed)
+        (abstracted != *state).then_some(abstracted)
     }
 
     /// The bytes that may come next, at most; see [`Machine::first`].
@@ -335,12 +336,12 @@ impl KeyContent {
         state.utf8 == Utf8::Boundary && state.classes.iter().any(Option::is_some)
     }
 
-    /// The bytes around this one that lead to the same state; see [`Machine::alike`].
-    pub(super) fn alike(&mut self, state: &KeyState, byte: u8) -> (u8, u8) {
+    /// The bytes around this one that lead to the same state; see [`Machine::equivalent_bytes`].
+    pub(super) fn equivalent_bytes(&mut self, state: &KeyState, byte: u8) -> (u8, u8) {
         let mut run = listed_run(&self.keys, (state.low, state.high), state.depth, byte);
         for (mut machine, state) in self.machines().zip(&state.classes) {
             if let Some(state) = state {
-                run = common_run(run, machine.alike(state, byte));
+                run = common_run(run, machine.equivalent_bytes(state, byte));
             }
         }
         run

@@ -344,7 +344,7 @@ impl Machine for PunctuationMachine {
         Ok(next)
     }
 
-    fn alike(&mut self, _place: &Place, byte: u8) -> (u8, u8) {
+    fn equivalent_bytes(&mut self, _place: &Place, byte: u8) -> (u8, u8) {
         run_between(SIGNIFICANT, byte)
     }
 
@@ -361,9 +361,9 @@ impl Machine for PunctuationMachine {
         gap.span(only_spaces, self.significant(place), self.accept(place))
     }
 
-    fn loosen(&self, place: &Place, longest: u16) -> Option<Place> {
+    fn abstract_whitespace(&self, place: &Place, longest: u16) -> Option<Place> {
         let (gap, most, _) = self.skipped(place)?;
-        let gap = gap.loosen(most, longest)?;
+        let gap = gap.abstract_whitespace(most, longest)?;
         Some(match place {
             Place::Before(_) => Place::Before(gap),
             Place::Opened(_) => Place::Opened(gap),

@@ -145,7 +145,7 @@ impl StringMachine {
                 }
                 // All characters with these first bytes are dead with this one, and those that are like it.
                 Some(0) if bytes.len() == 1 => {
-                    code = u32::from(self.content.alike(content, bytes[0]).1) + 1;
+                    code = u32::from(self.content.equivalent_bytes(content, bytes[0]).1) + 1;
                 }
                 Some(i) => {
                     let shared = 1_u32 << (6 * (bytes.len() - 1 - i));
@@ -390,7 +390,7 @@ impl Machine for StringMachine {
         matches!(state, StringState::Closed(_))
     }
 
-    fn alike(&mut self, state: &StringState, byte: u8) -> (u8, u8) {
+    fn equivalent_bytes(&mut self, state: &StringState, byte: u8) -> (u8, u8) {
         match state {
             StringState::Open => run_between(b"\"", byte),
             StringState::Body(content) => {
@@ -401,7 +401,7 @@ impl Machine for StringMachine {
                 } else if run.0 == run.1 && matches!(byte, b'"' | b'\\') {
                     run
                 } else {
-                    common_run(run, self.content.alike(content, byte))
+                    common_run(run, self.content.equivalent_bytes(content, byte))
                 }
             }
             StringState::Escape(_) => run_between(ESCAPES, byte),
@@ -443,16 +443,20 @@ impl Machine for StringMachine {
         }
     }
 
-    fn counts(&self) -> bool {
-        self.content.counts()
+    fn has_long_counters(&self) -> bool {
+        self.content.has_long_counters()
     }
 
-    fn relax(&mut self, state: &StringState, reach: u32) -> Option<StringState> {
+    fn abstract_counters(&mut self, state: &StringState, reach: u32) -> Option<StringState> {
         match state {
-            StringState::Body(content) => self.content.relax(content, reach).map(StringState::Body),
-            StringState::Escape(content) => {
-                self.content.relax(content, reach).map(StringState::Escape)
-            }
+            StringState::Body(content) => self
+                .content
+                .abstract_counters(content, reach)
+                .map(StringState::Body),
+            StringState::Escape(content) => self
+                .content
+                .abstract_counters(content, reach)
+                .map(StringState::Escape),
             _ => None,
         }
     }

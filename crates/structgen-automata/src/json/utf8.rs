@@ -47,7 +47,7 @@ impl Utf8 {
     }
 
     /// The bytes around this one that no state tells apart.
-    pub(crate) fn alike(byte: u8) -> (u8, u8) {
+    pub(crate) fn equivalent_bytes(byte: u8) -> (u8, u8) {
         const STARTS: [u8; 14] = [
             0x00, 0x80, 0x90, 0xA0, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xEE, 0xF0, 0xF1, 0xF4, 0xF5,
         ];

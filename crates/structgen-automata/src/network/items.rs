@@ -210,7 +210,7 @@ impl Network {
         if let Some(&known) = self.vast.get(&node) {
             return known;
         }
-        let vast = self.program.is_vast(node);
+        let vast = self.program.has_many_values(node);
         self.vast.insert(node, vast);
         vast
     }

@@ -192,8 +192,8 @@ impl Machine for ExcludingMachine {
         }
     }
 
-    fn alike(&mut self, state: &ExcludingState, byte: u8) -> (u8, u8) {
-        self.all.alike(&state.all, byte)
+    fn equivalent_bytes(&mut self, state: &ExcludingState, byte: u8) -> (u8, u8) {
+        self.all.equivalent_bytes(&state.all, byte)
     }
 
     fn first(&mut self, state: &ExcludingState) -> Option<ByteSet> {

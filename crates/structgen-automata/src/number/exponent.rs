@@ -3,6 +3,9 @@
 /// Stands for every exponent at or above it. The ends of an interval are smaller or infinite, so none of them is told apart.
 pub(super) const INFINITE: i64 = 100_000_000_000_000_000;
 
+/// Exponents with more digits are infinite, unless the digits are leading zeros.
+pub(super) const MOST_DIGITS: u16 = 18;
+
 /// The largest exponent of so many digits, up to [`INFINITE`].
 pub(super) fn largest(digits: u16) -> i64 {
     10_i64
@@ -123,7 +126,7 @@ impl Exponent {
     /// The fewest further digits, but at least `least`, that bring the magnitude into the interval.
     fn digits_needed(&self, least: u32) -> Option<u32> {
         // More digits than an infinite exponent has bring nothing new.
-        let most = u32::from(self.remaining).min(18);
+        let most = u32::from(self.remaining.min(MOST_DIGITS));
         (least..=most).find(|&more| {
             let (low, high) = self.reach(more);
             low <= self.high && self.low <= high

@@ -167,7 +167,7 @@ impl Machine for NumberMachine {
         Ok(self.rules.step(state.0, byte).map(NumberState))
     }
 
-    fn alike(&mut self, _state: &NumberState, byte: u8) -> (u8, u8) {
+    fn equivalent_bytes(&mut self, _state: &NumberState, byte: u8) -> (u8, u8) {
         run_between(SIGNIFICANT, byte)
     }
 

@@ -8,7 +8,7 @@
 
 use super::bound::{Bound, Magnitudes, Standing};
 use super::divisor::{Divisor, multiply_by_power_of_ten};
-use super::exponent::largest;
+use super::exponent::{MOST_DIGITS, largest};
 
 /// What is written already.
 pub(super) struct Prefix<'a> {
@@ -265,7 +265,7 @@ impl Continuation {
 
 /// The intervals of exponents that take so many bytes at most, the `e` included, by length.
 fn exponents_by_length(digits: u16) -> impl Iterator<Item = (u32, Exponents)> {
-    let parts = (1..=digits.min(18)).flat_map(|digits| {
+    let parts = (1..=digits.min(MOST_DIGITS)).flat_map(|digits| {
         let most = largest(digits);
         let length = u32::from(digits) + 1;
         [(length, (0, most)), (length + 1, (-most, 0))]

@@ -14,7 +14,10 @@ use structgen_regular::{RegularLimits, RegularMachine, RegularState};
 #[derive(Debug, Default)]
 pub(crate) struct KeyLengths(Mutex<Vec<u32>>);
 
-/// How many steps of a class's machine a look at its shortest keys may take.
+/// From each state, a step is made with every byte.
+const BYTES: usize = 256;
+
+/// The most steps of a class's machine on the way to its shortest keys: this bounds the time of a call.
 const MAX_STEPS: usize = 4_000_000;
 
 impl KeyClass {
@@ -70,7 +73,7 @@ fn shortest(keys: &Regular, n: usize, limits: RegularLimits) -> Result<Vec<u32>,
         }
         let mut next: FxHashMap<RegularState, usize> = FxHashMap::default();
         for (state, count) in level {
-            steps += 256;
+            steps += BYTES;
             if steps > MAX_STEPS {
                 return Err(LimitExceeded {
                     what: "steps on the way to the shortest keys of a pattern",
@@ -78,8 +81,8 @@ fn shortest(keys: &Regular, n: usize, limits: RegularLimits) -> Result<Vec<u32>,
                 });
             }
             for byte in 0..=u8::MAX {
-                if let Some(behind) = machine.step(&state, byte)? {
-                    let ways = next.entry(behind).or_default();
+                if let Some(next_state) = machine.step(&state, byte)? {
+                    let ways = next.entry(next_state).or_default();
                     *ways = ways.saturating_add(count).min(n);
                 }
             }

@@ -3,6 +3,13 @@
 use super::{ArrayProgram, MembersLeft, Node, NodeId, ObjectProgram, ProcId, Program, Slot};
 use crate::LimitExceeded;
 use crate::json::{class_of, escaped_length};
+use crate::machine::MAX_COST;
+
+/// The bytes that a key takes beyond its text: two quotes and a colon.
+pub(super) const KEY_PUNCTUATION: u64 = 3;
+
+/// The cost of a value is cut off here where members are added up: that never overflows, and what never completes stays dearer than all else.
+const MAX_VALUE: u64 = u64::MAX / 4;
 
 /// What a completion costs; `u64::MAX` stands for what never completes.
 #[derive(Debug)]
@@ -91,9 +98,8 @@ impl Program {
     }
 }
 
-/// Costs beyond this are all alike: no budget is as large.
 fn clamp(cost: u64) -> u32 {
-    cost.min(u64::from(u32::MAX / 8)) as u32
+    cost.min(u64::from(MAX_COST)) as u32
 }
 
 /// The least solution above: every value starts at `top` and is lowered until nothing changes.
@@ -300,9 +306,8 @@ impl ObjectProgram {
     /// The bytes of a member: key, colon and value.
     pub(crate) fn member_cost(&self, property: usize, at: &impl Fn(NodeId) -> u64) -> u64 {
         let property = &self.properties[property];
-        u64::from(escaped_length(property.key.as_bytes()))
-            + 3
-            + least(&property.value, at).min(u64::MAX / 4)
+        let value = least(&property.value, at).min(MAX_VALUE);
+        u64::from(escaped_length(property.key.as_bytes())) + KEY_PUNCTUATION + value
     }
 }
 

@@ -9,11 +9,11 @@ mod keys;
 mod layout;
 mod left_recursion;
 mod lower;
+mod many_values;
 mod measure;
 mod nullable;
 mod plan;
 mod terminals;
-mod vast;
 
 use std::sync::{Arc, OnceLock};
 
@@ -34,7 +34,7 @@ pub(crate) use plan::{Bounds, Counts, Group, MembersLeft, Use};
 pub(crate) use terminals::ReadyTerminals;
 pub use terminals::any_string;
 
-/// What happens at a place of the network.
+/// What happens at a node of the network.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Node {
     /// The procedure is done.
@@ -43,11 +43,11 @@ pub(crate) enum Node {
     Terminal { terminal: u32, next: NodeId },
     /// Takes one token of the vocabulary.
     Token { token: u32, next: NodeId },
-    /// Goes on at any of these; at none, nothing goes on.
+    /// Goes on at any of these nodes; an empty list is a dead end.
     Split(Box<[NodeId]>),
     /// Runs a procedure.
     Call { proc: ProcId, next: NodeId },
-    /// Runs a procedure so many times.
+    /// Runs a procedure `min` to `max` times.
     Repeat {
         proc: ProcId,
         min: u32,
@@ -65,7 +65,7 @@ pub(crate) enum Node {
 pub(crate) struct Proc {
     pub(crate) entry: NodeId,
     pub(crate) nullable: bool,
-    /// How it is to be written.
+    /// What it demands of its tokens.
     pub(crate) guide: Option<Guide>,
 }
 
@@ -79,14 +79,14 @@ pub(crate) enum TerminalSpec {
     String(StringShape),
 }
 
-/// An object: where the values of its keys are, and its keys sorted.
+/// An object: the nodes at which the values of its keys begin, and its keys sorted.
 #[derive(Debug)]
 pub(crate) struct ObjectProgram {
     /// The properties as declared.
     pub(crate) properties: Box<[PropertyProgram]>,
-    /// How many of them come in their order, before everything else.
+    /// The number of properties that come first, in their order.
     pub(crate) ordered: u32,
-    /// The classes of undeclared keys; a key is in one of them at most.
+    /// The classes of undeclared keys; a key is in at most one of them.
     pub(crate) classes: Box<[KeyClass]>,
     /// Whether every key is a property or in a class.
     pub(crate) covers: bool,
@@ -104,10 +104,10 @@ pub(crate) struct ObjectProgram {
 #[derive(Debug)]
 pub(crate) struct PropertyProgram {
     pub(crate) key: Box<str>,
-    /// Without alternatives the key may not come, also where others may.
+    /// Without alternatives the key is forbidden, even where undeclared keys are allowed.
     pub(crate) value: Slot,
     pub(crate) required: bool,
-    /// Which tallies count where it does not come.
+    /// Which tallies count where it is absent: a bit for each.
     pub(crate) absent: u32,
 }
 
@@ -117,11 +117,11 @@ pub(crate) struct KeyClass {
     /// The keys; `None`: every text.
     pub(crate) keys: Option<Regular>,
     pub(crate) value: Slot,
-    /// How long its shortest keys are.
+    /// The lengths of its shortest keys.
     pub(crate) lengths: KeyLengths,
 }
 
-/// An array: where its items are.
+/// An array: the nodes at which its items begin.
 #[derive(Debug)]
 pub(crate) struct ArrayProgram {
     pub(crate) prefix: Box<[Slot]>,
@@ -153,7 +153,7 @@ impl ObjectProgram {
         }
     }
 
-    /// Whether its members are counted, in whichever way.
+    /// Whether the number of its members is bounded, or any tally counts them.
     pub(crate) fn is_counted(&self) -> bool {
         self.min > 0 || self.max.is_some() || !self.tallies.is_empty()
     }
@@ -170,12 +170,12 @@ impl ArrayProgram {
         self.prefix.get(index as usize).or(self.rest.as_ref())
     }
 
-    /// Whether more is remembered of its items than how many there are.
+    /// Whether its register holds more than the number of items.
     pub(crate) fn remembers(&self) -> bool {
         self.unique || !self.tallies.is_empty()
     }
 
-    /// The number of items from which on one more makes no difference.
+    /// The number of items from which one more makes no difference.
     pub(crate) fn settled(&self) -> u32 {
         self.min.max(self.prefix.len() as u32)
     }
@@ -197,7 +197,7 @@ pub struct Program {
     pub(crate) procs: Vec<Proc>,
     pub(crate) root: ProcId,
     pub(crate) terminals: Vec<TerminalSpec>,
-    /// By terminal, the bytes of its shortest known text.
+    /// By terminal, the length in bytes of its shortest known text.
     pub(crate) text_costs: Vec<u32>,
     pub(crate) ready: ReadyTerminals,
     pub(crate) tokens: Vec<TokenTerminal>,
@@ -206,7 +206,7 @@ pub struct Program {
     pub(crate) form: JsonForm,
     pub(crate) limits: Limits,
     pub(crate) left_recursion: LeftRecursion,
-    /// By array: what as many distinct items cost as it needs, where that is not as many times one item.
+    /// By array: the cost of the distinct items that it needs, where that is not a multiple of the cost of one item.
     distinct_costs: Box<[Option<u64>]>,
     measures: OnceLock<Measures>,
     heights: OnceLock<Vec<u32>>,

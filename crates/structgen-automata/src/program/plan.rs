@@ -1,8 +1,10 @@
-//! What objects and arrays still need: the cheapest way to meet all counts at once, or that there is none.
+//! The cheapest completion of an object or array that meets all its counts at once, if there is one.
 //!
-//! Every member and item counts, for the whole and for some tallies. What is there has been counted; what may still come is a supply of
-//! groups, each of which can be used so often. Dynamic programming over the counts, as far as they matter, finds the cheapest choice.
+//! Every member and item counts, for the whole and for some tallies. What has been read is counted; what may still come is a supply of
+//! groups, each of which can be used a bounded number of times. Dynamic programming over the counts, up to where they matter, finds the
+//! cheapest choice.
 
+use super::measure::KEY_PUNCTUATION;
 use super::{ArrayProgram, NodeId, ObjectProgram, Slot};
 use crate::LimitExceeded;
 use crate::json::escaped_length;
@@ -10,42 +12,45 @@ use rustc_hash::FxHashMap;
 use structgen_grammar::Tally;
 use structgen_regular::RegularLimits;
 
-/// What an object or array has been counted to have.
+/// The counts of the members or items so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Counts {
     /// Members or items.
     pub(crate) members: u32,
     /// By tally.
     pub(crate) tallies: Box<[u32]>,
-    /// By class of keys: how many keys of it are there.
+    /// By class of keys, the number of keys.
     pub(crate) keys: Box<[u32]>,
 }
 
-/// The most combinations of counts that are looked at.
+/// The most combinations of counts that are tried in one call: this bounds its time and memory.
 const MAX_STATES: usize = 1 << 16;
 
-/// The most members without a name of their own that an object may need: each is weighed.
+/// The most undeclared members that an object may need: the cost of each is looked up.
 const MAX_MISSING: u32 = 1 << 16;
 
-/// What may be used several times, every time for some tallies at some cost.
+/// The bytes that a member takes beyond the text of its key and its value: what belongs to the key, and a comma.
+const MEMBER_PUNCTUATION: u64 = KEY_PUNCTUATION + 1;
+
+/// A supply of members or items: each use counts for some tallies, at some cost.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
-    /// Whether it has to be used.
+    /// Whether it must be used.
     pub(crate) required: bool,
-    /// Which tallies count where it is not used.
+    /// Which tallies count if it is not used.
     pub(crate) unused: u32,
-    /// The ways of the first use, of the second, and so on.
+    /// The alternatives of the first use, of the second, and so on.
     pub(crate) uses: Vec<Vec<Use>>,
 }
 
-/// A way of using a group.
+/// One alternative of using a group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
     pub(crate) cost: u64,
     pub(crate) tallies: u32,
 }
 
-/// The bounds that counts have to meet: of the whole first, then of the tallies.
+/// The bounds that counts must meet: of the whole first, then of the tallies.
 #[derive(Debug)]
 pub(crate) struct Bounds(Vec<Tally>);
 
@@ -56,7 +61,7 @@ impl Bounds {
         Self(bounds)
     }
 
-    /// The count with one more, as far as it matters; `None` where it is one too many.
+    /// The count plus one, up to where it matters; `None` where it exceeds the bound.
     fn more(bound: Tally, count: u32) -> Option<u32> {
         match bound.max {
             Some(max) => (count < max).then_some(count + 1),
@@ -85,7 +90,7 @@ impl Bounds {
         }
     }
 
-    /// The counts once keys are known not to come.
+    /// The counts once keys are known to be absent.
     pub(crate) fn with_absent(&self, counts: &Counts, tallies: u32) -> Counts {
         let mut counts = counts.clone();
         self.count(&mut counts.tallies, tallies);
@@ -101,7 +106,7 @@ impl Bounds {
             .all(|(bound, count)| *count >= bound.min)
     }
 
-    /// How many more are missing, over all counts: no more than that many members are ever needed.
+    /// The sum of what is missing over all counts: no more members than that are ever needed.
     pub(crate) fn missing(&self, counts: &Counts) -> u32 {
         let all = std::iter::once(&counts.members).chain(&counts.tallies);
         self.0
@@ -191,7 +196,7 @@ fn lower(costs: &mut Costs, counts: Box<[u32]>, cost: u64) {
     *known = cost.min(*known);
 }
 
-/// An object on its way.
+/// An object in progress.
 pub(crate) struct MembersLeft<'p, H, C> {
     pub(crate) object: &'p ObjectProgram,
     pub(crate) limits: RegularLimits,
@@ -251,7 +256,7 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
                 continue;
             }
             if property.required {
-                let key = u64::from(escaped_length(property.key.as_bytes())) + 4;
+                let key = u64::from(escaped_length(property.key.as_bytes())) + MEMBER_PUNCTUATION;
                 let uses = self.uses(&property.value, key);
                 let cheapest = uses.into_iter().min_by_key(|way| way.cost)?;
                 counts = bounds.add(&counts, cheapest.tallies)?;
@@ -269,8 +274,7 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
             if (self.is_past)(i) || (!property.required && missing == 0) {
                 continue;
             }
-            // Quotes, colon and comma.
-            let key = u64::from(escaped_length(property.key.as_bytes())) + 4;
+            let key = u64::from(escaped_length(property.key.as_bytes())) + MEMBER_PUNCTUATION;
             groups.push(Group {
                 required: property.required,
                 unused: property.absent,
@@ -293,7 +297,7 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
             let lengths = lengths.get(seen..).unwrap_or_default();
             let uses = lengths
                 .iter()
-                .map(|&length| self.uses(&class.value, u64::from(length) + 4));
+                .map(|&length| self.uses(&class.value, u64::from(length) + MEMBER_PUNCTUATION));
             groups.push(Group {
                 uses: uses.collect(),
                 ..Group::default()
@@ -345,7 +349,7 @@ fn open_tallies(
 }
 
 impl ObjectProgram {
-    /// What its counts have to meet.
+    /// The bounds that its counts must meet.
     pub(crate) fn bounds(&self) -> Bounds {
         Bounds::new(self.min, self.max, &self.tallies)
     }
@@ -364,7 +368,7 @@ impl ObjectProgram {
 }
 
 impl ArrayProgram {
-    /// What its counts have to meet.
+    /// The bounds that its counts must meet.
     pub(crate) fn bounds(&self) -> Bounds {
         Bounds::new(self.min, self.max, &self.tallies)
     }
@@ -377,7 +381,7 @@ impl ArrayProgram {
         }
     }
 
-    /// The cost of the items that are missing behind the `index`-th of an array with tallies, each with its comma; `None` where the
+    /// The cost of the items that are missing after those counted, in an array with tallies, each with its comma; `None` where the
     /// counts cannot be met.
     ///
     /// Dijkstra's algorithm over index and counts: what an item may be depends on where it stands.

@@ -85,7 +85,7 @@ impl<M: Machine> Numbered for Numbering<M> {
 
     fn alike(&mut self, state: TerminalState, byte: u8) -> (u8, u8) {
         match &self.states[state as usize] {
-            Some(state) => self.machine.alike(state, byte),
+            Some(state) => self.machine.equivalent_bytes(state, byte),
             None => (byte, byte),
         }
     }
@@ -127,13 +127,13 @@ impl<M: Machine> Numbered for Numbering<M> {
 
     fn loosen(&mut self, state: TerminalState, longest: u16) -> Option<TerminalState> {
         let from = self.states[state as usize].as_ref()?;
-        let loose = self.machine.loosen(from, longest)?;
+        let loose = self.machine.abstract_whitespace(from, longest)?;
         Some(self.number(loose))
     }
 
     fn relax(&mut self, state: TerminalState, reach: u32) -> Option<TerminalState> {
         let from = self.states[state as usize].as_ref()?;
-        let relaxed = self.machine.relax(from, reach)?;
+        let relaxed = self.machine.abstract_counters(from, reach)?;
         Some(self.number(relaxed))
     }
 

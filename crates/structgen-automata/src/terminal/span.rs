@@ -260,7 +260,7 @@ impl Terminal {
             _ => (0x80, 0xBF),
         };
         loop {
-            let (_, high) = common_run(self.alike(state, low), Utf8::alike(low));
+            let (_, high) = common_run(self.alike(state, low), Utf8::equivalent_bytes(low));
             // A run that leads nowhere has no byte among the first ones.
             let next = if first.contains(low) || first.contains(high) {
                 self.step(state, low)?

@@ -1,7 +1,5 @@
 //! Counting and listing against brute force and arithmetic.
 
-use structgen_frontend::regex::{RegexOptions, parse};
-
 use super::*;
 
 fn pattern(pattern: &str) -> Regular {

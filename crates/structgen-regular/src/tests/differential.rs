@@ -4,7 +4,6 @@ use proptest::prelude::*;
 use regex_automata::dfa::{Automaton, dense};
 use regex_automata::util::start;
 use regex_automata::{Anchored, MatchKind};
-use structgen_frontend::regex::{RegexOptions, parse};
 
 use super::*;
 
@@ -21,15 +20,12 @@ fn pattern() -> impl Strategy<Value = String> {
         1 => Just("(?:)".to_owned()),
         1 => Just("\\p{Greek}".to_owned()),
     ];
-    leaf.prop_recursive(5, 24, 4, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 1..4).prop_map(|parts| parts.concat()),
-            prop::collection::vec(inner.clone(), 2..5)
-                .prop_map(|arms| format!("(?:{})", arms.join("|"))),
-            (inner, "\\*|\\+|\\?|\\{2\\}|\\{1,3\\}|\\{2,\\}|\\{0,4\\}")
-                .prop_map(|(body, counter)| format!("(?:{body}){counter}")),
-        ]
-    })
+    patterns(
+        leaf,
+        5,
+        24,
+        "\\*|\\+|\\?|\\{2\\}|\\{1,3\\}|\\{2,\\}|\\{0,4\\}",
+    )
 }
 
 proptest! {

@@ -1,7 +1,6 @@
 //! Look-around against a backtracking matcher that knows nothing of sets.
 
 use proptest::prelude::*;
-use structgen_frontend::regex::{RegexOptions, parse};
 
 use super::*;
 
@@ -256,14 +255,7 @@ fn places() -> impl Strategy<Value = String> {
         1 => Just("[\r\n]".to_owned()),
         2 => place.prop_map(str::to_owned),
     ];
-    leaf.prop_recursive(4, 12, 4, |inner| {
-        prop_oneof![
-            2 => prop::collection::vec(inner.clone(), 1..5).prop_map(|parts| parts.concat()),
-            1 => prop::collection::vec(inner.clone(), 2..4)
-                .prop_map(|arms| format!("(?:{})", arms.join("|"))),
-            1 => (inner, "\\*|\\+|\\?|\\{2,3\\}").prop_map(|(body, counter)| format!("(?:{body}){counter}")),
-        ]
-    })
+    patterns(leaf, 4, 12, "\\*|\\+|\\?|\\{2,3\\}")
 }
 
 proptest! {
@@ -280,17 +272,6 @@ proptest! {
         for text in &texts {
             let found = accepts(&mut ours, text.as_bytes());
             prop_assert_eq!(found, theirs.is_match(text), "{} in {:?}", pattern, text);
-        }
-    }
-}
-
-fn check(pattern: &str, found: &[&str], not_found: &[&str]) {
-    let set = parse(pattern, RegexOptions::json_schema()).expect(pattern);
-    let mut machine = machine(&set);
-    for (texts, expected) in [(found, true), (not_found, false)] {
-        for text in texts {
-            let ours = accepts(&mut machine, text.as_bytes());
-            assert_eq!(ours, expected, "{pattern} on {text:?}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Regular machines against other ways to say the same.
 
+mod abstraction;
 mod boolean;
 mod counting;
 mod dialects;
@@ -7,10 +8,12 @@ mod differential;
 mod limits;
 mod look;
 mod patterns;
-mod relaxed;
+mod random;
 
+use structgen_frontend::regex::{RegexOptions, parse};
 use structgen_grammar::{CharSet, Regular};
 
+use self::random::patterns;
 use super::*;
 
 fn machine(regular: &Regular) -> RegularMachine {
@@ -111,4 +114,17 @@ fn a_found_search_stays_in_one_state() {
     assert_eq!(found, walk(&mut machine, "é12 é1".as_bytes()));
     assert_eq!(found, walk(&mut machine, "é12345678éé€".as_bytes()));
     assert!(!accepts(&mut machine, "é1 é".as_bytes()));
+}
+
+/// Checks which texts a pattern of JSON Schema is found in.
+#[track_caller]
+fn check(pattern: &str, found: &[&str], not_found: &[&str]) {
+    let set = parse(pattern, RegexOptions::json_schema()).expect(pattern);
+    let mut machine = machine(&set);
+    for (texts, expected) in [(found, true), (not_found, false)] {
+        for text in texts {
+            let is_found = accepts(&mut machine, text.as_bytes());
+            assert_eq!(is_found, expected, "{pattern} on {text:?}");
+        }
+    }
 }

@@ -2,30 +2,9 @@
 
 use proptest::prelude::*;
 use regex_automata::meta;
-use structgen_frontend::regex::{Dialect, RegexOptions, parse};
+use structgen_frontend::regex::Dialect;
 
 use super::*;
-
-fn search(pattern: &str) -> RegularMachine {
-    machine(&parse(pattern, RegexOptions::json_schema()).expect(pattern))
-}
-
-#[track_caller]
-fn check(pattern: &str, found: &[&str], not_found: &[&str]) {
-    let mut machine = search(pattern);
-    for text in found {
-        assert!(
-            accepts(&mut machine, text.as_bytes()),
-            "{pattern} on {text:?}"
-        );
-    }
-    for text in not_found {
-        assert!(
-            !accepts(&mut machine, text.as_bytes()),
-            "{pattern} on {text:?}"
-        );
-    }
-}
 
 #[test]
 fn anchors_hold_wherever_they_stand() {
@@ -128,15 +107,12 @@ fn pattern() -> impl Strategy<Value = String> {
         1 => Just("[ab]".to_owned()),
         1 => Just("(?:)".to_owned()),
     ];
-    leaf.prop_recursive(4, 16, 4, |inner| {
-        prop_oneof![
-            2 => prop::collection::vec(inner.clone(), 1..5).prop_map(|parts| parts.concat()),
-            2 => prop::collection::vec(inner.clone(), 2..4)
-                .prop_map(|arms| format!("(?:{})", arms.join("|"))),
-            1 => (inner, "\\*|\\+|\\?|\\{2\\}|\\{2,3\\}|\\{3,\\}|\\{0,2\\}|\\{0\\}")
-                .prop_map(|(body, counter)| format!("(?:{body}){counter}")),
-        ]
-    })
+    patterns(
+        leaf,
+        4,
+        16,
+        "\\*|\\+|\\?|\\{2\\}|\\{2,3\\}|\\{3,\\}|\\{0,2\\}|\\{0\\}",
+    )
 }
 
 proptest! {

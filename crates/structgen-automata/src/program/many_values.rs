@@ -1,29 +1,29 @@
-//! Which values are so many that it does not matter which of them are taken.
+//! Which parts of a program have more values than any array has items, so that distinct items never run out.
 
 use rustc_hash::FxHashSet;
 use structgen_grammar::{Decimal, NumberSet, StringContent, StringShape};
 
 use super::{Node, NodeId, Program, TerminalSpec};
 
-/// More values than any array has items.
+/// More than any array has items: its text would not fit into memory.
 const MANY: u32 = 1 << 24;
 
-/// So many characters make [`MANY`] strings, and so many digits as many numbers.
+/// This many characters make at least [`MANY`] strings, and this many digits as many numbers.
 const MANY_CHARACTERS: u32 = 8;
 
 impl Program {
-    /// Whether it is plain to see that more than [`MANY`] values begin at the node.
-    pub(crate) fn is_vast(&self, node: NodeId) -> bool {
+    /// Whether at least [`MANY`] values begin at the node; `false` where its structure does not show it.
+    pub(crate) fn has_many_values(&self, node: NodeId) -> bool {
         let mut seen = FxHashSet::default();
         let mut todo = vec![node];
-        // One vast alternative suffices, and one vast part of a value that has to be there, or may.
+        // One alternative with many values suffices, and so does one part of a value, required or not.
         while let Some(node) = todo.pop() {
             if !seen.insert(node) {
                 continue;
             }
             match self.node(node) {
                 Node::Terminal { terminal, .. } => {
-                    if self.is_vast_terminal(&self.terminals[*terminal as usize]) {
+                    if self.is_large_terminal(&self.terminals[*terminal as usize]) {
                         return true;
                     }
                 }
@@ -57,7 +57,7 @@ impl Program {
 
     /// The texts that begin at the node, where they are listed strings and nothing else.
     pub(crate) fn listed(&self, mut node: NodeId) -> Option<&[Box<str>]> {
-        /// How many rules that only name another one are followed.
+        /// How many rules in a row that only name another one are followed.
         const MAX_RULES: usize = 16;
         for _ in 0..MAX_RULES {
             match self.node(node) {
@@ -80,7 +80,7 @@ impl Program {
         None
     }
 
-    fn is_vast_terminal(&self, spec: &TerminalSpec) -> bool {
+    fn is_large_terminal(&self, spec: &TerminalSpec) -> bool {
         match spec {
             TerminalSpec::Bytes(_) | TerminalSpec::Literals(_) | TerminalSpec::Regular(_) => false,
             TerminalSpec::Number(set) => {

@@ -1,44 +1,45 @@
-//! Sets without the counters that no short token reaches.
+//! Abstractions of sets: the counters that no short text exhausts are gone.
 //!
-//! In the middle of `[a-z]{0,61}`, how many letters are left says nothing about a token of a few characters as long as there are
-//! more of them than the token has: all such states take the same short tokens, those of `[a-z]*`. With that set in their place
-//! they share their masks, and it has a loop where they have a chain.
+//! In the middle of `[a-z]{0,61}`, how many letters are left makes no difference to a text of a few characters, as long as more are left than
+//! the text has: all such states go on with the same short texts, those of `[a-z]*`. With that set in their place they share their masks, and
+//! it has a loop where they have a chain.
 
 use super::arena::{Arena, Node, NodeId};
 
-/// How deep an expression is looked into. What lies deeper keeps its counters, which is always right.
-const DEEPEST: u32 = 64;
+/// The recursion limit. Expressions below it keep their counters, which is always right.
+const MAX_DEPTH: u32 = 64;
 
 impl Arena {
-    /// A set that holds or goes on behind a text of at most `reach` characters just where this one does.
+    /// A set that contains a text of at most `lookahead` characters, or goes on after it, exactly where this one does.
     ///
-    /// A counter that allows so many rounds allows any number of them; one that demands more is never done: behind it stands
-    /// [`Node::Beyond`]. Parts of a concatenation or a union are live each for itself, so that this may be done to each of them. It may
-    /// not be done to the parts of an intersection, whose counters decide together what is live; but where one of them bounds nothing
-    /// but the length, and is far from it, it can be left out.
-    pub(super) fn relaxed(&mut self, id: NodeId, reach: u32) -> NodeId {
-        self.relaxed_at(id, reach, 0)
+    /// A counter that allows more rounds than such a text has allows any number of them. One that demands more is never done:
+    /// [`Node::Beyond`] follows it. The parts of a concatenation or a union are live independently, so each can be abstracted. The parts of an
+    /// intersection are not, since their counters decide together what is live; but a part that bounds nothing but the length, and is
+    /// far from its bound, can be left out.
+    pub(super) fn abstracted(&mut self, id: NodeId, lookahead: u32) -> NodeId {
+        self.abstracted_at(id, lookahead, 0)
     }
 
-    fn relaxed_at(&mut self, id: NodeId, reach: u32, depth: u32) -> NodeId {
-        if !self.counts(id) || self.asks(id) != 0 || self.loops(id) || depth > DEEPEST {
+    fn abstracted_at(&mut self, id: NodeId, lookahead: u32, depth: u32) -> NodeId {
+        if !self.has_long_counters(id) || self.asks(id) != 0 || self.loops(id) || depth > MAX_DEPTH
+        {
             return id;
         }
-        if let Some(&known) = self.relaxed.get(&(id, reach)) {
+        if let Some(&known) = self.abstracted.get(&(id, lookahead)) {
             return known;
         }
-        let relaxed = match self.node(id).clone() {
-            Node::Concat(..) => self.relaxed_chain(id, reach, depth),
+        let abstracted = match self.node(id).clone() {
+            Node::Concat(..) => self.abstracted_chain(id, lookahead, depth),
             Node::Union(arms) => {
                 let arms = arms
                     .iter()
-                    .map(|&arm| self.relaxed_at(arm, reach, depth + 1));
+                    .map(|&arm| self.abstracted_at(arm, lookahead, depth + 1));
                 let arms = arms.collect();
                 self.union(arms)
             }
             Node::Repeat { body, min, max } if self.utf8(body) => {
-                let body = self.relaxed_at(body, reach, depth + 1);
-                let reached = |max: &u32| !self.is_beyond(body, *max, reach);
+                let body = self.abstracted_at(body, lookahead, depth + 1);
+                let reached = |max: &u32| !self.is_beyond(body, *max, lookahead);
                 if min > 0 && !reached(&(min - 1)) {
                     let rounds = self.repeat(body, 0, None);
                     self.concat(rounds, Self::BEYOND)
@@ -47,22 +48,22 @@ impl Arena {
                     self.repeat(body, min, max)
                 }
             }
-            Node::Intersection(arms) => match self.without_length(&arms, reach) {
-                Some((None, rest)) => self.relaxed_at(rest, reach, depth + 1),
+            Node::Intersection(arms) => match self.without_length(&arms, lookahead) {
+                Some((None, rest)) => self.abstracted_at(rest, lookahead, depth + 1),
                 Some((Some(at_least), rest)) => {
-                    let rest = self.relaxed_at(rest, reach, depth + 1);
+                    let rest = self.abstracted_at(rest, lookahead, depth + 1);
                     self.intersection(vec![at_least, rest])
                 }
                 None => id,
             },
             _ => id,
         };
-        self.relaxed.insert((id, reach), relaxed);
-        relaxed
+        self.abstracted.insert((id, lookahead), abstracted);
+        abstracted
     }
 
-    /// A chain may be as long as the expression: only its parts count as deeper.
-    fn relaxed_chain(&mut self, id: NodeId, reach: u32, depth: u32) -> NodeId {
+    /// A chain may be as long as the expression, so it is followed without recursion: only its parts count as deeper.
+    fn abstracted_chain(&mut self, id: NodeId, lookahead: u32, depth: u32) -> NodeId {
         let mut parts = Vec::new();
         let mut rest = id;
         loop {
@@ -70,10 +71,10 @@ impl Arena {
                 Node::Concat(first, behind) => (first, Some(behind)),
                 _ => (rest, None),
             };
-            let part = self.relaxed_at(first, reach, depth + 1);
+            let part = self.abstracted_at(first, lookahead, depth + 1);
             parts.push(part);
             match behind {
-                // Nothing is behind what is never done.
+                // Nothing follows what is never done.
                 Some(behind) if self.least(part) < u32::MAX => rest = behind,
                 _ => break,
             }
@@ -85,28 +86,32 @@ impl Arena {
         chain
     }
 
-    /// The other part of an intersection one of whose two parts says nothing but how long a text may be, where no short token and
-    /// what completes it comes near to that; with what is left of the first one, if texts have to have a length.
-    fn without_length(&mut self, arms: &[NodeId], reach: u32) -> Option<(Option<NodeId>, NodeId)> {
+    /// For an intersection of two parts, one of which bounds nothing but the length, where no short text with its completion comes near the
+    /// upper bound: the other part, and the lower bound if it matters.
+    fn without_length(
+        &mut self,
+        arms: &[NodeId],
+        lookahead: u32,
+    ) -> Option<(Option<NodeId>, NodeId)> {
         let &[one, other] = arms else {
             return None;
         };
         let (length, rest) = [(one, other), (other, one)]
             .into_iter()
-            .find(|&(length, rest)| self.is_far_from(length, rest, reach))?;
+            .find(|&(length, rest)| self.is_far_from(length, rest, lookahead))?;
         let Node::Repeat { body, min, .. } = *self.node(length) else {
             return None;
         };
         if min <= self.fewest(rest) {
             return Some((None, rest));
         }
-        // What is too short can be made longer: then a text goes on wherever it does without a length.
+        // A text that is too short can be made longer, so it goes on wherever it does without a lower bound.
         let may_grow =
-            min <= reach && self.known_every_char() == Some(body) && self.is_open_ended(rest);
+            min <= lookahead && self.known_every_char() == Some(body) && self.is_open_ended(rest);
         may_grow.then(|| (Some(self.repeat(body, min, None)), rest))
     }
 
-    fn is_far_from(&self, length: NodeId, rest: NodeId, reach: u32) -> bool {
+    fn is_far_from(&self, length: NodeId, rest: NodeId, lookahead: u32) -> bool {
         let Node::Repeat {
             body,
             min,
@@ -115,8 +120,8 @@ impl Arena {
         else {
             return false;
         };
-        // Bytes, of which there are no fewer than characters.
-        let is_far = self.tail(rest).max(min).saturating_add(reach) <= max;
+        // In bytes: there are at least as many as characters.
+        let is_far = self.tail(rest).max(min).saturating_add(lookahead) <= max;
         let holds = || {
             (self.known_every_char() == Some(body) && self.utf8(rest))
                 || self
@@ -126,7 +131,7 @@ impl Arena {
         is_far && holds()
     }
 
-    /// The bytes of a class of characters, where it has no others than ASCII's.
+    /// The bytes of a class of characters that are all ASCII.
     fn ascii_class(&self, id: NodeId) -> Option<u128> {
         let Node::Finite(state) = *self.node(id) else {
             return None;
@@ -142,7 +147,7 @@ impl Arena {
             .try_fold(0, |all, run| Some(all | run?))
     }
 
-    /// Whether all strings are made of these characters of ASCII. Stops at what it cannot look into.
+    /// Whether all strings consist of these ASCII characters. `false` for expressions whose structure does not show it.
     fn is_made_of(&self, id: NodeId, class: u128) -> bool {
         let mut seen = rustc_hash::FxHashSet::default();
         let mut states = rustc_hash::FxHashSet::default();

@@ -1,4 +1,4 @@
-//! Relaxed states against the states that they stand for.
+//! Abstractions against the states that they stand for.
 
 use super::*;
 use crate::SHORT_TEXT;
@@ -138,7 +138,7 @@ fn sets() -> Vec<(Regular, &'static str)> {
 
 /// Every text of one character out of a few, repeated and mixed, is taken by the one where it is taken by the other.
 #[test]
-fn relaxed_states_take_the_same_short_texts() {
+fn abstractions_accept_the_same_short_texts() {
     let letters: Vec<&[u8]> = ["a", "b", "é", " ", ".", "-", "/", "0", "x", "y"]
         .iter()
         .map(|text| text.as_bytes())
@@ -151,18 +151,21 @@ fn relaxed_states_take_the_same_short_texts() {
         (random >> 33) as usize % n
     };
     let cases = sets().into_iter();
-    for ((set, text), reach) in cases.flat_map(|case| [(case.clone(), SHORT_TEXT), (case, 100)]) {
+    for ((set, text), lookahead) in cases.flat_map(|case| [(case.clone(), SHORT_TEXT), (case, 100)])
+    {
         let mut machine = machine(&set);
         for at in 0..=text.len() {
             let Some(state) = walk(&mut machine, &text.as_bytes()[..at]) else {
                 continue;
             };
-            let relaxed = machine.abstract_counters(&state, reach).unwrap_or(state);
+            let abstracted = machine
+                .abstract_counters(&state, lookahead)
+                .unwrap_or(state);
             for _ in 0..200 {
                 let few = 1 + next(3);
                 let few: Vec<&[u8]> = (0..few).map(|_| letters[next(letters.len())]).collect();
-                let (mut one, mut other) = (Some(state), Some(relaxed));
-                for _ in 0..reach {
+                let (mut one, mut other) = (Some(state), Some(abstracted));
+                for _ in 0..lookahead {
                     for &byte in few[next(few.len())] {
                         let mut step = |from: Option<RegularState>| {
                             from.and_then(|from| {
@@ -170,8 +173,11 @@ fn relaxed_states_take_the_same_short_texts() {
                             })
                         };
                         (one, other) = (step(one), step(other));
-                        other = other
-                            .map(|state| machine.abstract_counters(&state, reach).unwrap_or(state));
+                        other = other.map(|state| {
+                            machine
+                                .abstract_counters(&state, lookahead)
+                                .unwrap_or(state)
+                        });
                     }
                     assert_eq!(
                         one.is_some(),
@@ -212,6 +218,6 @@ fn counters_far_from_their_ends_are_forgotten() {
                 .expect("far from the end")
         });
         assert_eq!(one, other, "{set:?}");
-        assert!(!machine.steps.arena.counts(one.0), "{set:?}");
+        assert!(!machine.steps.arena.has_long_counters(one.0), "{set:?}");
     }
 }
