@@ -6,7 +6,8 @@
 //!
 //! Each folder of `SCHEMAS` holds JSON files; every string under a key `pattern`, and every key under `patternProperties`, is a pattern. Both
 //! engines are machines under the same [`Terminal`], so that what is compared is building a machine, stepping it for the first time,
-//! and its memory. Masks are computed by a plain walk over the token trie, along the tokens of one text for each pattern, and have to be equal.
+//! and its memory; the dense automaton is walked without a terminal as well. Masks are computed by a plain walk over the token trie, along
+//! the tokens of one text for each pattern, and have to be equal.
 
 #![allow(
     clippy::print_stdout,
@@ -30,7 +31,7 @@ use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassU
 use regex_syntax::hir::{Hir, Look, Repetition};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
-use structgen_automata::{DEAD, LimitExceeded, Machine, START, Terminal, TerminalState};
+use structgen_automata::{DEAD, LimitExceeded, Machine, START, StepError, Terminal, TerminalState};
 use structgen_frontend::regex::{RegexOptions, parse};
 use structgen_grammar::Regular;
 use structgen_regular::{RegularLimits, RegularMachine};
@@ -281,10 +282,10 @@ struct Measured {
     bytes: u64,
 }
 
-/// Derivatives, and a dense automaton. It is not minimised: that makes it smaller, but takes many times as long as building it.
-type Case = [Measured; 2];
+/// Derivatives, a dense automaton, and that without a terminal. It is not minimised: that takes many times as long as building it.
+type Case = [Measured; 3];
 
-const ENGINES: [&str; 2] = ["derivatives", "dense"];
+const ENGINES: [&str; 3] = ["derivatives", "dense", "dense, alone"];
 
 /// `None` where a dense automaton exceeds a limit, or nothing matches the pattern.
 fn compare(
@@ -307,15 +308,21 @@ fn compare(
     let Some(mut other) = dense() else {
         return Ok(None);
     };
-    if run(&mut other)? != expected {
+    let mut alone = DenseMachine::new(hir).ok_or("it was built before")?;
+    let run_alone = |alone: &mut DenseMachine| masks(alone, vocabulary, &tokens);
+    if run(&mut other)? != expected || run_alone(&mut alone)? != expected {
         return Err(format!("masks differ on {set:?}").into());
     }
-    Ok(Some([measure(derivatives, &run)?, measure(dense, &run)?]))
+    Ok(Some([
+        measure(derivatives, &run)?,
+        measure(dense, &run)?,
+        measure(|| DenseMachine::new(hir), &run_alone)?,
+    ]))
 }
 
-fn measure(
-    new: impl Fn() -> Option<Terminal>,
-    run: &impl Fn(&mut Terminal) -> Result<Vec<TokenMask>, Box<dyn Error>>,
+fn measure<E>(
+    new: impl Fn() -> Option<E>,
+    run: &impl Fn(&mut E) -> Result<Vec<TokenMask>, Box<dyn Error>>,
 ) -> Result<Measured, Box<dyn Error>> {
     let mut measured = Measured {
         build: Duration::MAX,
@@ -325,19 +332,19 @@ fn measure(
     };
     for _ in 0..ROUNDS {
         let started = Instant::now();
-        let mut terminal = new().ok_or("it was built before")?;
+        let mut engine = new().ok_or("it was built before")?;
         measured.build = measured.build.min(started.elapsed());
         for time in [&mut measured.first, &mut measured.again] {
             let started = Instant::now();
-            drop(run(&mut terminal)?);
+            drop(run(&mut engine)?);
             *time = (*time).min(started.elapsed());
         }
     }
     let mut kept = None;
     let info = allocation_counter::measure(|| {
         kept = new();
-        if let Some(terminal) = &mut kept {
-            drop(run(terminal));
+        if let Some(engine) = &mut kept {
+            drop(run(engine));
         }
     });
     measured.bytes = u64::try_from(info.bytes_current).unwrap_or(0);
@@ -407,25 +414,61 @@ fn tokens(vocabulary: &Vocabulary, mut text: &[u8]) -> Vec<TokenId> {
 
 /// The mask before each token and after the last.
 fn masks(
-    terminal: &mut Terminal,
+    engine: &mut impl Engine,
     vocabulary: &Vocabulary,
     tokens: &[TokenId],
 ) -> Result<Vec<TokenMask>, Box<dyn Error>> {
-    let mut state = START;
-    let mut masks = vec![mask(terminal, vocabulary, state)?];
+    let mut state = engine.start();
+    let mut masks = vec![mask(engine, vocabulary, state)?];
     for &token in tokens {
         for &byte in vocabulary.token_bytes(token).unwrap_or_default() {
-            state = terminal.step(state, byte)?;
+            state = engine.step(state, byte)?.ok_or("the text is matched")?;
         }
-        masks.push(mask(terminal, vocabulary, state)?);
+        masks.push(mask(engine, vocabulary, state)?);
     }
     Ok(masks)
 }
 
-fn mask(
-    terminal: &mut Terminal,
+/// What is walked beside the trie.
+trait Engine {
+    type State: Copy;
+
+    fn start(&self) -> Self::State;
+
+    fn step(&mut self, state: Self::State, byte: u8) -> Result<Option<Self::State>, StepError>;
+}
+
+impl Engine for Terminal {
+    type State = TerminalState;
+
+    fn start(&self) -> TerminalState {
+        START
+    }
+
+    fn step(&mut self, state: TerminalState, byte: u8) -> Result<Option<TerminalState>, StepError> {
+        let next = Terminal::step(self, state, byte)?;
+        Ok((next != DEAD).then_some(next))
+    }
+}
+
+/// A dense automaton alone: no state is dead that it has a transition to, but for those that contradicting anchors make.
+impl Engine for DenseMachine {
+    type State = StateID;
+
+    fn start(&self) -> StateID {
+        self.start
+    }
+
+    fn step(&mut self, state: StateID, byte: u8) -> Result<Option<StateID>, StepError> {
+        let next = self.dfa.next_state(state, byte);
+        Ok((!self.dfa.is_dead_state(next)).then_some(next))
+    }
+}
+
+fn mask<E: Engine>(
+    engine: &mut E,
     vocabulary: &Vocabulary,
-    start: TerminalState,
+    start: E::State,
 ) -> Result<TokenMask, Box<dyn Error>> {
     let trie = vocabulary.trie();
     let mut mask = TokenMask::new(vocabulary.len());
@@ -440,11 +483,10 @@ fn mask(
             break;
         };
         let node = trie.node(at);
-        let next = terminal.step(state, node.byte())?;
-        if next == DEAD {
+        let Some(next) = engine.step(state, node.byte())? else {
             at = node.end();
             continue;
-        }
+        };
         mask.allow_all(trie.tokens(at));
         stack.push((node.end(), next));
         at += 1;
@@ -512,11 +554,11 @@ impl Group {
             }
         }
         let total = |case: &Measured| micros(case.build + case.first);
-        let faster = |case: &&Case| total(&case[1]) < total(&case[0]);
-        let smaller = |case: &&Case| case[1].bytes <= case[0].bytes;
+        let faster = |case: &&Case| total(&case[2]) < total(&case[0]);
+        let smaller = |case: &&Case| case[2].bytes <= case[0].bytes;
         let count = |holds: &dyn Fn(&&Case) -> bool| self.cases.iter().filter(holds).count();
         println!(
-            "  the dense automaton is faster to its masks for {}, no larger for {}, both for {}",
+            "  alone, the dense automaton is faster to its masks for {}, no larger for {}, both for {}",
             count(&faster),
             count(&smaller),
             count(&|case| faster(case) && smaller(case))

@@ -65,7 +65,7 @@ pub(super) enum Node {
 
 /// What is known of an expression from its parts.
 #[derive(Clone, Copy, Debug)]
-struct Facts {
+struct NodeFacts {
     /// Whether it holds the empty string; where that depends on trackers, whether it does in any case.
     nullable: bool,
     /// Whether it holds nothing but UTF-8 texts, as far as known.
@@ -90,7 +90,7 @@ struct Facts {
     tail: u32,
 }
 
-impl Facts {
+impl NodeFacts {
     const NOTHING: Self = Self {
         nullable: false,
         utf8: false,
@@ -120,7 +120,7 @@ impl Facts {
 #[derive(Clone, Debug)]
 pub(super) struct Arena {
     nodes: Vec<Node>,
-    facts: Vec<Facts>,
+    facts: Vec<NodeFacts>,
     ids: FxHashMap<Node, NodeId>,
     pub(super) finite: FiniteStates,
     literals: Vec<Literal>,
@@ -187,7 +187,7 @@ impl Arena {
         self.facts[id.0 as usize].nullable
     }
 
-    /// See [`Facts::witness`].
+    /// See [`NodeFacts::witness`].
     pub(super) fn witness(&self, id: NodeId) -> Option<u32> {
         self.facts[id.0 as usize].witness
     }
@@ -212,7 +212,7 @@ impl Arena {
         self.facts[id.0 as usize].most
     }
 
-    /// See [`Facts::distance`].
+    /// See [`NodeFacts::distance`].
     pub(super) fn distance(&self, id: NodeId) -> u32 {
         self.facts[id.0 as usize].distance
     }
@@ -227,7 +227,7 @@ impl Arena {
         self.facts[id.0 as usize].fewest
     }
 
-    /// See [`Facts::tail`].
+    /// See [`NodeFacts::tail`].
     pub(super) fn tail(&self, id: NodeId) -> u32 {
         self.facts[id.0 as usize].tail
     }
@@ -315,59 +315,59 @@ impl Arena {
         id
     }
 
-    fn facts_of(&self, node: &Node) -> Facts {
+    fn facts_of(&self, node: &Node) -> NodeFacts {
         match *node {
-            Node::Never => Facts {
+            Node::Never => NodeFacts {
                 utf8: true,
                 least: u32::MAX,
                 most: 0,
                 distance: u32::MAX,
                 tail: 0,
-                ..Facts::NOTHING
+                ..NodeFacts::NOTHING
             },
-            Node::Beyond => Facts {
+            Node::Beyond => NodeFacts {
                 utf8: true,
                 witness: Some(0),
                 least: u32::MAX,
                 fewest: u32::MAX,
-                ..Facts::NOTHING
+                ..NodeFacts::NOTHING
             },
-            Node::Empty => Facts {
+            Node::Empty => NodeFacts {
                 nullable: true,
                 utf8: true,
                 witness: Some(0),
                 most: 0,
                 tail: 0,
-                ..Facts::NOTHING
+                ..NodeFacts::NOTHING
             },
-            Node::AllBytes => Facts {
+            Node::AllBytes => NodeFacts {
                 nullable: true,
                 witness: Some(0),
                 tail: 0,
-                ..Facts::NOTHING
+                ..NodeFacts::NOTHING
             },
             Node::Literal { literal, offset } => {
                 let whole = &self.literals[literal as usize];
                 let rest = &whole.bytes[offset as usize..];
                 let length = u32::try_from(rest.len()).unwrap_or(u32::MAX);
-                Facts {
+                NodeFacts {
                     // A continuation byte at the front is the middle of a character.
                     utf8: whole.utf8 && rest[0] & 0xC0 != 0x80,
                     most: length,
                     fewest: rest.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as u32,
                     tail: length,
-                    ..Facts::NOTHING.long(length)
+                    ..NodeFacts::NOTHING.long(length)
                 }
             }
-            Node::Finite(state) => Facts {
+            Node::Finite(state) => NodeFacts {
                 nullable: self.finite.accepts(state),
                 utf8: self.finite.is_utf8(state),
                 most: self.finite.longest(state),
                 fewest: u32::from(self.finite.is_utf8(state) && !self.finite.accepts(state)),
                 tail: self.finite.longest(state),
-                ..Facts::NOTHING.long(self.finite.shortest(state))
+                ..NodeFacts::NOTHING.long(self.finite.shortest(state))
             },
-            Node::Concat(first, rest) => Facts {
+            Node::Concat(first, rest) => NodeFacts {
                 nullable: self.nullable(first) && self.nullable(rest),
                 utf8: self.utf8(first) && self.utf8(rest),
                 witness: self
@@ -385,7 +385,7 @@ impl Arena {
                     .tail_before(first, self.witness(rest))
                     .max(self.tail(rest)),
             },
-            Node::Union(ref arms) => Facts {
+            Node::Union(ref arms) => NodeFacts {
                 nullable: arms.iter().any(|&arm| self.nullable(arm)),
                 utf8: arms.iter().all(|&arm| self.utf8(arm)),
                 witness: arms.iter().filter_map(|&arm| self.witness(arm)).min(),
@@ -406,7 +406,7 @@ impl Arena {
             },
             Node::Intersection(ref arms) => {
                 let nullable = arms.iter().all(|&arm| self.nullable(arm));
-                Facts {
+                NodeFacts {
                     nullable,
                     utf8: arms.iter().any(|&arm| self.utf8(arm)),
                     witness: nullable.then_some(0),
@@ -424,7 +424,7 @@ impl Arena {
             }
             Node::Not(body) => {
                 let nullable = self.asks(body) == 0 && !self.nullable(body);
-                Facts {
+                NodeFacts {
                     nullable,
                     utf8: false,
                     witness: nullable.then_some(0),
@@ -433,7 +433,7 @@ impl Arena {
                     ..self.any_of(&[body])
                 }
             }
-            Node::Repeat { body, min, max } => Facts {
+            Node::Repeat { body, min, max } => NodeFacts {
                 nullable: min == 0,
                 utf8: self.utf8(body),
                 witness: match min {
@@ -453,14 +453,14 @@ impl Arena {
                 ),
                 ..self.any_of(&[body])
             },
-            Node::Behind { tracker, rest, .. } => Facts {
+            Node::Behind { tracker, rest, .. } => NodeFacts {
                 utf8: self.utf8(rest),
                 least: self.least(rest),
                 most: self.most(rest),
                 distance: self.distance(rest),
                 asks: tracker.bit() | self.asks(rest),
                 loops: self.loops(rest),
-                ..Facts::NOTHING
+                ..NodeFacts::NOTHING
             },
             Node::Loop {
                 body,
@@ -470,7 +470,7 @@ impl Arena {
                 ..
             } => {
                 let skipped = min == 0 || self.nullable(empty);
-                Facts {
+                NodeFacts {
                     nullable: skipped && self.nullable(rest),
                     utf8: self.looks.utf8(body) && self.utf8(rest),
                     witness: if min == 0 {
@@ -482,12 +482,12 @@ impl Arena {
                     distance: self.distance(rest).saturating_add(min),
                     asks: self.looks.asks(body) | self.asks(rest),
                     loops: true,
-                    ..Facts::NOTHING
+                    ..NodeFacts::NOTHING
                 }
             }
             Node::Tracked { term, ref trackers } => {
                 let nullable = self.nullable_where(term, self.holding(trackers));
-                Facts {
+                NodeFacts {
                     nullable,
                     utf8: self.utf8(term),
                     witness: if nullable {
@@ -498,7 +498,7 @@ impl Arena {
                     least: self.least(term),
                     most: self.most(term),
                     distance: self.distance(term),
-                    ..Facts::NOTHING
+                    ..NodeFacts::NOTHING
                 }
             }
         }
@@ -514,12 +514,12 @@ impl Arena {
         rest.map_or(u32::MAX, |rest| self.tail(part).saturating_add(rest))
     }
 
-    fn any_of(&self, parts: &[NodeId]) -> Facts {
-        Facts {
+    fn any_of(&self, parts: &[NodeId]) -> NodeFacts {
+        NodeFacts {
             counts: parts.iter().any(|&part| self.has_long_counters(part)),
             asks: parts.iter().fold(0, |asks, &part| asks | self.asks(part)),
             loops: parts.iter().any(|&part| self.loops(part)),
-            ..Facts::NOTHING
+            ..NodeFacts::NOTHING
         }
     }
 }

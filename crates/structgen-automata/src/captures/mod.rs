@@ -63,14 +63,14 @@ impl<'t> CapturePiece<'t> {
 pub struct CaptureProgram {
     grammar: Grammar,
     /// By expression, for those around a capture or beside one.
-    nodes: FxHashMap<ExprId, Node>,
+    nodes: FxHashMap<ExprId, CaptureNode>,
     /// The component of each expression that is a part of itself, by way of rules.
     circles: FxHashMap<ExprId, u32>,
 }
 
 /// An expression that has a capture in it, or stands beside one.
 #[derive(Debug)]
-enum Node {
+enum CaptureNode {
     /// Has no text.
     Never,
     /// Nothing in it is captured.
@@ -92,7 +92,7 @@ enum Node {
     },
 }
 
-impl Node {
+impl CaptureNode {
     fn children(&self) -> &[ExprId] {
         match self {
             Self::Never | Self::Leaf(_) => &[],
@@ -128,7 +128,7 @@ impl CaptureProgram {
         if !captured.contains(&root) {
             return Ok(None);
         }
-        let mut nodes: FxHashMap<ExprId, Node> = FxHashMap::default();
+        let mut nodes: FxHashMap<ExprId, CaptureNode> = FxHashMap::default();
         let mut open = vec![root];
         let mut work = 0_usize;
         while let Some(id) = open.pop() {
@@ -286,22 +286,22 @@ fn spine(
     grammar: &Grammar,
     id: ExprId,
     captured: &FxHashSet<ExprId>,
-) -> Result<Node, ProgramError> {
+) -> Result<CaptureNode, ProgramError> {
     Ok(match grammar.expr(id) {
-        Expr::Sequence(parts) => Node::Sequence(parts.clone()),
-        Expr::Choice(arms) => Node::Choice(arms.clone()),
-        Expr::Repeat { body, min, max } => Node::Repeat {
+        Expr::Sequence(parts) => CaptureNode::Sequence(parts.clone()),
+        Expr::Choice(arms) => CaptureNode::Choice(arms.clone()),
+        Expr::Repeat { body, min, max } => CaptureNode::Repeat {
             body: *body,
             min: *min,
             max: *max,
         },
-        Expr::Rule(rule) => Node::Rule {
+        Expr::Rule(rule) => CaptureNode::Rule {
             rule: *rule,
             body: grammar.rule(*rule).body,
         },
         // How a text was written says nothing about what is in it.
-        Expr::Guided { body, .. } => Node::Sequence([*body].into()),
-        Expr::Capture { name, body } => Node::Capture {
+        Expr::Guided { body, .. } => CaptureNode::Sequence([*body].into()),
+        Expr::Capture { name, body } => CaptureNode::Capture {
             name: (&**name).into(),
             body: *body,
         },
@@ -329,16 +329,16 @@ fn name_within(grammar: &Grammar, id: ExprId, captured: &FxHashSet<ExprId>) -> S
     String::new()
 }
 
-fn leaf(grammar: &Grammar, id: ExprId, limits: &Limits) -> Result<Node, ProgramError> {
+fn leaf(grammar: &Grammar, id: ExprId, limits: &Limits) -> Result<CaptureNode, ProgramError> {
     match Program::new(grammar.rooted_at(id), limits.clone()) {
-        Ok(program) => Ok(Node::Leaf(Arc::new(program))),
-        Err(ProgramError::Unsatisfiable { .. }) => Ok(Node::Never),
+        Ok(program) => Ok(CaptureNode::Leaf(Arc::new(program))),
+        Err(ProgramError::Unsatisfiable { .. }) => Ok(CaptureNode::Never),
         Err(error) => Err(error),
     }
 }
 
 /// What has no text has no beginning of one either.
-fn forget_what_never_ends(nodes: &mut FxHashMap<ExprId, Node>) {
+fn forget_what_never_ends(nodes: &mut FxHashMap<ExprId, CaptureNode>) {
     let mut users: FxHashMap<ExprId, Vec<ExprId>> = FxHashMap::default();
     for (&id, node) in nodes.iter() {
         { node.children().iter() }.for_each(|&child| users.entry(child).or_default().push(id));
@@ -353,12 +353,12 @@ fn forget_what_never_ends(nodes: &mut FxHashMap<ExprId, Node>) {
     }
     for (id, node) in nodes {
         if !has_text.contains(id) {
-            *node = Node::Never;
+            *node = CaptureNode::Never;
         }
     }
 }
 
-fn circles(grammar: &Grammar, nodes: &FxHashMap<ExprId, Node>) -> FxHashMap<ExprId, u32> {
+fn circles(grammar: &Grammar, nodes: &FxHashMap<ExprId, CaptureNode>) -> FxHashMap<ExprId, u32> {
     let mut edges = vec![Vec::new(); grammar.exprs().len()];
     for (id, node) in nodes {
         edges[id.index()] = node.children().iter().map(|child| child.0).collect();

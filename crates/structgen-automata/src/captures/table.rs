@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{ExprId, RuleId, TokenTerminal};
 
-use super::{CaptureProgram, Node, Text};
+use super::{CaptureNode, CaptureProgram, Text};
 use crate::network::Network;
 use crate::{LimitExceeded, Memory, Program, SetId, StepError};
 
@@ -43,7 +43,7 @@ impl Key {
 
 /// What is known of a key.
 #[derive(Default)]
-struct Entry {
+struct TableEntry {
     /// Where a match may end, in order.
     ends: Vec<u32>,
     /// Whether the text may end in the middle of a match.
@@ -51,7 +51,7 @@ struct Entry {
     users: Vec<User>,
 }
 
-impl Entry {
+impl TableEntry {
     fn matches(&self, until: Until) -> bool {
         match until {
             Until::End(end) => self.ends.binary_search(&end).is_ok(),
@@ -98,11 +98,11 @@ struct Fact {
     until: Until,
 }
 
-/// The rules that are being read over the bytes at hand: a place in [`Table::rules`].
-type Rules = Option<u32>;
+/// The rules that are being read over the same bytes: a place in [`Table::rules`].
+type OpenRules = Option<u32>;
 
 /// A capture: from which place to which; without an end, beyond the text.
-pub(super) struct Found {
+pub(super) struct FoundCapture {
     pub(super) name: Arc<str>,
     pub(super) start: u32,
     pub(super) end: Option<u32>,
@@ -114,7 +114,7 @@ pub(super) struct Table<'t> {
     terminals: &'t [TokenTerminal],
     ids: FxHashMap<Key, u32>,
     keys: Vec<Key>,
-    entries: Vec<Entry>,
+    entries: Vec<TableEntry>,
     /// Who has asked whom.
     asked: FxHashSet<(u32, User)>,
     /// Keys of which nothing has been asked yet.
@@ -122,8 +122,8 @@ pub(super) struct Table<'t> {
     /// What those who have asked do not know yet.
     news: Vec<Fact>,
     networks: FxHashMap<ExprId, Network>,
-    /// Rules that are read, with those that read them over the same bytes.
-    rules: Vec<(RuleId, Rules)>,
+    /// OpenRules that are read, with those that read them over the same bytes.
+    rules: Vec<(RuleId, OpenRules)>,
     steps: u64,
 }
 
@@ -150,7 +150,10 @@ impl<'t> Table<'t> {
     }
 
     /// The captures of the text; `None` where it is no text of the grammar, or no beginning of one that goes on.
-    pub(super) fn read(&mut self, is_complete: bool) -> Result<Option<Vec<Found>>, LimitExceeded> {
+    pub(super) fn read(
+        &mut self,
+        is_complete: bool,
+    ) -> Result<Option<Vec<FoundCapture>>, LimitExceeded> {
         let grammar = &self.program.grammar;
         let root = Key {
             expr: grammar.rule(grammar.root()).body,
@@ -204,7 +207,7 @@ impl<'t> Table<'t> {
                 });
             }
             self.keys.push(key);
-            self.entries.push(Entry::default());
+            self.entries.push(TableEntry::default());
             self.begun.push(id);
         }
         Ok(id)
@@ -261,14 +264,16 @@ impl<'t> Table<'t> {
         let program = self.program;
         self.spend(1)?;
         match &program.nodes[&key.expr] {
-            Node::Never => {}
-            Node::Leaf(leaf) => self.run_leaf(id, key, leaf)?,
-            node @ (Node::Choice(_) | Node::Rule { .. } | Node::Capture { .. }) => {
+            CaptureNode::Never => {}
+            CaptureNode::Leaf(leaf) => self.run_leaf(id, key, leaf)?,
+            node @ (CaptureNode::Choice(_)
+            | CaptureNode::Rule { .. }
+            | CaptureNode::Capture { .. }) => {
                 for &part in node.children() {
                     self.ask(key.of(part), User::Whole(id))?;
                 }
             }
-            Node::Sequence(_) | Node::Repeat { .. } => {
+            CaptureNode::Sequence(_) | CaptureNode::Repeat { .. } => {
                 let (first, may_end) = self.first_part(key);
                 if may_end {
                     self.tell(id, Until::End(key.at));
@@ -284,7 +289,7 @@ impl<'t> Table<'t> {
     /// What a sequence or repetition reads first, and whether it may be over.
     fn first_part(&self, key: Key) -> (Option<Key>, bool) {
         match &self.program.nodes[&key.expr] {
-            Node::Sequence(parts) => {
+            CaptureNode::Sequence(parts) => {
                 let part = parts.get(key.index as usize);
                 let is_last = key.is_last && key.index as usize + 1 == parts.len();
                 let first = |part: &ExprId| Key {
@@ -293,7 +298,7 @@ impl<'t> Table<'t> {
                 };
                 (part.map(first), part.is_none())
             }
-            Node::Repeat { body, min, max } => {
+            CaptureNode::Repeat { body, min, max } => {
                 let goes_on = max.is_none_or(|max| key.index < max);
                 let round = Key {
                     is_last: false,
@@ -308,7 +313,7 @@ impl<'t> Table<'t> {
     /// Whether the first part has to have bytes: a round that is one too many.
     fn needs_bytes(&self, key: Key) -> bool {
         match &self.program.nodes[&key.expr] {
-            Node::Repeat { min, .. } => key.index >= *min,
+            CaptureNode::Repeat { min, .. } => key.index >= *min,
             _ => false,
         }
     }
@@ -317,7 +322,7 @@ impl<'t> Table<'t> {
     fn rest(&self, key: Key, at: u32) -> Key {
         let index = match &self.program.nodes[&key.expr] {
             // Behind the fewest rounds, how many there were says nothing.
-            Node::Repeat { min, max: None, .. } => (key.index + 1).min(*min),
+            CaptureNode::Repeat { min, max: None, .. } => (key.index + 1).min(*min),
             _ => key.index + 1,
         };
         Key { index, at, ..key }
@@ -375,7 +380,7 @@ impl<'t> Table<'t> {
     }
 
     /// One way of reading a fact: the one that counts.
-    fn walk(&mut self, root: Fact, rules: Rules) -> Result<Vec<Found>, LimitExceeded> {
+    fn walk(&mut self, root: Fact, rules: OpenRules) -> Result<Vec<FoundCapture>, LimitExceeded> {
         let program = self.program;
         let mut found = Vec::new();
         let mut todo = vec![(root, rules)];
@@ -384,8 +389,8 @@ impl<'t> Table<'t> {
             self.spend(1)?;
             let key = self.keys[fact.id as usize];
             match &program.nodes[&key.expr] {
-                Node::Rule { rule, .. } => rules = self.within(*rule, rules),
-                Node::Capture { name, .. } => found.push(Found {
+                CaptureNode::Rule { rule, .. } => rules = self.within(*rule, rules),
+                CaptureNode::Capture { name, .. } => found.push(FoundCapture {
                     name: name.clone(),
                     start: key.at,
                     end: match fact.until {
@@ -412,7 +417,7 @@ impl<'t> Table<'t> {
         Ok(found)
     }
 
-    fn within(&mut self, rule: RuleId, rules: Rules) -> Rules {
+    fn within(&mut self, rule: RuleId, rules: OpenRules) -> OpenRules {
         self.rules.push((rule, rules));
         Some(self.rules.len() as u32 - 1)
     }
@@ -441,11 +446,13 @@ impl<'t> Table<'t> {
         let until = fact.until;
         let key = self.keys[fact.id as usize];
         match &program.nodes[&key.expr] {
-            Node::Never => {}
-            Node::Leaf(_) => {
+            CaptureNode::Never => {}
+            CaptureNode::Leaf(_) => {
                 take(self, &[])?;
             }
-            node @ (Node::Choice(_) | Node::Rule { .. } | Node::Capture { .. }) => {
+            node @ (CaptureNode::Choice(_)
+            | CaptureNode::Rule { .. }
+            | CaptureNode::Capture { .. }) => {
                 for &arm in node.children() {
                     if let Some(arm) = self.fact(key.of(arm), until)
                         && take(self, &[arm])?
@@ -454,7 +461,7 @@ impl<'t> Table<'t> {
                     }
                 }
             }
-            Node::Sequence(_) | Node::Repeat { .. } => {
+            CaptureNode::Sequence(_) | CaptureNode::Repeat { .. } => {
                 let (first, may_end) = self.first_part(key);
                 if may_end && until == Until::End(key.at) {
                     take(self, &[])?;
@@ -506,7 +513,7 @@ impl<'t> Table<'t> {
     }
 
     /// Whether a fact can be read without those rules over the same bytes, and without reading a rule as itself.
-    fn is_read_without(&mut self, goal: Fact, rules: Rules) -> Result<bool, LimitExceeded> {
+    fn is_read_without(&mut self, goal: Fact, rules: OpenRules) -> Result<bool, LimitExceeded> {
         let mut busy = FxHashSet::default();
         let mut next = rules;
         while let Some(place) = next {
@@ -528,7 +535,7 @@ impl<'t> Table<'t> {
             let mut own = Vec::new();
             let expr = self.keys[fact.id as usize].expr;
             let is_busy = match &program.nodes[&expr] {
-                Node::Rule { rule, .. } => busy.contains(rule),
+                CaptureNode::Rule { rule, .. } => busy.contains(rule),
                 _ => false,
             };
             if !is_busy {

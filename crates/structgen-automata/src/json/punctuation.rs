@@ -91,7 +91,7 @@ impl Layout {
         u16::from(self.breaks) + self.count
     }
 
-    /// Whether the byte is the one at this place.
+    /// Whether this punctuation has the byte at this state.
     fn has(self, at: u16, byte: u8) -> bool {
         at < self.len()
             && byte
@@ -104,7 +104,7 @@ impl Layout {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Place {
+pub(crate) enum PunctuationState {
     /// Before the bracket, comma or colon, behind so much whitespace.
     Before(Gap),
     /// Behind an opening bracket.
@@ -146,7 +146,7 @@ impl PunctuationMachine {
         Self { punctuation, gaps }
     }
 
-    /// The whitespace behind one more byte of it, at a place with this layout.
+    /// The whitespace after one more byte of it, at a state with this layout.
     fn longer(
         &self,
         layout: fn(&Gaps) -> Option<Layout>,
@@ -176,8 +176,8 @@ impl PunctuationMachine {
         }
     }
 
-    /// The whitespace at a place where a reader would skip it, the most of it, and whether it may only be spaces.
-    fn skipped(&self, place: &Place) -> Option<(Gap, u16, bool)> {
+    /// The whitespace at a state where a reader would skip it, the most of it, and whether it may only be spaces.
+    fn skipped(&self, state: &PunctuationState) -> Option<(Gap, u16, bool)> {
         let Gaps::Skipped {
             anywhere,
             behind,
@@ -186,21 +186,24 @@ impl PunctuationMachine {
         else {
             return None;
         };
-        match (*place, self.punctuation) {
+        match (*state, self.punctuation) {
             // Nothing comes before an opening bracket.
-            (Place::Before(_), Punctuation::Open { .. }) | (Place::Closed, _) => None,
-            (Place::Before(gap) | Place::Opened(gap), _) => Some((gap, anywhere, only_spaces)),
-            (Place::Behind(gap), _) => Some((gap, behind, only_spaces)),
+            (PunctuationState::Before(_), Punctuation::Open { .. })
+            | (PunctuationState::Closed, _) => None,
+            (PunctuationState::Before(gap) | PunctuationState::Opened(gap), _) => {
+                Some((gap, anywhere, only_spaces))
+            }
+            (PunctuationState::Behind(gap), _) => Some((gap, behind, only_spaces)),
         }
     }
 
     /// The bytes other than whitespace that may come next within the punctuation, at most.
-    fn significant(&self, place: &Place) -> ByteSet {
-        let bytes = match (*place, self.punctuation) {
-            (Place::Before(_), Punctuation::Open { open, .. }) => [Some(open), None],
-            (Place::Before(_), Punctuation::Colon) => [Some(b':'), None],
+    fn significant(&self, state: &PunctuationState) -> ByteSet {
+        let bytes = match (*state, self.punctuation) {
+            (PunctuationState::Before(_), Punctuation::Open { open, .. }) => [Some(open), None],
+            (PunctuationState::Before(_), Punctuation::Colon) => [Some(b':'), None],
             (
-                Place::Before(_),
+                PunctuationState::Before(_),
                 Punctuation::After {
                     close,
                     more_allowed,
@@ -208,14 +211,19 @@ impl PunctuationMachine {
                 },
             ) => [more_allowed.then_some(b','), close_allowed.then_some(close)],
             (
-                Place::Opened(_),
+                PunctuationState::Opened(_),
                 Punctuation::Open {
                     close,
                     close_allowed,
                     ..
                 },
             ) => [close_allowed.then_some(close), None],
-            (Place::Opened(_) | Place::Behind(_) | Place::Closed, _) => [None, None],
+            (
+                PunctuationState::Opened(_)
+                | PunctuationState::Behind(_)
+                | PunctuationState::Closed,
+                _,
+            ) => [None, None],
         };
         let mut set = ByteSet::default();
         bytes
@@ -225,7 +233,7 @@ impl PunctuationMachine {
         set
     }
 
-    /// Whether the whitespace at a place with this layout may end behind so much of it.
+    /// Whether the whitespace at a state with this layout may end after this much of it.
     fn may_end(layout: Option<Layout>, at: Gap) -> bool {
         layout.is_none_or(|layout| at.count() == layout.len())
     }
@@ -261,10 +269,10 @@ const WHITESPACE: &[u8] = b"\t\n\r ";
 const SIGNIFICANT: &[u8] = b"\t\n\r ,:[]{}";
 
 impl Machine for PunctuationMachine {
-    type State = Place;
+    type State = PunctuationState;
     type Error = LimitExceeded;
 
-    fn start(&mut self) -> Result<Option<Place>, LimitExceeded> {
+    fn start(&mut self) -> Result<Option<PunctuationState>, LimitExceeded> {
         let nothing = match self.punctuation {
             Punctuation::Open {
                 more_allowed,
@@ -278,26 +286,30 @@ impl Machine for PunctuationMachine {
             } => !more_allowed && !close_allowed,
             Punctuation::Colon => false,
         };
-        Ok((!nothing).then_some(Place::Before(Gap::NONE)))
+        Ok((!nothing).then_some(PunctuationState::Before(Gap::NONE)))
     }
 
-    fn step(&mut self, place: &Place, byte: u8) -> Result<Option<Place>, LimitExceeded> {
-        let next = match (*place, self.punctuation) {
-            (Place::Before(_), Punctuation::Open { open, .. }) => {
-                (byte == open).then_some(Place::Opened(Gap::NONE))
+    fn step(
+        &mut self,
+        state: &PunctuationState,
+        byte: u8,
+    ) -> Result<Option<PunctuationState>, LimitExceeded> {
+        let next = match (*state, self.punctuation) {
+            (PunctuationState::Before(_), Punctuation::Open { open, .. }) => {
+                (byte == open).then_some(PunctuationState::Opened(Gap::NONE))
             }
-            (Place::Before(count), Punctuation::Colon) => {
+            (PunctuationState::Before(count), Punctuation::Colon) => {
                 // No form demands anything before a colon.
                 if byte == b':' {
-                    Some(Place::Behind(Gap::NONE))
+                    Some(PunctuationState::Behind(Gap::NONE))
                 } else {
                     let skips = matches!(self.gaps, Gaps::Skipped { .. });
                     let longer = self.longer(|_| None, false, count, byte);
-                    longer.filter(|_| skips).map(Place::Before)
+                    longer.filter(|_| skips).map(PunctuationState::Before)
                 }
             }
             (
-                Place::Before(count),
+                PunctuationState::Before(count),
                 Punctuation::After {
                     close,
                     more_allowed,
@@ -308,17 +320,17 @@ impl Machine for PunctuationMachine {
                 // What is demanded stands before the bracket only: behind some of it, no comma comes.
                 let at_comma = layout.is_none() || count == Gap::NONE;
                 if byte == b',' && more_allowed && at_comma {
-                    Some(Place::Behind(Gap::NONE))
+                    Some(PunctuationState::Behind(Gap::NONE))
                 } else if byte == close && close_allowed && Self::may_end(layout, count) {
-                    Some(Place::Closed)
+                    Some(PunctuationState::Closed)
                 } else {
                     let goes_on = layout.is_none() || close_allowed;
                     let longer = self.longer(Gaps::closing, false, count, byte);
-                    longer.filter(|_| goes_on).map(Place::Before)
+                    longer.filter(|_| goes_on).map(PunctuationState::Before)
                 }
             }
             (
-                Place::Opened(count),
+                PunctuationState::Opened(count),
                 Punctuation::Open {
                     close,
                     close_allowed,
@@ -329,63 +341,69 @@ impl Machine for PunctuationMachine {
                 let layout = self.gaps.opened();
                 let at_close = layout.is_none() || count == Gap::NONE;
                 if byte == close && close_allowed && at_close {
-                    Some(Place::Closed)
+                    Some(PunctuationState::Closed)
                 } else {
                     let goes_on = layout.is_none() || more_allowed;
                     let longer = self.longer(Gaps::opened, false, count, byte);
-                    longer.filter(|_| goes_on).map(Place::Opened)
+                    longer.filter(|_| goes_on).map(PunctuationState::Opened)
                 }
             }
-            (Place::Behind(count), _) => self
+            (PunctuationState::Behind(count), _) => self
                 .longer(Gaps::behind, true, count, byte)
-                .map(Place::Behind),
+                .map(PunctuationState::Behind),
             _ => None,
         };
         Ok(next)
     }
 
-    fn equivalent_bytes(&mut self, _place: &Place, byte: u8) -> (u8, u8) {
+    fn equivalent_bytes(&mut self, _place: &PunctuationState, byte: u8) -> (u8, u8) {
         run_between(SIGNIFICANT, byte)
     }
 
-    fn first(&mut self, place: &Place) -> Option<ByteSet> {
-        let mut first = self.significant(place);
-        if *place != Place::Closed {
+    fn first(&mut self, state: &PunctuationState) -> Option<ByteSet> {
+        let mut first = self.significant(state);
+        if *state != PunctuationState::Closed {
             first.union_with(ByteSet::of(WHITESPACE));
         }
         Some(first)
     }
 
-    fn span(&mut self, place: &Place) -> Option<Span> {
-        let (gap, _, only_spaces) = self.skipped(place)?;
-        gap.span(only_spaces, self.significant(place), self.accept(place))
+    fn span(&mut self, state: &PunctuationState) -> Option<Span> {
+        let (gap, _, only_spaces) = self.skipped(state)?;
+        gap.span(only_spaces, self.significant(state), self.accept(state))
     }
 
-    fn abstract_whitespace(&self, place: &Place, longest: u16) -> Option<Place> {
-        let (gap, most, _) = self.skipped(place)?;
+    fn abstract_whitespace(
+        &self,
+        state: &PunctuationState,
+        longest: u16,
+    ) -> Option<PunctuationState> {
+        let (gap, most, _) = self.skipped(state)?;
         let gap = gap.abstract_whitespace(most, longest)?;
-        Some(match place {
-            Place::Before(_) => Place::Before(gap),
-            Place::Opened(_) => Place::Opened(gap),
-            Place::Behind(_) | Place::Closed => Place::Behind(gap),
+        Some(match state {
+            PunctuationState::Before(_) => PunctuationState::Before(gap),
+            PunctuationState::Opened(_) => PunctuationState::Opened(gap),
+            PunctuationState::Behind(_) | PunctuationState::Closed => PunctuationState::Behind(gap),
         })
     }
 
-    fn accept(&self, place: &Place) -> Option<u32> {
-        match (place, self.punctuation) {
-            (Place::Closed, _) => Some(CLOSE),
+    fn accept(&self, state: &PunctuationState) -> Option<u32> {
+        match (state, self.punctuation) {
+            (PunctuationState::Closed, _) => Some(CLOSE),
             (
-                Place::Opened(count),
+                PunctuationState::Opened(count),
                 Punctuation::Open {
                     more_allowed: true, ..
                 },
             ) if Self::may_end(self.gaps.opened(), *count) => Some(MORE),
-            (Place::Behind(count), _) if Self::may_end(self.gaps.behind(), *count) => Some(MORE),
+            (PunctuationState::Behind(count), _) if Self::may_end(self.gaps.behind(), *count) => {
+                Some(MORE)
+            }
             _ => None,
         }
     }
 
-    fn is_end(&self, place: &Place) -> bool {
+    fn is_end(&self, state: &PunctuationState) -> bool {
         let no_close = matches!(
             self.punctuation,
             Punctuation::Open {
@@ -393,21 +411,25 @@ impl Machine for PunctuationMachine {
                 ..
             }
         );
-        match (place, self.gaps) {
-            (Place::Closed, _) => true,
-            (Place::Behind(count), Gaps::Skipped { behind, .. }) => count.count() == behind,
-            (Place::Behind(count), Gaps::Demanded { behind, .. }) => count.count() == behind.len(),
-            (Place::Opened(count), Gaps::Skipped { anywhere, .. }) => {
+        match (state, self.gaps) {
+            (PunctuationState::Closed, _) => true,
+            (PunctuationState::Behind(count), Gaps::Skipped { behind, .. }) => {
+                count.count() == behind
+            }
+            (PunctuationState::Behind(count), Gaps::Demanded { behind, .. }) => {
+                count.count() == behind.len()
+            }
+            (PunctuationState::Opened(count), Gaps::Skipped { anywhere, .. }) => {
                 count.count() == anywhere && no_close
             }
-            (Place::Opened(count), Gaps::Demanded { opened, .. }) => {
+            (PunctuationState::Opened(count), Gaps::Demanded { opened, .. }) => {
                 count.count() == opened.len() && (no_close || *count != Gap::NONE)
             }
-            (Place::Before(_), _) => false,
+            (PunctuationState::Before(_), _) => false,
         }
     }
 
-    fn forced(&self, place: &Place) -> Option<(u32, u32)> {
+    fn forced(&self, state: &PunctuationState) -> Option<(u32, u32)> {
         let Gaps::Demanded {
             opened,
             behind,
@@ -417,12 +439,12 @@ impl Machine for PunctuationMachine {
             return None;
         };
         let left = |layout: Layout, gap: Gap| u32::from(layout.len() - gap.count());
-        match (*place, self.punctuation) {
-            (Place::Behind(count), _) => Some((left(behind, count), MORE)),
-            (Place::Before(count), Punctuation::After { .. }) if count != Gap::NONE => {
+        match (*state, self.punctuation) {
+            (PunctuationState::Behind(count), _) => Some((left(behind, count), MORE)),
+            (PunctuationState::Before(count), Punctuation::After { .. }) if count != Gap::NONE => {
                 Some((left(closing, count) + 1, CLOSE))
             }
-            (Place::Opened(count), Punctuation::Open { close_allowed, .. })
+            (PunctuationState::Opened(count), Punctuation::Open { close_allowed, .. })
                 if count != Gap::NONE || !close_allowed =>
             {
                 Some((left(opened, count), MORE))
@@ -431,18 +453,18 @@ impl Machine for PunctuationMachine {
         }
     }
 
-    fn cost(&mut self, place: &Place) -> u32 {
-        match (place, self.punctuation) {
+    fn cost(&mut self, state: &PunctuationState) -> u32 {
+        match (state, self.punctuation) {
             (
-                Place::Before(_),
+                PunctuationState::Before(_),
                 Punctuation::Open {
                     more_allowed: false,
                     ..
                 },
             ) => 2,
-            (Place::Before(_), _)
+            (PunctuationState::Before(_), _)
             | (
-                Place::Opened(_),
+                PunctuationState::Opened(_),
                 Punctuation::Open {
                     more_allowed: false,
                     ..

@@ -16,7 +16,7 @@ pub(super) fn largest(digits: u16) -> i64 {
 /// A state behind `e`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Exponent {
-    part: Part,
+    part: ExponentPart,
     remaining: u16,
     /// The magnitude so far.
     value: i64,
@@ -26,7 +26,7 @@ pub(super) struct Exponent {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Part {
+enum ExponentPart {
     /// Behind `e`.
     Mark,
     /// Behind the sign.
@@ -39,7 +39,7 @@ impl Exponent {
     pub(super) fn new(low: i64, high: i64, digits: u16) -> Option<Self> {
         let most = largest(digits);
         let state = Self {
-            part: Part::Mark,
+            part: ExponentPart::Mark,
             remaining: digits,
             value: 0,
             low: low.max(-most),
@@ -50,24 +50,24 @@ impl Exponent {
 
     pub(super) fn step(&self, byte: u8) -> Option<Self> {
         match (self.part, byte) {
-            (Part::Mark, b'+') => self.signed(false),
-            (Part::Mark, b'-') => self.signed(true),
-            (Part::Mark, b'0'..=b'9') => self.signed(false)?.push(byte - b'0'),
+            (ExponentPart::Mark, b'+') => self.signed(false),
+            (ExponentPart::Mark, b'-') => self.signed(true),
+            (ExponentPart::Mark, b'0'..=b'9') => self.signed(false)?.push(byte - b'0'),
             (_, b'0'..=b'9') => self.push(byte - b'0'),
             _ => None,
         }
     }
 
     pub(super) fn is_final(&self) -> bool {
-        self.part == Part::Digits && (self.low..=self.high).contains(&self.value)
+        self.part == ExponentPart::Digits && (self.low..=self.high).contains(&self.value)
     }
 
     /// The length of the shortest completion.
     pub(super) fn cost(&self) -> Option<u32> {
         match self.part {
-            Part::Digits => self.digits_needed(0),
-            Part::Sign => self.digits_needed(1),
-            Part::Mark => {
+            ExponentPart::Digits => self.digits_needed(0),
+            ExponentPart::Sign => self.digits_needed(1),
+            ExponentPart::Mark => {
                 let plain = self.signed(false).and_then(|state| state.cost());
                 let negative = self.signed(true).and_then(|state| state.cost());
                 match (plain, negative) {
@@ -86,7 +86,7 @@ impl Exponent {
             (self.low, self.high)
         };
         let state = Self {
-            part: Part::Sign,
+            part: ExponentPart::Sign,
             low: low.max(0),
             high,
             ..*self
@@ -96,7 +96,7 @@ impl Exponent {
 
     fn push(&self, digit: u8) -> Option<Self> {
         let mut state = Self {
-            part: Part::Digits,
+            part: ExponentPart::Digits,
             remaining: self.remaining.checked_sub(1)?,
             value: (self.value * 10 + i64::from(digit)).min(INFINITE),
             ..*self

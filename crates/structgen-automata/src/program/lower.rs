@@ -40,9 +40,9 @@ pub(crate) fn lower(grammar: Grammar, limits: &Limits) -> Result<Lowered, Progra
         own_procs: FxHashMap::default(),
         values: FxHashMap::default(),
         pending: Vec::new(),
-        terminals: Interned::default(),
+        terminals: UniqueList::default(),
         terminal_exprs: Vec::new(),
-        tokens: Interned::default(),
+        tokens: UniqueList::default(),
         objects: Vec::new(),
         object_ids: FxHashMap::default(),
         arrays: Vec::new(),
@@ -128,12 +128,12 @@ pub(crate) fn lower(grammar: Grammar, limits: &Limits) -> Result<Lowered, Progra
 }
 
 /// A list whose items are stored once.
-struct Interned<T> {
+struct UniqueList<T> {
     items: Vec<T>,
     ids: FxHashMap<T, u32>,
 }
 
-impl<T> Default for Interned<T> {
+impl<T> Default for UniqueList<T> {
     fn default() -> Self {
         Self {
             items: Vec::new(),
@@ -142,7 +142,7 @@ impl<T> Default for Interned<T> {
     }
 }
 
-impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
+impl<T: Clone + Eq + std::hash::Hash> UniqueList<T> {
     fn id(&mut self, item: T) -> u32 {
         if let Some(&id) = self.ids.get(&item) {
             return id;
@@ -166,10 +166,10 @@ struct Builder<'g> {
     values: FxHashMap<ExprId, NodeId>,
     /// Objects and arrays whose values are still to be built: a list instead of a recursion, since shapes nest without end.
     pending: Vec<Pending>,
-    terminals: Interned<TerminalSpec>,
+    terminals: UniqueList<TerminalSpec>,
     /// Which terminal an expression became.
     terminal_exprs: Vec<(ExprId, u32)>,
-    tokens: Interned<TokenTerminal>,
+    tokens: UniqueList<TokenTerminal>,
     objects: Vec<ObjectProgram>,
     object_ids: FxHashMap<ExprId, u32>,
     arrays: Vec<ArrayProgram>,

@@ -16,16 +16,16 @@ use crate::{ByteSet, LimitExceeded, StepError};
 #[derive(Debug)]
 pub(crate) struct ValueText {
     /// The value's parts; the whole comes last.
-    nodes: Vec<Node>,
-    places: Interned<Place>,
-    /// Several places where several keys begin like the text. What a number of [`step`](Self::step) stands for.
+    nodes: Vec<ValuePart>,
+    positions: Interned<Position>,
+    /// Sets of positions, where several keys begin like the text: what the numbers of [`step`](Self::step) stand for.
     sets: Interned<Box<[u32]>>,
     /// The members of an object that have been read: a bit for each.
     seen: Interned<Box<[u64]>>,
 }
 
 #[derive(Debug)]
-enum Node {
+enum ValuePart {
     Word(&'static [u8]),
     Number(Box<Terminal>),
     String(Box<str>),
@@ -33,9 +33,9 @@ enum Node {
     Object(Box<[(Box<str>, u32)]>),
 }
 
-/// A place in the texts of a part; `up` is the place behind it.
+/// A position in the texts of a part; `up` is the position behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Place {
+enum Position {
     /// Behind the whole value.
     End,
     Before {
@@ -99,12 +99,12 @@ struct Member {
 
 impl Member {
     /// One more byte of its key, or the quote behind it.
-    fn read_key(self, key: &str, read: Read, byte: u8) -> Option<Place> {
+    fn read_key(self, key: &str, read: Read, byte: u8) -> Option<Position> {
         if read.is_end(key, byte) {
-            return Some(Place::BehindKey(self));
+            return Some(Position::BehindKey(self));
         }
         let read = read.step(key, byte)?;
-        Some(Place::InKey { member: self, read })
+        Some(Position::InKey { member: self, read })
     }
 }
 
@@ -122,13 +122,13 @@ impl ValueText {
     pub(crate) fn new(value: &Value, form: &JsonForm) -> Result<Self, LimitExceeded> {
         let mut text = Self {
             nodes: Vec::new(),
-            places: Interned::default(),
+            positions: Interned::default(),
             sets: Interned::default(),
             seen: Interned::default(),
         };
         let root = text.add(value, form)?;
-        let up = text.places.id(Place::End);
-        let start = text.places.id(Place::Before { node: root, up });
+        let up = text.positions.id(Position::End);
+        let start = text.positions.id(Position::Before { node: root, up });
         text.sets.id([].into());
         text.sets.id([start].into());
         Ok(text)
@@ -137,38 +137,38 @@ impl ValueText {
     /// Values nest no deeper than [`Value::read`] reads them.
     fn add(&mut self, value: &Value, form: &JsonForm) -> Result<u32, LimitExceeded> {
         let node = match value {
-            Value::Null => Node::Word(b"null"),
-            Value::Bool(true) => Node::Word(b"true"),
-            Value::Bool(false) => Node::Word(b"false"),
+            Value::Null => ValuePart::Word(b"null"),
+            Value::Bool(true) => ValuePart::Word(b"true"),
+            Value::Bool(false) => ValuePart::Word(b"false"),
             Value::Number(number) => {
                 let set = NumberSet::point(number.clone());
                 let machine = NumberMachine::new(&set, &form.numbers)?;
-                Node::Number(Box::new(Terminal::new(machine)?))
+                ValuePart::Number(Box::new(Terminal::new(machine)?))
             }
-            Value::String(text) => Node::String(text.clone()),
+            Value::String(text) => ValuePart::String(text.clone()),
             Value::Array(items) => {
                 let items = items.iter().map(|item| self.add(item, form));
-                Node::Array(items.collect::<Result<_, _>>()?)
+                ValuePart::Array(items.collect::<Result<_, _>>()?)
             }
             Value::Object(members) => {
                 let members = members.iter();
                 let members = members.map(|(key, value)| Ok((key.clone(), self.add(value, form)?)));
-                Node::Object(members.collect::<Result<_, LimitExceeded>>()?)
+                ValuePart::Object(members.collect::<Result<_, LimitExceeded>>()?)
             }
         };
         self.nodes.push(node);
         Ok(self.nodes.len() as u32 - 1)
     }
 
-    /// The place behind one more byte.
+    /// The position after one more byte.
     ///
     /// # Errors
     /// When a number exceeds the limits of numbers.
     pub(crate) fn step(&mut self, at: u32, byte: u8) -> Result<u32, StepError> {
         let mut found = Vec::new();
         for i in 0..self.sets.get(at).len() {
-            let place = self.sets.get(at)[i];
-            self.step_place(place, byte, &mut found)?;
+            let position = self.sets.get(at)[i];
+            self.step_place(position, byte, &mut found)?;
         }
         found.sort_unstable();
         Ok(self.sets.id(found.into()))
@@ -176,11 +176,11 @@ impl ValueText {
 
     /// Whether the text may end.
     pub(crate) fn accepts(&self, at: u32) -> bool {
-        let mut places = self.sets.get(at).iter();
-        places.any(|&place| match *self.places.get(place) {
-            Place::End => true,
-            Place::Number { node, up, state } => {
-                *self.places.get(up) == Place::End && self.number_may_end(node, state)
+        let mut positions = self.sets.get(at).iter();
+        positions.any(|&position| match *self.positions.get(position) {
+            Position::End => true,
+            Position::Number { node, up, state } => {
+                *self.positions.get(up) == Position::End && self.number_may_end(node, state)
             }
             _ => false,
         })
@@ -202,52 +202,52 @@ impl ValueText {
 
     fn number_may_end(&self, node: u32, state: TerminalState) -> bool {
         match &self.nodes[node as usize] {
-            Node::Number(terminal) => terminal.accept(state).is_some(),
+            ValuePart::Number(terminal) => terminal.accept(state).is_some(),
             _ => false,
         }
     }
 
     fn step_place(&mut self, at: u32, byte: u8, found: &mut Vec<u32>) -> Result<(), StepError> {
         let is_space = matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
-        let place = *self.places.get(at);
-        let next = match place {
-            Place::Before { .. }
-            | Place::Items { .. }
-            | Place::Members { .. }
-            | Place::BeforeKey { .. }
-            | Place::BehindKey(_)
+        let position = *self.positions.get(at);
+        let next = match position {
+            Position::Before { .. }
+            | Position::Items { .. }
+            | Position::Members { .. }
+            | Position::BeforeKey { .. }
+            | Position::BehindKey(_)
                 if is_space =>
             {
-                Some(place)
+                Some(position)
             }
-            Place::End => None,
-            Place::Before { node, up } => self.begin(node, up, byte)?,
-            Place::Word { node, up, read } => self.read_word(node, up, read, byte),
-            Place::Number { node, up, state } => {
+            Position::End => None,
+            Position::Before { node, up } => self.begin(node, up, byte)?,
+            Position::Word { node, up, read } => self.read_word(node, up, read, byte),
+            Position::Number { node, up, state } => {
                 let next = self.read_number(node, up, state, byte)?;
                 if next.is_none() && self.number_may_end(node, state) {
                     return self.step_place(up, byte, found);
                 }
                 next
             }
-            Place::String { node, up, read } => match &self.nodes[node as usize] {
-                Node::String(text) if read.is_end(text, byte) => Some(*self.places.get(up)),
-                Node::String(text) => {
+            Position::String { node, up, read } => match &self.nodes[node as usize] {
+                ValuePart::String(text) if read.is_end(text, byte) => Some(*self.positions.get(up)),
+                ValuePart::String(text) => {
                     let read = read.step(text, byte);
-                    read.map(|read| Place::String { node, up, read })
+                    read.map(|read| Position::String { node, up, read })
                 }
                 _ => None,
             },
-            Place::Items { node, up, count } => {
-                let Node::Array(items) = &self.nodes[node as usize] else {
+            Position::Items { node, up, count } => {
+                let ValuePart::Array(items) = &self.nodes[node as usize] else {
                     return Ok(());
                 };
                 let next = items.get(count as usize).copied();
                 match (byte, next) {
-                    (b']', None) => Some(*self.places.get(up)),
+                    (b']', None) => Some(*self.positions.get(up)),
                     (b',', Some(item)) if count > 0 => {
                         let up = self.behind_item(node, up, count);
-                        Some(Place::Before { node: item, up })
+                        Some(Position::Before { node: item, up })
                     }
                     (_, Some(item)) if count == 0 => {
                         let up = self.behind_item(node, up, count);
@@ -256,8 +256,8 @@ impl ValueText {
                     _ => None,
                 }
             }
-            Place::Members { node, up, seen } => {
-                let Node::Object(members) = &self.nodes[node as usize] else {
+            Position::Members { node, up, seen } => {
+                let ValuePart::Object(members) = &self.nodes[node as usize] else {
                     return Ok(());
                 };
                 let read: u32 = self
@@ -268,77 +268,77 @@ impl ValueText {
                     .sum();
                 let is_whole = read as usize == members.len();
                 match byte {
-                    b'}' if is_whole => Some(*self.places.get(up)),
-                    b',' if read > 0 && !is_whole => Some(Place::BeforeKey { node, up, seen }),
-                    b'"' if read == 0 && !is_whole => Some(Place::Key { node, up, seen }),
+                    b'}' if is_whole => Some(*self.positions.get(up)),
+                    b',' if read > 0 && !is_whole => Some(Position::BeforeKey { node, up, seen }),
+                    b'"' if read == 0 && !is_whole => Some(Position::Key { node, up, seen }),
                     _ => None,
                 }
             }
-            Place::BeforeKey { node, up, seen } => {
-                (byte == b'"').then_some(Place::Key { node, up, seen })
+            Position::BeforeKey { node, up, seen } => {
+                (byte == b'"').then_some(Position::Key { node, up, seen })
             }
-            Place::Key { node, up, seen } => {
+            Position::Key { node, up, seen } => {
                 self.begin_key(node, up, seen, byte, found);
                 None
             }
-            Place::InKey { member, read } => {
-                let Node::Object(members) = &self.nodes[member.node as usize] else {
+            Position::InKey { member, read } => {
+                let ValuePart::Object(members) = &self.nodes[member.node as usize] else {
                     return Ok(());
                 };
                 member.read_key(&members[member.index as usize].0, read, byte)
             }
-            Place::BehindKey(member) => {
+            Position::BehindKey(member) => {
                 let Member {
                     node,
                     up,
                     seen,
                     index,
                 } = member;
-                let Node::Object(members) = &self.nodes[node as usize] else {
+                let ValuePart::Object(members) = &self.nodes[node as usize] else {
                     return Ok(());
                 };
                 let value = members[index as usize].1;
                 let mut now = self.seen.get(seen).clone();
                 now[index as usize / 64] |= 1 << (index % 64);
                 let seen = self.seen.id(now);
-                let up = self.places.id(Place::Members { node, up, seen });
-                (byte == b':').then_some(Place::Before { node: value, up })
+                let up = self.positions.id(Position::Members { node, up, seen });
+                (byte == b':').then_some(Position::Before { node: value, up })
             }
         };
         if let Some(next) = next {
-            found.push(self.places.id(next));
+            found.push(self.positions.id(next));
         }
         Ok(())
     }
 
     fn behind_item(&mut self, node: u32, up: u32, count: u32) -> u32 {
         let count = count + 1;
-        self.places.id(Place::Items { node, up, count })
+        self.positions.id(Position::Items { node, up, count })
     }
 
     /// The first byte of a part.
-    fn begin(&mut self, node: u32, up: u32, byte: u8) -> Result<Option<Place>, StepError> {
+    fn begin(&mut self, node: u32, up: u32, byte: u8) -> Result<Option<Position>, StepError> {
         Ok(match &self.nodes[node as usize] {
-            Node::Word(_) => self.read_word(node, up, 0, byte),
-            Node::Number(_) => self.read_number(node, up, terminal::START, byte)?,
-            Node::String(_) => {
+            ValuePart::Word(_) => self.read_word(node, up, 0, byte),
+            ValuePart::Number(_) => self.read_number(node, up, terminal::START, byte)?,
+            ValuePart::String(_) => {
                 let read = Read::default();
-                (byte == b'"').then_some(Place::String { node, up, read })
+                (byte == b'"').then_some(Position::String { node, up, read })
             }
-            Node::Array(_) => {
+            ValuePart::Array(_) => {
                 let count = 0;
-                (byte == b'[').then_some(Place::Items { node, up, count })
+                (byte == b'[').then_some(Position::Items { node, up, count })
             }
-            Node::Object(members) => {
+            ValuePart::Object(members) => {
                 let none = vec![0; members.len().div_ceil(64)];
                 let seen = self.seen.id(none.into());
-                (byte == b'{').then_some(Place::Members { node, up, seen })
+                (byte == b'{').then_some(Position::Members { node, up, seen })
             }
         })
     }
 
-    fn read_word(&self, node: u32, up: u32, read: u32, byte: u8) -> Option<Place> {
-        let Node::Word(word) = self.nodes[node as usize] else {
+    fn read_word(&self, node: u32, up: u32, read: u32, byte: u8) -> Option<Position> {
+        let ValuePart::Word(word) = self.nodes[node as usize] else {
             return None;
         };
         let read = read as usize;
@@ -346,10 +346,10 @@ impl ValueText {
             return None;
         }
         if read + 1 == word.len() {
-            return Some(*self.places.get(up));
+            return Some(*self.positions.get(up));
         }
         let read = read as u32 + 1;
-        Some(Place::Word { node, up, read })
+        Some(Position::Word { node, up, read })
     }
 
     fn read_number(
@@ -358,17 +358,17 @@ impl ValueText {
         up: u32,
         state: TerminalState,
         byte: u8,
-    ) -> Result<Option<Place>, StepError> {
-        let Node::Number(terminal) = &mut self.nodes[node as usize] else {
+    ) -> Result<Option<Position>, StepError> {
+        let ValuePart::Number(terminal) = &mut self.nodes[node as usize] else {
             return Ok(None);
         };
         let state = terminal.step(state, byte)?;
-        Ok((state != terminal::DEAD).then_some(Place::Number { node, up, state }))
+        Ok((state != terminal::DEAD).then_some(Position::Number { node, up, state }))
     }
 
     /// The first byte of a key, or its closing quote: those that have been read do not come again.
     fn begin_key(&mut self, node: u32, up: u32, seen: u32, byte: u8, found: &mut Vec<u32>) {
-        let Node::Object(members) = &self.nodes[node as usize] else {
+        let ValuePart::Object(members) = &self.nodes[node as usize] else {
             return;
         };
         let before = self.seen.get(seen);
@@ -383,25 +383,25 @@ impl ValueText {
                 index: i as u32,
             };
             let next = member.read_key(key, Read::default(), byte);
-            found.extend(next.map(|next| self.places.id(next)));
+            found.extend(next.map(|next| self.positions.id(next)));
         }
     }
 
     /// About how many bytes it takes.
     pub(crate) fn memory(&self) -> usize {
         let nodes = self.nodes.iter().map(|node| match node {
-            Node::Word(_) => 0,
-            Node::Number(terminal) => size_of::<Terminal>() + terminal.memory(),
-            Node::String(text) => text.len(),
-            Node::Array(items) => size_of_val(&**items),
-            Node::Object(members) => {
+            ValuePart::Word(_) => 0,
+            ValuePart::Number(terminal) => size_of::<Terminal>() + terminal.memory(),
+            ValuePart::String(text) => text.len(),
+            ValuePart::Array(items) => size_of_val(&**items),
+            ValuePart::Object(members) => {
                 let keys = members.iter().map(|(key, _)| key.len());
                 size_of_val(&**members) + keys.sum::<usize>()
             }
         });
         nodes.sum::<usize>()
-            + self.nodes.capacity() * size_of::<Node>()
-            + self.places.memory()
+            + self.nodes.capacity() * size_of::<ValuePart>()
+            + self.positions.memory()
             + self.sets.memory()
             + self.sets.len() * 16
             + self.seen.memory()

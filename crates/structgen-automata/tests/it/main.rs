@@ -1,4 +1,5 @@
-//! The automata against other ways to say the same, and the order of their modules.
+//! The automata against other ways to say the same, and rules of the house about their modules and names.
 
+mod names;
 mod number;
 mod stages;

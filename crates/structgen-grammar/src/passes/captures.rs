@@ -5,15 +5,15 @@ use crate::{Expr, ExprId, Grammar, GrammarBuilder, RuleId};
 
 /// What the pass has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct CapturesReport {
     /// The names, each once, in the order of the grammar.
     pub names: Vec<String>,
 }
 
 /// Runs the pass. Rules stay.
 #[must_use]
-pub fn run(grammar: Grammar) -> (Grammar, Report) {
-    let mut report = Report::default();
+pub fn run(grammar: Grammar) -> (Grammar, CapturesReport) {
+    let mut report = CapturesReport::default();
     for expr in grammar.exprs() {
         if let Expr::Capture { name, .. } = expr
             && !report.names.iter().any(|known| **known == **name)

@@ -9,18 +9,18 @@ const LONG: usize = 64;
 
 /// What the pass has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct LiteralsReport {
     /// How many lists have become terminals.
     pub lists: usize,
 }
 
 /// Runs the pass. Rules stay.
 #[must_use]
-pub fn run(grammar: Grammar) -> (Grammar, Report) {
+pub fn run(grammar: Grammar) -> (Grammar, LiteralsReport) {
     let lists: Vec<Option<LiteralSet>> = { grammar.exprs().iter() }
         .map(|expr| listed(&grammar, expr))
         .collect();
-    let report = Report {
+    let report = LiteralsReport {
         lists: lists.iter().flatten().count(),
     };
     if report.lists == 0 {

@@ -23,15 +23,15 @@ use crate::Grammar;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The names of captures.
-    pub captures: captures::Report,
+    pub captures: captures::CapturesReport,
     /// What derives no text.
-    pub productive: productive::Report,
+    pub productive: productive::ProductiveReport,
     /// How many lists of literals have become terminals.
-    pub literals: literals::Report,
+    pub literals: literals::LiteralsReport,
     /// What has become regular terminals.
-    pub regularise: regularise::Report,
+    pub regularise: regularise::RegulariseReport,
     /// What is not needed.
-    pub reachable: reachable::Report,
+    pub reachable: reachable::ReachableReport,
 }
 
 /// Runs all passes in order.

@@ -14,7 +14,7 @@ use crate::{
 
 /// What the pass has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct ProductiveReport {
     /// The rules that derive no text, in the order of the grammar.
     pub never: Vec<String>,
     /// Whether the root is one of them: then the grammar has no text at all.
@@ -23,10 +23,10 @@ pub struct Report {
 
 /// Runs the pass. Rules stay, even those that derive nothing.
 #[must_use]
-pub fn run(grammar: Grammar) -> (Grammar, Report) {
+pub fn run(grammar: Grammar) -> (Grammar, ProductiveReport) {
     let productive = productive(&grammar);
     if is_clean(&grammar, &productive) {
-        return (grammar, Report::default());
+        return (grammar, ProductiveReport::default());
     }
     let mut builder = GrammarBuilder::new();
     for rule in grammar.rules() {
@@ -44,7 +44,7 @@ pub fn run(grammar: Grammar) -> (Grammar, Report) {
             copies[id.index()]
         }));
     }
-    let mut report = Report::default();
+    let mut report = ProductiveReport::default();
     for (index, rule) in grammar.rules.iter().enumerate() {
         builder.define(crate::RuleId(index as u32), copies[rule.body.index()]);
         if !productive[rule.body.index()] {

@@ -5,20 +5,20 @@ use crate::{Expr, ExprId, Grammar, GrammarBuilder, RuleId};
 
 /// What the pass has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct ReachableReport {
     /// The rules that are gone, in the order of the grammar.
     pub dropped: Vec<String>,
 }
 
 /// Runs the pass. The rules that stay keep their order.
 #[must_use]
-pub fn run(grammar: Grammar) -> (Grammar, Report) {
+pub fn run(grammar: Grammar) -> (Grammar, ReachableReport) {
     let (exprs, rules) = reach(&grammar);
     if rules.iter().all(|&reached| reached) {
-        return (grammar, Report::default());
+        return (grammar, ReachableReport::default());
     }
     let mut builder = GrammarBuilder::new();
-    let mut report = Report::default();
+    let mut report = ReachableReport::default();
     // The new ids of the rules that stay.
     let mut renamed: Vec<Option<RuleId>> = Vec::with_capacity(rules.len());
     for (rule, &reached) in grammar.rules().iter().zip(&rules) {

@@ -18,14 +18,14 @@ const FLATTENED: usize = 64;
 
 /// What the pass has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct RegulariseReport {
     /// The rules that are now one regular terminal, in the order of the grammar.
     pub regular: Vec<String>,
 }
 
 /// Runs the pass. Rules stay, even those that nothing refers to any more.
 #[must_use]
-pub fn run(grammar: Grammar) -> (Grammar, Report) {
+pub fn run(grammar: Grammar) -> (Grammar, RegulariseReport) {
     let forms = forms(&grammar);
     let mut builder = GrammarBuilder::new();
     for rule in grammar.rules() {
@@ -42,7 +42,7 @@ pub fn run(grammar: Grammar) -> (Grammar, Report) {
         };
         copies.push(copy);
     }
-    let mut report = Report::default();
+    let mut report = RegulariseReport::default();
     for (index, rule) in grammar.rules.iter().enumerate() {
         builder.define(RuleId(index as u32), copies[rule.body.index()]);
         if forms[rule.body.index()].is_some() {

@@ -38,7 +38,7 @@ impl Tracker {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Looks {
     parts: Vec<Part>,
-    facts: Vec<parts::Facts>,
+    facts: Vec<parts::PartFacts>,
     ids: FxHashMap<Part, PartId>,
     /// Where the trackers start. Those that a tracker asks come before it.
     trackers: Vec<NodeId>,

@@ -33,7 +33,7 @@ pub(crate) enum Part {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Facts {
+pub(super) struct PartFacts {
     /// The trackers that are asked, as bits.
     asks: u64,
     /// Whether it consumes whole UTF-8 texts only, as far as known.
@@ -68,7 +68,7 @@ impl Arena {
             Part::Repeat { body, .. } | Part::Ahead { body, .. } => std::slice::from_ref(body),
             Part::Set(_) | Part::Behind { .. } => &[],
         };
-        let mut facts = Facts {
+        let mut facts = PartFacts {
             asks: 0,
             utf8: true,
             ahead: false,
@@ -99,7 +99,7 @@ impl Arena {
         Ok(self.intern_part(part, facts))
     }
 
-    pub(super) fn intern_part(&mut self, part: Part, facts: Facts) -> PartId {
+    pub(super) fn intern_part(&mut self, part: Part, facts: PartFacts) -> PartId {
         let looks = &mut self.looks;
         *looks.ids.entry(part).or_insert_with_key(|part| {
             let id = PartId(u32::try_from(looks.parts.len()).unwrap_or(u32::MAX));
@@ -155,12 +155,12 @@ impl Arena {
 }
 
 impl Looks {
-    pub(super) fn facts(&self, id: PartId) -> Facts {
+    pub(super) fn facts(&self, id: PartId) -> PartFacts {
         self.facts[id.0 as usize]
     }
 }
 
-impl Facts {
+impl PartFacts {
     pub(super) fn asking(self, asks: u64) -> Self {
         Self { asks, ..self }
     }

@@ -35,7 +35,7 @@ fn arms_and_optional_parts_that_never_end_are_gone() {
         expect![[r#"
             root ::= "a" root | "a"
             endless ::= never()
-            Report { never: ["endless"], root_is_never: false }"#]],
+            ProductiveReport { never: ["endless"], root_is_never: false }"#]],
     );
 }
 
@@ -56,7 +56,7 @@ fn a_root_that_derives_nothing_is_reported_with_the_rules_at_fault() {
             root ::= never()
             endless ::= never()
             good ::= "good"
-            Report { never: ["root", "endless"], root_is_never: true }"#]],
+            ProductiveReport { never: ["root", "endless"], root_is_never: true }"#]],
     );
 }
 
@@ -88,21 +88,21 @@ fn objects_need_their_required_values_and_forbid_what_has_none() {
         expect![[r#"
         root ::= never()
         endless ::= never()
-        Report { never: ["root", "endless"], root_is_never: true }"#]],
+        ProductiveReport { never: ["root", "endless"], root_is_never: true }"#]],
     );
     check(
         object(false, true),
         expect![[r#"
             root ::= json-object({ | "good"!: "1", "bad": never(), *: "1" })
             endless ::= never()
-            Report { never: ["endless"], root_is_never: false }"#]],
+            ProductiveReport { never: ["endless"], root_is_never: false }"#]],
     );
     check(
         object(false, false),
         expect![[r#"
             root ::= json-object({ | "good"!: "1" })
             endless ::= never()
-            Report { never: ["endless"], root_is_never: false }"#]],
+            ProductiveReport { never: ["endless"], root_is_never: false }"#]],
     );
     check(
         |builder, _| {
@@ -115,7 +115,7 @@ fn objects_need_their_required_values_and_forbid_what_has_none() {
         expect![[r#"
             root ::= json-object({})
             endless ::= never()
-            Report { never: ["endless"], root_is_never: false }"#]],
+            ProductiveReport { never: ["endless"], root_is_never: false }"#]],
     );
 }
 
@@ -144,28 +144,28 @@ fn arrays_end_before_an_item_that_has_no_value() {
         expect![[r#"
         root ::= json-array(["1"], 0..=1 items)
         endless ::= never()
-        Report { never: ["endless"], root_is_never: false }"#]],
+        ProductiveReport { never: ["endless"], root_is_never: false }"#]],
     );
     check(
         array(2, None, true),
         expect![[r#"
         root ::= never()
         endless ::= never()
-        Report { never: ["root", "endless"], root_is_never: true }"#]],
+        ProductiveReport { never: ["root", "endless"], root_is_never: true }"#]],
     );
     check(
         array(1, Some(7), false),
         expect![[r#"
         root ::= json-array(["1"], 1 items)
         endless ::= never()
-        Report { never: ["endless"], root_is_never: false }"#]],
+        ProductiveReport { never: ["endless"], root_is_never: false }"#]],
     );
     check(
         array(2, Some(7), false),
         expect![[r#"
         root ::= never()
         endless ::= never()
-        Report { never: ["root", "endless"], root_is_never: true }"#]],
+        ProductiveReport { never: ["root", "endless"], root_is_never: true }"#]],
     );
 }
 
@@ -198,7 +198,7 @@ fn contradictory_lengths_and_bounds_are_never() {
         },
         expect![[r#"
             root ::= json-string()
-            Report { never: [], root_is_never: false }"#]],
+            ProductiveReport { never: [], root_is_never: false }"#]],
     );
 }
 
