@@ -75,7 +75,7 @@ impl Automaton {
     }
 }
 
-/// Adds a step behind the others, joined with the last one where they touch and lead to one state.
+/// Adds a step after the others, joined with the last one where they touch and lead to one state.
 pub(crate) fn push<S: Copy + PartialEq>(steps: &mut Vec<Step<S>>, low: u8, high: u8, next: S) {
     match steps.last_mut() {
         Some(last) if last.next == next && last.high.checked_add(1) == Some(low) => {

@@ -30,8 +30,9 @@ pub struct Witness {
 
 /// A text that fits one of two grammars and not the other; nothing where they have the same texts.
 ///
-/// Pairs of states are searched breadth first, as for two finite automata (Hopcroft and Karp, 1971, without the union-find). Where both grammars are regular
-/// that comes to an end. Otherwise a difference is found if there is one near enough, and equality only where it shows within the limit.
+/// Pairs of states are searched breadth first, as for two finite automata (Hopcroft and Karp, 1971, without the
+/// union-find). Where both grammars are regular that comes to an end. Otherwise a difference is found if there is one
+/// near enough, and equality only where it shows within the limit.
 ///
 /// ```
 /// use structgen_algebra::{AlgebraLimits, Side, difference};

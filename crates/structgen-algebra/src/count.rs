@@ -31,7 +31,8 @@ impl fmt::Display for Count {
 
 /// How many texts fit a grammar, each counted once however many ways there are to read it.
 ///
-/// The automaton is deterministic, so that texts are its paths: a loop on one makes them infinitely many, and without loops they are added up from the ends.
+/// The automaton is deterministic, so that texts are its paths: a loop on one makes them infinitely many, and without
+/// loops they are added up from the ends.
 ///
 /// ```
 /// use structgen_algebra::{AlgebraLimits, Count, count};
@@ -100,8 +101,8 @@ impl Visit {
     }
 }
 
-/// Whether a rule contains itself with something beside it that is never empty: then texts nest without end, and so do states. JSON shapes are
-/// left out, whose nesting the form bounds.
+/// Whether a rule contains itself with something beside it that is never empty: then texts nest without end, and so do
+/// states. JSON shapes are left out, whose nesting the form bounds.
 fn nests_without_end(grammar: &Grammar) -> bool {
     let (grammar, _) = passes::productive::run(grammar.clone());
     let (grammar, _) = passes::reachable::run(grammar);

@@ -10,7 +10,8 @@ use crate::automaton::{Automaton, Step, push};
 use crate::error::over;
 use crate::{AlgebraError, AlgebraLimits};
 
-/// A deterministic automaton over bytes without dead states. It starts in state 0, and states are numbered breadth first.
+/// A deterministic automaton over bytes without dead states. It starts in state 0, and states are numbered breadth
+/// first.
 #[derive(Clone, Debug)]
 pub(crate) struct Dfa {
     pub(crate) states: Vec<State>,
@@ -37,7 +38,8 @@ impl Dfa {
         Self::of(&builder.finish(root, form.clone()), limits)
     }
 
-    /// The minimal automaton of a grammar; [`AlgebraError::Empty`] where no text fits, a limit where there are too many states, or no end of them.
+    /// The minimal automaton of a grammar; [`AlgebraError::Empty`] where no text fits, a limit where there are too many
+    /// states, or no end of them.
     pub(crate) fn of(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Self, AlgebraError> {
         let mut automaton = Automaton::new(grammar)?;
         let start = automaton.start();
@@ -63,7 +65,8 @@ impl Dfa {
         Ok(Self { states }.minimal())
     }
 
-    /// The same language with as few states as can be: classes of states are split by where their bytes lead until they hold (Moore, 1956).
+    /// The same language with as few states as can be: classes of states are split by where their bytes lead until they
+    /// hold (Moore, 1956).
     fn minimal(self) -> Self {
         let mut classes: Vec<u32> = self
             .states
@@ -108,7 +111,7 @@ impl Dfa {
         Self { states }
     }
 
-    /// The state behind some bytes.
+    /// The state after some bytes.
     pub(crate) fn run(&self, from: u32, bytes: &[u8]) -> Option<u32> {
         bytes.iter().try_fold(from, |state, byte| {
             let steps = &self.states[state as usize].steps;

@@ -11,8 +11,8 @@ use crate::{AlgebraError, AlgebraLimits};
 /// How deep parentheses nest in what is written; what is deeper gets a rule of its own.
 const NESTING: usize = 24;
 
-/// A plain grammar, as [`plain`](crate::plain()) makes one, in the notation of llama.cpp: its root is called `root`, and characters in names that the notation does not know
-/// are hyphens.
+/// A plain grammar, as [`plain`](crate::plain()) makes one, in the notation of llama.cpp: its root is called `root`,
+/// and characters in names that the notation does not know are hyphens.
 ///
 /// ```
 /// use structgen_algebra::{AlgebraLimits, plain, to_gbnf};
@@ -26,8 +26,8 @@ const NESTING: usize = 24;
 /// ```
 ///
 /// # Errors
-/// [`AlgebraError::Memory`] where the grammar is not plain, [`AlgebraError::Token`] where a token's name cannot be written, and where
-/// the text would be larger than the limit on expressions.
+/// [`AlgebraError::Memory`] where the grammar is not plain, [`AlgebraError::Token`] where a token's name cannot be
+/// written, and where the text would be larger than the limit on expressions.
 pub fn to_gbnf(grammar: &Grammar, limits: &AlgebraLimits) -> Result<String, AlgebraError> {
     let mut writer = Writer {
         grammar,

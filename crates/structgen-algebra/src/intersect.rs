@@ -1,7 +1,8 @@
 //! What a grammar and a regular set have in common, as a grammar.
 //!
-//! The construction of Bar-Hillel, Perles and Shamir (1961): for an expression and two states of the set's automaton there is an expression for those of its texts that lead
-//! from the one state to the other. Which pairs of states there are is found first, from the root down, so that nothing is made that is not needed.
+//! The construction of Bar-Hillel, Perles and Shamir (1961): for an expression and two states of the set's automaton
+//! there is an expression for those of its texts that lead from the one state to the other. Which pairs of states there
+//! are is found first, from the root down, so that nothing is made that is not needed.
 
 mod reach;
 
@@ -36,8 +37,8 @@ use crate::{AlgebraError, AlgebraLimits, Plain, plain};
 /// ```
 ///
 /// # Errors
-/// [`AlgebraError::Empty`] where they have nothing in common, [`AlgebraError::Token`] where the grammar has token terminals, those of
-/// [`plain`](crate::plain()), and where a limit does not suffice.
+/// [`AlgebraError::Empty`] where they have nothing in common, [`AlgebraError::Token`] where the grammar has token
+/// terminals, those of [`plain`](crate::plain()), and where a limit does not suffice.
 pub fn intersect(
     grammar: &Grammar,
     with: &Regular,
@@ -204,7 +205,7 @@ impl Product<'_> {
         }
     }
 
-    /// The parts one behind the other, through all states between them.
+    /// The parts one after the other, through all states between them.
     fn sequence(
         &mut self,
         parts: &[ExprId],
@@ -259,7 +260,7 @@ impl Product<'_> {
         }
         let unbounded = max.is_none();
         let counted = max.unwrap_or(min);
-        // The states behind each number of times.
+        // The states after each number of times.
         let mut layers = vec![vec![from]];
         for _ in 0..counted {
             let last = layers.last().map(Vec::as_slice).unwrap_or_default();

@@ -14,18 +14,20 @@ use crate::{AlgebraError, AlgebraLimits};
 pub struct Plain {
     /// The grammar.
     pub grammar: Grammar,
-    /// How deep JSON nests in the grammar that it was made of, where that is less deep than this one goes: a plain grammar does not count its depth. Up
-    /// to there the two have the same texts.
+    /// How deep JSON nests in the grammar that it was made of, where that is less deep than this one goes: a plain
+    /// grammar does not count its depth. Up to there the two have the same texts.
     pub deeper_than: Option<u32>,
 }
 
 /// The same texts in a plain grammar.
 ///
-/// JSON shapes become the sequences of their parts, and regular sets that are more than that (intersections, complements, look-around) the rules of their automata.
+/// JSON shapes become the sequences of their parts, and regular sets that are more than that (intersections,
+/// complements, look-around) the rules of their automata.
 ///
 /// # Errors
-/// [`AlgebraError::Memory`] where a shape takes a memory: keys in any order, undeclared keys, distinct items, counts of what is of a kind,
-/// indentation. [`AlgebraError::Empty`] where no text fits, [`AlgebraError::NoCharacters`] where texts are no UTF-8, and where a limit does not suffice.
+/// [`AlgebraError::Memory`] where a shape takes a memory: keys in any order, undeclared keys, distinct items, counts of
+/// what is of a kind, indentation. [`AlgebraError::Empty`] where no text fits, [`AlgebraError::NoCharacters`] where
+/// texts are no UTF-8, and where a limit does not suffice.
 pub fn plain(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Plain, AlgebraError> {
     let (grammar, report) = passes::productive::run(grammar.clone());
     if report.root_is_never {
@@ -146,12 +148,12 @@ impl Maker<'_> {
         Ok(self.copies[&root])
     }
 
-    /// One behind the other, with literals side by side as one.
+    /// One after the other, with literals side by side as one.
     fn sequence(&mut self, parts: impl IntoIterator<Item = ExprId>) -> ExprId {
         joined(&mut self.builder, parts)
     }
 
-    /// A new rule of this name, or one with a number behind it.
+    /// A new rule of this name, or one with a number after it.
     fn rule(&mut self, name: &str) -> RuleId {
         let mut unique = name.to_owned();
         let mut number = 1;
@@ -163,7 +165,7 @@ impl Maker<'_> {
     }
 }
 
-/// One behind the other, with literals side by side as one.
+/// One after the other, with literals side by side as one.
 pub(crate) fn joined(
     builder: &mut GrammarBuilder,
     parts: impl IntoIterator<Item = ExprId>,

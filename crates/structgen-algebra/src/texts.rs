@@ -31,7 +31,8 @@ pub struct Shortest {
     pub is_proven: bool,
 }
 
-/// A text of a grammar with the fewest bytes, or nothing where no text fits. Of several the one whose bytes are read most easily.
+/// A text of a grammar with the fewest bytes, or nothing where no text fits. Of several the one whose bytes are read
+/// most easily.
 ///
 /// ```
 /// use structgen_algebra::{AlgebraLimits, shortest};
@@ -98,8 +99,8 @@ pub fn shortest(
 
 /// Random texts of a grammar, the same ones for the same seed.
 ///
-/// At each place the ways to go on are equally likely, and so is the end where a text may end: that is not the same as all texts
-/// being equally likely. Every text is finished, whatever the grammar.
+/// At each place the ways to go on are equally likely, and so is the end where a text may end: that is not the same as
+/// all texts being equally likely. Every text is finished, whatever the grammar.
 ///
 /// ```
 /// use structgen_algebra::Sampler;
@@ -122,7 +123,8 @@ impl Sampler {
     /// The texts of a grammar for a seed.
     ///
     /// # Errors
-    /// [`AlgebraError::Empty`] where no text fits; when the grammar has token terminals, or the automata exceed their limits.
+    /// [`AlgebraError::Empty`] where no text fits; when the grammar has token terminals, or the automata exceed their
+    /// limits.
     pub fn new(grammar: &Grammar, seed: u64) -> Result<Self, AlgebraError> {
         Ok(Self {
             automaton: Automaton::new(grammar)?,

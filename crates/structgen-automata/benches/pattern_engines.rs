@@ -4,10 +4,11 @@
 //! cargo bench -p structgen-automata --bench pattern_engines -- TOKENIZER.json SCHEMAS…
 //! ```
 //!
-//! Each folder of `SCHEMAS` holds JSON files; every string under a key `pattern`, and every key under `patternProperties`, is a pattern. Both
-//! engines are machines under the same [`Terminal`], so that what is compared is building a machine, stepping it for the first time,
-//! and its memory; the dense automaton is walked without a terminal as well. Masks are computed by a plain walk over the token trie, along
-//! the tokens of one text for each pattern, and have to be equal.
+//! Each folder of `SCHEMAS` holds JSON files; every string under a key `pattern`, and every key under
+//! `patternProperties`, is a pattern. Both engines are machines under the same [`Terminal`], so that what is compared
+//! is building a machine, stepping it for the first time, and its memory; the dense automaton is walked without a
+//! terminal as well. Masks are computed by a plain walk over the token trie, along the tokens of one text for each
+//! pattern, and have to be equal.
 
 #![allow(
     clippy::print_stdout,
@@ -282,7 +283,8 @@ struct Measured {
     bytes: u64,
 }
 
-/// Derivatives, a dense automaton, and that without a terminal. It is not minimised: that takes many times as long as building it.
+/// Derivatives, a dense automaton, and that without a terminal. It is not minimised: that takes many times as long as
+/// building it.
 type Case = [Measured; 3];
 
 const ENGINES: [&str; 3] = ["derivatives", "dense", "dense, alone"];
@@ -451,7 +453,8 @@ impl Engine for Terminal {
     }
 }
 
-/// A dense automaton alone: no state is dead that it has a transition to, but for those that contradicting anchors make.
+/// A dense automaton alone: no state is dead that it has a transition to, but for those that contradicting anchors
+/// make.
 impl Engine for DenseMachine {
     type State = StateID;
 

@@ -2,11 +2,12 @@
 
 use std::ops::{BitAnd, BitOr, BitOrAssign, Not};
 
-/// A set of bytes, by classes that texts of UTF-8 tell apart: every byte of ASCII is a class of its own, but for control characters
-/// that are no whitespace; a character beyond ASCII counts by its first byte, of which those with two bytes are one class.
+/// A set of bytes, by classes that texts of UTF-8 tell apart: every byte of ASCII is a class of its own, but for
+/// control characters that are no whitespace; a character beyond ASCII counts by its first byte, of which those with
+/// two bytes are one class.
 ///
-/// A continuation byte that stands where UTF-8 has one belongs to the character before it and is in no class. One that stands elsewhere,
-/// and a byte that UTF-8 never has, are [`IRREGULAR`](ByteClasses::IRREGULAR).
+/// A continuation byte that stands where UTF-8 has one belongs to the character before it and is in no class. One that
+/// stands elsewhere, and a byte that UTF-8 never has, are [`IRREGULAR`](ByteClasses::IRREGULAR).
 ///
 /// ```
 /// use structgen_automata::ByteClasses;
@@ -169,9 +170,9 @@ impl Not for ByteClasses {
 pub struct Span {
     /// Any text of these classes goes on from the state, ...
     pub closed: ByteClasses,
-    /// ... as long as it has at most so many characters.
+    /// ... as long as it has at most this many characters.
     pub code_points: u32,
-    /// Which bytes outside of `closed` may go on behind such a text, at most.
+    /// Which bytes outside of `closed` may go on after such a text, at most.
     pub exits: ByteClasses,
     /// Whether texts of `closed` that are longer may go on.
     pub goes_on: bool,
@@ -204,7 +205,7 @@ impl Ends {
 }
 
 impl Span {
-    /// The inside of a JSON string that may hold so many characters more, whichever they are.
+    /// The inside of a JSON string that may hold up to `code_points` more characters, whichever they are.
     #[must_use]
     pub fn free(code_points: u32) -> Self {
         Self {

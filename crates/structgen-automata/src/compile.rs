@@ -1,7 +1,8 @@
 //! From a grammar to a program, with what takes a network to find out.
 //!
-//! Whether an array has enough distinct items is a question about texts, so it takes a network of the program. If the answer is no, the
-//! array derives nothing, which may empty more of the grammar: then the grammar is lowered again without it.
+//! Whether an array has enough distinct items is a question about texts, so it takes a network of the program. If the
+//! answer is no, the array derives nothing, which may empty more of the grammar: then the grammar is lowered again
+//! without it.
 
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ use crate::program::{ArrayProgram, Lowered, Program, ProgramError, lower};
 use crate::{Limits, TokenLengths};
 
 impl Program {
-    /// Compiles a grammar. Names of captures make no difference: [`CaptureProgram`](crate::CaptureProgram) looks for them.
+    /// Compiles a grammar. Names of captures make no difference: [`CaptureProgram`](crate::CaptureProgram) looks for
+    /// them.
     ///
     /// # Errors
     /// When no text matches the grammar, or a limit is exceeded.
@@ -42,7 +44,8 @@ impl Program {
     }
 }
 
-/// The program with the costs of its arrays of several distinct items, and the expressions of those that have too few values.
+/// The program with the costs of its arrays of several distinct items, and the expressions of those that have too few
+/// values.
 fn with_distinct_items(
     program: Program,
     array_exprs: &[ExprId],

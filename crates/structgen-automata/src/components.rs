@@ -1,7 +1,7 @@
 //! Which vertices of a graph lie on cycles.
 
-/// The component of each vertex that lies on a cycle, and for all vertices a rank that is lower where edges lead to another component:
-/// Tarjan's algorithm (1972), with a stack of its own.
+/// The component of each vertex that lies on a cycle, and for all vertices a rank that is lower where edges lead to
+/// another component: Tarjan's algorithm (1972), with a stack of its own.
 pub(crate) fn cyclic_components(edges: &[Vec<u32>]) -> (Vec<Option<u32>>, Vec<u32>) {
     const UNSEEN: u32 = u32::MAX;
     let n = edges.len();

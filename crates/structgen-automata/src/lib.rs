@@ -1,7 +1,8 @@
-//! From the grammar IR to byte automata: terminals as lazy machines, rules as a recursive transition network with registers.
+//! From the grammar IR to byte automata: terminals as lazy machines, rules as a recursive transition network with
+//! registers.
 //!
-//! The modules are stages, and data flows down the list below: a module imports only modules of the groups above its own.
-//! `tests/it/stages.rs` reads this list and fails where one does not.
+//! The modules are stages, and data flows down the list below: a module imports only modules of the groups above its
+//! own. `tests/it/stages.rs` reads this list and fails where one does not.
 
 // Tables and limits, which know nothing of grammars.
 mod bytes;

@@ -35,7 +35,8 @@ pub struct Limits {
     pub states: usize,
     /// The most alternatives that run side by side.
     pub threads: usize,
-    /// How many alternatives may be looked at altogether, for the byte or the token at hand: see [`Network::begin_call`](crate::Network::begin_call).
+    /// How many alternatives may be looked at altogether, for one byte or token: see
+    /// [`Network::begin_call`](crate::Network::begin_call).
     pub work: u64,
     /// The limits of regular sets.
     pub regular: RegularLimits,

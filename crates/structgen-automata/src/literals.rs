@@ -17,7 +17,7 @@ pub(crate) struct LiteralsMachine {
 pub(crate) struct LiteralsState {
     /// A node where nothing was `read`; else an edge.
     at: u32,
-    /// How many bytes of the edge's label are behind.
+    /// How many bytes of the edge's label have been read.
     read: u32,
 }
 

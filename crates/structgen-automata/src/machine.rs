@@ -31,8 +31,9 @@ pub(crate) const MAX_COST: u32 = u32::MAX / 8;
 
 /// A deterministic automaton over bytes, given by functions instead of a table.
 ///
-/// Every state that a machine returns is **live**: some continuation leads to a final state. A dead state is `None`. That one
-/// rule keeps masks free of dead ends; a machine that cannot decide it within its limits returns [`LimitExceeded`].
+/// Every state that a machine returns is **live**: some continuation leads to a final state. A dead state is `None`.
+/// That one rule keeps masks free of dead ends; a machine that cannot decide it within its limits returns
+/// [`LimitExceeded`].
 ///
 /// States are values, so that equal states are found again; `Terminal` numbers them and remembers the steps.
 /// `&mut self` lets a machine keep tables of its own (interned expressions, liveness already proven).
@@ -49,8 +50,8 @@ pub trait Machine {
     /// When a limit does not suffice to decide that.
     fn start(&mut self) -> Result<Option<Self::State>, LimitExceeded>;
 
-    /// The state before the first byte without the texts of some values, which the machine knows by this number; `None` where it
-    /// accepts no others. Most machines know of no values to leave out.
+    /// The state before the first byte without the texts of some values, which the machine knows by this number; `None`
+    /// where it accepts no others. Most machines know of no values to leave out.
     ///
     /// # Errors
     /// When a limit does not suffice to decide that.
@@ -64,7 +65,8 @@ pub trait Machine {
     /// When a limit does not suffice to decide that, or a sketch does not remember what it depends on.
     fn step(&mut self, state: &Self::State, byte: u8) -> Result<Option<Self::State>, Self::Error>;
 
-    /// The label of a final state, or `None`. Most machines have the one label 0; a label distinguishes what was matched.
+    /// The label of a final state, or `None`. Most machines have the one label 0; a label distinguishes what was
+    /// matched.
     fn accept(&self, state: &Self::State) -> Option<u32>;
 
     /// Whether the state is final and no byte can follow. A hint: `false` is always right.
@@ -72,8 +74,8 @@ pub trait Machine {
         false
     }
 
-    /// The first and the last byte of a run around this one that all lead to the same state, as far as that is cheap to find: one step answers
-    /// for all of them.
+    /// The first and the last byte of a run around this one that all lead to the same state, as far as that is cheap to
+    /// find: one step answers for all of them.
     fn equivalent_bytes(&mut self, _state: &Self::State, byte: u8) -> (u8, u8) {
         (byte, byte)
     }
@@ -83,7 +85,8 @@ pub trait Machine {
         None
     }
 
-    /// The texts that are known to go on from here whatever they consist of, where the machine knows without trying them.
+    /// The texts that are known to go on from here whatever they consist of, where the machine knows without trying
+    /// them.
     fn span(&mut self, _state: &Self::State) -> Option<Span> {
         None
     }
@@ -98,13 +101,15 @@ pub trait Machine {
         false
     }
 
-    /// For a state within a JSON string that any text may follow without end: the state after plain text, whichever it is, and the
-    /// first bytes after which it is another, the closing quote included where it matters. `None` for other states.
+    /// For a state within a JSON string that any text may follow without end: the state after plain text, whichever it
+    /// is, and the first bytes after which it is another, the closing quote included where it matters. `None` for other
+    /// states.
     fn uniform(&mut self, _state: &Self::State) -> Option<Uniform<Self::State>> {
         None
     }
 
-    /// The sketch of the state: an abstraction without the texts in progress. Most machines keep none, and every state is its own sketch.
+    /// The sketch of the state: an abstraction without the texts in progress. Most machines keep none, and every state
+    /// is its own sketch.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -112,15 +117,16 @@ pub trait Machine {
         Ok(Some(state.clone()))
     }
 
-    /// A state that goes on with the same texts as this one, as long as they have at most `longest` characters of whitespace in a row: the
-    /// whitespace so far is forgotten where it does not matter. `None` where that is the state itself.
+    /// A state that goes on with the same texts as this one, as long as they have at most `longest` characters of
+    /// whitespace in a row: the whitespace so far is forgotten where it does not matter. `None` where that is the state
+    /// itself.
     fn abstract_whitespace(&self, _state: &Self::State, _longest: u16) -> Option<Self::State> {
         None
     }
 
-    /// A state that goes on with the same texts of at most `lookahead` characters as this one, with the counters gone that no such text
-    /// exhausts. What only longer texts meet may be missing from it, so its cost and its completions mean nothing. `None` where that is the
-    /// state itself.
+    /// A state that goes on with the same texts of at most `lookahead` characters as this one, with the counters gone
+    /// that no such text exhausts. What only longer texts meet may be missing from it, so its cost and its completions
+    /// mean nothing. `None` where that is the state itself.
     fn abstract_counters(&mut self, _state: &Self::State, _lookahead: u32) -> Option<Self::State> {
         None
     }

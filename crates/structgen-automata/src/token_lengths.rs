@@ -1,6 +1,7 @@
 //! How long tokens are: what no token reaches need not tell states apart.
 
-/// What a network knows of the tokens that its states are stepped with, so that it may forget what none of them tells apart.
+/// What a network knows of the tokens that its states are stepped with, so that it may forget what none of them tells
+/// apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenLengths {
     /// The most whitespace in a row.

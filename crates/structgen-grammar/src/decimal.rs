@@ -22,7 +22,7 @@ pub struct Decimal {
     negative: bool,
     /// Digits 0 to 9, neither the first nor the last of them zero.
     digits: Box<[u8]>,
-    /// The power of ten behind the first digit's left: `digits` read as 0.d₁d₂… times 10^exponent.
+    /// The power of ten after the first digit's left: `digits` read as 0.d₁d₂… times 10^exponent.
     exponent: i64,
 }
 

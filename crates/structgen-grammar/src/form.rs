@@ -2,8 +2,8 @@
 
 /// The written form of the JSON values in a grammar.
 ///
-/// The two constructors are the forms of the profiles: [`JsonForm::exact`] takes every text that a validator takes, within limits;
-/// [`JsonForm::generate`] is what a model should write.
+/// The two constructors are the forms of the profiles: [`JsonForm::exact`] takes every text that a validator takes,
+/// within limits; [`JsonForm::generate`] is what a model should write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JsonForm {
     /// What may stand between two tokens of JSON.
@@ -21,17 +21,18 @@ pub struct JsonForm {
 pub enum Whitespace {
     /// Nothing.
     Compact,
-    /// Nothing, or one space behind a comma or colon.
+    /// Nothing, or one space after a comma or colon.
     Spaced,
-    /// One space behind every comma and colon, as Python's `json.dumps` writes it.
+    /// One space after every comma and colon, as Python's `json.dumps` writes it.
     OneSpace,
-    /// A line for every member and item, indented by its depth, and one space behind a colon; nothing in empty objects and arrays. So writes
-    /// serde_json's `to_string_pretty`, with two spaces.
+    /// A line for every member and item, indented by its depth, and one space after a colon; nothing in empty objects
+    /// and arrays. So writes serde_json's `to_string_pretty`, with two spaces.
     Indented {
         /// What stands at the start of a line for each level of nesting.
         indent: Indent,
     },
-    /// Up to `max` characters out of space, tab, line feed and carriage return at every place where JSON takes whitespace.
+    /// Up to `max` characters out of space, tab, line feed and carriage return at every place where JSON takes
+    /// whitespace.
     Bounded {
         /// The most characters at one place.
         max: u16,
@@ -94,7 +95,7 @@ pub struct NumberForm {
     pub negative_zero: bool,
     /// The most digits before the decimal point.
     pub integer_digits: u16,
-    /// The most digits behind the decimal point.
+    /// The most digits after the decimal point.
     pub fraction_digits: u16,
     /// The most digits of an exponent.
     pub exponent_digits: u16,

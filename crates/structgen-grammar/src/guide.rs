@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// What a grammar says about how a part of the output is written. Texts have no tokens and no temperature, so it says nothing about which texts there are.
+/// What a grammar says about how a part of the output is written. Texts have no tokens and no temperature, so it says
+/// nothing about which texts there are.
 ///
 /// ```
 /// use structgen_grammar::{GrammarBuilder, Guide, JsonForm, Temperature};
@@ -23,9 +24,10 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Guide {
-    /// At most so many tokens begin in the part: where a token begins before it and ends within, it does not count.
+    /// At most this many tokens begin in the part: where a token begins before it and ends within, it does not count.
     MaxTokens(u32),
-    /// The temperature at which tokens are drawn that begin in the part; of several that may apply, the innermost of each reading, and the highest of those.
+    /// The temperature at which tokens are drawn that begin in the part; of several that may apply, the innermost of
+    /// each reading, and the highest of those.
     Temperature(Temperature),
 }
 

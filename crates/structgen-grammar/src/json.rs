@@ -43,21 +43,24 @@ pub struct NumberSet {
     pub upper: Option<NumberBound>,
     /// Positive divisors; the integers are the multiples of one. Sorted, without duplicates.
     pub multiples_of: Vec<Decimal>,
-    /// Positive divisors that do not divide the number: what is no integer is no multiple of one. Sorted, without duplicates.
+    /// Positive divisors that do not divide the number: what is no integer is no multiple of one. Sorted, without
+    /// duplicates.
     pub not_multiples_of: Vec<Decimal>,
-    /// Whether the numbers are written without fraction and exponent whatever the form allows: draft 4's integers, of which `1.0` is none.
+    /// Whether the numbers are written without fraction and exponent whatever the form allows: draft 4's integers, of
+    /// which `1.0` is none.
     pub written_whole: bool,
 }
 
 /// A set of objects.
 ///
-/// No key comes twice. A key that no property names has a value of the pattern that it matches, or else of `additional`; where there is
-/// neither, there are no such keys.
+/// No key comes twice. A key that no property names has a value of the pattern that it matches, or else of
+/// `additional`; where there is neither, there are no such keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ObjectShape {
     /// The declared properties; keys are unique.
     pub properties: Vec<Property>,
-    /// How many of the properties, from the first on, come in their order and before all other keys. The others come in any order.
+    /// How many of the properties, from the first on, come in their order and before all other keys. The others come in
+    /// any order.
     pub ordered: u32,
     /// Classes of keys that no property names. No key is in two of them.
     pub patterns: Vec<KeyPattern>,
@@ -113,7 +116,8 @@ pub struct Alternative {
 
 /// How many members or items have to be of a kind.
 ///
-/// Counting makes the values exact that cannot be said one by one: "some item is a string", "at most two values are negative".
+/// Counting makes the values exact that cannot be said one by one: "some item is a string", "at most two values are
+/// negative".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tally {
     /// The fewest.
@@ -130,7 +134,7 @@ pub const MAX_TALLIES: usize = 32;
 pub struct ArrayShape {
     /// What the first items may be, one by one.
     pub prefix: Vec<Slot>,
-    /// What the items behind the prefix may be; `None`: there are none.
+    /// What the items after the prefix may be; `None`: there are none.
     pub rest: Option<Slot>,
     /// The fewest items.
     pub min_items: u32,
@@ -138,8 +142,8 @@ pub struct ArrayShape {
     pub max_items: Option<u32>,
     /// What is counted among the items; at most [`MAX_TALLIES`].
     pub tallies: Vec<Tally>,
-    /// Whether no two items are the same value. Then an item that counts for different tallies in different alternatives must fit
-    /// only one of these.
+    /// Whether no two items are the same value. Then an item that counts for different tallies in different
+    /// alternatives must fit only one of these.
     pub unique: bool,
 }
 

@@ -9,9 +9,11 @@ const MAX_PARTS: usize = 8;
 const MAX_SPACE: usize = 64;
 
 impl Grammar {
-    /// Whether every text is one JSON value, as far as the expressions show: shapes, the three words, and whitespace around them.
+    /// Whether every text is one JSON value, as far as the expressions show: shapes, the three words, and whitespace
+    /// around them.
     ///
-    /// What schemas are compiled to is seen. A grammar that spells JSON in literals and patterns is not, and neither is one with a capture around a value.
+    /// What schemas are compiled to is seen. A grammar that spells JSON in literals and patterns is not, and neither is
+    /// one with a capture around a value.
     ///
     /// ```
     /// use structgen_grammar::{Expr, GrammarBuilder, JsonForm, NumberSet};
@@ -182,7 +184,7 @@ mod tests {
             let word = builder.bytes("True");
             object(builder, word)
         }));
-        // Two values, none, and a value with something behind it.
+        // Two values, none, and a value with something after it.
         assert!(!is_json(|builder| {
             let value = string(builder);
             builder.sequence([value, value])

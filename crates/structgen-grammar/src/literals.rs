@@ -10,9 +10,10 @@ use rustc_hash::FxHasher;
 
 /// A finite set of byte strings as a minimal graph: what begins alike is stored once, and so is what goes on alike.
 ///
-/// A node stands for what may follow. Its edges carry labels of one byte or more, of which no two begin with the same byte; a node that is
-/// no end and has one edge is a part of a label instead. Equal nodes are one: a million texts `item-000000` to `item-999999` are seven nodes. This is
-/// a trie with long edges (Morrison 1968) whose equal subtrees are shared, built from the sorted texts as minimal automata are (Daciuk et al. 2000).
+/// A node stands for what may follow. Its edges carry labels of one byte or more, of which no two begin with the same
+/// byte; a node that is no end and has one edge is a part of a label instead. Equal nodes are one: a million texts
+/// `item-000000` to `item-999999` are seven nodes. This is a trie with long edges (Morrison 1968) whose equal subtrees
+/// are shared, built from the sorted texts as minimal automata are (Daciuk et al. 2000).
 ///
 /// ```
 /// use structgen_grammar::LiteralSet;
@@ -113,8 +114,8 @@ impl LiteralSet {
         Ok(Self(Arc::new(builder.finish())))
     }
 
-    /// The set of nodes in their order, each with whether it is an end and its edges, a label and a node each. `None` where that is no
-    /// such set.
+    /// The set of nodes in their order, each with whether it is an end and its edges, a label and a node each. `None`
+    /// where that is no such set.
     pub(crate) fn from_nodes(
         nodes: impl IntoIterator<Item = (bool, Vec<(Box<[u8]>, u32)>)>,
     ) -> Option<Self> {
@@ -327,7 +328,8 @@ impl Graph {
     }
 }
 
-/// Sorted texts, one after another, as a graph: what no later text goes through is finished, and shared with what is equal.
+/// Sorted texts, one after another, as a graph: what no later text goes through is finished, and shared with what is
+/// equal.
 #[derive(Default)]
 struct Builder<'t> {
     graph: Graph,
@@ -336,7 +338,7 @@ struct Builder<'t> {
     previous: Option<&'t [u8]>,
     /// The nodes on the way of the last text that are not finished, the root first.
     open: Vec<Open>,
-    /// The edges of the open nodes, those of each in a row: an open node's are behind those of the ones above it.
+    /// The edges of the open nodes, those of each in a row: an open node's are after those of the ones above it.
     edges: Vec<(&'t [u8], u32)>,
 }
 

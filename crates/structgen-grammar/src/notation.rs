@@ -2,7 +2,8 @@
 
 use crate::CharSet;
 
-/// Appends a character as literals and classes have it: with a backslash where it is among `special`, by its code point where it is not to be seen.
+/// Appends a character as literals and classes have it: with a backslash where it is among `special`, by its code point
+/// where it is not to be seen.
 ///
 /// ```
 /// let mut text = String::new();
@@ -34,7 +35,8 @@ pub fn push_char(text: &mut String, c: char, special: &[char]) {
 /// What has a backslash before it in a class.
 pub const SPECIAL_IN_CLASS: &[char] = &['[', ']', '\\', '-', '^'];
 
-/// A class, negated where that has fewer ranges; of more than `most` ranges only so many are there, and a note of the others.
+/// A class, negated where that has fewer ranges; of more than `most` ranges only so many are there, and a note of the
+/// others.
 ///
 /// ```
 /// use structgen_grammar::{CharSet, notation::class};

@@ -1,7 +1,7 @@
 //! Printing a grammar, one rule a line, in the notation of GBNF as far as it goes.
 //!
-//! What GBNF has no words for is written like a call: `regular(…)` around a regular terminal, `json-object({…})` and its likes for JSON
-//! shapes, `never()`. It is for people; nothing reads it back.
+//! What GBNF has no words for is written like a call: `regular(…)` around a regular terminal, `json-object({…})` and
+//! its likes for JSON shapes, `never()`. It is for people; nothing reads it back.
 
 use std::fmt::{self, Write};
 
@@ -11,7 +11,8 @@ use crate::{
     StringShape, Tally, TokenTerminal,
 };
 
-/// The most pieces that are printed of one rule: expressions share parts, and what is small in memory may be endless on paper.
+/// The most pieces that are printed of one rule: expressions share parts, and what is small in memory may be endless on
+/// paper.
 const MAX_PIECES: usize = 20_000;
 /// The most ranges, texts or arms that are printed of one set.
 const MAX_MEMBERS: usize = 24;

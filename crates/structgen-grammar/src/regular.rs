@@ -128,9 +128,10 @@ pub enum Regular {
     },
     /// The empty string where the body matches just ahead, or just behind, and nothing elsewhere.
     ///
-    /// A look-around sees its whole text, beyond what the parts beside it match: the text is what the innermost [`Regular::Intersection`] or
-    /// [`Regular::Complement`] around it stands for, or else the whole set. So the intersection of one arm is a border for what
-    /// look-arounds see. Boundaries and anchors are look-arounds at one character.
+    /// A look-around sees its whole text, beyond what the parts beside it match: the text is what the innermost
+    /// [`Regular::Intersection`] or [`Regular::Complement`] around it stands for, or else the whole set. So the
+    /// intersection of one arm is a border for what look-arounds see. Boundaries and anchors are look-arounds at one
+    /// character.
     Look {
         /// Whether it looks at what comes before.
         behind: bool,

@@ -1,8 +1,8 @@
 //! Abstractions of sets: the counters that no short text exhausts are gone.
 //!
-//! In the middle of `[a-z]{0,61}`, how many letters are left makes no difference to a text of a few characters, as long as more are left than
-//! the text has: all such states go on with the same short texts, those of `[a-z]*`. With that set in their place they share their masks, and
-//! it has a loop where they have a chain.
+//! In the middle of `[a-z]{0,61}`, how many letters are left makes no difference to a text of a few characters, as long
+//! as more are left than the text has: all such states go on with the same short texts, those of `[a-z]*`. With that
+//! set in their place they share their masks, and it has a loop where they have a chain.
 
 use super::arena::{Arena, Node, NodeId};
 
@@ -12,10 +12,10 @@ const MAX_DEPTH: u32 = 64;
 impl Arena {
     /// A set that contains a text of at most `lookahead` characters, or goes on after it, exactly where this one does.
     ///
-    /// A counter that allows more rounds than such a text has allows any number of them. One that demands more is never done:
-    /// [`Node::Beyond`] follows it. The parts of a concatenation or a union are live independently, so each can be abstracted. The parts of an
-    /// intersection are not, since their counters decide together what is live; but a part that bounds nothing but the length, and is
-    /// far from its bound, can be left out.
+    /// A counter that allows more rounds than such a text has allows any number of them. One that demands more is never
+    /// done: [`Node::Beyond`] follows it. The parts of a concatenation or a union are live independently, so each can
+    /// be abstracted. The parts of an intersection are not, since their counters decide together what is live; but a
+    /// part that bounds nothing but the length, and is far from its bound, can be left out.
     pub(super) fn abstracted(&mut self, id: NodeId, lookahead: u32) -> NodeId {
         self.abstracted_at(id, lookahead, 0)
     }
@@ -86,8 +86,8 @@ impl Arena {
         chain
     }
 
-    /// For an intersection of two parts, one of which bounds nothing but the length, where no short text with its completion comes near the
-    /// upper bound: the other part, and the lower bound if it matters.
+    /// For an intersection of two parts, one of which bounds nothing but the length, where no short text with its
+    /// completion comes near the upper bound: the other part, and the lower bound if it matters.
     fn without_length(
         &mut self,
         arms: &[NodeId],

@@ -27,7 +27,7 @@ pub(super) enum Node {
     Literal { literal: u32, offset: u32 },
     /// A state of the automaton of finite sets; not the one for the empty string.
     Finite(FiniteState),
-    /// One behind the other; the first is no concatenation.
+    /// One after the other; the first is no concatenation.
     Concat(NodeId, NodeId),
     /// Sorted, without duplicates, at least two, none of them a union.
     Union(Arc<[NodeId]>),
@@ -41,7 +41,8 @@ pub(super) enum Node {
         min: u32,
         max: Option<u32>,
     },
-    /// The rest, where a tracker says that its look-behind matches here, or does not. Its strings depend on the place: see [`super::look`].
+    /// The rest, where a tracker says that its look-behind matches here, or does not. Its strings depend on the place:
+    /// see [`super::look`].
     Behind {
         tracker: Tracker,
         negated: bool,
@@ -86,7 +87,7 @@ struct NodeFacts {
     counts: bool,
     /// No string has fewer characters, as far as known.
     fewest: u32,
-    /// Behind any prefix some completion is no longer than this; the largest value where that is not plain to see.
+    /// After any prefix some completion is no longer than this; the largest value where that is not known.
     tail: u32,
 }
 
@@ -504,12 +505,12 @@ impl Arena {
         }
     }
 
-    /// Whether no text of at most `lookahead` characters is longer than so many rounds of the body.
+    /// Whether no text of at most `lookahead` characters is longer than `rounds` rounds of the body.
     pub(super) fn is_beyond(&self, body: NodeId, rounds: u32, lookahead: u32) -> bool {
         self.fewest(body).max(1).saturating_mul(rounds) >= lookahead
     }
 
-    /// The tail of a part with a completion of this length behind it.
+    /// The tail of a part with a completion of this length after it.
     fn tail_before(&self, part: NodeId, rest: Option<u32>) -> u32 {
         rest.map_or(u32::MAX, |rest| self.tail(part).saturating_add(rest))
     }

@@ -77,8 +77,8 @@ fn build(set: &CharSet, states: &mut FiniteStates) -> FiniteState {
     start
 }
 
-/// The state for the sequences, less their first `depth` bytes. Sequences come sorted, and two byte ranges at one place are
-/// equal or disjoint, since their characters are disjoint. The depth is at most four.
+/// The state for the sequences, less their first `depth` bytes. Sequences come sorted, and two byte ranges at one place
+/// are equal or disjoint, since their characters are disjoint. The depth is at most four.
 fn subtree(sequences: &[Utf8Sequence], depth: usize, states: &mut FiniteStates) -> FiniteState {
     let mut transitions: Vec<Transition> = Vec::new();
     for group in sequences.chunk_by(|left, right| range(left, depth) == range(right, depth)) {

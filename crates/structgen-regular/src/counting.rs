@@ -11,11 +11,11 @@ use super::{RegularLimits, RegularMachine, RegularState};
 use crate::LimitExceeded;
 
 impl RegularMachine {
-    /// How many strings complete the state, or `up_to` when there are at least so many. The answer is remembered.
+    /// How many strings complete the state, or `up_to` if there are at least as many. The answer is remembered.
     ///
-    /// Strings are grown byte by byte, all of one length together. Every prefix in hand is live and differs from the others, so that there are
-    /// at least as many strings as prefixes: a large set answers as soon as it has branched enough, and
-    /// an infinite one once its strings are longer than it has states.
+    /// Strings are grown byte by byte, all of one length together. Every prefix of that length is live and differs from
+    /// the others, so that there are at least as many strings as prefixes: a large set answers as soon as it has
+    /// branched enough, and an infinite one once its strings are longer than it has states.
     ///
     /// ```
     /// use structgen_regular::{RegularLimits, RegularMachine};
@@ -50,7 +50,7 @@ impl RegularMachine {
         let mut work = 0_usize;
         for length in 0.. {
             let prefixes = layer.values().fold(0, |sum: u64, &n| sum.saturating_add(n));
-            // Each prefix in hand becomes at least one string, none of them shorter than it.
+            // Each prefix becomes at least one string, none of them shorter than it.
             let at_least = found.saturating_add(prefixes);
             found += layer
                 .iter()
@@ -120,7 +120,7 @@ impl RegularMachine {
 /// How many bytes copied count as much as one state visited.
 const BYTES_PER_VISIT: usize = 256;
 
-/// How many strings are in the set, or `up_to` when there are at least so many. See [`RegularMachine::count`].
+/// How many strings are in the set, or `up_to` if there are at least as many. See [`RegularMachine::count`].
 ///
 /// # Errors
 /// When a limit does not suffice.
@@ -132,8 +132,8 @@ pub fn count(regular: &Regular, limits: RegularLimits, up_to: u32) -> Result<u32
     }
 }
 
-/// All texts of the set, sorted by their bytes, or `None` when there are more than `at_most`. Strings that are no UTF-8 count, but are no texts
-/// and are left out.
+/// All texts of the set, sorted by their bytes, or `None` when there are more than `at_most`. Strings that are no UTF-8
+/// count, but are no texts and are left out.
 ///
 /// ```
 /// use structgen_regular::{RegularLimits, strings};

@@ -55,7 +55,8 @@ impl Scratch {
 }
 
 impl Arena {
-    /// The strings that follow `byte` in the strings of `root`. An explicit stack: expressions may nest deeper than calls.
+    /// The strings that follow `byte` in the strings of `root`. An explicit stack: expressions may nest deeper than
+    /// calls.
     pub(super) fn derivative(
         &mut self,
         root: NodeId,
@@ -321,7 +322,7 @@ pub(super) fn class_of(boundaries: &Boundaries, byte: u8) -> usize {
 
 /// The first and the last byte of a byte's class.
 pub(super) fn run_of(boundaries: &Boundaries, byte: u8) -> (u8, u8) {
-    // The start at or before the byte, and the one behind it; byte 0 always is one.
+    // The start at or before the byte, and the one after it; byte 0 always is one.
     let mut word = usize::from(byte >> 6);
     let mut starts = boundaries[word] & (u64::MAX >> (63 - (byte & 63)));
     while starts == 0 {

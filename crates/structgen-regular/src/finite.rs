@@ -138,9 +138,11 @@ impl FiniteStates {
 
     /// The state that accepts exactly these strings: sorted and without duplicates, at least one.
     ///
-    /// Daciuk, Mihov, Watson, Watson: "Incremental Construction of Minimal Acyclic Finite-State Automata" (2000), for sorted input.
+    /// Daciuk, Mihov, Watson, Watson: "Incremental Construction of Minimal Acyclic Finite-State Automata" (2000), for
+    /// sorted input.
     pub(super) fn literals(&mut self, sorted: &[&[u8]]) -> FiniteState {
-        // The states along the last string that may still grow: whether they accept, and what is known of their transitions.
+        // The states along the last string that may still grow: whether they accept, and what is known of their
+        // transitions.
         let mut path: Vec<(bool, Vec<Transition>)> = vec![(false, Vec::new())];
         let mut last: &[u8] = &[];
         for &literal in sorted {
@@ -182,7 +184,7 @@ impl FiniteStates {
     }
 }
 
-/// Adds a transition behind the others, joined with the last one where they touch and lead to the same state.
+/// Adds a transition after the others, joined with the last one where they touch and lead to the same state.
 pub(super) fn push_transition(
     transitions: &mut Vec<Transition>,
     low: u8,

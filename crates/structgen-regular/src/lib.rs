@@ -1,7 +1,8 @@
 //! Regular sets as byte automata, by derivatives.
 //!
 //! A state is an expression: the set of what may still follow. Nothing is determinised ahead of time and no counter is
-//! unrolled, so that building a machine costs about as much as reading the expression; intersection and complement come for free.
+//! unrolled, so that building a machine costs about as much as reading the expression; intersection and complement come
+//! for free.
 
 mod abstraction;
 mod arena;
@@ -36,7 +37,8 @@ pub const SHORT_TEXT: u32 = 32;
 pub struct RegularLimits {
     /// The most expressions a machine may hold, counted with their operands: its memory, about 100 bytes each.
     pub expressions: usize,
-    /// The most states that one search for a completion may visit; those that many kinds of bytes may follow count more. Only sets with intersections or complements are searched.
+    /// The most states that one search for a completion may visit; those that many kinds of bytes may follow count
+    /// more. Only sets with intersections or complements are searched.
     pub search: usize,
 }
 
@@ -131,19 +133,21 @@ impl RegularMachine {
         self.steps.arena.size()
     }
 
-    /// Whether every UTF-8 text goes on from a state: then no text of any length can be wrong. `false` where it is not plain to see.
+    /// Whether every UTF-8 text goes on from a state: then no text of any length can be wrong. `false` where the
+    /// structure of the expression does not show it.
     #[must_use]
     pub fn is_universal(&mut self, state: &RegularState) -> bool {
         self.steps.arena.is_universal(state.0)
     }
 
-    /// Whether every UTF-8 text completes a state, and goes on. `false` where it is not plain to see.
+    /// Whether every UTF-8 text completes a state, and goes on. `false` where the structure of the expression does not
+    /// show it.
     #[must_use]
     pub fn is_everything(&self, state: &RegularState) -> bool {
         self.steps.arena.is_everything(state.0)
     }
 
-    /// Whether every UTF-8 text is in the set. `false` where it is not plain to see.
+    /// Whether every UTF-8 text is in the set. `false` where the structure of the expression does not show it.
     #[must_use]
     pub fn contains_every_text(&self) -> bool {
         self.steps.arena.is_everything(self.start)
@@ -177,14 +181,15 @@ impl RegularMachine {
         self.steps.arena.nullable(state.0)
     }
 
-    /// Whether no byte can follow: exact for sets without intersections and complements, otherwise `false` may mean that it is not known.
+    /// Whether no byte can follow: exact for sets without intersections and complements, otherwise `false` may mean
+    /// that it is not known.
     #[must_use]
     pub fn is_end(&self, state: &RegularState) -> bool {
         state.0 == Arena::EMPTY
     }
 
-    /// The length in bytes of a known completion; exact for sets without intersections and complements. From every state that is not
-    /// accepting, some byte leads to one of a smaller cost. Saturates at `u32::MAX`.
+    /// The length in bytes of a known completion; exact for sets without intersections and complements. From every
+    /// state that is not accepting, some byte leads to one of a smaller cost. Saturates at `u32::MAX`.
     #[must_use]
     pub fn cost(&self, state: &RegularState) -> u32 {
         self.liveness.cost(state.0, &self.steps.arena)
@@ -208,8 +213,8 @@ impl RegularMachine {
         self.steps.arena.has_long_counters(self.start)
     }
 
-    /// A state that goes on with the same texts of at most `lookahead` characters as this one, with the counters gone that no such text
-    /// exhausts; `None` where that is the state itself. Its cost and its completions mean nothing.
+    /// A state that goes on with the same texts of at most `lookahead` characters as this one, with the counters gone
+    /// that no such text exhausts; `None` where that is the state itself. Its cost and its completions mean nothing.
     pub fn abstract_counters(
         &mut self,
         state: &RegularState,

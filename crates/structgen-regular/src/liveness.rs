@@ -11,7 +11,7 @@ use super::derivative::representatives;
 use super::steps::Steps;
 use crate::LimitExceeded;
 
-/// From a state of a search that counts as one, so many steps are tried.
+/// The number of steps from a state of a search that counts as one visit.
 const STEPS: usize = 4;
 
 /// What searches have found. Expressions whose structure shows a string ([`Arena::witness`]) are never searched.
@@ -24,10 +24,10 @@ pub(super) struct Liveness {
 impl Liveness {
     /// Whether the expression holds a string.
     ///
-    /// Over derivatives, those first that seem nearest to a string (A*: the length so far and a lower bound of what is left; among equals, the
-    /// least that is still to be matched), until one is met that is known to hold a string. The nodes on the way there are live with it, each
-    /// one byte dearer than the next, which keeps costs consistent from search to search. A search that ends
-    /// without such a node proves that everything it saw is dead.
+    /// Over derivatives, those first that seem nearest to a string (A*: the length so far and a lower bound of what is
+    /// left; among equals, the least that is still to be matched), until one is met that is known to hold a string. The
+    /// nodes on the way there are live with it, each one byte dearer than the next, which keeps costs consistent from
+    /// search to search. A search that ends without such a node proves that everything it saw is dead.
     pub(super) fn is_live(
         &mut self,
         id: NodeId,
@@ -65,7 +65,7 @@ impl Liveness {
                     }
                 }
             }
-            // Where many kinds of bytes may come, as behind `\b`, a state takes longer: it counts for several.
+            // Where many kinds of bytes may come, as after `\b`, a state takes longer: it counts for several.
             if parents.len().max(tried / STEPS) > limit {
                 return Err(LimitExceeded {
                     what: "states searched for a completion of a regular set",

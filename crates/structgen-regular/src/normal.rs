@@ -1,7 +1,8 @@
 //! Constructors of expressions that normalise.
 //!
-//! The laws are those that keep derivatives few (Brzozowski 1964; Owens, Reppy, Turon 2009): unions are sets, factored by their first
-//! part; concatenations lean to the right; what is certainly empty is gone. Counters of one body that touch are merged.
+//! The laws are those that keep derivatives few (Brzozowski 1964; Owens, Reppy, Turon 2009): unions are sets, factored
+//! by their first part; concatenations lean to the right; what is certainly empty is gone. Counters of one body that
+//! touch are merged.
 
 use super::arena::{Arena, Node, NodeId};
 
@@ -19,7 +20,7 @@ impl Arena {
         }
     }
 
-    /// One behind the other.
+    /// One after the other.
     pub(super) fn concat(&mut self, first: NodeId, rest: NodeId) -> NodeId {
         if first == Self::NEVER || rest == Self::NEVER {
             return Self::NEVER;
@@ -161,8 +162,8 @@ impl Arena {
         self.union_of_set(arms)
     }
 
-    /// A union that is not factored: its arms are factored when a derivative brings them to the front. Factoring all the way down
-    /// at once would go as deep as the expressions are long.
+    /// A union that is not factored: its arms are factored when a derivative brings them to the front. Factoring all
+    /// the way down at once would go as deep as the expressions are long.
     fn union_unfactored(&mut self, mut arms: Vec<NodeId>) -> NodeId {
         if !self.simplify_union(&mut arms) {
             return Self::ALL_BYTES;
@@ -372,7 +373,8 @@ impl Arena {
         }
     }
 
-    /// `(a | b) & c` = `(a & c) | (b & c)`: the disjunctive normal form, which keeps the states of loops that look around few.
+    /// `(a | b) & c` = `(a & c) | (b & c)`: the disjunctive normal form, which keeps the states of loops that look
+    /// around few.
     fn distributed(&mut self, arms: Vec<NodeId>) -> NodeId {
         let mut product: Vec<Vec<NodeId>> = vec![Vec::new()];
         for &arm in &arms {

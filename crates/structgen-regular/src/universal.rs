@@ -1,4 +1,5 @@
-//! Sets that take every text, or go on with any, as far as the structure of an expression shows: what else does is not found.
+//! Sets that take every text, or go on with any, as far as the structure of an expression shows: what else does is not
+//! found.
 
 use super::arena::{Arena, Node, NodeId};
 
@@ -6,8 +7,8 @@ use super::arena::{Arena, Node, NodeId};
 const DEEPEST: u32 = 16;
 
 impl Arena {
-    /// Whether every UTF-8 text goes on from the expression, as far as its structure shows: texts of any kind, and then what can be
-    /// completed for certain.
+    /// Whether every UTF-8 text goes on from the expression, as far as its structure shows: texts of any kind, and then
+    /// what can be completed for certain.
     pub(super) fn is_universal(&mut self, id: NodeId) -> bool {
         let every = self.every_char();
         self.is_universal_at(id, every, DEEPEST)
@@ -30,7 +31,7 @@ impl Arena {
                 let mut arms = arms.iter();
                 arms.any(|&arm| self.is_universal_at(arm, every, depth - 1))
             }
-            // What completes one after another completes all where none minds what comes behind.
+            // What completes one after another completes all where none minds what comes after.
             Node::Intersection(arms) if depth > 0 => arms
                 .iter()
                 .all(|&arm| self.is_universal_at(arm, every, depth - 1) && self.is_open_ended(arm)),
@@ -38,7 +39,7 @@ impl Arena {
         }
     }
 
-    /// Whether every string is still in the set when any text is put behind it, as far as its structure shows.
+    /// Whether every string is still in the set when any text is put after it, as far as its structure shows.
     pub(super) fn is_open_ended(&self, id: NodeId) -> bool {
         self.is_open_ended_at(id, DEEPEST)
     }

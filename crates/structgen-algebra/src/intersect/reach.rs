@@ -12,7 +12,7 @@ use crate::{AlgebraError, AlgebraLimits};
 /// An expression, and the state in which its texts begin.
 type Key = (ExprId, u32);
 
-/// For expressions and states, the states behind: the least solution, found by a work list from what was demanded.
+/// For expressions and states, the states after: the least solution, found by a work list from what was demanded.
 pub(super) struct Reach<'g> {
     grammar: &'g Grammar,
     dfa: &'g Dfa,
@@ -24,7 +24,7 @@ pub(super) struct Reach<'g> {
 
 #[derive(Default)]
 struct Found {
-    /// The states behind, sorted.
+    /// The states after, sorted.
     ends: Vec<u32>,
     /// What has to be looked at again when there are more.
     users: FxHashSet<Key>,
@@ -41,7 +41,7 @@ impl<'g> Reach<'g> {
         }
     }
 
-    /// The states behind an expression, sorted; nothing for what was not demanded.
+    /// The states after an expression, sorted; nothing for what was not demanded.
     pub(super) fn ends(&self, id: ExprId, from: u32) -> Vec<u32> {
         let found = self.found.get(&(id, from));
         found.map(|found| found.ends.clone()).unwrap_or_default()
@@ -64,7 +64,7 @@ impl<'g> Reach<'g> {
         Ok(found.map(|(_, set)| set.clone()))
     }
 
-    /// The states behind an expression that begins in any of some.
+    /// The states after an expression that begins in any of some.
     pub(super) fn behind(&self, id: ExprId, from: &[u32]) -> Vec<u32> {
         let mut ends: Vec<u32> = from
             .iter()
@@ -85,7 +85,7 @@ impl<'g> Reach<'g> {
         layers
     }
 
-    /// Finds the states behind an expression, and behind all that it is made of.
+    /// Finds the states after an expression, and after all that it is made of.
     pub(super) fn demand(&mut self, id: ExprId, from: u32) -> Result<(), AlgebraError> {
         self.found.entry((id, from)).or_default();
         let mut queue = VecDeque::from([(id, from)]);
@@ -118,7 +118,7 @@ impl<'g> Reach<'g> {
         Ok(())
     }
 
-    /// The states behind an expression, from what is known of its parts; what is not known is demanded.
+    /// The states after an expression, from what is known of its parts; what is not known is demanded.
     fn look(&mut self, key: Key, mut demand: impl FnMut(Key)) -> Result<Vec<u32>, AlgebraError> {
         let (id, from) = key;
         let grammar = self.grammar;

@@ -115,7 +115,7 @@ impl Maker<'_> {
 
     /// The rules of an automaton: a state is what may follow. A state that is entered from one place is written there.
     pub(super) fn automaton(&mut self, dfa: &Dfa, name: &str) -> Result<ExprId, AlgebraError> {
-        // The states between characters, with where characters lead; those behind them come later.
+        // The states between characters, with where characters lead; those after them come later.
         let mut steps: Vec<Vec<(u32, CharSet)>> = vec![Vec::new(); dfa.states.len()];
         let mut entries = vec![0_u32; dfa.states.len()];
         let mut depths = vec![u32::MAX; dfa.states.len()];
@@ -159,7 +159,7 @@ impl Maker<'_> {
                 ids[state] = Some(self.builder.rule(rule));
             }
         }
-        // States that are written into others come behind them.
+        // States that are written into others come after them.
         for &state in order.iter().rev() {
             let mut arms = Vec::new();
             let mut again = None;

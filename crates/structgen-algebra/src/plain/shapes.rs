@@ -10,7 +10,7 @@ use crate::AlgebraError;
 
 /// Punctuation with the whitespace that belongs to it.
 struct Marks {
-    /// The opening bracket, with the whitespace behind it.
+    /// The opening bracket, with the whitespace after it.
     open: ExprId,
     /// Before the closing bracket.
     gap: ExprId,
@@ -40,7 +40,8 @@ impl Maker<'_> {
             return Ok(self.builder.never());
         }
         let properties: Vec<&Property> = shape.properties.iter().filter(has_values).collect();
-        // Whether the object has all of its members is known from the keys that are required, if there is no bound beside them.
+        // Whether the object has all of its members is known from the keys that are required, if there is no bound
+        // beside them.
         let required = properties
             .iter()
             .filter(|property| property.required)
@@ -59,7 +60,8 @@ impl Maker<'_> {
             members.push(self.sequence([key, marks.colon, value]));
         }
         let full = self.sequence([marks.gap, marks.close]);
-        // What follows so many members out of the first properties: all that matters of the number is mostly whether there is one.
+        // What follows so many members out of the first properties: all that matters of the number is mostly whether
+        // there is one.
         let kinds = if counts { most as usize + 1 } else { 2 };
         let mut rests: Vec<ExprId> = (0..kinds)
             .map(|members| {
@@ -67,7 +69,7 @@ impl Maker<'_> {
                     || (members as u32 >= shape.min_members
                         && shape.max_members.is_none_or(|max| members as u32 <= max));
                 match (fits, members) {
-                    // The whitespace of an empty object is that behind its opening brace.
+                    // The whitespace of an empty object is that after its opening brace.
                     (true, 0) => marks.close,
                     (true, _) => full,
                     (false, _) => self.builder.never(),

@@ -1,19 +1,23 @@
 //! Captures: which parts of an output the named expressions of its grammar have matched.
 //!
-//! Masks know nothing of captures: a state is the same whatever its parts are called. Spans are found by a pass of their own over the text, which is
-//! made anew whenever somebody asks, so that they are those of the text and nothing else.
+//! Masks know nothing of captures: a state is the same whatever its parts are called. Spans are found by a pass of
+//! their own over the text, which is made anew whenever somebody asks, so that they are those of the text and nothing
+//! else.
 //!
 //! Where a text can be read in several ways, one of them counts:
 //!
-//! - from left to right, every part of a sequence and every round of a repetition takes as many bytes as the whole allows;
+//! - from left to right, every part of a sequence and every round of a repetition takes as many bytes as the whole
+//!   allows;
 //! - of alternatives for the same bytes, the first one of the grammar is taken;
-//! - a repetition has no round without bytes, but for those that it must have; and no rule is read as itself over the same bytes.
+//! - a repetition has no round without bytes, but for those that it must have; and no rule is read as itself over the
+//!   same bytes.
 //!
-//! A sequence within a sequence is no part of its own. A text that is not complete is read as the beginning of one that goes on, so that a part that may go
-//! on counts as longer than one that ends.
+//! A sequence within a sequence is no part of its own. A text that is not complete is read as the beginning of one that
+//! goes on, so that a part that may go on counts as longer than one that ends.
 //!
-//! Only what is around captures is read here, by a table of which expression matches from where to where (as Earley's and the tabling of logic
-//! programs do, so that left recursion and ambiguity are no matter); all other parts of the grammar are networks of their own.
+//! Only what is around captures is read here, by a table of which expression matches from where to where (as Earley's
+//! and the tabling of logic programs do, so that left recursion and ambiguity are no matter); all other parts of the
+//! grammar are networks of their own.
 
 mod table;
 
@@ -164,13 +168,15 @@ impl CaptureProgram {
         &self.grammar
     }
 
-    /// The captures of an output, in the order in which they begin, outer ones before those in them; the same name may come often.
+    /// The captures of an output, in the order in which they begin, outer ones before those in them; the same name may
+    /// come often.
     ///
-    /// `terminals` are the token terminals that pieces refer to. `None` where the text is no output or, if it is not `is_complete`, no beginning of one
-    /// that goes on.
+    /// `terminals` are the token terminals that pieces refer to. `None` where the text is no output or, if it is not
+    /// `is_complete`, no beginning of one that goes on.
     ///
     /// # Errors
-    /// When a limit is exceeded: the table may grow with the square of the text where rounds of a repetition have captures in them and are of any length.
+    /// When a limit is exceeded: the table may grow with the square of the text where rounds of a repetition have
+    /// captures in them and are of any length.
     pub fn find(
         &self,
         pieces: &[CapturePiece<'_>],

@@ -1,7 +1,7 @@
 //! Which expression matches from where to where, and one way of reading the whole.
 //!
-//! Everybody who asks how far a key matches is told once of each answer (semi-naive evaluation), so that a list takes time in proportion to its length,
-//! be it recursive on the left or on the right.
+//! Everybody who asks how far a key matches is told once of each answer (semi-naive evaluation), so that a list takes
+//! time in proportion to its length, be it recursive on the left or on the right.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,14 +19,15 @@ const MAX_STEPS: u64 = 20_000_000;
 /// The most keys for one text, of about 250 bytes each.
 const MAX_KEYS: u32 = 1_000_000;
 
-/// What is asked: an expression, for sequences from which part on and for repetitions behind how many rounds, and where in the text.
+/// What is asked: an expression, for sequences from which part on and for repetitions after how many rounds, and where
+/// in the text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     expr: ExprId,
     index: u32,
     at: u32,
-    /// Whether the match has to reach the end of the text: then no other end is noted, so that what repeats to the end takes no table that is the
-    /// square of the text.
+    /// Whether the match has to reach the end of the text: then no other end is noted, so that what repeats to the end
+    /// takes no table that is the square of the text.
     is_last: bool,
 }
 
@@ -318,10 +319,10 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// What a sequence or repetition goes on with behind its first part.
+    /// What a sequence or repetition goes on with after its first part.
     fn rest(&self, key: Key, at: u32) -> Key {
         let index = match &self.program.nodes[&key.expr] {
-            // Behind the fewest rounds, how many there were says nothing.
+            // After the fewest rounds, how many there were says nothing.
             CaptureNode::Repeat { min, max: None, .. } => (key.index + 1).min(*min),
             _ => key.index + 1,
         };

@@ -11,7 +11,7 @@ use super::utf8::Utf8;
 
 /// The inside of a string, unescaped.
 pub(crate) enum Content {
-    /// Any text of so many code points.
+    /// Any text of `min` to `max` code points.
     Any { min: u32, max: Option<u32> },
     /// A text of a regular set. `plain`: its known completions need no escape.
     Regular {
@@ -243,7 +243,7 @@ impl Content {
         }
     }
 
-    /// Whether some character may follow, where that is plain to see.
+    /// Whether some character may follow, as far as the structure shows.
     pub(crate) fn goes_on(&self, state: &ContentState) -> bool {
         match (self, state) {
             (Self::Any { max, .. }, ContentState::Any(length, Utf8::Boundary)) => {
@@ -325,7 +325,7 @@ impl Content {
         }
     }
 
-    /// The state behind any text at all, and the first bytes of those texts that lead elsewhere; see
+    /// The state after any text at all, and the first bytes of those texts that lead elsewhere; see
     /// [`Machine::uniform`](crate::Machine::uniform).
     pub(crate) fn uniform(&self, state: &ContentState) -> Option<Uniform<ContentState>> {
         let (state, except) = match (self, state) {
@@ -441,11 +441,12 @@ pub(crate) fn escaped_length(text: &[u8]) -> u32 {
         .sum()
 }
 
-/// How many characters of a range [`is_plain`] looks at: more than there are control characters and specials before the first plain one.
+/// How many characters of a range [`is_plain`] looks at: more than there are control characters and specials before the
+/// first plain one.
 const LOOKED_AT: usize = 64;
 
-/// Whether the shortest texts of a set can be written without escapes, as the machine's cost finds them: every class has a
-/// character that needs none among its shortest. Where that is not plain to see, the answer is no.
+/// Whether the shortest texts of a set can be written without escapes, as the machine's cost finds them: every class
+/// has a character that needs none among its shortest. Where the structure does not show it, the answer is no.
 pub(crate) fn is_plain(regular: &Regular) -> bool {
     let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
     match regular {

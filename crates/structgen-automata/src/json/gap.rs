@@ -5,7 +5,8 @@ use structgen_grammar::{CharSet, Regular};
 use crate::bytes::run_between;
 use crate::{ByteClasses, ByteSet, Ends, LimitExceeded, Machine, Span};
 
-/// How much whitespace has been read in a row. [`Gap::LOOSE`] is any number that is so far from the most that no token reaches it.
+/// How much whitespace has been read in a row. [`Gap::LOOSE`] is any number that is so far from the most that no token
+/// reaches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Gap(u16);
 
@@ -15,7 +16,7 @@ impl Gap {
     /// Any number that is far from the most.
     pub(crate) const LOOSE: Self = Self(u16::MAX);
 
-    /// One more character of whitespace, of which there may be so many.
+    /// One more character of whitespace, of which there may be `most`.
     pub(crate) fn longer(self, most: u16) -> Option<Self> {
         if self == Self::LOOSE {
             Some(self)
@@ -36,8 +37,8 @@ impl Gap {
         (!reaches && most > 0).then_some(Self::LOOSE)
     }
 
-    /// What a loose gap takes: whitespace of these kinds, for ever. `exits` are the other bytes that may come next, and `label` is the one under
-    /// which the terminal may end.
+    /// What a loose gap takes: whitespace of these kinds, for ever. `exits` are the other bytes that may come next, and
+    /// `label` is the one under which the terminal may end.
     pub(crate) fn span(
         self,
         only_spaces: bool,
@@ -59,7 +60,7 @@ impl Gap {
     }
 }
 
-/// Whitespace around a whole text: at most so many characters.
+/// Whitespace around a whole text: at most `most` characters.
 pub(crate) struct GapMachine {
     most: u16,
 }

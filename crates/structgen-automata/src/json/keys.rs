@@ -250,8 +250,8 @@ impl KeyContent {
         best
     }
 
-    /// How many bytes the shortest key of a class takes that goes on from the state and is not listed: breadth first along the listed
-    /// keys, since whatever leaves them is free.
+    /// How many bytes the shortest key of a class takes that goes on from the state and is not listed: breadth first
+    /// along the listed keys, since whatever leaves them is free.
     fn class_cost(&self, index: usize, class: &RegularState, state: &KeyState) -> u32 {
         let keys = &self.keys;
         let Some((machine, plain)) = &self.classes[index].machine else {
@@ -301,8 +301,8 @@ impl KeyContent {
         self.machines().any(|machine| machine.has_long_counters())
     }
 
-    /// A state that takes the same short texts; see [`Machine::abstract_counters`]. Where listed keys may be among those of a class, how many
-    /// keys that has matters.
+    /// A state that takes the same short texts; see [`Machine::abstract_counters`]. Where listed keys may be among
+    /// those of a class, how many keys that has matters.
     pub(super) fn abstract_counters(&self, state: &KeyState, reach: u32) -> Option<KeyState> {
         if state.low < state.high {
             return None;
@@ -347,7 +347,7 @@ impl KeyContent {
         run
     }
 
-    /// Whether some character may follow, where that is plain to see.
+    /// Whether some character may follow, as far as the structure shows.
     pub(super) fn goes_on(&self, state: &KeyState) -> bool {
         let is_longer = |key: &u32| {
             let key = *key as usize;
@@ -367,7 +367,7 @@ impl KeyContent {
                 }))
     }
 
-    /// The state behind any text but one that begins with one of these bytes.
+    /// The state after any text but one that begins with one of these bytes.
     pub(super) fn uniform(&self, state: &KeyState) -> Option<(KeyState, Vec<u8>)> {
         // Classes have to be decided: by one that takes any text from here on, or that is all there is.
         let mut machines = self.machines().zip(&state.classes);

@@ -21,7 +21,7 @@ pub(crate) enum Punctuation {
         more_allowed: bool,
         close_allowed: bool,
     },
-    /// The colon behind a key.
+    /// The colon after a key.
     Colon,
     /// What follows a member or item: a comma or the closing bracket.
     After {
@@ -44,22 +44,22 @@ enum Gaps {
     Skipped {
         /// At places where the form allows only that.
         anywhere: u16,
-        /// Behind a comma or colon.
+        /// After a comma or colon.
         behind: u16,
         only_spaces: bool,
     },
     /// What has to be there.
     Demanded {
-        /// Behind an opening bracket, where something follows.
+        /// After an opening bracket, where something follows.
         opened: Layout,
-        /// Behind a comma or colon.
+        /// After a comma or colon.
         behind: Layout,
         /// Before the closing bracket of what is not empty.
         closing: Layout,
     },
 }
 
-/// A line break perhaps, and then so many times the same character.
+/// A line break perhaps, and then `count` times the same character.
 #[derive(Clone, Copy)]
 struct Layout {
     breaks: bool,
@@ -105,13 +105,13 @@ impl Layout {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum PunctuationState {
-    /// Before the bracket, comma or colon, behind so much whitespace.
+    /// Before the bracket, comma or colon, after some whitespace.
     Before(Gap),
-    /// Behind an opening bracket.
+    /// After an opening bracket.
     Opened(Gap),
-    /// Behind a comma or colon.
+    /// After a comma or colon.
     Behind(Gap),
-    /// Behind the closing bracket.
+    /// After the closing bracket.
     Closed,
 }
 
@@ -317,7 +317,7 @@ impl Machine for PunctuationMachine {
                 },
             ) => {
                 let layout = self.gaps.closing();
-                // What is demanded stands before the bracket only: behind some of it, no comma comes.
+                // What is demanded stands before the bracket only: after some of it, no comma comes.
                 let at_comma = layout.is_none() || count == Gap::NONE;
                 if byte == b',' && more_allowed && at_comma {
                     Some(PunctuationState::Behind(Gap::NONE))

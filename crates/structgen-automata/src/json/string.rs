@@ -20,28 +20,28 @@ pub(crate) enum StringState {
     Open,
     /// Inside, with nothing pending.
     Body(ContentState),
-    /// Behind a backslash.
+    /// After a backslash.
     Escape(ContentState),
-    /// Behind `\u` and `digits` hexadecimal digits of this value.
+    /// After `\u` and `digits` hexadecimal digits of this value.
     Unit {
         content: ContentState,
         digits: u8,
         value: u16,
     },
-    /// Behind the unit of a high surrogate, before the backslash (0) or the `u` (1) of the low one.
+    /// After the unit of a high surrogate, before the backslash (0) or the `u` (1) of the low one.
     BetweenUnits {
         content: ContentState,
         high: u16,
         seen: u8,
     },
-    /// Behind `\u` and `digits` digits of the low surrogate.
+    /// After `\u` and `digits` digits of the low surrogate.
     LowUnit {
         content: ContentState,
         high: u16,
         digits: u8,
         value: u16,
     },
-    /// Behind the closing quote, with the content's label.
+    /// After the closing quote, with the content's label.
     Closed(u32),
 }
 
@@ -50,7 +50,7 @@ impl StringMachine {
         Self { content, escapes }
     }
 
-    /// The state behind an escaped character.
+    /// The state after an escaped character.
     fn escaped(
         &mut self,
         content: &ContentState,
@@ -97,8 +97,8 @@ impl StringMachine {
 
     /// The least cost of going on with a character out of `from..=to`, each in `\u` form, or `None` where none is live.
     ///
-    /// It tries the control characters, which may have no other form, and then the first live character: enough to be a known
-    /// completion, and to be one that gets shorter with every digit.
+    /// It tries the control characters, which may have no other form, and then the first live character: enough to be a
+    /// known completion, and to be one that gets shorter with every digit.
     fn cost_of_units(
         &mut self,
         content: &ContentState,
@@ -163,7 +163,7 @@ impl StringMachine {
         (from, from + (1_u32 << shift) - 1)
     }
 
-    /// The cost from behind `\u` and some digits; `None` where nothing is live.
+    /// The cost from after `\u` and some digits; `None` where nothing is live.
     fn unit_cost(
         &mut self,
         content: &ContentState,
@@ -184,7 +184,7 @@ impl StringMachine {
         Ok(cost.map(|cost| cost.saturating_add(left + 2 + 4)))
     }
 
-    /// The cost behind a pair whose high surrogate is in the range and whose low one begins with these digits.
+    /// The cost after a pair whose high surrogate is in the range and whose low one begins with these digits.
     fn pair_cost(
         &mut self,
         content: &ContentState,
@@ -212,7 +212,7 @@ impl StringMachine {
         Ok(None)
     }
 
-    /// The cost from behind a backslash; `None` where no escape is live.
+    /// The cost from after a backslash; `None` where no escape is live.
     fn escape_cost(&mut self, content: &ContentState) -> Result<Option<u32>, LimitExceeded> {
         let mut best = self
             .unit_cost(content, 0, 0)?

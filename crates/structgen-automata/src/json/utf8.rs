@@ -12,18 +12,18 @@ pub enum Utf8 {
     Two,
     /// Three are missing.
     Three,
-    /// Behind `E0`: the next is `A0..=BF`.
+    /// After `E0`: the next is `A0..=BF`.
     AfterE0,
-    /// Behind `ED`: the next is `80..=9F`, since surrogates are no characters.
+    /// After `ED`: the next is `80..=9F`, since surrogates are no characters.
     AfterEd,
-    /// Behind `F0`: the next is `90..=BF`.
+    /// After `F0`: the next is `90..=BF`.
     AfterF0,
-    /// Behind `F4`: the next is `80..=8F`.
+    /// After `F4`: the next is `80..=8F`.
     AfterF4,
 }
 
 impl Utf8 {
-    /// The state behind one more byte, or `None` where that is no UTF-8.
+    /// The state after one more byte, or `None` where that is no UTF-8.
     #[must_use]
     pub fn step(self, byte: u8) -> Option<Self> {
         let next = match (self, byte) {

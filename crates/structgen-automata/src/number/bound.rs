@@ -77,7 +77,7 @@ impl Magnitudes {
 }
 
 impl Bound {
-    /// The digit at `index`, zeros behind the last one.
+    /// The digit at `index`, zeros after the last one.
     pub(super) fn digit(&self, index: usize) -> u8 {
         self.digits.get(index).copied().unwrap_or(0)
     }

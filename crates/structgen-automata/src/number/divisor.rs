@@ -10,10 +10,11 @@ const MAX_CORE: u128 = 1_000_000_000_000_000_000;
 /// The most significant digits that a divisor may be written with: they fit 128 bits.
 const MAX_DIGITS: usize = 38;
 
-/// The positive number `core` × 10^`exponent`, where `core` = `odd` × `prime`^`power`, `odd` is coprime to ten, and `prime` is 2 or 5.
+/// The positive number `core` × 10^`exponent`, where `core` = `odd` × `prime`^`power`, `odd` is coprime to ten, and
+/// `prime` is 2 or 5.
 ///
-/// An integer times a power of ten is a multiple of it when `odd` divides the integer and there are enough twos and fives. So
-/// the exponent of a number only has to be large enough: that is what [`Divisor::least_exponent`] gives.
+/// An integer times a power of ten is a multiple of it when `odd` divides the integer and there are enough twos and
+/// fives. So the exponent of a number only has to be large enough: that is what [`Divisor::least_exponent`] gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Divisor {
     pub(super) core: u64,
@@ -31,7 +32,8 @@ struct Factors {
 }
 
 impl Divisor {
-    /// The least common multiple of `divisors`, or `None` where there are none. Signs do not matter; zeros are passed over.
+    /// The least common multiple of `divisors`, or `None` where there are none. Signs do not matter; zeros are passed
+    /// over.
     pub(super) fn least_common_multiple(
         divisors: &[Decimal],
     ) -> Result<Option<Self>, LimitExceeded> {
@@ -70,8 +72,8 @@ impl Divisor {
         })
     }
 
-    /// The smallest t for which M × 10^t is a multiple, up to zeros at the end of M, where `residue` is M modulo `core`.
-    /// `None` where no power of ten helps.
+    /// The smallest t for which M × 10^t is a multiple, up to zeros at the end of M, where `residue` is M modulo
+    /// `core`. `None` where no power of ten helps.
     pub(super) fn least_exponent(&self, residue: u64) -> Option<i64> {
         if self.core == 1 {
             return Some(self.exponent);

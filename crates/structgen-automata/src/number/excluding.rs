@@ -1,8 +1,8 @@
 //! Numbers that are multiples of some numbers and of none of others.
 //!
-//! "No multiple of" does not get easier with more digits, as bounds and multiples do: the machine of all numbers runs beside one for each
-//! divisor that must not divide, and a state is live where a search finds a completion that only the first takes. Mostly the next digit
-//! or two are one.
+//! "No multiple of" does not get easier with more digits, as bounds and multiples do: the machine of all numbers runs
+//! beside one for each divisor that must not divide, and a state is live where a search finds a completion that only
+//! the first takes. Mostly the next digit or two are one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -88,7 +88,7 @@ impl ExcludingMachine {
         })
     }
 
-    /// The state behind a byte, live or not.
+    /// The state after a byte, live or not.
     fn next(
         &mut self,
         state: &ExcludingState,
@@ -117,8 +117,8 @@ impl ExcludingMachine {
         self.known.get(state).copied()
     }
 
-    /// How many bytes a completion takes, or `None` where there is none. What lies on the way to one is live with it, each state one byte
-    /// dearer than the next.
+    /// How many bytes a completion takes, or `None` where there is none. What lies on the way to one is live with it,
+    /// each state one byte dearer than the next.
     fn completion(&mut self, state: &ExcludingState) -> Result<Option<u32>, LimitExceeded> {
         if let Some(known) = self.known(state) {
             return Ok(known);

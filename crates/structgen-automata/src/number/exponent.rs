@@ -1,41 +1,42 @@
 //! The exponent part: once the mantissa is written, what is allowed is one interval of exponents.
 
-/// Stands for every exponent at or above it. The ends of an interval are smaller or infinite, so none of them is told apart.
+/// Stands for every exponent at or above it. The ends of an interval are smaller or infinite, so none of them is told
+/// apart.
 pub(super) const INFINITE: i64 = 100_000_000_000_000_000;
 
 /// Exponents with more digits are infinite, unless the digits are leading zeros.
 pub(super) const MOST_DIGITS: u16 = 18;
 
-/// The largest exponent of so many digits, up to [`INFINITE`].
+/// The largest exponent of `digits` digits, up to [`INFINITE`].
 pub(super) fn largest(digits: u16) -> i64 {
     10_i64
         .checked_pow(u32::from(digits))
         .map_or(INFINITE, |power| (power - 1).min(INFINITE))
 }
 
-/// A state behind `e`.
+/// A state after `e`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Exponent {
     part: ExponentPart,
     remaining: u16,
     /// The magnitude so far.
     value: i64,
-    /// What the exponent has to lie in; behind the sign, its magnitude.
+    /// What the exponent has to lie in; after the sign, its magnitude.
     low: i64,
     high: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum ExponentPart {
-    /// Behind `e`.
+    /// After `e`.
     Mark,
-    /// Behind the sign.
+    /// After the sign.
     Sign,
     Digits,
 }
 
 impl Exponent {
-    /// The state behind `e` for an exponent of at most `digits` digits from `low` to `high`.
+    /// The state after `e` for an exponent of at most `digits` digits from `low` to `high`.
     pub(super) fn new(low: i64, high: i64, digits: u16) -> Option<Self> {
         let most = largest(digits);
         let state = Self {

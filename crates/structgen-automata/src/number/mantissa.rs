@@ -5,7 +5,7 @@ use super::bound::{Bound, Standing};
 use super::exponent::INFINITE;
 use super::search::{Continuation, Exponents, Prefix};
 
-/// A state behind at least one digit and before an exponent.
+/// A state after at least one digit and before an exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Mantissa {
     negative: bool,
@@ -23,7 +23,7 @@ pub(super) struct Mantissa {
 }
 
 impl Mantissa {
-    /// The live state behind the first digit.
+    /// The live state after the first digit.
     pub(super) fn first(rules: &Rules, negative: bool, digit: u8) -> Option<Self> {
         let magnitudes = rules.magnitudes(negative);
         let standing = |bound: &Option<Bound>| match bound {
@@ -55,7 +55,7 @@ impl Mantissa {
         state.normalized(rules).live(rules)
     }
 
-    /// The live state behind one more digit.
+    /// The live state after one more digit.
     pub(super) fn digit(&self, rules: &Rules, digit: u8) -> Option<Self> {
         let mut next = *self;
         if self.has_point {
@@ -76,7 +76,7 @@ impl Mantissa {
         next.normalized(rules).live(rules)
     }
 
-    /// The live state behind the decimal point.
+    /// The live state after the decimal point.
     pub(super) fn point(&self, rules: &Rules) -> Option<Self> {
         if self.has_point || rules.form.fraction_digits == 0 {
             return None;
@@ -141,7 +141,7 @@ impl Mantissa {
         if self.is_final(rules) {
             return 0;
         }
-        // A zero that is not final lacks the digit behind its point.
+        // A zero that is not final lacks the digit after its point.
         let limit = if self.zero_is_live(rules) {
             1
         } else {
@@ -169,7 +169,7 @@ impl Mantissa {
     /// How many significant digits there are; right as long as a bound matters.
     fn digits(&self) -> usize {
         let digits = self.position + i32::from(self.fraction_digits);
-        // Zeros behind the point are no significant digits, so this is never below zero.
+        // Zeros after the point are no significant digits, so this is never below zero.
         digits.unsigned_abs() as usize
     }
 

@@ -1,9 +1,9 @@
 //! Numbers as byte automata: exact sets of decimals, in every way that JSON writes them.
 //!
-//! A number text is a mantissa and an exponent. While the mantissa is read, a state keeps how its significant digits compare
-//! with those of the bounds, and their remainder by the divisors; the decimal point and the exponent only move the
-//! place of the number. When the mantissa ends, all that is left of the set is one interval of exponents. Nothing is explored
-//! ahead: whether a state is live, and how far it is from its end, is worked out by arithmetic on digits.
+//! A number text is a mantissa and an exponent. While the mantissa is read, a state keeps how its significant digits
+//! compare with those of the bounds, and their remainder by the divisors; the decimal point and the exponent only move
+//! the place of the number. When the mantissa ends, all that is left of the set is one interval of exponents. Nothing
+//! is explored ahead: whether a state is live, and how far it is from its end, is worked out by arithmetic on digits.
 
 mod bound;
 mod divisor;
@@ -105,8 +105,8 @@ impl NumberMachine {
     /// [`NumberSet::multiples_of`] are taken without their sign, and of zero only zero is a multiple.
     ///
     /// # Errors
-    /// When the least common multiple of the divisors, its power of ten aside, is above 10¹⁸, or when the form has more than
-    /// 1000 digits on a side of the point. (Exponents may have any number of digits.)
+    /// When the least common multiple of the divisors, its power of ten aside, is above 10¹⁸, or when the form has more
+    /// than 1000 digits on a side of the point. (Exponents may have any number of digits.)
     pub fn new(set: &NumberSet, form: &NumberForm) -> Result<Self, LimitExceeded> {
         let form = &if set.written_whole {
             NumberForm {
@@ -298,7 +298,7 @@ impl Rules {
         }
     }
 
-    /// How a number goes on behind its sign: with a digit that is not zero, or behind a zero.
+    /// How a number goes on after its sign: with a digit that is not zero, or after a zero.
     fn first_digits(&self) -> [Continuation; 2] {
         let at_least_one = Continuation {
             position: 0,

@@ -1,10 +1,11 @@
 //! Whether digits can be completed to a number of the set, decided by arithmetic instead of search.
 //!
-//! A completion appends digits and chooses an exponent. What counts is the **place** of the number: P, where the number is
-//! 0.d₁d₂… × 10^P. Strictly between the places of the bounds the bounds say nothing, and a larger place has more room: its
-//! last digit weighs more, or it has more digits, so whatever is a multiple at one place has a counterpart at the next. So three
-//! places decide: those of the two bounds, and the largest one between them. At one place the question is whether an interval of
-//! integers has a multiple of a modulus, and digit strings with a remainder answer it.
+//! A completion appends digits and chooses an exponent. What counts is the **place** of the number: P, where the number
+//! is 0.d₁d₂… × 10^P. Strictly between the places of the bounds the bounds say nothing, and a larger place has more
+//! room: its last digit weighs more, or it has more digits, so whatever is a multiple at one place has a counterpart at
+//! the next. So three places decide: those of the two bounds, and the largest one between them. At one place the
+//! question is whether an interval of integers has a multiple of a modulus, and digit strings with a remainder answer
+//! it.
 
 use super::bound::{Bound, Magnitudes, Standing};
 use super::divisor::{Divisor, multiply_by_power_of_ten};
@@ -28,14 +29,14 @@ pub(super) struct Prefix<'a> {
 /// Which digits may follow: their number, and where they put the decimal point.
 #[derive(Clone, Copy)]
 pub(super) struct Room {
-    /// The number is at place `position` + n without an exponent, with n from `least` to `most`; n is how many more digits go
-    /// before the point, or, below one, minus the zeros behind it.
+    /// The number is at place `position` + n without an exponent, with n from `least` to `most`; n is how many more
+    /// digits go before the point, or, below one, minus the zeros after it.
     pub(super) position: i64,
     pub(super) least: i64,
     pub(super) most: i64,
     /// `digits` + n digits follow.
     pub(super) digits: i64,
-    /// How many digits are behind the point in the end.
+    /// How many digits are after the point in the end.
     pub(super) fraction: i64,
 }
 
@@ -90,8 +91,8 @@ impl Prefix<'_> {
         self.interval_has_multiple(lower, upper, kept, modulus, residue)
     }
 
-    /// How many of `digits` further digits need not be zero, what has to divide the integer that ends with them, and the
-    /// remainder of what is written already. `None` where that is in vain.
+    /// How many of `digits` further digits need not be zero, what has to divide the integer that ends with them, and
+    /// the remainder of what is written already. `None` where that is in vain.
     fn modulus(&self, digits: i64, exponent: i64) -> Option<(usize, u64, u64)> {
         let zeros = i64::from(self.zeros);
         let (kept, modulus, zeros) = match self.divisor {
@@ -112,7 +113,7 @@ impl Prefix<'_> {
         Some((usize::try_from(kept).ok()?, modulus, residue))
     }
 
-    /// Whether `kept` digits between the bounds, behind what is written already, make a multiple of `modulus`.
+    /// Whether `kept` digits between the bounds, after what is written already, make a multiple of `modulus`.
     fn interval_has_multiple(
         &self,
         lower: Option<&Bound>,
@@ -166,16 +167,16 @@ pub(super) struct Continuation {
     pub(super) position: i64,
     /// The fewest and the most digits before the point.
     pub(super) before_point: (i64, i64),
-    /// The fewest and the most digits behind the point.
+    /// The fewest and the most digits after the point.
     pub(super) behind_point: (i64, i64),
-    /// How many digits are behind the point already; `None` where there is no point yet.
+    /// How many digits are after the point already; `None` where there is no point yet.
     pub(super) fraction: Option<i64>,
     /// Whether the number is zero so far and has its digit before the point.
     pub(super) below_one: bool,
 }
 
 impl Continuation {
-    /// The room with at most `behind_point` more digits behind the point.
+    /// The room with at most `behind_point` more digits after the point.
     fn room(&self, (least, most): (i64, i64), behind_point: i64) -> Room {
         let written = self.fraction.unwrap_or(0);
         let fraction = written + behind_point;
@@ -241,8 +242,8 @@ impl Continuation {
         best
     }
 
-    /// The cost of the fewest digits behind the point for which `suffices` holds, where it is at most `limit`. What
-    /// so many digits can do, more can do too.
+    /// The cost of the fewest digits after the point for which `suffices` holds, where it is at most `limit`. What
+    /// some digits can do, more can do too.
     fn fewest_behind_point(&self, limit: i64, suffices: impl Fn(i64) -> bool) -> Option<i64> {
         let point = i64::from(self.fraction.is_none());
         let cost = |digits: i64| if digits == 0 { 0 } else { digits + point };
@@ -263,7 +264,7 @@ impl Continuation {
     }
 }
 
-/// The intervals of exponents that take so many bytes at most, the `e` included, by length.
+/// The intervals of exponents that take at most a number of bytes, the `e` included, by length.
 fn exponents_by_length(digits: u16) -> impl Iterator<Item = (u32, Exponents)> {
     let parts = (1..=digits.min(MOST_DIGITS)).flat_map(|digits| {
         let most = largest(digits);

@@ -10,7 +10,8 @@ macro_rules! ids {
             pub(crate) struct $name(u32);
 
             impl $name {
-                /// The id of a place. [`Limits::nodes`](crate::Limits::nodes) keeps lists far shorter than ids can count.
+                /// The id of a place. [`Limits::nodes`](crate::Limits::nodes) keeps lists far shorter than ids can
+                /// count.
                 pub(crate) const fn new(index: usize) -> Self {
                     Self(index as u32)
                 }

@@ -29,7 +29,8 @@ impl KeyClass {
         }
     }
 
-    /// How many bytes the `n` shortest keys take, written in JSON, in ascending order; fewer where there are not so many keys.
+    /// How many bytes the `n` shortest keys take, written in JSON, in ascending order; fewer where there are not so
+    /// many keys.
     pub(crate) fn shortest(
         &self,
         n: usize,
@@ -51,7 +52,8 @@ impl KeyClass {
     }
 }
 
-/// Counts strings level by level: how many ways lead to each state is how many strings do, since the machine is deterministic.
+/// Counts strings level by level: how many ways lead to each state is how many strings do, since the machine is
+/// deterministic.
 fn shortest(keys: &Regular, n: usize, limits: RegularLimits) -> Result<Vec<u32>, LimitExceeded> {
     let bytes_per_byte = if is_plain(keys) { 1 } else { LONGEST_ESCAPE };
     let mut machine = RegularMachine::new(keys, limits)?;

@@ -5,8 +5,9 @@ use structgen_grammar::Whitespace;
 use super::{Node, NodeId, Program, Slot};
 
 impl Program {
-    /// The most bytes that one byte of a compact text takes in this form: itself, the whitespace behind it, and one to spare so that going
-    /// from one to the next is always progress. Only forms that demand whitespace take more than one.
+    /// The most bytes that one byte of a compact text takes in this form: itself, the whitespace after it, and one to
+    /// spare so that going from one to the next is always progress. Only forms that demand whitespace take more than
+    /// one.
     pub(crate) fn widest_byte(&self) -> u64 {
         *self.widest_byte.get_or_init(|| match self.form.whitespace {
             Whitespace::Compact | Whitespace::Spaced | Whitespace::Bounded { .. } => 1,

@@ -1,8 +1,8 @@
 //! Left recursion: procedures that call themselves before they have read anything.
 //!
 //! A stack cannot be pushed without end, so such a call is not made. The procedures that call one another first form a
-//! component; entering one of them starts the alternatives of all that do begin with a text, and when one is complete, those that began
-//! with it go on: a left-corner parse (Rosenkrantz and Lewis, 1970), worked out while running.
+//! component; entering one of them starts the alternatives of all that do begin with a text, and when one is complete,
+//! those that began with it go on: a left-corner parse (Rosenkrantz and Lewis, 1970), worked out while running.
 
 use super::{Node, NodeId, Proc, ProcId};
 use crate::components::cyclic_components;

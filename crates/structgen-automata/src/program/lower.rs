@@ -22,8 +22,8 @@ const MAX_NESTING: u32 = 4_000;
 pub(crate) enum Lowered {
     /// A program, and the expression of each of its arrays.
     Program(Box<Program>, Vec<ExprId>),
-    /// None, and its terminals without a text, or its objects and arrays whose counts cannot be met: found out only here, where terminals
-    /// are built and counts are planned.
+    /// None, and its terminals without a text, or its objects and arrays whose counts cannot be met: found out only
+    /// here, where terminals are built and counts are planned.
     Empty(Grammar, FxHashSet<ExprId>),
 }
 
@@ -164,7 +164,8 @@ struct Builder<'g> {
     own_procs: FxHashMap<(ExprId, Option<Guide>), ProcId>,
     /// The node at which a value of an object or array begins.
     values: FxHashMap<ExprId, NodeId>,
-    /// Objects and arrays whose values are still to be built: a list instead of a recursion, since shapes nest without end.
+    /// Objects and arrays whose values are still to be built: a list instead of a recursion, since shapes nest without
+    /// end.
     pending: Vec<Pending>,
     terminals: UniqueList<TerminalSpec>,
     /// Which terminal an expression became.

@@ -8,7 +8,8 @@ use crate::machine::MAX_COST;
 /// The bytes that a key takes beyond its text: two quotes and a colon.
 pub(super) const KEY_PUNCTUATION: u64 = 3;
 
-/// The cost of a value is cut off here where members are added up: that never overflows, and what never completes stays dearer than all else.
+/// The cost of a value is cut off here where members are added up: that never overflows, and what never completes stays
+/// dearer than all else.
 const MAX_VALUE: u64 = u64::MAX / 4;
 
 /// What a completion costs; `u64::MAX` stands for what never completes.
@@ -78,8 +79,8 @@ impl Program {
         heights[node.index()]
     }
 
-    /// What a key adds to the cost of an object beyond its text: its colon and value, less what it would cost as a missing member
-    /// where it is required. An offset that is the same for all keys of the object keeps it positive.
+    /// What a key adds to the cost of an object beyond its text: its colon and value, less what it would cost as a
+    /// missing member where it is required. An offset that is the same for all keys of the object keeps it positive.
     pub(crate) fn key_weight(&self, object: u32, label: u32) -> u32 {
         let measures = self.measures();
         let shape = &self.objects[object as usize];
@@ -236,7 +237,7 @@ impl Bounded for u64 {
 }
 
 impl Program {
-    /// The bytes of an object behind its opening brace; `None` where its counts cannot be met.
+    /// The bytes of an object after its opening brace; `None` where its counts cannot be met.
     pub(super) fn object_cost(&self, object: u32) -> Result<Option<u64>, LimitExceeded> {
         let measures = self.measures();
         self.object_cost_with(object, &|node| measures.cost(node))
@@ -261,7 +262,7 @@ impl Program {
         Ok(left.cost(&object.no_counts())?.map(|cost| cost.max(1)))
     }
 
-    /// The bytes of an array behind its opening bracket; `None` where its counts cannot be met.
+    /// The bytes of an array after its opening bracket; `None` where its counts cannot be met.
     pub(super) fn array_cost(&self, array: u32) -> Result<Option<u64>, LimitExceeded> {
         let measures = self.measures();
         self.array_cost_with(array, &|node| measures.cost(node))
@@ -286,7 +287,8 @@ impl Program {
 }
 
 impl ObjectProgram {
-    /// The bytes of the required members that are `missing`, a comma or opening brace's place before each, and the closing brace.
+    /// The bytes of the required members that are `missing`, a comma or opening brace's place before each, and the
+    /// closing brace.
     pub(crate) fn cost(&self, at: &impl Fn(NodeId) -> u64, missing: impl Fn(usize) -> bool) -> u64 {
         let members = self
             .properties

@@ -232,7 +232,8 @@ impl Program {
         self.measures = OnceLock::new();
     }
 
-    /// The token terminals of the grammar; a place in this list is what [`Network::step_token`](crate::Network::step_token) takes.
+    /// The token terminals of the grammar; a place in this list is what
+    /// [`Network::step_token`](crate::Network::step_token) takes.
     #[must_use]
     pub fn token_terminals(&self) -> &[TokenTerminal] {
         &self.tokens

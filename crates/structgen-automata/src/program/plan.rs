@@ -1,8 +1,8 @@
 //! The cheapest completion of an object or array that meets all its counts at once, if there is one.
 //!
-//! Every member and item counts, for the whole and for some tallies. What has been read is counted; what may still come is a supply of
-//! groups, each of which can be used a bounded number of times. Dynamic programming over the counts, up to where they matter, finds the
-//! cheapest choice.
+//! Every member and item counts, for the whole and for some tallies. What has been read is counted; what may still come
+//! is a supply of groups, each of which can be used a bounded number of times. Dynamic programming over the counts, up
+//! to where they matter, finds the cheapest choice.
 
 use super::measure::KEY_PUNCTUATION;
 use super::{ArrayProgram, NodeId, ObjectProgram, Slot};
@@ -381,8 +381,8 @@ impl ArrayProgram {
         }
     }
 
-    /// The cost of the items that are missing after those counted, in an array with tallies, each with its comma; `None` where the
-    /// counts cannot be met.
+    /// The cost of the items that are missing after those counted, in an array with tallies, each with its comma;
+    /// `None` where the counts cannot be met.
     ///
     /// Dijkstra's algorithm over index and counts: what an item may be depends on where it stands.
     pub(crate) fn items_left(

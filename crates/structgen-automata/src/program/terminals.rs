@@ -49,8 +49,8 @@ pub fn any_string(escapes: EscapeForm) -> Result<Terminal, LimitExceeded> {
     Terminal::new(StringMachine::new(content, escapes))
 }
 
-/// The terminals that were built to find what their texts cost. Building one is much of what compiling costs, so the first network to
-/// need one takes it.
+/// The terminals that were built to find what their texts cost. Building one is much of what compiling costs, so the
+/// first network to need one takes it.
 pub(crate) struct ReadyTerminals(Mutex<Vec<Option<Terminal>>>);
 
 impl ReadyTerminals {
@@ -70,7 +70,8 @@ impl fmt::Debug for ReadyTerminals {
 /// The most terminals that are kept. Of a grammar with more, a text mostly needs few, and each has tables of its own.
 const MAX_READY: usize = 10_000;
 
-/// Builds the terminals. With each comes the length in bytes of its shortest known text; `None` where it accepts no text at all.
+/// Builds the terminals. With each comes the length in bytes of its shortest known text; `None` where it accepts no
+/// text at all.
 pub(super) fn build(
     terminals: &[TerminalSpec],
     form: &JsonForm,

@@ -1,7 +1,7 @@
 //! All texts of one value, read byte by byte.
 //!
-//! What is compared is read by its own grammar as well, which knows the form: here any JSON text of the value will do, with any whitespace,
-//! escapes and order of keys, so that nothing is counted.
+//! What is compared is read by its own grammar as well, which knows the form: here any JSON text of the value will do,
+//! with any whitespace, escapes and order of keys, so that nothing is counted.
 
 use structgen_grammar::{JsonForm, NumberSet};
 
@@ -12,7 +12,8 @@ use crate::number::NumberMachine;
 use crate::terminal::{self, Terminal, TerminalState};
 use crate::{ByteSet, LimitExceeded, StepError};
 
-/// What reads the texts of a value. Places are numbers: [`DEAD`](Self::DEAD), [`START`](Self::START), and others as they are met.
+/// What reads the texts of a value. Places are numbers: [`DEAD`](Self::DEAD), [`START`](Self::START), and others as
+/// they are met.
 #[derive(Debug)]
 pub(crate) struct ValueText {
     /// The value's parts; the whole comes last.
@@ -33,10 +34,10 @@ enum ValuePart {
     Object(Box<[(Box<str>, u32)]>),
 }
 
-/// A position in the texts of a part; `up` is the position behind it.
+/// A position in the texts of a part; `up` is the position after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Position {
-    /// Behind the whole value.
+    /// After the whole value.
     End,
     Before {
         node: u32,
@@ -57,25 +58,25 @@ enum Position {
         up: u32,
         read: Read,
     },
-    /// Behind so many items, or the opening bracket.
+    /// After this many items, or the opening bracket.
     Items {
         node: u32,
         up: u32,
         count: u32,
     },
-    /// Behind some members, or the opening brace.
+    /// After some members, or the opening brace.
     Members {
         node: u32,
         up: u32,
         seen: u32,
     },
-    /// Before the quote of a key, behind a comma.
+    /// Before the quote of a key, after a comma.
     BeforeKey {
         node: u32,
         up: u32,
         seen: u32,
     },
-    /// Behind the quote of a key.
+    /// After the quote of a key.
     Key {
         node: u32,
         up: u32,
@@ -98,7 +99,7 @@ struct Member {
 }
 
 impl Member {
-    /// One more byte of its key, or the quote behind it.
+    /// One more byte of its key, or the quote after it.
     fn read_key(self, key: &str, read: Read, byte: u8) -> Option<Position> {
         if read.is_end(key, byte) {
             return Some(Position::BehindKey(self));

@@ -10,7 +10,7 @@ pub(super) struct Read {
 }
 
 impl Read {
-    /// Whether the byte is the quote behind the text.
+    /// Whether the byte is the quote after the text.
     pub(super) fn is_end(self, text: &str, byte: u8) -> bool {
         byte == b'"' && self.escape == 0 && self.bytes as usize == text.len()
     }

@@ -9,8 +9,8 @@ use crate::{
     StringContent, Tally,
 };
 
-/// That the grammar keeps all promises that what works with it rests on, but for one: that classes of keys do not overlap is told by no
-/// look at them. Where they do, a key is in the first.
+/// That the grammar keeps all promises that what works with it rests on, but for one: that classes of keys do not
+/// overlap is told by no look at them. Where they do, a key is in the first.
 pub(super) fn check(grammar: &Grammar) -> Result<(), BytesError> {
     if grammar.exprs.len() > Grammar::MAX_EXPRS {
         return Err(BytesError::TooLarge {
@@ -156,7 +156,8 @@ fn check_tallies<'s>(
     )
 }
 
-/// How many expressions and nodes of regular sets there are in all rules and all values of shapes, shared ones counted each time.
+/// How many expressions and nodes of regular sets there are in all rules and all values of shapes, shared ones counted
+/// each time.
 fn unfolded(grammar: &Grammar) -> u64 {
     let mut sizes: Vec<u64> = Vec::with_capacity(grammar.exprs.len());
     let mut values = FxHashSet::default();

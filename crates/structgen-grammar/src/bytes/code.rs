@@ -1,12 +1,13 @@
-//! What values are as bytes: numbers in groups of seven bits, lists behind their lengths, alternatives behind a tag.
+//! What values are as bytes: numbers in groups of seven bits, lists after their lengths, alternatives after a tag.
 
 use std::sync::Arc;
 
 use super::BytesError;
 
-/// A value that is written as bytes and read back. What is read is a value of the type; whether it makes sense is checked elsewhere.
+/// A value that is written as bytes and read back. What is read is a value of the type; whether it makes sense is
+/// checked elsewhere.
 pub(super) trait Coded: Sized {
-    /// Writes the value behind the others. Every value takes a byte at least.
+    /// Writes the value after the others. Every value takes a byte at least.
     fn put(&self, out: &mut Vec<u8>);
 
     /// Reads a value.
@@ -59,13 +60,13 @@ impl<'b> Input<'b> {
     }
 }
 
-/// Bytes behind their length.
+/// Bytes after their length.
 pub(super) fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     (bytes.len() as u64).put(out);
     out.extend_from_slice(bytes);
 }
 
-/// Bytes behind their length.
+/// Bytes after their length.
 pub(super) fn take_bytes<'b>(input: &mut Input<'b>) -> Result<&'b [u8], BytesError> {
     let length = input.length()?;
     input.bytes(length)
@@ -253,7 +254,8 @@ impl Coded for Arc<[u8]> {
     }
 }
 
-/// A type as its parts, one behind another; of an enum behind the variant's tag. A part that is left out does not compile.
+/// A type as its parts, one after another; of an enum after the variant's tag. A part that is left out does not
+/// compile.
 macro_rules! coded {
     (struct $name:ty { $($field:tt),* $(,)? }) => {
         impl Coded for $name {

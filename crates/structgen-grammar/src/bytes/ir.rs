@@ -154,7 +154,7 @@ impl Coded for CharSet {
 }
 
 impl Coded for LiteralSet {
-    /// Node by node, each behind those that it leads to.
+    /// Node by node, each after those that it leads to.
     fn put(&self, out: &mut Vec<u8>) {
         (self.nodes() as u64).put(out);
         for node in 0..=self.root() {
@@ -198,7 +198,7 @@ fn take_literals_node(input: &mut Input<'_>) -> Result<LiteralsNode, BytesError>
 /// How deep a regular set in a file may nest: copies, comparisons and the end of a tree recurse.
 pub(super) const MAX_NESTING: u32 = 1_000;
 
-/// A node of a regular set behind the nodes that it is made of, of which there are as many as it says.
+/// A node of a regular set after the nodes that it is made of, of which there are as many as it says.
 enum RegularNode {
     Leaf(Regular),
     Many(fn(Arc<[Regular]>) -> Regular, usize),
@@ -210,7 +210,7 @@ enum RegularNode {
 const END: u8 = 0;
 
 impl Coded for Regular {
-    /// Nodes come behind their parts, so that reading needs a list and no recursion.
+    /// Nodes come after their parts, so that reading needs a list and no recursion.
     fn put(&self, out: &mut Vec<u8>) {
         let mut open = vec![(self, false)];
         while let Some((set, parts_are_there)) = open.pop() {

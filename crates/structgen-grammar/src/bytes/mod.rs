@@ -1,8 +1,9 @@
 //! A grammar as compact bytes, and back.
 //!
-//! The bytes are made for files of compiled constraints: read by the version that wrote them, and trusted in nothing. Whatever they say,
-//! [`Grammar::from_bytes`] gives a grammar that keeps the promises of its types or an error; it neither recurses nor takes memory out of
-//! proportion, and what it gives unfolds to no more than [`Grammar::MAX_UNFOLDED`] expressions.
+//! The bytes are made for files of compiled constraints: read by the version that wrote them, and trusted in nothing.
+//! Whatever they say, [`Grammar::from_bytes`] gives a grammar that keeps the promises of its types or an error; it
+//! neither recurses nor takes memory out of proportion, and what it gives unfolds to no more than
+//! [`Grammar::MAX_UNFOLDED`] expressions.
 
 mod check;
 mod code;
@@ -49,7 +50,8 @@ impl Grammar {
     pub const MAX_BYTES: usize = 256 << 20;
     /// The most expressions of a grammar in a file.
     pub const MAX_EXPRS: usize = 1 << 22;
-    /// How large a grammar in a file may be where every shared expression is counted each time that it occurs: work that does so is bounded.
+    /// How large a grammar in a file may be where every shared expression is counted each time that it occurs: work
+    /// that does so is bounded.
     pub const MAX_UNFOLDED: u64 = 1 << 24;
 
     /// The grammar as bytes. Equal grammars give equal bytes.
@@ -69,7 +71,8 @@ impl Grammar {
     /// ```
     ///
     /// # Errors
-    /// When [`from_bytes`](Self::from_bytes) would not take them: the grammar is too large, or a part of it breaks a promise of its type.
+    /// When [`from_bytes`](Self::from_bytes) would not take them: the grammar is too large, or a part of it breaks a
+    /// promise of its type.
     pub fn to_bytes(&self) -> Result<Vec<u8>, BytesError> {
         check::check(self)?;
         let mut bytes = Vec::new();

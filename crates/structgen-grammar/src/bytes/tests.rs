@@ -130,8 +130,8 @@ fn specimen() -> Grammar {
     builder.finish(root, JsonForm::exact())
 }
 
-/// When this fails, grammars are written otherwise than before, and what was written before must not be read: raise `BYTES_VERSION`,
-/// then let the test record the new bytes with `UPDATE_EXPECT=1`.
+/// When this fails, grammars are written otherwise than before, and what was written before must not be read: raise
+/// `BYTES_VERSION`, then let the test record the new bytes with `UPDATE_EXPECT=1`.
 #[test]
 fn a_change_of_the_bytes_is_a_new_version() {
     let mut written = specimen().to_bytes().unwrap();

@@ -1,5 +1,5 @@
-//! Makes long lists of literals terminals of their own: `"a" | "b" | …` becomes one graph, in which a step costs the same however many
-//! there are.
+//! Makes long lists of literals terminals of their own: `"a" | "b" | …` becomes one graph, in which a step costs the
+//! same however many there are.
 
 use super::rebuild;
 use crate::{Expr, ExprId, Grammar, GrammarBuilder, LiteralSet, Regular, RuleId};

@@ -1,11 +1,11 @@
 //! Takes out what derives no text.
 //!
-//! An expression is productive when it derives some text; the productive ones are the least fixpoint, found with one counter for
-//! every expression: for how many groups of children it still waits. What is left is replaced by [`Expr::Never`], and what
-//! contains it is narrowed: an arm disappears, a key is forbidden, an array ends earlier.
+//! An expression is productive when it derives some text; the productive ones are the least fixpoint, found with one
+//! counter for every expression: for how many groups of children it still waits. What is left is replaced by
+//! [`Expr::Never`], and what contains it is narrowed: an arm disappears, a key is forbidden, an array ends earlier.
 //!
-//! Only the structure is looked at. Whether a regular set or a set of numbers is empty, and whether counts of members and items can be
-//! met, is decided where they become automata.
+//! Only the structure is looked at. Whether a regular set or a set of numbers is empty, and whether counts of members
+//! and items can be met, is decided where they become automata.
 
 use super::rebuild;
 use crate::{

@@ -1,9 +1,10 @@
-//! Joins what needs no stack into regular terminals: `[a-z]+ ("," [a-z]+)*` becomes one automaton instead of four and a counter.
+//! Joins what needs no stack into regular terminals: `[a-z]+ ("," [a-z]+)*` becomes one automaton instead of four and a
+//! counter.
 //!
-//! Literals, regular terminals, and the sequences, choices and repetitions of them are regular; so is a rule that is made of them and does
-//! not come back to itself, and it is put in the place of its references where that keeps terminals small. In
-//! a sequence or choice that is not regular as a whole, the neighbours or arms that are regular are joined. JSON shapes,
-//! long lists of literals and token terminals are borders: nothing is joined across them.
+//! Literals, regular terminals, and the sequences, choices and repetitions of them are regular; so is a rule that is
+//! made of them and does not come back to itself, and it is put in the place of its references where that keeps
+//! terminals small. In a sequence or choice that is not regular as a whole, the neighbours or arms that are regular are
+//! joined. JSON shapes, long lists of literals and token terminals are borders: nothing is joined across them.
 
 use crate::{Expr, ExprId, Grammar, GrammarBuilder, Regular, RuleId, passes::rebuild};
 

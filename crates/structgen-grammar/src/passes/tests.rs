@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::{CharSet, Expr, ExprId, GrammarBuilder, JsonForm, Regular, RuleId, TokenTerminal};
 
-/// For every expression and place, where its matches end: the least fixpoint of the definitions. Shapes and tokens match nothing here.
+/// For every expression and place, where its matches end: the least fixpoint of the definitions. Shapes and tokens
+/// match nothing here.
 fn accepts(grammar: &Grammar, text: &[u8]) -> bool {
     let places = text.len() + 1;
     let mut chart: Vec<Vec<BTreeSet<usize>>> =

@@ -4,7 +4,8 @@ use super::{Part, PartId};
 use crate::arena::{Arena, Node, NodeId};
 
 impl Arena {
-    /// The texts that start with the part and go on with `rest`: all that is still to come. Recursive: the depth of parts is limited.
+    /// The texts that start with the part and go on with `rest`: all that is still to come. Recursive: the depth of
+    /// parts is limited.
     pub(crate) fn set_of(&mut self, part: PartId, rest: NodeId) -> NodeId {
         self.set(part, rest, false)
     }

@@ -1,16 +1,17 @@
 //! Look-around.
 //!
-//! *Ahead.* What follows an expression is known when it is lowered: its *continuation*, the set of all that may stand behind it in the
-//! text. A look-ahead for `b` in front of the continuation `k` is `k & b.*`, a negative one `k & !(b.*)`. So a sequence
-//! is lowered from its end, and what remains is made of sets. Only a loop that looks around keeps its syntax: it is one
-//! expression with its continuation, [`Node::Loop`](super::arena::Node), and it is unfolded by one round when it is derived. Its states are boolean
-//! combinations of finitely many expressions; kept in disjunctive normal form, they are finitely many themselves.
-//! (Miyazaki and Minamide, "Derivatives of Regular Expressions with Lookahead", 2019, have the same combinations.)
+//! *Ahead.* What follows an expression is known when it is lowered: its *continuation*, the set of all that may stand
+//! after it in the text. A look-ahead for `b` in front of the continuation `k` is `k & b.*`, a negative one `k &
+//! !(b.*)`. So a sequence is lowered from its end, and what remains is made of sets. Only a loop that looks around
+//! keeps its syntax: it is one expression with its continuation, [`Node::Loop`](super::arena::Node), and it is unfolded
+//! by one round when it is derived. Its states are boolean combinations of finitely many expressions; kept in
+//! disjunctive normal form, they are finitely many themselves. (Miyazaki and Minamide, "Derivatives of Regular
+//! Expressions with Lookahead", 2019, have the same combinations.)
 //!
-//! *Behind.* A look-behind for `b` is an expression of its own, `.*b`, that is derived along with the set: its *tracker*. It holds at a place
-//! where its tracker accepts what was read so far. A set that looks behind is a term with the states of its trackers,
-//! [`Node::Tracked`](super::arena::Node); once no tracker can change its mind any more, it is a plain expression again.
-//! The start of a text is a look-behind whose tracker is the empty string.
+//! *Behind.* A look-behind for `b` is an expression of its own, `.*b`, that is derived along with the set: its
+//! *tracker*. It holds at a place where its tracker accepts what was read so far. A set that looks behind is a term
+//! with the states of its trackers, [`Node::Tracked`](super::arena::Node); once no tracker can change its mind any
+//! more, it is a plain expression again. The start of a text is a look-behind whose tracker is the empty string.
 
 mod continuation;
 mod parts;

@@ -113,7 +113,7 @@ impl Arena {
     pub(crate) fn behind(&mut self, body: PartId, negated: bool) -> Result<PartId, LimitExceeded> {
         let part = |arena: &mut Self, set| arena.part(Part::Set(set));
         if self.looks.facts[body.0 as usize].ahead {
-            // It would have to know what comes behind the look-behind's own place.
+            // It would have to know what comes after the look-behind's own place.
             return Err(LimitExceeded {
                 what: "look-aheads inside a look-behind",
                 limit: 0,

@@ -8,7 +8,7 @@ use crate::arena::{Arena, Node, NodeId};
 use crate::derivative::Scratch;
 
 impl Arena {
-    /// A text of its own: the part and nothing behind it, with the trackers it asks at their start.
+    /// A text of its own: the part and nothing after it, with the trackers it asks at their start.
     pub(crate) fn whole_text(&mut self, part: PartId) -> NodeId {
         let term = self.set_of(part, Self::EMPTY);
         let trackers = self

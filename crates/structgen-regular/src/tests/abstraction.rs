@@ -124,7 +124,7 @@ fn sets() -> Vec<(Regular, &'static str)> {
             ),
             "bbbbb",
         ),
-        // A demanded count behind a short one.
+        // A demanded count after a short one.
         (
             Regular::concat([
                 between(letters(), 0, 3),

@@ -1,4 +1,5 @@
-//! What patterns of each dialect match, as the engines of the dialects say: the crate `regex`, V8 with the flag `u` or `v`, and Python's `re`.
+//! What patterns of each dialect match, as the engines of the dialects say: the crate `regex`, V8 with the flag `u` or
+//! `v`, and Python's `re`.
 
 use structgen_frontend::regex::{RegexOptions, parse};
 

@@ -20,7 +20,7 @@ fn machine(regular: &Regular) -> RegularMachine {
     RegularMachine::new(regular, RegularLimits::default()).expect("within the limits")
 }
 
-/// The state behind the text, or `None` once dead.
+/// The state after the text, or `None` once dead.
 fn walk(machine: &mut RegularMachine, text: &[u8]) -> Option<RegularState> {
     let mut state = machine.start().expect("within the limits")?;
     for &byte in text {

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-/// Patterns of some leaves, nested to a depth, with some quantifiers: a regular expression of what a quantifier looks like.
+/// Patterns of some leaves, nested to a depth, with some quantifiers: a regular expression of what a quantifier looks
+/// like.
 pub(super) fn patterns(
     leaf: impl Strategy<Value = String> + 'static,
     depth: u32,

@@ -212,7 +212,8 @@ fn states(words: &str, form: &NumberForm) -> usize {
 
 #[test]
 fn common_sets_need_few_states() {
-    // 15 digits on either side of the point, each of the latter also behind a zero; start, minus, zero and its fractions.
+    // 15 digits on either side of the point, each of the latter also after a zero; start, minus, zero and its
+    // fractions.
     assert!(states("", &generate()) < 80);
     assert!(states("*1", &generate()) < 20);
     assert!(states("*1 >=0", &generate()) < 20);
