@@ -28,6 +28,22 @@ impl Draft {
         Self::Draft2019,
         Self::Draft2020,
     ];
+
+    /// The draft whose metaschema has this URI.
+    pub(crate) fn of_metaschema(uri: &str) -> Option<Self> {
+        let name = uri.strip_suffix('#').unwrap_or(uri);
+        let name = name
+            .strip_prefix("https://")
+            .or_else(|| name.strip_prefix("http://"))?;
+        Some(match name.trim_end_matches('/') {
+            "json-schema.org/draft-04/schema" => Self::Draft4,
+            "json-schema.org/draft-06/schema" => Self::Draft6,
+            "json-schema.org/draft-07/schema" => Self::Draft7,
+            "json-schema.org/draft/2019-09/schema" => Self::Draft2019,
+            "json-schema.org/draft/2020-12/schema" => Self::Draft2020,
+            _ => return None,
+        })
+    }
 }
 
 /// What the grammar is for; it decides which part of the schema's language is kept.
@@ -337,5 +353,69 @@ impl SchemaOptions {
     /// Whether the caller chose if assertions may be dropped.
     pub(crate) fn sets_lenient(&self) -> bool {
         self.set.lenient || self.lenient
+    }
+}
+
+/// How a schema becomes a part of a grammar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartOptions<'a> {
+    /// What the names of the part's rules begin with, so that parts are told apart.
+    pub prefix: &'a str,
+    /// The words for `true`, `false` and `null`.
+    pub words: Words,
+}
+
+/// The words for `true`, `false` and `null`: the one thing in which values that are neither strings nor numbers differ between JSON and the
+/// literals of programming languages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// `true`.
+    pub yes: &'static str,
+    /// `false`.
+    pub no: &'static str,
+    /// `null`.
+    pub null: &'static str,
+}
+
+impl Words {
+    /// As JSON has them.
+    pub const JSON: Self = Self {
+        yes: "true",
+        no: "false",
+        null: "null",
+    };
+    /// As Python has them.
+    pub const PYTHON: Self = Self {
+        yes: "True",
+        no: "False",
+        null: "None",
+    };
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self::JSON
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Draft;
+
+    #[test]
+    fn metaschemas_are_known_with_and_without_a_fragment() {
+        for (uri, draft) in [
+            (
+                "http://json-schema.org/draft-07/schema#",
+                Some(Draft::Draft7),
+            ),
+            (
+                "https://json-schema.org/draft/2020-12/schema",
+                Some(Draft::Draft2020),
+            ),
+            ("http://json-schema.org/draft-03/schema#", None),
+        ] {
+            assert_eq!(Draft::of_metaschema(uri), draft, "{uri}");
+        }
     }
 }

@@ -3,51 +3,10 @@
 use serde_json::Value;
 use structgen_grammar::{ExprId, GrammarBuilder, JsonForm};
 
-use super::json::Json;
+use super::compile::compile_with;
 use super::keywords::is_about_values;
-use super::{CompileReport, SchemaError, SchemaOptions, lower};
-
-/// How a schema becomes a part of a grammar.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PartOptions<'a> {
-    /// What the names of the part's rules begin with, so that parts are told apart.
-    pub prefix: &'a str,
-    /// The words for `true`, `false` and `null`.
-    pub words: Words,
-}
-
-/// The words for `true`, `false` and `null`: the one thing in which values that are neither strings nor numbers differ between JSON and the
-/// literals of programming languages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Words {
-    /// `true`.
-    pub yes: &'static str,
-    /// `false`.
-    pub no: &'static str,
-    /// `null`.
-    pub null: &'static str,
-}
-
-impl Words {
-    /// As JSON has them.
-    pub const JSON: Self = Self {
-        yes: "true",
-        no: "false",
-        null: "null",
-    };
-    /// As Python has them.
-    pub const PYTHON: Self = Self {
-        yes: "True",
-        no: "False",
-        null: "None",
-    };
-}
-
-impl Default for Words {
-    fn default() -> Self {
-        Self::JSON
-    }
-}
+use super::s1_json::Json;
+use super::{CompileReport, PartOptions, SchemaError, SchemaOptions, s4_lower, s5_report};
 
 /// A schema that has become a part of a grammar.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,9 +91,9 @@ fn compile_json(
     part: PartOptions<'_>,
     builder: &mut GrammarBuilder,
 ) -> Result<CompiledPart, SchemaError> {
-    super::compile_with(json, options, |canonical, node, options| {
-        let root = lower::lower_part(canonical, node, part, builder)?;
-        let report = super::report(canonical, options);
+    compile_with(json, options, |canonical, node, options| {
+        let root = s4_lower::lower_part(canonical, node, part, builder)?;
+        let report = s5_report::report(canonical, options);
         Ok(CompiledPart {
             root,
             form: options.form(),

@@ -83,6 +83,6 @@ pub(super) fn hex() -> Regular {
 #[cfg(test)]
 pub(super) fn contains(regular: &Regular, text: &str) -> bool {
     let mut budget = u64::MAX;
-    let mut machines = crate::json_schema::canonical::matching::Machines::default();
+    let mut machines = crate::json_schema::s3_canonical::matching::Machines::default();
     machines.contains(regular, text, &mut budget) == Some(true)
 }

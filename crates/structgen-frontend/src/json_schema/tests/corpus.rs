@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::judge;
-use crate::json_schema::json::Json;
+use crate::json_schema::s1_json::Json;
 use crate::json_schema::{Profile, SchemaError, SchemaLimits, SchemaOptions};
 
 /// The unpacked folder of this name in `STRUCTGEN_DATA`, by default `../shared/data` beside the workspace; `None`, with a

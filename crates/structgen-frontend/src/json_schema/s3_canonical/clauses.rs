@@ -1,0 +1,215 @@
+//! Disjunctions about single keys, which are not multiplied out.
+//!
+//! "Not this alternative" says that a key is missing, or that one of many has a value that does not fit. Twenty of these are a million
+//! conjunctions, but only twenty clauses, each of which some member meets, or some key that is not there: the object counts them.
+
+use std::rc::Rc;
+
+use super::Canonicalizer;
+use super::branch::{Arm, Branch, Part};
+use crate::json_schema::SchemaError;
+use crate::json_schema::s2_parse::atoms::{
+    Atom, KeyLiteral, Literal, Place, Placed, Source, TypeSet,
+};
+use crate::json_schema::s2_parse::{Assertion, SchemaId};
+
+/// How many negated schemas inside one another are looked into.
+const MAX_DEPTH: usize = 8;
+
+/// What one arm says: something about a key of objects of these types, or of all values of the types.
+type Said<'j> = (TypeSet, Option<KeyLiteral<'j>>);
+
+impl<'j> Canonicalizer<'_, 'j> {
+    /// Adds a disjunction whose arms each say something about one key only; returns whether it is one.
+    pub(super) fn add_clause(
+        &mut self,
+        branch: &mut Branch<'j>,
+        arms: &[Arm<'j>],
+    ) -> Result<bool, SchemaError> {
+        let mut said: Vec<Said<'j>> = Vec::new();
+        let mut place = None;
+        for arm in arms {
+            if !self.say(arm, &mut said, &mut place, MAX_DEPTH)? {
+                return Ok(false);
+            }
+        }
+        let Some(place) = place else {
+            return Ok(false);
+        };
+        let others = TypeSet::OBJECT.complement();
+        let all = |types: TypeSet, said: &Said<'j>| match said {
+            // What is said of a key holds of everything that is no object.
+            (own, Some(_)) => types.union(own.intersection(others)),
+            (own, None) => types.union(*own),
+        };
+        let holds = said.iter().fold(TypeSet::NONE, all);
+        if holds.meets(TypeSet::OBJECT) {
+            branch.types = branch.types.intersection(holds);
+            return Ok(true);
+        }
+        let literals: Rc<[KeyLiteral<'j>]> = said
+            .into_iter()
+            .filter(|(types, _)| types.meets(TypeSet::OBJECT))
+            .filter_map(|(_, literal)| literal)
+            .collect();
+        branch.types = branch.types.intersection(match literals.is_empty() {
+            true => holds,
+            false => holds.union(TypeSet::OBJECT),
+        });
+        if !literals.is_empty() {
+            let atom = Atom::Clause(literals);
+            branch.atoms.push(Placed { atom, place });
+        }
+        Ok(true)
+    }
+
+    /// Adds what an arm says, or the arms of what it negates; returns whether each is about one key only.
+    fn say(
+        &mut self,
+        arm: &[Part<'j>],
+        said: &mut Vec<Said<'j>>,
+        place: &mut Option<Place>,
+        depth: usize,
+    ) -> Result<bool, SchemaError> {
+        self.step(1)?;
+        if let [Part::Literal(literal)] = arm {
+            let Source::Schema(id) = literal.source else {
+                return Ok(false);
+            };
+            if !literal.negated || depth == 0 {
+                return Ok(false);
+            }
+            let schema = self.program.get(id);
+            // What a negation of alternatives says is a conjunction.
+            for arm in self.negated(id, &schema)? {
+                if !self.say(&arm, said, place, depth - 1)? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        let mut types = TypeSet::ALL;
+        let mut literal: Option<KeyLiteral<'j>> = None;
+        for part in arm {
+            let Part::Atom(placed) = part else {
+                return Ok(false);
+            };
+            let next = match &placed.atom {
+                Atom::Types(some) => {
+                    types = types.intersection(*some);
+                    continue;
+                }
+                Atom::Forbidden(key) => KeyLiteral::Absent(key),
+                Atom::Present(key) => KeyLiteral::Has(key, None),
+                Atom::Field(key, value) => match &literal {
+                    Some(KeyLiteral::Has(known, None)) if known == key => {
+                        literal = None;
+                        KeyLiteral::Has(key, Some(*value))
+                    }
+                    _ => return Ok(false),
+                },
+                Atom::Some(some) => KeyLiteral::Some(some.clone()),
+                _ => return Ok(false),
+            };
+            if literal.replace(next).is_some() {
+                return Ok(false);
+            }
+            place.get_or_insert(placed.place);
+        }
+        said.push((types, literal));
+        Ok(true)
+    }
+
+    /// Adds that an object with the key fits the schema, where the schema says something about single keys only; returns whether it does.
+    pub(super) fn add_implication(
+        &mut self,
+        branch: &mut Branch<'j>,
+        key: &'j str,
+        id: SchemaId,
+        place: Place,
+    ) -> Result<bool, SchemaError> {
+        let mut clauses = Vec::new();
+        if !self.conjuncts(id, &mut clauses, MAX_DEPTH)? {
+            return Ok(false);
+        }
+        for mut literals in clauses {
+            literals.push(KeyLiteral::Absent(key));
+            let atom = Atom::Clause(literals.into());
+            branch.atoms.push(Placed { atom, place });
+        }
+        Ok(true)
+    }
+
+    /// The clauses that a schema is the conjunction of, for objects; `false` where it is more than that.
+    fn conjuncts(
+        &mut self,
+        id: SchemaId,
+        clauses: &mut Vec<Vec<KeyLiteral<'j>>>,
+        depth: usize,
+    ) -> Result<bool, SchemaError> {
+        if depth == 0 {
+            return Ok(false);
+        }
+        self.reach(id);
+        let schema = self.program.get(id);
+        for keyword in &schema.keywords {
+            self.step(1)?;
+            let place = Place {
+                schema: id,
+                keyword: keyword.name,
+            };
+            if self.is_ignored(place) {
+                continue;
+            }
+            let is_simple = match &keyword.assertion {
+                Assertion::Never => {
+                    clauses.push(Vec::new());
+                    true
+                }
+                Assertion::Atom(Atom::Types(types)) => types.meets(TypeSet::OBJECT),
+                Assertion::Atom(Atom::Required(keys)) => {
+                    clauses.extend(keys.iter().map(|key| vec![KeyLiteral::Has(key, None)]));
+                    true
+                }
+                Assertion::Atom(Atom::Fields(fields)) => {
+                    let additional = fields.additional.map(Literal::schema);
+                    if !fields.patterns.is_empty()
+                        || additional.is_some_and(|literal| !self.is_trivial(literal))
+                    {
+                        return Ok(false);
+                    }
+                    for &(key, id) in &fields.properties {
+                        let value = Literal::schema(id);
+                        if !self.is_trivial(value) {
+                            clauses.push(vec![
+                                KeyLiteral::Absent(key),
+                                KeyLiteral::Has(key, Some(value)),
+                            ]);
+                        }
+                    }
+                    true
+                }
+                Assertion::AllOf(schemas) => {
+                    let mut is_simple = true;
+                    for &id in schemas {
+                        is_simple = is_simple && self.conjuncts(id, clauses, depth - 1)?;
+                    }
+                    is_simple
+                }
+                Assertion::Reference(reference) => {
+                    let target = self.program.resolve(id, "$ref", reference)?;
+                    self.conjuncts(target, clauses, depth - 1)?
+                }
+                _ => false,
+            };
+            if !is_simple {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn is_ignored(&self, place: Place) -> bool {
+        self.ignored.contains(&place)
+    }
+}

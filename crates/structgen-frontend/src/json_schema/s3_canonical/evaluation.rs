@@ -1,0 +1,443 @@
+//! `unevaluatedProperties` and `unevaluatedItems`: which keys and items the other keywords of a schema evaluate.
+//!
+//! That depends on which of the schemas applied to the same value fit. So the keyword becomes a disjunction over cases: each
+//! fixes, for the schemas that evaluate something, whether they fit, and therefore knows what is evaluated. Cases exclude one
+//! another and, where the other keywords of the schema hold, cover everything; where one of those does not hold, the schema
+//! does not fit whatever this keyword says.
+
+use std::rc::Rc;
+
+use super::Canonicalizer;
+use super::branch::{Arm, Part};
+use crate::json_schema::s2_parse::atoms::{
+    Atom, Elements, Fields, Literal, Of, OtherField, Place, Placed, SomeMember, TypeSet,
+};
+use crate::json_schema::s2_parse::{Assertion, Dependent, SchemaId};
+use crate::json_schema::{Draft, SchemaError};
+
+/// What is evaluated.
+#[derive(Clone, Debug, Default)]
+struct Evaluated<'j> {
+    /// Every key, or every item.
+    all: bool,
+    keys: Vec<&'j str>,
+    patterns: Vec<&'j str>,
+    /// How many of the first items.
+    prefix: usize,
+    /// The items that fit one of these.
+    contained: Vec<SchemaId>,
+}
+
+impl<'j> Evaluated<'j> {
+    fn is_nothing(&self) -> bool {
+        !self.all
+            && self.keys.is_empty()
+            && self.patterns.is_empty()
+            && self.prefix == 0
+            && self.contained.is_empty()
+    }
+
+    fn unite(&mut self, other: &Self) {
+        self.all |= other.all;
+        self.prefix = self.prefix.max(other.prefix);
+        unite(&mut self.keys, &other.keys);
+        unite(&mut self.patterns, &other.patterns);
+        unite(&mut self.contained, &other.contained);
+    }
+}
+
+fn unite<T: Copy + PartialEq>(to: &mut Vec<T>, from: &[T]) {
+    for &one in from {
+        if !to.contains(&one) {
+            to.push(one);
+        }
+    }
+}
+
+/// A conjunction that holds in the case, and what is evaluated then.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Case<'j> {
+    parts: Arm<'j>,
+    evaluated: Evaluated<'j>,
+}
+
+/// What a case asks of the value, as an atom and as the atom's negation; `None` when all is evaluated.
+type Demand<'j> = Option<(Atom<'j>, Atom<'j>)>;
+
+/// How many cases a keyword may have.
+const MAX_CASES: usize = 4_096;
+
+/// How many schemas may be applied to the same value inside one another.
+const MAX_NESTING: usize = 256;
+
+/// The cases of each schema that was asked for.
+pub(super) type Known<'j> = rustc_hash::FxHashMap<(SchemaId, Of), Rc<[Case<'j>]>>;
+
+impl<'j> Canonicalizer<'_, 'j> {
+    /// The disjunction that says that whatever is not evaluated fits the schema `rest`.
+    pub(super) fn unevaluated(
+        &mut self,
+        place: Place,
+        of: Of,
+        rest: SchemaId,
+    ) -> Result<Vec<Arm<'j>>, SchemaError> {
+        let placed = |atom| Part::Atom(Placed { atom, place });
+        let mut demands = self.demands(place, of, rest)?;
+        // A single case says nothing about values of other types.
+        if let [(case, _)] = demands.as_slice()
+            && case.is_empty()
+        {
+            let demand = demands.pop().and_then(|only| only.1);
+            return Ok(vec![
+                demand.map(|demand| placed(demand.0)).into_iter().collect(),
+            ]);
+        }
+        let mut arms = vec![vec![placed(Atom::Types(types(of).complement()))]];
+        for (case, demand) in demands {
+            let mut arm = vec![placed(Atom::Types(types(of)))];
+            arm.extend(case);
+            arm.extend(demand.map(|demand| placed(demand.0)));
+            arms.push(arm);
+        }
+        Ok(arms)
+    }
+
+    /// The disjunction that says that something is not evaluated and does not fit the schema `rest`.
+    pub(super) fn not_unevaluated(
+        &mut self,
+        place: Place,
+        of: Of,
+        rest: SchemaId,
+    ) -> Result<Vec<Arm<'j>>, SchemaError> {
+        let placed = |atom| Part::Atom(Placed { atom, place });
+        let mut arms = Vec::new();
+        for (case, demand) in self.demands(place, of, rest)? {
+            if let Some((_, negation)) = demand {
+                let mut arm = vec![placed(Atom::Types(types(of)))];
+                arm.extend(case);
+                arm.push(placed(negation));
+                arms.push(arm);
+            }
+        }
+        Ok(arms)
+    }
+
+    fn demands(
+        &mut self,
+        place: Place,
+        of: Of,
+        rest: SchemaId,
+    ) -> Result<Vec<(Arm<'j>, Demand<'j>)>, SchemaError> {
+        if self.is_trivial(Literal::schema(rest)) {
+            return Ok(vec![(Vec::new(), None)]);
+        }
+        let cases = match self.evaluation.get(&(place.schema, of)) {
+            Some(cases) => Rc::clone(cases),
+            None => {
+                let cases = self.cases(place, of, place.schema, &mut Vec::new())?;
+                let cases: Rc<[Case<'j>]> = cases.into();
+                self.evaluation
+                    .insert((place.schema, of), Rc::clone(&cases));
+                cases
+            }
+        };
+        let mut demands = Vec::with_capacity(cases.len());
+        for case in cases.iter() {
+            self.step(1 + case.parts.len() + case.evaluated.keys.len())?;
+            let demand = self.demand(&case.evaluated, place.schema, of, rest);
+            demands.push((case.parts.clone(), demand));
+        }
+        Ok(demands)
+    }
+
+    fn demand(
+        &mut self,
+        evaluated: &Evaluated<'j>,
+        within: SchemaId,
+        of: Of,
+        rest: SchemaId,
+    ) -> Demand<'j> {
+        if evaluated.all {
+            return None;
+        }
+        let anything = self.program.anything(within);
+        Some(match of {
+            Of::Properties => {
+                let mut fields = Fields::default();
+                let any = |&key: &&'j str| (key, anything);
+                fields.properties = evaluated.keys.iter().map(any).collect();
+                fields.patterns = evaluated.patterns.iter().map(any).collect();
+                fields.additional = Some(rest);
+                fields.index();
+                let fields = Rc::new(fields);
+                let other = OtherField {
+                    fields: Rc::clone(&fields),
+                    pattern: None,
+                };
+                (Atom::Fields(fields), Atom::Some(SomeMember::Field(other)))
+            }
+            Of::Items => {
+                let rest = if evaluated.contained.is_empty() {
+                    rest
+                } else {
+                    let mut arms = evaluated.contained.clone();
+                    arms.push(rest);
+                    self.program.any_of(within, arms)
+                };
+                let elements = Rc::new(Elements {
+                    prefix: vec![anything; evaluated.prefix],
+                    rest: Some(rest),
+                });
+                (
+                    Atom::Elements(Rc::clone(&elements)),
+                    Atom::OtherElement(elements),
+                )
+            }
+        })
+    }
+
+    /// The cases of a schema that fits.
+    fn cases(
+        &mut self,
+        place: Place,
+        of: Of,
+        id: SchemaId,
+        path: &mut Vec<SchemaId>,
+    ) -> Result<Vec<Case<'j>>, SchemaError> {
+        if path.contains(&id) {
+            let pointer = self.program.pointer(id);
+            return Err(SchemaError::CircularReference { pointer });
+        }
+        if path.len() >= MAX_NESTING {
+            return Err(SchemaError::Limit {
+                what: "schemas applied to one value inside one another",
+                limit: MAX_NESTING as u64,
+                pointer: self.program.pointer(id),
+            });
+        }
+        path.push(id);
+        let schema = self.program.get(id);
+        let draft = self.program.resources.get(schema.resource).dialect.draft;
+        let mut cases = vec![Case::default()];
+        for keyword in &schema.keywords {
+            self.step(1)?;
+            if id == place.schema && keyword.name == place.keyword {
+                continue;
+            }
+            let here = Place {
+                schema: id,
+                keyword: keyword.name,
+            };
+            let more = match &keyword.assertion {
+                Assertion::Atom(atom) => vec![Case {
+                    parts: Vec::new(),
+                    evaluated: self.of_atom(atom, of, draft),
+                }],
+                Assertion::ContainsAny(item) if of == Of::Items => vec![Case {
+                    parts: Vec::new(),
+                    evaluated: Evaluated {
+                        contained: vec![*item],
+                        ..Evaluated::default()
+                    },
+                }],
+                Assertion::Unevaluated(other, _) if *other == of => vec![Case {
+                    parts: Vec::new(),
+                    evaluated: Evaluated {
+                        all: true,
+                        ..Evaluated::default()
+                    },
+                }],
+                Assertion::AllOf(arms) => {
+                    let mut more = vec![Case::default()];
+                    for &arm in arms {
+                        let cases = self.cases(place, of, arm, path)?;
+                        more = self.product(here, more, &cases)?;
+                    }
+                    more
+                }
+                Assertion::AnyOf(arms) => {
+                    let mut more = vec![Case::default()];
+                    for &arm in arms {
+                        if let Some(mut holds) = self.holding(place, of, arm, path)? {
+                            holds.push(failing([arm]));
+                            more = self.product(here, more, &holds)?;
+                        }
+                    }
+                    more
+                }
+                Assertion::OneOf(arms) => {
+                    let mut more = Vec::new();
+                    let mut others = Vec::new();
+                    for &arm in arms {
+                        if let Some(holds) = self.holding(place, of, arm, path)? {
+                            more.extend(holds);
+                            others.push(arm);
+                        }
+                    }
+                    more.push(failing(others));
+                    more
+                }
+                Assertion::Conditional {
+                    condition,
+                    then,
+                    otherwise,
+                } => self.conditional(place, of, [Some(*condition), *then, *otherwise], path)?,
+                Assertion::IfAlone(condition) => {
+                    self.conditional(place, of, [Some(*condition), None, None], path)?
+                }
+                Assertion::Dependent(dependencies) if of == Of::Properties => {
+                    let mut more = vec![Case::default()];
+                    for (key, dependent) in dependencies {
+                        let Dependent::Schema(arm) = dependent else {
+                            continue;
+                        };
+                        let Some(mut holds) = self.holding(place, of, *arm, path)? else {
+                            continue;
+                        };
+                        let placed = |atom| Part::Atom(Placed { atom, place: here });
+                        for case in &mut holds {
+                            case.parts.insert(0, placed(Atom::Required([*key].into())));
+                        }
+                        holds.push(Case {
+                            parts: vec![placed(Atom::Forbidden(key))],
+                            evaluated: Evaluated::default(),
+                        });
+                        more = self.product(here, more, &holds)?;
+                    }
+                    more
+                }
+                Assertion::Reference(reference) => {
+                    let target = self.program.resolve(id, keyword.name, reference)?;
+                    self.cases(place, of, target, path)?
+                }
+                Assertion::Invalid(error) => return Err((**error).clone()),
+                _ => continue,
+            };
+            cases = self.product(here, cases, &more)?;
+        }
+        path.pop();
+        Ok(cases)
+    }
+
+    /// The cases of a schema when it fits, each saying so; `None` when it evaluates nothing either way.
+    fn holding(
+        &mut self,
+        place: Place,
+        of: Of,
+        arm: SchemaId,
+        path: &mut Vec<SchemaId>,
+    ) -> Result<Option<Vec<Case<'j>>>, SchemaError> {
+        let mut cases = self.cases(place, of, arm, path)?;
+        let says_nothing = |case: &Case<'j>| case.evaluated.is_nothing();
+        if cases.iter().all(says_nothing) {
+            return Ok(None);
+        }
+        for case in &mut cases {
+            case.parts.insert(0, Part::Literal(Literal::schema(arm)));
+        }
+        Ok(Some(cases))
+    }
+
+    fn conditional(
+        &mut self,
+        place: Place,
+        of: Of,
+        [condition, then, otherwise]: [Option<SchemaId>; 3],
+        path: &mut Vec<SchemaId>,
+    ) -> Result<Vec<Case<'j>>, SchemaError> {
+        let Some(condition) = condition else {
+            return Ok(vec![Case::default()]);
+        };
+        let mut part = |schema: Option<SchemaId>| match schema {
+            Some(schema) => self.cases(place, of, schema, path),
+            None => Ok(vec![Case::default()]),
+        };
+        let (first, then, otherwise) = (part(Some(condition))?, part(then)?, part(otherwise)?);
+        let mut every = first.iter().chain(&then).chain(&otherwise);
+        if every.all(|case| case.evaluated.is_nothing()) {
+            return Ok(vec![Case::default()]);
+        }
+        let mut cases = self.product(place, first, &then)?;
+        for case in &mut cases {
+            let holds = Part::Literal(Literal::schema(condition));
+            case.parts.insert(0, holds);
+        }
+        cases.extend(self.product(place, vec![failing([condition])], &otherwise)?);
+        Ok(cases)
+    }
+
+    fn of_atom(&mut self, atom: &Atom<'j>, of: Of, draft: Draft) -> Evaluated<'j> {
+        let mut evaluated = Evaluated::default();
+        match (atom, of) {
+            (Atom::Fields(fields), Of::Properties) => {
+                evaluated.all = fields.additional.is_some();
+                if !evaluated.all {
+                    evaluated.keys = fields.properties.iter().map(|field| field.0).collect();
+                    evaluated.patterns = fields.patterns.iter().map(|field| field.0).collect();
+                }
+            }
+            (Atom::Elements(elements), Of::Items) => {
+                evaluated.all = elements.rest.is_some();
+                evaluated.prefix = elements.prefix.len();
+            }
+            // Up to 2019-09, `contains` evaluates nothing.
+            (Atom::Contains(contains), Of::Items) if draft >= Draft::Draft2020 => {
+                evaluated.contained.push(contains.item);
+            }
+            _ => {}
+        }
+        evaluated
+    }
+
+    fn product(
+        &mut self,
+        place: Place,
+        one: Vec<Case<'j>>,
+        other: &[Case<'j>],
+    ) -> Result<Vec<Case<'j>>, SchemaError> {
+        if one.len().saturating_mul(other.len()) > MAX_CASES {
+            return Err(SchemaError::Limit {
+                what: "combinations of schemas that evaluate properties or items",
+                limit: MAX_CASES as u64,
+                pointer: self.program.keyword_pointer(place.schema, place.keyword),
+            });
+        }
+        let mut product = Vec::with_capacity(one.len() * other.len());
+        for left in &one {
+            for right in other {
+                self.step(1 + left.size() + right.size())?;
+                let mut case = left.clone();
+                case.parts.extend(right.parts.iter().cloned());
+                case.evaluated.unite(&right.evaluated);
+                product.push(case);
+            }
+        }
+        Ok(product)
+    }
+}
+
+impl Case<'_> {
+    fn size(&self) -> usize {
+        let evaluated = &self.evaluated;
+        self.parts.len()
+            + evaluated.keys.len()
+            + evaluated.patterns.len()
+            + evaluated.contained.len()
+    }
+}
+
+/// The case that none of the schemas fits.
+fn failing<'j>(schemas: impl IntoIterator<Item = SchemaId>) -> Case<'j> {
+    let not = |id| Part::Literal(Literal::not(id));
+    Case {
+        parts: schemas.into_iter().map(not).collect(),
+        evaluated: Evaluated::default(),
+    }
+}
+
+fn types(of: Of) -> TypeSet {
+    match of {
+        Of::Properties => TypeSet::OBJECT,
+        Of::Items => TypeSet::ARRAY,
+    }
+}

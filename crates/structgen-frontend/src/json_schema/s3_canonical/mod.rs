@@ -1,0 +1,299 @@
+//! Third stage: the canonical form, a union of typed sets of values per node.
+//!
+//! A [`NodeId`] is a conjunction of literals (schemas, values and their negations), known by that list: the conjunction of two
+//! nodes is a node again, and since there are finitely many literals, recursive schemas end. A node is expanded on demand
+//! (`expand.rs`): its literals are taken apart into atoms and disjunctions (`branch.rs`, `negation.rs`), the disjunctions are
+//! multiplied out, and each branch becomes a set of values per type (`numbers.rs`, `strings.rs`, `objects.rs`, `arrays.rs`)
+//! whose parts are nodes again. `emptiness.rs` proves that nothing fits a node.
+
+mod arrays;
+mod branch;
+mod classes;
+mod clauses;
+mod emptiness;
+pub(crate) mod evaluation;
+mod expand;
+mod lengths;
+pub(crate) mod matching;
+mod negation;
+mod numbers;
+mod objects;
+mod prune;
+mod rust;
+mod strings;
+mod validate;
+mod values;
+
+#[cfg(test)]
+pub(super) mod membership;
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_grammar::Regular;
+
+use crate::json_schema::s1_json::Json;
+use crate::json_schema::s2_parse::atoms::{Literal, Place, Source, ValueId};
+use crate::json_schema::s2_parse::{Assertion, Program, SchemaId};
+use crate::json_schema::{Effect, SchemaError, SchemaOptions};
+use crate::regex::{self, RegexOptions};
+
+pub(crate) use values::{Arrays, Counted, Field, Member, Numbers, Objects, Obligation, Values};
+
+/// A node of the canonical form: a set of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct NodeId(pub(crate) u32);
+
+impl NodeId {
+    /// Every value.
+    pub(crate) const ANY: Self = Self(0);
+    /// No value.
+    pub(crate) const NEVER: Self = Self(1);
+
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// How far a node is expanded.
+#[derive(Clone, Debug)]
+enum State {
+    Unexpanded,
+    InProgress,
+    Expanded(Rc<Values>),
+}
+
+/// Builds the canonical form of a [`Program`].
+pub(crate) struct Canonicalizer<'p, 'j> {
+    pub(crate) program: &'p mut Program<'j>,
+    pub(crate) options: &'p SchemaOptions,
+    literals: Vec<Rc<[Literal]>>,
+    states: Vec<State>,
+    ids: FxHashMap<Rc<[Literal]>, NodeId>,
+    values: Vec<&'j Json<'j>>,
+    patterns: FxHashMap<&'j str, Result<Regular, String>>,
+    machines: matching::Machines,
+    /// What schemas evaluate, by case.
+    evaluation: evaluation::Known<'j>,
+    /// What is known of the emptiness of nodes.
+    empty: FxHashMap<NodeId, bool>,
+    steps: u64,
+    /// How many expansions are under way, one inside the other.
+    nesting: usize,
+    /// How many schemas and nodes are being looked at inside one another, over all expansions: what bounds the stack.
+    depth: usize,
+    /// The schemas that were taken apart, in order.
+    reached: Vec<SchemaId>,
+    is_reached: FxHashSet<SchemaId>,
+    /// What was narrowed (`false`) or dropped (`true`).
+    noted: FxHashSet<(Place, bool)>,
+    pub(crate) notes: Vec<(Place, Effect)>,
+    /// Keywords to leave out, to see whether something fits without them.
+    ignored: FxHashSet<Place>,
+}
+
+impl<'p, 'j> Canonicalizer<'p, 'j> {
+    pub(crate) fn new(program: &'p mut Program<'j>, options: &'p SchemaOptions) -> Self {
+        let any: Rc<[Literal]> = Rc::new([]);
+        Self {
+            program,
+            options,
+            // The list of NEVER is never looked at: it is its own case everywhere.
+            literals: vec![Rc::clone(&any), Rc::clone(&any)],
+            states: vec![State::Unexpanded, State::Expanded(Rc::default())],
+            ids: FxHashMap::from_iter([(any, NodeId::ANY)]),
+            values: Vec::new(),
+            patterns: FxHashMap::default(),
+            machines: matching::Machines::default(),
+            evaluation: evaluation::Known::default(),
+            empty: FxHashMap::default(),
+            steps: 0,
+            nesting: 0,
+            depth: 0,
+            reached: Vec::new(),
+            is_reached: FxHashSet::default(),
+            noted: FxHashSet::default(),
+            notes: Vec::new(),
+            ignored: FxHashSet::default(),
+        }
+    }
+
+    /// The node of one schema.
+    pub(crate) fn schema_node(&mut self, id: SchemaId) -> Result<NodeId, SchemaError> {
+        self.node([Literal::schema(id)])
+    }
+
+    /// The node of a conjunction. What says nothing is left out, and what only refers is followed, so that equal nodes meet.
+    pub(crate) fn node(
+        &mut self,
+        literals: impl IntoIterator<Item = Literal>,
+    ) -> Result<NodeId, SchemaError> {
+        let mut list: Vec<Literal> = Vec::new();
+        for literal in literals {
+            let Some(literal) = self.simplified(literal)? else {
+                return Ok(NodeId::NEVER);
+            };
+            if list.contains(&literal.complement()) {
+                return Ok(NodeId::NEVER);
+            }
+            if self.is_trivial(literal) || list.contains(&literal) {
+                continue;
+            }
+            list.push(literal);
+        }
+        if let Some(&id) = self.ids.get(list.as_slice()) {
+            return Ok(id);
+        }
+        self.step(1)?;
+        let id = NodeId(u32::try_from(self.literals.len()).unwrap_or(u32::MAX));
+        let list: Rc<[Literal]> = list.into();
+        self.literals.push(Rc::clone(&list));
+        self.states.push(State::Unexpanded);
+        self.ids.insert(list, id);
+        Ok(id)
+    }
+
+    /// Follows references and negations that stand alone; `None` when nothing fits.
+    fn simplified(&mut self, mut literal: Literal) -> Result<Option<Literal>, SchemaError> {
+        let mut seen: Vec<SchemaId> = Vec::new();
+        while let Source::Schema(id) = literal.source {
+            if seen.contains(&id) {
+                // What only refers to itself, or to its own negation, says nothing or contradicts itself.
+                let pointer = self.program.pointer(id);
+                return Err(SchemaError::CircularReference { pointer });
+            }
+            seen.push(id);
+            self.step(seen.len())?;
+            if !self.ignored.is_empty() {
+                break;
+            }
+            let schema = self.program.schema_ref(id);
+            let [keyword] = schema.keywords.as_slice() else {
+                if schema.keywords.is_empty() && literal.negated {
+                    return Ok(None);
+                }
+                break;
+            };
+            let next = match keyword.assertion {
+                Assertion::Never if literal.negated => break,
+                Assertion::Never => return Ok(None),
+                Assertion::Reference(reference) => {
+                    let target = self.program.resolve(id, keyword.name, reference)?;
+                    Literal {
+                        source: Source::Schema(target),
+                        ..literal
+                    }
+                }
+                Assertion::Not(inner) => Literal {
+                    source: Source::Schema(inner),
+                    negated: !literal.negated,
+                },
+                _ => break,
+            };
+            self.reach(id);
+            literal = next;
+        }
+        Ok(Some(literal))
+    }
+
+    /// Whether every value fits the literal.
+    fn is_trivial(&self, literal: Literal) -> bool {
+        let Source::Schema(id) = literal.source else {
+            return false;
+        };
+        let keywords = self.program.schema_ref(id).keywords.as_slice();
+        if literal.negated {
+            matches!(keywords, [only] if matches!(only.assertion, Assertion::Never))
+        } else {
+            keywords.is_empty()
+        }
+    }
+
+    /// The literals of a node other than [`NodeId::NEVER`].
+    pub(crate) fn literals(&self, id: NodeId) -> Rc<[Literal]> {
+        Rc::clone(&self.literals[id.index()])
+    }
+
+    /// The literal of one value.
+    fn value_literal(&mut self, value: &'j Json<'j>) -> Literal {
+        let id = ValueId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+        self.values.push(value);
+        Literal::value(id)
+    }
+
+    fn value(&self, id: ValueId) -> &'j Json<'j> {
+        self.values[id.0 as usize]
+    }
+
+    /// Counts work.
+    fn step(&mut self, steps: usize) -> Result<(), SchemaError> {
+        self.steps += steps as u64;
+        if self.steps <= self.options.limits.max_steps {
+            return Ok(());
+        }
+        let last = self.reached.last();
+        Err(SchemaError::Limit {
+            what: "steps of the schema's compilation",
+            limit: self.options.limits.max_steps,
+            pointer: last.map_or_else(|| "#".to_owned(), |&id| self.program.pointer(id)),
+        })
+    }
+
+    /// Remembers that a schema is in use.
+    fn reach(&mut self, id: SchemaId) {
+        if self.is_reached.insert(id) {
+            self.reached.push(id);
+        }
+    }
+
+    /// Leaves keywords out, as if they were not there.
+    pub(crate) fn ignore(&mut self, places: &[Place]) {
+        self.ignored.extend(places.iter().copied());
+    }
+
+    pub(crate) fn reached(&self) -> &[SchemaId] {
+        &self.reached
+    }
+
+    /// The error of a keyword that is not compiled; with leniency, a note that it is dropped.
+    pub(crate) fn refuse(&mut self, place: Place, reason: &str) -> Result<(), SchemaError> {
+        if self.options.lenient {
+            self.note(
+                place,
+                Effect::Dropped {
+                    reason: reason.to_owned(),
+                },
+            );
+            return Ok(());
+        }
+        Err(SchemaError::Unsupported {
+            keyword: place.keyword.to_owned(),
+            pointer: self.program.keyword_pointer(place.schema, place.keyword),
+            reason: reason.to_owned(),
+        })
+    }
+
+    /// Remembers, once per keyword, that something was dropped or narrowed.
+    pub(crate) fn note(&mut self, place: Place, effect: Effect) {
+        let dropped = matches!(effect, Effect::Dropped { .. });
+        if self.noted.insert((place, dropped)) {
+            self.notes.push((place, effect));
+        }
+    }
+
+    /// How many steps were taken.
+    pub(crate) fn steps_taken(&self) -> u64 {
+        self.steps
+    }
+
+    /// The set of strings that a pattern is found in.
+    fn pattern(&mut self, source: &'j str, place: Place) -> Result<Option<Regular>, SchemaError> {
+        let read = self.patterns.entry(source).or_insert_with(|| {
+            regex::parse(source, RegexOptions::json_schema()).map_err(|error| error.to_string())
+        });
+        match read.clone() {
+            Ok(regular) => Ok(Some(regular)),
+            Err(reason) => self.refuse(place, &reason).map(|()| None),
+        }
+    }
+}

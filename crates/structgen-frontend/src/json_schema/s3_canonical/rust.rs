@@ -1,0 +1,140 @@
+//! What profile `rust` leaves out of a schema that schemars made, because the type that it was made from does not take it.
+//!
+//! Only what has to hold is narrowed, never what must not: a value that is left out here does not fit a negation instead.
+
+use rustc_hash::FxHashMap;
+use structgen_grammar::Regular;
+
+use super::Canonicalizer;
+use super::branch::{Arm, Branch, Part};
+use super::classes::Splitters;
+use super::objects::Rules;
+use crate::json_schema::formats;
+use crate::json_schema::s2_parse::atoms::{Atom, Place, Placed, TypeSet};
+use crate::json_schema::s2_parse::{Assertion, Schema, SchemaId};
+use crate::json_schema::{Effect, Profile, SchemaError};
+
+/// The tag of a variant of an externally tagged enum.
+struct Tag<'j> {
+    key: &'j str,
+    /// Whether the schema takes other keys beside it.
+    is_open: bool,
+}
+
+impl<'j> Canonicalizer<'_, 'j> {
+    /// Keeps of the strings those that the Rust types take.
+    pub(super) fn add_rust_texts(
+        &mut self,
+        branch: &mut Branch<'j>,
+        place: Place,
+        texts: impl FnOnce() -> Option<Regular>,
+    ) {
+        if self.options.profile == Profile::Rust
+            && let Some(texts) = texts()
+        {
+            let how = "strings that the Rust types of this kind do not all take are left out";
+            self.note(place, Effect::Narrowed { how });
+            let atom = Atom::Text(texts);
+            branch.push(Placed { atom, place });
+        }
+    }
+
+    /// The keyword of the items of schemars' `CString`: a list of bytes that are not zero, or a string, of which it does not say that.
+    pub(super) fn bytes_without_zero(&self, schema: &Schema<'j>) -> Option<&'static str> {
+        let mut types = TypeSet::ALL;
+        let mut items = None;
+        for keyword in &schema.keywords {
+            match &keyword.assertion {
+                Assertion::Atom(Atom::Types(named)) => types = *named,
+                Assertion::Atom(Atom::Elements(elements)) => {
+                    items = elements.rest.map(|id| (keyword.name, id));
+                }
+                _ => {}
+            }
+        }
+        let (name, item) = items.filter(|_| types == TypeSet::ARRAY.union(TypeSet::STRING))?;
+        let (mut low, mut high) = (None, None);
+        for keyword in &self.program.get(item).keywords {
+            match &keyword.assertion {
+                Assertion::Atom(Atom::Lower(bound)) => low = Some(bound.value.clone()),
+                Assertion::Atom(Atom::Upper(bound)) => high = Some(bound.value.clone()),
+                _ => {}
+            }
+        }
+        let bounds = [low, high] == [1, 255].map(|bound: i64| Some(bound.into()));
+        bounds.then_some(name)
+    }
+
+    /// Keeps the tags of an externally tagged enum apart: an object with two of them fits one arm where the value of the other tag is a
+    /// wrong one, but no variant.
+    pub(super) fn add_rust_tags(
+        &mut self,
+        schemas: &[SchemaId],
+        arms: &mut [Arm<'j>],
+        place: Place,
+    ) -> Result<(), SchemaError> {
+        let tags: Vec<Option<Tag<'j>>> = schemas.iter().map(|&id| self.tag(id)).collect();
+        for (arm, own) in arms.iter_mut().zip(&tags) {
+            let Some(own) = own.as_ref().filter(|own| own.is_open) else {
+                continue;
+            };
+            self.step(tags.len())?;
+            for other in tags.iter().flatten().filter(|other| other.key != own.key) {
+                let atom = Atom::Forbidden(other.key);
+                arm.push(Part::Atom(Placed { atom, place }));
+            }
+        }
+        Ok(())
+    }
+
+    /// The only property of a schema that requires it.
+    fn tag(&self, id: SchemaId) -> Option<Tag<'j>> {
+        let schema = self.program.get(id);
+        let mut tag = None;
+        let mut required: &[&str] = &[];
+        for keyword in &schema.keywords {
+            match &keyword.assertion {
+                Assertion::Atom(Atom::Fields(fields)) => match fields.properties.as_slice() {
+                    [(key, _)] => {
+                        let is_open = fields.additional.is_none();
+                        tag = Some(Tag { key, is_open });
+                    }
+                    _ => return None,
+                },
+                Assertion::Atom(Atom::Required(keys)) => required = keys,
+                _ => {}
+            }
+        }
+        tag.filter(|tag| required == [tag.key])
+    }
+
+    /// Of each pattern of integers that the branch has: the splitter of its keys, and that of the keys that the map's type holds.
+    pub(super) fn rust_integers(
+        &mut self,
+        rules: &Rules<'_, 'j>,
+        by_pattern: &FxHashMap<&'j str, usize>,
+        splitters: &mut Splitters,
+    ) -> Vec<(usize, usize)> {
+        let mut found = Vec::new();
+        if self.options.profile != Profile::Rust {
+            return found;
+        }
+        for (fields, place) in &rules.fields {
+            for (pattern, _) in &fields.patterns {
+                if let Some(&all) = by_pattern.get(pattern)
+                    && let Some(held) =
+                        formats::rust::integer_keys(pattern, self.options.integer_keys)
+                {
+                    let place = Place {
+                        keyword: "patternProperties",
+                        ..*place
+                    };
+                    let how = "integers that a key of the Rust type may not hold are left out";
+                    self.note(place, Effect::Narrowed { how });
+                    found.push((all, splitters.add(held)));
+                }
+            }
+        }
+        found
+    }
+}

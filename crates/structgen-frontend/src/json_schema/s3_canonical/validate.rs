@@ -1,0 +1,394 @@
+//! Whether a value fits a schema, keyword by keyword: what filters the values of `enum` and `const`.
+
+use std::borrow::Cow;
+
+use super::Canonicalizer;
+use super::branch::{Arm, Part};
+use super::numbers::{is_above, is_below, is_multiple_of};
+use crate::json_schema::formats;
+use crate::json_schema::s1_json::Json;
+use crate::json_schema::s2_parse::atoms::{
+    Atom, KeyLiteral, Literal, Place, Placed, SomeMember, Source, TypeSet,
+};
+use crate::json_schema::s2_parse::{Assertion, Dependent, Keyword, SchemaId};
+use crate::json_schema::{FormatMode, Profile, SchemaError};
+
+/// How many schemas may be inside one another while one value is looked at.
+const MAX_NESTING: u32 = 256;
+
+impl<'j> Canonicalizer<'_, 'j> {
+    /// Whether the value fits the schema.
+    pub(crate) fn satisfies(
+        &mut self,
+        id: SchemaId,
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        if depth > MAX_NESTING {
+            return Err(SchemaError::Limit {
+                what: "schemas inside one another around one value",
+                limit: u64::from(MAX_NESTING),
+                pointer: self.program.pointer(id),
+            });
+        }
+        self.reach(id);
+        let schema = self.program.get(id);
+        for keyword in &schema.keywords {
+            self.step(1)?;
+            if !self.keyword_holds(id, keyword, value, depth + 1)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn literal_holds(
+        &mut self,
+        literal: Literal,
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        let holds = match literal.source {
+            Source::Schema(id) => self.satisfies(id, value, depth)?,
+            Source::Value(id) => self.value(id).same(value),
+        };
+        Ok(holds != literal.negated)
+    }
+
+    fn keyword_holds(
+        &mut self,
+        id: SchemaId,
+        keyword: &Keyword<'j>,
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        let place = Place {
+            schema: id,
+            keyword: keyword.name,
+        };
+        if self.ignored.contains(&place) {
+            return Ok(true);
+        }
+        Ok(match &keyword.assertion {
+            Assertion::Never => false,
+            Assertion::Atom(atom) => {
+                let placed = Placed {
+                    atom: atom.clone(),
+                    place,
+                };
+                self.atom_holds(&placed, value, depth)?
+            }
+            Assertion::Pattern(source) => match (value, self.pattern(source, place)?) {
+                (Json::String(text), Some(regular)) => self.matches(&regular, text)?,
+                _ => true,
+            },
+            Assertion::Format(format) => match value {
+                Json::String(text) if self.options.formats == FormatMode::Assert => {
+                    self.matches(&format.regular(), text)?
+                }
+                _ => true,
+            },
+            Assertion::RustFormat(name) => match (value, formats::rust::number_range(name)) {
+                (Json::Number(number), Some((lower, upper)))
+                    if self.options.profile == Profile::Rust =>
+                {
+                    is_above(number, &lower) && is_below(number, &upper)
+                }
+                _ => true,
+            },
+            Assertion::AllOf(schemas) => self.how_many(schemas, value, depth)? == schemas.len(),
+            Assertion::AnyOf(schemas) => self.how_many(schemas, value, depth)? > 0,
+            Assertion::OneOf(schemas) => self.how_many(schemas, value, depth)? == 1,
+            Assertion::Not(inner) => !self.satisfies(*inner, value, depth)?,
+            Assertion::Conditional {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let branch = if self.satisfies(*condition, value, depth)? {
+                    then
+                } else {
+                    otherwise
+                };
+                match branch {
+                    Some(branch) => self.satisfies(*branch, value, depth)?,
+                    None => true,
+                }
+            }
+            Assertion::Dependent(dependencies) => {
+                for (key, dependent) in dependencies {
+                    if !matches!(value, Json::Object(_)) || value.get(key).is_none() {
+                        continue;
+                    }
+                    let holds = match dependent {
+                        Dependent::Keys(keys) => keys.iter().all(|key| value.get(key).is_some()),
+                        Dependent::Schema(id) => self.satisfies(*id, value, depth)?,
+                    };
+                    if !holds {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            Assertion::Reference(reference) => {
+                let target = self.program.resolve(id, keyword.name, reference)?;
+                self.satisfies(target, value, depth)?
+            }
+            Assertion::Unevaluated(of, rest) => {
+                let arms = self.unevaluated(place, *of, *rest)?;
+                self.some_arm_holds(&arms, value, depth)?
+            }
+            Assertion::IfAlone(_) | Assertion::ContainsAny(_) => true,
+            Assertion::Refused(types, reason) if types.meets(TypeSet::of(value)) => {
+                self.refuse(place, reason).map(|()| true)?
+            }
+            Assertion::Refused(..) => true,
+            Assertion::Invalid(error) => return Err((**error).clone()),
+        })
+    }
+
+    fn some_arm_holds(
+        &mut self,
+        arms: &[Arm<'j>],
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        for arm in arms {
+            let mut holds = true;
+            for part in arm {
+                holds = match part {
+                    Part::Literal(literal) => self.literal_holds(*literal, value, depth)?,
+                    Part::Atom(placed) => self.atom_holds(placed, value, depth)?,
+                    Part::Choice(arms) => self.some_arm_holds(arms, value, depth)?,
+                };
+                if !holds {
+                    break;
+                }
+            }
+            if holds {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn how_many(
+        &mut self,
+        schemas: &[SchemaId],
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<usize, SchemaError> {
+        let mut count = 0;
+        for &id in schemas {
+            count += usize::from(self.satisfies(id, value, depth)?);
+        }
+        Ok(count)
+    }
+
+    /// Whether the atom holds of the value.
+    pub(super) fn atom_holds(
+        &mut self,
+        placed: &Placed<'j>,
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        match (&placed.atom, value) {
+            (Atom::Types(types), _) => Ok(types.meets(TypeSet::of(value))),
+            (Atom::Values(values), _) => {
+                self.step(values.len())?;
+                Ok(values.iter().any(|other| other.same(value)))
+            }
+            (Atom::NotValues(values), _) => {
+                self.step(values.len())?;
+                Ok(!values.iter().any(|other| other.same(value)))
+            }
+            (Atom::Refused(types, reason), _) if types.meets(TypeSet::of(value)) => {
+                self.refuse(placed.place, reason).map(|()| true)
+            }
+            (Atom::Lower(bound), Json::Number(number)) => Ok(is_above(number, bound)),
+            (Atom::Upper(bound), Json::Number(number)) => Ok(is_below(number, bound)),
+            (Atom::MultipleOf(divisor), Json::Number(number)) => {
+                match is_multiple_of(number, divisor) {
+                    Some(holds) => Ok(holds),
+                    None => self.refuse(placed.place, LONG_DIVISOR).map(|()| true),
+                }
+            }
+            (Atom::NotMultipleOf(divisor), Json::Number(number)) => {
+                match is_multiple_of(number, divisor) {
+                    Some(holds) => Ok(!holds),
+                    None => self.refuse(placed.place, LONG_DIVISOR).map(|()| true),
+                }
+            }
+            (Atom::MinLength(count), Json::String(text)) => {
+                Ok(text.chars().count() >= *count as usize)
+            }
+            (Atom::MaxLength(count), Json::String(text)) => {
+                Ok(text.chars().count() <= *count as usize)
+            }
+            (Atom::Text(regular), Json::String(text)) => self.matches(regular, text),
+            (atom, Json::Object(entries)) => {
+                self.object_atom_holds(atom, placed.place, entries, depth)
+            }
+            (atom, Json::Array(items)) => self.array_atom_holds(atom, items, depth),
+            _ => Ok(true),
+        }
+    }
+
+    fn object_atom_holds(
+        &mut self,
+        atom: &Atom<'j>,
+        place: Place,
+        entries: &[(Cow<'_, str>, Json<'_>)],
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        let find = |key: &str| entries.iter().find(|(name, _)| name == key);
+        match atom {
+            Atom::Fields(fields) => {
+                for (key, value) in entries {
+                    self.step(1)?;
+                    let listed = fields.property(key);
+                    let mut schemas: Vec<SchemaId> = listed.into_iter().collect();
+                    for &(pattern, id) in &fields.patterns {
+                        let place = Place {
+                            keyword: "patternProperties",
+                            ..place
+                        };
+                        if let Some(regular) = self.pattern(pattern, place)?
+                            && self.matches(&regular, key)?
+                        {
+                            schemas.push(id);
+                        }
+                    }
+                    if schemas.is_empty() {
+                        schemas.extend(fields.additional);
+                    }
+                    if self.how_many(&schemas, value, depth)? < schemas.len() {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Atom::Field(key, literal) => match find(key) {
+                Some((_, value)) => self.literal_holds(*literal, value, depth),
+                None => Ok(true),
+            },
+            Atom::Some(some) => self.has_some(some, place, entries, depth),
+            Atom::Clause(literals) => {
+                for literal in literals.iter() {
+                    let holds = match literal {
+                        KeyLiteral::Absent(key) => find(key).is_none(),
+                        KeyLiteral::Has(key, None) => find(key).is_some(),
+                        KeyLiteral::Has(key, Some(literal)) => match find(key) {
+                            Some((_, value)) => self.literal_holds(*literal, value, depth)?,
+                            None => false,
+                        },
+                        KeyLiteral::Some(some) => self.has_some(some, place, entries, depth)?,
+                    };
+                    if holds {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            Atom::Required(keys) => Ok(keys.iter().all(|key| find(key).is_some())),
+            Atom::Present(key) => Ok(find(key).is_some()),
+            Atom::Forbidden(key) => Ok(find(key).is_none()),
+            Atom::Names(id) => {
+                for (key, _) in entries {
+                    let key = Json::String(Cow::Borrowed(key.as_ref()));
+                    if !self.satisfies(*id, &key, depth)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Atom::MinProperties(count) => Ok(entries.len() >= *count as usize),
+            Atom::MaxProperties(count) => Ok(entries.len() <= *count as usize),
+            _ => Ok(true),
+        }
+    }
+
+    /// Whether some member is like this.
+    fn has_some(
+        &mut self,
+        some: &SomeMember<'j>,
+        place: Place,
+        entries: &[(Cow<'_, str>, Json<'_>)],
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        for (key, value) in entries {
+            let is_one = match some {
+                SomeMember::Field(other) => match other.schema() {
+                    Some(schema) => {
+                        self.is_about(other, key, place)?
+                            && !self.satisfies(schema, value, depth)?
+                    }
+                    None => false,
+                },
+                SomeMember::Key(keys) => !keys.contains(&key.as_ref()),
+                SomeMember::Name(id) => {
+                    let key = Json::String(Cow::Borrowed(key.as_ref()));
+                    !self.satisfies(*id, &key, depth)?
+                }
+            };
+            if is_one {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn array_atom_holds(
+        &mut self,
+        atom: &Atom<'j>,
+        items: &[Json<'_>],
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        match atom {
+            Atom::Elements(elements) => {
+                for (index, item) in items.iter().enumerate() {
+                    let Some(id) = elements.at(index) else {
+                        break;
+                    };
+                    if !self.satisfies(id, item, depth)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Atom::Element(index, literal) => match items.get(*index as usize) {
+                Some(item) => self.literal_holds(*literal, item, depth),
+                None => Ok(true),
+            },
+            Atom::OtherElement(elements) => {
+                for item in items.iter().skip(elements.prefix.len()) {
+                    if let Some(rest) = elements.rest
+                        && !self.satisfies(rest, item, depth)?
+                    {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            Atom::MinItems(count) => Ok(items.len() >= *count as usize),
+            Atom::MaxItems(count) => Ok(items.len() <= *count as usize),
+            Atom::Unique => {
+                self.step(items.len())?;
+                let mut sorted: Vec<&Json<'_>> = items.iter().collect();
+                sorted.sort_by(|a, b| a.compare(b));
+                Ok(!sorted.windows(2).any(|pair| pair[0].same(pair[1])))
+            }
+            Atom::Contains(contains) => {
+                let mut count: usize = 0;
+                for item in items {
+                    count += usize::from(self.satisfies(contains.item, item, depth)?);
+                }
+                let at_most = contains.max.is_none_or(|max| count <= max as usize);
+                Ok(count >= contains.min as usize && at_most)
+            }
+            _ => Ok(true),
+        }
+    }
+}
+
+const LONG_DIVISOR: &str = "the divisor has too many digits to divide by";
