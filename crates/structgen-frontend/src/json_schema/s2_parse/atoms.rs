@@ -170,14 +170,14 @@ pub(crate) enum Atom<'j> {
 
 /// An atom, and the keyword that it came from.
 #[derive(Clone, Debug)]
-pub(crate) struct Placed<'j> {
+pub(crate) struct TracedAtom<'j> {
     pub(crate) atom: Atom<'j>,
-    pub(crate) place: Place,
+    pub(crate) origin: Origin,
 }
 
 /// A keyword of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct Origin {
     pub(crate) schema: SchemaId,
     pub(crate) keyword: &'static str,
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::branch::Branch;
 use super::{Arrays, Canonicalizer, Counted, NodeId, Values};
 use crate::json_schema::SchemaError;
-use crate::json_schema::s2_parse::atoms::{Atom, Contains, Elements, Literal, Place, TypeSet};
+use crate::json_schema::s2_parse::atoms::{Atom, Contains, Elements, Literal, Origin, TypeSet};
 
 impl<'j> Canonicalizer<'_, 'j> {
     /// The arrays of a branch.
@@ -16,27 +16,27 @@ impl<'j> Canonicalizer<'_, 'j> {
     ) -> Result<(), SchemaError> {
         let mut elements: Vec<&Rc<Elements>> = Vec::new();
         let mut single: Vec<(usize, Literal)> = Vec::new();
-        let mut contains: Vec<(&Rc<Contains>, Place)> = Vec::new();
-        let mut others: Vec<(Rc<Elements>, Place)> = Vec::new();
+        let mut contains: Vec<(&Rc<Contains>, Origin)> = Vec::new();
+        let mut others: Vec<(Rc<Elements>, Origin)> = Vec::new();
         let mut arrays = Arrays::any();
         let at_most = |max: &mut Option<u32>, count: u32| {
             *max = Some(max.map_or(count, |max| max.min(count)));
         };
-        for placed in &branch.atoms {
-            match &placed.atom {
+        for traced in &branch.atoms {
+            match &traced.atom {
                 Atom::MinItems(count) => arrays.min = arrays.min.max(*count),
                 Atom::MaxItems(count) => at_most(&mut arrays.max, *count),
-                Atom::Unique => arrays.unique = arrays.unique.or(Some(placed.place)),
+                Atom::Unique => arrays.unique = arrays.unique.or(Some(traced.origin)),
                 Atom::Elements(all) => elements.push(all),
-                Atom::OtherElement(all) => others.push((Rc::clone(all), placed.place)),
+                Atom::OtherElement(all) => others.push((Rc::clone(all), traced.origin)),
                 Atom::Element(index, literal) => single.push((*index as usize, *literal)),
-                Atom::Contains(one) => contains.push((one, placed.place)),
+                Atom::Contains(one) => contains.push((one, traced.origin)),
                 _ => {}
             }
         }
         // What `contains` says about every item, or about the only one.
         let mut every: Vec<Literal> = Vec::new();
-        for (one, place) in contains {
+        for (one, origin) in contains {
             let item = Literal::schema(one.item);
             if one.max.is_some_and(|max| max < one.min) {
                 return Ok(());
@@ -58,7 +58,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     from: 0,
                     min: one.min,
                     max: one.max,
-                    place,
+                    origin,
                 });
             }
         }
@@ -71,7 +71,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         for index in 0..length {
             self.step(1 + elements.len() + single.len())?;
             let listed = elements.iter().filter_map(|elements| elements.at(index));
-            let alone = single.iter().filter(|(place, _)| *place == index);
+            let alone = single.iter().filter(|(at, _)| *at == index);
             let literals = listed
                 .map(Literal::schema)
                 .chain(alone.map(|(_, literal)| *literal))
@@ -100,8 +100,8 @@ impl<'j> Canonicalizer<'_, 'j> {
             return Ok(());
         }
         self.check_refused(branch, TypeSet::ARRAY)?;
-        for (elements, place) in others {
-            match self.with_other_element(arrays, &elements, place)? {
+        for (elements, origin) in others {
+            match self.with_other_element(arrays, &elements, origin)? {
                 Some(next) => arrays = next,
                 None => return Ok(()),
             }
@@ -115,7 +115,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         &mut self,
         mut arrays: Arrays,
         elements: &Elements,
-        place: Place,
+        origin: Origin,
     ) -> Result<Option<Arrays>, SchemaError> {
         let Some(rest) = elements.rest else {
             return Ok(None);
@@ -148,7 +148,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 from,
                 min: 1,
                 max: None,
-                place,
+                origin,
             });
         }
         Ok(Some(arrays))

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::Canonicalizer;
 use crate::json_schema::formats;
 use crate::json_schema::s2_parse::atoms::{
-    Atom, KeyLiteral, Literal, Place, Placed, Source, TypeSet,
+    Atom, KeyLiteral, Literal, Origin, Source, TracedAtom, TypeSet,
 };
 use crate::json_schema::s2_parse::{Assertion, Dependent, Keyword, SchemaId};
 use crate::json_schema::{Effect, FormatMode, Profile, SchemaError};
@@ -16,7 +16,7 @@ pub(super) struct Branch<'j> {
     /// The types that are left; without any, the branch is dead.
     pub(super) types: TypeSet,
     /// In the order in which the schema says them: it is what the order of keys comes from.
-    pub(super) atoms: Vec<Placed<'j>>,
+    pub(super) atoms: Vec<TracedAtom<'j>>,
     /// The disjunctions that are left, in order.
     pub(super) choices: std::collections::VecDeque<Choice<'j>>,
     /// How many of the atoms were looked at for contradictions.
@@ -41,7 +41,7 @@ pub(super) type Arm<'j> = Vec<Part<'j>>;
 #[derive(Clone, Debug)]
 pub(super) enum Part<'j> {
     Literal(Literal),
-    Atom(Placed<'j>),
+    Atom(TracedAtom<'j>),
     /// One of these conjunctions at least.
     Choice(Vec<Arm<'j>>),
 }
@@ -89,10 +89,10 @@ impl<'j> Branch<'j> {
         self.types = TypeSet::NONE;
     }
 
-    pub(super) fn push(&mut self, placed: Placed<'j>) {
-        match placed.atom {
+    pub(super) fn push(&mut self, traced: TracedAtom<'j>) {
+        match traced.atom {
             Atom::Types(types) => self.types = self.types.intersection(types),
-            _ => self.atoms.push(placed),
+            _ => self.atoms.push(traced),
         }
     }
 }
@@ -121,7 +121,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             self.step(1)?;
             match part {
                 Part::Literal(literal) => self.add_literal(branch, *literal, path)?,
-                Part::Atom(placed) => branch.push(placed.clone()),
+                Part::Atom(traced) => branch.push(traced.clone()),
                 Part::Choice(arms) => self.add_choice(branch, arms.clone(), path)?,
             }
         }
@@ -163,16 +163,16 @@ impl<'j> Canonicalizer<'_, 'j> {
             Source::Schema(id) => id,
             Source::Value(id) => {
                 let values = std::slice::from_ref(self.value(id));
-                let place = Place {
+                let origin = Origin {
                     schema: SchemaId(0),
                     keyword: "const",
                 };
                 if literal.negated {
-                    let parts = self.none_of(values, place);
+                    let parts = self.none_of(values, origin);
                     return self.add_parts(branch, &parts, path);
                 }
                 let atom = Atom::Values(values);
-                branch.push(Placed { atom, place });
+                branch.push(TracedAtom { atom, origin });
                 return Ok(());
             }
         };
@@ -194,11 +194,11 @@ impl<'j> Canonicalizer<'_, 'j> {
         if self.options.profile == Profile::Rust
             && let Some(keyword) = self.bytes_without_zero(&schema)
         {
-            let place = Place {
+            let origin = Origin {
                 schema: id,
                 keyword,
             };
-            self.add_rust_texts(branch, place, || Some(formats::rust::without_zero()));
+            self.add_rust_texts(branch, origin, || Some(formats::rust::without_zero()));
         }
         for keyword in &schema.keywords {
             if branch.is_dead() {
@@ -256,34 +256,34 @@ impl<'j> Canonicalizer<'_, 'j> {
         keyword: &Keyword<'j>,
         path: &Path,
     ) -> Result<(), SchemaError> {
-        let place = Place {
+        let origin = Origin {
             schema: id,
             keyword: keyword.name,
         };
-        if self.ignored.contains(&place) {
+        if self.ignored.contains(&origin) {
             return Ok(());
         }
-        let placed = |atom| Placed { atom, place };
+        let traced = |atom| TracedAtom { atom, origin };
         let literals = |ids: &[SchemaId]| {
             let arm = |&id: &SchemaId| vec![Part::Literal(Literal::schema(id))];
             ids.iter().map(arm).collect::<Vec<_>>()
         };
         match &keyword.assertion {
             Assertion::Never => branch.kill(),
-            Assertion::Atom(atom) => branch.push(placed(atom.clone())),
+            Assertion::Atom(atom) => branch.push(traced(atom.clone())),
             Assertion::Pattern(source) => {
                 if branch.types.meets(TypeSet::STRING)
-                    && let Some(regular) = self.pattern(source, place)?
+                    && let Some(regular) = self.pattern(source, origin)?
                 {
-                    branch.push(placed(Atom::Text(regular)));
-                    self.add_rust_texts(branch, place, || formats::rust::texts_of_pattern(source));
+                    branch.push(traced(Atom::Text(regular)));
+                    self.add_rust_texts(branch, origin, || formats::rust::texts_of_pattern(source));
                 }
             }
             Assertion::Format(format) => {
                 if self.options.formats == FormatMode::Assert {
-                    self.note_left_out(place, format);
-                    branch.push(placed(Atom::Text(format.regular())));
-                    self.add_rust_texts(branch, place, || {
+                    self.note_left_out(origin, format);
+                    branch.push(traced(Atom::Text(format.regular())));
+                    self.add_rust_texts(branch, origin, || {
                         formats::rust::texts_of_format(format.name())
                     });
                 }
@@ -293,11 +293,11 @@ impl<'j> Canonicalizer<'_, 'j> {
                     && self.options.profile == Profile::Rust
                 {
                     let how = "numbers that the Rust type does not hold are left out";
-                    self.note(place, Effect::Narrowed { how });
-                    branch.push(placed(Atom::Lower(lower)));
-                    branch.push(placed(Atom::Upper(upper)));
+                    self.note(origin, Effect::Narrowed { how });
+                    branch.push(traced(Atom::Lower(lower)));
+                    branch.push(traced(Atom::Upper(upper)));
                 }
-                self.add_rust_texts(branch, place, || formats::rust::texts_of_format(name));
+                self.add_rust_texts(branch, origin, || formats::rust::texts_of_format(name));
             }
             Assertion::AllOf(arms) => {
                 for &arm in arms {
@@ -311,7 +311,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     let overlaps = self.overlaps(schemas)?;
                     let mut arms = literals(schemas);
                     if self.options.profile == Profile::Rust {
-                        self.add_rust_tags(schemas, &mut arms, place)?;
+                        self.add_rust_tags(schemas, &mut arms, origin)?;
                     }
                     branch.choices.push_back(Choice {
                         arms: arms.into(),
@@ -340,13 +340,13 @@ impl<'j> Canonicalizer<'_, 'j> {
             Assertion::Dependent(dependencies) => {
                 for (key, dependent) in dependencies {
                     if let Dependent::Schema(id) = dependent
-                        && self.add_implication(branch, key, *id, place)?
+                        && self.add_implication(branch, key, *id, origin)?
                     {
                         continue;
                     }
-                    let present = |key| Part::Atom(placed(Atom::Present(key)));
+                    let present = |key| Part::Atom(traced(Atom::Present(key)));
                     let mut with = vec![
-                        Part::Atom(placed(Atom::Types(TypeSet::OBJECT))),
+                        Part::Atom(traced(Atom::Types(TypeSet::OBJECT))),
                         present(*key),
                     ];
                     match dependent {
@@ -354,13 +354,13 @@ impl<'j> Canonicalizer<'_, 'j> {
                             for other in keys.iter() {
                                 let literals =
                                     [KeyLiteral::Absent(key), KeyLiteral::Has(other, None)];
-                                branch.push(placed(Atom::Clause(literals.into())));
+                                branch.push(traced(Atom::Clause(literals.into())));
                             }
                             continue;
                         }
                         Dependent::Schema(id) => with.push(Part::Literal(Literal::schema(*id))),
                     }
-                    let without = vec![Part::Atom(placed(Atom::Forbidden(key)))];
+                    let without = vec![Part::Atom(traced(Atom::Forbidden(key)))];
                     self.add_choice(branch, vec![with, without], path)?;
                 }
             }
@@ -369,20 +369,20 @@ impl<'j> Canonicalizer<'_, 'j> {
                 self.add_literal(branch, Literal::schema(target), path)?;
             }
             Assertion::Unevaluated(of, rest) => {
-                let arms = self.unevaluated(place, *of, *rest)?;
+                let arms = self.unevaluated(origin, *of, *rest)?;
                 self.add_choice(branch, arms, path)?;
             }
             Assertion::IfAlone(_) | Assertion::ContainsAny(_) => {}
-            Assertion::Refused(types, reason) => branch.push(placed(Atom::Refused(*types, reason))),
+            Assertion::Refused(types, reason) => branch.push(traced(Atom::Refused(*types, reason))),
             Assertion::Invalid(error) => return Err((**error).clone()),
         }
         Ok(())
     }
 
     /// Notes which strings of a format are not compiled.
-    pub(super) fn note_left_out(&mut self, place: Place, format: &formats::Format) {
+    pub(super) fn note_left_out(&mut self, origin: Origin, format: &formats::Format) {
         if let Some(how) = format.left_out() {
-            self.note(place, Effect::Narrowed { how });
+            self.note(origin, Effect::Narrowed { how });
         }
     }
 

@@ -15,7 +15,7 @@ use super::values::Class;
 use super::{Canonicalizer, Field, Member, NodeId, Objects};
 use crate::json_schema::SchemaError;
 use crate::json_schema::s2_parse::SchemaId;
-use crate::json_schema::s2_parse::atoms::{Fields, KeyLiteral, Literal, Place, SomeMember};
+use crate::json_schema::s2_parse::atoms::{Fields, KeyLiteral, Literal, Origin, SomeMember};
 
 /// How many classes of keys one object may have.
 const MAX_CLASSES: usize = 128;
@@ -86,34 +86,37 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
         let mut splitters = Splitters::default();
         let mut by_pattern: FxHashMap<&'j str, usize> = FxHashMap::default();
-        let fields = rules.fields.iter().map(|(fields, place)| (*fields, *place));
-        let others = rules.some().filter_map(|(some, place)| match some {
-            SomeMember::Field(other) => Some((&other.fields, place)),
+        let fields = rules
+            .fields
+            .iter()
+            .map(|(fields, origin)| (*fields, *origin));
+        let others = rules.some().filter_map(|(some, origin)| match some {
+            SomeMember::Field(other) => Some((&other.fields, origin)),
             _ => None,
         });
-        for (fields, place) in fields.chain(others).collect::<Vec<_>>() {
+        for (fields, origin) in fields.chain(others).collect::<Vec<_>>() {
             for &(pattern, _) in &fields.patterns {
-                let place = Place {
+                let origin = Origin {
                     keyword: "patternProperties",
-                    ..place
+                    ..origin
                 };
-                if let Some(regular) = self.pattern(pattern, place)? {
+                if let Some(regular) = self.pattern(pattern, origin)? {
                     by_pattern.insert(pattern, splitters.add(regular));
                 }
             }
         }
         let integers = self.rust_integers(rules, &by_pattern, &mut splitters);
         let mut by_name: FxHashMap<SchemaId, Option<usize>> = FxHashMap::default();
-        let asked = rules.some().filter_map(|(some, place)| match some {
-            SomeMember::Name(id) => Some((*id, place)),
+        let asked = rules.some().filter_map(|(some, origin)| match some {
+            SomeMember::Name(id) => Some((*id, origin)),
             _ => None,
         });
-        for (id, place) in rules.names.iter().copied().chain(asked).collect::<Vec<_>>() {
-            let set = self.strings_of(id, place)?;
+        for (id, origin) in rules.names.iter().copied().chain(asked).collect::<Vec<_>>() {
+            let set = self.strings_of(id, origin)?;
             by_name.insert(id, set.map(|set| splitters.add(set)));
         }
-        let place = objects.place;
-        let cells = self.cells(&splitters, place)?;
+        let origin = objects.origin;
+        let cells = self.cells(&splitters, origin)?;
         let mut contents: Vec<(Content, Vec<Cell>)> = Vec::new();
         for cell in cells {
             let mut content = self.cell_content(rules, &by_pattern, &by_name, &cell)?;
@@ -178,7 +181,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     fn cells(
         &mut self,
         splitters: &Splitters,
-        place: Option<Place>,
+        origin: Option<Origin>,
     ) -> Result<Vec<Cell>, SchemaError> {
         let mut cells = vec![Cell {
             matches: Vec::new(),
@@ -203,9 +206,9 @@ impl<'j> Canonicalizer<'_, 'j> {
                 return Err(SchemaError::Limit {
                     what: "classes of keys that patterns tell apart",
                     limit: MAX_CLASSES as u64,
-                    pointer: place.map_or_else(
+                    pointer: origin.map_or_else(
                         || "#".to_owned(),
-                        |place| self.program.keyword_pointer(place.schema, place.keyword),
+                        |origin| self.program.keyword_pointer(origin.schema, origin.keyword),
                     ),
                 });
             }
@@ -329,20 +332,20 @@ impl<'j> Canonicalizer<'_, 'j> {
             });
         }
         objects.additional = NodeId::NEVER;
-        for (index, (literals, place)) in rules.clauses.iter().enumerate() {
-            objects.obligations[index] = self.obligation(literals, *place, objects)?;
+        for (index, (literals, origin)) in rules.clauses.iter().enumerate() {
+            objects.obligations[index] = self.obligation(literals, *origin, objects)?;
         }
         Ok(())
     }
 
     /// The strings that fit a schema, as one set; `None` where every string does.
-    fn strings_of(&mut self, id: SchemaId, place: Place) -> Result<Option<Regular>, SchemaError> {
+    fn strings_of(&mut self, id: SchemaId, origin: Origin) -> Result<Option<Regular>, SchemaError> {
         let node = self.schema_node(id)?;
         if node == NodeId::ANY {
             return Ok(None);
         }
         let Some(values) = self.try_expand(node)? else {
-            self.refuse(place, "the names of its keys depend on themselves")?;
+            self.refuse(origin, "the names of its keys depend on themselves")?;
             return Ok(None);
         };
         let mut arms: Vec<Regular> = values

@@ -9,7 +9,7 @@ use super::Canonicalizer;
 use super::branch::{Arm, Branch, Part};
 use crate::json_schema::SchemaError;
 use crate::json_schema::s2_parse::atoms::{
-    Atom, KeyLiteral, Literal, Place, Placed, Source, TypeSet,
+    Atom, KeyLiteral, Literal, Origin, Source, TracedAtom, TypeSet,
 };
 use crate::json_schema::s2_parse::{Assertion, SchemaId};
 
@@ -27,13 +27,13 @@ impl<'j> Canonicalizer<'_, 'j> {
         arms: &[Arm<'j>],
     ) -> Result<bool, SchemaError> {
         let mut said: Vec<Said<'j>> = Vec::new();
-        let mut place = None;
+        let mut origin = None;
         for arm in arms {
-            if !self.say(arm, &mut said, &mut place, MAX_DEPTH)? {
+            if !self.say(arm, &mut said, &mut origin, MAX_DEPTH)? {
                 return Ok(false);
             }
         }
-        let Some(place) = place else {
+        let Some(origin) = origin else {
             return Ok(false);
         };
         let others = TypeSet::OBJECT.complement();
@@ -58,7 +58,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         });
         if !literals.is_empty() {
             let atom = Atom::Clause(literals);
-            branch.atoms.push(Placed { atom, place });
+            branch.atoms.push(TracedAtom { atom, origin });
         }
         Ok(true)
     }
@@ -68,7 +68,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         &mut self,
         arm: &[Part<'j>],
         said: &mut Vec<Said<'j>>,
-        place: &mut Option<Place>,
+        origin: &mut Option<Origin>,
         depth: usize,
     ) -> Result<bool, SchemaError> {
         self.step(1)?;
@@ -82,7 +82,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             let schema = self.program.get(id);
             // What a negation of alternatives says is a conjunction.
             for arm in self.negated(id, &schema)? {
-                if !self.say(&arm, said, place, depth - 1)? {
+                if !self.say(&arm, said, origin, depth - 1)? {
                     return Ok(false);
                 }
             }
@@ -91,10 +91,10 @@ impl<'j> Canonicalizer<'_, 'j> {
         let mut types = TypeSet::ALL;
         let mut literal: Option<KeyLiteral<'j>> = None;
         for part in arm {
-            let Part::Atom(placed) = part else {
+            let Part::Atom(traced) = part else {
                 return Ok(false);
             };
-            let next = match &placed.atom {
+            let next = match &traced.atom {
                 Atom::Types(some) => {
                     types = types.intersection(*some);
                     continue;
@@ -114,7 +114,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             if literal.replace(next).is_some() {
                 return Ok(false);
             }
-            place.get_or_insert(placed.place);
+            origin.get_or_insert(traced.origin);
         }
         said.push((types, literal));
         Ok(true)
@@ -126,7 +126,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         branch: &mut Branch<'j>,
         key: &'j str,
         id: SchemaId,
-        place: Place,
+        origin: Origin,
     ) -> Result<bool, SchemaError> {
         let mut clauses = Vec::new();
         if !self.conjuncts(id, &mut clauses, MAX_DEPTH)? {
@@ -135,7 +135,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         for mut literals in clauses {
             literals.push(KeyLiteral::Absent(key));
             let atom = Atom::Clause(literals.into());
-            branch.atoms.push(Placed { atom, place });
+            branch.atoms.push(TracedAtom { atom, origin });
         }
         Ok(true)
     }
@@ -154,11 +154,11 @@ impl<'j> Canonicalizer<'_, 'j> {
         let schema = self.program.get(id);
         for keyword in &schema.keywords {
             self.step(1)?;
-            let place = Place {
+            let origin = Origin {
                 schema: id,
                 keyword: keyword.name,
             };
-            if self.is_ignored(place) {
+            if self.is_ignored(origin) {
                 continue;
             }
             let is_simple = match &keyword.assertion {
@@ -209,7 +209,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(true)
     }
 
-    fn is_ignored(&self, place: Place) -> bool {
-        self.ignored.contains(&place)
+    fn is_ignored(&self, origin: Origin) -> bool {
+        self.ignored.contains(&origin)
     }
 }

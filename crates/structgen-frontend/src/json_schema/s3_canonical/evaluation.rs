@@ -10,7 +10,7 @@ use std::rc::Rc;
 use super::Canonicalizer;
 use super::branch::{Arm, Part};
 use crate::json_schema::s2_parse::atoms::{
-    Atom, Elements, Fields, Literal, Of, OtherField, Place, Placed, SomeMember, TypeSet,
+    Atom, Elements, Fields, Literal, Of, Origin, OtherField, SomeMember, TracedAtom, TypeSet,
 };
 use crate::json_schema::s2_parse::{Assertion, Dependent, SchemaId};
 use crate::json_schema::{Draft, SchemaError};
@@ -77,26 +77,26 @@ impl<'j> Canonicalizer<'_, 'j> {
     /// The disjunction that says that whatever is not evaluated fits the schema `rest`.
     pub(super) fn unevaluated(
         &mut self,
-        place: Place,
+        origin: Origin,
         of: Of,
         rest: SchemaId,
     ) -> Result<Vec<Arm<'j>>, SchemaError> {
-        let placed = |atom| Part::Atom(Placed { atom, place });
-        let mut demands = self.demands(place, of, rest)?;
+        let traced = |atom| Part::Atom(TracedAtom { atom, origin });
+        let mut demands = self.demands(origin, of, rest)?;
         // A single case says nothing about values of other types.
         if let [(case, _)] = demands.as_slice()
             && case.is_empty()
         {
             let demand = demands.pop().and_then(|only| only.1);
             return Ok(vec![
-                demand.map(|demand| placed(demand.0)).into_iter().collect(),
+                demand.map(|demand| traced(demand.0)).into_iter().collect(),
             ]);
         }
-        let mut arms = vec![vec![placed(Atom::Types(types(of).complement()))]];
+        let mut arms = vec![vec![traced(Atom::Types(types(of).complement()))]];
         for (case, demand) in demands {
-            let mut arm = vec![placed(Atom::Types(types(of)))];
+            let mut arm = vec![traced(Atom::Types(types(of)))];
             arm.extend(case);
-            arm.extend(demand.map(|demand| placed(demand.0)));
+            arm.extend(demand.map(|demand| traced(demand.0)));
             arms.push(arm);
         }
         Ok(arms)
@@ -105,17 +105,17 @@ impl<'j> Canonicalizer<'_, 'j> {
     /// The disjunction that says that something is not evaluated and does not fit the schema `rest`.
     pub(super) fn not_unevaluated(
         &mut self,
-        place: Place,
+        origin: Origin,
         of: Of,
         rest: SchemaId,
     ) -> Result<Vec<Arm<'j>>, SchemaError> {
-        let placed = |atom| Part::Atom(Placed { atom, place });
+        let traced = |atom| Part::Atom(TracedAtom { atom, origin });
         let mut arms = Vec::new();
-        for (case, demand) in self.demands(place, of, rest)? {
+        for (case, demand) in self.demands(origin, of, rest)? {
             if let Some((_, negation)) = demand {
-                let mut arm = vec![placed(Atom::Types(types(of)))];
+                let mut arm = vec![traced(Atom::Types(types(of)))];
                 arm.extend(case);
-                arm.push(placed(negation));
+                arm.push(traced(negation));
                 arms.push(arm);
             }
         }
@@ -124,27 +124,27 @@ impl<'j> Canonicalizer<'_, 'j> {
 
     fn demands(
         &mut self,
-        place: Place,
+        origin: Origin,
         of: Of,
         rest: SchemaId,
     ) -> Result<Vec<(Arm<'j>, Demand<'j>)>, SchemaError> {
         if self.is_trivial(Literal::schema(rest)) {
             return Ok(vec![(Vec::new(), None)]);
         }
-        let cases = match self.evaluation.get(&(place.schema, of)) {
+        let cases = match self.evaluation.get(&(origin.schema, of)) {
             Some(cases) => Rc::clone(cases),
             None => {
-                let cases = self.cases(place, of, place.schema, &mut Vec::new())?;
+                let cases = self.cases(origin, of, origin.schema, &mut Vec::new())?;
                 let cases: Rc<[Case<'j>]> = cases.into();
                 self.evaluation
-                    .insert((place.schema, of), Rc::clone(&cases));
+                    .insert((origin.schema, of), Rc::clone(&cases));
                 cases
             }
         };
         let mut demands = Vec::with_capacity(cases.len());
         for case in cases.iter() {
             self.step(1 + case.parts.len() + case.evaluated.keys.len())?;
-            let demand = self.demand(&case.evaluated, place.schema, of, rest);
+            let demand = self.demand(&case.evaluated, origin.schema, of, rest);
             demands.push((case.parts.clone(), demand));
         }
         Ok(demands)
@@ -199,7 +199,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     /// The cases of a schema that fits.
     fn cases(
         &mut self,
-        place: Place,
+        origin: Origin,
         of: Of,
         id: SchemaId,
         path: &mut Vec<SchemaId>,
@@ -221,10 +221,10 @@ impl<'j> Canonicalizer<'_, 'j> {
         let mut cases = vec![Case::default()];
         for keyword in &schema.keywords {
             self.step(1)?;
-            if id == place.schema && keyword.name == place.keyword {
+            if id == origin.schema && keyword.name == origin.keyword {
                 continue;
             }
-            let here = Place {
+            let here = Origin {
                 schema: id,
                 keyword: keyword.name,
             };
@@ -250,7 +250,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 Assertion::AllOf(arms) => {
                     let mut more = vec![Case::default()];
                     for &arm in arms {
-                        let cases = self.cases(place, of, arm, path)?;
+                        let cases = self.cases(origin, of, arm, path)?;
                         more = self.product(here, more, &cases)?;
                     }
                     more
@@ -258,7 +258,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 Assertion::AnyOf(arms) => {
                     let mut more = vec![Case::default()];
                     for &arm in arms {
-                        if let Some(mut holds) = self.holding(place, of, arm, path)? {
+                        if let Some(mut holds) = self.holding(origin, of, arm, path)? {
                             holds.push(failing([arm]));
                             more = self.product(here, more, &holds)?;
                         }
@@ -269,7 +269,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     let mut more = Vec::new();
                     let mut others = Vec::new();
                     for &arm in arms {
-                        if let Some(holds) = self.holding(place, of, arm, path)? {
+                        if let Some(holds) = self.holding(origin, of, arm, path)? {
                             more.extend(holds);
                             others.push(arm);
                         }
@@ -281,9 +281,9 @@ impl<'j> Canonicalizer<'_, 'j> {
                     condition,
                     then,
                     otherwise,
-                } => self.conditional(place, of, [Some(*condition), *then, *otherwise], path)?,
+                } => self.conditional(origin, of, [Some(*condition), *then, *otherwise], path)?,
                 Assertion::IfAlone(condition) => {
-                    self.conditional(place, of, [Some(*condition), None, None], path)?
+                    self.conditional(origin, of, [Some(*condition), None, None], path)?
                 }
                 Assertion::Dependent(dependencies) if of == Of::Properties => {
                     let mut more = vec![Case::default()];
@@ -291,15 +291,15 @@ impl<'j> Canonicalizer<'_, 'j> {
                         let Dependent::Schema(arm) = dependent else {
                             continue;
                         };
-                        let Some(mut holds) = self.holding(place, of, *arm, path)? else {
+                        let Some(mut holds) = self.holding(origin, of, *arm, path)? else {
                             continue;
                         };
-                        let placed = |atom| Part::Atom(Placed { atom, place: here });
+                        let traced = |atom| Part::Atom(TracedAtom { atom, origin: here });
                         for case in &mut holds {
-                            case.parts.insert(0, placed(Atom::Required([*key].into())));
+                            case.parts.insert(0, traced(Atom::Required([*key].into())));
                         }
                         holds.push(Case {
-                            parts: vec![placed(Atom::Forbidden(key))],
+                            parts: vec![traced(Atom::Forbidden(key))],
                             evaluated: Evaluated::default(),
                         });
                         more = self.product(here, more, &holds)?;
@@ -308,7 +308,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 }
                 Assertion::Reference(reference) => {
                     let target = self.program.resolve(id, keyword.name, reference)?;
-                    self.cases(place, of, target, path)?
+                    self.cases(origin, of, target, path)?
                 }
                 Assertion::Invalid(error) => return Err((**error).clone()),
                 _ => continue,
@@ -322,12 +322,12 @@ impl<'j> Canonicalizer<'_, 'j> {
     /// The cases of a schema when it fits, each saying so; `None` when it evaluates nothing either way.
     fn holding(
         &mut self,
-        place: Place,
+        origin: Origin,
         of: Of,
         arm: SchemaId,
         path: &mut Vec<SchemaId>,
     ) -> Result<Option<Vec<Case<'j>>>, SchemaError> {
-        let mut cases = self.cases(place, of, arm, path)?;
+        let mut cases = self.cases(origin, of, arm, path)?;
         let says_nothing = |case: &Case<'j>| case.evaluated.is_nothing();
         if cases.iter().all(says_nothing) {
             return Ok(None);
@@ -340,7 +340,7 @@ impl<'j> Canonicalizer<'_, 'j> {
 
     fn conditional(
         &mut self,
-        place: Place,
+        origin: Origin,
         of: Of,
         [condition, then, otherwise]: [Option<SchemaId>; 3],
         path: &mut Vec<SchemaId>,
@@ -349,7 +349,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             return Ok(vec![Case::default()]);
         };
         let mut part = |schema: Option<SchemaId>| match schema {
-            Some(schema) => self.cases(place, of, schema, path),
+            Some(schema) => self.cases(origin, of, schema, path),
             None => Ok(vec![Case::default()]),
         };
         let (first, then, otherwise) = (part(Some(condition))?, part(then)?, part(otherwise)?);
@@ -357,12 +357,12 @@ impl<'j> Canonicalizer<'_, 'j> {
         if every.all(|case| case.evaluated.is_nothing()) {
             return Ok(vec![Case::default()]);
         }
-        let mut cases = self.product(place, first, &then)?;
+        let mut cases = self.product(origin, first, &then)?;
         for case in &mut cases {
             let holds = Part::Literal(Literal::schema(condition));
             case.parts.insert(0, holds);
         }
-        cases.extend(self.product(place, vec![failing([condition])], &otherwise)?);
+        cases.extend(self.product(origin, vec![failing([condition])], &otherwise)?);
         Ok(cases)
     }
 
@@ -391,7 +391,7 @@ impl<'j> Canonicalizer<'_, 'j> {
 
     fn product(
         &mut self,
-        place: Place,
+        origin: Origin,
         one: Vec<Case<'j>>,
         other: &[Case<'j>],
     ) -> Result<Vec<Case<'j>>, SchemaError> {
@@ -399,7 +399,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             return Err(SchemaError::Limit {
                 what: "combinations of schemas that evaluate properties or items",
                 limit: MAX_CASES as u64,
-                pointer: self.program.keyword_pointer(place.schema, place.keyword),
+                pointer: self.program.keyword_pointer(origin.schema, origin.keyword),
             });
         }
         let mut product = Vec::with_capacity(one.len() * other.len());

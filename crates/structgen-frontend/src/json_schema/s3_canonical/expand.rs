@@ -8,7 +8,7 @@ use super::branch::Branch;
 use super::{Arrays, Canonicalizer, Field, NodeId, Numbers, Objects, State, Values};
 use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::s2_parse::atoms::{Atom, Literal, Placed, TypeSet};
+use crate::json_schema::s2_parse::atoms::{Atom, Literal, TracedAtom, TypeSet};
 
 /// How many expansions may be under way, each needed for the one before.
 const MAX_NESTING: usize = 32;
@@ -110,7 +110,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         branch: &Branch<'j>,
         out: &mut Values,
     ) -> Result<(), SchemaError> {
-        let listed = branch.atoms.iter().filter_map(|placed| match placed.atom {
+        let listed = branch.atoms.iter().filter_map(|traced| match traced.atom {
             Atom::Values(values) => Some(values),
             _ => None,
         });
@@ -119,7 +119,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
         let types = branch.types;
         let excluded = |value: &Json<'_>| {
-            branch.atoms.iter().any(|placed| match placed.atom {
+            branch.atoms.iter().any(|traced| match traced.atom {
                 Atom::NotValues(values) => values.iter().any(|other| other.same(value)),
                 _ => false,
             })
@@ -154,11 +154,11 @@ impl<'j> Canonicalizer<'_, 'j> {
         branch: &Branch<'j>,
         types: TypeSet,
     ) -> Result<(), SchemaError> {
-        for placed in &branch.atoms {
-            if let Atom::Refused(about, reason) = placed.atom
+        for traced in &branch.atoms {
+            if let Atom::Refused(about, reason) = traced.atom
                 && about.meets(types)
             {
-                self.refuse(placed.place, reason)?;
+                self.refuse(traced.origin, reason)?;
             }
         }
         Ok(())
@@ -174,12 +174,12 @@ impl<'j> Canonicalizer<'_, 'j> {
         for value in candidates {
             self.step(1)?;
             let mut fits = branch.types.meets(TypeSet::of(value));
-            for placed in &branch.atoms {
+            for traced in &branch.atoms {
                 let is_source =
-                    matches!(placed.atom, Atom::Values(values) if std::ptr::eq(values, candidates));
-                fits = fits && (is_source || self.atom_holds(placed, value, 0)?);
+                    matches!(traced.atom, Atom::Values(values) if std::ptr::eq(values, candidates));
+                fits = fits && (is_source || self.atom_holds(traced, value, 0)?);
             }
-            let is_whole = |placed: &Placed<'_>| matches!(placed.atom, Atom::WrittenWhole);
+            let is_whole = |traced: &TracedAtom<'_>| matches!(traced.atom, Atom::WrittenWhole);
             match value {
                 _ if !fits => {}
                 // A number that has to be written whole is no mere point: `1.0` has its value.

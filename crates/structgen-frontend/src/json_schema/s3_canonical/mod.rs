@@ -33,7 +33,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::Regular;
 
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::s2_parse::atoms::{Literal, Place, Source, ValueId};
+use crate::json_schema::s2_parse::atoms::{Literal, Origin, Source, ValueId};
 use crate::json_schema::s2_parse::{Assertion, Program, SchemaId};
 use crate::json_schema::{Effect, SchemaError, SchemaOptions};
 use crate::regex::{self, RegexOptions};
@@ -86,10 +86,10 @@ pub(crate) struct Canonicalizer<'p, 'j> {
     reached: Vec<SchemaId>,
     is_reached: FxHashSet<SchemaId>,
     /// What was narrowed (`false`) or dropped (`true`).
-    noted: FxHashSet<(Place, bool)>,
-    pub(crate) notes: Vec<(Place, Effect)>,
+    noted: FxHashSet<(Origin, bool)>,
+    pub(crate) notes: Vec<(Origin, Effect)>,
     /// Keywords to leave out, to see whether something fits without them.
-    ignored: FxHashSet<Place>,
+    ignored: FxHashSet<Origin>,
 }
 
 impl<'p, 'j> Canonicalizer<'p, 'j> {
@@ -247,8 +247,8 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
     }
 
     /// Leaves keywords out, as if they were not there.
-    pub(crate) fn ignore(&mut self, places: &[Place]) {
-        self.ignored.extend(places.iter().copied());
+    pub(crate) fn ignore(&mut self, origins: &[Origin]) {
+        self.ignored.extend(origins.iter().copied());
     }
 
     pub(crate) fn reached(&self) -> &[SchemaId] {
@@ -256,10 +256,10 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
     }
 
     /// The error of a keyword that is not compiled; with leniency, a note that it is dropped.
-    pub(crate) fn refuse(&mut self, place: Place, reason: &str) -> Result<(), SchemaError> {
+    pub(crate) fn refuse(&mut self, origin: Origin, reason: &str) -> Result<(), SchemaError> {
         if self.options.lenient {
             self.note(
-                place,
+                origin,
                 Effect::Dropped {
                     reason: reason.to_owned(),
                 },
@@ -267,17 +267,17 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             return Ok(());
         }
         Err(SchemaError::Unsupported {
-            keyword: place.keyword.to_owned(),
-            pointer: self.program.keyword_pointer(place.schema, place.keyword),
+            keyword: origin.keyword.to_owned(),
+            pointer: self.program.keyword_pointer(origin.schema, origin.keyword),
             reason: reason.to_owned(),
         })
     }
 
     /// Remembers, once per keyword, that something was dropped or narrowed.
-    pub(crate) fn note(&mut self, place: Place, effect: Effect) {
+    pub(crate) fn note(&mut self, origin: Origin, effect: Effect) {
         let dropped = matches!(effect, Effect::Dropped { .. });
-        if self.noted.insert((place, dropped)) {
-            self.notes.push((place, effect));
+        if self.noted.insert((origin, dropped)) {
+            self.notes.push((origin, effect));
         }
     }
 
@@ -287,13 +287,13 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
     }
 
     /// The set of strings that a pattern is found in.
-    fn pattern(&mut self, source: &'j str, place: Place) -> Result<Option<Regular>, SchemaError> {
+    fn pattern(&mut self, source: &'j str, origin: Origin) -> Result<Option<Regular>, SchemaError> {
         let read = self.patterns.entry(source).or_insert_with(|| {
             regex::parse(source, RegexOptions::json_schema()).map_err(|error| error.to_string())
         });
         match read.clone() {
             Ok(regular) => Ok(Some(regular)),
-            Err(reason) => self.refuse(place, &reason).map(|()| None),
+            Err(reason) => self.refuse(origin, &reason).map(|()| None),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::Canonicalizer;
 use super::branch::{Arm, Part};
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{
-    Atom, Contains, Literal, OtherField, Place, Placed, SomeMember, TypeSet,
+    Atom, Contains, Literal, Origin, OtherField, SomeMember, TracedAtom, TypeSet,
 };
 use crate::json_schema::s2_parse::{Assertion, Dependent, Schema, SchemaId};
 use crate::json_schema::{FormatMode, SchemaError};
@@ -22,34 +22,34 @@ impl<'j> Canonicalizer<'_, 'j> {
     ) -> Result<Vec<Arm<'j>>, SchemaError> {
         let mut arms = Vec::new();
         for keyword in &schema.keywords {
-            let place = Place {
+            let origin = Origin {
                 schema: id,
                 keyword: keyword.name,
             };
             // Without this keyword the schema would take more, so its negation takes less: one arm is gone.
-            if self.ignored.contains(&place) {
+            if self.ignored.contains(&origin) {
                 continue;
             }
             self.step(1)?;
-            let placed = |atom| Part::Atom(Placed { atom, place });
-            let of = |types, atom| vec![placed(Atom::Types(types)), placed(atom)];
+            let traced = |atom| Part::Atom(TracedAtom { atom, origin });
+            let of = |types, atom| vec![traced(Atom::Types(types)), traced(atom)];
             let schema = |id: SchemaId| Part::Literal(Literal::schema(id));
             let not = |id: SchemaId| Part::Literal(Literal::not(id));
             match &keyword.assertion {
                 Assertion::Never => arms.push(Vec::new()),
-                Assertion::Atom(atom) => self.negate_atom(atom, place, &mut arms),
+                Assertion::Atom(atom) => self.negate_atom(atom, origin, &mut arms),
                 Assertion::Pattern(source) => {
                     // A pattern that leniency drops is dropped in the negation too: the arm takes every string then.
-                    arms.push(match self.pattern(source, place)? {
+                    arms.push(match self.pattern(source, origin)? {
                         Some(regular) => of(
                             TypeSet::STRING,
                             Atom::Text(Regular::Complement(regular.into())),
                         ),
-                        None => vec![placed(Atom::Types(TypeSet::STRING))],
+                        None => vec![traced(Atom::Types(TypeSet::STRING))],
                     });
                 }
                 Assertion::Format(format) if self.options.formats == FormatMode::Assert => {
-                    self.note_left_out(place, format);
+                    self.note_left_out(origin, format);
                     arms.push(of(TypeSet::STRING, Atom::Text(format.complement())));
                 }
                 Assertion::Format(_) | Assertion::RustFormat(_) => {}
@@ -79,7 +79,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                         let with = |part| has.iter().cloned().chain([part]).collect::<Arm<'j>>();
                         match dependent {
                             Dependent::Keys(keys) => arms
-                                .extend(keys.iter().map(|key| with(placed(Atom::Forbidden(key))))),
+                                .extend(keys.iter().map(|key| with(traced(Atom::Forbidden(key))))),
                             Dependent::Schema(id) => arms.push(with(not(*id))),
                         }
                     }
@@ -89,7 +89,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     arms.push(vec![not(target)]);
                 }
                 Assertion::Unevaluated(of, rest) => {
-                    arms.extend(self.not_unevaluated(place, *of, *rest)?);
+                    arms.extend(self.not_unevaluated(origin, *of, *rest)?);
                 }
                 Assertion::IfAlone(_) | Assertion::ContainsAny(_) => {}
                 Assertion::Refused(types, reason) => {
@@ -101,10 +101,10 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(arms)
     }
 
-    fn negate_atom(&mut self, atom: &Atom<'j>, place: Place, arms: &mut Vec<Arm<'j>>) {
+    fn negate_atom(&mut self, atom: &Atom<'j>, origin: Origin, arms: &mut Vec<Arm<'j>>) {
         let arm = |types: TypeSet, atoms: Vec<Atom<'j>>| {
             let atoms = std::iter::once(Atom::Types(types)).chain(atoms);
-            let part = |atom| Part::Atom(Placed { atom, place });
+            let part = |atom| Part::Atom(TracedAtom { atom, origin });
             atoms.map(part).collect::<Arm<'j>>()
         };
         let number = |atom| arm(TypeSet::NUMBER, vec![atom]);
@@ -120,7 +120,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             // Its keyword is `type`, whose arm has the other types. That a number is an integer and written as none is
             // left out: the negation takes a little less than it might, never more.
             Atom::WrittenWhole => {}
-            Atom::Values(values) => arms.push(self.none_of(values, place)),
+            Atom::Values(values) => arms.push(self.none_of(values, origin)),
             Atom::Lower(bound) => arms.push(number(Atom::Upper(turned(bound)))),
             Atom::Upper(bound) => arms.push(number(Atom::Lower(turned(bound)))),
             Atom::MultipleOf(divisor) => arms.push(number(Atom::NotMultipleOf(divisor.clone()))),
@@ -210,16 +210,16 @@ impl<'j> Canonicalizer<'_, 'j> {
     }
 
     /// That the value is none of these: for an array or object, that it differs somewhere.
-    pub(super) fn none_of(&mut self, values: &'j [Json<'j>], place: Place) -> Arm<'j> {
-        let placed = |atom| Part::Atom(Placed { atom, place });
-        let mut parts = vec![placed(Atom::NotValues(values))];
+    pub(super) fn none_of(&mut self, values: &'j [Json<'j>], origin: Origin) -> Arm<'j> {
+        let traced = |atom| Part::Atom(TracedAtom { atom, origin });
+        let mut parts = vec![traced(Atom::NotValues(values))];
         for value in values {
             let types = TypeSet::of(value);
             let of = |atoms: Vec<Atom<'j>>| {
                 let atoms = std::iter::once(Atom::Types(types)).chain(atoms);
-                atoms.map(placed).collect::<Arm<'j>>()
+                atoms.map(traced).collect::<Arm<'j>>()
             };
-            let mut arms = vec![vec![placed(Atom::Types(types.complement()))]];
+            let mut arms = vec![vec![traced(Atom::Types(types.complement()))]];
             match value {
                 Json::Object(entries) => {
                     let keys: Rc<[&'j str]> = entries.iter().map(|(key, _)| &**key).collect();

@@ -8,7 +8,7 @@ use super::branch::Branch;
 use super::{Canonicalizer, Numbers, Values};
 use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::s2_parse::atoms::{Atom, Place, TypeSet};
+use crate::json_schema::s2_parse::atoms::{Atom, Origin, TypeSet};
 
 impl<'j> Canonicalizer<'_, 'j> {
     /// The numbers of a branch.
@@ -23,8 +23,8 @@ impl<'j> Canonicalizer<'_, 'j> {
         if types == TypeSet::INTEGER {
             numbers.set.multiples_of.push(Decimal::from(1));
         }
-        for placed in &branch.atoms {
-            match &placed.atom {
+        for traced in &branch.atoms {
+            match &traced.atom {
                 Atom::Lower(bound) => raise(&mut numbers.set.lower, bound),
                 Atom::Upper(bound) => lower(&mut numbers.set.upper, bound),
                 Atom::MultipleOf(divisor) => numbers.set.multiples_of.push(divisor.clone()),
@@ -32,7 +32,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 Atom::NotMultipleOf(divisor) => {
                     numbers
                         .not_multiples_of
-                        .push((divisor.clone(), placed.place));
+                        .push((divisor.clone(), traced.origin));
                 }
                 Atom::NotValues(values) => {
                     excluded.extend(values.iter().filter_map(|value| match value {
@@ -44,12 +44,12 @@ impl<'j> Canonicalizer<'_, 'j> {
             }
         }
         if types == TypeSet::FRACTION {
-            let place = branch.atoms.last().map(|placed| placed.place);
-            let place = place.unwrap_or(Place {
+            let origin = branch.atoms.last().map(|traced| traced.origin);
+            let origin = origin.unwrap_or(Origin {
                 schema: self.reached().last().copied().unwrap_or(super::SchemaId(0)),
                 keyword: "type",
             });
-            numbers.not_multiples_of.push((Decimal::from(1), place));
+            numbers.not_multiples_of.push((Decimal::from(1), origin));
         }
         normalize(&mut numbers.set);
         if is_empty(&numbers.set) {
@@ -167,9 +167,9 @@ fn is_empty(set: &NumberSet) -> bool {
 
 /// Whether a multiple of all divisors lies within the bounds; `None` when the numbers are too long for 128 bits.
 fn has_multiple(set: &NumberSet, low: &NumberBound, high: &NumberBound) -> Option<bool> {
-    let places = |number: &Decimal| number.digits().len() as i64 - number.exponent();
+    let decimals = |number: &Decimal| number.digits().len() as i64 - number.exponent();
     let numbers = || set.multiples_of.iter().chain([&low.value, &high.value]);
-    let scale = numbers().map(places).max()?.max(0);
+    let scale = numbers().map(decimals).max()?.max(0);
     let mut period: i128 = 1;
     for divisor in &set.multiples_of {
         let divisor = scaled(divisor, scale)?;
@@ -199,8 +199,8 @@ fn scaled(number: &Decimal, scale: i64) -> Option<i128> {
     if !(number.digits().len() as i64..=37).contains(&length) {
         return None;
     }
-    let digit = |place| i128::from(number.digits().get(place).copied().unwrap_or(0));
-    let value = (0..length as usize).fold(0, |value, place| value * 10 + digit(place));
+    let digit = |origin| i128::from(number.digits().get(origin).copied().unwrap_or(0));
+    let value = (0..length as usize).fold(0, |value, origin| value * 10 + digit(origin));
     Some(if number.is_negative() { -value } else { value })
 }
 

@@ -10,35 +10,35 @@ use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::SchemaId;
 use crate::json_schema::s2_parse::atoms::{
-    Atom, Fields, KeyLiteral, Literal, OtherField, Place, Placed, SomeMember, TypeSet,
+    Atom, Fields, KeyLiteral, Literal, Origin, OtherField, SomeMember, TracedAtom, TypeSet,
 };
 
 /// The keys that a branch speaks of, in the order in which they are met.
 #[derive(Default)]
 struct Keys<'j> {
     order: Vec<Key<'j>>,
-    places: FxHashMap<&'j str, usize>,
+    indices: FxHashMap<&'j str, usize>,
 }
 
 struct Key<'j> {
     name: &'j str,
     required: bool,
-    /// The place among the declared keys, if it is declared.
+    /// The position among the declared keys, if it is declared.
     declared: Option<usize>,
 }
 
 impl<'j> Keys<'j> {
     fn meet(&mut self, name: &'j str) -> &mut Key<'j> {
         let next = self.order.len();
-        let place = *self.places.entry(name).or_insert(next);
-        if place == next {
+        let index = *self.indices.entry(name).or_insert(next);
+        if index == next {
             self.order.push(Key {
                 name,
                 required: false,
                 declared: None,
             });
         }
-        &mut self.order[place]
+        &mut self.order[index]
     }
 
     fn meet_all(&mut self, some: &SomeMember<'j>) {
@@ -67,16 +67,16 @@ impl<'j> Keys<'j> {
 
 /// The atoms of a branch that say something about keys.
 pub(super) struct Rules<'b, 'j> {
-    pub(super) fields: Vec<(&'b Rc<Fields<'j>>, Place)>,
+    pub(super) fields: Vec<(&'b Rc<Fields<'j>>, Origin)>,
     /// What one key has, or that it must not be there.
     pub(super) single: Vec<(&'j str, Option<Literal>)>,
-    pub(super) names: Vec<(SchemaId, Place)>,
+    pub(super) names: Vec<(SchemaId, Origin)>,
     pub(super) required: FxHashSet<&'j str>,
-    pub(super) clauses: Vec<(Rc<[KeyLiteral<'j>]>, Place)>,
+    pub(super) clauses: Vec<(Rc<[KeyLiteral<'j>]>, Origin)>,
 }
 
 impl<'b, 'j> Rules<'b, 'j> {
-    pub(super) fn of(atoms: &'b [Placed<'j>]) -> Self {
+    pub(super) fn of(atoms: &'b [TracedAtom<'j>]) -> Self {
         let mut rules = Self {
             fields: Vec::new(),
             single: Vec::new(),
@@ -84,21 +84,21 @@ impl<'b, 'j> Rules<'b, 'j> {
             required: FxHashSet::default(),
             clauses: Vec::new(),
         };
-        for Placed { atom, place } in atoms {
+        for TracedAtom { atom, origin } in atoms {
             match atom {
-                Atom::Fields(fields) => rules.fields.push((fields, *place)),
+                Atom::Fields(fields) => rules.fields.push((fields, *origin)),
                 Atom::Field(key, literal) => rules.single.push((key, Some(*literal))),
                 Atom::Forbidden(key) => rules.single.push((key, None)),
-                Atom::Names(id) => rules.names.push((*id, *place)),
+                Atom::Names(id) => rules.names.push((*id, *origin)),
                 Atom::Required(keys) => rules.required.extend(keys.iter()),
                 Atom::Present(key) => {
                     rules.required.insert(key);
                 }
                 Atom::Some(some) => {
                     let clause = [KeyLiteral::Some(some.clone())].into();
-                    rules.clauses.push((clause, *place));
+                    rules.clauses.push((clause, *origin));
                 }
-                Atom::Clause(literals) => rules.clauses.push((Rc::clone(literals), *place)),
+                Atom::Clause(literals) => rules.clauses.push((Rc::clone(literals), *origin)),
                 _ => {}
             }
         }
@@ -106,13 +106,13 @@ impl<'b, 'j> Rules<'b, 'j> {
     }
 
     /// The members that are asked for.
-    pub(super) fn some(&self) -> impl Iterator<Item = (&SomeMember<'j>, Place)> {
+    pub(super) fn some(&self) -> impl Iterator<Item = (&SomeMember<'j>, Origin)> {
         let literals = self
             .clauses
             .iter()
-            .flat_map(|(literals, place)| literals.iter().map(move |literal| (literal, *place)));
-        literals.filter_map(|(literal, place)| match literal {
-            KeyLiteral::Some(some) => Some((some, place)),
+            .flat_map(|(literals, origin)| literals.iter().map(move |literal| (literal, *origin)));
+        literals.filter_map(|(literal, origin)| match literal {
+            KeyLiteral::Some(some) => Some((some, origin)),
             _ => None,
         })
     }
@@ -135,14 +135,14 @@ impl<'j> Canonicalizer<'_, 'j> {
             });
         };
         let mut objects = Objects::any();
-        for Placed { atom, place } in &branch.atoms {
+        for TracedAtom { atom, origin } in &branch.atoms {
             match atom {
                 Atom::Fields(fields) => {
                     for (key, _) in &fields.properties {
                         declare(keys.meet(key));
                     }
                     objects.stated |= fields.additional.is_some() || !fields.patterns.is_empty();
-                    objects.place = objects.place.or(Some(*place));
+                    objects.origin = objects.origin.or(Some(*origin));
                 }
                 Atom::Field(key, _) | Atom::Forbidden(key) => {
                     keys.meet(key);
@@ -164,7 +164,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                         key.required = true;
                         declare(key);
                     }
-                    objects.place = objects.place.or(Some(*place));
+                    objects.origin = objects.origin.or(Some(*origin));
                 }
                 Atom::Present(key) => keys.meet(key).required = true,
                 Atom::MinProperties(count) => objects.min = objects.min.max(*count),
@@ -190,8 +190,8 @@ impl<'j> Canonicalizer<'_, 'j> {
             });
         }
         let mut obligations: Vec<Obligation> = Vec::with_capacity(rules.clauses.len());
-        for (literals, place) in &rules.clauses {
-            obligations.push(self.obligation(literals, *place, &objects)?);
+        for (literals, origin) in &rules.clauses {
+            obligations.push(self.obligation(literals, *origin, &objects)?);
         }
         objects.obligations = obligations;
         self.other_keys(&rules, &listed, &mut objects)?;
@@ -244,13 +244,13 @@ impl<'j> Canonicalizer<'_, 'j> {
     pub(super) fn obligation(
         &mut self,
         literals: &[KeyLiteral<'j>],
-        place: Place,
+        origin: Origin,
         objects: &Objects,
     ) -> Result<Obligation, SchemaError> {
         let mut obligation = Obligation {
             members: Vec::new(),
             absent: Vec::new(),
-            place,
+            origin,
         };
         let find = |key: &str| {
             objects
@@ -272,7 +272,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     obligation.members.push((Member::Property(index), node));
                 }
                 KeyLiteral::Some(some) => {
-                    let members = self.some_properties(some, place, objects)?;
+                    let members = self.some_properties(some, origin, objects)?;
                     obligation.members.extend(members);
                 }
             }
@@ -284,14 +284,14 @@ impl<'j> Canonicalizer<'_, 'j> {
     pub(super) fn some_properties(
         &mut self,
         some: &SomeMember<'j>,
-        place: Place,
+        origin: Origin,
         objects: &Objects,
     ) -> Result<Vec<(Member, NodeId)>, SchemaError> {
         let mut members = Vec::new();
         for (index, field) in objects.properties.iter().enumerate() {
             self.step(1)?;
             let node = match some {
-                SomeMember::Field(other) if self.is_about(other, &field.key, place)? => {
+                SomeMember::Field(other) if self.is_about(other, &field.key, origin)? => {
                     self.unfit(field.node, other)?
                 }
                 SomeMember::Field(_) => NodeId::NEVER,
@@ -328,7 +328,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         loop {
             let mut changed = false;
             for obligation in std::mem::take(&mut objects.obligations) {
-                let place = obligation.place;
+                let origin = obligation.origin;
                 let Some(left) = self.unmet(&objects, obligation)? else {
                     continue;
                 };
@@ -347,7 +347,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                         objects.properties[*index].node = NodeId::NEVER;
                         changed = true;
                     }
-                    _ => objects.obligations.push(Obligation { place, ..left }),
+                    _ => objects.obligations.push(Obligation { origin, ..left }),
                 }
             }
             if !changed {
@@ -405,7 +405,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         &mut self,
         other: &OtherField<'j>,
         key: &str,
-        place: Place,
+        origin: Origin,
     ) -> Result<bool, SchemaError> {
         if other.pattern.is_none() && other.fields.property(key).is_some() {
             return Ok(false);
@@ -414,11 +414,11 @@ impl<'j> Canonicalizer<'_, 'j> {
             if other.pattern.is_some_and(|wanted| wanted != index) {
                 continue;
             }
-            let place = Place {
+            let origin = Origin {
                 keyword: "patternProperties",
-                ..place
+                ..origin
             };
-            if let Some(regular) = self.pattern(pattern, place)?
+            if let Some(regular) = self.pattern(pattern, origin)?
                 && self.matches(&regular, key)?
             {
                 return Ok(other.pattern.is_some());
@@ -446,16 +446,16 @@ impl<'j> Canonicalizer<'_, 'j> {
         key: &str,
     ) -> Result<Option<Vec<Literal>>, SchemaError> {
         let mut literals: Vec<Literal> = Vec::new();
-        for (fields, place) in &rules.fields {
+        for (fields, origin) in &rules.fields {
             let listed = fields.property(key);
             literals.extend(listed.map(Literal::schema));
             let mut matched = listed.is_some();
             for &(pattern, id) in &fields.patterns {
-                let place = Place {
+                let origin = Origin {
                     keyword: "patternProperties",
-                    ..*place
+                    ..*origin
                 };
-                if let Some(regular) = self.pattern(pattern, place)?
+                if let Some(regular) = self.pattern(pattern, origin)?
                     && self.matches(&regular, key)?
                 {
                     matched = true;

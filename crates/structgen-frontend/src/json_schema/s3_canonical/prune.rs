@@ -34,8 +34,8 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
         let mut touched: Vec<&'j str> = Vec::new();
         let mut others = false;
-        for placed in &branch.atoms[from..] {
-            match &placed.atom {
+        for traced in &branch.atoms[from..] {
+            match &traced.atom {
                 Atom::Required(keys) => touched.extend(keys.iter()),
                 Atom::Forbidden(key) | Atom::Present(key) | Atom::Field(key, _) => {
                     touched.push(key);
@@ -98,13 +98,13 @@ impl<'j> Canonicalizer<'_, 'j> {
         rules: &Rules<'_, 'j>,
         part: &Part<'j>,
     ) -> Result<bool, SchemaError> {
-        let placed = match part {
+        let traced = match part {
             Part::Literal(literal) => return Ok(branch.has(*literal)),
             Part::Choice(_) => return Ok(false),
-            Part::Atom(placed) => placed,
+            Part::Atom(traced) => traced,
         };
         let about = |types: TypeSet| !branch.types.meets(types);
-        Ok(match &placed.atom {
+        Ok(match &traced.atom {
             Atom::Types(types) => !branch.types.meets(types.complement()),
             Atom::Lower(_)
             | Atom::Upper(_)

@@ -10,7 +10,7 @@ use super::branch::{Arm, Branch, Part};
 use super::classes::Splitters;
 use super::objects::Rules;
 use crate::json_schema::formats;
-use crate::json_schema::s2_parse::atoms::{Atom, Place, Placed, TypeSet};
+use crate::json_schema::s2_parse::atoms::{Atom, Origin, TracedAtom, TypeSet};
 use crate::json_schema::s2_parse::{Assertion, Schema, SchemaId};
 use crate::json_schema::{Effect, Profile, SchemaError};
 
@@ -26,16 +26,16 @@ impl<'j> Canonicalizer<'_, 'j> {
     pub(super) fn add_rust_texts(
         &mut self,
         branch: &mut Branch<'j>,
-        place: Place,
+        origin: Origin,
         texts: impl FnOnce() -> Option<Regular>,
     ) {
         if self.options.profile == Profile::Rust
             && let Some(texts) = texts()
         {
             let how = "strings that the Rust types of this kind do not all take are left out";
-            self.note(place, Effect::Narrowed { how });
+            self.note(origin, Effect::Narrowed { how });
             let atom = Atom::Text(texts);
-            branch.push(Placed { atom, place });
+            branch.push(TracedAtom { atom, origin });
         }
     }
 
@@ -71,7 +71,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         &mut self,
         schemas: &[SchemaId],
         arms: &mut [Arm<'j>],
-        place: Place,
+        origin: Origin,
     ) -> Result<(), SchemaError> {
         let tags: Vec<Option<Tag<'j>>> = schemas.iter().map(|&id| self.tag(id)).collect();
         for (arm, own) in arms.iter_mut().zip(&tags) {
@@ -81,7 +81,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             self.step(tags.len())?;
             for other in tags.iter().flatten().filter(|other| other.key != own.key) {
                 let atom = Atom::Forbidden(other.key);
-                arm.push(Part::Atom(Placed { atom, place }));
+                arm.push(Part::Atom(TracedAtom { atom, origin }));
             }
         }
         Ok(())
@@ -119,18 +119,18 @@ impl<'j> Canonicalizer<'_, 'j> {
         if self.options.profile != Profile::Rust {
             return found;
         }
-        for (fields, place) in &rules.fields {
+        for (fields, origin) in &rules.fields {
             for (pattern, _) in &fields.patterns {
                 if let Some(&all) = by_pattern.get(pattern)
                     && let Some(held) =
                         formats::rust::integer_keys(pattern, self.options.integer_keys)
                 {
-                    let place = Place {
+                    let origin = Origin {
                         keyword: "patternProperties",
-                        ..*place
+                        ..*origin
                     };
                     let how = "integers that a key of the Rust type may not hold are left out";
-                    self.note(place, Effect::Narrowed { how });
+                    self.note(origin, Effect::Narrowed { how });
                     found.push((all, splitters.add(held)));
                 }
             }

@@ -24,8 +24,8 @@ impl<'j> Canonicalizer<'_, 'j> {
         let mut shape = StringShape::default();
         let mut patterns: Vec<&Regular> = Vec::new();
         let mut excluded: BTreeSet<&str> = BTreeSet::new();
-        for placed in &branch.atoms {
-            match &placed.atom {
+        for traced in &branch.atoms {
+            match &traced.atom {
                 Atom::MinLength(count) => shape.min_length = shape.min_length.max(*count),
                 Atom::MaxLength(count) => {
                     shape.max_length = Some(shape.max_length.map_or(*count, |max| max.min(*count)));

@@ -8,7 +8,7 @@ use super::numbers::{is_above, is_below, is_multiple_of};
 use crate::json_schema::formats;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{
-    Atom, KeyLiteral, Literal, Place, Placed, SomeMember, Source, TypeSet,
+    Atom, KeyLiteral, Literal, Origin, SomeMember, Source, TracedAtom, TypeSet,
 };
 use crate::json_schema::s2_parse::{Assertion, Dependent, Keyword, SchemaId};
 use crate::json_schema::{FormatMode, Profile, SchemaError};
@@ -62,23 +62,23 @@ impl<'j> Canonicalizer<'_, 'j> {
         value: &Json<'_>,
         depth: u32,
     ) -> Result<bool, SchemaError> {
-        let place = Place {
+        let origin = Origin {
             schema: id,
             keyword: keyword.name,
         };
-        if self.ignored.contains(&place) {
+        if self.ignored.contains(&origin) {
             return Ok(true);
         }
         Ok(match &keyword.assertion {
             Assertion::Never => false,
             Assertion::Atom(atom) => {
-                let placed = Placed {
+                let traced = TracedAtom {
                     atom: atom.clone(),
-                    place,
+                    origin,
                 };
-                self.atom_holds(&placed, value, depth)?
+                self.atom_holds(&traced, value, depth)?
             }
-            Assertion::Pattern(source) => match (value, self.pattern(source, place)?) {
+            Assertion::Pattern(source) => match (value, self.pattern(source, origin)?) {
                 (Json::String(text), Some(regular)) => self.matches(&regular, text)?,
                 _ => true,
             },
@@ -135,12 +135,12 @@ impl<'j> Canonicalizer<'_, 'j> {
                 self.satisfies(target, value, depth)?
             }
             Assertion::Unevaluated(of, rest) => {
-                let arms = self.unevaluated(place, *of, *rest)?;
+                let arms = self.unevaluated(origin, *of, *rest)?;
                 self.some_arm_holds(&arms, value, depth)?
             }
             Assertion::IfAlone(_) | Assertion::ContainsAny(_) => true,
             Assertion::Refused(types, reason) if types.meets(TypeSet::of(value)) => {
-                self.refuse(place, reason).map(|()| true)?
+                self.refuse(origin, reason).map(|()| true)?
             }
             Assertion::Refused(..) => true,
             Assertion::Invalid(error) => return Err((**error).clone()),
@@ -158,7 +158,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             for part in arm {
                 holds = match part {
                     Part::Literal(literal) => self.literal_holds(*literal, value, depth)?,
-                    Part::Atom(placed) => self.atom_holds(placed, value, depth)?,
+                    Part::Atom(traced) => self.atom_holds(traced, value, depth)?,
                     Part::Choice(arms) => self.some_arm_holds(arms, value, depth)?,
                 };
                 if !holds {
@@ -188,11 +188,11 @@ impl<'j> Canonicalizer<'_, 'j> {
     /// Whether the atom holds of the value.
     pub(super) fn atom_holds(
         &mut self,
-        placed: &Placed<'j>,
+        traced: &TracedAtom<'j>,
         value: &Json<'_>,
         depth: u32,
     ) -> Result<bool, SchemaError> {
-        match (&placed.atom, value) {
+        match (&traced.atom, value) {
             (Atom::Types(types), _) => Ok(types.meets(TypeSet::of(value))),
             (Atom::Values(values), _) => {
                 self.step(values.len())?;
@@ -203,20 +203,20 @@ impl<'j> Canonicalizer<'_, 'j> {
                 Ok(!values.iter().any(|other| other.same(value)))
             }
             (Atom::Refused(types, reason), _) if types.meets(TypeSet::of(value)) => {
-                self.refuse(placed.place, reason).map(|()| true)
+                self.refuse(traced.origin, reason).map(|()| true)
             }
             (Atom::Lower(bound), Json::Number(number)) => Ok(is_above(number, bound)),
             (Atom::Upper(bound), Json::Number(number)) => Ok(is_below(number, bound)),
             (Atom::MultipleOf(divisor), Json::Number(number)) => {
                 match is_multiple_of(number, divisor) {
                     Some(holds) => Ok(holds),
-                    None => self.refuse(placed.place, LONG_DIVISOR).map(|()| true),
+                    None => self.refuse(traced.origin, LONG_DIVISOR).map(|()| true),
                 }
             }
             (Atom::NotMultipleOf(divisor), Json::Number(number)) => {
                 match is_multiple_of(number, divisor) {
                     Some(holds) => Ok(!holds),
-                    None => self.refuse(placed.place, LONG_DIVISOR).map(|()| true),
+                    None => self.refuse(traced.origin, LONG_DIVISOR).map(|()| true),
                 }
             }
             (Atom::MinLength(count), Json::String(text)) => {
@@ -227,7 +227,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             }
             (Atom::Text(regular), Json::String(text)) => self.matches(regular, text),
             (atom, Json::Object(entries)) => {
-                self.object_atom_holds(atom, placed.place, entries, depth)
+                self.object_atom_holds(atom, traced.origin, entries, depth)
             }
             (atom, Json::Array(items)) => self.array_atom_holds(atom, items, depth),
             _ => Ok(true),
@@ -237,7 +237,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     fn object_atom_holds(
         &mut self,
         atom: &Atom<'j>,
-        place: Place,
+        origin: Origin,
         entries: &[(Cow<'_, str>, Json<'_>)],
         depth: u32,
     ) -> Result<bool, SchemaError> {
@@ -249,11 +249,11 @@ impl<'j> Canonicalizer<'_, 'j> {
                     let listed = fields.property(key);
                     let mut schemas: Vec<SchemaId> = listed.into_iter().collect();
                     for &(pattern, id) in &fields.patterns {
-                        let place = Place {
+                        let origin = Origin {
                             keyword: "patternProperties",
-                            ..place
+                            ..origin
                         };
-                        if let Some(regular) = self.pattern(pattern, place)?
+                        if let Some(regular) = self.pattern(pattern, origin)?
                             && self.matches(&regular, key)?
                         {
                             schemas.push(id);
@@ -272,7 +272,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 Some((_, value)) => self.literal_holds(*literal, value, depth),
                 None => Ok(true),
             },
-            Atom::Some(some) => self.has_some(some, place, entries, depth),
+            Atom::Some(some) => self.has_some(some, origin, entries, depth),
             Atom::Clause(literals) => {
                 for literal in literals.iter() {
                     let holds = match literal {
@@ -282,7 +282,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                             Some((_, value)) => self.literal_holds(*literal, value, depth)?,
                             None => false,
                         },
-                        KeyLiteral::Some(some) => self.has_some(some, place, entries, depth)?,
+                        KeyLiteral::Some(some) => self.has_some(some, origin, entries, depth)?,
                     };
                     if holds {
                         return Ok(true);
@@ -312,7 +312,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     fn has_some(
         &mut self,
         some: &SomeMember<'j>,
-        place: Place,
+        origin: Origin,
         entries: &[(Cow<'_, str>, Json<'_>)],
         depth: u32,
     ) -> Result<bool, SchemaError> {
@@ -320,7 +320,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             let is_one = match some {
                 SomeMember::Field(other) => match other.schema() {
                     Some(schema) => {
-                        self.is_about(other, key, place)?
+                        self.is_about(other, key, origin)?
                             && !self.satisfies(schema, value, depth)?
                     }
                     None => false,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use structgen_grammar::{Decimal, NumberSet, Regular, StringContent, StringShape};
 
 use super::NodeId;
-use crate::json_schema::s2_parse::atoms::{Literal, Place};
+use crate::json_schema::s2_parse::atoms::{Literal, Origin};
 
 /// A set of values: the union of everything in it.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,7 @@ pub(crate) struct Values {
 pub(crate) struct Numbers {
     pub(crate) set: NumberSet,
     /// The numbers are multiples of none of these.
-    pub(crate) not_multiples_of: Vec<(Decimal, Place)>,
+    pub(crate) not_multiples_of: Vec<(Decimal, Origin)>,
 }
 
 /// A set of objects.
@@ -41,7 +41,7 @@ pub(crate) struct Objects {
     /// Whether the schema says something about other keys.
     pub(crate) stated: bool,
     /// A schema that the set comes from, for messages.
-    pub(crate) place: Option<Place>,
+    pub(crate) origin: Option<Origin>,
     pub(crate) min: u32,
     pub(crate) max: Option<u32>,
     pub(crate) obligations: Vec<Obligation>,
@@ -70,7 +70,7 @@ pub(crate) struct Obligation {
     pub(crate) members: Vec<(Member, NodeId)>,
     /// The properties, by their index.
     pub(crate) absent: Vec<usize>,
-    pub(crate) place: Place,
+    pub(crate) origin: Origin,
 }
 
 /// A kind of members of [`Objects`].
@@ -91,7 +91,7 @@ pub(crate) struct Arrays {
     pub(crate) rest: NodeId,
     pub(crate) min: u32,
     pub(crate) max: Option<u32>,
-    pub(crate) unique: Option<Place>,
+    pub(crate) unique: Option<Origin>,
     pub(crate) counted: Vec<Counted>,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Counted {
     pub(crate) from: u32,
     pub(crate) min: u32,
     pub(crate) max: Option<u32>,
-    pub(crate) place: Place,
+    pub(crate) origin: Origin,
 }
 
 /// The last ones added: to look for equals among all of them would take time that grows with the square.
@@ -195,7 +195,7 @@ impl Objects {
             classes: Vec::new(),
             additional: NodeId::ANY,
             stated: false,
-            place: None,
+            origin: None,
             min: 0,
             max: None,
             obligations: Vec::new(),

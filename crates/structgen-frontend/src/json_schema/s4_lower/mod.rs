@@ -10,7 +10,7 @@ use structgen_grammar::{
     StringShape, Tally, Whitespace,
 };
 
-use crate::json_schema::s2_parse::atoms::{Literal, Place};
+use crate::json_schema::s2_parse::atoms::{Literal, Origin};
 use crate::json_schema::s3_canonical::{
     Arrays, Canonicalizer, Counted, Field, Member, NodeId, Numbers, Objects, Obligation, Values,
 };
@@ -230,7 +230,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
     }
 
     fn objects(&mut self, objects: &Objects) -> Result<Option<ExprId>, SchemaError> {
-        if let Some(place) = self.closes(objects) {
+        if let Some(origin) = self.closes(objects) {
             let mut closed = objects.clone();
             closed.additional = NodeId::NEVER;
             for obligation in &mut closed.obligations {
@@ -240,7 +240,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             }
             // What needs other keys keeps them.
             if let Some(closed) = self.canonical.settled(closed)? {
-                self.narrow(place);
+                self.narrow(origin);
                 return self.object_shape(&closed);
             }
         }
@@ -255,7 +255,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         };
         if let Some(obligation) = objects.obligations.get(MAX_TALLIES) {
             let reason = "too many keys of which some has to be there";
-            self.canonical.refuse(obligation.place, reason)?;
+            self.canonical.refuse(obligation.origin, reason)?;
         }
         let obligations = &objects.obligations[..objects.obligations.len().min(MAX_TALLIES)];
         let at_least_one = Tally { min: 1, max: None };
@@ -343,7 +343,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
                     tally: 1 << index,
                     counts: self.canonical.literals(*unfit).to_vec(),
                     otherwise: Vec::new(),
-                    place: obligation.place,
+                    origin: obligation.origin,
                 });
             }
         }
@@ -381,7 +381,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             kinds = split;
             if kinds.len() > MAX_KINDS {
                 let reason = "values would have to be told apart by too many things at once";
-                self.canonical.refuse(way.place, reason)?;
+                self.canonical.refuse(way.origin, reason)?;
                 kinds.truncate(MAX_KINDS);
             }
         }
@@ -409,13 +409,13 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         Ok((!is_empty).then_some(node))
     }
 
-    fn narrow(&mut self, place: Place) {
+    fn narrow(&mut self, origin: Origin) {
         let how = "keys that the schema says nothing about are left out";
-        self.canonical.note(place, Effect::Narrowed { how });
+        self.canonical.note(origin, Effect::Narrowed { how });
     }
 
     /// Where the profile leaves out keys that nothing is said about: in objects that have keys of their own.
-    fn closes(&self, objects: &Objects) -> Option<Place> {
+    fn closes(&self, objects: &Objects) -> Option<Origin> {
         let is_narrow = self.canonical.options.profile != Profile::Exact;
         let declares = objects
             .properties
@@ -426,7 +426,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             && !objects.stated
             && objects.classes.is_empty()
             && objects.additional == NodeId::ANY;
-        objects.place.filter(|_| narrows)
+        objects.origin.filter(|_| narrows)
     }
 
     fn arrays(&mut self, arrays: &Arrays) -> Result<Option<ExprId>, SchemaError> {
@@ -435,11 +435,11 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             && let Some(counted) = arrays.counted.first()
         {
             let reason = "distinct items that differ by place are not counted";
-            self.canonical.refuse(counted.place, reason)?;
+            self.canonical.refuse(counted.origin, reason)?;
         }
         if let Some(counted) = arrays.counted.get(MAX_TALLIES) {
             let reason = "too many kinds of items are counted";
-            self.canonical.refuse(counted.place, reason)?;
+            self.canonical.refuse(counted.origin, reason)?;
         }
         let counted = &arrays.counted[..arrays.counted.len().min(MAX_TALLIES)];
         let mut shape = ArrayShape {
@@ -463,9 +463,9 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             .max()
             .unwrap_or(0);
         if from > MAX_PLACES {
-            let place = counted[0].place;
+            let origin = counted[0].origin;
             self.canonical
-                .refuse(place, "items are counted from too far on")?;
+                .refuse(origin, "items are counted from too far on")?;
         }
         while prefix.len() < from.min(MAX_PLACES) as usize {
             prefix.push(arrays.rest);
@@ -516,7 +516,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
                 } else {
                     Vec::new()
                 },
-                place: counted.place,
+                origin: counted.origin,
             });
         }
         self.slot(node, 0, &ways)
@@ -530,7 +530,7 @@ struct Way {
     counts: Vec<Literal>,
     /// What holds of one that does not.
     otherwise: Vec<Literal>,
-    place: Place,
+    origin: Origin,
 }
 
 /// How many items may have places of their own so that others can be counted behind them.

@@ -3,7 +3,7 @@
 pub(crate) mod unsatisfiable;
 
 use crate::json_schema::s2_parse::Assertion;
-use crate::json_schema::s2_parse::atoms::Place;
+use crate::json_schema::s2_parse::atoms::Origin;
 use crate::json_schema::s3_canonical::Canonicalizer;
 use crate::json_schema::{CompileReport, Effect, FormatMode, Profile, SchemaOptions, Usage};
 
@@ -14,12 +14,12 @@ pub(crate) fn report(canonical: &Canonicalizer<'_, '_>, options: &SchemaOptions)
         .notes
         .iter()
         .filter(|(_, effect)| matches!(effect, Effect::Dropped { .. }))
-        .map(|(place, _)| *place)
+        .map(|(origin, _)| *origin)
         .collect();
     for &id in canonical.reached() {
         let schema = canonical.program.schema_ref(id);
         for keyword in &schema.keywords {
-            let place = Place {
+            let origin = Origin {
                 schema: id,
                 keyword: keyword.name,
             };
@@ -36,7 +36,7 @@ pub(crate) fn report(canonical: &Canonicalizer<'_, '_>, options: &SchemaOptions)
             };
             let effect = match note {
                 Some(note) => Effect::Annotation { note },
-                None if dropped.contains(&place) => continue,
+                None if dropped.contains(&origin) => continue,
                 None => Effect::Enforced,
             };
             report.add(canonical.program.keyword_pointer(id, keyword.name), effect);
@@ -46,10 +46,10 @@ pub(crate) fn report(canonical: &Canonicalizer<'_, '_>, options: &SchemaOptions)
             report.add(pointer, Effect::Annotation { note });
         }
     }
-    for (place, effect) in &canonical.notes {
+    for (origin, effect) in &canonical.notes {
         let pointer = canonical
             .program
-            .keyword_pointer(place.schema, place.keyword);
+            .keyword_pointer(origin.schema, origin.keyword);
         report.add(pointer, effect.clone());
     }
     if canonical.program.has_scopes() {

@@ -1,6 +1,6 @@
 //! Which keywords contradict one another.
 
-use crate::json_schema::s2_parse::atoms::Place;
+use crate::json_schema::s2_parse::atoms::Origin;
 use crate::json_schema::s2_parse::{Program, SchemaId};
 use crate::json_schema::s3_canonical::Canonicalizer;
 use crate::json_schema::{SchemaError, SchemaOptions};
@@ -16,24 +16,24 @@ pub(crate) fn explain(
     options: &SchemaOptions,
     root: SchemaId,
 ) -> SchemaError {
-    let mut places = keywords(program, options, root);
-    let mut left_out: Vec<Place> = Vec::new();
-    let mut conflicts: Vec<Place> = Vec::new();
+    let mut origins = keywords(program, options, root);
+    let mut left_out: Vec<Origin> = Vec::new();
+    let mut conflicts: Vec<Origin> = Vec::new();
     // The outermost first: what is left out with them is not reached any more.
-    places.truncate(MOST_KEYWORDS);
-    for place in places {
-        left_out.push(place);
+    origins.truncate(MOST_KEYWORDS);
+    for origin in origins {
+        left_out.push(origin);
         let mut canonical = Canonicalizer::new(program, options);
         canonical.ignore(&left_out);
         let node = canonical.schema_node(root);
         if !matches!(node.and_then(|node| canonical.is_empty(node)), Ok(true)) {
             left_out.pop();
-            conflicts.push(place);
+            conflicts.push(origin);
         }
     }
     let mut pointers: Vec<String> = Vec::with_capacity(conflicts.len());
-    for place in conflicts {
-        let pointer = program.keyword_pointer(place.schema, place.keyword);
+    for origin in conflicts {
+        let pointer = program.keyword_pointer(origin.schema, origin.keyword);
         // One place may be several schemas, by their dynamic scopes.
         if !pointers.contains(&pointer) {
             pointers.push(pointer);
@@ -46,22 +46,22 @@ pub(crate) fn explain(
 }
 
 /// The keywords that are looked at when the schema is proven empty.
-fn keywords(program: &mut Program<'_>, options: &SchemaOptions, root: SchemaId) -> Vec<Place> {
+fn keywords(program: &mut Program<'_>, options: &SchemaOptions, root: SchemaId) -> Vec<Origin> {
     let mut canonical = Canonicalizer::new(program, options);
     // The nodes must not be simplified: every keyword on the way is to be named.
-    canonical.ignore(&[Place {
+    canonical.ignore(&[Origin {
         schema: SchemaId(u32::MAX),
         keyword: "",
     }]);
     let node = canonical.schema_node(root);
     let _ = node.and_then(|node| canonical.is_empty(node));
     let reached = canonical.reached().to_vec();
-    let mut places = Vec::new();
+    let mut origins = Vec::new();
     for schema in reached {
         for keyword in &program.schema_ref(schema).keywords {
             let keyword = keyword.name;
-            places.push(Place { schema, keyword });
+            origins.push(Origin { schema, keyword });
         }
     }
-    places
+    origins
 }
