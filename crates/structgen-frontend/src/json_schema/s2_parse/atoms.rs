@@ -163,7 +163,7 @@ pub(crate) enum Atom<'j> {
     MinItems(u32),
     MaxItems(u32),
     Unique,
-    Contains(Rc<Contains>),
+    Contains(Rc<ItemCount>),
     /// Something about values of these types that is not compiled, and why.
     Refused(TypeSet, &'static str),
 }
@@ -263,19 +263,10 @@ impl Elements {
     }
 }
 
-/// `contains` with its counts.
+/// How many items are valid under a schema: `contains` with its counts.
 #[derive(Debug)]
-pub(crate) struct Contains {
+pub(crate) struct ItemCount {
     pub(crate) item: SchemaId,
     pub(crate) min: u32,
     pub(crate) max: Option<u32>,
-}
-
-/// Whether keys or items are asked about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Of {
-    /// `unevaluatedProperties`.
-    Properties,
-    /// `unevaluatedItems`.
-    Items,
 }

@@ -2,6 +2,7 @@
 //! `$vocabulary` says so.
 
 use super::Program;
+use crate::json_schema::keywords::{self, Vocabulary};
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::{Draft, SchemaError};
 
@@ -9,7 +10,7 @@ use crate::json_schema::{Draft, SchemaError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dialect {
     pub(crate) draft: Draft,
-    /// A bit for each vocabulary that is not used, by its place in [`VOCABULARIES`].
+    /// A bit for each vocabulary that is not used, by its index in [`VOCABULARIES`].
     without: u8,
     /// What `format` does, where the dialect says.
     pub(crate) asserts_formats: Option<bool>,
@@ -33,9 +34,9 @@ impl Dialect {
 
     fn with_vocabularies(draft: Draft, used: &[(&str, bool)]) -> Result<Self, String> {
         let mut dialect = Self::of(draft);
-        for (place, name) in VOCABULARIES.iter().enumerate() {
+        for (index, name) in VOCABULARIES.iter().enumerate() {
             if !used.iter().any(|(uri, _)| known(uri, draft) == Some(*name)) {
-                dialect.without |= 1 << place;
+                dialect.without |= 1 << index;
             }
         }
         let mut asserts_formats = false;
@@ -88,34 +89,14 @@ fn known(uri: &str, draft: Draft) -> Option<&'static str> {
 
 /// The bit of the vocabulary that a keyword belongs to.
 fn vocabulary_of(keyword: &str, draft: Draft) -> Option<u8> {
-    let name = match keyword {
-        "unevaluatedItems" | "unevaluatedProperties" if draft == Draft::Draft2020 => "unevaluated",
-        "additionalItems"
-        | "additionalProperties"
-        | "allOf"
-        | "anyOf"
-        | "contains"
-        | "dependentSchemas"
-        | "else"
-        | "if"
-        | "items"
-        | "not"
-        | "oneOf"
-        | "patternProperties"
-        | "prefixItems"
-        | "properties"
-        | "propertyNames"
-        | "then"
-        | "unevaluatedItems"
-        | "unevaluatedProperties" => "applicator",
-        "const" | "dependentRequired" | "enum" | "exclusiveMaximum" | "exclusiveMinimum"
-        | "maxContains" | "maxItems" | "maxLength" | "maxProperties" | "maximum"
-        | "minContains" | "minItems" | "minLength" | "minProperties" | "minimum" | "multipleOf"
-        | "pattern" | "required" | "type" | "uniqueItems" => "validation",
-        _ => return None,
+    let name = match keywords::find(keyword)?.vocabulary {
+        Vocabulary::Other => return None,
+        Vocabulary::Unevaluated if draft == Draft::Draft2020 => "unevaluated",
+        Vocabulary::Applicator | Vocabulary::Unevaluated => "applicator",
+        Vocabulary::Validation => "validation",
     };
-    let place = VOCABULARIES.iter().position(|other| *other == name)?;
-    Some(1 << place)
+    let index = VOCABULARIES.iter().position(|other| *other == name)?;
+    Some(1 << index)
 }
 
 /// How many metaschemas may be built on one another.

@@ -1,6 +1,6 @@
 //! What names a schema: `$schema`, `$id` and the anchors.
 
-use super::{Assertion, Keyword, Program, Schema, SchemaId};
+use super::{Form, Invalid, Keyword, Program, Schema, SchemaId};
 use crate::json_schema::keywords::{self, Role};
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::resolve::ResourceId;
@@ -28,10 +28,8 @@ impl<'j> Program<'j> {
             && (is_root || identifier(dialect.draft).is_some())
         {
             let mut invalid = |error| {
-                schema.keywords.push(Keyword {
-                    name: "$schema",
-                    assertion: Assertion::Invalid(Box::new(error)),
-                });
+                let invalid = Invalid(Box::new(error));
+                schema.keywords.push(Keyword::new("$schema", invalid));
             };
             match self.dialect(uri, &|program| program.keyword_pointer(id, "$schema")) {
                 Ok(Some(named)) => {
@@ -70,7 +68,7 @@ impl<'j> Program<'j> {
         }
         for keyword in ["$anchor", "$dynamicAnchor"] {
             if let Some(Json::String(anchor)) = json.get(keyword)
-                && keywords::find(keyword, draft).is_some_and(|(_, role)| role == Role::Identifier)
+                && keywords::find(keyword).is_some_and(|row| row.role(draft) == Role::Identifier)
             {
                 self.resources.set_anchor(resource, anchor, id);
                 if keyword == "$dynamicAnchor" {
@@ -93,11 +91,9 @@ impl<'j> Schema<'j> {
     /// Takes over what was found about `$schema` when the document was read.
     pub(super) fn take_dialect(&mut self, unscoped: &Self) {
         for keyword in &unscoped.keywords {
-            if let ("$schema", Assertion::Invalid(error)) = (keyword.name, &keyword.assertion) {
-                self.keywords.push(Keyword {
-                    name: "$schema",
-                    assertion: Assertion::Invalid(error.clone()),
-                });
+            if let ("$schema", Form::Invalid(error)) = (keyword.name, keyword.assertion.form()) {
+                let invalid = Invalid(Box::new(error.clone()));
+                self.keywords.push(Keyword::new("$schema", invalid));
             }
         }
         let annotations = unscoped.annotations.iter();

@@ -3,35 +3,34 @@
 //! A keyword with a wrong value is kept as [`Assertion::Invalid`] and is an error only where the schema is used, as is a
 //! reference that leads nowhere: a definition that nothing refers to does no harm.
 
-mod arrays;
+pub(crate) mod assertion;
 pub(crate) mod atoms;
-mod combinators;
 pub(crate) mod dialect;
 mod identify;
 mod location;
-mod numbers;
-mod objects;
+mod parser;
 pub(crate) mod resolve;
 pub(crate) mod scope;
-mod strings;
-mod values;
 
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::json_schema::formats::Format;
-use crate::json_schema::keywords::{self, Role};
+use crate::json_schema::keywords::any_of;
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::s1_json::embedded;
 use crate::json_schema::{Draft, SchemaError};
-use atoms::Of;
-use atoms::{Atom, TypeSet};
 use dialect::Dialect;
 use resolve::{Resource, ResourceId, Resources};
 use scope::{ScopeId, Scopes};
 
+pub(crate) use assertion::{
+    Arm, Assertion, Context, Evaluated, Evaluates, Form, Invalid, Never, Of, Part,
+};
+pub(crate) use atoms::{
+    Atom, Elements, Fields, ItemCount, KeyLiteral, Literal, Origin, OtherField, SomeMember, TypeSet,
+};
 pub(crate) use location::{Location, Step};
+pub(crate) use parser::Parser;
 
 /// A schema of a [`Program`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -54,58 +53,18 @@ pub(crate) struct Schema<'j> {
 /// A keyword that asserts something.
 #[derive(Debug)]
 pub(crate) struct Keyword<'j> {
+    /// Its name; empty where the assertion is not a keyword's.
     pub(crate) name: &'static str,
-    pub(crate) assertion: Assertion<'j>,
+    pub(crate) assertion: Box<dyn Assertion<'j> + 'j>,
 }
 
-/// What a keyword asserts.
-#[derive(Debug)]
-pub(crate) enum Assertion<'j> {
-    /// Nothing fits: the schema `false`.
-    Never,
-    /// Something about the value itself.
-    Atom(Atom<'j>),
-    /// A `pattern`, not read yet.
-    Pattern(&'j str),
-    /// A `format` that a draft defines.
-    Format(&'static Format),
-    /// A `format` of no draft that schemars gives to a Rust type.
-    RustFormat(&'j str),
-    /// All of these.
-    AllOf(Vec<SchemaId>),
-    /// One of these at least.
-    AnyOf(Vec<SchemaId>),
-    /// Exactly one of these.
-    OneOf(Vec<SchemaId>),
-    /// Not this.
-    Not(SchemaId),
-    /// `if`, `then`, `else`.
-    Conditional {
-        condition: SchemaId,
-        then: Option<SchemaId>,
-        otherwise: Option<SchemaId>,
-    },
-    /// An object with the key has to have these keys, or to fit the schema.
-    Dependent(Vec<(&'j str, Dependent<'j>)>),
-    /// Whatever the reference leads to: its keyword says how it is followed.
-    Reference(&'j str),
-    /// What no other keyword evaluates fits the schema.
-    Unevaluated(Of, SchemaId),
-    /// `if` without `then` and `else`: it asserts nothing, and still evaluates what it does.
-    IfAlone(SchemaId),
-    /// `contains` that any number of items may fit: it asserts nothing, and evaluates those that do.
-    ContainsAny(SchemaId),
-    /// What is not compiled, about values of these types.
-    Refused(TypeSet, &'static str),
-    /// The keyword's value is wrong.
-    Invalid(Box<SchemaError>),
-}
-
-/// What a key brings with it.
-#[derive(Debug)]
-pub(crate) enum Dependent<'j> {
-    Keys(Rc<[&'j str]>),
-    Schema(SchemaId),
+impl<'j> Keyword<'j> {
+    fn new(name: &'static str, assertion: impl Assertion<'j> + 'j) -> Self {
+        Self {
+            name,
+            assertion: Box::new(assertion),
+        }
+    }
 }
 
 /// All schemas of a document and of the documents that it refers to.
@@ -164,6 +123,11 @@ impl<'j> Program<'j> {
         self.by_address.get(&(address(json), scope)).copied()
     }
 
+    /// Whether every value is valid under the schema, as far as that is plain.
+    pub(crate) fn is_anything(&self, id: SchemaId) -> bool {
+        self.schema_ref(id).keywords.is_empty()
+    }
+
     /// Whether anything was read for a dynamic scope.
     pub(crate) fn has_scopes(&self) -> bool {
         self.read_again > 0
@@ -196,10 +160,7 @@ impl<'j> Program<'j> {
         let id = SchemaId(u32::try_from(self.schemas.len()).unwrap_or(u32::MAX));
         let mut keywords = Vec::new();
         if !arms.is_empty() {
-            keywords.push(Keyword {
-                name: "",
-                assertion: Assertion::AnyOf(arms.clone()),
-            });
+            keywords.push(Keyword::new("", any_of(arms.clone())));
         }
         let schema = self.schema_ref(within);
         self.schemas.push(Rc::new(Schema {
@@ -246,48 +207,33 @@ impl<'j> Program<'j> {
         if unscoped.is_some() {
             self.read_again += weight(json);
             if let Some(error) = self.too_many_scopes(id) {
-                schema.keywords.push(Keyword {
-                    name: "",
-                    assertion: Assertion::Invalid(Box::new(error)),
-                });
+                let invalid = Invalid(Box::new(error));
+                schema.keywords.push(Keyword::new("", invalid));
                 self.schemas[id.0 as usize] = Rc::new(schema);
                 return id;
             }
         }
         match json {
             Json::Bool(true) => {}
-            Json::Bool(false) => schema.keywords.push(Keyword {
-                name: "",
-                assertion: Assertion::Never,
-            }),
+            Json::Bool(false) => schema.keywords.push(Keyword::new("", Never)),
             Json::Object(entries) => {
                 match unscoped {
                     None => schema.resource = self.identify(json, id, resource, &mut schema),
                     Some(unscoped) => schema.take_dialect(self.schema_ref(unscoped)),
                 }
-                let mut parser = Parser {
-                    program: self,
-                    id,
-                    json,
-                    resource: schema.resource,
-                    scope,
-                    schema: &mut schema,
-                    done: Done::default(),
-                };
-                parser.read(entries);
-                let rank = |keyword: &Keyword<'_>| match keyword.assertion {
-                    Assertion::Atom(Atom::Fields(_)) => 0,
-                    Assertion::Atom(Atom::Required(_)) => 1,
+                Parser::new(self, id, &mut schema).read(entries);
+                let rank = |keyword: &Keyword<'_>| match keyword.assertion.form() {
+                    Form::Atom(Atom::Fields(_)) => 0,
+                    Form::Atom(Atom::Required(_)) => 1,
                     _ => 2,
                 };
                 schema.keywords.sort_by_key(rank);
             }
             _ => {
                 let pointer = self.pointer(id);
-                schema.keywords.push(Keyword {
-                    name: "",
-                    assertion: Assertion::Invalid(Box::new(SchemaError::NotASchema { pointer })),
-                });
+                let error = SchemaError::NotASchema { pointer };
+                let invalid = Invalid(Box::new(error));
+                schema.keywords.push(Keyword::new("", invalid));
             }
         }
         self.schemas[id.0 as usize] = Rc::new(schema);
@@ -329,176 +275,4 @@ fn size(json: &Json<'_>) -> u64 {
 
 fn address(json: &Json<'_>) -> usize {
     std::ptr::from_ref(json).addr()
-}
-
-/// Which groups of keywords, each read as one, were met already.
-#[derive(Default)]
-struct Done {
-    fields: bool,
-    elements: bool,
-    contains: bool,
-    conditional: bool,
-}
-
-/// Reads the keywords of one schema object.
-struct Parser<'p, 'j> {
-    program: &'p mut Program<'j>,
-    id: SchemaId,
-    json: &'j Json<'j>,
-    resource: ResourceId,
-    scope: ScopeId,
-    schema: &'p mut Schema<'j>,
-    done: Done,
-}
-
-impl<'j> Parser<'_, 'j> {
-    fn draft(&self) -> Draft {
-        self.dialect().draft
-    }
-
-    fn dialect(&self) -> Dialect {
-        self.program.resources.get(self.resource).dialect
-    }
-
-    /// The value of a keyword, where the dialect has it.
-    fn get(&self, keyword: &str) -> Option<&'j Json<'j>> {
-        let value = self.json.get(keyword)?;
-        self.dialect().uses(keyword).then_some(value)
-    }
-
-    fn read(&mut self, entries: &'j [(std::borrow::Cow<'j, str>, Json<'j>)]) {
-        let draft = self.draft();
-        let alone =
-            draft <= Draft::Draft7 && matches!(self.json.get("$ref"), Some(Json::String(_)));
-        for (name, value) in entries {
-            let Some((keyword, role)) = keywords::find(name, draft) else {
-                let note = match name.as_ref() {
-                    embedded::KEYWORD => "options of structgen, which count at the root only",
-                    _ => "no keyword of any draft",
-                };
-                self.annotation(name, note);
-                continue;
-            };
-            // Definitions beside a `$ref` can still be referred to.
-            if alone && !matches!(keyword, "$ref" | "definitions") {
-                self.annotation(keyword, "ignored beside `$ref` up to draft 7");
-                continue;
-            }
-            if !self.dialect().uses(keyword) {
-                self.annotation(keyword, "its vocabulary is not one of the dialect's");
-                continue;
-            }
-            match role {
-                Role::Unknown if keyword == "additionalItems" => self.read_elements(),
-                Role::Unknown => self.annotation(keyword, "no keyword of this draft"),
-                Role::Annotation => self.annotation(keyword, ""),
-                Role::Identifier => self.read_identifier(keyword, value),
-                Role::Assertion | Role::Applicator => self.read_keyword(keyword, value),
-            }
-        }
-    }
-
-    fn read_keyword(&mut self, keyword: &'static str, value: &'j Json<'j>) {
-        match keyword {
-            "type" | "enum" | "const" => self.read_values(keyword, value),
-            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
-                self.read_numbers(keyword, value);
-            }
-            "minLength" | "maxLength" | "pattern" | "format" => self.read_strings(keyword, value),
-            "properties" | "patternProperties" | "additionalProperties" => self.read_fields(),
-            "required"
-            | "propertyNames"
-            | "minProperties"
-            | "maxProperties"
-            | "dependencies"
-            | "dependentRequired"
-            | "dependentSchemas"
-            | "unevaluatedProperties" => {
-                self.read_objects(keyword, value);
-            }
-            "items" | "prefixItems" | "additionalItems" => self.read_elements(),
-            "contains" | "minContains" | "maxContains" => self.read_contains(),
-            "minItems" | "maxItems" | "uniqueItems" | "unevaluatedItems" => {
-                self.read_arrays(keyword, value);
-            }
-            _ => self.read_combinators(keyword, value),
-        }
-    }
-
-    fn read_identifier(&mut self, keyword: &'static str, value: &'j Json<'j>) {
-        match (keyword, value) {
-            // What nothing refers to in a scope need not be read for it.
-            ("$defs" | "definitions", Json::Object(entries)) if self.scope == ScopeId::UNSCOPED => {
-                for (key, value) in entries {
-                    self.subschema(value, keyword, Step::Key(key));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn annotation(&mut self, name: &'j str, note: &'static str) {
-        self.schema.annotations.push((name, note));
-    }
-
-    fn push(&mut self, name: &'static str, assertion: Assertion<'j>) {
-        self.schema.keywords.push(Keyword { name, assertion });
-    }
-
-    fn atom(&mut self, name: &'static str, atom: Atom<'j>) {
-        self.push(name, Assertion::Atom(atom));
-    }
-
-    fn invalid(&mut self, keyword: &'static str, expected: &str) {
-        let error = SchemaError::InvalidKeyword {
-            keyword: keyword.to_owned(),
-            pointer: self.program.keyword_pointer(self.id, keyword),
-            expected: expected.to_owned(),
-        };
-        self.push(keyword, Assertion::Invalid(Box::new(error)));
-    }
-
-    fn subschema(&mut self, json: &'j Json<'j>, keyword: &'static str, step: Step<'j>) -> SchemaId {
-        let location = Location::Below {
-            parent: self.id,
-            keyword,
-            step,
-        };
-        self.program.read(json, location, self.resource, self.scope)
-    }
-
-    /// A list of schemas that must not be empty.
-    fn subschemas(&mut self, keyword: &'static str, value: &'j Json<'j>) -> Option<Vec<SchemaId>> {
-        match value {
-            Json::Array(items) if !items.is_empty() => {
-                let read = |(index, item)| self.subschema(item, keyword, Step::Index(index));
-                Some(items.iter().enumerate().map(read).collect())
-            }
-            _ => {
-                self.invalid(keyword, "a list of schemas that is not empty");
-                None
-            }
-        }
-    }
-
-    /// A count of something: an integer that is not negative. What does not fit is more than any text can hold.
-    fn count(&mut self, keyword: &'static str, value: &Json<'_>) -> Option<u32> {
-        let count = match value {
-            Json::Number(number) if number.is_integer() && !number.is_negative() => {
-                if number.exponent() > 10 {
-                    Some(u32::MAX)
-                } else {
-                    let digits = (0..number.exponent() as usize)
-                        .map(|place| u64::from(number.digits().get(place).copied().unwrap_or(0)));
-                    let value = digits.fold(0, |value, digit| value * 10 + digit);
-                    Some(u32::try_from(value).unwrap_or(u32::MAX))
-                }
-            }
-            _ => None,
-        };
-        if count.is_none() {
-            self.invalid(keyword, "an integer that is not negative");
-        }
-        count
-    }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::branch::Branch;
 use super::{Arrays, Canonicalizer, Counted, NodeId, Values};
 use crate::json_schema::SchemaError;
-use crate::json_schema::s2_parse::atoms::{Atom, Contains, Elements, Literal, Origin, TypeSet};
+use crate::json_schema::s2_parse::atoms::{Atom, Elements, ItemCount, Literal, Origin, TypeSet};
 
 impl<'j> Canonicalizer<'_, 'j> {
     /// The arrays of a branch.
@@ -16,7 +16,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     ) -> Result<(), SchemaError> {
         let mut elements: Vec<&Rc<Elements>> = Vec::new();
         let mut single: Vec<(usize, Literal)> = Vec::new();
-        let mut contains: Vec<(&Rc<Contains>, Origin)> = Vec::new();
+        let mut contains: Vec<(&Rc<ItemCount>, Origin)> = Vec::new();
         let mut others: Vec<(Rc<Elements>, Origin)> = Vec::new();
         let mut arrays = Arrays::any();
         let at_most = |max: &mut Option<u32>, count: u32| {

@@ -4,11 +4,10 @@ use std::rc::Rc;
 
 use super::Canonicalizer;
 use crate::json_schema::formats;
-use crate::json_schema::s2_parse::atoms::{
-    Atom, KeyLiteral, Literal, Origin, Source, TracedAtom, TypeSet,
-};
-use crate::json_schema::s2_parse::{Assertion, Dependent, Keyword, SchemaId};
-use crate::json_schema::{Effect, FormatMode, Profile, SchemaError};
+use crate::json_schema::keywords::{none_of, rust_strings};
+use crate::json_schema::s2_parse::atoms::{Atom, Literal, Origin, Source, TracedAtom, TypeSet};
+use crate::json_schema::s2_parse::{Arm, Keyword, Part, SchemaId};
+use crate::json_schema::{Profile, SchemaError};
 
 /// A conjunction on its way to a set of values.
 #[derive(Clone, Debug)]
@@ -32,18 +31,6 @@ pub(super) struct Choice<'j> {
     /// For `oneOf`: by arm, the schemas that may fit together with the arm's, and must not.
     pub(super) overlaps: Rc<[Vec<SchemaId>]>,
     pub(super) path: Path,
-}
-
-/// A conjunction within a [`Choice`].
-pub(super) type Arm<'j> = Vec<Part<'j>>;
-
-/// A part of a conjunction.
-#[derive(Clone, Debug)]
-pub(super) enum Part<'j> {
-    Literal(Literal),
-    Atom(TracedAtom<'j>),
-    /// One of these conjunctions at least.
-    Choice(Vec<Arm<'j>>),
 }
 
 /// The literals that something was found in, innermost first: one that is met again inside itself has no meaning.
@@ -89,7 +76,7 @@ impl<'j> Branch<'j> {
         self.types = TypeSet::NONE;
     }
 
-    pub(super) fn push(&mut self, traced: TracedAtom<'j>) {
+    fn push(&mut self, traced: TracedAtom<'j>) {
         match traced.atom {
             Atom::Types(types) => self.types = self.types.intersection(types),
             _ => self.atoms.push(traced),
@@ -119,12 +106,63 @@ impl<'j> Canonicalizer<'_, 'j> {
                 break;
             }
             self.step(1)?;
-            match part {
-                Part::Literal(literal) => self.add_literal(branch, *literal, path)?,
-                Part::Atom(traced) => branch.push(traced.clone()),
-                Part::Choice(arms) => self.add_choice(branch, arms.clone(), path)?,
+            self.add_part(branch, part, path)?;
+        }
+        Ok(())
+    }
+
+    fn add_part(
+        &mut self,
+        branch: &mut Branch<'j>,
+        part: &Part<'j>,
+        path: &Path,
+    ) -> Result<(), SchemaError> {
+        match part {
+            Part::Literal(literal) => self.add_literal(branch, *literal, path),
+            Part::Atom(traced) => {
+                branch.push(traced.clone());
+                Ok(())
+            }
+            Part::Choice(arms) => self.add_choice(branch, arms.clone(), path),
+            Part::OneOf { schemas, origin } => self.add_one_of(branch, schemas, *origin, path),
+            &Part::Implication {
+                key,
+                schema,
+                origin,
+            } => {
+                if self.add_implication(branch, key, schema, origin)? {
+                    return Ok(());
+                }
+                let mut with = Part::about(TypeSet::OBJECT, [Atom::Present(key)], origin);
+                with.push(Part::schema(schema));
+                let without = vec![Part::atom(Atom::Forbidden(key), origin)];
+                self.add_choice(branch, vec![with, without], path)
             }
         }
+    }
+
+    /// Adds that exactly one of the schemas holds: the disjunction whose arms exclude the others that overlap with them.
+    fn add_one_of(
+        &mut self,
+        branch: &mut Branch<'j>,
+        schemas: &[SchemaId],
+        origin: Origin,
+        path: &Path,
+    ) -> Result<(), SchemaError> {
+        if let [only] = schemas {
+            return self.add_literal(branch, Literal::schema(*only), path);
+        }
+        let overlaps = self.overlaps(schemas)?;
+        let arms = schemas.iter().map(|&id| vec![Part::schema(id)]);
+        let mut arms: Vec<Arm<'j>> = arms.collect();
+        if self.options.profile == Profile::Rust {
+            self.add_rust_tags(schemas, &mut arms, origin)?;
+        }
+        branch.choices.push_back(Choice {
+            arms: arms.into(),
+            overlaps: overlaps.into(),
+            path: path.clone(),
+        });
         Ok(())
     }
 
@@ -168,7 +206,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     keyword: "const",
                 };
                 if literal.negated {
-                    let parts = self.none_of(values, origin);
+                    let parts = none_of(values, origin, self);
                     return self.add_parts(branch, &parts, path);
                 }
                 let atom = Atom::Values(values);
@@ -198,7 +236,10 @@ impl<'j> Canonicalizer<'_, 'j> {
                 schema: id,
                 keyword,
             };
-            self.add_rust_texts(branch, origin, || Some(formats::rust::without_zero()));
+            let part = rust_strings(origin, self, || Some(formats::rust::without_zero()));
+            if let Some(part) = part {
+                self.add_part(branch, &part, path)?;
+            }
         }
         for keyword in &schema.keywords {
             if branch.is_dead() {
@@ -263,127 +304,10 @@ impl<'j> Canonicalizer<'_, 'j> {
         if self.ignored.contains(&origin) {
             return Ok(());
         }
-        let traced = |atom| TracedAtom { atom, origin };
-        let literals = |ids: &[SchemaId]| {
-            let arm = |&id: &SchemaId| vec![Part::Literal(Literal::schema(id))];
-            ids.iter().map(arm).collect::<Vec<_>>()
-        };
-        match &keyword.assertion {
-            Assertion::Never => branch.kill(),
-            Assertion::Atom(atom) => branch.push(traced(atom.clone())),
-            Assertion::Pattern(source) => {
-                if branch.types.meets(TypeSet::STRING)
-                    && let Some(regular) = self.pattern(source, origin)?
-                {
-                    branch.push(traced(Atom::Text(regular)));
-                    self.add_rust_texts(branch, origin, || formats::rust::texts_of_pattern(source));
-                }
-            }
-            Assertion::Format(format) => {
-                if self.options.formats == FormatMode::Assert {
-                    self.note_left_out(origin, format);
-                    branch.push(traced(Atom::Text(format.regular())));
-                    self.add_rust_texts(branch, origin, || {
-                        formats::rust::texts_of_format(format.name())
-                    });
-                }
-            }
-            Assertion::RustFormat(name) => {
-                if let Some((lower, upper)) = formats::rust::number_range(name)
-                    && self.options.profile == Profile::Rust
-                {
-                    let how = "numbers that the Rust type does not hold are left out";
-                    self.note(origin, Effect::Narrowed { how });
-                    branch.push(traced(Atom::Lower(lower)));
-                    branch.push(traced(Atom::Upper(upper)));
-                }
-                self.add_rust_texts(branch, origin, || formats::rust::texts_of_format(name));
-            }
-            Assertion::AllOf(arms) => {
-                for &arm in arms {
-                    self.add_literal(branch, Literal::schema(arm), path)?;
-                }
-            }
-            Assertion::AnyOf(arms) => self.add_choice(branch, literals(arms), path)?,
-            Assertion::OneOf(schemas) => match schemas.as_slice() {
-                [only] => self.add_literal(branch, Literal::schema(*only), path)?,
-                _ => {
-                    let overlaps = self.overlaps(schemas)?;
-                    let mut arms = literals(schemas);
-                    if self.options.profile == Profile::Rust {
-                        self.add_rust_tags(schemas, &mut arms, origin)?;
-                    }
-                    branch.choices.push_back(Choice {
-                        arms: arms.into(),
-                        overlaps: overlaps.into(),
-                        path: path.clone(),
-                    });
-                }
-            },
-            Assertion::Not(inner) => self.add_literal(branch, Literal::not(*inner), path)?,
-            Assertion::Conditional {
-                condition,
-                then,
-                otherwise,
-            } => {
-                let arm = |first: Literal, second: &Option<SchemaId>| {
-                    let second = second.map(Literal::schema);
-                    let parts = std::iter::once(first).chain(second);
-                    parts.map(Part::Literal).collect::<Arm<'j>>()
-                };
-                let arms = vec![
-                    arm(Literal::schema(*condition), then),
-                    arm(Literal::not(*condition), otherwise),
-                ];
-                self.add_choice(branch, arms, path)?;
-            }
-            Assertion::Dependent(dependencies) => {
-                for (key, dependent) in dependencies {
-                    if let Dependent::Schema(id) = dependent
-                        && self.add_implication(branch, key, *id, origin)?
-                    {
-                        continue;
-                    }
-                    let present = |key| Part::Atom(traced(Atom::Present(key)));
-                    let mut with = vec![
-                        Part::Atom(traced(Atom::Types(TypeSet::OBJECT))),
-                        present(*key),
-                    ];
-                    match dependent {
-                        Dependent::Keys(keys) => {
-                            for other in keys.iter() {
-                                let literals =
-                                    [KeyLiteral::Absent(key), KeyLiteral::Has(other, None)];
-                                branch.push(traced(Atom::Clause(literals.into())));
-                            }
-                            continue;
-                        }
-                        Dependent::Schema(id) => with.push(Part::Literal(Literal::schema(*id))),
-                    }
-                    let without = vec![Part::Atom(traced(Atom::Forbidden(key)))];
-                    self.add_choice(branch, vec![with, without], path)?;
-                }
-            }
-            Assertion::Reference(reference) => {
-                let target = self.program.resolve(id, keyword.name, reference)?;
-                self.add_literal(branch, Literal::schema(target), path)?;
-            }
-            Assertion::Unevaluated(of, rest) => {
-                let arms = self.unevaluated(origin, *of, *rest)?;
-                self.add_choice(branch, arms, path)?;
-            }
-            Assertion::IfAlone(_) | Assertion::ContainsAny(_) => {}
-            Assertion::Refused(types, reason) => branch.push(traced(Atom::Refused(*types, reason))),
-            Assertion::Invalid(error) => return Err((**error).clone()),
+        for part in keyword.assertion.affirmed(origin, branch.types, self)? {
+            self.add_part(branch, &part, path)?;
         }
         Ok(())
-    }
-
-    /// Notes which strings of a format are not compiled.
-    pub(super) fn note_left_out(&mut self, origin: Origin, format: &formats::Format) {
-        if let Some(how) = format.left_out() {
-            self.note(origin, Effect::Narrowed { how });
-        }
     }
 
     /// For each of the schemas, the others that are not proven to be disjoint from it.

@@ -6,12 +6,12 @@
 use std::rc::Rc;
 
 use super::Canonicalizer;
-use super::branch::{Arm, Branch, Part};
+use super::branch::Branch;
 use crate::json_schema::SchemaError;
 use crate::json_schema::s2_parse::atoms::{
     Atom, KeyLiteral, Literal, Origin, Source, TracedAtom, TypeSet,
 };
-use crate::json_schema::s2_parse::{Assertion, SchemaId};
+use crate::json_schema::s2_parse::{Arm, Form, Part, SchemaId};
 
 /// How many negated schemas inside one another are looked into.
 const MAX_DEPTH: usize = 8;
@@ -161,17 +161,17 @@ impl<'j> Canonicalizer<'_, 'j> {
             if self.is_ignored(origin) {
                 continue;
             }
-            let is_simple = match &keyword.assertion {
-                Assertion::Never => {
+            let is_simple = match keyword.assertion.form() {
+                Form::Never => {
                     clauses.push(Vec::new());
                     true
                 }
-                Assertion::Atom(Atom::Types(types)) => types.meets(TypeSet::OBJECT),
-                Assertion::Atom(Atom::Required(keys)) => {
+                Form::Atom(Atom::Types(types)) => types.meets(TypeSet::OBJECT),
+                Form::Atom(Atom::Required(keys)) => {
                     clauses.extend(keys.iter().map(|key| vec![KeyLiteral::Has(key, None)]));
                     true
                 }
-                Assertion::Atom(Atom::Fields(fields)) => {
+                Form::Atom(Atom::Fields(fields)) => {
                     let additional = fields.additional.map(Literal::schema);
                     if !fields.patterns.is_empty()
                         || additional.is_some_and(|literal| !self.is_trivial(literal))
@@ -189,14 +189,14 @@ impl<'j> Canonicalizer<'_, 'j> {
                     }
                     true
                 }
-                Assertion::AllOf(schemas) => {
+                Form::AllOf(schemas) => {
                     let mut is_simple = true;
                     for &id in schemas {
                         is_simple = is_simple && self.conjuncts(id, clauses, depth - 1)?;
                     }
                     is_simple
                 }
-                Assertion::Reference(reference) => {
+                Form::Reference(reference) => {
                     let target = self.program.resolve(id, "$ref", reference)?;
                     self.conjuncts(target, clauses, depth - 1)?
                 }

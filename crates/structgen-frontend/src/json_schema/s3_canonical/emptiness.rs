@@ -5,7 +5,7 @@
 
 use super::{Arrays, Canonicalizer, NodeId, Objects, SchemaId, Values};
 use crate::json_schema::SchemaError;
-use crate::json_schema::s2_parse::Assertion;
+use crate::json_schema::s2_parse::Form;
 use crate::json_schema::s2_parse::atoms::{Atom, Literal, TypeSet};
 
 /// How many parts within parts are looked into.
@@ -216,14 +216,14 @@ impl Canonicalizer<'_, '_> {
         let schema = self.program.get(id);
         let mut types = TypeSet::ALL;
         for keyword in &schema.keywords {
-            match &keyword.assertion {
-                Assertion::Never => types = TypeSet::NONE,
-                Assertion::Atom(Atom::Types(some)) => types = types.intersection(*some),
-                Assertion::Atom(Atom::Values(values)) => {
+            match keyword.assertion.form() {
+                Form::Never => types = TypeSet::NONE,
+                Form::Atom(Atom::Types(some)) => types = types.intersection(some),
+                Form::Atom(Atom::Values(values)) => {
                     let all = values.iter().map(TypeSet::of);
                     types = types.intersection(all.fold(TypeSet::NONE, TypeSet::union));
                 }
-                Assertion::Reference(reference) if depth < 16 => {
+                Form::Reference(reference) if depth < 16 => {
                     let target = self.program.resolve(id, keyword.name, reference)?;
                     types = types.intersection(self.types(target, depth + 1)?);
                 }

@@ -8,51 +8,11 @@
 use std::rc::Rc;
 
 use super::Canonicalizer;
-use super::branch::{Arm, Part};
+use crate::json_schema::SchemaError;
 use crate::json_schema::s2_parse::atoms::{
-    Atom, Elements, Fields, Literal, Of, Origin, OtherField, SomeMember, TracedAtom, TypeSet,
+    Atom, Elements, Fields, Literal, Origin, OtherField, SomeMember, TracedAtom, TypeSet,
 };
-use crate::json_schema::s2_parse::{Assertion, Dependent, SchemaId};
-use crate::json_schema::{Draft, SchemaError};
-
-/// What is evaluated.
-#[derive(Clone, Debug, Default)]
-struct Evaluated<'j> {
-    /// Every key, or every item.
-    all: bool,
-    keys: Vec<&'j str>,
-    patterns: Vec<&'j str>,
-    /// How many of the first items.
-    prefix: usize,
-    /// The items that fit one of these.
-    contained: Vec<SchemaId>,
-}
-
-impl<'j> Evaluated<'j> {
-    fn is_nothing(&self) -> bool {
-        !self.all
-            && self.keys.is_empty()
-            && self.patterns.is_empty()
-            && self.prefix == 0
-            && self.contained.is_empty()
-    }
-
-    fn unite(&mut self, other: &Self) {
-        self.all |= other.all;
-        self.prefix = self.prefix.max(other.prefix);
-        unite(&mut self.keys, &other.keys);
-        unite(&mut self.patterns, &other.patterns);
-        unite(&mut self.contained, &other.contained);
-    }
-}
-
-fn unite<T: Copy + PartialEq>(to: &mut Vec<T>, from: &[T]) {
-    for &one in from {
-        if !to.contains(&one) {
-            to.push(one);
-        }
-    }
-}
+use crate::json_schema::s2_parse::{Arm, Evaluated, Evaluates, Form, Of, Part, SchemaId};
 
 /// A conjunction that holds in the case, and what is evaluated then.
 #[derive(Clone, Debug, Default)]
@@ -228,26 +188,17 @@ impl<'j> Canonicalizer<'_, 'j> {
                 schema: id,
                 keyword: keyword.name,
             };
-            let more = match &keyword.assertion {
-                Assertion::Atom(atom) => vec![Case {
-                    parts: Vec::new(),
-                    evaluated: self.of_atom(atom, of, draft),
-                }],
-                Assertion::ContainsAny(item) if of == Of::Items => vec![Case {
-                    parts: Vec::new(),
-                    evaluated: Evaluated {
-                        contained: vec![*item],
-                        ..Evaluated::default()
-                    },
-                }],
-                Assertion::Unevaluated(other, _) if *other == of => vec![Case {
-                    parts: Vec::new(),
-                    evaluated: Evaluated {
-                        all: true,
-                        ..Evaluated::default()
-                    },
-                }],
-                Assertion::AllOf(arms) => {
+            let own = |evaluated| Case {
+                parts: Vec::new(),
+                evaluated,
+            };
+            if let Form::Invalid(error) = keyword.assertion.form() {
+                return Err(error.clone());
+            }
+            let more = match keyword.assertion.evaluates(of, draft) {
+                Evaluates::Nothing => continue,
+                Evaluates::Own(evaluated) => vec![own(evaluated)],
+                Evaluates::AllOf(arms) => {
                     let mut more = vec![Case::default()];
                     for &arm in arms {
                         let cases = self.cases(origin, of, arm, path)?;
@@ -255,7 +206,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     }
                     more
                 }
-                Assertion::AnyOf(arms) => {
+                Evaluates::AnyOf(arms) => {
                     let mut more = vec![Case::default()];
                     for &arm in arms {
                         if let Some(mut holds) = self.holding(origin, of, arm, path)? {
@@ -265,7 +216,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     }
                     more
                 }
-                Assertion::OneOf(arms) => {
+                Evaluates::OneOf(arms) => {
                     let mut more = Vec::new();
                     let mut others = Vec::new();
                     for &arm in arms {
@@ -277,41 +228,33 @@ impl<'j> Canonicalizer<'_, 'j> {
                     more.push(failing(others));
                     more
                 }
-                Assertion::Conditional {
+                Evaluates::Conditional {
                     condition,
                     then,
                     otherwise,
-                } => self.conditional(origin, of, [Some(*condition), *then, *otherwise], path)?,
-                Assertion::IfAlone(condition) => {
-                    self.conditional(origin, of, [Some(*condition), None, None], path)?
-                }
-                Assertion::Dependent(dependencies) if of == Of::Properties => {
+                } => self.conditional(origin, of, [Some(condition), then, otherwise], path)?,
+                Evaluates::Dependent(dependencies) => {
                     let mut more = vec![Case::default()];
-                    for (key, dependent) in dependencies {
-                        let Dependent::Schema(arm) = dependent else {
+                    for (key, arm) in dependencies {
+                        let Some(mut holds) = self.holding(origin, of, arm, path)? else {
                             continue;
                         };
-                        let Some(mut holds) = self.holding(origin, of, *arm, path)? else {
-                            continue;
-                        };
-                        let traced = |atom| Part::Atom(TracedAtom { atom, origin: here });
                         for case in &mut holds {
-                            case.parts.insert(0, traced(Atom::Required([*key].into())));
+                            let present = Part::atom(Atom::Required([key].into()), here);
+                            case.parts.insert(0, present);
                         }
                         holds.push(Case {
-                            parts: vec![traced(Atom::Forbidden(key))],
+                            parts: vec![Part::atom(Atom::Forbidden(key), here)],
                             evaluated: Evaluated::default(),
                         });
                         more = self.product(here, more, &holds)?;
                     }
                     more
                 }
-                Assertion::Reference(reference) => {
+                Evaluates::Reference(reference) => {
                     let target = self.program.resolve(id, keyword.name, reference)?;
                     self.cases(origin, of, target, path)?
                 }
-                Assertion::Invalid(error) => return Err((**error).clone()),
-                _ => continue,
             };
             cases = self.product(here, cases, &more)?;
         }
@@ -364,29 +307,6 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
         cases.extend(self.product(origin, vec![failing([condition])], &otherwise)?);
         Ok(cases)
-    }
-
-    fn of_atom(&mut self, atom: &Atom<'j>, of: Of, draft: Draft) -> Evaluated<'j> {
-        let mut evaluated = Evaluated::default();
-        match (atom, of) {
-            (Atom::Fields(fields), Of::Properties) => {
-                evaluated.all = fields.additional.is_some();
-                if !evaluated.all {
-                    evaluated.keys = fields.properties.iter().map(|field| field.0).collect();
-                    evaluated.patterns = fields.patterns.iter().map(|field| field.0).collect();
-                }
-            }
-            (Atom::Elements(elements), Of::Items) => {
-                evaluated.all = elements.rest.is_some();
-                evaluated.prefix = elements.prefix.len();
-            }
-            // Up to 2019-09, `contains` evaluates nothing.
-            (Atom::Contains(contains), Of::Items) if draft >= Draft::Draft2020 => {
-                evaluated.contained.push(contains.item);
-            }
-            _ => {}
-        }
-        evaluated
     }
 
     fn product(

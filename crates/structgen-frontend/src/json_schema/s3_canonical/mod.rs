@@ -34,7 +34,7 @@ use structgen_grammar::Regular;
 
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{Literal, Origin, Source, ValueId};
-use crate::json_schema::s2_parse::{Assertion, Program, SchemaId};
+use crate::json_schema::s2_parse::{Arm, Context, Form, Of, Part, Program, SchemaId};
 use crate::json_schema::{Effect, SchemaError, SchemaOptions};
 use crate::regex::{self, RegexOptions};
 
@@ -174,17 +174,17 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
                 }
                 break;
             };
-            let next = match keyword.assertion {
-                Assertion::Never if literal.negated => break,
-                Assertion::Never => return Ok(None),
-                Assertion::Reference(reference) => {
+            let next = match keyword.assertion.form() {
+                Form::Never if literal.negated => break,
+                Form::Never => return Ok(None),
+                Form::Reference(reference) => {
                     let target = self.program.resolve(id, keyword.name, reference)?;
                     Literal {
                         source: Source::Schema(target),
                         ..literal
                     }
                 }
-                Assertion::Not(inner) => Literal {
+                Form::Not(inner) => Literal {
                     source: Source::Schema(inner),
                     negated: !literal.negated,
                 },
@@ -201,12 +201,11 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         let Source::Schema(id) = literal.source else {
             return false;
         };
-        let keywords = self.program.schema_ref(id).keywords.as_slice();
-        if literal.negated {
-            matches!(keywords, [only] if matches!(only.assertion, Assertion::Never))
-        } else {
-            keywords.is_empty()
+        if !literal.negated {
+            return self.program.is_anything(id);
         }
+        let keywords = self.program.schema_ref(id).keywords.as_slice();
+        matches!(keywords, [only] if matches!(only.assertion.form(), Form::Never))
     }
 
     /// The literals of a node other than [`NodeId::NEVER`].
@@ -295,5 +294,68 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             Ok(regular) => Ok(Some(regular)),
             Err(reason) => self.refuse(origin, &reason).map(|()| None),
         }
+    }
+}
+
+/// What keywords ask for: each is a method of the canonical form.
+impl<'j> Context<'j> for Canonicalizer<'_, 'j> {
+    fn options(&self) -> &SchemaOptions {
+        self.options
+    }
+
+    fn program(&mut self) -> &mut Program<'j> {
+        self.program
+    }
+
+    fn step(&mut self, steps: usize) -> Result<(), SchemaError> {
+        self.step(steps)
+    }
+
+    fn note(&mut self, origin: Origin, effect: Effect) {
+        self.note(origin, effect);
+    }
+
+    fn pattern(&mut self, source: &'j str, origin: Origin) -> Result<Option<Regular>, SchemaError> {
+        self.pattern(source, origin)
+    }
+
+    fn value_literal(&mut self, value: &'j Json<'j>) -> Literal {
+        self.value_literal(value)
+    }
+
+    fn unevaluated(
+        &mut self,
+        origin: Origin,
+        of: Of,
+        rest: SchemaId,
+    ) -> Result<Vec<Arm<'j>>, SchemaError> {
+        self.unevaluated(origin, of, rest)
+    }
+
+    fn not_unevaluated(
+        &mut self,
+        origin: Origin,
+        of: Of,
+        rest: SchemaId,
+    ) -> Result<Vec<Arm<'j>>, SchemaError> {
+        self.not_unevaluated(origin, of, rest)
+    }
+
+    fn satisfies(
+        &mut self,
+        id: SchemaId,
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        self.satisfies(id, value, depth)
+    }
+
+    fn all_hold(
+        &mut self,
+        parts: &[Part<'j>],
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        self.all_hold(parts, value, depth)
     }
 }

@@ -4,10 +4,11 @@
 //! second one is added, and "not the other alternative" is done with as soon as the key differs. Both tests are one-sided: what
 //! is not proven is multiplied out.
 
-use super::branch::{Branch, Choice, Part};
+use super::branch::{Branch, Choice};
 use super::objects::Rules;
 use super::{Canonicalizer, NodeId, SchemaId, Values};
 use crate::json_schema::SchemaError;
+use crate::json_schema::s2_parse::Part;
 use crate::json_schema::s2_parse::atoms::{Atom, Literal, TypeSet};
 
 impl<'j> Canonicalizer<'_, 'j> {
@@ -100,7 +101,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     ) -> Result<bool, SchemaError> {
         let traced = match part {
             Part::Literal(literal) => return Ok(branch.has(*literal)),
-            Part::Choice(_) => return Ok(false),
+            Part::Choice(_) | Part::OneOf { .. } | Part::Implication { .. } => return Ok(false),
             Part::Atom(traced) => traced,
         };
         let about = |types: TypeSet| !branch.types.meets(types);

@@ -2,16 +2,16 @@
 //!
 //! Only what has to hold is narrowed, never what must not: a value that is left out here does not fit a negation instead.
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
-use structgen_grammar::Regular;
 
 use super::Canonicalizer;
-use super::branch::{Arm, Branch, Part};
 use super::classes::Splitters;
 use super::objects::Rules;
 use crate::json_schema::formats;
 use crate::json_schema::s2_parse::atoms::{Atom, Origin, TracedAtom, TypeSet};
-use crate::json_schema::s2_parse::{Assertion, Schema, SchemaId};
+use crate::json_schema::s2_parse::{Arm, Form, Part, Schema, SchemaId};
 use crate::json_schema::{Effect, Profile, SchemaError};
 
 /// The tag of a variant of an externally tagged enum.
@@ -22,31 +22,14 @@ struct Tag<'j> {
 }
 
 impl<'j> Canonicalizer<'_, 'j> {
-    /// Keeps of the strings those that the Rust types take.
-    pub(super) fn add_rust_texts(
-        &mut self,
-        branch: &mut Branch<'j>,
-        origin: Origin,
-        texts: impl FnOnce() -> Option<Regular>,
-    ) {
-        if self.options.profile == Profile::Rust
-            && let Some(texts) = texts()
-        {
-            let how = "strings that the Rust types of this kind do not all take are left out";
-            self.note(origin, Effect::Narrowed { how });
-            let atom = Atom::Text(texts);
-            branch.push(TracedAtom { atom, origin });
-        }
-    }
-
     /// The keyword of the items of schemars' `CString`: a list of bytes that are not zero, or a string, of which it does not say that.
     pub(super) fn bytes_without_zero(&self, schema: &Schema<'j>) -> Option<&'static str> {
         let mut types = TypeSet::ALL;
         let mut items = None;
         for keyword in &schema.keywords {
-            match &keyword.assertion {
-                Assertion::Atom(Atom::Types(named)) => types = *named,
-                Assertion::Atom(Atom::Elements(elements)) => {
+            match keyword.assertion.form() {
+                Form::Atom(Atom::Types(named)) => types = named,
+                Form::Atom(Atom::Elements(elements)) => {
                     items = elements.rest.map(|id| (keyword.name, id));
                 }
                 _ => {}
@@ -55,9 +38,9 @@ impl<'j> Canonicalizer<'_, 'j> {
         let (name, item) = items.filter(|_| types == TypeSet::ARRAY.union(TypeSet::STRING))?;
         let (mut low, mut high) = (None, None);
         for keyword in &self.program.get(item).keywords {
-            match &keyword.assertion {
-                Assertion::Atom(Atom::Lower(bound)) => low = Some(bound.value.clone()),
-                Assertion::Atom(Atom::Upper(bound)) => high = Some(bound.value.clone()),
+            match keyword.assertion.form() {
+                Form::Atom(Atom::Lower(bound)) => low = Some(bound.value.clone()),
+                Form::Atom(Atom::Upper(bound)) => high = Some(bound.value.clone()),
                 _ => {}
             }
         }
@@ -91,21 +74,21 @@ impl<'j> Canonicalizer<'_, 'j> {
     fn tag(&self, id: SchemaId) -> Option<Tag<'j>> {
         let schema = self.program.get(id);
         let mut tag = None;
-        let mut required: &[&str] = &[];
+        let mut required: Option<Rc<[&str]>> = None;
         for keyword in &schema.keywords {
-            match &keyword.assertion {
-                Assertion::Atom(Atom::Fields(fields)) => match fields.properties.as_slice() {
+            match keyword.assertion.form() {
+                Form::Atom(Atom::Fields(fields)) => match fields.properties.as_slice() {
                     [(key, _)] => {
                         let is_open = fields.additional.is_none();
                         tag = Some(Tag { key, is_open });
                     }
                     _ => return None,
                 },
-                Assertion::Atom(Atom::Required(keys)) => required = keys,
+                Form::Atom(Atom::Required(keys)) => required = Some(keys),
                 _ => {}
             }
         }
-        tag.filter(|tag| required == [tag.key])
+        tag.filter(|tag| required.as_deref() == Some(&[tag.key]))
     }
 
     /// Of each pattern of integers that the branch has: the splitter of its keys, and that of the keys that the map's type holds.

@@ -3,15 +3,13 @@
 use std::borrow::Cow;
 
 use super::Canonicalizer;
-use super::branch::{Arm, Part};
 use super::numbers::{is_above, is_below, is_multiple_of};
-use crate::json_schema::formats;
+use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{
     Atom, KeyLiteral, Literal, Origin, SomeMember, Source, TracedAtom, TypeSet,
 };
-use crate::json_schema::s2_parse::{Assertion, Dependent, Keyword, SchemaId};
-use crate::json_schema::{FormatMode, Profile, SchemaError};
+use crate::json_schema::s2_parse::{Arm, Context, Keyword, Part, SchemaId};
 
 /// How many schemas may be inside one another while one value is looked at.
 const MAX_NESTING: u32 = 256;
@@ -69,82 +67,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         if self.ignored.contains(&origin) {
             return Ok(true);
         }
-        Ok(match &keyword.assertion {
-            Assertion::Never => false,
-            Assertion::Atom(atom) => {
-                let traced = TracedAtom {
-                    atom: atom.clone(),
-                    origin,
-                };
-                self.atom_holds(&traced, value, depth)?
-            }
-            Assertion::Pattern(source) => match (value, self.pattern(source, origin)?) {
-                (Json::String(text), Some(regular)) => self.matches(&regular, text)?,
-                _ => true,
-            },
-            Assertion::Format(format) => match value {
-                Json::String(text) if self.options.formats == FormatMode::Assert => {
-                    self.matches(&format.regular(), text)?
-                }
-                _ => true,
-            },
-            Assertion::RustFormat(name) => match (value, formats::rust::number_range(name)) {
-                (Json::Number(number), Some((lower, upper)))
-                    if self.options.profile == Profile::Rust =>
-                {
-                    is_above(number, &lower) && is_below(number, &upper)
-                }
-                _ => true,
-            },
-            Assertion::AllOf(schemas) => self.how_many(schemas, value, depth)? == schemas.len(),
-            Assertion::AnyOf(schemas) => self.how_many(schemas, value, depth)? > 0,
-            Assertion::OneOf(schemas) => self.how_many(schemas, value, depth)? == 1,
-            Assertion::Not(inner) => !self.satisfies(*inner, value, depth)?,
-            Assertion::Conditional {
-                condition,
-                then,
-                otherwise,
-            } => {
-                let branch = if self.satisfies(*condition, value, depth)? {
-                    then
-                } else {
-                    otherwise
-                };
-                match branch {
-                    Some(branch) => self.satisfies(*branch, value, depth)?,
-                    None => true,
-                }
-            }
-            Assertion::Dependent(dependencies) => {
-                for (key, dependent) in dependencies {
-                    if !matches!(value, Json::Object(_)) || value.get(key).is_none() {
-                        continue;
-                    }
-                    let holds = match dependent {
-                        Dependent::Keys(keys) => keys.iter().all(|key| value.get(key).is_some()),
-                        Dependent::Schema(id) => self.satisfies(*id, value, depth)?,
-                    };
-                    if !holds {
-                        return Ok(false);
-                    }
-                }
-                true
-            }
-            Assertion::Reference(reference) => {
-                let target = self.program.resolve(id, keyword.name, reference)?;
-                self.satisfies(target, value, depth)?
-            }
-            Assertion::Unevaluated(of, rest) => {
-                let arms = self.unevaluated(origin, *of, *rest)?;
-                self.some_arm_holds(&arms, value, depth)?
-            }
-            Assertion::IfAlone(_) | Assertion::ContainsAny(_) => true,
-            Assertion::Refused(types, reason) if types.meets(TypeSet::of(value)) => {
-                self.refuse(origin, reason).map(|()| true)?
-            }
-            Assertion::Refused(..) => true,
-            Assertion::Invalid(error) => return Err((**error).clone()),
-        })
+        keyword.assertion.holds(origin, value, depth, self)
     }
 
     fn some_arm_holds(
@@ -154,22 +77,46 @@ impl<'j> Canonicalizer<'_, 'j> {
         depth: u32,
     ) -> Result<bool, SchemaError> {
         for arm in arms {
-            let mut holds = true;
-            for part in arm {
-                holds = match part {
-                    Part::Literal(literal) => self.literal_holds(*literal, value, depth)?,
-                    Part::Atom(traced) => self.atom_holds(traced, value, depth)?,
-                    Part::Choice(arms) => self.some_arm_holds(arms, value, depth)?,
-                };
-                if !holds {
-                    break;
-                }
-            }
-            if holds {
+            if self.all_hold(arm, value, depth)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    fn part_holds(
+        &mut self,
+        part: &Part<'j>,
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        match part {
+            Part::Literal(literal) => self.literal_holds(*literal, value, depth),
+            Part::Atom(traced) => self.atom_holds(traced, value, depth),
+            Part::Choice(arms) => self.some_arm_holds(arms, value, depth),
+            Part::OneOf { schemas, .. } => Ok(self.how_many(schemas, value, depth)? == 1),
+            Part::Implication { key, schema, .. } => match value {
+                Json::Object(_) if value.get(key).is_some() => {
+                    self.satisfies(*schema, value, depth)
+                }
+                _ => Ok(true),
+            },
+        }
+    }
+
+    /// Whether all parts hold of the value.
+    pub(super) fn all_hold(
+        &mut self,
+        parts: &[Part<'j>],
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        for part in parts {
+            if !self.part_holds(part, value, depth)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn how_many(
@@ -178,11 +125,8 @@ impl<'j> Canonicalizer<'_, 'j> {
         value: &Json<'_>,
         depth: u32,
     ) -> Result<usize, SchemaError> {
-        let mut count = 0;
-        for &id in schemas {
-            count += usize::from(self.satisfies(id, value, depth)?);
-        }
-        Ok(count)
+        let context: &mut dyn Context<'j> = self;
+        context.count_valid(schemas, value, depth)
     }
 
     /// Whether the atom holds of the value.

@@ -2,10 +2,9 @@
 
 pub(crate) mod unsatisfiable;
 
-use crate::json_schema::s2_parse::Assertion;
 use crate::json_schema::s2_parse::atoms::Origin;
 use crate::json_schema::s3_canonical::Canonicalizer;
-use crate::json_schema::{CompileReport, Effect, FormatMode, Profile, SchemaOptions, Usage};
+use crate::json_schema::{CompileReport, Effect, SchemaOptions, Usage};
 
 /// What became of each keyword of a schema that was compiled.
 pub(crate) fn report(canonical: &Canonicalizer<'_, '_>, options: &SchemaOptions) -> CompileReport {
@@ -23,22 +22,12 @@ pub(crate) fn report(canonical: &Canonicalizer<'_, '_>, options: &SchemaOptions)
                 schema: id,
                 keyword: keyword.name,
             };
-            let note = match &keyword.assertion {
-                // Its annotation says so already.
-                Assertion::IfAlone(_) => continue,
-                Assertion::Format(_) if options.formats == FormatMode::Annotate => {
-                    Some("formats are annotations here")
-                }
-                Assertion::RustFormat(_) if options.profile != Profile::Rust => {
-                    Some("a format that no draft defines")
-                }
-                _ => None,
+            let Some(effect) = keyword.assertion.effect(options) else {
+                continue;
             };
-            let effect = match note {
-                Some(note) => Effect::Annotation { note },
-                None if dropped.contains(&origin) => continue,
-                None => Effect::Enforced,
-            };
+            if effect == Effect::Enforced && dropped.contains(&origin) {
+                continue;
+            }
             report.add(canonical.program.keyword_pointer(id, keyword.name), effect);
         }
         for (name, note) in &schema.annotations {

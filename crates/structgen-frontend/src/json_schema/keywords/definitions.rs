@@ -1,0 +1,15 @@
+//! `$defs` and `definitions`: schemas that references lead to.
+
+use crate::json_schema::s1_json::Json;
+use crate::json_schema::s2_parse::{Parser, Step};
+
+pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, keyword: &'static str, value: &'j Json<'j>) {
+    // What nothing refers to in a dynamic scope need not be read for it.
+    if let Json::Object(entries) = value
+        && !parser.is_scoped()
+    {
+        for (key, value) in entries {
+            parser.subschema(value, keyword, Step::Key(key));
+        }
+    }
+}
