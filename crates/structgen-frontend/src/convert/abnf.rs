@@ -46,7 +46,7 @@ pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
 }
 
 fn rules(text: &str) -> Result<Vec<Rule>, ConvertError> {
-    let mut parser = Parser(Scanner { text, at: 0 });
+    let mut parser = AbnfParser(Scanner { text, at: 0 });
     let mut rules: Vec<Rule> = Vec::new();
     loop {
         parser.space();
@@ -79,9 +79,9 @@ fn rules(text: &str) -> Result<Vec<Rule>, ConvertError> {
     }
 }
 
-struct Parser<'t>(Scanner<'t>);
+struct AbnfParser<'t>(Scanner<'t>);
 
-impl Parser<'_> {
+impl AbnfParser<'_> {
     /// White space, line ends and comments: a rule goes on up to the next `name =`, so that they say nothing.
     fn space(&mut self) {
         loop {
@@ -103,7 +103,7 @@ impl Parser<'_> {
 
     /// Whether the next rule begins here.
     fn at_rule(&self) -> bool {
-        let mut ahead = Parser(self.0.clone());
+        let mut ahead = AbnfParser(self.0.clone());
         ahead.name().is_some() && {
             ahead.space();
             ahead.0.eat("=")

@@ -5,7 +5,7 @@ use super::scanner::{Scanner, error_at};
 use super::tree::{Rule, Rules, Tree};
 
 pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
-    let mut parser = Parser(Scanner { text, at: 0 });
+    let mut parser = EbnfParser(Scanner { text, at: 0 });
     let mut rules = Rules::default();
     loop {
         parser.space()?;
@@ -27,9 +27,9 @@ pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
     }
 }
 
-struct Parser<'t>(Scanner<'t>);
+struct EbnfParser<'t>(Scanner<'t>);
 
-impl Parser<'_> {
+impl EbnfParser<'_> {
     /// White space, comments, and the constraints that a specification names beside its rules.
     fn space(&mut self) -> Result<(), ConvertError> {
         loop {
@@ -90,7 +90,7 @@ impl Parser<'_> {
 
     /// Whether the next rule begins here.
     fn at_rule(&self) -> Result<bool, ConvertError> {
-        let mut ahead = Parser(self.0.clone());
+        let mut ahead = EbnfParser(self.0.clone());
         ahead.label();
         ahead.space()?;
         if ahead.name().is_none() {

@@ -132,7 +132,7 @@ pub(super) struct Rules(pub(super) Vec<Rule>);
 
 /// What an expression stands in: what has to be in parentheses there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum Position {
     Rule,
     Choice,
     Sequence,
@@ -162,7 +162,7 @@ impl Rules {
         }
         for rule in &self.0 {
             out += &format!("{} ::= ", names[rule.name.as_str()]);
-            write(&rule.body, Place::Rule, &names, text, &mut out)?;
+            write(&rule.body, Position::Rule, &names, text, &mut out)?;
             let end = out.trim_end_matches(' ').len();
             out.truncate(end);
             out.push('\n');
@@ -204,17 +204,17 @@ impl Rules {
 /// Recursive: whoever reads a tree bounds its depth.
 fn write(
     tree: &Tree,
-    place: Place,
+    place: Position,
     names: &FxHashMap<&str, String>,
     text: &str,
     out: &mut String,
 ) -> Result<(), ConvertError> {
     let own = match tree {
-        Tree::Choice(_) => Place::Choice,
-        Tree::Sequence(_) | Tree::Both(_) => Place::Sequence,
-        _ => Place::Atom,
+        Tree::Choice(_) => Position::Choice,
+        Tree::Sequence(_) | Tree::Both(_) => Position::Sequence,
+        _ => Position::Atom,
     };
-    let in_group = own < place || (own == Place::Sequence && place == Place::Sequence);
+    let in_group = own < place || (own == Position::Sequence && place == Position::Sequence);
     if in_group {
         out.push('(');
     }
@@ -249,7 +249,7 @@ fn write(
         Tree::Sequence(parts) => {
             for (i, part) in parts.iter().enumerate() {
                 out.push_str(if i > 0 { " " } else { "" });
-                write(part, Place::Sequence, names, text, out)?;
+                write(part, Position::Sequence, names, text, out)?;
             }
             if parts.is_empty() {
                 out.push_str("\"\"");
@@ -260,7 +260,7 @@ fn write(
         Tree::Choice(arms) => {
             for (i, arm) in arms.iter().enumerate() {
                 out.push_str(if i > 0 { " | " } else { "" });
-                write(arm, Place::Choice, names, text, out)?;
+                write(arm, Position::Choice, names, text, out)?;
             }
         }
         Tree::Repeat(body, min, max) => {
@@ -270,7 +270,7 @@ fn write(
         Tree::Both(sets) => {
             for (i, set) in sets.iter().enumerate() {
                 out.push_str(if i > 0 { " & " } else { "" });
-                write(set, Place::Sequence, names, text, out)?;
+                write(set, Position::Sequence, names, text, out)?;
             }
         }
         Tree::Not(body) => {
@@ -285,7 +285,7 @@ fn write(
         }
         Tree::Capture(name, body) => {
             out.push_str(&format!("@{name}("));
-            write(body, Place::Rule, names, text, out)?;
+            write(body, Position::Rule, names, text, out)?;
             out.push(')');
         }
     }
@@ -305,7 +305,7 @@ fn write_operand(
     // A text without regard to case is a sequence.
     let is_sequence = matches!(tree, Tree::Text(_, true) | Tree::Repeat(..));
     out.push_str(if is_sequence { "(" } else { "" });
-    write(tree, Place::Atom, names, text, out)?;
+    write(tree, Position::Atom, names, text, out)?;
     out.push_str(if is_sequence { ")" } else { "" });
     Ok(())
 }

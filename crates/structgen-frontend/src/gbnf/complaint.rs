@@ -1,11 +1,11 @@
 //! What is said of a text that is no grammar, and of names that no rule has.
 
-use super::parser::{Expected, Parser};
+use super::parser::{Expected, GbnfParser};
 use super::sources::Declared;
 use super::syntax;
 use super::{GbnfError, GbnfErrorKind};
 
-impl Parser<'_, '_, '_> {
+impl GbnfParser<'_, '_, '_> {
     pub(super) fn undefined(&self, name: &str, position: usize) -> GbnfError {
         let hint = match name.split_once("::") {
             None => match self.imported(name) {

@@ -98,7 +98,7 @@ pub(super) fn resolve(
     if operators.is_empty() {
         return Ok(grammar);
     }
-    let mut sets = Sets {
+    let mut sets = ExtensionSets {
         grammar: &grammar,
         operators: operators.iter().map(|it| (it.rule, it)).collect(),
         known: FxHashMap::default(),
@@ -108,11 +108,11 @@ pub(super) fn resolve(
         let reference = operator.reference;
         let set = sets.of(reference).map_err(|refused| {
             let kind = match refused {
-                Refused::NotRegular(it) => GbnfErrorKind::NotRegular {
+                NoSet::NotRegular(it) => GbnfErrorKind::NotRegular {
                     operand: operator.operation.operand(),
                     it,
                 },
-                Refused::Limit(what, limit) => GbnfErrorKind::Limit {
+                NoSet::Limit(what, limit) => GbnfErrorKind::Limit {
                     what,
                     limit: limit as u32,
                 },
@@ -152,36 +152,36 @@ pub(super) fn outline(grammar: &Grammar, operators: &[Operator]) -> Option<Gramm
 const NOT_REGULAR: &str = "operands are made of literals, classes, patterns and rules that do not come back to themselves";
 
 /// Why there is no set.
-enum Refused {
+enum NoSet {
     NotRegular(&'static str),
     Limit(&'static str, usize),
 }
 
 /// A set, with the number of its nodes and how deep it nests.
 #[derive(Clone)]
-struct Set {
+struct MeasuredSet {
     regular: Regular,
     size: usize,
     depth: usize,
 }
 
 /// Expressions as sets, as far as they are asked for.
-struct Sets<'g> {
+struct ExtensionSets<'g> {
     grammar: &'g Grammar,
     operators: FxHashMap<RuleId, &'g Operator>,
-    known: FxHashMap<ExprId, Set>,
+    known: FxHashMap<ExprId, MeasuredSet>,
 }
 
-impl Sets<'_> {
+impl ExtensionSets<'_> {
     /// An explicit stack, which is the way from the root to what is looked at.
-    fn of(&mut self, root: ExprId) -> Result<Set, Refused> {
+    fn of(&mut self, root: ExprId) -> Result<MeasuredSet, NoSet> {
         let mut way = vec![root];
         let mut open = FxHashSet::from_iter([root]);
         while let Some(&id) = way.last() {
             let parts = self.parts(id);
             match parts.iter().find(|part| !self.known.contains_key(part)) {
                 Some(&part) if open.insert(part) => way.push(part),
-                Some(_) => return Err(Refused::NotRegular("comes back to itself")),
+                Some(_) => return Err(NoSet::NotRegular("comes back to itself")),
                 None => {
                     let set = self.make(id, &parts)?;
                     self.known.insert(id, set);
@@ -193,7 +193,7 @@ impl Sets<'_> {
         self.known
             .get(&root)
             .cloned()
-            .ok_or(Refused::NotRegular("is not known"))
+            .ok_or(NoSet::NotRegular("is not known"))
     }
 
     /// What has to be known first.
@@ -207,8 +207,8 @@ impl Sets<'_> {
         }
     }
 
-    fn make(&self, id: ExprId, parts: &[ExprId]) -> Result<Set, Refused> {
-        let parts: Vec<&Set> = parts
+    fn make(&self, id: ExprId, parts: &[ExprId]) -> Result<MeasuredSet, NoSet> {
+        let parts: Vec<&MeasuredSet> = parts
             .iter()
             .filter_map(|part| self.known.get(part))
             .collect();
@@ -240,14 +240,14 @@ impl Sets<'_> {
                 None => sets.next().unwrap_or(Regular::Never),
             },
             Expr::Capture { .. } => {
-                return Err(Refused::NotRegular("names a part of the output"));
+                return Err(NoSet::NotRegular("names a part of the output"));
             }
             Expr::Guided { .. } => {
-                return Err(Refused::NotRegular("says how a part is written"));
+                return Err(NoSet::NotRegular("says how a part is written"));
             }
-            _ => return Err(Refused::NotRegular("names tokens or has JSON in it")),
+            _ => return Err(NoSet::NotRegular("names tokens or has JSON in it")),
         };
-        within_limits(Set {
+        within_limits(MeasuredSet {
             regular,
             size,
             depth,
@@ -255,14 +255,11 @@ impl Sets<'_> {
     }
 }
 
-fn within_limits(set: Set) -> Result<Set, Refused> {
+fn within_limits(set: MeasuredSet) -> Result<MeasuredSet, NoSet> {
     if set.size > MAX_SIZE {
-        Err(Refused::Limit(
-            "nodes of a set that is operated on",
-            MAX_SIZE,
-        ))
+        Err(NoSet::Limit("nodes of a set that is operated on", MAX_SIZE))
     } else if set.depth > MAX_DEPTH {
-        Err(Refused::Limit(
+        Err(NoSet::Limit(
             "levels of a set that is operated on",
             MAX_DEPTH,
         ))
@@ -272,8 +269,8 @@ fn within_limits(set: Set) -> Result<Set, Refused> {
 }
 
 /// A set that is there already.
-fn measured(regular: &Regular) -> Result<Set, Refused> {
-    let mut set = Set {
+fn measured(regular: &Regular) -> Result<MeasuredSet, NoSet> {
+    let mut set = MeasuredSet {
         regular: regular.clone(),
         size: 0,
         depth: 1,

@@ -114,12 +114,12 @@ pub enum GbnfFileError {
 }
 
 /// The files of one grammar, while it is read.
-pub(super) struct Reader<'o> {
+pub(super) struct FileReader<'o> {
     files: Option<&'o GbnfFiles>,
     bytes_left: u64,
 }
 
-impl<'o> Reader<'o> {
+impl<'o> FileReader<'o> {
     pub(super) fn new(files: Option<&'o GbnfFiles>) -> Self {
         Self {
             files,

@@ -5,7 +5,7 @@ use structgen_grammar::{ExprId, Guide, RuleId};
 
 use super::atoms::{counter, most_tokens, temperature};
 use super::extension::{self, Operation, Operator};
-use super::parser::{Expected, Parser};
+use super::parser::{Expected, GbnfParser};
 use super::syntax::Rule;
 use super::{GbnfError, GbnfErrorKind};
 
@@ -13,7 +13,7 @@ use super::{GbnfError, GbnfErrorKind};
 const MAX_HEIGHT: u32 = 64;
 
 /// A group that is open, or the whole rule.
-pub(super) struct Frame<'t> {
+pub(super) struct OpenExpression<'t> {
     pub(super) opened: usize,
     head: Head<'t>,
     pub(super) arms: Vec<Item>,
@@ -44,7 +44,7 @@ pub(super) struct Item {
     pub(super) height: u32,
 }
 
-impl Frame<'_> {
+impl OpenExpression<'_> {
     pub(super) fn new(opened: usize) -> Self {
         Self {
             opened,
@@ -58,10 +58,10 @@ impl Frame<'_> {
     }
 }
 
-impl<'t> Parser<'_, 't, '_> {
-    fn frame(&mut self) -> &mut Frame<'t> {
+impl<'t> GbnfParser<'_, 't, '_> {
+    fn frame(&mut self) -> &mut OpenExpression<'t> {
         if self.frames.is_empty() {
-            self.frames.push(Frame::new(0));
+            self.frames.push(OpenExpression::new(0));
         }
         let last = self.frames.len() - 1;
         &mut self.frames[last]
@@ -197,9 +197,9 @@ impl<'t> Parser<'_, 't, '_> {
                 _ => Head::Capture(argument.as_str()),
             },
         };
-        self.frames.push(Frame {
+        self.frames.push(OpenExpression {
             head,
-            ..Frame::new(position)
+            ..OpenExpression::new(position)
         });
         self.expected = Expected::Item { over_lines: true };
         Ok(())

@@ -6,8 +6,8 @@ use structgen_grammar::{Grammar, GrammarBuilder, RuleId};
 
 use super::atoms::Atoms;
 use super::extension::{self, Operator};
-use super::files::Reader;
-use super::groups::{Frame, Item};
+use super::files::FileReader;
+use super::groups::{Item, OpenExpression};
 use super::schemas::Schemas;
 use super::sources::{self, Declared, Source};
 use super::syntax::{self, Rule};
@@ -25,7 +25,7 @@ pub(super) struct Parsed {
 }
 
 pub(super) fn parse(text: &str, options: &GbnfOptions) -> Result<Parsed, GbnfError> {
-    let mut files = Reader::new(options.files.as_ref());
+    let mut files = FileReader::new(options.files.as_ref());
     let sources = sources::gather(text, options, &mut files)?;
     let mut shared = Shared {
         builder: GrammarBuilder::new(),
@@ -38,7 +38,7 @@ pub(super) fn parse(text: &str, options: &GbnfOptions) -> Result<Parsed, GbnfErr
     let declared = sources::declare(&sources, &mut shared.builder, &mut shared.names)?;
     let mut places = FxHashMap::default();
     for (index, source) in sources.iter().enumerate() {
-        let mut parser = Parser::new(index, &sources, &declared, options, &mut shared);
+        let mut parser = GbnfParser::new(index, &sources, &declared, options, &mut shared);
         let read = parser
             .rules()
             .map_err(|error| error.in_file(source.path.as_deref()))?;
@@ -69,7 +69,7 @@ pub(super) struct Shared<'o> {
     /// How many rules were made for deep groups and operators.
     pub(super) hoisted: u32,
     schemas: Schemas,
-    files: Reader<'o>,
+    files: FileReader<'o>,
 }
 
 /// What comes next.
@@ -86,7 +86,7 @@ pub(super) enum Expected {
 }
 
 /// Reads one text.
-pub(super) struct Parser<'p, 't, 'o> {
+pub(super) struct GbnfParser<'p, 't, 'o> {
     pub(super) text: &'t str,
     /// Which of the texts it is.
     pub(super) source: usize,
@@ -100,14 +100,14 @@ pub(super) struct Parser<'p, 't, 'o> {
     strict: bool,
     pub(super) expected: Expected,
     /// The open groups; the first is the rule. Empty between rules.
-    pub(super) frames: Vec<Frame<'t>>,
+    pub(super) frames: Vec<OpenExpression<'t>>,
     /// The rule that is being read.
     pub(super) rule: Option<(&'t str, RuleId)>,
     /// The first name that no rule has. What is wrong with the syntax is said before it, since it may hide the rule.
     undefined: Option<GbnfError>,
 }
 
-impl<'p, 't, 'o> Parser<'p, 't, 'o> {
+impl<'p, 't, 'o> GbnfParser<'p, 't, 'o> {
     fn new(
         source: usize,
         sources: &'t [Source<'t>],
@@ -216,7 +216,7 @@ impl<'p, 't, 'o> Parser<'p, 't, 'o> {
         };
         self.place(name, position)?;
         self.rule = Some((name, rule));
-        self.frames = vec![Frame::new(position)];
+        self.frames = vec![OpenExpression::new(position)];
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{GrammarBuilder, RuleId};
 
 use super::atoms::literal;
-use super::files::{GbnfFileError, Reader, resolve};
+use super::files::{FileReader, GbnfFileError, resolve};
 use super::syntax::{self, Rule};
 use super::{GbnfError, GbnfOptions};
 
@@ -35,7 +35,7 @@ const MAX_DEPTH: usize = 64;
 pub(super) fn gather<'t>(
     text: &'t str,
     options: &GbnfOptions,
-    files: &mut Reader<'_>,
+    files: &mut FileReader<'_>,
 ) -> Result<Vec<Source<'t>>, GbnfError> {
     let path = options.files.as_ref().and_then(|files| files.name());
     let mut sources = vec![Source {

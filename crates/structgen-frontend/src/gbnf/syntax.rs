@@ -13,12 +13,12 @@ mod parser {
 
     #[derive(pest_derive::Parser)]
     #[grammar = "gbnf/gbnf.pest"]
-    pub struct Parser;
+    pub struct Tokens;
 }
 
 /// The tokens at the start of the text, and where what is none begins: at its end, if there is nothing else.
 pub(super) fn tokens(text: &str) -> Result<(Pairs<'_, Rule>, usize), GbnfError> {
-    let parsed = parser::Parser::parse(Rule::prefix, text);
+    let parsed = parser::Tokens::parse(Rule::prefix, text);
     let Some(prefix) = parsed.ok().and_then(|mut parsed| parsed.next()) else {
         // The empty prefix is one, so that this does not happen.
         let kind = GbnfErrorKind::Syntax("this is not understood".to_owned());
@@ -38,7 +38,7 @@ pub(super) fn broken_token(text: &str, start: usize) -> Option<GbnfError> {
                 .with_hint("a pattern ends in a slash, in its line".to_owned())
         });
     }
-    let error = parser::Parser::parse(Rule::whole, text).err()?;
+    let error = parser::Tokens::parse(Rule::whole, text).err()?;
     let position = match error.location {
         InputLocation::Pos(position) => position,
         InputLocation::Span((start, _)) => start,

@@ -223,12 +223,12 @@ pub struct SchemaOptions {
     /// Which integers profile `rust` writes as keys of maps.
     pub integer_keys: IntegerKeys,
     /// What was set by a method above, also where it is the default: the schema does not override it.
-    set: Set,
+    set: ChosenOptions,
 }
 
 /// Which of the options that have no way to say "not set" were set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Set {
+struct ChosenOptions {
     profile: bool,
     formats: bool,
     lenient: bool,

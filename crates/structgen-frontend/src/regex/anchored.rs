@@ -8,12 +8,12 @@ use structgen_grammar::{CharSet, Regular};
 
 /// A regular set, and whether the empty string is in it.
 #[derive(Clone, Debug)]
-struct Set {
+struct NullableSet {
     regular: Regular,
     nullable: bool,
 }
 
-impl Set {
+impl NullableSet {
     const NEVER: Self = Self {
         regular: Regular::Never,
         nullable: false,
@@ -68,13 +68,13 @@ impl Set {
 #[derive(Clone, Debug)]
 pub(super) struct Anchored {
     /// Matches that rely on neither end.
-    free: Set,
+    free: NullableSet,
     /// Matches that have to start where the text starts.
-    start: Set,
+    start: NullableSet,
     /// Matches that have to end where the text ends.
-    end: Set,
+    end: NullableSet,
     /// Both.
-    both: Set,
+    both: NullableSet,
 }
 
 /// A syntax tree in the order in which it is worked through.
@@ -108,7 +108,7 @@ impl Anchored {
                     // Operands of operators are sets of their own.
                     other @ (Regular::Intersection(_) | Regular::Complement(_)) => {
                         values.push(Self {
-                            free: Set {
+                            free: NullableSet {
                                 nullable: other.takes_empty(),
                                 regular: other.clone(),
                             },
@@ -131,22 +131,22 @@ impl Anchored {
     }
 
     const EMPTY: Self = Self {
-        free: Set::EMPTY,
+        free: NullableSet::EMPTY,
         ..Self::NEVER
     };
     const START: Self = Self {
-        start: Set::EMPTY,
+        start: NullableSet::EMPTY,
         ..Self::NEVER
     };
     const END: Self = Self {
-        end: Set::EMPTY,
+        end: NullableSet::EMPTY,
         ..Self::NEVER
     };
     const NEVER: Self = Self {
-        free: Set::NEVER,
-        start: Set::NEVER,
-        end: Set::NEVER,
-        both: Set::NEVER,
+        free: NullableSet::NEVER,
+        start: NullableSet::NEVER,
+        end: NullableSet::NEVER,
+        both: NullableSet::NEVER,
     };
 
     /// One character of the set.
@@ -161,7 +161,7 @@ impl Anchored {
     /// A set that does not hold the empty string.
     fn consuming(regular: Regular) -> Self {
         Self {
-            free: Set {
+            free: NullableSet {
                 regular,
                 nullable: false,
             },
@@ -182,7 +182,7 @@ impl Anchored {
         let flush = |run: &mut Vec<Regular>, nullable: &mut bool, sequences: &mut Vec<Self>| {
             if !run.is_empty() {
                 sequences.push(Self {
-                    free: Set {
+                    free: NullableSet {
                         regular: concat(run.drain(..)),
                         nullable: *nullable,
                     },
@@ -216,7 +216,13 @@ impl Anchored {
         let before_start_both = self.start.nullable;
         let after_end = next.free.nullable;
         let after_end_both = next.end.nullable;
-        let keep = |condition: bool, set: &Set| if condition { set.clone() } else { Set::NEVER };
+        let keep = |condition: bool, set: &NullableSet| {
+            if condition {
+                set.clone()
+            } else {
+                NullableSet::NEVER
+            }
+        };
         let empties = (self.end.nullable || self.both.nullable)
             && (next.start.nullable || next.both.nullable);
         Self {
@@ -234,13 +240,13 @@ impl Anchored {
                 .then(&next.end)
                 .or(keep(before_start || before_start_both, &next.both))
                 .or(keep(after_end || after_end_both, &self.both))
-                .or(keep(empties, &Set::EMPTY)),
+                .or(keep(empties, &NullableSet::EMPTY)),
         }
     }
 
     /// Any one of the arms.
     fn union(arms: Vec<Self>) -> Self {
-        let part = |pick: fn(&Self) -> &Set| Set {
+        let part = |pick: fn(&Self) -> &NullableSet| NullableSet {
             regular: union(arms.iter().map(|arm| pick(arm).regular.clone())),
             nullable: arms.iter().any(|arm| pick(arm).nullable),
         };
@@ -268,7 +274,7 @@ impl Anchored {
         };
         let counted = |counts: Option<(u32, Option<u32>)>, padded: bool| match counts {
             Some((min, max)) => self.free.repeat(if padded { 0 } else { min }, max),
-            None => Set::NEVER,
+            None => NullableSet::NEVER,
         };
         // Rounds that match the empty string at an end fill up the count without consuming anything.
         let start_pads = self.start.nullable;
@@ -293,7 +299,11 @@ impl Anchored {
             .then(&counted(less(2), start_pads || end_pads))
             .then(&self.end)
             .or(one_round)
-            .or(if any_empty { Set::EMPTY } else { Set::NEVER });
+            .or(if any_empty {
+                NullableSet::EMPTY
+            } else {
+                NullableSet::NEVER
+            });
         Self {
             free,
             start,
@@ -304,7 +314,7 @@ impl Anchored {
 
     /// The texts in which this matches somewhere.
     pub(super) fn found_anywhere(&self) -> Regular {
-        let any = Set {
+        let any = NullableSet {
             regular: Regular::any_text(),
             nullable: true,
         };

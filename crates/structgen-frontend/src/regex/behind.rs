@@ -13,7 +13,7 @@ pub(super) const MAX_WAYS: usize = 64;
 
 /// Why a look-behind cannot be had.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum NoLookBehind {
     /// It repeats what looks ahead, or looks ahead at more than a character before its end.
     Unsupported,
     /// It can be read in more than [`MAX_WAYS`] ways.
@@ -21,11 +21,11 @@ pub(super) enum Refused {
 }
 
 /// A look-behind whose body may look ahead: the empty text where the body, negated or not, is just behind.
-pub(super) fn look_behind(negated: bool, body: Regular) -> Result<Regular, Refused> {
+pub(super) fn look_behind(negated: bool, body: Regular) -> Result<Regular, NoLookBehind> {
     if !looks_ahead(&body) {
         return Ok(Regular::look(true, negated, body));
     }
-    let conditions = |way: Way| {
+    let conditions = |way: BehindReading| {
         let behind = Regular::look(true, negated, Regular::concat(way.pieces));
         let then = way.then.into_iter().map(|ahead| ahead.look(negated));
         std::iter::once(behind).chain(then).collect::<Vec<_>>()
@@ -40,7 +40,7 @@ pub(super) fn look_behind(negated: bool, body: Regular) -> Result<Regular, Refus
 
 /// One way to read a set: its pieces, which do not look ahead, and what has to be ahead of their end.
 #[derive(Clone, Default)]
-struct Way {
+struct BehindReading {
     pieces: Vec<Regular>,
     then: Vec<Ahead>,
 }
@@ -53,9 +53,9 @@ struct Ahead {
 }
 
 /// Recursive: groups nest so deep only.
-fn ways(tree: &Regular) -> Result<Vec<Way>, Refused> {
+fn ways(tree: &Regular) -> Result<Vec<BehindReading>, NoLookBehind> {
     if !looks_ahead(tree) {
-        return Ok(vec![Way {
+        return Ok(vec![BehindReading {
             pieces: vec![tree.clone()],
             then: Vec::new(),
         }]);
@@ -65,7 +65,7 @@ fn ways(tree: &Regular) -> Result<Vec<Way>, Refused> {
             behind: false,
             negated,
             body,
-        } => Ok(vec![Way {
+        } => Ok(vec![BehindReading {
             pieces: Vec::new(),
             then: vec![Ahead {
                 negated: *negated,
@@ -73,7 +73,7 @@ fn ways(tree: &Regular) -> Result<Vec<Way>, Refused> {
             }],
         }]),
         Regular::Concat(parts) => {
-            let mut all = vec![Way::default()];
+            let mut all = vec![BehindReading::default()];
             for part in parts.iter() {
                 let next = ways(part)?;
                 let mut longer = Vec::new();
@@ -99,25 +99,25 @@ fn ways(tree: &Regular) -> Result<Vec<Way>, Refused> {
         Regular::Repeat { body, min, max } if *max == Some(1) => {
             let mut all = ways(body)?;
             if *min == 0 {
-                all.push(Way::default());
+                all.push(BehindReading::default());
             }
             few(&all).map(|()| all)
         }
         // Operands of `&` and `~` see nothing around them, and the others have no parts.
-        _ => Err(Refused::Unsupported),
+        _ => Err(NoLookBehind::Unsupported),
     }
 }
 
-fn few(ways: &[Way]) -> Result<(), Refused> {
+fn few(ways: &[BehindReading]) -> Result<(), NoLookBehind> {
     match ways.len() <= MAX_WAYS {
         true => Ok(()),
-        false => Err(Refused::TooManyWays),
+        false => Err(NoLookBehind::TooManyWays),
     }
 }
 
-impl Way {
+impl BehindReading {
     /// The ways to read the one and then the other.
-    fn followed_by(&self, other: &Self) -> Result<Vec<Self>, Refused> {
+    fn followed_by(&self, other: &Self) -> Result<Vec<Self>, NoLookBehind> {
         let mut ways = vec![self.clone()];
         for piece in &other.pieces {
             let mut longer = Vec::new();
@@ -134,14 +134,14 @@ impl Way {
     }
 
     /// The ways with one more piece.
-    fn push(mut self, piece: &Regular, ways: &mut Vec<Self>) -> Result<(), Refused> {
+    fn push(mut self, piece: &Regular, ways: &mut Vec<Self>) -> Result<(), NoLookBehind> {
         if self.then.is_empty() || is_place(piece) {
             self.pieces.push(piece.clone());
             ways.push(self);
             return Ok(());
         }
         if looks(piece) {
-            return Err(Refused::Unsupported);
+            return Err(NoLookBehind::Unsupported);
         }
         // What is ahead is the piece's first character, or, where the piece is empty, still ahead.
         let firsts = self
@@ -149,7 +149,7 @@ impl Way {
             .iter()
             .map(Ahead::first)
             .collect::<Option<Vec<_>>>();
-        let firsts = firsts.ok_or(Refused::Unsupported)?;
+        let firsts = firsts.ok_or(NoLookBehind::Unsupported)?;
         if piece.takes_empty() {
             ways.push(self.clone());
         }
@@ -328,13 +328,13 @@ mod tests {
         let refused = |parts: Vec<Regular>| look_behind(false, Regular::concat(parts)).err();
         assert_eq!(
             refused(vec![ahead("ab"), any()]),
-            Some(Refused::Unsupported)
+            Some(NoLookBehind::Unsupported)
         );
         assert_eq!(refused(vec![any(), ahead("ab")]), None);
         let repeated = Regular::repeat(Regular::concat([ahead("a"), any()]), 0, None);
-        assert_eq!(refused(vec![repeated]), Some(Refused::Unsupported));
+        assert_eq!(refused(vec![repeated]), Some(NoLookBehind::Unsupported));
         let boundary = || super::super::boundary(CharSet::from_iter(['a']), false);
         let many = (0..8).flat_map(|_| [boundary(), any()]).collect();
-        assert_eq!(refused(many), Some(Refused::TooManyWays));
+        assert_eq!(refused(many), Some(NoLookBehind::TooManyWays));
     }
 }

@@ -50,7 +50,7 @@ pub fn parse_named(pattern: &str, options: RegexOptions) -> Result<Option<Gramma
             "a named group beside what a search passes over",
         ));
     }
-    let mut lowering = Lowering {
+    let mut lowering = CaptureLowering {
         pattern,
         options,
         builder: GrammarBuilder::new(),
@@ -82,13 +82,13 @@ fn is_named(ast: &Ast) -> bool {
     }
 }
 
-struct Lowering<'p> {
+struct CaptureLowering<'p> {
     pattern: &'p str,
     options: RegexOptions,
     builder: GrammarBuilder,
 }
 
-impl Lowering<'_> {
+impl CaptureLowering<'_> {
     /// The pattern without the anchors around it, which say nothing where the whole text has to match.
     fn whole(&mut self, ast: &Ast) -> Result<ExprId, RegexError> {
         let Ast::Concat(concat) = ast else {

@@ -9,7 +9,7 @@ use super::ecma::GroupNames;
 use super::fold::fold;
 
 /// What a backslash and what follows it stand for.
-pub(super) enum Escape {
+pub(super) enum EcmaEscape {
     /// One code point; it may be a surrogate.
     Char(u32),
     /// One character of a set.
@@ -85,7 +85,7 @@ pub(super) fn parse(
             continue;
         }
         match (low, atom(cursor)?) {
-            (Escape::Char(low), Some(Escape::Char(high))) => {
+            (EcmaEscape::Char(low), Some(EcmaEscape::Char(high))) => {
                 if high < low {
                     return Err(RegexError::syntax(at, "the range's ends are out of order"));
                 }
@@ -94,7 +94,11 @@ pub(super) fn parse(
             // A class cannot be the end of a range: then the dash is a dash.
             (low, high) => {
                 add(low, &mut ranges, &mut surrogates);
-                add(Escape::Char(u32::from('-')), &mut ranges, &mut surrogates);
+                add(
+                    EcmaEscape::Char(u32::from('-')),
+                    &mut ranges,
+                    &mut surrogates,
+                );
                 if let Some(high) = high {
                     add(high, &mut ranges, &mut surrogates);
                 }
@@ -120,22 +124,22 @@ fn atom(
     opened: usize,
     groups: &GroupNames,
     ignore_case: bool,
-) -> Result<Option<Escape>, RegexError> {
+) -> Result<Option<EcmaEscape>, RegexError> {
     let at = cursor.position;
     match cursor.next() {
         None => Err(RegexError::syntax(opened, "the class is not closed")),
         Some(']') => Ok(None),
         Some('\\') => escape(cursor, at, groups, ignore_case, true).map(Some),
-        Some(c) => Ok(Some(Escape::Char(u32::from(c)))),
+        Some(c) => Ok(Some(EcmaEscape::Char(u32::from(c)))),
     }
 }
 
-fn add(member: Escape, ranges: &mut Vec<(char, char)>, surrogates: &mut bool) {
+fn add(member: EcmaEscape, ranges: &mut Vec<(char, char)>, surrogates: &mut bool) {
     match member {
-        Escape::Char(code) => add_range(code, code, ranges, surrogates),
-        Escape::Set(set) => ranges.extend_from_slice(set.ranges()),
+        EcmaEscape::Char(code) => add_range(code, code, ranges, surrogates),
+        EcmaEscape::Set(set) => ranges.extend_from_slice(set.ranges()),
         // There is none in a class.
-        Escape::Boundary { .. } => {}
+        EcmaEscape::Boundary { .. } => {}
     }
 }
 
@@ -160,35 +164,35 @@ pub(super) fn escape(
     groups: &GroupNames,
     ignore_case: bool,
     in_class: bool,
-) -> Result<Escape, RegexError> {
+) -> Result<EcmaEscape, RegexError> {
     let Some(c) = cursor.next() else {
         return Err(RegexError::syntax(at, "a backslash ends the pattern"));
     };
-    let char = |c: char| Ok(Escape::Char(u32::from(c)));
+    let char = |c: char| Ok(EcmaEscape::Char(u32::from(c)));
     match c {
-        'd' => Ok(Escape::Set(digits())),
-        'D' => Ok(Escape::Set(digits().complement())),
-        'w' => Ok(Escape::Set(word(ignore_case))),
-        'W' => Ok(Escape::Set(word(ignore_case).complement())),
-        's' => Ok(Escape::Set(space())),
-        'S' => Ok(Escape::Set(space().complement())),
-        'p' | 'P' => property(cursor, at, c == 'P').map(Escape::Set),
+        'd' => Ok(EcmaEscape::Set(digits())),
+        'D' => Ok(EcmaEscape::Set(digits().complement())),
+        'w' => Ok(EcmaEscape::Set(word(ignore_case))),
+        'W' => Ok(EcmaEscape::Set(word(ignore_case).complement())),
+        's' => Ok(EcmaEscape::Set(space())),
+        'S' => Ok(EcmaEscape::Set(space().complement())),
+        'p' | 'P' => property(cursor, at, c == 'P').map(EcmaEscape::Set),
         't' => char('\t'),
         'n' => char('\n'),
         'v' => char('\u{B}'),
         'f' => char('\u{C}'),
         'r' => char('\r'),
         'b' if in_class => char('\u{8}'),
-        'b' | 'B' if !in_class => Ok(Escape::Boundary { negated: c == 'B' }),
+        'b' | 'B' if !in_class => Ok(EcmaEscape::Boundary { negated: c == 'B' }),
         'c' => match cursor.peek() {
             Some(letter) if letter.is_ascii_alphabetic() => {
                 cursor.next();
-                Ok(Escape::Char(u32::from(letter) % 32))
+                Ok(EcmaEscape::Char(u32::from(letter) % 32))
             }
             _ => Err(RegexError::syntax(at, "`\\c` needs a letter behind it")),
         },
         'x' => match cursor.hex(2) {
-            Some(code) => Ok(Escape::Char(code)),
+            Some(code) => Ok(EcmaEscape::Char(code)),
             None => Err(RegexError::syntax(at, "`\\x` needs two hexadecimal digits")),
         },
         'u' => unicode(cursor, at),
@@ -209,7 +213,7 @@ fn digit(
     first: char,
     groups: &GroupNames,
     in_class: bool,
-) -> Result<Escape, RegexError> {
+) -> Result<EcmaEscape, RegexError> {
     if !in_class && first != '0' {
         let digits = cursor.pattern[at + 1..]
             .split(|c: char| !c.is_ascii_digit())
@@ -221,7 +225,7 @@ fn digit(
         }
     }
     if first >= '8' {
-        return Ok(Escape::Char(u32::from(first)));
+        return Ok(EcmaEscape::Char(u32::from(first)));
     }
     let mut code = first.to_digit(8).unwrap_or(0);
     while let Some(digit) = cursor.peek().and_then(|c| c.to_digit(8)) {
@@ -231,11 +235,11 @@ fn digit(
         code = code * 8 + digit;
         cursor.next();
     }
-    Ok(Escape::Char(code))
+    Ok(EcmaEscape::Char(code))
 }
 
 /// `\uXXXX`, a pair of surrogates written so, or `\u{…}`.
-fn unicode(cursor: &mut Cursor<'_>, at: usize) -> Result<Escape, RegexError> {
+fn unicode(cursor: &mut Cursor<'_>, at: usize) -> Result<EcmaEscape, RegexError> {
     if let Some(inside) = cursor.rest().strip_prefix('{')
         && let Some((digits, _)) = inside.split_once('}')
     {
@@ -244,7 +248,7 @@ fn unicode(cursor: &mut Cursor<'_>, at: usize) -> Result<Escape, RegexError> {
         return match code.filter(|&code| plain && code <= u32::from(char::MAX)) {
             Some(code) => {
                 cursor.position += digits.len() + 2;
-                Ok(Escape::Char(code))
+                Ok(EcmaEscape::Char(code))
             }
             None => Err(RegexError::syntax(at, "this is no code point")),
         };
@@ -262,12 +266,12 @@ fn unicode(cursor: &mut Cursor<'_>, at: usize) -> Result<Escape, RegexError> {
             && (0xDC00..0xE000).contains(&low)
         {
             *cursor = ahead;
-            return Ok(Escape::Char(
+            return Ok(EcmaEscape::Char(
                 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00),
             ));
         }
     }
-    Ok(Escape::Char(code))
+    Ok(EcmaEscape::Char(code))
 }
 
 /// `\p{…}`: the tables are those of `regex-syntax`.

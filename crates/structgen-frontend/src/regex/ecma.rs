@@ -2,7 +2,7 @@
 
 use structgen_grammar::{CharSet, Regular};
 
-use super::class::{self, Escape};
+use super::class::{self, EcmaEscape};
 use super::cursor::Cursor;
 use super::fold::fold;
 use super::groups::Groups;
@@ -10,10 +10,10 @@ use super::{RegexError, RegexOptions, boundary};
 
 /// The syntax tree of the pattern; what it looks at, anchors included, are look-arounds in it.
 pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
-    Parser {
+    EcmaParser {
         cursor: Cursor::new(pattern),
         names: GroupNames::scan(pattern),
-        groups: Groups::new(options, Flags::default()),
+        groups: Groups::new(options, EcmaFlags::default()),
         operators: options.operators,
     }
     .run()
@@ -21,7 +21,7 @@ pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, Reg
 
 /// The modifiers of ECMA-262 2025.
 #[derive(Clone, Copy, Default)]
-struct Flags {
+struct EcmaFlags {
     ignore_case: bool,
     multi_line: bool,
     dot_all: bool,
@@ -63,14 +63,14 @@ impl GroupNames {
     }
 }
 
-struct Parser<'p> {
+struct EcmaParser<'p> {
     cursor: Cursor<'p>,
     names: GroupNames,
-    groups: Groups<Flags>,
+    groups: Groups<EcmaFlags>,
     operators: bool,
 }
 
-impl Parser<'_> {
+impl EcmaParser<'_> {
     fn run(mut self) -> Result<Regular, RegexError> {
         loop {
             let at = self.cursor.position;
@@ -129,7 +129,7 @@ impl Parser<'_> {
     }
 
     /// Reads on behind `(?` of what is no look-around; the modifiers that hold in the group.
-    fn group_kind(&mut self, at: usize) -> Result<Flags, RegexError> {
+    fn group_kind(&mut self, at: usize) -> Result<EcmaFlags, RegexError> {
         if self.cursor.eat("<") {
             let name_at = self.cursor.position;
             let name = self.cursor.rest().split('>').next().unwrap_or_default();
@@ -153,7 +153,7 @@ impl Parser<'_> {
     }
 
     /// `:`, or modifiers in front of it: each at most once, and not nothing but a dash.
-    fn modifiers(&mut self) -> Option<Flags> {
+    fn modifiers(&mut self) -> Option<EcmaFlags> {
         let (modifiers, _) = self.cursor.rest().split_once(':')?;
         let mut flags = self.groups.flags;
         let mut seen = Vec::new();
@@ -187,14 +187,14 @@ impl Parser<'_> {
     fn escape(&mut self, at: usize) -> Result<(), RegexError> {
         let ignore_case = self.groups.flags.ignore_case;
         match class::escape(&mut self.cursor, at, &self.names, ignore_case, false)? {
-            Escape::Char(code) => {
+            EcmaEscape::Char(code) => {
                 let c = class::scalar(code)
                     .ok_or_else(|| RegexError::unsupported(at, "a lone surrogate"))?;
                 self.push_char(at, c)
             }
-            Escape::Set(set) if ignore_case => self.groups.push_set(at, fold(&set)),
-            Escape::Set(set) => self.groups.push_set(at, set),
-            Escape::Boundary { negated } => self
+            EcmaEscape::Set(set) if ignore_case => self.groups.push_set(at, fold(&set)),
+            EcmaEscape::Set(set) => self.groups.push_set(at, set),
+            EcmaEscape::Boundary { negated } => self
                 .groups
                 .look(at, boundary(class::word(ignore_case), negated)),
         }
@@ -224,7 +224,7 @@ impl Parser<'_> {
 }
 
 /// `^` or `$`.
-fn line_edge(start: bool, flags: Flags) -> Regular {
+fn line_edge(start: bool, flags: EcmaFlags) -> Regular {
     if flags.multi_line {
         Regular::look(start, true, Regular::Chars(class::line_ends().complement()))
     } else {

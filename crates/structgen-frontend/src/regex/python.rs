@@ -4,14 +4,14 @@ use structgen_grammar::{CharSet, Regular};
 
 use super::cursor::Cursor;
 use super::groups::Groups;
-use super::python_class::{self as class, Escape};
+use super::python_class::{self as class, PythonEscape};
 use super::{RegexError, RegexOptions, boundary};
 
 /// The syntax tree of the pattern; what it looks at, anchors included, are look-arounds in it.
 pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
-    Parser {
+    PythonParser {
         cursor: Cursor::new(pattern),
-        groups: Groups::new(options, Flags::default()),
+        groups: Groups::new(options, PythonFlags::default()),
         options,
     }
     .run()
@@ -19,7 +19,7 @@ pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, Reg
 
 /// The flags that say something about what matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Flags {
+pub(super) struct PythonFlags {
     pub(super) ignore_case: bool,
     pub(super) ascii: bool,
     multi_line: bool,
@@ -27,13 +27,13 @@ pub(super) struct Flags {
     verbose: bool,
 }
 
-struct Parser<'p> {
+struct PythonParser<'p> {
     cursor: Cursor<'p>,
-    groups: Groups<Flags>,
+    groups: Groups<PythonFlags>,
     options: RegexOptions,
 }
 
-impl Parser<'_> {
+impl PythonParser<'_> {
     fn run(mut self) -> Result<Regular, RegexError> {
         loop {
             let at = self.cursor.position;
@@ -154,7 +154,7 @@ impl Parser<'_> {
     }
 
     /// `i-m:` or `im)`, behind `(?`: the flags, and whether they are for all that follows.
-    fn flags(&mut self, at: usize) -> Result<(Flags, bool), RegexError> {
+    fn flags(&mut self, at: usize) -> Result<(PythonFlags, bool), RegexError> {
         let wrong = || {
             RegexError::syntax(
                 at,
@@ -206,8 +206,8 @@ impl Parser<'_> {
             return self.groups.look(at, edge);
         }
         let set = match class::escape(&mut self.cursor, at, flags, false)? {
-            Escape::Char(c) => class::folded(CharSet::from_iter([c]), flags),
-            Escape::Set(set) => set,
+            PythonEscape::Char(c) => class::folded(CharSet::from_iter([c]), flags),
+            PythonEscape::Set(set) => set,
         };
         self.groups.push_set(at, set)
     }

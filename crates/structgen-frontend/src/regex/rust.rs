@@ -39,10 +39,10 @@ pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, Reg
             },
         }
     };
-    let lowering = Lowering {
+    let lowering = RustLowering {
         pattern: &text,
         looks,
-        groups: Groups::new(options, Flags::default()),
+        groups: Groups::new(options, RustFlags::default()),
         operators: options.operators,
     };
     ast::visit(&ast, lowering)
@@ -88,7 +88,7 @@ fn translate(error: &ast::Error, options: RegexOptions) -> RegexError {
 
 /// The flags that say something about what matches.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Flags {
+struct RustFlags {
     ignore_case: bool,
     multi_line: bool,
     dot_all: bool,
@@ -96,7 +96,7 @@ struct Flags {
     unicode: bool,
 }
 
-impl Default for Flags {
+impl Default for RustFlags {
     fn default() -> Self {
         Self {
             ignore_case: false,
@@ -108,7 +108,7 @@ impl Default for Flags {
     }
 }
 
-impl Flags {
+impl RustFlags {
     fn with(mut self, flags: &ast::Flags) -> Self {
         let mut on = true;
         for item in &flags.items {
@@ -128,15 +128,15 @@ impl Flags {
 }
 
 /// Takes the tree apart from left to right. The visitor keeps its own stack.
-struct Lowering<'p> {
+struct RustLowering<'p> {
     pattern: &'p str,
     /// Where look-arounds open.
     looks: FxHashMap<usize, (bool, bool)>,
-    groups: Groups<Flags>,
+    groups: Groups<RustFlags>,
     operators: bool,
 }
 
-impl ast::Visitor for Lowering<'_> {
+impl ast::Visitor for RustLowering<'_> {
     type Output = Regular;
     type Err = RegexError;
 
@@ -199,7 +199,7 @@ impl ast::Visitor for Lowering<'_> {
     }
 }
 
-impl Lowering<'_> {
+impl RustLowering<'_> {
     /// A part without parts, as `regex-syntax` understands it under the flags that hold here.
     fn leaf(&mut self, ast: &Ast) -> Result<(), RegexError> {
         let flags = self.groups.flags;

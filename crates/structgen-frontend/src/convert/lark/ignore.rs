@@ -17,7 +17,7 @@ const MAX_NODES: usize = 1_000_000;
 
 /// How a rule is written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Way {
+enum RuleVariant {
     /// What is ignored comes before every lexeme.
     Behind,
     /// The text is not empty, and what is ignored comes before every lexeme but the first.
@@ -46,8 +46,8 @@ pub(super) fn between_lexemes(
     writer.want(
         start,
         match lark.options.initial {
-            true => Way::Behind,
-            false => Way::First,
+            true => RuleVariant::Behind,
+            false => RuleVariant::First,
         },
     );
     let ignored = writer.plain(&Tree::choice(lark.ignored.clone()));
@@ -57,7 +57,7 @@ pub(super) fn between_lexemes(
         next += 1;
         let definition = definitions[name.as_str()];
         let mut body = writer.body(definition, way)?;
-        if rules.is_empty() && way == Way::First && writer.nullable.names.contains(start) {
+        if rules.is_empty() && way == RuleVariant::First && writer.nullable.names.contains(start) {
             body = Tree::Choice(vec![body, Tree::Text(String::new(), false)]);
         }
         rules.push(Rule {
@@ -74,9 +74,9 @@ pub(super) fn between_lexemes(
     // A rule that is written in one way keeps its name.
     let mut names: FxHashMap<String, String> = FxHashMap::default();
     for (name, way) in &writer.wanted {
-        let is_twice = writer.seen.contains(&(name.clone(), Way::Behind));
+        let is_twice = writer.seen.contains(&(name.clone(), RuleVariant::Behind));
         let written = match way {
-            Way::First if is_twice => fresh(&format!("{name}-first"), &lark),
+            RuleVariant::First if is_twice => fresh(&format!("{name}-first"), &lark),
             _ => name.clone(),
         };
         names.insert(key(name, *way), written);
@@ -91,10 +91,10 @@ pub(super) fn between_lexemes(
 }
 
 /// What stands for a rule in one of its ways until all are known; no name of a rule has a space in it.
-fn key(name: &str, way: Way) -> String {
+fn key(name: &str, way: RuleVariant) -> String {
     match way {
-        Way::Behind => format!("{name} behind"),
-        Way::First => format!("{name} first"),
+        RuleVariant::Behind => format!("{name} behind"),
+        RuleVariant::First => format!("{name} first"),
     }
 }
 
@@ -116,14 +116,14 @@ struct Writer<'t> {
     /// The rule of what is ignored.
     ignored: String,
     /// What has to be written, and what of that is known already.
-    wanted: Vec<(String, Way)>,
-    seen: FxHashSet<(String, Way)>,
+    wanted: Vec<(String, RuleVariant)>,
+    seen: FxHashSet<(String, RuleVariant)>,
     nodes: usize,
 }
 
 /// All functions on trees are recursive: reading has bounded their depth.
 impl Writer<'_> {
-    fn want(&mut self, name: &str, way: Way) -> Tree {
+    fn want(&mut self, name: &str, way: RuleVariant) -> Tree {
         if self.seen.insert((name.to_owned(), way)) {
             self.wanted.push((name.to_owned(), way));
         }
@@ -138,15 +138,15 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn body(&mut self, definition: &Definition, way: Way) -> Result<Tree, ConvertError> {
+    fn body(&mut self, definition: &Definition, way: RuleVariant) -> Result<Tree, ConvertError> {
         if super::is_terminal(&definition.name) {
             return Ok(self.plain(&definition.body));
         }
         match (way, definition.is_lexeme) {
-            (Way::Behind, true) => self.lexeme_behind(&definition.body),
-            (Way::Behind, false) => self.behind(&definition.body),
-            (Way::First, true) => Ok(self.nonempty(&definition.body)),
-            (Way::First, false) => {
+            (RuleVariant::Behind, true) => self.lexeme_behind(&definition.body),
+            (RuleVariant::Behind, false) => self.behind(&definition.body),
+            (RuleVariant::First, true) => Ok(self.nonempty(&definition.body)),
+            (RuleVariant::First, false) => {
                 let first = self.first(&definition.body)?;
                 Ok(first.unwrap_or(Tree::Choice(Vec::new())))
             }
@@ -159,8 +159,8 @@ impl Writer<'_> {
         let names: Vec<String> = tree.names().map(|(name, _)| name.to_owned()).collect();
         let mut renamed = FxHashMap::default();
         for name in names {
-            self.want(&name, Way::Behind);
-            let key = key(&name, Way::Behind);
+            self.want(&name, RuleVariant::Behind);
+            let key = key(&name, RuleVariant::Behind);
             renamed.insert(name, key);
         }
         plain.rename(&renamed);
@@ -220,7 +220,7 @@ impl Writer<'_> {
             };
         }
         Ok(match tree {
-            Tree::Name(name, _) => self.want(name, Way::Behind),
+            Tree::Name(name, _) => self.want(name, RuleVariant::Behind),
             Tree::Sequence(parts) => Tree::Sequence(self.all_behind(parts)?),
             Tree::Choice(arms) => Tree::Choice(self.all_behind(arms)?),
             Tree::Repeat(body, min, max) => Tree::Repeat(Box::new(self.behind(body)?), *min, *max),
@@ -254,7 +254,7 @@ impl Writer<'_> {
             });
         }
         Ok(match tree {
-            Tree::Name(name, _) => Some(self.want(name, Way::First)),
+            Tree::Name(name, _) => Some(self.want(name, RuleVariant::First)),
             Tree::Sequence(parts) => {
                 let mut arms = Vec::new();
                 for (index, part) in parts.iter().enumerate() {

@@ -7,7 +7,7 @@ use super::lazy::End;
 use super::{Definition, Lark, common, is_terminal};
 
 pub(super) fn parse(text: &str) -> Result<Lark, ConvertError> {
-    let mut parser = Parser {
+    let mut parser = LarkParser {
         scanner: Scanner { text, at: 0 },
         in_terminal: false,
     };
@@ -29,13 +29,13 @@ pub(super) fn parse(text: &str) -> Result<Lark, ConvertError> {
     }
 }
 
-pub(super) struct Parser<'t> {
+pub(super) struct LarkParser<'t> {
     pub(super) scanner: Scanner<'t>,
     /// Whether what is read is a part of one lexeme.
     pub(super) in_terminal: bool,
 }
 
-impl<'t> Parser<'t> {
+impl<'t> LarkParser<'t> {
     pub(super) fn error_at<T>(
         &self,
         at: usize,

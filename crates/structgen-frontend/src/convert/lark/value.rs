@@ -4,14 +4,14 @@ use serde::de::IgnoredAny;
 
 use super::super::ConvertError;
 use super::super::tree::Tree;
-use super::parse::Parser;
+use super::parse::LarkParser;
 use super::{Options, is_terminal};
 use crate::regex::{self, RegexOptions};
 
 /// The most tokens that a range of numbers is written out to.
 const MAX_TOKENS: u32 = 4_096;
 
-impl<'t> Parser<'t> {
+impl<'t> LarkParser<'t> {
     pub(super) fn value(&mut self) -> Result<Tree, ConvertError> {
         self.space();
         let at = self.scanner.at;

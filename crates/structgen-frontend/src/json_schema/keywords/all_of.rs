@@ -2,9 +2,15 @@
 
 use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::s2_parse::{Arm, Assertion, Context, Form, Origin, Parser, Part, SchemaId};
+use crate::json_schema::s2_parse::{
+    Arm, Assertion, Context, Form, Origin, Part, SchemaId, SchemaParser,
+};
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, keyword: &'static str, value: &'j Json<'j>) {
+pub(super) fn read<'j>(
+    parser: &mut SchemaParser<'_, 'j>,
+    keyword: &'static str,
+    value: &'j Json<'j>,
+) {
     if let Some(schemas) = parser.subschemas(keyword, value) {
         parser.assert(keyword, AllOf(schemas));
     }

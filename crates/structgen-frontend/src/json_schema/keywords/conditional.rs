@@ -2,11 +2,11 @@
 
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::{
-    Arm, Assertion, Context, Evaluates, Of, Origin, Parser, Part, SchemaId, Step, TypeSet,
+    Arm, Assertion, Context, Evaluates, Of, Origin, Part, SchemaId, SchemaParser, Step, TypeSet,
 };
 use crate::json_schema::{Draft, Effect, SchemaError, SchemaOptions};
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, _: &'static str, _: &'j Json<'j>) {
+pub(super) fn read<'j>(parser: &mut SchemaParser<'_, 'j>, _: &'static str, _: &'j Json<'j>) {
     if !parser.is_first_of("if") {
         return;
     }

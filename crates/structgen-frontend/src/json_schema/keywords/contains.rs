@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::{
-    Arm, Assertion, Atom, Context, Evaluated, Evaluates, Form, ItemCount, Of, Origin, Parser, Part,
-    SchemaId, Step, TypeSet,
+    Arm, Assertion, Atom, Context, Evaluated, Evaluates, Form, ItemCount, Of, Origin, Part,
+    SchemaId, SchemaParser, Step, TypeSet,
 };
 use crate::json_schema::{Draft, SchemaError};
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, _: &'static str, _: &'j Json<'j>) {
+pub(super) fn read<'j>(parser: &mut SchemaParser<'_, 'j>, _: &'static str, _: &'j Json<'j>) {
     if !parser.is_first_of("contains") {
         return;
     }

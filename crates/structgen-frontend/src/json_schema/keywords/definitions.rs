@@ -1,9 +1,13 @@
 //! `$defs` and `definitions`: schemas that references lead to.
 
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::s2_parse::{Parser, Step};
+use crate::json_schema::s2_parse::{SchemaParser, Step};
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, keyword: &'static str, value: &'j Json<'j>) {
+pub(super) fn read<'j>(
+    parser: &mut SchemaParser<'_, 'j>,
+    keyword: &'static str,
+    value: &'j Json<'j>,
+) {
     // What nothing refers to in a dynamic scope need not be read for it.
     if let Json::Object(entries) = value
         && !parser.is_scoped()

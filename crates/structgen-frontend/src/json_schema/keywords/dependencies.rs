@@ -4,12 +4,16 @@ use std::rc::Rc;
 
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::{
-    Arm, Assertion, Atom, Context, Evaluates, KeyLiteral, Of, Origin, Parser, Part, SchemaId, Step,
-    TypeSet,
+    Arm, Assertion, Atom, Context, Evaluates, KeyLiteral, Of, Origin, Part, SchemaId, SchemaParser,
+    Step, TypeSet,
 };
 use crate::json_schema::{Draft, SchemaError};
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, keyword: &'static str, value: &'j Json<'j>) {
+pub(super) fn read<'j>(
+    parser: &mut SchemaParser<'_, 'j>,
+    keyword: &'static str,
+    value: &'j Json<'j>,
+) {
     let Json::Object(entries) = value else {
         parser.invalid(keyword, "an object");
         return;

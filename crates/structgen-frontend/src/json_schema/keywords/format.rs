@@ -5,10 +5,16 @@ use structgen_grammar::Regular;
 use super::rust_strings;
 use crate::json_schema::formats::{self, Format};
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::s2_parse::{Arm, Assertion, Atom, Context, Origin, Parser, Part, TypeSet};
+use crate::json_schema::s2_parse::{
+    Arm, Assertion, Atom, Context, Origin, Part, SchemaParser, TypeSet,
+};
 use crate::json_schema::{Effect, FormatMode, Profile, SchemaError, SchemaOptions};
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, keyword: &'static str, value: &'j Json<'j>) {
+pub(super) fn read<'j>(
+    parser: &mut SchemaParser<'_, 'j>,
+    keyword: &'static str,
+    value: &'j Json<'j>,
+) {
     let Json::String(name) = value else {
         parser.invalid(keyword, "a string");
         return;

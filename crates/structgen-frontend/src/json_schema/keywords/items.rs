@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::{
-    Arm, Assertion, Atom, Context, Elements, Evaluated, Evaluates, Form, Literal, Of, Origin,
-    Parser, Part, Step, TypeSet,
+    Arm, Assertion, Atom, Context, Elements, Evaluated, Evaluates, Form, Literal, Of, Origin, Part,
+    SchemaParser, Step, TypeSet,
 };
 use crate::json_schema::{Draft, SchemaError};
 
 /// A list under `items` has the meaning that it had up to 2019-09 in every draft: it can have no other.
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, _: &'static str, _: &'j Json<'j>) {
+pub(super) fn read<'j>(parser: &mut SchemaParser<'_, 'j>, _: &'static str, _: &'j Json<'j>) {
     if !parser.is_first_of("items") {
         return;
     }

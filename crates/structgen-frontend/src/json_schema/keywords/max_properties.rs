@@ -3,10 +3,14 @@
 use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::{
-    Arm, Assertion, Atom, Context, Form, Origin, Parser, Part, TypeSet,
+    Arm, Assertion, Atom, Context, Form, Origin, Part, SchemaParser, TypeSet,
 };
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, keyword: &'static str, value: &'j Json<'j>) {
+pub(super) fn read<'j>(
+    parser: &mut SchemaParser<'_, 'j>,
+    keyword: &'static str,
+    value: &'j Json<'j>,
+) {
     if let Some(count) = parser
         .count(keyword, value)
         .filter(|&count| count < u32::MAX)

@@ -4,11 +4,15 @@ use structgen_grammar::NumberBound;
 
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::{
-    Arm, Assertion, Atom, Context, Form, Origin, Parser, Part, TypeSet,
+    Arm, Assertion, Atom, Context, Form, Origin, Part, SchemaParser, TypeSet,
 };
 use crate::json_schema::{Draft, SchemaError};
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, keyword: &'static str, value: &'j Json<'j>) {
+pub(super) fn read<'j>(
+    parser: &mut SchemaParser<'_, 'j>,
+    keyword: &'static str,
+    value: &'j Json<'j>,
+) {
     let draft_4 = parser.draft() == Draft::Draft4;
     let exclusive = match (keyword, value) {
         // In draft 4 the exclusive bound is a boolean about the other.

@@ -34,7 +34,7 @@ mod unique_items;
 mod values;
 
 use super::s1_json::Json;
-use super::s2_parse::Parser;
+use super::s2_parse::SchemaParser;
 use crate::json_schema::Draft;
 
 pub(crate) use any_of::any_of;
@@ -70,7 +70,7 @@ pub(crate) enum Vocabulary {
 }
 
 /// Reads a keyword's value: adds what it asserts to the schema.
-type Read = for<'p, 'j> fn(&mut Parser<'p, 'j>, &'static str, &'j Json<'j>);
+type Read = for<'p, 'j> fn(&mut SchemaParser<'p, 'j>, &'static str, &'j Json<'j>);
 
 /// A row of the table.
 pub(crate) struct Row {

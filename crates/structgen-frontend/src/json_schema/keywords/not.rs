@@ -3,10 +3,14 @@
 use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::{
-    Arm, Assertion, Context, Form, Origin, Parser, Part, SchemaId, Step,
+    Arm, Assertion, Context, Form, Origin, Part, SchemaId, SchemaParser, Step,
 };
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, keyword: &'static str, value: &'j Json<'j>) {
+pub(super) fn read<'j>(
+    parser: &mut SchemaParser<'_, 'j>,
+    keyword: &'static str,
+    value: &'j Json<'j>,
+) {
     let id = parser.subschema(value, keyword, Step::None);
     parser.assert(keyword, Not(id));
 }

@@ -2,11 +2,15 @@
 
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::{
-    Arm, Assertion, Context, Evaluates, Of, Origin, Parser, Part, SchemaId, TypeSet,
+    Arm, Assertion, Context, Evaluates, Of, Origin, Part, SchemaId, SchemaParser, TypeSet,
 };
 use crate::json_schema::{Draft, SchemaError};
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, keyword: &'static str, value: &'j Json<'j>) {
+pub(super) fn read<'j>(
+    parser: &mut SchemaParser<'_, 'j>,
+    keyword: &'static str,
+    value: &'j Json<'j>,
+) {
     if let Some(schemas) = parser.subschemas(keyword, value) {
         parser.assert(keyword, OneOf(schemas));
     }

@@ -6,9 +6,15 @@ use super::rust_strings;
 use crate::json_schema::SchemaError;
 use crate::json_schema::formats;
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::s2_parse::{Arm, Assertion, Atom, Context, Origin, Parser, Part, TypeSet};
+use crate::json_schema::s2_parse::{
+    Arm, Assertion, Atom, Context, Origin, Part, SchemaParser, TypeSet,
+};
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, keyword: &'static str, value: &'j Json<'j>) {
+pub(super) fn read<'j>(
+    parser: &mut SchemaParser<'_, 'j>,
+    keyword: &'static str,
+    value: &'j Json<'j>,
+) {
     match value {
         Json::String(pattern) => parser.assert(keyword, Pattern(pattern)),
         _ => parser.invalid(keyword, "a string"),

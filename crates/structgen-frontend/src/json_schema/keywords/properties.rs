@@ -5,11 +5,11 @@ use std::rc::Rc;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::{
     Arm, Assertion, Atom, Context, Evaluated, Evaluates, Fields, Form, Literal, Of, Origin,
-    OtherField, Parser, Part, SomeMember, Step, TypeSet,
+    OtherField, Part, SchemaParser, SomeMember, Step, TypeSet,
 };
 use crate::json_schema::{Draft, SchemaError};
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, _: &'static str, _: &'j Json<'j>) {
+pub(super) fn read<'j>(parser: &mut SchemaParser<'_, 'j>, _: &'static str, _: &'j Json<'j>) {
     if !parser.is_first_of("properties") {
         return;
     }

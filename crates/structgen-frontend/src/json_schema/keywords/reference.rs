@@ -2,9 +2,13 @@
 
 use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::s2_parse::{Arm, Assertion, Context, Form, Origin, Parser, Part};
+use crate::json_schema::s2_parse::{Arm, Assertion, Context, Form, Origin, Part, SchemaParser};
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, keyword: &'static str, value: &'j Json<'j>) {
+pub(super) fn read<'j>(
+    parser: &mut SchemaParser<'_, 'j>,
+    keyword: &'static str,
+    value: &'j Json<'j>,
+) {
     match value {
         Json::String(reference) => parser.assert(keyword, Reference(reference)),
         _ => parser.invalid(keyword, "a URI reference"),

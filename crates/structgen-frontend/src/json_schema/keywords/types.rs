@@ -2,11 +2,15 @@
 
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::{
-    Arm, Assertion, Atom, Context, Form, Origin, Parser, Part, TypeSet,
+    Arm, Assertion, Atom, Context, Form, Origin, Part, SchemaParser, TypeSet,
 };
 use crate::json_schema::{Draft, SchemaError};
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, keyword: &'static str, value: &'j Json<'j>) {
+pub(super) fn read<'j>(
+    parser: &mut SchemaParser<'_, 'j>,
+    keyword: &'static str,
+    value: &'j Json<'j>,
+) {
     let Some(types) = types(value) else {
         let expected =
             "null, boolean, integer, number, string, object or array, or a list of these";

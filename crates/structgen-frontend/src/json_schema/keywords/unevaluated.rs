@@ -3,12 +3,16 @@
 
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::{
-    Arm, Assertion, Context, Evaluated, Evaluates, Of, Origin, Parser, Part, SchemaId, Step,
+    Arm, Assertion, Context, Evaluated, Evaluates, Of, Origin, Part, SchemaId, SchemaParser, Step,
     TypeSet,
 };
 use crate::json_schema::{Draft, SchemaError};
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, keyword: &'static str, value: &'j Json<'j>) {
+pub(super) fn read<'j>(
+    parser: &mut SchemaParser<'_, 'j>,
+    keyword: &'static str,
+    value: &'j Json<'j>,
+) {
     let of = match keyword {
         "unevaluatedProperties" => Of::Properties,
         _ => Of::Items,

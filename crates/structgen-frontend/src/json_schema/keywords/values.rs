@@ -5,10 +5,14 @@ use std::rc::Rc;
 use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::{
-    Arm, Assertion, Atom, Context, Form, Never, Origin, Parser, Part, SomeMember, TypeSet,
+    Arm, Assertion, Atom, Context, Form, Never, Origin, Part, SchemaParser, SomeMember, TypeSet,
 };
 
-pub(super) fn read<'j>(parser: &mut Parser<'_, 'j>, keyword: &'static str, value: &'j Json<'j>) {
+pub(super) fn read<'j>(
+    parser: &mut SchemaParser<'_, 'j>,
+    keyword: &'static str,
+    value: &'j Json<'j>,
+) {
     match (keyword, value) {
         ("const", _) => parser.assert(keyword, Listed(std::slice::from_ref(value))),
         (_, Json::Array(values)) if values.is_empty() => parser.assert(keyword, Never),

@@ -37,7 +37,7 @@ impl<'a> Json<'a> {
             values_left: limits.max_values,
         };
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let read = Reader(&mut state)
+        let read = JsonReader(&mut state)
             .deserialize(&mut deserializer)
             .and_then(|json| deserializer.end().map(|()| json));
         read.map_err(|error| {
@@ -240,16 +240,16 @@ struct Reading<'t> {
     values_left: u64,
 }
 
-struct Reader<'s, 't>(&'s mut Reading<'t>);
+struct JsonReader<'s, 't>(&'s mut Reading<'t>);
 
-impl Reader<'_, '_> {
+impl JsonReader<'_, '_> {
     fn number<'a, E: serde::de::Error>(self) -> Result<Json<'a>, E> {
         let literal = self.0.numbers.next().unwrap_or_default();
         literal.parse().map(Json::Number).map_err(E::custom)
     }
 }
 
-impl<'a> DeserializeSeed<'a> for Reader<'_, '_> {
+impl<'a> DeserializeSeed<'a> for JsonReader<'_, '_> {
     type Value = Json<'a>;
 
     fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Json<'a>, D::Error> {
@@ -262,7 +262,7 @@ impl<'a> DeserializeSeed<'a> for Reader<'_, '_> {
     }
 }
 
-impl<'a> Visitor<'a> for Reader<'_, '_> {
+impl<'a> Visitor<'a> for JsonReader<'_, '_> {
     type Value = Json<'a>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -299,7 +299,7 @@ impl<'a> Visitor<'a> for Reader<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'a>>(self, mut access: A) -> Result<Json<'a>, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = access.next_element_seed(Reader(self.0))? {
+        while let Some(item) = access.next_element_seed(JsonReader(self.0))? {
             items.push(item);
         }
         Ok(Json::Array(items))
@@ -308,7 +308,7 @@ impl<'a> Visitor<'a> for Reader<'_, '_> {
     fn visit_map<A: MapAccess<'a>>(self, mut access: A) -> Result<Json<'a>, A::Error> {
         let mut entries: Vec<(Cow<'a, str>, Json<'a>)> = Vec::new();
         let mut many: FxHashSet<Cow<'a, str>> = FxHashSet::default();
-        while let Some(Key(key)) = access.next_key::<Key<'a>>()? {
+        while let Some(KeyText(key)) = access.next_key::<KeyText<'a>>()? {
             let twice = if entries.len() < FEW {
                 entries.iter().any(|(name, _)| *name == key)
             } else {
@@ -322,7 +322,7 @@ impl<'a> Visitor<'a> for Reader<'_, '_> {
                     "the key {key:?} comes twice"
                 )));
             }
-            entries.push((key, access.next_value_seed(Reader(self.0))?));
+            entries.push((key, access.next_value_seed(JsonReader(self.0))?));
         }
         Ok(Json::Object(entries))
     }
@@ -332,24 +332,24 @@ impl<'a> Visitor<'a> for Reader<'_, '_> {
 const FEW: usize = 16;
 
 /// A key, borrowed where it has no escapes (`Cow` by itself never borrows).
-struct Key<'a>(Cow<'a, str>);
+struct KeyText<'a>(Cow<'a, str>);
 
-impl<'a> serde::Deserialize<'a> for Key<'a> {
+impl<'a> serde::Deserialize<'a> for KeyText<'a> {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
         struct KeyVisitor;
         impl<'a> Visitor<'a> for KeyVisitor {
-            type Value = Key<'a>;
+            type Value = KeyText<'a>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a key")
             }
 
-            fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Key<'a>, E> {
-                Ok(Key(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E>(self, text: &'a str) -> Result<KeyText<'a>, E> {
+                Ok(KeyText(Cow::Borrowed(text)))
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Key<'a>, E> {
-                Ok(Key(Cow::Owned(text.to_owned())))
+            fn visit_str<E>(self, text: &str) -> Result<KeyText<'a>, E> {
+                Ok(KeyText(Cow::Owned(text.to_owned())))
             }
         }
         deserializer.deserialize_str(KeyVisitor)

@@ -77,13 +77,13 @@ impl TypeSet {
 /// A schema or a value out of the schema's text, or its negation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Literal {
-    pub(crate) source: Source,
+    pub(crate) source: Subject,
     pub(crate) negated: bool,
 }
 
 /// What a [`Literal`] is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Source {
+pub(crate) enum Subject {
     /// The values that fit the schema.
     Schema(SchemaId),
     /// The one value.
@@ -97,7 +97,7 @@ pub(crate) struct ValueId(pub(crate) u32);
 impl Literal {
     pub(crate) fn schema(id: SchemaId) -> Self {
         Self {
-            source: Source::Schema(id),
+            source: Subject::Schema(id),
             negated: false,
         }
     }
@@ -108,7 +108,7 @@ impl Literal {
 
     pub(crate) fn value(id: ValueId) -> Self {
         Self {
-            source: Source::Value(id),
+            source: Subject::Value(id),
             negated: false,
         }
     }

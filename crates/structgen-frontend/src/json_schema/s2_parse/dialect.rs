@@ -8,7 +8,7 @@ use crate::json_schema::{Draft, SchemaError};
 
 /// A draft, without some of its vocabularies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Dialect {
+pub(crate) struct SchemaDialect {
     pub(crate) draft: Draft,
     /// A bit for each vocabulary that is not used, by its index in [`VOCABULARIES`].
     without: u8,
@@ -16,7 +16,7 @@ pub(crate) struct Dialect {
     pub(crate) asserts_formats: Option<bool>,
 }
 
-impl Dialect {
+impl SchemaDialect {
     /// All of a draft.
     pub(crate) fn of(draft: Draft) -> Self {
         Self {
@@ -108,7 +108,7 @@ impl<'j> Program<'j> {
         &mut self,
         uri: &'j str,
         pointer: &dyn Fn(&Self) -> String,
-    ) -> Result<Option<Dialect>, SchemaError> {
+    ) -> Result<Option<SchemaDialect>, SchemaError> {
         if let Some(known) = self.resources.dialects.get(uri) {
             return Ok(*known);
         }
@@ -122,9 +122,9 @@ impl<'j> Program<'j> {
         uri: &str,
         pointer: &dyn Fn(&Self) -> String,
         depth: u32,
-    ) -> Result<Option<Dialect>, SchemaError> {
+    ) -> Result<Option<SchemaDialect>, SchemaError> {
         if let Some(draft) = Draft::of_metaschema(uri) {
-            return Ok(Some(Dialect::of(draft)));
+            return Ok(Some(SchemaDialect::of(draft)));
         }
         let Some(metaschema) = self.resources.registered(uri)? else {
             return Ok(None);
@@ -136,7 +136,7 @@ impl<'j> Program<'j> {
             }
             _ => None,
         };
-        let outer = outer.unwrap_or_else(|| Dialect::of(self.resources.default_draft));
+        let outer = outer.unwrap_or_else(|| SchemaDialect::of(self.resources.default_draft));
         match metaschema.get("$vocabulary") {
             Some(Json::Object(entries)) if outer.draft >= Draft::Draft2019 => {
                 let is_required = |value: &Json<'_>| matches!(value, Json::Bool(true));
@@ -144,7 +144,7 @@ impl<'j> Program<'j> {
                     .iter()
                     .map(|(uri, value)| (uri.as_ref(), is_required(value)))
                     .collect();
-                let dialect = Dialect::with_vocabularies(outer.draft, &used);
+                let dialect = SchemaDialect::with_vocabularies(outer.draft, &used);
                 dialect
                     .map(Some)
                     .map_err(|vocabulary| SchemaError::UnknownVocabulary {

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use crate::json_schema::keywords::any_of;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::{Draft, SchemaError};
-use dialect::Dialect;
+use dialect::SchemaDialect;
 use resolve::{Resource, ResourceId, Resources};
 use scope::{ScopeId, Scopes};
 
@@ -30,7 +30,7 @@ pub(crate) use atoms::{
     Atom, Elements, Fields, ItemCount, KeyLiteral, Literal, Origin, OtherField, SomeMember, TypeSet,
 };
 pub(crate) use location::{Location, Step};
-pub(crate) use parser::Parser;
+pub(crate) use parser::SchemaParser;
 
 /// A schema of a [`Program`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -93,7 +93,7 @@ impl<'j> Program<'j> {
         let base = uri.map(str::to_owned);
         let document = uri.map(Rc::from);
         let location = Location::Root(document.clone());
-        let resource = Resource::new(base, document, json, Dialect::of(draft));
+        let resource = Resource::new(base, document, json, SchemaDialect::of(draft));
         let resource = self.resources.add(resource);
         self.read(json, location, resource, ScopeId::UNSCOPED)
     }
@@ -221,7 +221,7 @@ impl<'j> Program<'j> {
                     None => schema.resource = self.identify(json, id, resource, &mut schema),
                     Some(unscoped) => schema.take_dialect(self.schema_ref(unscoped)),
                 }
-                Parser::new(self, id, &mut schema).read(entries);
+                SchemaParser::new(self, id, &mut schema).read(entries);
                 let rank = |keyword: &Keyword<'_>| match keyword.assertion.form() {
                     Form::Atom(Atom::Fields(_)) => 0,
                     Form::Atom(Atom::Required(_)) => 1,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::dialect::Dialect;
+use super::dialect::SchemaDialect;
 use super::scope::ScopeId;
 use super::{Assertion, Invalid, Keyword, Location, Program, Schema, SchemaId, Step};
 use crate::json_schema::keywords::{self, Role};
@@ -11,7 +11,7 @@ use crate::json_schema::s1_json::{Json, embedded};
 use crate::json_schema::{Draft, SchemaError};
 
 /// Reads the keywords of one schema object.
-pub(crate) struct Parser<'p, 'j> {
+pub(crate) struct SchemaParser<'p, 'j> {
     program: &'p mut Program<'j>,
     id: SchemaId,
     schema: &'p mut Schema<'j>,
@@ -19,7 +19,7 @@ pub(crate) struct Parser<'p, 'j> {
     groups: Vec<&'static str>,
 }
 
-impl<'p, 'j> Parser<'p, 'j> {
+impl<'p, 'j> SchemaParser<'p, 'j> {
     pub(super) fn new(
         program: &'p mut Program<'j>,
         id: SchemaId,
@@ -37,7 +37,7 @@ impl<'p, 'j> Parser<'p, 'j> {
         self.dialect().draft
     }
 
-    fn dialect(&self) -> Dialect {
+    fn dialect(&self) -> SchemaDialect {
         self.program.resources.get(self.schema.resource).dialect
     }
 

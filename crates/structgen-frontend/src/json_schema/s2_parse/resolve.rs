@@ -8,7 +8,7 @@ use std::rc::Rc;
 use fluent_uri::{Uri, UriRef};
 use rustc_hash::FxHashMap;
 
-use super::dialect::Dialect;
+use super::dialect::SchemaDialect;
 use super::scope::{Name, ScopeId};
 use super::{Location, Program, SchemaId};
 use crate::json_schema::s1_json::Json;
@@ -27,7 +27,7 @@ pub(crate) struct Resource<'j> {
     /// The URI of the whole document, for messages; the main document has none.
     pub(crate) document: Option<Rc<str>>,
     pub(crate) root: &'j Json<'j>,
-    pub(crate) dialect: Dialect,
+    pub(crate) dialect: SchemaDialect,
     /// The resource of the whole document.
     pub(crate) origin: Option<ResourceId>,
     /// The names of its dynamic anchors.
@@ -41,7 +41,7 @@ impl<'j> Resource<'j> {
         base: Option<String>,
         document: Option<Rc<str>>,
         root: &'j Json<'j>,
-        dialect: Dialect,
+        dialect: SchemaDialect,
     ) -> Self {
         Self {
             base,
@@ -73,7 +73,7 @@ pub(crate) struct Resources<'j> {
     /// Whether the caller, or the schema, says what `format` does.
     pub(crate) formats_are_set: bool,
     /// What `$schema` named so far.
-    pub(crate) dialects: FxHashMap<&'j str, Option<Dialect>>,
+    pub(crate) dialects: FxHashMap<&'j str, Option<SchemaDialect>>,
     /// What was found already: by the schema that holds the reference, and the keyword.
     found: FxHashMap<(SchemaId, &'static str), SchemaId>,
     /// Large objects by key, so that many references into one object stay cheap.
@@ -101,7 +101,7 @@ impl<'j> Resources<'j> {
         &self.resources[id.0 as usize]
     }
 
-    pub(crate) fn set_dialect(&mut self, id: ResourceId, dialect: Dialect) {
+    pub(crate) fn set_dialect(&mut self, id: ResourceId, dialect: SchemaDialect) {
         self.resources[id.0 as usize].dialect = dialect;
     }
 
@@ -167,7 +167,7 @@ impl<'j> Resources<'j> {
         outer: ResourceId,
         json: &'j Json<'j>,
         id: &str,
-        dialect: Dialect,
+        dialect: SchemaDialect,
         is_root: bool,
     ) -> ResourceId {
         let base = join(self.get(outer).base.as_deref(), id).ok();

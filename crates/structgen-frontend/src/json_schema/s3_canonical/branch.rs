@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::Canonicalizer;
 use crate::json_schema::formats;
 use crate::json_schema::keywords::{none_of, rust_strings};
-use crate::json_schema::s2_parse::atoms::{Atom, Literal, Origin, Source, TracedAtom, TypeSet};
+use crate::json_schema::s2_parse::atoms::{Atom, Literal, Origin, Subject, TracedAtom, TypeSet};
 use crate::json_schema::s2_parse::{Arm, Keyword, Part, SchemaId};
 use crate::json_schema::{Profile, SchemaError};
 
@@ -190,7 +190,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     ) -> Result<(), SchemaError> {
         self.step(1)?;
         // A schema within itself has no meaning, and its negation within it is no contradiction.
-        if let Source::Schema(id) = literal.source {
+        if let Subject::Schema(id) = literal.source {
             self.check_circle(literal, id, path)?;
         }
         if branch.seen.contains(&literal.complement()) {
@@ -198,8 +198,8 @@ impl<'j> Canonicalizer<'_, 'j> {
             return Ok(());
         }
         let id = match literal.source {
-            Source::Schema(id) => id,
-            Source::Value(id) => {
+            Subject::Schema(id) => id,
+            Subject::Value(id) => {
                 let values = std::slice::from_ref(self.value(id));
                 let origin = Origin {
                     schema: SchemaId(0),

@@ -10,7 +10,7 @@ use structgen_automata::regular::{self, RegularLimits};
 use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
 use super::lengths::Lengths;
-use super::objects::Rules;
+use super::objects::KeyRules;
 use super::values::Class;
 use super::{Canonicalizer, Field, Member, NodeId, Objects};
 use crate::json_schema::SchemaError;
@@ -77,7 +77,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     /// Works out what the branch says about keys that it does not name.
     pub(super) fn other_keys(
         &mut self,
-        rules: &Rules<'_, 'j>,
+        rules: &KeyRules<'_, 'j>,
         listed: &FxHashSet<&str>,
         objects: &mut Objects,
     ) -> Result<(), SchemaError> {
@@ -230,7 +230,7 @@ impl<'j> Canonicalizer<'_, 'j> {
 
     fn cell_content(
         &mut self,
-        rules: &Rules<'_, 'j>,
+        rules: &KeyRules<'_, 'j>,
         by_pattern: &FxHashMap<&'j str, usize>,
         by_name: &FxHashMap<SchemaId, Option<usize>>,
         cell: &Cell,
@@ -296,7 +296,10 @@ impl<'j> Canonicalizer<'_, 'j> {
     }
 
     /// The keys that may come, where `propertyNames` lists them.
-    fn listed_names(&mut self, rules: &Rules<'_, 'j>) -> Result<Option<Vec<String>>, SchemaError> {
+    fn listed_names(
+        &mut self,
+        rules: &KeyRules<'_, 'j>,
+    ) -> Result<Option<Vec<String>>, SchemaError> {
         for &(id, _) in &rules.names {
             let node = self.schema_node(id)?;
             if node == NodeId::ANY {
@@ -313,7 +316,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     /// Names out of a list are keys like any others, and there are no more of them.
     fn only_these(
         &mut self,
-        rules: &Rules<'_, 'j>,
+        rules: &KeyRules<'_, 'j>,
         names: Vec<String>,
         listed: &FxHashSet<&str>,
         objects: &mut Objects,

@@ -9,7 +9,7 @@ use super::Canonicalizer;
 use super::branch::Branch;
 use crate::json_schema::SchemaError;
 use crate::json_schema::s2_parse::atoms::{
-    Atom, KeyLiteral, Literal, Origin, Source, TracedAtom, TypeSet,
+    Atom, KeyLiteral, Literal, Origin, Subject, TracedAtom, TypeSet,
 };
 use crate::json_schema::s2_parse::{Arm, Form, Part, SchemaId};
 
@@ -73,7 +73,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     ) -> Result<bool, SchemaError> {
         self.step(1)?;
         if let [Part::Literal(literal)] = arm {
-            let Source::Schema(id) = literal.source else {
+            let Subject::Schema(id) = literal.source else {
                 return Ok(false);
             };
             if !literal.negated || depth == 0 {

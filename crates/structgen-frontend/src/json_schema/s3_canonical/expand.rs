@@ -267,8 +267,8 @@ impl<'j> Canonicalizer<'_, 'j> {
 
     fn literal_name(&self, literal: Literal) -> String {
         match literal.source {
-            super::Source::Schema(id) => self.program.pointer(id),
-            super::Source::Value(id) => format!("value-{}", id.0),
+            super::Subject::Schema(id) => self.program.pointer(id),
+            super::Subject::Value(id) => format!("value-{}", id.0),
         }
     }
 }

@@ -33,7 +33,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::Regular;
 
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::s2_parse::atoms::{Literal, Origin, Source, ValueId};
+use crate::json_schema::s2_parse::atoms::{Literal, Origin, Subject, ValueId};
 use crate::json_schema::s2_parse::{Arm, Context, Form, Of, Part, Program, SchemaId};
 use crate::json_schema::{Effect, SchemaError, SchemaOptions};
 use crate::regex::{self, RegexOptions};
@@ -156,7 +156,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
     /// Follows references and negations that stand alone; `None` when nothing fits.
     fn simplified(&mut self, mut literal: Literal) -> Result<Option<Literal>, SchemaError> {
         let mut seen: Vec<SchemaId> = Vec::new();
-        while let Source::Schema(id) = literal.source {
+        while let Subject::Schema(id) = literal.source {
             if seen.contains(&id) {
                 // What only refers to itself, or to its own negation, says nothing or contradicts itself.
                 let pointer = self.program.pointer(id);
@@ -180,12 +180,12 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
                 Form::Reference(reference) => {
                     let target = self.program.resolve(id, keyword.name, reference)?;
                     Literal {
-                        source: Source::Schema(target),
+                        source: Subject::Schema(target),
                         ..literal
                     }
                 }
                 Form::Not(inner) => Literal {
-                    source: Source::Schema(inner),
+                    source: Subject::Schema(inner),
                     negated: !literal.negated,
                 },
                 _ => break,
@@ -198,7 +198,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
 
     /// Whether every value fits the literal.
     fn is_trivial(&self, literal: Literal) -> bool {
-        let Source::Schema(id) = literal.source else {
+        let Subject::Schema(id) = literal.source else {
             return false;
         };
         if !literal.negated {

@@ -15,24 +15,24 @@ use crate::json_schema::s2_parse::atoms::{
 
 /// The keys that a branch speaks of, in the order in which they are met.
 #[derive(Default)]
-struct Keys<'j> {
-    order: Vec<Key<'j>>,
+struct MentionedKeys<'j> {
+    order: Vec<MentionedKey<'j>>,
     indices: FxHashMap<&'j str, usize>,
 }
 
-struct Key<'j> {
+struct MentionedKey<'j> {
     name: &'j str,
     required: bool,
     /// The position among the declared keys, if it is declared.
     declared: Option<usize>,
 }
 
-impl<'j> Keys<'j> {
-    fn meet(&mut self, name: &'j str) -> &mut Key<'j> {
+impl<'j> MentionedKeys<'j> {
+    fn meet(&mut self, name: &'j str) -> &mut MentionedKey<'j> {
         let next = self.order.len();
         let index = *self.indices.entry(name).or_insert(next);
         if index == next {
-            self.order.push(Key {
+            self.order.push(MentionedKey {
                 name,
                 required: false,
                 declared: None,
@@ -58,7 +58,7 @@ impl<'j> Keys<'j> {
     }
 
     /// The declared keys in their order, then the others.
-    fn sorted(mut self) -> Vec<Key<'j>> {
+    fn sorted(mut self) -> Vec<MentionedKey<'j>> {
         self.order
             .sort_by_key(|key| key.declared.unwrap_or(usize::MAX));
         self.order
@@ -66,7 +66,7 @@ impl<'j> Keys<'j> {
 }
 
 /// The atoms of a branch that say something about keys.
-pub(super) struct Rules<'b, 'j> {
+pub(super) struct KeyRules<'b, 'j> {
     pub(super) fields: Vec<(&'b Rc<Fields<'j>>, Origin)>,
     /// What one key has, or that it must not be there.
     pub(super) single: Vec<(&'j str, Option<Literal>)>,
@@ -75,7 +75,7 @@ pub(super) struct Rules<'b, 'j> {
     pub(super) clauses: Vec<(Rc<[KeyLiteral<'j>]>, Origin)>,
 }
 
-impl<'b, 'j> Rules<'b, 'j> {
+impl<'b, 'j> KeyRules<'b, 'j> {
     pub(super) fn of(atoms: &'b [TracedAtom<'j>]) -> Self {
         let mut rules = Self {
             fields: Vec::new(),
@@ -125,10 +125,10 @@ impl<'j> Canonicalizer<'_, 'j> {
         branch: &Branch<'j>,
         out: &mut Values,
     ) -> Result<(), SchemaError> {
-        let rules = Rules::of(&branch.atoms);
-        let mut keys = Keys::default();
+        let rules = KeyRules::of(&branch.atoms);
+        let mut keys = MentionedKeys::default();
         let mut declared = 0;
-        let mut declare = |key: &mut Key<'j>| {
+        let mut declare = |key: &mut MentionedKey<'j>| {
             key.declared.get_or_insert_with(|| {
                 declared += 1;
                 declared
@@ -430,7 +430,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     /// What the branch says about the value of one key.
     pub(super) fn key_node(
         &mut self,
-        rules: &Rules<'_, 'j>,
+        rules: &KeyRules<'_, 'j>,
         key: &str,
     ) -> Result<NodeId, SchemaError> {
         match self.key_literals(rules, key)? {
@@ -442,7 +442,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     /// What the branch says about the value of one key; `None` when the key must not be there.
     pub(super) fn key_literals(
         &mut self,
-        rules: &Rules<'_, 'j>,
+        rules: &KeyRules<'_, 'j>,
         key: &str,
     ) -> Result<Option<Vec<Literal>>, SchemaError> {
         let mut literals: Vec<Literal> = Vec::new();

@@ -5,7 +5,7 @@
 //! is not proven is multiplied out.
 
 use super::branch::{Branch, Choice};
-use super::objects::Rules;
+use super::objects::KeyRules;
 use super::{Canonicalizer, NodeId, SchemaId, Values};
 use crate::json_schema::SchemaError;
 use crate::json_schema::s2_parse::Part;
@@ -29,7 +29,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         if !branch.types.meets(TypeSet::OBJECT) || from == branch.atoms.len() {
             return Ok(());
         }
-        let rules = Rules::of(&branch.atoms);
+        let rules = KeyRules::of(&branch.atoms);
         if rules.required.is_empty() {
             return Ok(());
         }
@@ -76,7 +76,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         branch: &Branch<'j>,
         choice: &Choice<'j>,
     ) -> Result<bool, SchemaError> {
-        let rules = Rules::of(&branch.atoms);
+        let rules = KeyRules::of(&branch.atoms);
         for arm in choice.arms.iter() {
             let mut holds = true;
             for part in arm {
@@ -96,7 +96,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     fn holds_throughout(
         &mut self,
         branch: &Branch<'j>,
-        rules: &Rules<'_, 'j>,
+        rules: &KeyRules<'_, 'j>,
         part: &Part<'j>,
     ) -> Result<bool, SchemaError> {
         let traced = match part {

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::Canonicalizer;
 use super::classes::Splitters;
-use super::objects::Rules;
+use super::objects::KeyRules;
 use crate::json_schema::formats;
 use crate::json_schema::s2_parse::atoms::{Atom, Origin, TracedAtom, TypeSet};
 use crate::json_schema::s2_parse::{Arm, Form, Part, Schema, SchemaId};
@@ -94,7 +94,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     /// Of each pattern of integers that the branch has: the splitter of its keys, and that of the keys that the map's type holds.
     pub(super) fn rust_integers(
         &mut self,
-        rules: &Rules<'_, 'j>,
+        rules: &KeyRules<'_, 'j>,
         by_pattern: &FxHashMap<&'j str, usize>,
         splitters: &mut Splitters,
     ) -> Vec<(usize, usize)> {

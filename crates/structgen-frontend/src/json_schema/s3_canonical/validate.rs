@@ -7,7 +7,7 @@ use super::numbers::{is_above, is_below, is_multiple_of};
 use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{
-    Atom, KeyLiteral, Literal, Origin, SomeMember, Source, TracedAtom, TypeSet,
+    Atom, KeyLiteral, Literal, Origin, SomeMember, Subject, TracedAtom, TypeSet,
 };
 use crate::json_schema::s2_parse::{Arm, Context, Keyword, Part, SchemaId};
 
@@ -47,8 +47,8 @@ impl<'j> Canonicalizer<'_, 'j> {
         depth: u32,
     ) -> Result<bool, SchemaError> {
         let holds = match literal.source {
-            Source::Schema(id) => self.satisfies(id, value, depth)?,
-            Source::Value(id) => self.value(id).same(value),
+            Subject::Schema(id) => self.satisfies(id, value, depth)?,
+            Subject::Value(id) => self.value(id).same(value),
         };
         Ok(holds != literal.negated)
     }

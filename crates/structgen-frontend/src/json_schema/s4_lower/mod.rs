@@ -322,7 +322,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
     ) -> Result<Slot, SchemaError> {
         let node = objects.node(member);
         let mut free = 0;
-        let mut ways: Vec<Way> = Vec::new();
+        let mut ways: Vec<CountedFor> = Vec::new();
         for (index, obligation) in obligations.iter().enumerate() {
             let asked = obligation
                 .members
@@ -339,7 +339,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
                     way.tally |= 1 << index;
                     continue;
                 }
-                ways.push(Way {
+                ways.push(CountedFor {
                     tally: 1 << index,
                     counts: self.canonical.literals(*unfit).to_vec(),
                     otherwise: Vec::new(),
@@ -351,7 +351,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
     }
 
     /// The values of a node, split by what they count for.
-    fn slot(&mut self, node: NodeId, free: u32, ways: &[Way]) -> Result<Slot, SchemaError> {
+    fn slot(&mut self, node: NodeId, free: u32, ways: &[CountedFor]) -> Result<Slot, SchemaError> {
         /// How many kinds of values one slot may have.
         const MAX_KINDS: usize = 64;
         /// So many things that values count for are told apart by kinds that overlap.
@@ -508,7 +508,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             }
             // With an upper bound, what fits has to count; and distinct items are of one kind only.
             let is_exact = counted.max.is_some() || unique;
-            ways.push(Way {
+            ways.push(CountedFor {
                 tally: 1 << tally,
                 counts: vec![counted.item],
                 otherwise: if is_exact {
@@ -524,7 +524,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
 }
 
 /// Something that a value may count for.
-struct Way {
+struct CountedFor {
     tally: u32,
     /// What holds of a value that counts.
     counts: Vec<Literal>,
