@@ -27,10 +27,10 @@ const CORE: [(&str, &str); 16] = [
     ("wsp", "SP / HTAB"),
 ];
 
-/// Names are in lower case: ABNF tells no cases apart.
+/// Names are in lower case: ABNF ignores their case.
 pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
     let mut rules = Rules(rules(text)?);
-    // Core rules name one another; whatever is defined in the text counts more.
+    // Core rules refer to one another; definitions in the text take precedence.
     let mut next = 0;
     while let Some(rule) = rules.0.get(next) {
         next += 1;
@@ -82,7 +82,7 @@ fn rules(text: &str) -> Result<Vec<Rule>, ConvertError> {
 struct AbnfParser<'t>(Scanner<'t>);
 
 impl AbnfParser<'_> {
-    /// White space, line ends and comments: a rule goes on up to the next `name =`, so that they say nothing.
+    /// White space, line ends and comments. They have no meaning, because a rule extends to the next `name =`.
     fn space(&mut self) {
         loop {
             self.0.take(|c| matches!(c, ' ' | '\t' | '\r' | '\n'));

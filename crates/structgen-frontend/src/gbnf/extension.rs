@@ -1,4 +1,4 @@
-//! What GBNF has here beyond llama.cpp: patterns, operators of sets, texts up to a stop, schemas, and other grammars.
+//! Extensions of llama.cpp's GBNF: patterns, operators on sets, texts up to a stop, schemas, and other grammars.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use super::syntax::Rule;
 use super::{GbnfError, GbnfErrorKind};
 use crate::regex::{RegexOptions, parse};
 
-/// An operator of sets, whose operands are known when all rules are.
+/// An operator on sets, whose operands are known once all rules are.
 #[derive(Clone, Debug)]
 pub(super) struct Operator {
-    /// In which text it stands.
+    /// The index of its text.
     pub(super) source: usize,
-    /// Where it stands there.
+    /// Its position in that text.
     pub(super) position: usize,
-    /// What its text will be; until then, it has a mark for a body.
+    /// Its rule, which has a placeholder as its body until the operands are known.
     pub(super) rule: RuleId,
     /// The reference to the rule.
     pub(super) reference: ExprId,
@@ -26,19 +26,19 @@ pub(super) struct Operator {
     pub(super) operation: Operation,
 }
 
-/// What an operator makes of its operands.
+/// The kind of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// What all of them match.
+    /// The intersection of its operands.
     Intersection,
-    /// What its operand does not match.
+    /// The complement of its operand.
     Complement,
-    /// What its operand matches in so many characters.
+    /// The texts of its operand with a number of characters.
     Length { min: u32, max: Option<u32> },
 }
 
 impl Operation {
-    /// What an operand of it is called.
+    /// The description of an operand, for messages.
     fn operand(self) -> &'static str {
         match self {
             Self::Intersection | Self::Complement => "an operand of `&` or `~`",
@@ -47,12 +47,13 @@ impl Operation {
     }
 }
 
-/// The most nodes of a set that an operator makes, shared ones counted every time they occur.
+/// The maximal number of nodes of an operator's set, counting shared ones every time they occur.
 const MAX_SIZE: usize = 100_000;
-/// How deep such a set may nest: it is walked by recursion in places.
+/// The maximal depth of such a set, which some functions traverse recursively.
 const MAX_DEPTH: usize = 400;
 
-/// The body of an operator's rule until its operands are known: nothing else of GBNF is like it, since literals are no sets.
+/// The body of an operator's rule until its operands are known. Nothing else in GBNF equals it, since literals are not
+/// sets.
 pub(super) fn mark(number: usize) -> Expr {
     Expr::Regular(Regular::Bytes(number.to_le_bytes().into()))
 }
@@ -80,7 +81,7 @@ pub(super) fn pattern(text: &str, at: usize, pair: Pair<'_, Rule>) -> Result<Reg
     })
 }
 
-/// All texts that end in `stop` and have it nowhere before that.
+/// All texts that end with the first occurrence of `stop`.
 pub(super) fn until(stop: &str) -> Regular {
     let found =
         |behind: Regular| Regular::concat([Regular::any_text(), Regular::literal(stop), behind]);
@@ -89,7 +90,7 @@ pub(super) fn until(stop: &str) -> Regular {
     Regular::Intersection([found(Regular::Empty), early].into())
 }
 
-/// The grammar with the sets of its operators.
+/// Replaces the placeholders by the sets of the operators.
 pub(super) fn resolve(
     sources: &[Source<'_>],
     grammar: Grammar,
@@ -128,7 +129,8 @@ pub(super) fn resolve(
     Ok(grammar.replace(|_, expr| found.get(expr).cloned()))
 }
 
-/// The grammar with operands in the places of operators, which shows what leads to which rule; none where there are no operators.
+/// The grammar with each operator replaced by its operands, which shows which rules are used; `None` if there are no
+/// operators.
 pub(super) fn outline(grammar: &Grammar, operators: &[Operator]) -> Option<Grammar> {
     if operators.is_empty() {
         return None;
@@ -137,7 +139,7 @@ pub(super) fn outline(grammar: &Grammar, operators: &[Operator]) -> Option<Gramm
     Some(grammar.clone().replace(|_, expr| {
         let operator = marks.get(expr)?;
         Some(if operator.operation == Operation::Complement {
-            // What it is the complement of may well derive nothing.
+            // The operand of a complement may derive nothing.
             Expr::Repeat {
                 body: operator.operands[0],
                 min: 0,
@@ -151,13 +153,13 @@ pub(super) fn outline(grammar: &Grammar, operators: &[Operator]) -> Option<Gramm
 
 const NOT_REGULAR: &str = "operands are made of literals, classes, patterns and rules that do not come back to themselves";
 
-/// Why there is no set.
+/// Why an expression is not a set.
 enum NoSet {
     NotRegular(&'static str),
     Limit(&'static str, usize),
 }
 
-/// A set, with the number of its nodes and how deep it nests.
+/// A set with the number of its nodes and its depth.
 #[derive(Clone)]
 struct MeasuredSet {
     regular: Regular,
@@ -165,7 +167,7 @@ struct MeasuredSet {
     depth: usize,
 }
 
-/// Expressions as sets, as far as they are asked for.
+/// The sets of expressions, computed on demand.
 struct ExtensionSets<'g> {
     grammar: &'g Grammar,
     operators: FxHashMap<RuleId, &'g Operator>,
@@ -173,7 +175,7 @@ struct ExtensionSets<'g> {
 }
 
 impl ExtensionSets<'_> {
-    /// An explicit stack, which is the way from the root to what is looked at.
+    /// An explicit stack: the path from the root.
     fn of(&mut self, root: ExprId) -> Result<MeasuredSet, NoSet> {
         let mut way = vec![root];
         let mut open = FxHashSet::from_iter([root]);
@@ -196,7 +198,7 @@ impl ExtensionSets<'_> {
             .ok_or(NoSet::NotRegular("is not known"))
     }
 
-    /// What has to be known first.
+    /// The operands that must be known first.
     fn parts(&self, id: ExprId) -> Vec<ExprId> {
         match self.grammar.expr(id) {
             Expr::Rule(rule) => match self.operators.get(rule) {
@@ -231,7 +233,7 @@ impl ExtensionSets<'_> {
                 Some(operator) => match operator.operation {
                     Operation::Complement => Regular::Complement(Arc::new(Regular::union(sets))),
                     Operation::Intersection => Regular::Intersection(sets.collect()),
-                    // A counter, however far the bounds are.
+                    // A counter with any bounds.
                     Operation::Length { min, max } => {
                         let length = Regular::repeat(Regular::Chars(CharSet::all()), min, max);
                         Regular::Intersection(sets.chain([length]).collect())
@@ -268,7 +270,7 @@ fn within_limits(set: MeasuredSet) -> Result<MeasuredSet, NoSet> {
     }
 }
 
-/// A set that is there already.
+/// A set that is known already.
 fn measured(regular: &Regular) -> Result<MeasuredSet, NoSet> {
     let mut set = MeasuredSet {
         regular: regular.clone(),

@@ -15,7 +15,7 @@ pub(super) struct Schemas {
     options: SchemaOptions,
     /// How all of them write JSON.
     form: Option<JsonForm>,
-    /// What is named again is not compiled again.
+    /// Compiled schemas, so that each is compiled once.
     known: FxHashMap<SchemaOrigin, ExprId>,
     /// What was dropped.
     pub(super) dropped: Vec<GbnfWarning>,
@@ -42,7 +42,7 @@ impl Schemas {
         }
     }
 
-    /// The form that the grammar has to be finished with.
+    /// The form with which to finish the grammar.
     pub(super) fn into_form(self) -> JsonForm {
         self.form.unwrap_or_else(JsonForm::generate)
     }
@@ -103,7 +103,7 @@ impl Schemas {
     }
 }
 
-/// Where a schema comes from, and where that is said.
+/// The source of a schema, and its position.
 fn origin(
     text: &str,
     from: Option<&str>,
@@ -126,7 +126,8 @@ fn origin(
     Ok(found)
 }
 
-/// An error of a schema that is named at `at`; what is no JSON in the grammar's own text, from `start` on, has its place there.
+/// The error of a schema at `at`. A JSON error in the grammar's own text, which starts at `start`, gets its exact
+/// position.
 fn refused(
     text: &str,
     at: usize,

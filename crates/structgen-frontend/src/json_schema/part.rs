@@ -3,17 +3,17 @@
 use serde_json::Value;
 use structgen_grammar::{ExprId, GrammarBuilder, JsonForm};
 
-use super::compile::compile_with;
 use super::keywords::is_about_values;
+use super::pipeline::compile_with;
 use super::s1_json::Json;
 use super::{CompileReport, PartOptions, SchemaError, SchemaOptions, s4_lower, s5_report};
 
-/// A schema that has become a part of a grammar.
+/// A schema compiled as a part of a grammar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompiledPart {
-    /// The values that fit: a rule of the grammar.
+    /// The valid values: a rule of the grammar.
     pub root: ExprId,
-    /// The form that the grammar has to be finished with: parts of one grammar need equal ones.
+    /// The form with which to finish the grammar: all parts of a grammar need the same one.
     pub form: JsonForm,
     /// What became of each keyword.
     pub report: CompileReport,
@@ -43,7 +43,7 @@ pub struct CompiledPart {
 /// ```
 ///
 /// # Errors
-/// As [`compile`](super::compile). Then the builder has rules that nothing refers to.
+/// As [`compile`](super::compile). After an error the builder contains rules that nothing refers to.
 pub fn compile_part(
     schema: &Value,
     options: &SchemaOptions,
@@ -58,11 +58,12 @@ pub fn compile_part(
     )
 }
 
-/// Like [`compile_part`], from a document's text, with every number exactly as it is written: the schema at the JSON Pointer `pointer`, which is the whole document where
-/// it is empty.
+/// Like [`compile_part`], from a document's text, with every number exactly as it is written. Compiles the schema at
+/// the JSON Pointer `pointer`; an empty pointer is the whole document.
 ///
 /// # Errors
-/// As [`compile_str_at`](super::compile_str_at), and where a pointer leads into a document that is a schema itself: what that says would be said of the value as well.
+/// As [`compile_str_at`](super::compile_str_at). A pointer into a document that is itself a schema is an error, because
+/// the keywords of the document would apply to the value as well.
 pub fn compile_part_str(
     document: &str,
     pointer: &str,

@@ -1,8 +1,8 @@
-//! Anchors, resolved: what an expression matches depends on whether it stands at the start and at the end of the text.
+//! Anchors, resolved: what an expression matches depends on whether it is at the start and at the end of the text.
 //!
-//! `^` holds at one place only, so a match that passes it has consumed nothing before it; `$` likewise. An expression is
-//! therefore four regular sets, by which of the two ends a match relies on, and every operator is defined on the four. The result is exact,
-//! whatever the place of the anchors: `(^|,)a(,|$)`, `(?:^a|b)*`, `a^`.
+//! `^` holds at one position only, so a match through it has consumed nothing before; `$` likewise. An expression is
+//! therefore four regular sets, by the ends of the text on which a match relies, and every operator is defined on the
+//! four. The result is exact, wherever the anchors are: `(^|,)a(,|$)`, `(?:^a|b)*`, `a^`.
 
 use structgen_grammar::{CharSet, Regular};
 
@@ -27,7 +27,7 @@ impl NullableSet {
         self.regular == Regular::Never
     }
 
-    /// The empty string where it is in the set, else nothing.
+    /// The empty string if it is in the set, else nothing.
     fn empty_part(&self) -> Self {
         if self.nullable {
             Self::EMPTY
@@ -64,27 +64,28 @@ impl NullableSet {
     }
 }
 
-/// What an expression matches, by the ends of the text that the match relies on.
+/// What an expression matches, by the ends of the text on which the match relies.
 #[derive(Clone, Debug)]
 pub(super) struct Anchored {
     /// Matches that rely on neither end.
     free: NullableSet,
-    /// Matches that have to start where the text starts.
+    /// Matches that must start at the start of the text.
     start: NullableSet,
-    /// Matches that have to end where the text ends.
+    /// Matches that must end at the end of the text.
     end: NullableSet,
     /// Both.
     both: NullableSet,
 }
 
-/// A syntax tree in the order in which it is worked through.
+/// A syntax tree in postorder.
 enum Task<'r> {
     Visit(&'r Regular),
     Build(&'r Regular, usize),
 }
 
 impl Anchored {
-    /// What the tree matches, if it looks at nothing but the ends of the text. An explicit stack: trees nest deeper than calls should.
+    /// What the tree matches, if it looks at nothing but the ends of the text. An explicit stack, because trees nest
+    /// deeper than the call stack allows.
     pub(super) fn of(tree: &Regular) -> Option<Self> {
         let mut tasks = vec![Task::Visit(tree)];
         let mut values: Vec<Self> = Vec::new();
@@ -211,7 +212,7 @@ impl Anchored {
     }
 
     fn then(&self, next: &Self) -> Self {
-        // What `self` may match in front of a match of `next` that relies on the start: only the empty string.
+        // What `self` may match before a match of `next` that relies on the start: only the empty string.
         let before_start = self.free.nullable;
         let before_start_both = self.start.nullable;
         let after_end = next.free.nullable;
@@ -276,7 +277,7 @@ impl Anchored {
             Some((min, max)) => self.free.repeat(if padded { 0 } else { min }, max),
             None => NullableSet::NEVER,
         };
-        // Rounds that match the empty string at an end fill up the count without consuming anything.
+        // Iterations that match the empty string at an end complete the count without consuming anything.
         let start_pads = self.start.nullable;
         let end_pads = self.end.nullable;
         let pads = start_pads || end_pads || self.free.nullable;

@@ -8,27 +8,27 @@ use super::cursor::Cursor;
 use super::ecma::GroupNames;
 use super::fold::fold;
 
-/// What a backslash and what follows it stand for.
+/// The meaning of an escape.
 pub(super) enum EcmaEscape {
     /// One code point; it may be a surrogate.
     Char(u32),
     /// One character of a set.
     Set(CharSet),
-    /// A word boundary, or a place that is none. Not in a class.
+    /// A word boundary, or a position that is none. Not in a class.
     Boundary {
-        /// Whether the place has to be none.
+        /// Whether it is negated.
         negated: bool,
     },
 }
 
 const SURROGATES: std::ops::RangeInclusive<u32> = 0xD800..=0xDFFF;
 
-/// The character of a code point that is no surrogate.
+/// The character of a code point; `None` for surrogates.
 pub(super) fn scalar(code: u32) -> Option<char> {
     char::from_u32(code)
 }
 
-/// What ends a line: `.` matches all else.
+/// Line terminators, which `.` does not match.
 pub(super) fn line_ends() -> CharSet {
     CharSet::from_iter(['\n', '\r', '\u{2028}', '\u{2029}'])
 }
@@ -37,7 +37,7 @@ fn digits() -> CharSet {
     CharSet::new([('0', '9')])
 }
 
-/// What `\w` stands for, and what `\b` asks for. Without regard to case, the long s and the Kelvin sign are words as well.
+/// The word characters of `\w` and `\b`. If case is ignored, the long s and the Kelvin sign are among them.
 pub(super) fn word(ignore_case: bool) -> CharSet {
     let word = CharSet::new([('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]);
     if ignore_case { fold(&word) } else { word }
@@ -48,10 +48,10 @@ fn space() -> CharSet {
     CharSet::new(ASCII_SPACE.into_iter().chain(WIDE_SPACE).chain([mark]))
 }
 
-/// White space that ECMA-262 and Python agree on, in ASCII.
+/// The ASCII white space of both ECMA-262 and Python.
 pub(super) const ASCII_SPACE: [(char, char); 2] = [('\t', '\r'), (' ', ' ')];
 
-/// White space beyond ASCII that they agree on: spaces (Unicode's category Zs) and the line and paragraph separators.
+/// The white space of both beyond ASCII: spaces (Unicode's category Zs) and the line and paragraph separators.
 pub(super) const WIDE_SPACE: [(char, char); 7] = [
     ('\u{A0}', '\u{A0}'),
     ('\u{1680}', '\u{1680}'),
@@ -62,7 +62,7 @@ pub(super) const WIDE_SPACE: [(char, char); 7] = [
     ('\u{3000}', '\u{3000}'),
 ];
 
-/// Reads a class behind its `[`, which stands at `opened`.
+/// Reads a class after its `[`, which is at `opened`.
 pub(super) fn parse(
     cursor: &mut Cursor<'_>,
     opened: usize,
@@ -138,12 +138,12 @@ fn add(member: EcmaEscape, ranges: &mut Vec<(char, char)>, surrogates: &mut bool
     match member {
         EcmaEscape::Char(code) => add_range(code, code, ranges, surrogates),
         EcmaEscape::Set(set) => ranges.extend_from_slice(set.ranges()),
-        // There is none in a class.
+        // Not possible in a class.
         EcmaEscape::Boundary { .. } => {}
     }
 }
 
-/// Adds what is no surrogate: no text has one.
+/// Adds a range without surrogates, which no text contains.
 fn add_range(low: u32, high: u32, ranges: &mut Vec<(char, char)>, surrogates: &mut bool) {
     *surrogates |= low <= *SURROGATES.end() && high >= *SURROGATES.start();
     let below = (low, high.min(SURROGATES.start() - 1));
@@ -157,7 +157,7 @@ fn add_range(low: u32, high: u32, ranges: &mut Vec<(char, char)>, surrogates: &m
     }
 }
 
-/// Reads an escape behind its backslash, which stands at `at`.
+/// Reads an escape after its backslash, which is at `at`.
 pub(super) fn escape(
     cursor: &mut Cursor<'_>,
     at: usize,
@@ -219,7 +219,7 @@ fn digit(
             .split(|c: char| !c.is_ascii_digit())
             .next()
             .unwrap_or_default();
-        // More digits than a number of groups can have: no group has that number.
+        // Too many digits: no group has that number.
         if digits.parse::<u32>().is_ok_and(|n| n <= groups.captures) {
             return Err(RegexError::unsupported(at, "a back-reference"));
         }
@@ -238,7 +238,7 @@ fn digit(
     Ok(EcmaEscape::Char(code))
 }
 
-/// `\uXXXX`, a pair of surrogates written so, or `\u{…}`.
+/// `\uXXXX`, a pair of surrogates in this form, or `\u{…}`.
 fn unicode(cursor: &mut Cursor<'_>, at: usize) -> Result<EcmaEscape, RegexError> {
     if let Some(inside) = cursor.rest().strip_prefix('{')
         && let Some((digits, _)) = inside.split_once('}')
@@ -295,12 +295,12 @@ fn property(cursor: &mut Cursor<'_>, at: usize, negated: bool) -> Result<CharSet
     Ok(if negated { set.complement() } else { set })
 }
 
-/// What a class of the crate `regex` stands for; none where its tables are not built in.
+/// The characters of a class of the crate `regex`; `None` if its tables are not built in.
 pub(super) fn unicode_class(class: &str) -> Option<CharSet> {
     let hir = regex_syntax::parse(class).ok()?;
     match hir.kind() {
         HirKind::Class(Class::Unicode(class)) => Some(char_set(class)),
-        // A class of one character comes back as that character.
+        // `regex-syntax` turns a class of one character into a literal.
         HirKind::Literal(literal) => Some(std::str::from_utf8(&literal.0).ok()?.chars().collect()),
         _ => None,
     }

@@ -1,4 +1,5 @@
-//! The dialect of ECMA-262 (2025, section 22.2.1 and annex B.1.2), as a stack machine: nesting costs no call depth.
+//! The dialect of ECMA-262 (2025, section 22.2.1 and annex B.1.2), with an explicit stack: nesting does not use the
+//! call stack.
 
 use structgen_grammar::{CharSet, Regular};
 
@@ -8,7 +9,7 @@ use super::fold::fold;
 use super::groups::Groups;
 use super::{RegexError, RegexOptions, boundary};
 
-/// The syntax tree of the pattern; what it looks at, anchors included, are look-arounds in it.
+/// The syntax tree of the pattern; anchors and boundaries are look-arounds in it.
 pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
     EcmaParser {
         cursor: Cursor::new(pattern),
@@ -27,7 +28,7 @@ struct EcmaFlags {
     dot_all: bool,
 }
 
-/// What an escape that looks like a back-reference has to know: it is one only if there is such a group.
+/// The groups of the pattern: an escape is a back-reference only if there is such a group.
 pub(super) struct GroupNames {
     pub(super) captures: u32,
     pub(super) named: bool,
@@ -128,7 +129,7 @@ impl EcmaParser<'_> {
         Ok(())
     }
 
-    /// Reads on behind `(?` of what is no look-around; the modifiers that hold in the group.
+    /// Reads the rest of `(?` if it is not a look-around; returns the modifiers in effect in the group.
     fn group_kind(&mut self, at: usize) -> Result<EcmaFlags, RegexError> {
         if self.cursor.eat("<") {
             let name_at = self.cursor.position;
@@ -152,7 +153,7 @@ impl EcmaParser<'_> {
         })
     }
 
-    /// `:`, or modifiers in front of it: each at most once, and not nothing but a dash.
+    /// `:`, possibly after modifiers: each at most once, and not just a dash.
     fn modifiers(&mut self) -> Option<EcmaFlags> {
         let (modifiers, _) = self.cursor.rest().split_once(':')?;
         let mut flags = self.groups.flags;
@@ -217,7 +218,7 @@ impl EcmaParser<'_> {
     }
 
     fn quantify(&mut self, at: usize, counts: (u32, Option<u32>)) -> Result<(), RegexError> {
-        // Lazy quantifiers find the same texts.
+        // Lazy quantifiers match the same texts.
         self.cursor.eat("?");
         self.groups.quantify(at, counts, false)
     }

@@ -1,17 +1,18 @@
-//! The groups of a pattern that are open, and what is in them so far: what all dialects have in common.
+//! The open groups of a pattern and their contents so far, shared by all dialects.
 //!
-//! A stack of frames, so that nesting costs no call depth. With [`RegexOptions::operators`] an alternative is an intersection of operands, and
-//! a part may be a complement.
+//! An explicit stack, so that nesting does not use the call stack. With [`RegexOptions::operators`] an alternative is
+//! an intersection of operands, and a part may be a complement.
 
 use structgen_grammar::{CharSet, Regular};
 
 use super::behind::{MAX_WAYS, NoLookBehind, look_behind};
 use super::{MAX_ANCHORS, RegexError, RegexOptions, whole_text};
 
-/// The open groups; the first is the whole pattern, and it is always there. `F` is what a group hides from what follows it, such as flags.
+/// The open groups; the first, which always exists, is the whole pattern. `F` is the state restored at the end of a
+/// group, such as flags.
 pub(super) struct Groups<F> {
     frames: Vec<OpenGroup<F>>,
-    /// What holds here.
+    /// The current state.
     pub(super) flags: F,
     options: RegexOptions,
     anchors: u32,
@@ -19,29 +20,29 @@ pub(super) struct Groups<F> {
 
 /// A group that is still open.
 struct OpenGroup<F> {
-    /// Where its parenthesis stands; 0 for the whole pattern.
+    /// The position of its parenthesis; 0 for the whole pattern.
     opened: usize,
-    /// What the group looks at, if it is a look-around: whether behind, whether negated.
+    /// Whether it looks behind and whether it is negated, if it is a look-around.
     look: Option<(bool, bool)>,
-    /// What holds again behind the group.
+    /// The state after the group.
     outside: F,
     arms: Vec<Regular>,
     /// The operands of `&` before this one.
     operands: Vec<Regular>,
-    /// Where the first `&` of the alternative stands.
+    /// The position of the first `&` of the alternative.
     and: usize,
     parts: Vec<Piece>,
 }
 
-/// A part of an alternative. Characters stay by themselves until it is known that no quantifier follows.
+/// A part of an alternative. Characters are separate until it is known that no quantifier follows.
 enum Piece {
     Char(char),
-    /// Not to be repeated in some dialects: `^*` and `a**` are errors.
+    /// Cannot be repeated in some dialects: `^*` and `a**` are errors.
     Fixed(Regular),
     Set(Regular),
-    /// A `~` at this place, whose operand comes next.
+    /// A `~` at this position, whose operand comes next.
     Not(usize),
-    /// The complement that a `~` at this place has made.
+    /// The complement by a `~` at this position.
     Complement(usize, Regular),
 }
 
@@ -77,7 +78,7 @@ impl<F: Copy> Groups<F> {
         &mut self.frames[last]
     }
 
-    /// Whether this is no place within a group.
+    /// Whether no group is open.
     pub(super) fn is_outermost(&self) -> bool {
         self.frames.len() < 2
     }
@@ -168,7 +169,7 @@ impl<F: Copy> Groups<F> {
         Ok(())
     }
 
-    /// Ends an operand of `&`, which stands at `at`.
+    /// Ends an operand of the `&` at `at`.
     pub(super) fn and(&mut self, at: usize) -> Result<(), RegexError> {
         let operand = self.operand()?;
         let frame = self.frame();
@@ -179,7 +180,7 @@ impl<F: Copy> Groups<F> {
         Ok(())
     }
 
-    /// Takes the next part for its complement.
+    /// Complements the next part.
     pub(super) fn not(&mut self, at: usize) {
         self.frame().parts.push(Piece::Not(at));
     }
@@ -235,7 +236,7 @@ impl<F: Copy> Groups<F> {
         }
     }
 
-    /// Adds a part, under all the `~` before it.
+    /// Adds a part, applying all the `~` before it.
     fn push(&mut self, at: usize, part: Piece) -> Result<(), RegexError> {
         let parts = &mut self.frame().parts;
         let mut outermost = None;
@@ -262,7 +263,7 @@ impl<F: Copy> Groups<F> {
         Ok(())
     }
 
-    /// Repeats the last part; in some dialects what is repeated, or looks around, cannot be.
+    /// Repeats the last part; in some dialects repetitions and look-arounds cannot be repeated.
     pub(super) fn quantify(
         &mut self,
         at: usize,
@@ -316,7 +317,8 @@ fn complement(body: Regular, whole: bool, at: usize) -> Result<Regular, RegexErr
     Ok(Regular::Complement(border(body, whole, at)?.into()))
 }
 
-/// An operand: a set of its own. In it, only what stands for the whole text may look around, since it would see no more than itself.
+/// An operand, which is a set of its own. It may look around only if it is the whole text, since it would see nothing
+/// but itself.
 fn border(operand: Regular, whole: bool, at: usize) -> Result<Regular, RegexError> {
     if !looks(&operand) {
         Ok(operand)
@@ -330,7 +332,7 @@ fn border(operand: Regular, whole: bool, at: usize) -> Result<Regular, RegexErro
     }
 }
 
-/// Whether there is a look-around in the tree. Operands in it have been looked at.
+/// Whether the tree contains a look-around. Its operands were checked before.
 pub(super) fn looks(tree: &Regular) -> bool {
     any_part(tree, &|part| matches!(part, Regular::Look { .. }))
 }

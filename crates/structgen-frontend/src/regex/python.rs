@@ -7,7 +7,7 @@ use super::groups::Groups;
 use super::python_class::{self as class, PythonEscape};
 use super::{RegexError, RegexOptions, boundary};
 
-/// The syntax tree of the pattern; what it looks at, anchors included, are look-arounds in it.
+/// The syntax tree of the pattern; anchors and boundaries are look-arounds in it.
 pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
     PythonParser {
         cursor: Cursor::new(pattern),
@@ -17,7 +17,7 @@ pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, Reg
     .run()
 }
 
-/// The flags that say something about what matches.
+/// The flags that change what matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PythonFlags {
     pub(super) ignore_case: bool,
@@ -92,7 +92,7 @@ impl PythonParser<'_> {
             let inside = Regular::Chars(CharSet::from_iter(['\n']).complement());
             return self.groups.look(at, Regular::look(false, true, inside));
         }
-        // Where nothing follows that could match the line feed, that is said without a look-ahead.
+        // If nothing that follows could match the line feed, no look-ahead is needed.
         let is_last = self.groups.is_outermost() && matches!(self.cursor.peek(), None | Some('|'));
         let look = match (is_last, self.options.search) {
             (true, false) => end(),
@@ -153,7 +153,7 @@ impl PythonParser<'_> {
         Ok(())
     }
 
-    /// `i-m:` or `im)`, behind `(?`: the flags, and whether they are for all that follows.
+    /// `i-m:` or `im)` after `(?`: the flags, and whether they apply to all that follows.
     fn flags(&mut self, at: usize) -> Result<(PythonFlags, bool), RegexError> {
         let wrong = || {
             RegexError::syntax(
@@ -232,7 +232,7 @@ impl PythonParser<'_> {
         if self.cursor.peek() == Some('+') {
             return Err(RegexError::unsupported(at, "a possessive quantifier"));
         }
-        // Lazy quantifiers find the same texts.
+        // Lazy quantifiers match the same texts.
         self.cursor.eat("?");
         self.groups.quantify(at, counts, false)
     }

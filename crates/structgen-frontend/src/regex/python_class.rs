@@ -8,7 +8,7 @@ use super::cursor::Cursor;
 use super::fold::fold_like_python;
 use super::python::PythonFlags;
 
-/// What a backslash and what follows it stand for.
+/// The meaning of an escape.
 pub(super) enum PythonEscape {
     /// One character.
     Char(char),
@@ -26,7 +26,7 @@ fn digits(flags: PythonFlags) -> CharSet {
     known(flags, r"\p{Nd}", || CharSet::new([('0', '9')]))
 }
 
-/// `\s`: what `str.isspace` takes.
+/// `\s`: the characters of `str.isspace`.
 fn space(flags: PythonFlags) -> CharSet {
     if flags.ascii {
         return CharSet::new(ASCII_SPACE);
@@ -43,7 +43,7 @@ fn known(flags: PythonFlags, class: &str, ascii: impl Fn() -> CharSet) -> CharSe
     }
 }
 
-/// The set, with the other case of its characters where case is ignored.
+/// The set, closed under case folding if case is ignored.
 pub(super) fn folded(set: CharSet, flags: PythonFlags) -> CharSet {
     if flags.ignore_case {
         fold_like_python(&set, flags.ascii)
@@ -52,7 +52,7 @@ pub(super) fn folded(set: CharSet, flags: PythonFlags) -> CharSet {
     }
 }
 
-/// Reads a class behind its `[`, which stands at `opened`.
+/// Reads a class after its `[`, which is at `opened`.
 pub(super) fn parse(
     cursor: &mut Cursor<'_>,
     opened: usize,
@@ -60,13 +60,13 @@ pub(super) fn parse(
 ) -> Result<CharSet, RegexError> {
     let unclosed = || RegexError::syntax(opened, "the class is not closed");
     let negated = cursor.eat("^");
-    // Characters, whose case may be ignored, and the classes among them, which do not care.
+    // Characters, whose case may be ignored, and classes, which do not depend on case.
     let mut ranges: Vec<(char, char)> = Vec::new();
     let mut classes: Vec<(char, char)> = Vec::new();
     let mut is_first = true;
     loop {
         let at = cursor.position;
-        // A bracket in the first place is a character.
+        // A bracket in the first position is a character.
         if !std::mem::take(&mut is_first) && cursor.eat("]") {
             break;
         }
@@ -105,7 +105,7 @@ fn atom(cursor: &mut Cursor<'_>, flags: PythonFlags) -> Result<Option<PythonEsca
     }
 }
 
-/// Reads an escape behind its backslash, which stands at `at`; none that looks around.
+/// Reads an escape after its backslash, which is at `at`; not one that looks around.
 pub(super) fn escape(
     cursor: &mut Cursor<'_>,
     at: usize,

@@ -182,7 +182,7 @@ fn nesting_and_anchors_are_limited() {
                 }
             }
         }
-        // The deepest nesting that can be asked for fits the stack of a thread.
+        // The maximal nesting fits the stack of a thread.
         let deepest = RegexOptions {
             max_nesting: u32::MAX,
             ..options

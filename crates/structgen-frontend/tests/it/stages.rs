@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 /// The front ends: each may use those before it.
 const FRONT_ENDS: [&str; 4] = ["regex", "json_schema", "gbnf", "convert"];
 
-/// The modules of `json_schema` that are no folder of a stage, with the number of the stage that they belong to; 0 is below all.
+/// The modules of `json_schema` that are no folder of a stage, with the number of the stage that they belong to; 0 is
+/// below all.
 const OTHER_MODULES: [(&str, u32); 7] = [
     ("error", 0),
     ("formats", 0),
@@ -14,7 +15,7 @@ const OTHER_MODULES: [(&str, u32); 7] = [
     ("report", 0),
     ("keywords", 2),
     // What runs the stages.
-    ("compile", 9),
+    ("pipeline", 9),
     ("part", 9),
 ];
 

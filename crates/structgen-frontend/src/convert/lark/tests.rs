@@ -389,7 +389,7 @@ fn hostile_grammars_are_answered() {
         let said = message(&format!("start: {}", open.repeat(100_000)));
         assert!(said.contains("deeper than 200"), "{said}");
     }
-    // A chain of terminals, and one of rules that may be empty, in the worst order.
+    // A chain of terminals, and one of nullable rules, in the worst order.
     let chain = |name: &str, n: usize| -> String {
         let rule = |i: usize| format!("{name}{i}: {name}{}\n", i + 1);
         (0..n).map(rule).collect::<String>() + &format!("{name}{n}: \"x\"?\n")

@@ -1,4 +1,4 @@
-//! What llama.cpp does not have.
+//! Extensions of llama.cpp's notation.
 
 use expect_test::expect;
 use structgen_grammar::{CharSet, Expr, Regular};

@@ -256,7 +256,7 @@ fn endless_files_come_to_an_end() {
         error.kind,
         GbnfErrorKind::File(Box::new(GbnfFileError::TooLarge(100)))
     );
-    // A thousand ways lead to each of these files, and each is read once.
+    // A thousand paths lead to each of these files, and each is read once.
     let diamonds = GbnfFiles::new(|path| {
         let number: u32 = path.trim_end_matches(".gbnf").parse()?;
         Ok(match number {

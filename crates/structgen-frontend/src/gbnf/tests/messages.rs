@@ -1,4 +1,4 @@
-//! What is said of texts that are no grammar.
+//! Messages for texts that are not grammars.
 
 use expect_test::{Expect, expect};
 

@@ -1,7 +1,7 @@
 //! The sets of code points that internationalised labels are made of: RFC 5892 and RFC 5893.
 //!
-//! They are derived from Unicode's data by `idna.pl` and lie in `idna.txt`: no crate here knows normalisation, bidi classes and
-//! joining types, which the derivation needs.
+//! They are derived from Unicode's data by `idna.pl` and lie in `idna.txt`: no crate here knows normalisation, bidi
+//! classes and joining types, which the derivation needs.
 
 use structgen_grammar::CharSet;
 

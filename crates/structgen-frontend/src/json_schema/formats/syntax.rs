@@ -79,7 +79,7 @@ pub(super) fn hex() -> Regular {
     class("0-9A-Fa-f")
 }
 
-/// Whether the text is in the set.
+/// Whether the string is in the set.
 #[cfg(test)]
 pub(super) fn contains(regular: &Regular, text: &str) -> bool {
     let mut budget = u64::MAX;

@@ -16,7 +16,7 @@ pub(super) fn read<'j>(
     }
 }
 
-/// The assertion that a value is valid under one of the schemas at least.
+/// The assertion that a value is valid under at least one of the schemas.
 pub(crate) fn any_of<'j>(schemas: Vec<SchemaId>) -> impl Assertion<'j> {
     AnyOf(schemas)
 }

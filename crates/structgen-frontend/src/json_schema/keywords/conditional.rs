@@ -73,7 +73,7 @@ impl<'j> Assertion<'j> for Conditional {
         Ok(then.into_iter().chain(otherwise).collect())
     }
 
-    /// The condition is asked once, so that conditions within conditions do not double the work.
+    /// The condition is checked once, so that nested conditions do not double the work.
     fn holds(
         &self,
         _: Origin,

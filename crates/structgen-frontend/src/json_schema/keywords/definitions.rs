@@ -8,7 +8,7 @@ pub(super) fn read<'j>(
     keyword: &'static str,
     value: &'j Json<'j>,
 ) {
-    // What nothing refers to in a dynamic scope need not be read for it.
+    // Definitions are read for a dynamic scope only when something refers to them.
     if let Json::Object(entries) = value
         && !parser.is_scoped()
     {

@@ -1,4 +1,5 @@
-//! `format`: the formats that drafts define, each a set of strings below `formats`, and those that schemars adds for Rust types.
+//! `format`: the formats that drafts define, each a set of strings below `formats`, and those that schemars adds for
+//! Rust types.
 
 use structgen_grammar::Regular;
 
@@ -35,7 +36,8 @@ pub(super) fn read<'j>(
 struct StringFormat(&'static Format);
 
 impl StringFormat {
-    /// Reports which strings of the format are not compiled, and returns the atom; `None` where formats are annotations.
+    /// Reports which strings of the format are not compiled, and returns the atom; `None` where formats are
+    /// annotations.
     fn atom<'j>(
         &self,
         set: impl FnOnce(&Format) -> Regular,
@@ -79,7 +81,7 @@ impl<'j> Assertion<'j> for StringFormat {
         Ok(arm.into_iter().collect())
     }
 
-    /// A value that is listed needs no entry in the report about others that are left out.
+    /// Checking a listed value adds no entry about strings that are left out.
     fn holds(
         &self,
         origin: Origin,
@@ -104,7 +106,7 @@ impl<'j> Assertion<'j> for StringFormat {
     }
 }
 
-/// A format that schemars gives to a Rust type and no draft defines: it asserts something for the profile `rust` only.
+/// A format that schemars derives from a Rust type and no draft defines, which asserts for the profile `rust` only.
 #[derive(Debug)]
 struct RustFormat<'j>(&'j str);
 

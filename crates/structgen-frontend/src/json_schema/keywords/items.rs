@@ -1,4 +1,4 @@
-//! `prefixItems`, `items` and `additionalItems`, which only together say something about an item.
+//! `prefixItems`, `items` and `additionalItems`, which only have a meaning together.
 
 use std::rc::Rc;
 

@@ -1,7 +1,8 @@
 //! Every keyword of every draft: the table, and a file for what each of them asserts.
 //!
-//! A file has all that is about its keyword alone: what it is read as, what it means, what its negation means, what it evaluates and
-//! what the report says of it ([`Assertion`](super::s2_parse::Assertion)). Keywords that only together say something share a file.
+//! A file contains everything about its keyword alone: how it is parsed, its meaning, its negation, what it evaluates
+//! and its entry in the report ([`Assertion`](super::s2_parse::Assertion)). Keywords that only have a meaning together
+//! share a file.
 
 mod all_of;
 mod any_of;
@@ -46,7 +47,7 @@ pub(crate) use values::none_of;
 pub(crate) enum Role {
     /// The draft does not know it, which makes it an annotation.
     Unknown,
-    /// It says which values are valid.
+    /// It decides which values are valid.
     Assertion,
     /// It applies other schemas.
     Applicator,
@@ -118,7 +119,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Row> {
     Some(&KEYWORDS[index])
 }
 
-/// Whether the keyword says in some draft which values are valid.
+/// Whether the keyword decides in some draft which values are valid.
 pub(crate) fn is_about_values(keyword: &str) -> bool {
     let is_about_values = |role: &Role| matches!(role, Assertion | Applicator);
     find(keyword).is_some_and(|row| row.roles.iter().any(is_about_values))
@@ -144,8 +145,8 @@ const fn without_assertion(name: &'static str, roles: [Role; 5]) -> Row {
 
 /// The table, sorted by keyword.
 ///
-/// `dependencies` and `definitions` are still in the metaschemas of 2019-09 and 2020-12, so that nobody gives them another
-/// meaning; both keep their old one here. So does `additionalItems`, beside a list under `items`.
+/// `dependencies` and `definitions` are still in the metaschemas of 2019-09 and 2020-12, so that nobody gives them
+/// another meaning; both keep their old one here. So does `additionalItems`, beside a list under `items`.
 #[rustfmt::skip]
 static KEYWORDS: &[Row] = &[
     without_assertion("$anchor", since_2019(Identifier)),

@@ -21,7 +21,7 @@ pub(super) fn read<'j>(
     }
 }
 
-/// A pattern, which is not parsed before something depends on it.
+/// A pattern, which is parsed on demand.
 #[derive(Debug)]
 struct Pattern<'j>(&'j str);
 
@@ -43,7 +43,7 @@ impl<'j> Assertion<'j> for Pattern<'j> {
         Ok(std::iter::once(part).chain(rust).collect())
     }
 
-    /// A pattern that leniency drops is dropped in the negation too, which then has every string.
+    /// A dropped pattern is dropped in the negation too, which then contains every string.
     fn negated(
         &self,
         origin: Origin,
@@ -54,7 +54,7 @@ impl<'j> Assertion<'j> for Pattern<'j> {
         Ok(vec![Part::about(TypeSet::STRING, outside, origin)])
     }
 
-    /// The pattern alone: checking a listed value adds no entry about strings that are left out.
+    /// Checks the pattern alone: a listed value adds no entry about strings that are left out.
     fn holds(
         &self,
         origin: Origin,

@@ -1,4 +1,4 @@
-//! `properties`, `patternProperties` and `additionalProperties`, which only together say something about a key.
+//! `properties`, `patternProperties` and `additionalProperties`, which only have a meaning together.
 
 use std::rc::Rc;
 

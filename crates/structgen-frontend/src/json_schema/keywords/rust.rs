@@ -5,7 +5,7 @@ use structgen_grammar::Regular;
 use crate::json_schema::s2_parse::{Atom, Context, Origin, Part};
 use crate::json_schema::{Effect, Profile};
 
-/// Under profile `rust`, reports and returns that a string is in the set.
+/// Under profile `rust`, asserts that a string is in the set, and reports that.
 pub(crate) fn rust_strings<'j>(
     origin: Origin,
     context: &mut dyn Context<'j>,

@@ -65,8 +65,8 @@ impl<'j> Assertion<'j> for WrittenWhole {
         Form::Atom(Atom::WrittenWhole)
     }
 
-    /// Nothing: the other types are negated by [`Types`]. That a number is an integer and not written as one is left out, so the
-    /// negation has a little less than it might, never more.
+    /// Nothing: the other types are negated by [`Types`]. An integer that is not written as one is left out, so the
+    /// negation is a subset of the exact one.
     fn negated(&self, _: Origin, _: &mut dyn Context<'j>) -> Result<Vec<Arm<'j>>, SchemaError> {
         Ok(Vec::new())
     }

@@ -1,5 +1,5 @@
-//! `unevaluatedProperties` and `unevaluatedItems`: what no other keyword of the schema evaluates. Which keys and items these
-//! are is worked out by the canonical form, case by case.
+//! `unevaluatedProperties` and `unevaluatedItems`: what no other keyword of the schema evaluates. The canonical form
+//! computes which keys and items these are, case by case.
 
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::{

@@ -1,4 +1,4 @@
-//! `x-structgen`: options that a schema brings along, in an object at its root.
+//! `x-structgen`: options in an object at the root of a schema.
 
 use std::borrow::Cow;
 
@@ -10,10 +10,10 @@ use crate::json_schema::{FormatMode, KeyOrder, Profile, SchemaError, SchemaOptio
 /// The name of the object.
 pub(crate) const KEYWORD: &str = "x-structgen";
 
-/// The options with those of the schema where the caller set none. Limits of the schema hold beside those of the caller: the lower counts.
+/// The caller's options, completed by the schema's. Of two limits the lower one holds.
 ///
 /// # Errors
-/// An entry that is unknown, or has a value that it does not take.
+/// For an unknown entry or an invalid value.
 pub(crate) fn options<'o>(
     schema: &Json<'_>,
     options: &'o SchemaOptions,

@@ -1,4 +1,4 @@
-//! The drafts' own metaschemas, so that references into them lead somewhere without anything being fetched.
+//! The drafts' own metaschemas, so that references into them are resolved without fetching anything.
 
 use std::sync::OnceLock;
 
@@ -44,7 +44,7 @@ static DOCUMENTS: [Document; 19] = documents! {
     "https://json-schema.org/draft/2020-12/meta/validation": "draft2020-12/meta/validation.json",
 };
 
-/// The document of this URI, without a fragment; it is read when it is first asked for.
+/// The document with this URI, without a fragment; parsed on first use.
 pub(crate) fn find(uri: &str) -> Option<(&'static str, &'static Json<'static>)> {
     let document = DOCUMENTS.iter().find(|document| document.uri == uri)?;
     let read = || Json::from_text(document.text, &SchemaLimits::default()).ok();

@@ -16,9 +16,9 @@ use crate::json_schema::{SchemaError, SchemaLimits};
 
 /// A JSON value that borrows its strings, with its numbers as they were written.
 ///
-/// serde_json reads a number that is no 64-bit integer as a float unless a feature is on that would change the numbers of
-/// everyone in the build. So the structure is serde_json's to read, and the numbers are taken from the text beside it: the n-th
-/// number that serde_json reports is the n-th one in the text.
+/// serde_json reads a number that is not a 64-bit integer as a float, unless a feature is enabled that would change the
+/// numbers of every crate in the build. So serde_json parses the structure, and the numbers come from the text: the
+/// n-th number that serde_json reports is the n-th one in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Json<'a> {
     Null,
@@ -30,7 +30,7 @@ pub(crate) enum Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    /// Reads a text. Keys that come twice are refused: such a schema says two things.
+    /// Parses a text. Duplicate keys are an error: such a schema is ambiguous.
     pub(crate) fn from_text(text: &'a str, limits: &SchemaLimits) -> Result<Self, SchemaError> {
         let mut state = Reading {
             numbers: NumberLiterals(text.as_bytes()),
@@ -62,15 +62,15 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// Takes over a value. Its floats are read as the shortest decimals that name them, which is what was written wherever
-    /// that had at most 15 digits.
+    /// Converts a value. Each float is read as the shortest decimal that denotes it, which is what was written if that
+    /// had at most 15 digits.
     pub(crate) fn from_value(value: &'a Value, limits: &SchemaLimits) -> Result<Self, SchemaError> {
         let mut left = limits.max_values;
         convert(value, limits, limits.max_depth.min(MAX_DEPTH), &mut left)
     }
 
-    /// Makes a document a schema that says what the schema at a JSON Pointer in it says. What else is at the root of such documents is no
-    /// keyword.
+    /// Turns a document into a schema that refers to the schema at a JSON Pointer in it. Nothing else at the root of
+    /// such a document is a keyword.
     pub(crate) fn refer_to(&mut self, pointer: &str) {
         let Self::Object(entries) = self else {
             return;
@@ -183,7 +183,7 @@ fn convert<'a>(
         Value::Bool(value) => Json::Bool(*value),
         Value::Number(number) => match number.as_i64() {
             Some(integer) => Json::Number(Decimal::from(integer)),
-            // What serde_json prints is a JSON number, and its exponent has three digits at most.
+            // serde_json prints a JSON number whose exponent has at most three digits.
             None => Json::Number(number.to_string().parse().unwrap_or_default()),
         },
         Value::String(text) => Json::String(Cow::Borrowed(text)),
@@ -202,7 +202,7 @@ fn convert<'a>(
     })
 }
 
-/// The number literals of a JSON text that are yet to come.
+/// The remaining number literals of a JSON text.
 struct NumberLiterals<'t>(&'t [u8]);
 
 impl<'t> Iterator for NumberLiterals<'t> {
@@ -328,7 +328,7 @@ impl<'a> Visitor<'a> for JsonReader<'_, '_> {
     }
 }
 
-/// Up to here, looking at all keys is faster than hashing.
+/// Up to this number, comparing all keys is faster than hashing.
 const FEW: usize = 16;
 
 /// A key, borrowed where it has no escapes (`Cow` by itself never borrows).

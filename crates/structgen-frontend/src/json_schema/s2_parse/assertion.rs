@@ -1,8 +1,8 @@
-//! What the keywords of a schema assert: the seam between a keyword and the stages.
+//! What the keywords of a schema assert: the interface between a keyword and the stages.
 //!
-//! Each keyword implements [`Assertion`] in its own file below `keywords`. It is asked for its meaning as a conjunction, for its
-//! negation as a disjunction, both of [`Part`]s, and for what it evaluates. What it needs for that is its [`Context`], which the
-//! canonical form implements: no keyword knows the later stages.
+//! Each keyword implements [`Assertion`] in its own file below `keywords`. It returns its meaning as a conjunction and
+//! its negation as a disjunction, both of [`Part`]s, and what it evaluates. The services it needs are its [`Context`],
+//! which the canonical form implements: no keyword depends on a later stage.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::json_schema::{Draft, Effect, SchemaError, SchemaOptions};
 
 /// What a keyword of a schema asserts.
 pub(crate) trait Assertion<'j>: fmt::Debug {
-    /// The assertion as far as it is plain without working anything out.
+    /// The assertion as far as it is known without computing anything.
     fn form(&self) -> Form<'_, 'j> {
         Form::Other
     }
@@ -48,7 +48,7 @@ pub(crate) trait Assertion<'j>: fmt::Debug {
         context: &mut dyn Context<'j>,
     ) -> Result<Vec<Arm<'j>>, SchemaError>;
 
-    /// Whether the keyword holds of a value. The default asks its conjunction; `depth` counts schemas within schemas.
+    /// Whether the keyword holds for a value. The default evaluates its conjunction; `depth` counts nested schemas.
     fn holds(
         &self,
         origin: Origin,
@@ -70,13 +70,13 @@ pub(crate) trait Assertion<'j>: fmt::Debug {
         }
     }
 
-    /// What the report says of the keyword, unless it is dropped; `None` where another entry says it.
+    /// The keyword's entry in the report, unless it is dropped; `None` if there is another entry for it.
     fn effect(&self, _options: &SchemaOptions) -> Option<Effect> {
         Some(Effect::Enforced)
     }
 }
 
-/// An assertion as far as it is plain without working anything out.
+/// An assertion as far as it is known without computing anything.
 #[derive(Debug)]
 pub(crate) enum Form<'a, 'j> {
     /// Nothing is valid: the schema `false`.
@@ -91,7 +91,7 @@ pub(crate) enum Form<'a, 'j> {
     Reference(&'j str),
     /// The keyword's value is wrong.
     Invalid(&'a SchemaError),
-    /// More than that.
+    /// Anything else.
     Other,
 }
 
@@ -103,7 +103,7 @@ pub(crate) type Arm<'j> = Vec<Part<'j>>;
 pub(crate) enum Part<'j> {
     Literal(Literal),
     Atom(TracedAtom<'j>),
-    /// One of these conjunctions at least.
+    /// At least one of these conjunctions.
     Choice(Vec<Arm<'j>>),
     /// Exactly one of these schemas.
     OneOf {
@@ -143,7 +143,7 @@ impl<'j> Part<'j> {
 }
 
 impl Origin {
-    /// The schema that a reference leads to which is the value of this keyword.
+    /// Resolves the reference that is the value of this keyword.
     pub(crate) fn resolve<'j>(
         self,
         reference: &'j str,
@@ -154,7 +154,7 @@ impl Origin {
     }
 }
 
-/// What a keyword may ask for when it is worked out.
+/// The services that the canonical form offers to a keyword.
 pub(crate) trait Context<'j> {
     fn options(&self) -> &SchemaOptions;
 
@@ -172,7 +172,7 @@ pub(crate) trait Context<'j> {
     /// The literal of one value.
     fn value_literal(&mut self, value: &'j Json<'j>) -> Literal;
 
-    /// The disjunction that says that whatever is not evaluated is valid under `rest`.
+    /// The disjunction which says that whatever is not evaluated is valid under `rest`.
     fn unevaluated(
         &mut self,
         origin: Origin,
@@ -180,7 +180,7 @@ pub(crate) trait Context<'j> {
         rest: SchemaId,
     ) -> Result<Vec<Arm<'j>>, SchemaError>;
 
-    /// The disjunction that says that something is not evaluated and not valid under `rest`.
+    /// The disjunction which says that something is neither evaluated nor valid under `rest`.
     fn not_unevaluated(
         &mut self,
         origin: Origin,
@@ -196,7 +196,7 @@ pub(crate) trait Context<'j> {
         depth: u32,
     ) -> Result<bool, SchemaError>;
 
-    /// Whether all parts hold of the value.
+    /// Whether all parts hold for the value.
     fn all_hold(
         &mut self,
         parts: &[Part<'j>],
@@ -221,7 +221,7 @@ impl<'j> dyn Context<'j> + '_ {
     }
 }
 
-/// Whether keys or items are asked about.
+/// What is evaluated: keys or items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Of {
     /// `unevaluatedProperties`.
@@ -238,9 +238,9 @@ pub(crate) enum Evaluates<'a, 'j> {
     Own(Evaluated<'j>),
     /// What each of the schemas does.
     AllOf(&'a [SchemaId]),
-    /// What each of the schemas does that is valid.
+    /// What each valid one of the schemas does.
     AnyOf(&'a [SchemaId]),
-    /// What that one of the schemas does that is valid.
+    /// What the only valid one of the schemas does.
     OneOf(&'a [SchemaId]),
     /// What the condition does if it is valid, and what the branch taken does.
     Conditional {
@@ -248,9 +248,9 @@ pub(crate) enum Evaluates<'a, 'j> {
         then: Option<SchemaId>,
         otherwise: Option<SchemaId>,
     },
-    /// What each schema does whose key is present.
+    /// What each schema with a present key does.
     Dependent(Vec<(&'j str, SchemaId)>),
-    /// What the schema does that the reference leads to.
+    /// What the schema does to which the reference resolves.
     Reference(&'j str),
 }
 
@@ -261,7 +261,7 @@ pub(crate) struct Evaluated<'j> {
     pub(crate) all: bool,
     pub(crate) keys: Vec<&'j str>,
     pub(crate) patterns: Vec<&'j str>,
-    /// The number of first items.
+    /// The number of leading items.
     pub(crate) prefix: usize,
     /// The items that are valid under one of these.
     pub(crate) contained: Vec<SchemaId>,

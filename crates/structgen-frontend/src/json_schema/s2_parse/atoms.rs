@@ -1,7 +1,7 @@
 //! The primitive assertions that all keywords are made of.
 //!
-//! An atom about one type says nothing about values of the others, as in JSON Schema itself. The negation of an atom is a
-//! disjunction of conjunctions of atoms (`negation.rs`), so that no connective survives in the canonical form.
+//! As in JSON Schema itself, an atom about one type holds for all values of other types. The negation of a keyword is a
+//! disjunction of conjunctions of atoms, so that no connective remains in the canonical form.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use structgen_grammar::{Decimal, NumberBound, Regular};
 use super::SchemaId;
 use crate::json_schema::s1_json::Json;
 
-/// A set of types; the integers and the other numbers count as two.
+/// A set of types; integers and other numbers are two types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TypeSet(u8);
 
@@ -74,7 +74,7 @@ impl TypeSet {
     }
 }
 
-/// A schema or a value out of the schema's text, or its negation.
+/// A schema or a value that occurs in the schema, or its negation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Literal {
     pub(crate) source: Subject,
@@ -84,13 +84,13 @@ pub(crate) struct Literal {
 /// What a [`Literal`] is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Subject {
-    /// The values that fit the schema.
+    /// The values that are valid under the schema.
     Schema(SchemaId),
-    /// The one value.
+    /// This value only.
     Value(ValueId),
 }
 
-/// A value that `const` or `enum` names, or a part of one.
+/// A value of `const` or `enum`, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ValueId(pub(crate) u32);
 
@@ -141,24 +141,24 @@ pub(crate) enum Atom<'j> {
     /// The string, unescaped, is in the set.
     Text(Regular),
     Fields(Rc<Fields<'j>>),
-    /// The value of the key, if there is one, is this.
+    /// The value of the key, if present, is this.
     Field(&'j str, Literal),
     /// Some member is like this.
     Some(SomeMember<'j>),
-    /// One of these holds at least.
+    /// At least one of these holds.
     Clause(Rc<[KeyLiteral<'j>]>),
     Required(Rc<[&'j str]>),
-    /// The key is there; unlike [`Atom::Required`] this does not declare it.
+    /// The key is present; unlike [`Atom::Required`] this does not declare it.
     Present(&'j str),
     Forbidden(&'j str),
-    /// Every key, as a string, fits the schema.
+    /// Every key, as a string, is valid under the schema.
     Names(SchemaId),
     MinProperties(u32),
     MaxProperties(u32),
     Elements(Rc<Elements>),
-    /// The item at this index, if there is one, is this.
+    /// The item at this index, if present, is this.
     Element(u32, Literal),
-    /// Some item behind the prefix does not fit the rest.
+    /// Some item after the prefix is not valid under the schema of the rest.
     OtherElement(Rc<Elements>),
     MinItems(u32),
     MaxItems(u32),
@@ -192,14 +192,14 @@ pub(crate) struct Fields<'j> {
 }
 
 impl<'j> Fields<'j> {
-    /// Makes look-ups by key fast; to be called once all properties are there.
+    /// Speeds up lookups by key; to be called after the last property is added.
     pub(crate) fn index(&mut self) {
         if self.properties.len() > 8 {
             self.by_key = self.properties.iter().copied().collect();
         }
     }
 
-    /// The schema that `properties` has for the key.
+    /// The schema of the key in `properties`.
     pub(crate) fn property(&self, key: &str) -> Option<SchemaId> {
         if self.by_key.is_empty() {
             let found = self.properties.iter().find(|(name, _)| *name == key);
@@ -213,26 +213,26 @@ impl<'j> Fields<'j> {
 /// What some member of an object is like.
 #[derive(Clone, Debug)]
 pub(crate) enum SomeMember<'j> {
-    /// Its value does not fit.
+    /// Its value is not valid.
     Field(OtherField<'j>),
     /// Its key is none of these.
     Key(Rc<[&'j str]>),
-    /// Its key, as a string, does not fit the schema.
+    /// Its key, as a string, is not valid under the schema.
     Name(SchemaId),
 }
 
-/// Something that is said about one key.
+/// An assertion about one key.
 #[derive(Clone, Debug)]
 pub(crate) enum KeyLiteral<'j> {
-    /// It is not there.
+    /// It is absent.
     Absent(&'j str),
-    /// It is there, and its value is this, where that is said.
+    /// It is present, and its value is this, if any is given.
     Has(&'j str, Option<Literal>),
-    /// Some key is there, with this.
+    /// Some member is like this.
     Some(SomeMember<'j>),
 }
 
-/// That some key that `additionalProperties`, or the pattern of this number, is about has a value that does not fit.
+/// Some key to which `additionalProperties`, or the pattern with this index, applies has a value that is not valid.
 #[derive(Clone, Debug)]
 pub(crate) struct OtherField<'j> {
     pub(crate) fields: Rc<Fields<'j>>,
@@ -240,7 +240,7 @@ pub(crate) struct OtherField<'j> {
 }
 
 impl OtherField<'_> {
-    /// What the value of the key does not fit.
+    /// The schema under which the value is not valid.
     pub(crate) fn schema(&self) -> Option<SchemaId> {
         match self.pattern {
             Some(index) => self.fields.patterns.get(index).map(|pattern| pattern.1),

@@ -1,5 +1,5 @@
-//! Dialects: which keywords of a draft a schema uses. `$schema` may name a metaschema that the caller registered, whose
-//! `$vocabulary` says so.
+//! Dialects: which keywords of a draft a schema uses. `$schema` may name a metaschema registered by the caller, and its
+//! `$vocabulary` decides.
 
 use super::Program;
 use crate::json_schema::keywords::{self, Vocabulary};
@@ -12,12 +12,12 @@ pub(crate) struct SchemaDialect {
     pub(crate) draft: Draft,
     /// A bit for each vocabulary that is not used, by its index in [`VOCABULARIES`].
     without: u8,
-    /// What `format` does, where the dialect says.
+    /// Whether `format` asserts, if the dialect decides that.
     pub(crate) asserts_formats: Option<bool>,
 }
 
 impl SchemaDialect {
-    /// All of a draft.
+    /// A whole draft.
     pub(crate) fn of(draft: Draft) -> Self {
         Self {
             draft,
@@ -26,7 +26,7 @@ impl SchemaDialect {
         }
     }
 
-    /// Whether the keyword is one of the dialect's, if it is one of the draft's.
+    /// Whether a keyword of the draft belongs to the dialect.
     pub(crate) fn uses(self, keyword: &str) -> bool {
         self.without == 0
             || vocabulary_of(keyword, self.draft).is_none_or(|bit| self.without & bit == 0)
@@ -42,7 +42,7 @@ impl SchemaDialect {
         let mut asserts_formats = false;
         for &(uri, is_required) in used {
             match known(uri, draft) {
-                // 2019-09 has one vocabulary of formats: whether it is required says what they do.
+                // 2019-09 has one vocabulary for formats, and they assert if it is required.
                 Some("format") => asserts_formats |= is_required,
                 Some("format-assertion") => asserts_formats = true,
                 None if is_required => return Err(uri.to_owned()),
@@ -54,10 +54,10 @@ impl SchemaDialect {
     }
 }
 
-/// The vocabularies whose keywords are not used where they are left out, as they are called in 2019-09 and 2020-12.
+/// The vocabularies that a dialect can leave out, by their names in 2019-09 and 2020-12.
 const VOCABULARIES: [&str; 3] = ["applicator", "unevaluated", "validation"];
 
-/// Those whose keywords are always there, or assert nothing, and those of `format`.
+/// The vocabularies whose keywords are always present or assert nothing, and those of `format`.
 const OTHERS: [&str; 6] = [
     "core",
     "meta-data",
@@ -99,11 +99,11 @@ fn vocabulary_of(keyword: &str, draft: Draft) -> Option<u8> {
     Some(1 << index)
 }
 
-/// How many metaschemas may be built on one another.
+/// The maximal length of a chain of metaschemas.
 const MAX_METASCHEMAS: u32 = 8;
 
 impl<'j> Program<'j> {
-    /// The dialect that `$schema` names, standing at `pointer`; `None` where it is neither of a draft nor registered.
+    /// The dialect named by the `$schema` at `pointer`; `None` if it is neither a draft's nor registered.
     pub(crate) fn dialect(
         &mut self,
         uri: &'j str,
@@ -129,7 +129,7 @@ impl<'j> Program<'j> {
         let Some(metaschema) = self.resources.registered(uri)? else {
             return Ok(None);
         };
-        // One that names itself, or nothing, says no more than its vocabularies do.
+        // A metaschema that names itself or nothing is described by its vocabularies alone.
         let outer = match metaschema.get("$schema") {
             Some(Json::String(outer)) if depth < MAX_METASCHEMAS && outer != uri => {
                 self.read_dialect(outer, pointer, depth + 1)?

@@ -7,7 +7,7 @@ use crate::json_schema::s2_parse::resolve::ResourceId;
 use crate::json_schema::{Draft, SchemaError};
 
 impl<'j> Program<'j> {
-    /// Takes up `$schema`, `$id` and the anchors of a schema; returns the resource that it belongs to.
+    /// Registers `$schema`, `$id` and the anchors of a schema; returns the resource that it belongs to.
     pub(super) fn identify(
         &mut self,
         json: &'j Json<'j>,
@@ -39,7 +39,7 @@ impl<'j> Program<'j> {
                     }
                 }
                 Err(error) => invalid(error),
-                // What was valid up to draft 3 may mean something else since: `required`, `type`, `extends`.
+                // Keywords up to draft 3 may have another meaning since: `required`, `type`, `extends`.
                 Ok(None) if uri.contains("json-schema.org/draft-0") => {
                     invalid(SchemaError::UnknownDialect {
                         uri: uri.to_string(),
@@ -53,7 +53,7 @@ impl<'j> Program<'j> {
         }
         let draft = dialect.draft;
         let mut resource = outer;
-        // Up to draft 7, `$ref` switches off everything beside it.
+        // Up to draft 7, `$ref` disables its sibling keywords.
         let alone = draft <= Draft::Draft7 && json.get("$ref").is_some();
         if let Some(uri) = identifier(draft)
             && !alone
@@ -88,7 +88,7 @@ impl<'j> Program<'j> {
 }
 
 impl<'j> Schema<'j> {
-    /// Takes over what was found about `$schema` when the document was read.
+    /// Copies what was found about `$schema` when the document was read.
     pub(super) fn take_dialect(&mut self, unscoped: &Self) {
         for keyword in &unscoped.keywords {
             if let ("$schema", Form::Invalid(error)) = (keyword.name, keyword.assertion.form()) {

@@ -1,16 +1,16 @@
-//! Where a schema stands, as a JSON Pointer.
+//! Locations of schemas, as JSON Pointers.
 
 use std::fmt::Write as _;
 use std::rc::Rc;
 
 use super::{Program, SchemaId};
 
-/// Where a schema stands.
+/// The location of a schema.
 #[derive(Clone, Debug)]
 pub(crate) enum Location<'j> {
-    /// At the root of the main document, or of the one of this URI.
+    /// At the root of the main document, or of the document with this URI.
     Root(Option<Rc<str>>),
-    /// Where a reference found it: the whole pointer.
+    /// Where a reference led: the whole pointer.
     At(Rc<str>),
     /// Below another schema.
     Below {
@@ -20,7 +20,7 @@ pub(crate) enum Location<'j> {
     },
 }
 
-/// The step behind a keyword.
+/// The step after a keyword.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step<'j> {
     /// The keyword's value is the schema.

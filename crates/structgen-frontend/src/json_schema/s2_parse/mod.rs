@@ -1,7 +1,7 @@
-//! Second stage: from JSON to typed schemas, each with its place.
+//! Second stage: from JSON to typed schemas, each with its location.
 //!
-//! A keyword with a wrong value is kept as [`Assertion::Invalid`] and is an error only where the schema is used, as is a
-//! reference that leads nowhere: a definition that nothing refers to does no harm.
+//! A keyword with a wrong value is kept as [`Invalid`] and is an error only if the schema is used, and so is a
+//! reference that cannot be resolved: a definition that nothing refers to does no harm.
 
 pub(crate) mod assertion;
 pub(crate) mod atoms;
@@ -36,24 +36,25 @@ pub(crate) use parser::SchemaParser;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct SchemaId(pub(crate) u32);
 
-/// A schema: a conjunction of what its keywords assert.
+/// A schema: the conjunction of its keywords' assertions.
 #[derive(Debug)]
 pub(crate) struct Schema<'j> {
     pub(crate) location: Location<'j>,
     pub(crate) resource: ResourceId,
     pub(crate) scope: ScopeId,
-    /// What it was read from.
+    /// Its source.
     pub(crate) json: &'j Json<'j>,
-    /// In the order as written, but what declares keys comes first, `required` behind `properties`: the order of keys.
+    /// In the order of the source, except that `properties` and then `required` come first: they declare the order of
+    /// keys.
     pub(crate) keywords: Vec<Keyword<'j>>,
-    /// What asserts nothing: the name, and a note on why not.
+    /// The keywords that assert nothing, each with a note on why.
     pub(crate) annotations: Vec<(&'j str, &'static str)>,
 }
 
 /// A keyword that asserts something.
 #[derive(Debug)]
 pub(crate) struct Keyword<'j> {
-    /// Its name; empty where the assertion is not a keyword's.
+    /// Its name; empty if the assertion is not a keyword's.
     pub(crate) name: &'static str,
     pub(crate) assertion: Box<dyn Assertion<'j> + 'j>,
 }
@@ -70,20 +71,20 @@ impl<'j> Keyword<'j> {
 /// All schemas of a document and of the documents that it refers to.
 pub(crate) struct Program<'j> {
     schemas: Vec<Rc<Schema<'j>>>,
-    /// Which schema a JSON value was read as, by the value's address and the scope: documents neither move nor change
-    /// meanwhile.
+    /// The schema that was read from a JSON value, by the value's address and the scope: documents neither move nor
+    /// change.
     by_address: FxHashMap<(usize, ScopeId), SchemaId>,
     pub(crate) resources: Resources<'j>,
-    /// The schemas that are written nowhere: any of the listed fits.
+    /// Schemas that do not occur in a document: each is the union of the listed ones.
     unions: FxHashMap<Vec<SchemaId>, SchemaId>,
     pub(crate) scopes: Scopes<'j>,
-    /// About how many values were read again for a scope, and may be.
+    /// The approximate number of values that were read again for a scope, and its limit.
     pub(crate) read_again: u64,
     pub(crate) most_read_again: u64,
 }
 
 impl<'j> Program<'j> {
-    /// Reads a document that is to be found under `uri`, if under any.
+    /// Reads a document and registers it under `uri`, if there is one.
     pub(crate) fn read_document(
         &mut self,
         json: &'j Json<'j>,
@@ -118,12 +119,12 @@ impl<'j> Program<'j> {
         &self.schemas[id.0 as usize]
     }
 
-    /// The schema that this value was read as, if it was.
+    /// The schema that was read from this value, if any.
     pub(crate) fn at_address(&self, json: &'j Json<'j>, scope: ScopeId) -> Option<SchemaId> {
         self.by_address.get(&(address(json), scope)).copied()
     }
 
-    /// Whether every value is valid under the schema, as far as that is plain.
+    /// Whether every value is valid under the schema because it asserts nothing.
     pub(crate) fn is_anything(&self, id: SchemaId) -> bool {
         self.schema_ref(id).keywords.is_empty()
     }
@@ -143,12 +144,12 @@ impl<'j> Program<'j> {
         location::pointer(self, id, Some(keyword))
     }
 
-    /// The schema that everything fits, as if it stood in `within`.
+    /// The schema under which every value is valid, as if it were part of `within`.
     pub(crate) fn anything(&mut self, within: SchemaId) -> SchemaId {
         self.written_nowhere(within, Vec::new())
     }
 
-    /// The schema that says that one of the schemas fits at least.
+    /// The union of schemas, as if it were part of `within`.
     pub(crate) fn any_of(&mut self, within: SchemaId, arms: Vec<SchemaId>) -> SchemaId {
         self.written_nowhere(within, arms)
     }
@@ -175,7 +176,8 @@ impl<'j> Program<'j> {
         id
     }
 
-    /// Reads a value as a schema, with all schemas in it: without a scope first, which takes up what can be referred to.
+    /// Reads a value as a schema, with all its subschemas. It is read without a scope first, which registers what can
+    /// be referred to.
     pub(crate) fn read(
         &mut self,
         json: &'j Json<'j>,
@@ -242,7 +244,7 @@ impl<'j> Program<'j> {
 }
 
 impl<'j> Schema<'j> {
-    /// The same without keywords.
+    /// A copy without keywords.
     fn clone_empty(&self) -> Self {
         Self {
             location: self.location.clone(),
@@ -253,7 +255,7 @@ impl<'j> Schema<'j> {
     }
 }
 
-/// About how many values it takes to read a schema again: its keywords, what is in them, and what is in that.
+/// The approximate number of values that reading a schema again takes: its keywords and two levels below them.
 fn weight(json: &Json<'_>) -> u64 {
     let Json::Object(entries) = json else {
         return 1;

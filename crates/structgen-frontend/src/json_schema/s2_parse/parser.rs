@@ -1,4 +1,4 @@
-//! Reading the keywords of one schema object: what the readers of keywords have to work with.
+//! The parser of one schema object, with the helpers that the keywords' readers use.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ pub(crate) struct SchemaParser<'p, 'j> {
     program: &'p mut Program<'j>,
     id: SchemaId,
     schema: &'p mut Schema<'j>,
-    /// The groups of keywords, each read as one, that were met already.
+    /// The groups of keywords read as one that were met already.
     groups: Vec<&'static str>,
 }
 
@@ -41,7 +41,7 @@ impl<'p, 'j> SchemaParser<'p, 'j> {
         self.program.resources.get(self.schema.resource).dialect
     }
 
-    /// The value of a keyword, where the dialect has it.
+    /// The value of a keyword, if the dialect has the keyword.
     pub(crate) fn get(&self, keyword: &str) -> Option<&'j Json<'j>> {
         let value = self.sibling(keyword)?;
         self.dialect().uses(keyword).then_some(value)
@@ -66,7 +66,7 @@ impl<'p, 'j> SchemaParser<'p, 'j> {
         self.schema.scope != ScopeId::UNSCOPED
     }
 
-    /// Whether `format` asserts something: what the caller or the schema's options say, else the dialect.
+    /// Whether `format` asserts: decided by the caller's or the schema's options, else by the dialect.
     pub(crate) fn asserts_formats(&self) -> bool {
         self.program.resources.formats_are_set || self.dialect().asserts_formats != Some(false)
     }
@@ -164,7 +164,7 @@ impl<'p, 'j> SchemaParser<'p, 'j> {
         }
     }
 
-    /// A count of something: an integer that is not negative. What does not fit is more than any text can hold.
+    /// A non-negative integer. Larger counts than `u32` are more than any text can have.
     pub(crate) fn count(&mut self, keyword: &'static str, value: &Json<'_>) -> Option<u32> {
         let count = match value {
             Json::Number(number) if number.is_integer() && !number.is_negative() => {

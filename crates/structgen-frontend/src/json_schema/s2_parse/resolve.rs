@@ -1,7 +1,7 @@
-//! What references lead to, within the document and the documents that the caller registered.
+//! Resolving references, within the document and the documents registered by the caller.
 //!
-//! A document is split into resources, one per `$id`; a reference is resolved against the base URI of the resource that it
-//! stands in (RFC 3986, section 5), and its fragment is a JSON Pointer (RFC 6901) or an anchor.
+//! A document is split into resources, one per `$id`; a reference is resolved against the base URI of the resource that
+//! contains it (RFC 3986, section 5), and its fragment is a JSON Pointer (RFC 6901) or an anchor.
 
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ pub(crate) struct ResourceId(u32);
 /// A schema with a base URI of its own.
 #[derive(Debug)]
 pub(crate) struct Resource<'j> {
-    /// The URI that references in it are relative to.
+    /// The base URI of its references.
     pub(crate) base: Option<String>,
     /// The URI of the whole document, for messages; the main document has none.
     pub(crate) document: Option<Rc<str>>,
@@ -32,7 +32,7 @@ pub(crate) struct Resource<'j> {
     pub(crate) origin: Option<ResourceId>,
     /// The names of its dynamic anchors.
     pub(crate) dynamic: Vec<Name<'j>>,
-    /// For the resource of a document: whether there are dynamic anchors in it.
+    /// For the resource of a document: whether it contains dynamic anchors.
     has_dynamic_anchors: bool,
 }
 
@@ -55,28 +55,28 @@ impl<'j> Resource<'j> {
     }
 }
 
-/// Hands out a registered document: its URI as registered and its JSON.
+/// Returns a registered document: its URI as registered, and its JSON.
 pub(crate) type Library<'j> =
     dyn Fn(usize) -> Result<Option<(&'j str, &'j Json<'j>)>, SchemaError> + 'j;
 
-/// Where references are looked up.
+/// The resources of a program, in which references are resolved.
 pub(crate) struct Resources<'j> {
     resources: Vec<Resource<'j>>,
     by_uri: FxHashMap<String, ResourceId>,
     anchors: FxHashMap<(ResourceId, &'j str), SchemaId>,
-    /// The anchors that a dynamic reference may be led to.
+    /// The anchors that are targets of dynamic references.
     dynamic_anchors: FxHashMap<(ResourceId, Name<'j>), SchemaId>,
     library: &'j Library<'j>,
-    /// How many documents of the library were looked at so far.
+    /// The number of documents of the library that were read.
     opened: usize,
     pub(crate) default_draft: Draft,
-    /// Whether the caller, or the schema, says what `format` does.
+    /// Whether the caller or the schema decides what `format` does.
     pub(crate) formats_are_set: bool,
-    /// What `$schema` named so far.
+    /// The dialects named by `$schema` so far.
     pub(crate) dialects: FxHashMap<&'j str, Option<SchemaDialect>>,
-    /// What was found already: by the schema that holds the reference, and the keyword.
+    /// Resolved references, by the schema that contains the reference and the keyword.
     found: FxHashMap<(SchemaId, &'static str), SchemaId>,
-    /// Large objects by key, so that many references into one object stay cheap.
+    /// Indices of large objects, so that many references into one object are cheap.
     large: FxHashMap<usize, FxHashMap<&'j str, &'j Json<'j>>>,
 }
 
@@ -105,7 +105,7 @@ impl<'j> Resources<'j> {
         self.resources[id.0 as usize].dialect = dialect;
     }
 
-    /// The document that the caller registered under this URI, or whose root names itself so.
+    /// The document that the caller registered under this URI, or that has it as the `$id` of its root.
     pub(crate) fn registered(&self, uri: &str) -> Result<Option<&'j Json<'j>>, SchemaError> {
         let plain = |uri: &str| uri.strip_suffix('#').unwrap_or(uri).to_owned();
         let uri = plain(uri);
@@ -124,7 +124,7 @@ impl<'j> Resources<'j> {
         self.anchors.entry((resource, anchor)).or_insert(schema);
     }
 
-    /// Takes up a dynamic anchor.
+    /// Registers a dynamic anchor.
     pub(crate) fn set_dynamic_anchor(
         &mut self,
         resource: ResourceId,
@@ -146,7 +146,7 @@ impl<'j> Resources<'j> {
         self.dynamic_anchors.get(&(resource, name)).copied()
     }
 
-    /// Whether there are dynamic anchors in the document of the resource.
+    /// Whether the document of the resource contains dynamic anchors.
     pub(crate) fn has_dynamic_anchors(&self, resource: ResourceId) -> bool {
         let origin = self.get(resource).origin.unwrap_or(resource);
         self.get(origin).has_dynamic_anchors
@@ -209,7 +209,7 @@ impl<'j> Resources<'j> {
 }
 
 impl<'j> Program<'j> {
-    /// The schema that the reference leads to which stands in `from` under `keyword`.
+    /// Resolves the reference that is the value of `keyword` in `from`.
     pub(crate) fn resolve(
         &mut self,
         from: SchemaId,
@@ -226,7 +226,7 @@ impl<'j> Program<'j> {
         match keyword {
             "$recursiveRef" => target = self.dynamic_target(target, None, scope),
             "$dynamicRef" => {
-                // Where the fragment is a JSON Pointer, no anchor is called like it.
+                // No anchor has the name of a JSON Pointer.
                 let fragment = reference.split_once('#').map(|parts| parts.1);
                 let name = fragment.and_then(percent_decoded);
                 if let Some(name) = name.filter(|name| !name.starts_with('/')) {
@@ -282,7 +282,7 @@ impl<'j> Program<'j> {
         if let Some(id) = self.at_address(json, ScopeId::UNSCOPED) {
             return Ok(Some(id));
         }
-        // A place that no keyword makes a schema: the reference does.
+        // No keyword makes this value a schema; the reference does.
         let document = self.resources.get(resource).document.as_deref();
         let pointer = format!("{}#{fragment}", document.unwrap_or_default());
         Ok(Some(self.read(
@@ -308,9 +308,10 @@ impl<'j> Program<'j> {
             if let Some(&found) = self.resources.by_uri.get(&uri) {
                 return Ok(Some(found));
             }
-            // Documents are read when a reference needs one, all up to the one that it finds: an `$id` may be anywhere in them.
+            // Documents are read when a reference needs one, in order until it is found, because an `$id` may be
+            // anywhere in them.
             let Some((registered, json)) = (self.resources.library)(self.resources.opened)? else {
-                // What the caller registers comes before what ships.
+                // The caller's documents take precedence over the built-in ones.
                 let Some((uri, json)) = metaschemas::find(&uri) else {
                     return Ok(None);
                 };
@@ -330,7 +331,7 @@ impl<'j> Program<'j> {
 fn join(base: Option<&str>, path: &str) -> Result<String, ()> {
     let reference = UriRef::parse(path).map_err(|_| ())?;
     let Some(base) = base else {
-        // Without a base, a reference can still name a document that is registered under the very same text.
+        // Without a base, a reference can still name a document that is registered under the same text.
         return Ok(path.to_owned());
     };
     match Uri::parse(base) {

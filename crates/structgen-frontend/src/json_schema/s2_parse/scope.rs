@@ -1,8 +1,8 @@
-//! Dynamic scope: where `$dynamicRef` and `$recursiveRef` lead depends on the resources that were entered on the way.
+//! Dynamic scope: the target of `$dynamicRef` and `$recursiveRef` depends on the path of resources that were entered.
 //!
-//! Of that way only one thing counts: for each dynamic anchor, the outermost resource that defines it. This is a scope. A
-//! schema is known by its place and its scope, so that one place is several schemas where it is reached in several scopes;
-//! there are finitely many, and recursion closes.
+//! Only one property of that path matters: for each dynamic anchor, the outermost resource that defines it. This is a
+//! scope. A schema is identified by its location and its scope, so one location is several schemas if it is reached in
+//! several scopes. There are finitely many, so recursion terminates.
 
 use std::rc::Rc;
 
@@ -17,24 +17,24 @@ use crate::json_schema::SchemaError;
 pub(crate) struct ScopeId(u32);
 
 impl ScopeId {
-    /// No scope: the schema as it was read with its document. It stands for itself with [`ScopeId::EMPTY`] where its document
-    /// has no dynamic anchors, and otherwise only says what is written where.
+    /// No scope: the schema as read with its document. In a document without dynamic anchors it is the same as with
+    /// [`ScopeId::EMPTY`]; otherwise it only records what is where.
     pub(crate) const UNSCOPED: Self = Self(0);
     /// The scope in which no dynamic anchor is bound.
     pub(crate) const EMPTY: Self = Self(1);
 }
 
-/// A name that is bound: that of a `$dynamicAnchor`, or none for `$recursiveAnchor`.
+/// A bound name: that of a `$dynamicAnchor`, or `None` for `$recursiveAnchor`.
 pub(crate) type Name<'j> = Option<&'j str>;
 
 type Bindings<'j> = Rc<[(Name<'j>, ResourceId)]>;
 
 /// The scopes of a [`Program`].
 pub(crate) struct Scopes<'j> {
-    /// Sorted by name: scopes that bind the same are the same, however they came about.
+    /// Sorted by name, so that equal bindings are one scope.
     bindings: Vec<Bindings<'j>>,
     ids: FxHashMap<Bindings<'j>, ScopeId>,
-    /// The scope behind the entry into a resource.
+    /// The scope after entering a resource.
     entered: FxHashMap<(ScopeId, ResourceId), ScopeId>,
 }
 
@@ -57,7 +57,7 @@ impl<'j> Scopes<'j> {
 }
 
 impl<'j> Program<'j> {
-    /// The schema as it is when it is reached in a scope.
+    /// The schema when reached in a scope.
     pub(crate) fn within(&mut self, id: SchemaId, scope: ScopeId) -> SchemaId {
         let schema = self.get(id);
         let scope = self.enter(scope, schema.resource);
@@ -67,7 +67,7 @@ impl<'j> Program<'j> {
         self.read(schema.json, schema.location.clone(), schema.resource, scope)
     }
 
-    /// The scope in which the references of a schema are followed.
+    /// The scope in which the references of a schema are resolved.
     pub(crate) fn scope_of(&self, id: SchemaId) -> ScopeId {
         match self.schema_ref(id).scope {
             ScopeId::UNSCOPED => ScopeId::EMPTY,
@@ -75,7 +75,7 @@ impl<'j> Program<'j> {
         }
     }
 
-    /// The scope behind the entry into a resource: its dynamic anchors are bound to it that are not bound yet.
+    /// The scope after entering a resource: binds those of its dynamic anchors that are not bound yet.
     pub(crate) fn enter(&mut self, scope: ScopeId, resource: ResourceId) -> ScopeId {
         let names = &self.resources.get(resource).dynamic;
         if names.is_empty() {
@@ -102,8 +102,8 @@ impl<'j> Program<'j> {
         id
     }
 
-    /// Where a dynamic reference leads in a scope that is resolved to `target` like any other: elsewhere only where that is a
-    /// dynamic anchor of the name itself.
+    /// The target of a dynamic reference whose static target is `target`: another one only if that is itself a dynamic
+    /// anchor of this name.
     pub(crate) fn dynamic_target(
         &self,
         target: SchemaId,

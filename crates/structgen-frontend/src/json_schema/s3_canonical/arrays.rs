@@ -1,4 +1,4 @@
-//! Arrays: prefixes, rests and counts put together.
+//! Arrays: combines prefixes, rests and counts.
 
 use std::rc::Rc;
 
@@ -34,7 +34,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 _ => {}
             }
         }
-        // What `contains` says about every item, or about the only one.
+        // What `contains` asserts about every item, or about the only one.
         let mut every: Vec<Literal> = Vec::new();
         for (one, origin) in contains {
             let item = Literal::schema(one.item);
@@ -110,7 +110,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    /// The arrays in which some item does not fit: counted, but where it is plain which one it is.
+    /// The arrays with some invalid item after the prefix: counted, unless it is known which item it is.
     fn with_other_element(
         &mut self,
         mut arrays: Arrays,

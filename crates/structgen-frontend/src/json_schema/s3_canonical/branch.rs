@@ -1,4 +1,4 @@
-//! Taking schemas apart: a branch is a conjunction of atoms with disjunctions that are yet to be multiplied out.
+//! Decomposing schemas: a branch is a conjunction of atoms, with disjunctions that are not multiplied out yet.
 
 use std::rc::Rc;
 
@@ -9,18 +9,18 @@ use crate::json_schema::s2_parse::atoms::{Atom, Literal, Origin, Subject, Traced
 use crate::json_schema::s2_parse::{Arm, Keyword, Part, SchemaId};
 use crate::json_schema::{Profile, SchemaError};
 
-/// A conjunction on its way to a set of values.
+/// A conjunction that is being expanded to sets of values.
 #[derive(Clone, Debug)]
 pub(super) struct Branch<'j> {
-    /// The types that are left; without any, the branch is dead.
+    /// The remaining types; without any, the branch is dead.
     pub(super) types: TypeSet,
-    /// In the order in which the schema says them: it is what the order of keys comes from.
+    /// In the order of the schema, from which the order of keys derives.
     pub(super) atoms: Vec<TracedAtom<'j>>,
-    /// The disjunctions that are left, in order.
+    /// The remaining disjunctions, in order.
     pub(super) choices: std::collections::VecDeque<Choice<'j>>,
-    /// How many of the atoms were looked at for contradictions.
+    /// The number of atoms that were checked for contradictions.
     pub(super) looked_at: usize,
-    /// What is in already: `S and S` is `S`.
+    /// The literals added so far: `S and S` is `S`.
     seen: Vec<Literal>,
 }
 
@@ -28,12 +28,12 @@ pub(super) struct Branch<'j> {
 #[derive(Clone, Debug)]
 pub(super) struct Choice<'j> {
     pub(super) arms: Rc<[Arm<'j>]>,
-    /// For `oneOf`: by arm, the schemas that may fit together with the arm's, and must not.
+    /// For `oneOf`: by arm, the schemas that may overlap with the arm's and must not hold.
     pub(super) overlaps: Rc<[Vec<SchemaId>]>,
     pub(super) path: Path,
 }
 
-/// The literals that something was found in, innermost first: one that is met again inside itself has no meaning.
+/// The enclosing literals, innermost first: a literal within itself has no meaning.
 pub(super) type Path = Option<Rc<Link>>;
 
 /// A link of a [`Path`].
@@ -44,7 +44,7 @@ pub(super) struct Link {
     depth: u32,
 }
 
-/// How many schemas may be applied to the same value inside one another.
+/// The maximal nesting of schemas that apply to the same value.
 const MAX_NESTING: u32 = 256;
 
 impl<'j> Branch<'j> {
@@ -58,12 +58,12 @@ impl<'j> Branch<'j> {
         }
     }
 
-    /// Whether the literal is one of the conjunction's.
+    /// Whether the conjunction contains the literal.
     pub(super) fn has(&self, literal: Literal) -> bool {
         self.seen.contains(&literal)
     }
 
-    /// What it costs to copy the branch.
+    /// The cost of copying the branch.
     pub(super) fn size(&self) -> usize {
         1 + self.atoms.len() + self.seen.len() / 4 + self.choices.len()
     }
@@ -141,7 +141,8 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
     }
 
-    /// Adds that exactly one of the schemas holds: the disjunction whose arms exclude the others that overlap with them.
+    /// Adds that exactly one of the schemas holds: the disjunction whose arms exclude the others that overlap with
+    /// them.
     fn add_one_of(
         &mut self,
         branch: &mut Branch<'j>,
@@ -189,7 +190,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         path: &Path,
     ) -> Result<(), SchemaError> {
         self.step(1)?;
-        // A schema within itself has no meaning, and its negation within it is no contradiction.
+        // A schema within itself has no meaning, so its negation within itself is not a contradiction.
         if let Subject::Schema(id) = literal.source {
             self.check_circle(literal, id, path)?;
         }

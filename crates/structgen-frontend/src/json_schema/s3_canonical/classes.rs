@@ -1,7 +1,7 @@
-//! Classes of keys: what the keys of an object have that it does not name.
+//! Classes of keys: the values of those keys of an object that it does not name.
 //!
-//! Patterns overlap, and each says something of its own. The keys are split by every pattern into those that match and those that do
-//! not, as far as there are any: what is left are classes without overlap, each with one node for its values.
+//! Patterns overlap. So the keys are split by every pattern into those that match and those that do not, and empty
+//! parts are left out. The result is disjoint classes, each with one node for its values.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use crate::json_schema::SchemaError;
 use crate::json_schema::s2_parse::SchemaId;
 use crate::json_schema::s2_parse::atoms::{Fields, KeyLiteral, Literal, Origin, SomeMember};
 
-/// How many classes of keys one object may have.
+/// The maximal number of classes of keys of an object.
 const MAX_CLASSES: usize = 128;
 
 /// The keys on which all patterns agree: by pattern, whether they match.
@@ -26,7 +26,7 @@ struct Cell {
     matches: Vec<bool>,
 }
 
-/// The sets of keys that tell keys apart.
+/// The sets by which keys are split.
 #[derive(Default)]
 pub(super) struct Splitters {
     sets: Vec<Regular>,
@@ -70,11 +70,11 @@ fn any_text() -> Regular {
     Regular::repeat(Regular::Chars(CharSet::all()), 0, None)
 }
 
-/// What a cell's keys have, and for which obligations they count: by obligation, the node.
+/// The node of a cell's keys, and by obligation the nodes that meet it.
 type Content = (NodeId, Vec<Vec<NodeId>>);
 
 impl<'j> Canonicalizer<'_, 'j> {
-    /// Works out what the branch says about keys that it does not name.
+    /// Computes the classes of the keys that the branch does not name.
     pub(super) fn other_keys(
         &mut self,
         rules: &KeyRules<'_, 'j>,
@@ -130,7 +130,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 None => contents.push((content, vec![cell])),
             }
         }
-        // What keys have that match nothing needs no set of its own.
+        // Keys that match nothing need no set of their own.
         let rest = contents
             .iter()
             .position(|(_, cells)| cells.iter().any(|cell| !cell.matches.contains(&true)));
@@ -177,7 +177,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    /// The classes: splits the keys by one set after the other and leaves out what is empty.
+    /// The cells: splits the keys by one set after the other and leaves out empty cells.
     fn cells(
         &mut self,
         splitters: &Splitters,
@@ -216,7 +216,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(cells)
     }
 
-    /// Whether no key is in the set. What cannot be told cheaply is not: a class without keys does no harm.
+    /// Whether the set is proven empty by a cheap test: a class without keys does no harm.
     fn is_empty_set(&self, set: &Regular) -> bool {
         if set.takes_empty() || Lengths::of(set).is_some() {
             return false;
@@ -295,7 +295,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok((node, unfit))
     }
 
-    /// The keys that may come, where `propertyNames` lists them.
+    /// The possible keys, if `propertyNames` lists them.
     fn listed_names(
         &mut self,
         rules: &KeyRules<'_, 'j>,
@@ -313,7 +313,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(None)
     }
 
-    /// Names out of a list are keys like any others, and there are no more of them.
+    /// Listed names are keys like any others, and there are no further ones.
     fn only_these(
         &mut self,
         rules: &KeyRules<'_, 'j>,
@@ -341,7 +341,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    /// The strings that fit a schema, as one set; `None` where every string does.
+    /// The strings that are valid under a schema, as one set; `None` if every string is.
     fn strings_of(&mut self, id: SchemaId, origin: Origin) -> Result<Option<Regular>, SchemaError> {
         let node = self.schema_node(id)?;
         if node == NodeId::ANY {
@@ -391,7 +391,7 @@ fn set_of(shape: &StringShape) -> Regular {
     }
 }
 
-/// The keys of some cells: whole patterns where no other cell matches them, single cells otherwise.
+/// The keys of some cells: whole patterns if no other cell matches them, single cells otherwise.
 fn union(splitters: &Splitters, cells: &[Cell], outside: &[&Cell]) -> Regular {
     let mut left: Vec<&Cell> = cells.iter().collect();
     let mut arms = Vec::new();

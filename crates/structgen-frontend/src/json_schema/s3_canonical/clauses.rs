@@ -1,7 +1,8 @@
 //! Disjunctions about single keys, which are not multiplied out.
 //!
-//! "Not this alternative" says that a key is missing, or that one of many has a value that does not fit. Twenty of these are a million
-//! conjunctions, but only twenty clauses, each of which some member meets, or some key that is not there: the object counts them.
+//! "Not this alternative" asserts that a key is absent, or that one of many has an invalid value. Twenty of these
+//! multiply out to a million conjunctions, but they are only twenty clauses, each met by some member or by some absent
+//! key: the object counts them.
 
 use std::rc::Rc;
 
@@ -13,14 +14,14 @@ use crate::json_schema::s2_parse::atoms::{
 };
 use crate::json_schema::s2_parse::{Arm, Form, Part, SchemaId};
 
-/// How many negated schemas inside one another are looked into.
+/// The maximal nesting of negated schemas that is looked into.
 const MAX_DEPTH: usize = 8;
 
-/// What one arm says: something about a key of objects of these types, or of all values of the types.
+/// What one arm asserts: something about a key of an object, or that the value is of these types.
 type Said<'j> = (TypeSet, Option<KeyLiteral<'j>>);
 
 impl<'j> Canonicalizer<'_, 'j> {
-    /// Adds a disjunction whose arms each say something about one key only; returns whether it is one.
+    /// Adds a disjunction if each of its arms is about one key only; returns whether it was added.
     pub(super) fn add_clause(
         &mut self,
         branch: &mut Branch<'j>,
@@ -38,7 +39,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         };
         let others = TypeSet::OBJECT.complement();
         let all = |types: TypeSet, said: &Said<'j>| match said {
-            // What is said of a key holds of everything that is no object.
+            // An assertion about a key holds for everything that is not an object.
             (own, Some(_)) => types.union(own.intersection(others)),
             (own, None) => types.union(*own),
         };
@@ -63,7 +64,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(true)
     }
 
-    /// Adds what an arm says, or the arms of what it negates; returns whether each is about one key only.
+    /// Adds what an arm asserts, or the arms of what it negates; returns whether each is about one key only.
     fn say(
         &mut self,
         arm: &[Part<'j>],
@@ -80,7 +81,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 return Ok(false);
             }
             let schema = self.program.get(id);
-            // What a negation of alternatives says is a conjunction.
+            // The negation of alternatives is a conjunction.
             for arm in self.negated(id, &schema)? {
                 if !self.say(&arm, said, origin, depth - 1)? {
                     return Ok(false);
@@ -120,7 +121,8 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(true)
     }
 
-    /// Adds that an object with the key fits the schema, where the schema says something about single keys only; returns whether it does.
+    /// Adds that an object with the key is valid under the schema, if the schema is about single keys only; returns
+    /// whether it was added.
     pub(super) fn add_implication(
         &mut self,
         branch: &mut Branch<'j>,
@@ -140,7 +142,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(true)
     }
 
-    /// The clauses that a schema is the conjunction of, for objects; `false` where it is more than that.
+    /// The clauses whose conjunction the schema is, for objects; `false` if it is more than that.
     fn conjuncts(
         &mut self,
         id: SchemaId,

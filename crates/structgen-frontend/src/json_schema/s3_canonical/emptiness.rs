@@ -1,17 +1,17 @@
-//! Proving that nothing fits a node.
+//! Proving that a node is empty.
 //!
-//! Values are finite, so what fits is a least fixed point: while a node is being looked at, it counts as empty, and an answer
-//! that rests on that is not remembered beyond it. What is not proven within the depth counts as not empty.
+//! Values are finite, so a node's set is a least fixed point: while a node is in progress, it counts as empty, and an
+//! answer that depends on this is not cached beyond it. What is not proven within the depth counts as not empty.
 
 use super::{Arrays, Canonicalizer, NodeId, Objects, SchemaId, Values};
 use crate::json_schema::SchemaError;
 use crate::json_schema::s2_parse::Form;
 use crate::json_schema::s2_parse::atoms::{Atom, Literal, TypeSet};
 
-/// How many parts within parts are looked into.
+/// The maximal nesting of parts that is looked into.
 const MAX_DEPTH: usize = 96;
 
-/// An answer, and the outermost node under way that it rests on.
+/// An answer, and the outermost node in progress on which it depends.
 struct Answer {
     empty: bool,
     rests_on: usize,
@@ -20,7 +20,7 @@ struct Answer {
 const FREE: usize = usize::MAX;
 
 impl Canonicalizer<'_, '_> {
-    /// Whether it is proven that nothing fits the node.
+    /// Whether it is proven that the node is empty.
     pub(crate) fn is_empty(&mut self, id: NodeId) -> Result<bool, SchemaError> {
         Ok(self.look(id, &mut Vec::new())?.empty)
     }
@@ -67,7 +67,7 @@ impl Canonicalizer<'_, '_> {
         Ok(answer)
     }
 
-    /// Whether it is proven that none of these are left.
+    /// Whether it is proven that the set is empty.
     pub(super) fn are_values_empty(&mut self, values: &Values) -> Result<bool, SchemaError> {
         match self.look_into(values, &mut Vec::new()) {
             Ok(answer) => Ok(answer.empty),
@@ -198,7 +198,7 @@ impl Canonicalizer<'_, '_> {
         })
     }
 
-    /// Whether it is proven that no value fits both schemas.
+    /// Whether it is proven that no value is valid under both schemas.
     pub(super) fn are_disjoint(
         &mut self,
         one: SchemaId,
@@ -211,7 +211,7 @@ impl Canonicalizer<'_, '_> {
         self.is_proven_empty(both)
     }
 
-    /// The types that values of the schema may have, as far as that is plain.
+    /// A superset of the types of the schema's values.
     fn types(&mut self, id: SchemaId, depth: u32) -> Result<TypeSet, SchemaError> {
         let schema = self.program.get(id);
         let mut types = TypeSet::ALL;

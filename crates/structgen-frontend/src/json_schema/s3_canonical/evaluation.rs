@@ -1,9 +1,9 @@
 //! `unevaluatedProperties` and `unevaluatedItems`: which keys and items the other keywords of a schema evaluate.
 //!
-//! That depends on which of the schemas applied to the same value fit. So the keyword becomes a disjunction over cases: each
-//! fixes, for the schemas that evaluate something, whether they fit, and therefore knows what is evaluated. Cases exclude one
-//! another and, where the other keywords of the schema hold, cover everything; where one of those does not hold, the schema
-//! does not fit whatever this keyword says.
+//! That depends on which of the schemas applied to the same value hold. So the keyword becomes a disjunction of cases:
+//! each fixes, for the schemas that evaluate something, whether they hold, and therefore knows what is evaluated. Cases
+//! exclude one another and, if the other keywords of the schema hold, cover everything; if one of those does not hold,
+//! neither does the schema, whatever this keyword asserts.
 
 use std::rc::Rc;
 
@@ -14,27 +14,27 @@ use crate::json_schema::s2_parse::atoms::{
 };
 use crate::json_schema::s2_parse::{Arm, Evaluated, Evaluates, Form, Of, Part, SchemaId};
 
-/// A conjunction that holds in the case, and what is evaluated then.
+/// A conjunction that defines the case, and what is evaluated in it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Case<'j> {
     parts: Arm<'j>,
     evaluated: Evaluated<'j>,
 }
 
-/// What a case asks of the value, as an atom and as the atom's negation; `None` when all is evaluated.
+/// What a case demands of the value, as an atom and as its negation; `None` if everything is evaluated.
 type Demand<'j> = Option<(Atom<'j>, Atom<'j>)>;
 
-/// How many cases a keyword may have.
+/// The maximal number of cases of a keyword.
 const MAX_CASES: usize = 4_096;
 
-/// How many schemas may be applied to the same value inside one another.
+/// The maximal nesting of schemas that apply to the same value.
 const MAX_NESTING: usize = 256;
 
-/// The cases of each schema that was asked for.
+/// The cases of schemas, computed on demand.
 pub(super) type Known<'j> = rustc_hash::FxHashMap<(SchemaId, Of), Rc<[Case<'j>]>>;
 
 impl<'j> Canonicalizer<'_, 'j> {
-    /// The disjunction that says that whatever is not evaluated fits the schema `rest`.
+    /// The disjunction which says that whatever is not evaluated is valid under `rest`.
     pub(super) fn unevaluated(
         &mut self,
         origin: Origin,
@@ -43,7 +43,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     ) -> Result<Vec<Arm<'j>>, SchemaError> {
         let traced = |atom| Part::Atom(TracedAtom { atom, origin });
         let mut demands = self.demands(origin, of, rest)?;
-        // A single case says nothing about values of other types.
+        // A single case needs no restriction to the type.
         if let [(case, _)] = demands.as_slice()
             && case.is_empty()
         {
@@ -62,7 +62,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(arms)
     }
 
-    /// The disjunction that says that something is not evaluated and does not fit the schema `rest`.
+    /// The disjunction which says that something is neither evaluated nor valid under `rest`.
     pub(super) fn not_unevaluated(
         &mut self,
         origin: Origin,
@@ -156,7 +156,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         })
     }
 
-    /// The cases of a schema that fits.
+    /// The cases of a schema that holds.
     fn cases(
         &mut self,
         origin: Origin,
@@ -262,7 +262,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(cases)
     }
 
-    /// The cases of a schema when it fits, each saying so; `None` when it evaluates nothing either way.
+    /// The cases of a schema, each with the condition that it holds; `None` if it never evaluates anything.
     fn holding(
         &mut self,
         origin: Origin,
@@ -346,7 +346,7 @@ impl Case<'_> {
     }
 }
 
-/// The case that none of the schemas fits.
+/// The case that none of the schemas holds.
 fn failing<'j>(schemas: impl IntoIterator<Item = SchemaId>) -> Case<'j> {
     let not = |id| Part::Literal(Literal::not(id));
     Case {

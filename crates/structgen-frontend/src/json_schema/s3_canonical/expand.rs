@@ -10,10 +10,10 @@ use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{Atom, Literal, TracedAtom, TypeSet};
 
-/// How many expansions may be under way, each needed for the one before.
+/// The maximal number of nested expansions.
 const MAX_NESTING: usize = 32;
 
-/// How deep things may be inside one another for an expansion to begin there.
+/// The maximal depth at which a nested expansion starts.
 const MAX_DEPTH: usize = 160;
 
 impl<'j> Canonicalizer<'_, 'j> {
@@ -21,7 +21,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     pub(crate) fn expand(&mut self, id: NodeId) -> Result<Rc<Values>, SchemaError> {
         match self.try_expand(id)? {
             Some(values) => Ok(values),
-            // Only what looks ahead meets a node that is under way, and it asks with `try_expand`.
+            // Only proofs meet a node in progress, and they call `try_expand`.
             None => Err(SchemaError::Limit {
                 what: "expansions inside one another",
                 limit: MAX_NESTING as u64,
@@ -30,7 +30,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
     }
 
-    /// The values of a node, unless it is being expanded right now, or too many others are.
+    /// The values of a node; `None` if it is in progress, or if too many others are.
     pub(super) fn try_expand(&mut self, id: NodeId) -> Result<Option<Rc<Values>>, SchemaError> {
         match &self.states[id.index()] {
             State::Expanded(values) => return Ok(Some(Rc::clone(values))),
@@ -148,7 +148,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    /// An error where something about these types is not compiled, unless leniency drops it.
+    /// An error if an assertion about these types is not supported, unless it is dropped.
     pub(super) fn check_refused(
         &mut self,
         branch: &Branch<'j>,
@@ -164,7 +164,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    /// A branch with `enum` or `const`: the listed values that everything else lets through.
+    /// A branch with `enum` or `const`: the listed values for which everything else holds.
     fn finish_listed(
         &mut self,
         branch: &Branch<'j>,
@@ -182,7 +182,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             let is_whole = |traced: &TracedAtom<'_>| matches!(traced.atom, Atom::WrittenWhole);
             match value {
                 _ if !fits => {}
-                // A number that has to be written whole is no mere point: `1.0` has its value.
+                // A number that must be written whole is not just a point: `1.0` has the same value.
                 Json::Number(number) if branch.atoms.iter().any(is_whole) => {
                     let set = NumberSet {
                         written_whole: true,
@@ -244,7 +244,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         self.node([literal])
     }
 
-    /// A name for a node: the pointers of what it is the conjunction of.
+    /// A name for a node: the pointers of its literals.
     pub(crate) fn node_name(&self, id: NodeId) -> String {
         if id == NodeId::NEVER {
             return "false".to_owned();

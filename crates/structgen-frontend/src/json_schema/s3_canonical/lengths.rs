@@ -1,12 +1,12 @@
-//! Lengths that the texts of a set are sure to have: most proofs of emptiness are over before a machine is built for them.
+//! Lengths that strings of a set are known to have, which decide most questions of emptiness without a machine.
 
 use structgen_grammar::Regular;
 
-/// How many parts of an expression are looked at, shared ones as often as they occur, and how deep they may be.
+/// The maximal number of subexpressions that are looked at, counting every occurrence, and their maximal depth.
 const MAX_PARTS: usize = 500;
 const MAX_DEPTH: u32 = 64;
 
-/// For every length between the two, both included, the set has a text of so many code points.
+/// For every length in code points between the two, inclusive, the set has a string of that length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lengths {
     min: u32,
@@ -14,7 +14,7 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Some lengths of a set; `None` where none are plain to see.
+    /// Some lengths of a set; `None` if none are easy to see.
     pub(super) fn of(regular: &Regular) -> Option<Self> {
         find(regular, &mut { MAX_PARTS }, 0)
     }
@@ -41,7 +41,7 @@ impl Lengths {
         Some(Self { min, max })
     }
 
-    /// So many times, and any number of times up to `max` where the lengths then join up.
+    /// Repetition `min` times, and up to `max` times if the lengths are then contiguous.
     fn repeated(self, min: u32, max: Option<u32>) -> Option<Self> {
         let times = |bound: Option<u32>, times: Option<u32>| match (bound, times) {
             (_, Some(0)) | (Some(0), _) => Some(0),
@@ -49,7 +49,8 @@ impl Lengths {
             _ => None,
         };
         let least = self.min.checked_mul(min)?;
-        // Those of one time more begin where those of `min` times end, at the latest; then it is so from there on.
+        // The lengths of `min + 1` times must start where those of `min` times end, or before; then this holds for all
+        // further ones.
         let joins_up = match times(self.max, Some(min)) {
             Some(end) => self.min.checked_mul(min.checked_add(1)?)? <= end.saturating_add(1),
             None => true,
@@ -59,7 +60,7 @@ impl Lengths {
             return None;
         }
         let end = times(self.max, most);
-        // A bound too large to write is no reason to say that there is none.
+        // A bound that overflows is still a bound.
         if self.max.is_some() && most.is_some() && end.is_none() {
             return Some(Self::exactly(least));
         }
@@ -69,7 +70,7 @@ impl Lengths {
         })
     }
 
-    /// Both, where they touch; else the shorter ones.
+    /// Both, if they are contiguous; else the shorter ones.
     fn or(self, other: Self) -> Self {
         let (low, high) = if self.min <= other.min {
             (self, other)
@@ -111,7 +112,7 @@ fn find(regular: &Regular, left: &mut usize, depth: u32) -> Option<Lengths> {
             Some(lengths) => lengths.repeated(*min, *max),
             None => (*min == 0).then(|| Lengths::exactly(0)),
         },
-        // What the parts of a text beside a look-around hold is not theirs alone to say.
+        // Look-around also constrains what is next to it.
         Regular::Never
         | Regular::ByteRange(..)
         | Regular::Intersection(_)

@@ -1,33 +1,33 @@
-//! What regular sets hold: whether a text is in them, whether anything is.
+//! Questions about regular sets: whether a string is in one, whether it is empty.
 
 use rustc_hash::FxHashMap;
 use structgen_automata::regular::{RegularLimits, RegularMachine};
 use structgen_automata::{LimitExceeded, Machine};
 use structgen_grammar::Regular;
 
-/// The most expressions of one machine, and of all that are kept.
+/// The maximal number of expressions of one machine, and of all cached machines.
 const MOST_EXPRESSIONS: usize = 200_000;
-/// The most states that a proof of emptiness may look at, and the most expressions that it may make.
+/// Limits of a proof of emptiness: the expressions that it may create and the states that it may visit.
 const PROOF: RegularLimits = RegularLimits {
     expressions: 20_000,
     search: 2_000,
 };
-/// The most expressions that all proofs of one schema may make: after that, nothing is proven.
+/// The maximal number of expressions that all proofs for one schema may create; after that, nothing is proven.
 const ALL_PROOFS: usize = 400_000;
 
-/// Machines of the sets that were asked about, kept for the next question.
+/// Cached machines of regular sets.
 #[derive(Default)]
 pub(crate) struct Machines {
     machines: FxHashMap<Regular, RegularMachine>,
     /// The expressions of all machines together.
     size: usize,
     empty: FxHashMap<Regular, bool>,
-    /// What proofs of emptiness have cost so far.
+    /// The cost of all proofs of emptiness so far.
     proofs: usize,
 }
 
 impl Machines {
-    /// Whether the text is in the set; `None` when the budget of steps, which is used up on the way, does not suffice.
+    /// Whether the string is in the set; `None` if the budget, from which the steps are subtracted, does not suffice.
     pub(crate) fn contains(
         &mut self,
         regular: &Regular,
@@ -53,7 +53,7 @@ impl Machines {
         let grown = machine.size() - before;
         self.size += grown;
         if found.is_err() {
-            // It is full: the next text starts with a new one.
+            // The machine is full: the next string starts with a new one.
             self.size -= machine.size();
             self.machines.remove(regular);
         }
@@ -61,7 +61,7 @@ impl Machines {
         found.ok()
     }
 
-    /// Whether it is proven, within small limits, that no text is in the set.
+    /// Whether it is proven, within small limits, that the set is empty.
     pub(crate) fn is_empty(&mut self, regular: &Regular) -> bool {
         if regular.takes_empty() {
             return false;

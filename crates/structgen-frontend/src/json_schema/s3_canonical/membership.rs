@@ -1,4 +1,4 @@
-//! Whether a value is in the canonical form: what the tests of the canonical form ask.
+//! Whether a value is in the canonical form: used by the tests of the canonical form.
 
 use structgen_grammar::StringContent;
 
@@ -132,7 +132,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(true)
     }
 
-    /// Which kind of member the key is.
+    /// The kind of member that the key is.
     fn member_of(&mut self, objects: &Objects, key: &str) -> Result<Member, SchemaError> {
         let listed = objects
             .properties

@@ -1,10 +1,11 @@
 //! Third stage: the canonical form, a union of typed sets of values per node.
 //!
-//! A [`NodeId`] is a conjunction of literals (schemas, values and their negations), known by that list: the conjunction of two
-//! nodes is a node again, and since there are finitely many literals, recursive schemas end. A node is expanded on demand
-//! (`expand.rs`): its literals are taken apart into atoms and disjunctions (`branch.rs`, `negation.rs`), the disjunctions are
-//! multiplied out, and each branch becomes a set of values per type (`numbers.rs`, `strings.rs`, `objects.rs`, `arrays.rs`)
-//! whose parts are nodes again. `emptiness.rs` proves that nothing fits a node.
+//! A [`NodeId`] is a conjunction of literals (schemas, values and their negations), identified by that list. The
+//! conjunction of two nodes is a node again, and since there are finitely many literals, the expansion of recursive
+//! schemas terminates. A node is expanded on demand (`expand.rs`): its literals are decomposed into atoms and
+//! disjunctions (`branch.rs`, `negation.rs`), the disjunctions are multiplied out, and each branch becomes a set of
+//! values per type (`numbers.rs`, `strings.rs`, `objects.rs`, `arrays.rs`) whose parts are nodes again. `emptiness.rs`
+//! proves nodes empty.
 
 mod arrays;
 mod branch;
@@ -75,20 +76,20 @@ pub(crate) struct Canonicalizer<'p, 'j> {
     machines: matching::Machines,
     /// What schemas evaluate, by case.
     evaluation: evaluation::Known<'j>,
-    /// What is known of the emptiness of nodes.
+    /// Nodes whose emptiness is known.
     empty: FxHashMap<NodeId, bool>,
     steps: u64,
-    /// How many expansions are under way, one inside the other.
+    /// The number of nested expansions in progress.
     nesting: usize,
-    /// How many schemas and nodes are being looked at inside one another, over all expansions: what bounds the stack.
+    /// The nesting of schemas and nodes in progress, over all expansions, which bounds the stack.
     depth: usize,
-    /// The schemas that were taken apart, in order.
+    /// The schemas that were reached, in order.
     reached: Vec<SchemaId>,
     is_reached: FxHashSet<SchemaId>,
     /// What was narrowed (`false`) or dropped (`true`).
     noted: FxHashSet<(Origin, bool)>,
     pub(crate) notes: Vec<(Origin, Effect)>,
-    /// Keywords to leave out, to see whether something fits without them.
+    /// Keywords to leave out, to see whether the schema is satisfiable without them.
     ignored: FxHashSet<Origin>,
 }
 
@@ -98,7 +99,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         Self {
             program,
             options,
-            // The list of NEVER is never looked at: it is its own case everywhere.
+            // The list of NEVER is never read: it is a special case everywhere.
             literals: vec![Rc::clone(&any), Rc::clone(&any)],
             states: vec![State::Unexpanded, State::Expanded(Rc::default())],
             ids: FxHashMap::from_iter([(any, NodeId::ANY)]),
@@ -123,7 +124,8 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         self.node([Literal::schema(id)])
     }
 
-    /// The node of a conjunction. What says nothing is left out, and what only refers is followed, so that equal nodes meet.
+    /// The node of a conjunction. Trivial literals are left out and references followed, so that equal nodes are
+    /// identified.
     pub(crate) fn node(
         &mut self,
         literals: impl IntoIterator<Item = Literal>,
@@ -153,12 +155,12 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         Ok(id)
     }
 
-    /// Follows references and negations that stand alone; `None` when nothing fits.
+    /// Follows references and negations that are a schema's only keyword; `None` if no value is valid.
     fn simplified(&mut self, mut literal: Literal) -> Result<Option<Literal>, SchemaError> {
         let mut seen: Vec<SchemaId> = Vec::new();
         while let Subject::Schema(id) = literal.source {
             if seen.contains(&id) {
-                // What only refers to itself, or to its own negation, says nothing or contradicts itself.
+                // A schema that only refers to itself or to its negation has no meaning.
                 let pointer = self.program.pointer(id);
                 return Err(SchemaError::CircularReference { pointer });
             }
@@ -196,7 +198,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         Ok(Some(literal))
     }
 
-    /// Whether every value fits the literal.
+    /// Whether the literal holds for every value because it asserts nothing.
     fn is_trivial(&self, literal: Literal) -> bool {
         let Subject::Schema(id) = literal.source else {
             return false;
@@ -254,7 +256,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         &self.reached
     }
 
-    /// The error of a keyword that is not compiled; with leniency, a note that it is dropped.
+    /// The error for an unsupported keyword; if the options are lenient, a note that it is dropped.
     pub(crate) fn refuse(&mut self, origin: Origin, reason: &str) -> Result<(), SchemaError> {
         if self.options.lenient {
             self.note(
@@ -280,12 +282,12 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         }
     }
 
-    /// How many steps were taken.
+    /// The number of steps taken.
     pub(crate) fn steps_taken(&self) -> u64 {
         self.steps
     }
 
-    /// The set of strings that a pattern is found in.
+    /// The set of strings in which a pattern is found.
     fn pattern(&mut self, source: &'j str, origin: Origin) -> Result<Option<Regular>, SchemaError> {
         let read = self.patterns.entry(source).or_insert_with(|| {
             regex::parse(source, RegexOptions::json_schema()).map_err(|error| error.to_string())
@@ -297,7 +299,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
     }
 }
 
-/// What keywords ask for: each is a method of the canonical form.
+/// The services that keywords need.
 impl<'j> Context<'j> for Canonicalizer<'_, 'j> {
     fn options(&self) -> &SchemaOptions {
         self.options

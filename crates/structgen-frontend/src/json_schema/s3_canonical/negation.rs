@@ -5,7 +5,7 @@ use crate::json_schema::SchemaError;
 use crate::json_schema::s2_parse::{Arm, Origin, Schema, SchemaId};
 
 impl<'j> Canonicalizer<'_, 'j> {
-    /// The disjunction that says that the schema does not hold.
+    /// The disjunction which says that the schema does not hold.
     pub(super) fn negated(
         &mut self,
         id: SchemaId,

@@ -1,4 +1,4 @@
-//! Numbers: bounds and multiples put together, exactly.
+//! Numbers: combines bounds and multiples, exactly.
 
 use std::cmp::Ordering;
 
@@ -67,7 +67,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 value: point.clone(),
                 exclusive: true,
             };
-            // The points come in rising order: what lies below this one is done.
+            // The points are in ascending order: the numbers below this one are finished.
             let mut below = numbers.clone();
             lower(&mut below.set.upper, &bound);
             add(below, out);
@@ -105,7 +105,7 @@ fn lower(upper: &mut Option<NumberBound>, bound: &NumberBound) {
     }
 }
 
-/// Leaves out divisors that follow from others, and draws the bounds of integers in to integers.
+/// Leaves out divisors implied by others, and rounds the bounds of integers to integers.
 fn normalize(set: &mut NumberSet) {
     set.multiples_of.sort_unstable();
     set.multiples_of.dedup();
@@ -146,10 +146,10 @@ fn normalize(set: &mut NumberSet) {
     }
 }
 
-/// Beyond so many digits an integer is not written out to add one to it.
+/// The maximal number of digits of an integer to which one is added.
 const MANY_DIGITS: i64 = 400;
 
-/// Whether no number is in the set; exact where the numbers are of ordinary size, else only as far as bounds go.
+/// Whether no number is in the set; exact for numbers of ordinary size, else judged by the bounds alone.
 fn is_empty(set: &NumberSet) -> bool {
     let (Some(low), Some(high)) = (&set.lower, &set.upper) else {
         return false;
@@ -165,7 +165,7 @@ fn is_empty(set: &NumberSet) -> bool {
     }
 }
 
-/// Whether a multiple of all divisors lies within the bounds; `None` when the numbers are too long for 128 bits.
+/// Whether a multiple of all divisors lies within the bounds; `None` if the numbers do not fit into 128 bits.
 fn has_multiple(set: &NumberSet, low: &NumberBound, high: &NumberBound) -> Option<bool> {
     let decimals = |number: &Decimal| number.digits().len() as i64 - number.exponent();
     let numbers = || set.multiples_of.iter().chain([&low.value, &high.value]);
@@ -190,7 +190,7 @@ fn gcd(mut a: i128, mut b: i128) -> i128 {
     a
 }
 
-/// The number times ten to the power of `scale`, where that is an integer of at most 37 digits.
+/// The number times ten to the power of `scale`, if that is an integer of at most 37 digits.
 fn scaled(number: &Decimal, scale: i64) -> Option<i128> {
     let length = number.exponent().checked_add(scale)?;
     if number.is_zero() {
@@ -204,7 +204,7 @@ fn scaled(number: &Decimal, scale: i64) -> Option<i128> {
     Some(if number.is_negative() { -value } else { value })
 }
 
-/// Whether the number is in the set; `None` when the numbers are too long to tell.
+/// Whether the number is in the set; `None` if the numbers have too many digits.
 pub(super) fn contains(set: &NumberSet, number: &Decimal) -> Option<bool> {
     let above = set
         .lower
@@ -235,12 +235,13 @@ pub(super) fn is_below(number: &Decimal, bound: &NumberBound) -> bool {
     order == Ordering::Less || order == Ordering::Equal && !bound.exclusive
 }
 
-/// Whether the number is an integer times the divisor; `None` for divisors of more than 19 digits, unless it is plain.
+/// Whether the number is an integer times the divisor; `None` for divisors of more than 19 digits, unless it is
+/// obvious.
 pub(super) fn is_multiple_of(number: &Decimal, divisor: &Decimal) -> Option<bool> {
     if number.is_zero() {
         return Some(true);
     }
-    // As integers times powers of ten, without zeros at the end.
+    // As integers times powers of ten, without trailing zeros.
     let power = |number: &Decimal| number.exponent() - number.digits().len() as i64;
     let gap = power(number) - power(divisor);
     if gap < 0 {
@@ -272,7 +273,7 @@ pub(super) fn is_multiple_of(number: &Decimal, divisor: &Decimal) -> Option<bool
     Some(product % modulus == 0)
 }
 
-/// The greatest integer that is not greater.
+/// The greatest integer that is not greater than the number.
 fn floor(number: &Decimal) -> Decimal {
     if number.is_integer() {
         return number.clone();
@@ -292,7 +293,7 @@ fn plus_one(number: &Decimal) -> Decimal {
     let mut digits: Vec<u8> = number.digits().to_vec();
     digits.resize(length, 0);
     if number.is_negative() {
-        // Away from zero on the other side: one less in size.
+        // A negative number: its magnitude decreases by one.
         for digit in digits.iter_mut().rev() {
             if *digit > 0 {
                 *digit -= 1;

@@ -1,4 +1,4 @@
-//! Objects: properties, patterns and counts put together.
+//! Objects: combines properties, patterns and counts.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use crate::json_schema::s2_parse::atoms::{
     Atom, Fields, KeyLiteral, Literal, Origin, OtherField, SomeMember, TracedAtom, TypeSet,
 };
 
-/// The keys that a branch speaks of, in the order in which they are met.
+/// The keys that a branch mentions, in order of first occurrence.
 #[derive(Default)]
 struct MentionedKeys<'j> {
     order: Vec<MentionedKey<'j>>,
@@ -65,10 +65,10 @@ impl<'j> MentionedKeys<'j> {
     }
 }
 
-/// The atoms of a branch that say something about keys.
+/// The atoms of a branch that are about keys.
 pub(super) struct KeyRules<'b, 'j> {
     pub(super) fields: Vec<(&'b Rc<Fields<'j>>, Origin)>,
-    /// What one key has, or that it must not be there.
+    /// The value of one key, or `None` if the key must be absent.
     pub(super) single: Vec<(&'j str, Option<Literal>)>,
     pub(super) names: Vec<(SchemaId, Origin)>,
     pub(super) required: FxHashSet<&'j str>,
@@ -105,7 +105,7 @@ impl<'b, 'j> KeyRules<'b, 'j> {
         rules
     }
 
-    /// The members that are asked for.
+    /// The members of which one must exist.
     pub(super) fn some(&self) -> impl Iterator<Item = (&SomeMember<'j>, Origin)> {
         let literals = self
             .clauses
@@ -202,7 +202,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    /// What can still meet an obligation; `None` where it is met.
+    /// What can still meet an obligation; `None` if it is met.
     fn unmet(
         &mut self,
         objects: &Objects,
@@ -240,7 +240,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(Some(obligation))
     }
 
-    /// The properties that meet a clause, each with its values that do, or by not being there.
+    /// The properties that meet a clause, each with the values that meet it, or by being absent.
     pub(super) fn obligation(
         &mut self,
         literals: &[KeyLiteral<'j>],
@@ -280,7 +280,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(obligation)
     }
 
-    /// The properties that may be the member that is asked for.
+    /// The properties that may be the required member.
     pub(super) fn some_properties(
         &mut self,
         some: &SomeMember<'j>,
@@ -308,7 +308,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(members)
     }
 
-    /// What of a node does not fit.
+    /// The part of a node that is not valid.
     pub(super) fn unfit(
         &mut self,
         node: NodeId,
@@ -322,9 +322,9 @@ impl<'j> Canonicalizer<'_, 'j> {
         self.node(literals.collect::<Vec<_>>())
     }
 
-    /// The objects with counts and obligations as plain as they can be said; `None` where they contradict one another.
+    /// The objects with counts and obligations simplified; `None` if they contradict one another.
     pub(crate) fn settled(&mut self, mut objects: Objects) -> Result<Option<Objects>, SchemaError> {
-        // What one obligation settles may settle another.
+        // Settling one obligation may settle another.
         loop {
             let mut changed = false;
             for obligation in std::mem::take(&mut objects.obligations) {
@@ -400,7 +400,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(Some(objects))
     }
 
-    /// Whether the key is one of those that the assertion is about.
+    /// Whether the assertion is about the key.
     pub(super) fn is_about(
         &mut self,
         other: &OtherField<'j>,
@@ -427,7 +427,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(other.pattern.is_none())
     }
 
-    /// What the branch says about the value of one key.
+    /// What the branch asserts about the value of one key.
     pub(super) fn key_node(
         &mut self,
         rules: &KeyRules<'_, 'j>,
@@ -439,7 +439,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
     }
 
-    /// What the branch says about the value of one key; `None` when the key must not be there.
+    /// What the branch asserts about the value of one key; `None` if the key must be absent.
     pub(super) fn key_literals(
         &mut self,
         rules: &KeyRules<'_, 'j>,

@@ -1,8 +1,8 @@
-//! Seeing early that a branch leads nowhere, or that a disjunction says nothing new: what keeps the multiplying out small.
+//! Detecting early that a branch is empty, or that a disjunction is implied, which keeps the multiplication small.
 //!
-//! Alternatives of real schemas are told apart by a key with a constant. A branch that has two of the constants is given up when the
-//! second one is added, and "not the other alternative" is done with as soon as the key differs. Both tests are one-sided: what
-//! is not proven is multiplied out.
+//! Alternatives of real schemas are distinguished by a key with a constant. A branch with two of the constants is
+//! dropped when the second one is added, and "not the other alternative" is implied as soon as the key differs. Both
+//! tests are one-sided: what is not proven is multiplied out.
 
 use super::branch::{Branch, Choice};
 use super::objects::KeyRules;
@@ -12,7 +12,7 @@ use crate::json_schema::s2_parse::Part;
 use crate::json_schema::s2_parse::atoms::{Atom, Literal, TypeSet};
 
 impl<'j> Canonicalizer<'_, 'j> {
-    /// Whether it is proven that nothing fits the node. Something in it that is not compiled is not this question's to report.
+    /// Whether it is proven that the node is empty. An unsupported keyword in it is not reported here.
     pub(super) fn is_proven_empty(&mut self, id: NodeId) -> Result<bool, SchemaError> {
         match self.is_empty(id) {
             Ok(empty) => Ok(empty),
@@ -23,7 +23,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
     }
 
-    /// Takes out the objects when a key that they must have can have no value; looks at what was added since the last time.
+    /// Removes the objects if a required key can have no value; checks what was added since the last call.
     pub(super) fn prune(&mut self, branch: &mut Branch<'j>) -> Result<(), SchemaError> {
         let from = std::mem::replace(&mut branch.looked_at, branch.atoms.len());
         if !branch.types.meets(TypeSet::OBJECT) || from == branch.atoms.len() {
@@ -70,7 +70,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    /// Whether some arm of the choice holds in the whole branch anyway.
+    /// Whether the branch implies some arm of the choice.
     pub(super) fn is_entailed(
         &mut self,
         branch: &Branch<'j>,
@@ -151,7 +151,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         })
     }
 
-    /// Whether nothing that is in the branch, as far as it is taken apart, fits the other schema.
+    /// Whether it is proven that no value of the branch, as far as it is decomposed, is valid under the other schema.
     pub(super) fn excludes(
         &mut self,
         branch: &Branch<'j>,
@@ -160,7 +160,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         let mut both = branch.clone();
         both.choices.clear();
         self.add_literal(&mut both, Literal::schema(other), &None)?;
-        // Without its disjunctions the branch is only larger: if that is empty, so is the branch.
+        // Without its disjunctions the branch is larger: if that is empty, so is the branch.
         both.choices.clear();
         self.prune(&mut both)?;
         if both.is_dead() {

@@ -1,6 +1,6 @@
-//! What profile `rust` leaves out of a schema that schemars made, because the type that it was made from does not take it.
+//! What profile `rust` leaves out of a schema derived by schemars, because the Rust type does not accept it.
 //!
-//! Only what has to hold is narrowed, never what must not: a value that is left out here does not fit a negation instead.
+//! Only assertions are narrowed, never negations: a value that is left out here is not valid under a negation instead.
 
 use std::rc::Rc;
 
@@ -17,12 +17,13 @@ use crate::json_schema::{Effect, Profile, SchemaError};
 /// The tag of a variant of an externally tagged enum.
 struct Tag<'j> {
     key: &'j str,
-    /// Whether the schema takes other keys beside it.
+    /// Whether the schema allows other keys.
     is_open: bool,
 }
 
 impl<'j> Canonicalizer<'_, 'j> {
-    /// The keyword of the items of schemars' `CString`: a list of bytes that are not zero, or a string, of which it does not say that.
+    /// The keyword for the items of schemars' `CString`: a list of bytes that are not zero, or a string, about which
+    /// the schema does not assert that.
     pub(super) fn bytes_without_zero(&self, schema: &Schema<'j>) -> Option<&'static str> {
         let mut types = TypeSet::ALL;
         let mut items = None;
@@ -48,8 +49,8 @@ impl<'j> Canonicalizer<'_, 'j> {
         bounds.then_some(name)
     }
 
-    /// Keeps the tags of an externally tagged enum apart: an object with two of them fits one arm where the value of the other tag is a
-    /// wrong one, but no variant.
+    /// Keeps the tags of an externally tagged enum apart: an object with two of them is valid under one arm if the
+    /// value of the other tag is invalid, but it is not a variant.
     pub(super) fn add_rust_tags(
         &mut self,
         schemas: &[SchemaId],
@@ -91,7 +92,8 @@ impl<'j> Canonicalizer<'_, 'j> {
         tag.filter(|tag| required.as_deref() == Some(&[tag.key]))
     }
 
-    /// Of each pattern of integers that the branch has: the splitter of its keys, and that of the keys that the map's type holds.
+    /// For each pattern of integers in the branch: the splitter of its keys, and that of the keys that the map's type
+    /// holds.
     pub(super) fn rust_integers(
         &mut self,
         rules: &KeyRules<'_, 'j>,

@@ -1,4 +1,4 @@
-//! Strings: lengths, patterns and exclusions put together.
+//! Strings: combines lengths, patterns and exclusions.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{Atom, TypeSet};
 
-/// How many texts a pattern may stand for to be taken as a list of them.
+/// The maximal number of strings of a pattern that is treated as a list.
 const FEW_TEXTS: usize = 256;
 
 impl<'j> Canonicalizer<'_, 'j> {
@@ -84,7 +84,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    /// Whether it is proven that no text of these lengths is in all the sets.
+    /// Whether it is proven that no string of these lengths is in all the sets.
     fn is_proven_empty_text(
         &mut self,
         arms: &[Regular],
@@ -135,7 +135,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(true)
     }
 
-    /// Whether the text is in the set.
+    /// Whether the string is in the set.
     pub(super) fn matches(&mut self, regular: &Regular, text: &str) -> Result<bool, SchemaError> {
         let left = self.options.limits.max_steps.saturating_sub(self.steps);
         let mut budget = left;
@@ -148,7 +148,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     }
 }
 
-/// The texts of a set that is plainly a list of a few.
+/// The strings of a set if they are obviously few.
 fn texts(regular: &Regular) -> Option<BTreeSet<String>> {
     match regular {
         Regular::Never => Some(BTreeSet::new()),

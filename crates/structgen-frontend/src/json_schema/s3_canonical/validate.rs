@@ -1,4 +1,4 @@
-//! Whether a value fits a schema, keyword by keyword: what filters the values of `enum` and `const`.
+//! Whether a value is valid under a schema, keyword by keyword: the filter for the values of `enum` and `const`.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,11 @@ use crate::json_schema::s2_parse::atoms::{
 };
 use crate::json_schema::s2_parse::{Arm, Context, Keyword, Part, SchemaId};
 
-/// How many schemas may be inside one another while one value is looked at.
+/// The maximal nesting of schemas while one value is checked.
 const MAX_NESTING: u32 = 256;
 
 impl<'j> Canonicalizer<'_, 'j> {
-    /// Whether the value fits the schema.
+    /// Whether the value is valid under the schema.
     pub(crate) fn satisfies(
         &mut self,
         id: SchemaId,
@@ -104,7 +104,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
     }
 
-    /// Whether all parts hold of the value.
+    /// Whether all parts hold for the value.
     pub(super) fn all_hold(
         &mut self,
         parts: &[Part<'j>],
@@ -129,7 +129,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         context.count_valid(schemas, value, depth)
     }
 
-    /// Whether the atom holds of the value.
+    /// Whether the atom holds for the value.
     pub(super) fn atom_holds(
         &mut self,
         traced: &TracedAtom<'j>,

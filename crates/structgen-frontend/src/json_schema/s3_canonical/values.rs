@@ -1,4 +1,4 @@
-//! The typed sets that the canonical form is a union of.
+//! The typed sets whose union is the canonical form of a node.
 
 use std::collections::BTreeSet;
 
@@ -32,13 +32,13 @@ pub(crate) struct Numbers {
 /// A set of objects.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Objects {
-    /// The keys that are spoken of: those that the schema declares in their order, then the others.
+    /// The keys that are mentioned: those that the schema declares, in order, then the others.
     pub(crate) properties: Vec<Field>,
     /// Classes of other keys; no key is in two of them.
     pub(crate) classes: Vec<Class>,
-    /// What keys have that are in none of the classes.
+    /// The values of keys that are in none of the classes.
     pub(crate) additional: NodeId,
-    /// Whether the schema says something about other keys.
+    /// Whether the schema asserts something about other keys.
     pub(crate) stated: bool,
     /// A schema that the set comes from, for messages.
     pub(crate) origin: Option<Origin>,
@@ -47,13 +47,14 @@ pub(crate) struct Objects {
     pub(crate) obligations: Vec<Obligation>,
 }
 
-/// A key that is spoken of.
+/// A key that is mentioned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) key: Box<str>,
     pub(crate) node: NodeId,
     pub(crate) required: bool,
-    /// Whether the schema declares it, and does not only mention it in a negation or dependency: then it has its place in the order.
+    /// Whether the schema declares it, which gives it a position in the order, or only mentions it in a negation or
+    /// dependency.
     pub(crate) declared: bool,
 }
 
@@ -64,7 +65,7 @@ pub(crate) struct Class {
     pub(crate) node: NodeId,
 }
 
-/// That some member is one of these, or some property is not there.
+/// Some member is one of these, or some property is absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Obligation {
     pub(crate) members: Vec<(Member, NodeId)>,
@@ -73,7 +74,7 @@ pub(crate) struct Obligation {
     pub(crate) origin: Origin,
 }
 
-/// A kind of members of [`Objects`].
+/// A kind of member of [`Objects`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Member {
     /// The property at this index.
@@ -95,7 +96,7 @@ pub(crate) struct Arrays {
     pub(crate) counted: Vec<Counted>,
 }
 
-/// How many items, from the index `from` on, fit the literal.
+/// The number of items, starting at the index `from`, for which the literal holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Counted {
     pub(crate) item: Literal,
@@ -105,19 +106,19 @@ pub(crate) struct Counted {
     pub(crate) origin: Origin,
 }
 
-/// The last ones added: to look for equals among all of them would take time that grows with the square.
+/// The last ones added: comparing with all of them would take quadratic time.
 fn recent<T>(all: &[T]) -> &[T] {
     const MANY: usize = 32;
     &all[all.len().saturating_sub(MANY)..]
 }
 
 impl Values {
-    /// Whether there are strings only, and which, if they are finitely many.
+    /// The strings, if they are listed.
     pub(crate) fn only_literals(&self) -> Option<&BTreeSet<Box<str>>> {
         self.strings.is_empty().then_some(&self.literals)
     }
 
-    /// Adds strings, unless they are all there.
+    /// Adds strings, unless all are present.
     pub(crate) fn add_strings(&mut self, shape: StringShape) {
         let all = StringShape::default();
         if self.strings.first() == Some(&all) || recent(&self.strings).contains(&shape) {
@@ -133,14 +134,14 @@ impl Values {
         }
     }
 
-    /// Adds one string, unless all are there.
+    /// Adds one string, unless all are present.
     pub(crate) fn add_literal(&mut self, text: &str) {
         if self.strings.first() != Some(&StringShape::default()) && !self.literals.contains(text) {
             self.literals.insert(text.into());
         }
     }
 
-    /// Adds numbers, unless they are all there.
+    /// Adds numbers, unless all are present.
     pub(crate) fn add_numbers(&mut self, numbers: Numbers) {
         let all = Numbers::default();
         if self.numbers.first() == Some(&all) || recent(&self.numbers).contains(&numbers) {
@@ -153,7 +154,7 @@ impl Values {
         self.numbers.push(numbers);
     }
 
-    /// Adds one number, unless all are there.
+    /// Adds one number, unless all are present.
     pub(crate) fn add_point(&mut self, point: &Decimal) {
         if self.numbers.first() != Some(&Numbers::default()) {
             self.points.insert(point.clone());
@@ -162,7 +163,7 @@ impl Values {
 }
 
 impl Values {
-    /// Adds objects, unless they are there.
+    /// Adds objects, unless they are present.
     pub(crate) fn add_objects(&mut self, objects: Objects) {
         let is_all = self.objects.first().is_some_and(Objects::is_any);
         if is_all || recent(&self.objects).contains(&objects) {
@@ -174,7 +175,7 @@ impl Values {
         self.objects.push(objects);
     }
 
-    /// Adds arrays, unless they are there.
+    /// Adds arrays, unless they are present.
     pub(crate) fn add_arrays(&mut self, arrays: Arrays) {
         let is_all = self.arrays.first().is_some_and(Arrays::is_any);
         if is_all || recent(&self.arrays).contains(&arrays) {
@@ -211,13 +212,13 @@ impl Objects {
             && self.obligations.is_empty()
     }
 
-    /// Whether there are no keys but those that are spoken of.
+    /// Whether only mentioned keys are possible.
     pub(crate) fn is_closed(&self) -> bool {
         self.additional == NodeId::NEVER
             && self.classes.iter().all(|class| class.node == NodeId::NEVER)
     }
 
-    /// What the value of a member of this kind is.
+    /// The node of the values of this kind of member.
     pub(crate) fn node(&self, member: Member) -> NodeId {
         match member {
             Member::Property(index) => self.properties[index].node,

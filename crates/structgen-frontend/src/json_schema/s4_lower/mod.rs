@@ -1,7 +1,7 @@
 //! Fourth stage: from the canonical form to the grammar IR.
 //!
-//! Every node that something refers to becomes one rule, named after the pointers of what it is the conjunction of. What the
-//! IR has no shape for is refused here, by the keyword that asked for it.
+//! Every node that something refers to becomes one rule, named after the pointers of the schemas in its conjunction.
+//! What the IR cannot express is refused here, by the keyword that asserts it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{
@@ -73,7 +73,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             let rule = self.builder.declare("false");
             return Ok(self.builder.rule(rule));
         };
-        // A stack and not recursion: nodes may be nested as deep as definitions are many.
+        // A work list instead of recursion: nodes may nest as deep as there are definitions.
         let mut next = 0;
         while let Some(&(node, rule)) = self.pending.get(next) {
             next += 1;
@@ -84,7 +84,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         Ok(root)
     }
 
-    /// A reference to the rule of a node; `None` where nothing fits it.
+    /// A reference to the rule of a node; `None` if the node is empty.
     fn node(&mut self, id: NodeId) -> Result<Option<ExprId>, SchemaError> {
         if id == NodeId::NEVER {
             return Ok(None);
@@ -133,7 +133,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         rule
     }
 
-    /// A whole text may have whitespace before and behind its value, where the form allows any: files end with a line break.
+    /// A whole text may have whitespace before and after its value if the form allows any: files end with a line break.
     fn with_whitespace_around(&mut self, root: RuleId, whitespace: Whitespace) -> RuleId {
         let Whitespace::Bounded { max: max @ 1.. } = whitespace else {
             return root;
@@ -152,7 +152,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         text
     }
 
-    /// Any JSON value: one rule that everything free-form shares.
+    /// Any JSON value: one shared rule.
     fn json_value(&mut self) -> ExprId {
         if let Some(expr) = self.json_value {
             return expr;
@@ -222,7 +222,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             .collect();
         set.not_multiples_of.sort();
         set.not_multiples_of.dedup();
-        // Whoever writes `1.0` for an integer means something else by it, and few parsers take it as one.
+        // `1.0` is an integer for JSON Schema, but few parsers read it as one.
         if self.canonical.options.profile != Profile::Exact {
             set.written_whole |= set.multiples_of.iter().any(Decimal::is_integer);
         }
@@ -238,7 +238,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
                     .members
                     .retain(|(member, _)| *member != Member::Additional);
             }
-            // What needs other keys keeps them.
+            // Obligations may need other keys.
             if let Some(closed) = self.canonical.settled(closed)? {
                 self.narrow(origin);
                 return self.object_shape(&closed);
@@ -292,12 +292,12 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
                 if field.required {
                     return Ok(None);
                 }
-                // It never comes.
+                // It is never present.
                 for (tally, bound) in shape.tallies.iter_mut().enumerate() {
                     bound.min = bound.min.saturating_sub(absent >> tally & 1);
                 }
                 absent = 0;
-                // In a closed object a key that has no value is a key like any other that is not there.
+                // In a closed object, a key without possible values is like any undeclared key.
                 if is_closed {
                     continue;
                 }
@@ -313,7 +313,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         Ok(Some(self.builder.expr(Expr::Object(Box::new(shape)))))
     }
 
-    /// The values of a kind of members, split by the obligations that they meet.
+    /// The values of a kind of member, split by the obligations that they meet.
     fn member(
         &mut self,
         objects: &Objects,
@@ -333,7 +333,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
                     free |= 1 << index;
                     continue;
                 }
-                // Alternatives often say the same of a value.
+                // Alternatives often assert the same about a value.
                 let literals = self.canonical.literals(*unfit);
                 if let Some(way) = ways.iter_mut().find(|way| *way.counts == *literals) {
                     way.tally |= 1 << index;
@@ -352,9 +352,9 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
 
     /// The values of a node, split by what they count for.
     fn slot(&mut self, node: NodeId, free: u32, ways: &[CountedFor]) -> Result<Slot, SchemaError> {
-        /// How many kinds of values one slot may have.
+        /// The maximal number of alternatives for the values of one slot.
         const MAX_KINDS: usize = 64;
-        /// So many things that values count for are told apart by kinds that overlap.
+        /// Up to this number of tallies, the alternatives of a value may overlap.
         const FEW: usize = 3;
         if node == NodeId::NEVER {
             return Ok(Slot::default());
@@ -363,7 +363,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         let mut kinds: Vec<(NodeId, u32)> = vec![(node, free)];
         for way in ways {
             let mut split = Vec::with_capacity(kinds.len() * 2);
-            // What a value that counts has beyond the others; with many of them, the others are those that have it not.
+            // The extra condition on a value that counts; with many tallies, the other values are those without it.
             let mut beyond = way.counts.iter().filter(|literal| !own.contains(literal));
             let otherwise = match (way.otherwise.as_slice(), beyond.next(), beyond.next()) {
                 ([], Some(only), None) if ways.len() > FEW => vec![only.complement()],
@@ -414,7 +414,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         self.canonical.note(origin, Effect::Narrowed { how });
     }
 
-    /// Where the profile leaves out keys that nothing is said about: in objects that have keys of their own.
+    /// Where the profile leaves out unmentioned keys: in objects with declared keys.
     fn closes(&self, objects: &Objects) -> Option<Origin> {
         let is_narrow = self.canonical.options.profile != Profile::Exact;
         let declares = objects
@@ -455,7 +455,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             unique: arrays.unique.is_some(),
             ..ArrayShape::default()
         };
-        // What counts only from some index on makes a place of each before it.
+        // If counting starts at some index, each item before it gets a slot of its own.
         let mut prefix = arrays.prefix.clone();
         let from = counted
             .iter()
@@ -506,7 +506,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             if counted.from > index {
                 continue;
             }
-            // With an upper bound, what fits has to count; and distinct items are of one kind only.
+            // With an upper bound, every valid item must count; and distinct items have only one alternative.
             let is_exact = counted.max.is_some() || unique;
             ways.push(CountedFor {
                 tally: 1 << tally,
@@ -523,15 +523,15 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
     }
 }
 
-/// Something that a value may count for.
+/// A tally that a value may count for.
 struct CountedFor {
     tally: u32,
-    /// What holds of a value that counts.
+    /// What holds for a value that counts.
     counts: Vec<Literal>,
-    /// What holds of one that does not.
+    /// What holds for a value that does not.
     otherwise: Vec<Literal>,
     origin: Origin,
 }
 
-/// How many items may have places of their own so that others can be counted behind them.
+/// The maximal number of items with slots of their own before counting starts.
 const MAX_PLACES: u32 = 1_000;

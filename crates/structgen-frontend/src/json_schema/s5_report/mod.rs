@@ -1,4 +1,4 @@
-//! Fifth stage: what became of each keyword, or why nothing is valid.
+//! Fifth stage: what became of each keyword, or why no value is valid.
 
 pub(crate) mod unsatisfiable;
 
@@ -6,7 +6,7 @@ use crate::json_schema::s2_parse::atoms::Origin;
 use crate::json_schema::s3_canonical::Canonicalizer;
 use crate::json_schema::{CompileReport, Effect, SchemaOptions, Usage};
 
-/// What became of each keyword of a schema that was compiled.
+/// The report on a compiled schema.
 pub(crate) fn report(canonical: &Canonicalizer<'_, '_>, options: &SchemaOptions) -> CompileReport {
     let mut report = CompileReport::default();
     let dropped: rustc_hash::FxHashSet<_> = canonical

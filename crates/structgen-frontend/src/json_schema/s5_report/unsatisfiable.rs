@@ -5,12 +5,13 @@ use crate::json_schema::s2_parse::{Program, SchemaId};
 use crate::json_schema::s3_canonical::Canonicalizer;
 use crate::json_schema::{SchemaError, SchemaOptions};
 
-/// So many keywords are looked at, one by one.
+/// The maximal number of keywords that are tried.
 const MOST_KEYWORDS: usize = 200;
 
-/// The error for a schema that nothing fits: the keywords without any one of which something would.
+/// The error for an unsatisfiable schema: a minimal set of contradicting keywords.
 ///
-/// Every keyword is left out in turn, for good where nothing fits without it either: what remains is a smallest set.
+/// Every keyword is left out in turn, permanently if the schema is unsatisfiable without it too: what remains is a
+/// minimal set.
 pub(crate) fn explain(
     program: &mut Program<'_>,
     options: &SchemaOptions,
@@ -19,7 +20,7 @@ pub(crate) fn explain(
     let mut origins = keywords(program, options, root);
     let mut left_out: Vec<Origin> = Vec::new();
     let mut conflicts: Vec<Origin> = Vec::new();
-    // The outermost first: what is left out with them is not reached any more.
+    // The outermost first: what they contain is then not reached any more.
     origins.truncate(MOST_KEYWORDS);
     for origin in origins {
         left_out.push(origin);
@@ -34,7 +35,7 @@ pub(crate) fn explain(
     let mut pointers: Vec<String> = Vec::with_capacity(conflicts.len());
     for origin in conflicts {
         let pointer = program.keyword_pointer(origin.schema, origin.keyword);
-        // One place may be several schemas, by their dynamic scopes.
+        // One pointer may be several schemas, in different dynamic scopes.
         if !pointers.contains(&pointer) {
             pointers.push(pointer);
         }
@@ -45,10 +46,10 @@ pub(crate) fn explain(
     }
 }
 
-/// The keywords that are looked at when the schema is proven empty.
+/// The keywords that the proof of emptiness looks at.
 fn keywords(program: &mut Program<'_>, options: &SchemaOptions, root: SchemaId) -> Vec<Origin> {
     let mut canonical = Canonicalizer::new(program, options);
-    // The nodes must not be simplified: every keyword on the way is to be named.
+    // Ignoring anything turns simplification off, so that every keyword on the way is listed.
     canonical.ignore(&[Origin {
         schema: SchemaId(u32::MAX),
         keyword: "",

@@ -11,7 +11,7 @@ mod snapshots;
 mod suite;
 mod vocabulary;
 
-use super::compile::with_program;
+use super::pipeline::with_program;
 use super::s1_json::Json;
 use super::s3_canonical::Canonicalizer;
 use super::{SchemaError, SchemaOptions, s4_lower};

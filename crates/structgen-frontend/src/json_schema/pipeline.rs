@@ -1,4 +1,4 @@
-//! Running the stages, one after the other.
+//! Runs the stages, one after the other.
 
 use std::cell::OnceCell;
 
@@ -16,7 +16,7 @@ use super::{CompileReport, SchemaError, SchemaOptions, Usage, s4_lower, s5_repor
 /// A compiled schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
-    /// The grammar of the values that fit.
+    /// The grammar of the valid values.
     pub grammar: Grammar,
     /// What became of each keyword.
     pub report: CompileReport,
@@ -24,8 +24,8 @@ pub struct Compiled {
 
 /// Compiles a schema.
 ///
-/// Numbers in a [`Value`] that are no 64-bit integers are floats; they are taken as the shortest decimals that name them, which is
-/// what was written wherever that had at most 15 digits. [`compile_str`] takes every number as it was written.
+/// Numbers in a [`Value`] that are not 64-bit integers are floats. Each is read as the shortest decimal that denotes
+/// it, which is what was written if that had at most 15 digits. [`compile_str`] reads every number as it was written.
 ///
 /// ```
 /// use serde_json::json;
@@ -62,13 +62,13 @@ pub fn compile(schema: &Value, options: &SchemaOptions) -> Result<Compiled, Sche
 /// ```
 ///
 /// # Errors
-/// See [`SchemaError`]. Numbers beyond ±1.8e308 and keys that come twice are errors of the text.
+/// See [`SchemaError`]. Numbers beyond ±1.8e308 and duplicate keys are errors.
 pub fn compile_str(schema: &str, options: &SchemaOptions) -> Result<Compiled, SchemaError> {
     compile_json(&Json::from_text(schema, &options.limits)?, options)
 }
 
-/// Compiles the schema at a JSON Pointer of a larger document, such as a component of an OpenAPI 3.1 description. References in it
-/// start from the document.
+/// Compiles the schema at a JSON Pointer of a larger document, such as a component of an OpenAPI 3.1 description.
+/// References in it are resolved against the document.
 ///
 /// ```
 /// use serde_json::json;
@@ -89,7 +89,7 @@ pub fn compile_str(schema: &str, options: &SchemaOptions) -> Result<Compiled, Sc
 /// ```
 ///
 /// # Errors
-/// As [`compile`]. That there is nothing at the pointer is an unresolved reference.
+/// As [`compile`]. A pointer to nothing is an unresolved reference.
 pub fn compile_at(
     document: &Value,
     pointer: &str,
@@ -131,7 +131,7 @@ fn compile_json(json: &Json<'_>, options: &SchemaOptions) -> Result<Compiled, Sc
     })
 }
 
-/// Works a schema out and hands it on, with its own options.
+/// Computes the canonical form of a schema, with the options that the schema itself sets, and passes it to `lower`.
 pub(super) fn compile_with<T>(
     json: &Json<'_>,
     options: &SchemaOptions,
@@ -149,7 +149,7 @@ pub(super) fn compile_with<T>(
     })
 }
 
-/// Reads a schema and hands it on together with the documents that it may refer to.
+/// Parses a schema and passes it on together with the documents that it may refer to.
 pub(super) fn with_program<T>(
     json: &Json<'_>,
     options: &SchemaOptions,
@@ -162,7 +162,7 @@ pub(super) fn with_program<T>(
             return Ok(None);
         };
         if slot.get().is_none() {
-            // A slot is filled once, so that nothing is lost when it is full already.
+            // Each cell is set once, so the value cannot be rejected.
             let _ = slot.set(Json::from_value(document, &options.limits)?);
         }
         Ok(slot.get().map(|json| (uri.as_str(), json)))
