@@ -83,6 +83,6 @@ impl<'t> Scanner<'t> {
         u32::from_str_radix(digits, radix)
             .ok()
             .and_then(char::from_u32)
-            .ok_or_else(|| error_at(self.text, at, "this is no Unicode character"))
+            .ok_or_else(|| error_at(self.text, at, "this is not a Unicode character"))
     }
 }

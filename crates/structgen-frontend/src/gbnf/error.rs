@@ -70,13 +70,13 @@ pub enum GbnfErrorKind {
     #[error("there is no rule `{0}` to start from")]
     NoRoot(String),
     /// An escape does not denote a character.
-    #[error("`{0}` is no Unicode character")]
+    #[error("`{0}` is not a Unicode character")]
     NotACharacter(String),
     /// A number, range or counter is invalid.
     #[error("{0}")]
     Range(&'static str),
     /// An extension of GBNF, which [`GbnfOptions::strict`](super::GbnfOptions::strict) refuses.
-    #[error("{0} is no GBNF of llama.cpp")]
+    #[error("{0} is not part of llama.cpp's GBNF")]
     Extension(&'static str),
     /// A pattern between slashes is refused.
     #[error("in the pattern: {0}")]

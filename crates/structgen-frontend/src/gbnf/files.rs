@@ -88,10 +88,12 @@ impl PartialEq for GbnfFiles {
 #[non_exhaustive]
 pub enum GbnfFileError {
     /// No files were configured.
-    #[error("a grammar that is read as a text names no files")]
+    #[error("a grammar given as text cannot use files")]
     NoFiles,
     /// The path is not well-formed.
-    #[error("the path {0:?} is none: parts between slashes, relative to the file it stands in")]
+    #[error(
+        "the path {0:?} is invalid: parts between slashes, relative to the file that contains it"
+    )]
     NotAPath(String),
     /// The path goes above the folder.
     #[error("the path {0:?} leads out of the folder")]
@@ -108,10 +110,10 @@ pub enum GbnfFileError {
     #[error("files import one another: {}", .0.join(" -> "))]
     Cycle(Vec<String>),
     /// The files are too large in total.
-    #[error("the files have more than {0} bytes together")]
+    #[error("the files have more than {0} bytes in total")]
     TooLarge(u64),
     /// The chain of imports is too long.
-    #[error("files import one another more than {0} deep")]
+    #[error("imports nest more than {0} deep")]
     TooDeep(usize),
 }
 

@@ -22,7 +22,7 @@ pub enum SchemaError {
         pointer: String,
     },
     /// A keyword has a value that its draft does not allow.
-    #[error("{pointer}: `{keyword}` has to be {expected}")]
+    #[error("{pointer}: `{keyword}` must be {expected}")]
     InvalidKeyword {
         /// The keyword.
         keyword: String,
@@ -52,7 +52,7 @@ pub enum SchemaError {
         pointer: String,
     },
     /// A reference cannot be resolved. Nothing is ever fetched: the caller registers other documents.
-    #[error("{pointer}: the reference {reference:?} leads nowhere: {reason}")]
+    #[error("{pointer}: the reference {reference:?} cannot be resolved: {reason}")]
     UnresolvedReference {
         /// The reference, as written.
         reference: String,
@@ -78,7 +78,7 @@ pub enum SchemaError {
         reason: String,
     },
     /// No value is valid.
-    #[error("{pointer}: no value fits this schema; contradicting: {}", conflicts.join(", "))]
+    #[error("{pointer}: no value is valid under this schema; contradicting: {}", conflicts.join(", "))]
     Unsatisfiable {
         /// The schema without valid values.
         pointer: String,
@@ -86,7 +86,7 @@ pub enum SchemaError {
         conflicts: Vec<String>,
     },
     /// The schema exceeds a limit.
-    #[error("{pointer}: {what} go over the limit of {limit}")]
+    #[error("{pointer}: {what} exceed the limit of {limit}")]
     Limit {
         /// What was counted, as a plural.
         what: &'static str,

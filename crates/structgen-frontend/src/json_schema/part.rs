@@ -77,7 +77,7 @@ pub fn compile_part_str(
             return Err(SchemaError::Unsupported {
                 keyword: keyword.to_owned(),
                 pointer: format!("#/{keyword}"),
-                reason: "only into a document that is no schema itself may a pointer lead"
+                reason: "a pointer may only lead into a document that is not itself a schema"
                     .to_owned(),
             });
         }

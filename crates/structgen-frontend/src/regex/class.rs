@@ -189,7 +189,7 @@ pub(super) fn escape(
                 cursor.next();
                 Ok(EcmaEscape::Char(u32::from(letter) % 32))
             }
-            _ => Err(RegexError::syntax(at, "`\\c` needs a letter behind it")),
+            _ => Err(RegexError::syntax(at, "`\\c` needs a letter after it")),
         },
         'x' => match cursor.hex(2) {
             Some(code) => Ok(EcmaEscape::Char(code)),
@@ -250,7 +250,7 @@ fn unicode(cursor: &mut Cursor<'_>, at: usize) -> Result<EcmaEscape, RegexError>
                 cursor.position += digits.len() + 2;
                 Ok(EcmaEscape::Char(code))
             }
-            None => Err(RegexError::syntax(at, "this is no code point")),
+            None => Err(RegexError::syntax(at, "this is not a code point")),
         };
     }
     let Some(code) = cursor.hex(4) else {
@@ -289,7 +289,7 @@ fn property(cursor: &mut Cursor<'_>, at: usize, negated: bool) -> Result<CharSet
         })
         .ok_or_else(|| RegexError::syntax(at, "`\\p` needs a Unicode property in braces"))?;
     let set = unicode_class(&format!("\\p{{{name}}}")).ok_or_else(|| {
-        RegexError::syntax(at, format!("`{name}` is no Unicode property that is known"))
+        RegexError::syntax(at, format!("`{name}` is not a known Unicode property"))
     })?;
     cursor.position += name.len() + 2;
     Ok(if negated { set.complement() } else { set })

@@ -140,7 +140,10 @@ impl EcmaParser<'_> {
             let is_name =
                 |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '\u{200C}' | '\u{200D}');
             if !closed || !starts_well || !name.chars().all(is_name) {
-                return Err(RegexError::syntax(name_at, "this is no name of a group"));
+                return Err(RegexError::syntax(
+                    name_at,
+                    "this is not the name of a group",
+                ));
             }
             self.cursor.position += name.len() + 1;
             return Ok(self.groups.flags);

@@ -126,7 +126,10 @@ impl PythonParser<'_> {
             let starts_well = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
             if !closed || !starts_well || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
                 let position = self.cursor.position;
-                return Err(RegexError::syntax(position, "this is no name of a group"));
+                return Err(RegexError::syntax(
+                    position,
+                    "this is not the name of a group",
+                ));
             }
             self.cursor.position += name.len() + 1;
             return self.groups.open(at, None);

@@ -88,7 +88,7 @@ pub(super) fn parse(
             (PythonEscape::Char(_), PythonEscape::Char(_)) => {
                 return Err(RegexError::syntax(at, "the range's ends are out of order"));
             }
-            _ => return Err(RegexError::syntax(at, "a class is no end of a range")),
+            _ => return Err(RegexError::syntax(at, "a class cannot end a range")),
         }
     }
     let chars = folded(CharSet::new(ranges), flags);
@@ -160,7 +160,7 @@ fn code_point(
         None if (0xD800..0xE000).contains(&code) => {
             Err(RegexError::unsupported(at, "a lone surrogate"))
         }
-        None => Err(RegexError::syntax(at, "this is no code point")),
+        None => Err(RegexError::syntax(at, "this is not a code point")),
     }
 }
 
@@ -184,7 +184,7 @@ fn octal(
         .filter(|_| is_octal)
     else {
         return Err(if in_class {
-            RegexError::syntax(at, "this is no octal escape")
+            RegexError::syntax(at, "this is not an octal escape")
         } else {
             RegexError::unsupported(at, "a back-reference")
         });

@@ -292,7 +292,7 @@ fn what_has_no_counterpart_is_refused_by_its_place() {
         A: %json {}
             line 2, column 4: a schema is no part of a terminal: make this a rule, in lower case
         start: %json {"a": }
-            line 1, column 20: this is no JSON: expected value
+            line 1, column 20: this is not JSON: expected value
         start: %json [1]
             line 1, column 8: a schema is written `%json {…}`
         start: %json {"x-guidance": {}}

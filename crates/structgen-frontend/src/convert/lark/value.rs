@@ -314,7 +314,7 @@ impl<'t> LarkParser<'t> {
             .next()
             .unwrap_or_default()
             .to_owned();
-        self.error_at(at + place, format!("this is no JSON: {reason}"))
+        self.error_at(at + place, format!("this is not JSON: {reason}"))
     }
 }
 

@@ -232,7 +232,7 @@ fn other_errors_name_what_they_are_about() {
             1 | root ::= <[99999999999]>
               |          ^
 
-            line 1, column 11: `\uD800` is no Unicode character
+            line 1, column 11: `\uD800` is not a Unicode character
               |
             1 | root ::= "\uD800"
               |           ^"#]],

@@ -25,7 +25,7 @@ pub(super) fn read<'j>(parser: &mut SchemaParser<'_, 'j>, _: &'static str, _: &'
             parser.assert("if", conditional);
         }
         Some(condition) => {
-            parser.annotation("if", "says nothing without `then` and `else`");
+            parser.annotation("if", "has no effect without `then` and `else`");
             if parser.draft() >= Draft::Draft2019 {
                 parser.assert("if", IfAlone(condition));
             }
@@ -33,7 +33,7 @@ pub(super) fn read<'j>(parser: &mut SchemaParser<'_, 'j>, _: &'static str, _: &'
         None => {
             for (keyword, part) in [("then", then), ("else", otherwise)] {
                 if part.is_some() {
-                    parser.annotation(keyword, "says nothing without `if`");
+                    parser.annotation(keyword, "has no effect without `if`");
                 }
             }
         }

@@ -22,7 +22,7 @@ pub(super) fn read<'j>(parser: &mut SchemaParser<'_, 'j>, _: &'static str, _: &'
     let Some(value) = parser.sibling("contains") else {
         for keyword in ["minContains", "maxContains"] {
             if parser.sibling(keyword).is_some() {
-                parser.annotation(keyword, "says nothing without `contains`");
+                parser.annotation(keyword, "has no effect without `contains`");
             }
         }
         return;

@@ -131,7 +131,7 @@ impl<'j> Assertion<'j> for RustFormat<'j> {
     ) -> Result<Vec<Part<'j>>, SchemaError> {
         let mut parts = self.bounds(origin, context);
         if !parts.is_empty() {
-            let how = "numbers that the Rust type does not hold are left out";
+            let how = "numbers that the Rust type cannot hold are left out";
             context.note(origin, Effect::Narrowed { how });
         }
         let strings = || formats::rust::texts_of_format(self.0);

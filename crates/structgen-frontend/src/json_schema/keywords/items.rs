@@ -43,7 +43,7 @@ pub(super) fn read<'j>(parser: &mut SchemaParser<'_, 'j>, _: &'static str, _: &'
         None => {}
     }
     if additional.is_some() && !matches!(items, Some(Json::Array(_))) {
-        let note = "says nothing but beside a list under `items`";
+        let note = "has no effect except beside a list under `items`";
         parser.annotation("additionalItems", note);
     }
     if !elements.prefix.is_empty() || elements.rest.is_some() {

@@ -18,7 +18,7 @@ pub(super) fn read<'j>(
         // In draft 4 the exclusive bound is a boolean about the other.
         ("exclusiveMinimum", Json::Bool(exclusive)) if draft_4 => {
             if *exclusive && parser.sibling("minimum").is_none() {
-                parser.annotation(keyword, "says nothing without its bound");
+                parser.annotation(keyword, "has no effect without its bound");
             }
             return;
         }

@@ -15,7 +15,7 @@ pub(crate) fn rust_strings<'j>(
         return None;
     }
     let strings = strings()?;
-    let how = "strings that the Rust types of this kind do not all take are left out";
+    let how = "strings that not all Rust types of this kind accept are left out";
     context.note(origin, Effect::Narrowed { how });
     Some(Part::atom(Atom::Text(strings), origin))
 }

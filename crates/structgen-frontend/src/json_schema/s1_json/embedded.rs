@@ -256,23 +256,23 @@ mod tests {
         };
         refused(
             json!(true),
-            "#/x-structgen: `x-structgen` has to be an object of options",
+            "#/x-structgen: `x-structgen` must be an object of options",
         );
         refused(
             json!({"profile": "strict"}),
-            "#/x-structgen/profile: `profile` has to be one of exact, generate, rust",
+            "#/x-structgen/profile: `profile` must be one of exact, generate, rust",
         );
         refused(
             json!({"a/b": 1}),
-            "#/x-structgen/a~1b: `a/b` has to be an option: profile, order, whitespace, escapes, formats, lenient or limits",
+            "#/x-structgen/a~1b: `a/b` must be an option: profile, order, whitespace, escapes, formats, lenient or limits",
         );
         refused(
             json!({"lenient": "yes"}),
-            "#/x-structgen/lenient: `lenient` has to be true or false",
+            "#/x-structgen/lenient: `lenient` must be true or false",
         );
         refused(
             json!({"limits": {"max_steps": 1.5}}),
-            "#/x-structgen/limits: `limits` has to be limits whose \"max_steps\" is a whole number",
+            "#/x-structgen/limits: `limits` must be limits whose \"max_steps\" is a whole number",
         );
         for whitespace in [
             json!("wide"),
@@ -290,7 +290,7 @@ mod tests {
         let schema =
             r#"{"x-structgen": {"order": "any"}, "items": {"x-structgen": 1, "type": "null"}}"#;
         let report = compile_str(schema, &SchemaOptions::new()).unwrap().report;
-        let note = "options of structgen, which count at the root only";
+        let note = "options of structgen, which apply at the root only";
         let entries: Vec<_> = report
             .entries
             .iter()

@@ -406,7 +406,7 @@ mod tests {
         );
         check(
             &"[".repeat(100_000),
-            expect!["#: levels of nesting in the text of a schema go over the limit of 127"],
+            expect!["#: levels of nesting in the text of a schema exceed the limit of 127"],
         );
     }
 

@@ -82,8 +82,8 @@ impl<'p, 'j> SchemaParser<'p, 'j> {
         for (name, value) in entries {
             let Some(row) = keywords::find(name) else {
                 let note = match name.as_ref() {
-                    embedded::KEYWORD => "options of structgen, which count at the root only",
-                    _ => "no keyword of any draft",
+                    embedded::KEYWORD => "options of structgen, which apply at the root only",
+                    _ => "not a keyword of any draft",
                 };
                 self.annotation(name, note);
                 continue;
@@ -99,7 +99,7 @@ impl<'p, 'j> SchemaParser<'p, 'j> {
                 continue;
             }
             match role {
-                Role::Unknown => self.annotation(keyword, "no keyword of this draft"),
+                Role::Unknown => self.annotation(keyword, "not a keyword of this draft"),
                 Role::Annotation => self.annotation(keyword, ""),
                 Role::Assertion | Role::Applicator | Role::Identifier => {
                     if let Some(read) = row.read {
@@ -158,7 +158,7 @@ impl<'p, 'j> SchemaParser<'p, 'j> {
                 Some(items.iter().enumerate().map(read).collect())
             }
             _ => {
-                self.invalid(keyword, "a list of schemas that is not empty");
+                self.invalid(keyword, "a non-empty list of schemas");
                 None
             }
         }
@@ -180,7 +180,7 @@ impl<'p, 'j> SchemaParser<'p, 'j> {
             _ => None,
         };
         if count.is_none() {
-            self.invalid(keyword, "an integer that is not negative");
+            self.invalid(keyword, "a non-negative integer");
         }
         count
     }

@@ -254,7 +254,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             ..ObjectShape::default()
         };
         if let Some(obligation) = objects.obligations.get(MAX_TALLIES) {
-            let reason = "too many keys of which some has to be there";
+            let reason = "too many keys of which one must be present";
             self.canonical.refuse(obligation.origin, reason)?;
         }
         let obligations = &objects.obligations[..objects.obligations.len().min(MAX_TALLIES)];
@@ -380,7 +380,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             }
             kinds = split;
             if kinds.len() > MAX_KINDS {
-                let reason = "values would have to be told apart by too many things at once";
+                let reason = "too many conditions count the same values";
                 self.canonical.refuse(way.origin, reason)?;
                 kinds.truncate(MAX_KINDS);
             }
@@ -434,7 +434,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             && !arrays.prefix.is_empty()
             && let Some(counted) = arrays.counted.first()
         {
-            let reason = "distinct items that differ by place are not counted";
+            let reason = "distinct items that differ by position are not counted";
             self.canonical.refuse(counted.origin, reason)?;
         }
         if let Some(counted) = arrays.counted.get(MAX_TALLIES) {
@@ -465,7 +465,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         if from > MAX_PLACES {
             let origin = counted[0].origin;
             self.canonical
-                .refuse(origin, "items are counted from too far on")?;
+                .refuse(origin, "counting starts at too large an index")?;
         }
         while prefix.len() < from.min(MAX_PLACES) as usize {
             prefix.push(arrays.rest);
