@@ -27,10 +27,10 @@ const CORE: [(&str, &str); 16] = [
     ("wsp", "SP / HTAB"),
 ];
 
-/// Names are in lower case: ABNF tells no cases apart.
+/// Names are in lower case: ABNF ignores their case.
 pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
     let mut rules = Rules(rules(text)?);
-    // Core rules name one another; whatever is defined in the text counts more.
+    // Core rules refer to one another; definitions in the text take precedence.
     let mut next = 0;
     while let Some(rule) = rules.0.get(next) {
         next += 1;
@@ -46,7 +46,7 @@ pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
 }
 
 fn rules(text: &str) -> Result<Vec<Rule>, ConvertError> {
-    let mut parser = Parser(Scanner { text, at: 0 });
+    let mut parser = AbnfParser(Scanner { text, at: 0 });
     let mut rules: Vec<Rule> = Vec::new();
     loop {
         parser.space();
@@ -79,10 +79,10 @@ fn rules(text: &str) -> Result<Vec<Rule>, ConvertError> {
     }
 }
 
-struct Parser<'t>(Scanner<'t>);
+struct AbnfParser<'t>(Scanner<'t>);
 
-impl Parser<'_> {
-    /// White space, line ends and comments: a rule goes on up to the next `name =`, so that they say nothing.
+impl AbnfParser<'_> {
+    /// White space, line ends and comments. They have no meaning, because a rule extends to the next `name =`.
     fn space(&mut self) {
         loop {
             self.0.take(|c| matches!(c, ' ' | '\t' | '\r' | '\n'));
@@ -103,7 +103,7 @@ impl Parser<'_> {
 
     /// Whether the next rule begins here.
     fn at_rule(&self) -> bool {
-        let mut ahead = Parser(self.0.clone());
+        let mut ahead = AbnfParser(self.0.clone());
         ahead.name().is_some() && {
             ahead.space();
             ahead.0.eat("=")

@@ -1,11 +1,11 @@
-//! The EBNF of the W3C, as section 6 of XML 1.0 (fifth edition) has it.
+//! The EBNF of the W3C: section 6 of XML 1.0 (fifth edition).
 
 use super::ConvertError;
 use super::scanner::{Scanner, error_at};
 use super::tree::{Rule, Rules, Tree};
 
 pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
-    let mut parser = Parser(Scanner { text, at: 0 });
+    let mut parser = EbnfParser(Scanner { text, at: 0 });
     let mut rules = Rules::default();
     loop {
         parser.space()?;
@@ -27,10 +27,10 @@ pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
     }
 }
 
-struct Parser<'t>(Scanner<'t>);
+struct EbnfParser<'t>(Scanner<'t>);
 
-impl Parser<'_> {
-    /// White space, comments, and the constraints that a specification names beside its rules.
+impl EbnfParser<'_> {
+    /// White space, comments, and the constraints that a specification notes beside its rules.
     fn space(&mut self) -> Result<(), ConvertError> {
         loop {
             self.0.take(char::is_whitespace);
@@ -70,7 +70,7 @@ impl Parser<'_> {
         }
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':');
         let mut name = self.0.take(is_part).to_owned();
-        // A dash is a part of a name where a letter follows at once; else it takes something away.
+        // A dash directly followed by a letter is part of a name; any other dash is the operator.
         loop {
             let mut ahead = self.0.clone();
             if name.ends_with(':') || !ahead.eat("-") || !ahead.peek().is_some_and(is_part) {
@@ -90,7 +90,7 @@ impl Parser<'_> {
 
     /// Whether the next rule begins here.
     fn at_rule(&self) -> Result<bool, ConvertError> {
-        let mut ahead = Parser(self.0.clone());
+        let mut ahead = EbnfParser(self.0.clone());
         ahead.label();
         ahead.space()?;
         if ahead.name().is_none() {
@@ -201,7 +201,7 @@ impl Parser<'_> {
         Ok(Tree::Chars(ranges, negated))
     }
 
-    /// A character of a class, as it is or by its number; none at the end of the text.
+    /// A character of a class, literal or by its number; `None` at the end of the text.
     fn member(&mut self) -> Option<Result<char, ConvertError>> {
         let at = self.0.at;
         if self.0.eat("#x") {

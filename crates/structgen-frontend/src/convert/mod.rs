@@ -1,8 +1,8 @@
-//! Other notations of grammars, converted to GBNF text: ABNF (RFC 5234, with RFC 7405's case-sensitive strings), the EBNF of the W3C's specifications, and
-//! llguidance's dialect of Lark.
+//! Other notations of grammars, converted to GBNF text: ABNF (RFC 5234, with RFC 7405's case-sensitive strings), the
+//! EBNF of the W3C's specifications, and llguidance's dialect of Lark.
 //!
-//! What comes out is for people to read and to go on with, and for [`gbnf::parse`](crate::gbnf::parse). The texts are the same; where a notation
-//! has exceptions (`A - B` of the EBNF), the extension `A & ~B` of GBNF stands for them.
+//! The result is meant to be read and edited, and to be parsed by [`gbnf::parse`](crate::gbnf::parse). It describes the
+//! same language; exceptions (`A - B` of the EBNF) become the extension `A & ~B` of GBNF.
 
 mod abnf;
 mod ebnf;
@@ -22,25 +22,27 @@ pub struct ConvertError {
     pub message: String,
 }
 
-/// A notation that is converted from.
+/// A source notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Notation {
-    /// ABNF. Its values are code points; strings in it ignore the case of ASCII letters, as the RFC says. The core rules (`ALPHA`, `DIGIT`, …) are
-    /// added where they are needed.
+    /// ABNF. Its values are code points; its strings ignore the case of ASCII letters. The core rules (`ALPHA`,
+    /// `DIGIT`, …) are added if they are used.
     Abnf,
     /// The EBNF of XML 1.0 and other specifications of the W3C.
     Ebnf,
-    /// The dialect of Lark that llguidance reads, as far as it describes texts: rules and terminals, `|`, `&`, `~`, repetitions, strings, ranges, patterns, special tokens,
-    /// `%json`, `%import common`, `%ignore` and the attributes `capture`, `lazy`, `suffix` and `stop`. Whatever says how a model generates (`max_tokens`, `temperature`), and
-    /// templates, parameters and nested grammars, are errors.
+    /// The dialect of Lark that llguidance reads, as far as it describes a language: rules and terminals, `|`, `&`,
+    /// `~`, repetitions, strings, ranges, patterns, special tokens, `%json`, `%import common`, `%ignore` and the
+    /// attributes `capture`, `lazy`, `suffix` and `stop`. Attributes about generation (`max_tokens`, `temperature`),
+    /// templates, parameters and nested grammars are errors.
     ///
-    /// A grammar is read as what it says, without llguidance's lexer, which ends a lexeme only where it cannot go on. What is ignored stands between two lexemes. A rule with a
-    /// `stop` has the texts that are left when the stop is taken back.
+    /// A grammar means what it states, without llguidance's lexer, which ends a lexeme only where it cannot continue.
+    /// Ignored text may occur between two lexemes. A rule with a `stop` matches the texts without the stop.
     Lark,
 }
 
-/// Converts a grammar to GBNF. The root is the rule of that name, or else the first rule (in Lark, `start`).
+/// Converts a grammar to GBNF. The root is the rule named `root`, or the first rule (in Lark, `start`) if that is
+/// `None`.
 ///
 /// ```
 /// use structgen_frontend::convert::{Notation, to_gbnf};
@@ -58,14 +60,15 @@ pub enum Notation {
 /// ```
 ///
 /// # Errors
-/// With the place, when the text is none of the notation, names a rule that is not defined, or has a prose description instead of a rule.
+/// With the position, if the text is invalid, refers to an undefined rule, or has a prose description instead of a
+/// rule.
 pub fn to_gbnf(text: &str, notation: Notation, root: Option<&str>) -> Result<String, ConvertError> {
     let rules = match notation {
         Notation::Abnf => abnf::parse(text)?,
         Notation::Ebnf => ebnf::parse(text)?,
         Notation::Lark => lark::rules(text, root)?,
     };
-    // The rules of Lark begin with the one to start from, which has another name where something is ignored.
+    // The first rule of Lark is the start rule, which is renamed if something is ignored.
     rules.write(text, root.filter(|_| notation != Notation::Lark))
 }
 

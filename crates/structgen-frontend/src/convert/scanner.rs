@@ -1,4 +1,4 @@
-//! The text of a grammar and a place in it.
+//! The text of a grammar and a position in it.
 
 use super::ConvertError;
 
@@ -13,7 +13,7 @@ pub(super) fn error_at(text: &str, at: usize, message: impl Into<String>) -> Con
     }
 }
 
-/// How deep groups may nest: they are read by recursion.
+/// The maximal nesting of groups, which are parsed recursively.
 pub(super) const MAX_NESTING: u32 = 200;
 
 #[derive(Clone)]
@@ -45,7 +45,7 @@ impl<'t> Scanner<'t> {
         found
     }
 
-    /// The characters that come first and are like this.
+    /// Consumes the leading characters that satisfy the predicate.
     pub(super) fn take(&mut self, is_part: impl Fn(char) -> bool) -> &'t str {
         let rest = self.rest();
         let len = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
@@ -53,7 +53,7 @@ impl<'t> Scanner<'t> {
         &rest[..len]
     }
 
-    /// What stands before `end`, which is passed.
+    /// The text before `end`; consumes both.
     pub(super) fn up_to(&mut self, end: &str) -> Option<&'t str> {
         let rest = self.rest();
         let len = rest.find(end)?;
@@ -61,7 +61,7 @@ impl<'t> Scanner<'t> {
         Some(&rest[..len])
     }
 
-    /// Groups nest in so many others.
+    /// The current nesting of groups.
     pub(super) fn check_depth(&self, depth: u32) -> Result<(), ConvertError> {
         if depth > MAX_NESTING {
             return Err(self.error(format!("groups nest deeper than {MAX_NESTING}")));
@@ -73,7 +73,7 @@ impl<'t> Scanner<'t> {
         error_at(self.text, self.at, message)
     }
 
-    /// The character of a number.
+    /// The character with this code point.
     pub(super) fn character(
         &self,
         at: usize,
@@ -83,6 +83,6 @@ impl<'t> Scanner<'t> {
         u32::from_str_radix(digits, radix)
             .ok()
             .and_then(char::from_u32)
-            .ok_or_else(|| error_at(self.text, at, "this is no Unicode character"))
+            .ok_or_else(|| error_at(self.text, at, "this is not a Unicode character"))
     }
 }

@@ -115,7 +115,7 @@ fn what_is_no_grammar_is_refused_by_its_place() {
         a = b: line 1, column 5: there is no rule `b`
         a = <prose>: line 1, column 5: a description in prose is no rule
         a = ("b": line 1, column 5: the group is not closed
-        a = %x110000: line 1, column 5: this is no Unicode character
+        a = %x110000: line 1, column 5: this is not a Unicode character
         a = 3*2"b": line 1, column 5: the numbers are out of order
         a =: line 1, column 4: expected something to match
         a = "b"
@@ -135,7 +135,7 @@ fn what_is_no_grammar_is_refused_by_its_place() {
         a ::= []: line 1, column 7: the class is empty
         a ::= 'a'
         a ::= 'b': line 2, column 1: the rule `a` is defined already
-        a ::= #xD800: line 1, column 7: this is no Unicode character
+        a ::= #xD800: line 1, column 7: this is not a Unicode character
         a ::= * 'b': line 1, column 7: expected something to match
     "#]]
     .assert_eq(&report);

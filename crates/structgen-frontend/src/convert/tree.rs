@@ -1,4 +1,4 @@
-//! Rules of any notation, and how they are written as GBNF.
+//! Rules of any notation, and writing them as GBNF.
 
 use std::collections::BTreeSet;
 
@@ -8,25 +8,25 @@ use structgen_grammar::notation::{SPECIAL_IN_CLASS, push_char, quantifier};
 use super::ConvertError;
 use super::scanner::error_at;
 
-/// What a rule consists of.
+/// An expression of a rule.
 #[derive(Clone, Debug)]
 pub(super) enum Tree {
-    /// A rule, and where it is named.
+    /// A reference to a rule, and its position.
     Name(String, usize),
-    /// A text, with or without regard to the case of ASCII letters.
+    /// A string, sensitive to the case of ASCII letters or not.
     Text(String, bool),
     /// One character of these ranges, or of all others.
     Chars(Vec<(char, char)>, bool),
     Sequence(Vec<Tree>),
     Choice(Vec<Tree>),
     Repeat(Box<Tree>, u32, Option<u32>),
-    /// What all of these have in common: regular ones.
+    /// The intersection of these, which are regular.
     Both(Vec<Tree>),
-    /// Any text that is none of this.
+    /// The complement.
     Not(Box<Tree>),
     /// A pattern between slashes, with its flags.
     Pattern(String),
-    /// A token terminal as GBNF has it.
+    /// A token terminal in GBNF's syntax.
     Token(String),
     /// A JSON Schema.
     Json(String),
@@ -54,7 +54,7 @@ impl Tree {
         }
     }
 
-    /// What it is made of, in order.
+    /// Its children, in order.
     fn parts(&self) -> &[Self] {
         match self {
             Self::Sequence(parts) | Self::Choice(parts) | Self::Both(parts) => parts,
@@ -65,7 +65,7 @@ impl Tree {
         }
     }
 
-    /// Everything in it, itself first.
+    /// All subtrees, itself first.
     fn all(&self) -> impl Iterator<Item = &Self> {
         let mut stack = vec![self];
         std::iter::from_fn(move || {
@@ -75,7 +75,7 @@ impl Tree {
         })
     }
 
-    /// The rules that it names, and where.
+    /// The rules that it refers to, and where.
     pub(super) fn names(&self) -> impl Iterator<Item = (&str, usize)> {
         self.all().filter_map(|tree| match tree {
             Self::Name(name, at) => Some((name.as_str(), *at)),
@@ -83,7 +83,7 @@ impl Tree {
         })
     }
 
-    /// The patterns in it.
+    /// Its patterns.
     pub(super) fn patterns(&self) -> impl Iterator<Item = &str> {
         self.all().filter_map(|tree| match tree {
             Self::Pattern(pattern) => Some(pattern.as_str()),
@@ -91,12 +91,12 @@ impl Tree {
         })
     }
 
-    /// How many trees it is made of, itself among them.
+    /// The number of subtrees, including itself.
     pub(super) fn size(&self) -> usize {
         self.all().count()
     }
 
-    /// Names other rules, where a name has another here.
+    /// Renames the rules that it refers to.
     pub(super) fn rename(&mut self, names: &FxHashMap<String, String>) {
         let mut stack = vec![self];
         while let Some(tree) = stack.pop() {
@@ -118,7 +118,7 @@ impl Tree {
     }
 }
 
-/// A rule, and where it is defined.
+/// A rule, and the position of its definition.
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     pub(super) name: String,
@@ -130,9 +130,9 @@ pub(super) struct Rule {
 #[derive(Debug, Default)]
 pub(super) struct Rules(pub(super) Vec<Rule>);
 
-/// What an expression stands in: what has to be in parentheses there.
+/// The context of an expression, which decides whether it needs parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum Position {
     Rule,
     Choice,
     Sequence,
@@ -162,7 +162,7 @@ impl Rules {
         }
         for rule in &self.0 {
             out += &format!("{} ::= ", names[rule.name.as_str()]);
-            write(&rule.body, Place::Rule, &names, text, &mut out)?;
+            write(&rule.body, Position::Rule, &names, text, &mut out)?;
             let end = out.trim_end_matches(' ').len();
             out.truncate(end);
             out.push('\n');
@@ -170,7 +170,7 @@ impl Rules {
         Ok(out)
     }
 
-    /// Names as GBNF has them, all different.
+    /// Unique names that are valid in GBNF.
     fn names(&self, text: &str, start: &str) -> Result<FxHashMap<&str, String>, ConvertError> {
         let mut names = FxHashMap::default();
         let mut taken: BTreeSet<String> = BTreeSet::from(["root".to_owned()]);
@@ -201,20 +201,20 @@ impl Rules {
     }
 }
 
-/// Recursive: whoever reads a tree bounds its depth.
+/// Recursive: the parsers bound the depth of trees.
 fn write(
     tree: &Tree,
-    place: Place,
+    place: Position,
     names: &FxHashMap<&str, String>,
     text: &str,
     out: &mut String,
 ) -> Result<(), ConvertError> {
     let own = match tree {
-        Tree::Choice(_) => Place::Choice,
-        Tree::Sequence(_) | Tree::Both(_) => Place::Sequence,
-        _ => Place::Atom,
+        Tree::Choice(_) => Position::Choice,
+        Tree::Sequence(_) | Tree::Both(_) => Position::Sequence,
+        _ => Position::Atom,
     };
-    let in_group = own < place || (own == Place::Sequence && place == Place::Sequence);
+    let in_group = own < place || (own == Position::Sequence && place == Position::Sequence);
     if in_group {
         out.push('(');
     }
@@ -249,7 +249,7 @@ fn write(
         Tree::Sequence(parts) => {
             for (i, part) in parts.iter().enumerate() {
                 out.push_str(if i > 0 { " " } else { "" });
-                write(part, Place::Sequence, names, text, out)?;
+                write(part, Position::Sequence, names, text, out)?;
             }
             if parts.is_empty() {
                 out.push_str("\"\"");
@@ -260,7 +260,7 @@ fn write(
         Tree::Choice(arms) => {
             for (i, arm) in arms.iter().enumerate() {
                 out.push_str(if i > 0 { " | " } else { "" });
-                write(arm, Place::Choice, names, text, out)?;
+                write(arm, Position::Choice, names, text, out)?;
             }
         }
         Tree::Repeat(body, min, max) => {
@@ -270,7 +270,7 @@ fn write(
         Tree::Both(sets) => {
             for (i, set) in sets.iter().enumerate() {
                 out.push_str(if i > 0 { " & " } else { "" });
-                write(set, Place::Sequence, names, text, out)?;
+                write(set, Position::Sequence, names, text, out)?;
             }
         }
         Tree::Not(body) => {
@@ -285,7 +285,7 @@ fn write(
         }
         Tree::Capture(name, body) => {
             out.push_str(&format!("@{name}("));
-            write(body, Place::Rule, names, text, out)?;
+            write(body, Position::Rule, names, text, out)?;
             out.push(')');
         }
     }
@@ -295,17 +295,17 @@ fn write(
     Ok(())
 }
 
-/// What a sign stands before or behind.
+/// An operand of a prefix or postfix operator.
 fn write_operand(
     tree: &Tree,
     names: &FxHashMap<&str, String>,
     text: &str,
     out: &mut String,
 ) -> Result<(), ConvertError> {
-    // A text without regard to case is a sequence.
+    // A case-insensitive string is a sequence.
     let is_sequence = matches!(tree, Tree::Text(_, true) | Tree::Repeat(..));
     out.push_str(if is_sequence { "(" } else { "" });
-    write(tree, Place::Atom, names, text, out)?;
+    write(tree, Position::Atom, names, text, out)?;
     out.push_str(if is_sequence { ")" } else { "" });
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a rule consists of: literals, classes, tokens and counters.
+//! Atoms: literals, classes, tokens and counters.
 
 use pest::iterators::Pair;
 use structgen_grammar::{
@@ -9,7 +9,7 @@ use super::extension;
 use super::syntax::Rule;
 use super::{GbnfError, GbnfErrorKind};
 
-/// Makes expressions of tokens.
+/// Converts tokens to expressions.
 pub(super) struct Atoms<'a, 't> {
     pub(super) text: &'t str,
     pub(super) builder: &'a mut GrammarBuilder,
@@ -51,7 +51,7 @@ impl<'t> Atoms<'_, 't> {
         }
     }
 
-    /// Literals are no sets, so that the marks of operators are like nothing else.
+    /// Literals are not sets, so that the placeholders of operators are unique.
     fn set(&mut self, set: Regular) -> ExprId {
         match set {
             Regular::Never => self.builder.never(),
@@ -109,7 +109,7 @@ fn class(text: &str, class: Pair<'_, Rule>) -> Result<CharSet, GbnfError> {
     Ok(if negated { set.complement() } else { set })
 }
 
-/// A character of a literal or class, as it is or escaped.
+/// A character of a literal or class, possibly escaped.
 fn character(text: &str, pair: Pair<'_, Rule>) -> Result<char, GbnfError> {
     let written = pair.as_str();
     if pair.as_rule() != Rule::escape {
@@ -161,7 +161,7 @@ fn terminal(text: &str, terminal: Pair<'_, Rule>) -> Result<TokenTerminal, GbnfE
     })
 }
 
-/// How often a quantifier or counter repeats.
+/// The bounds of a quantifier or counter.
 pub(super) fn counter(text: &str, pair: Pair<'_, Rule>) -> Result<(u32, Option<u32>), GbnfError> {
     match pair.as_str() {
         "*" => return Ok((0, None)),
@@ -195,7 +195,7 @@ pub(super) fn counter(text: &str, pair: Pair<'_, Rule>) -> Result<(u32, Option<u
     }
 }
 
-/// How many tokens may begin in a part.
+/// The limit of tokens in a part.
 pub(super) fn most_tokens(text: &str, pair: Pair<'_, Rule>) -> Result<Guide, GbnfError> {
     let position = pair.as_span().start();
     match counter(text, pair)? {

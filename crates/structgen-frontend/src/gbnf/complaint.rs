@@ -1,11 +1,11 @@
-//! What is said of a text that is no grammar, and of names that no rule has.
+//! Error messages for invalid grammars and undefined names.
 
-use super::parser::{Expected, Parser};
+use super::parser::{Expected, GbnfParser};
 use super::sources::Declared;
 use super::syntax;
 use super::{GbnfError, GbnfErrorKind};
 
-impl Parser<'_, '_, '_> {
+impl GbnfParser<'_, '_, '_> {
     pub(super) fn undefined(&self, name: &str, position: usize) -> GbnfError {
         let hint = match name.split_once("::") {
             None => match self.imported(name) {
@@ -23,7 +23,7 @@ impl Parser<'_, '_, '_> {
             .with_hint(hint)
     }
 
-    /// For what has no place where it stands.
+    /// For an unexpected token.
     pub(super) fn unexpected(&self, position: usize) -> GbnfError {
         let names = match self.expected {
             Expected::Rule => vec!["a name", "the end of the text"],
@@ -52,7 +52,7 @@ impl Parser<'_, '_, '_> {
         self.error(position, kind).with_hint(self.hint(position))
     }
 
-    /// What people write by mistake, told by what stands there.
+    /// Common mistakes, recognised by the text at the error.
     fn hint(&self, position: usize) -> Option<String> {
         let (before, rest) = self.text.split_at(position);
         let before = before.trim_end_matches([' ', '\t']);
@@ -99,7 +99,7 @@ impl Parser<'_, '_, '_> {
     }
 }
 
-/// What may have been meant.
+/// A suggestion.
 fn alike(declared: &Declared<'_>, name: &str) -> Option<String> {
     let close = declared
         .rules

@@ -1,4 +1,4 @@
-//! Why a grammar is refused, with the place marked.
+//! Why a grammar is refused, with the position marked.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::regex::RegexErrorKind;
 
 /// Why a grammar is refused, and where.
 ///
-/// `Display` shows the line with a caret under the place:
+/// `Display` shows the line with a caret under the position:
 ///
 /// ```
 /// use structgen_frontend::gbnf::{GbnfOptions, parse};
@@ -25,7 +25,7 @@ use crate::regex::RegexErrorKind;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GbnfError {
-    /// The file, if the place is in one: a path below the folder of [`GbnfFiles`](super::GbnfFiles).
+    /// The file, if the error is in one: a path below the folder of [`GbnfFiles`](super::GbnfFiles).
     pub file: Option<String>,
     /// The line, counted from one.
     pub line: usize,
@@ -33,18 +33,18 @@ pub struct GbnfError {
     pub column: usize,
     /// What is wrong.
     pub kind: GbnfErrorKind,
-    /// What to do about it, where that can be guessed.
+    /// A suggestion, if there is one.
     pub hint: Option<String>,
-    /// Boxed, so that errors stay small beside what is returned instead.
+    /// Boxed to keep `Result` small.
     excerpt: Box<Excerpt>,
 }
 
-/// What is shown of a line.
+/// The part of a line that is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Excerpt {
-    /// The line's text, cut around the place where it is long.
+    /// The line's text, shortened around the position if it is long.
     text: String,
-    /// Where in it the caret stands.
+    /// The position of the caret in it.
     caret: usize,
 }
 
@@ -52,10 +52,10 @@ struct Excerpt {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GbnfErrorKind {
-    /// The text is no GBNF.
+    /// The text is not GBNF.
     #[error("{0}")]
     Syntax(String),
-    /// A rule is named that is not there.
+    /// A rule is not defined.
     #[error("there is no rule `{0}`")]
     UndefinedRule(String),
     /// A rule is defined again.
@@ -66,17 +66,17 @@ pub enum GbnfErrorKind {
         /// The line of its first definition.
         first_line: usize,
     },
-    /// The rule to start from is not there.
+    /// The root is not defined.
     #[error("there is no rule `{0}` to start from")]
     NoRoot(String),
-    /// An escape stands for no character.
-    #[error("`{0}` is no Unicode character")]
+    /// An escape does not denote a character.
+    #[error("`{0}` is not a Unicode character")]
     NotACharacter(String),
-    /// A number, range or counter makes no sense.
+    /// A number, range or counter is invalid.
     #[error("{0}")]
     Range(&'static str),
-    /// This is an extension of GBNF, which strict reading refuses.
-    #[error("{0} is no GBNF of llama.cpp")]
+    /// An extension of GBNF, which [`GbnfOptions::strict`](super::GbnfOptions::strict) refuses.
+    #[error("{0} is not part of llama.cpp's GBNF")]
     Extension(&'static str),
     /// A pattern between slashes is refused.
     #[error("in the pattern: {0}")]
@@ -87,33 +87,33 @@ pub enum GbnfErrorKind {
     /// A schema is refused.
     #[error("{}{error}", .path.as_ref().map_or_else(|| "in the schema: ".to_owned(), |path| format!("in the schema {path}: ")))]
     Schema {
-        /// The file, if it is in one.
+        /// The file, if the schema is in one.
         path: Option<String>,
         /// Why.
         error: Box<SchemaError>,
     },
-    /// There is no such file.
+    /// A file cannot be had.
     #[error(transparent)]
     File(Box<GbnfFileError>),
-    /// What is operated on is no regular set.
+    /// An operand is not a regular set.
     #[error("{operand} is not regular: it {it}")]
     NotRegular {
-        /// The operand, by its operator.
+        /// The operand, described by its operator.
         operand: &'static str,
-        /// What about it is not.
+        /// Why it is not regular.
         it: &'static str,
     },
-    /// The grammar goes over a limit.
+    /// The grammar exceeds a limit.
     #[error("{what} exceed the limit of {limit}")]
     Limit {
-        /// What was counted, in the plural.
+        /// What was counted, as a plural.
         what: &'static str,
         /// The limit.
         limit: u32,
     },
 }
 
-/// The most code points of a line that are shown on either side of the caret.
+/// The maximal number of code points shown on either side of the caret.
 const CONTEXT: usize = 60;
 
 impl GbnfError {
@@ -146,7 +146,7 @@ impl GbnfError {
         let mut line = 1;
         let mut before = text[..position].chars().peekable();
         while let Some(c) = before.next() {
-            // A carriage return and the line feed behind it end one line.
+            // A carriage return followed by a line feed ends one line.
             let ends = c == '\n' || (c == '\r' && before.peek() != Some(&'\n'));
             line += usize::from(ends);
         }

@@ -1,4 +1,4 @@
-//! What GBNF has here beyond llama.cpp: patterns, operators of sets, texts up to a stop, schemas, and other grammars.
+//! Extensions of llama.cpp's GBNF: patterns, operators on sets, texts up to a stop, schemas, and other grammars.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use super::syntax::Rule;
 use super::{GbnfError, GbnfErrorKind};
 use crate::regex::{RegexOptions, parse};
 
-/// An operator of sets, whose operands are known when all rules are.
+/// An operator on sets, whose operands are known once all rules are.
 #[derive(Clone, Debug)]
 pub(super) struct Operator {
-    /// In which text it stands.
+    /// The index of its text.
     pub(super) source: usize,
-    /// Where it stands there.
+    /// Its position in that text.
     pub(super) position: usize,
-    /// What its text will be; until then, it has a mark for a body.
+    /// Its rule, which has a placeholder as its body until the operands are known.
     pub(super) rule: RuleId,
     /// The reference to the rule.
     pub(super) reference: ExprId,
@@ -26,19 +26,19 @@ pub(super) struct Operator {
     pub(super) operation: Operation,
 }
 
-/// What an operator makes of its operands.
+/// The kind of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// What all of them match.
+    /// The intersection of its operands.
     Intersection,
-    /// What its operand does not match.
+    /// The complement of its operand.
     Complement,
-    /// What its operand matches in so many characters.
+    /// The texts of its operand with a number of characters.
     Length { min: u32, max: Option<u32> },
 }
 
 impl Operation {
-    /// What an operand of it is called.
+    /// The description of an operand, for messages.
     fn operand(self) -> &'static str {
         match self {
             Self::Intersection | Self::Complement => "an operand of `&` or `~`",
@@ -47,12 +47,13 @@ impl Operation {
     }
 }
 
-/// The most nodes of a set that an operator makes, shared ones counted every time they occur.
+/// The maximal number of nodes of an operator's set, counting shared ones every time they occur.
 const MAX_SIZE: usize = 100_000;
-/// How deep such a set may nest: it is walked by recursion in places.
+/// The maximal depth of such a set, which some functions traverse recursively.
 const MAX_DEPTH: usize = 400;
 
-/// The body of an operator's rule until its operands are known: nothing else of GBNF is like it, since literals are no sets.
+/// The body of an operator's rule until its operands are known. Nothing else in GBNF equals it, since literals are not
+/// sets.
 pub(super) fn mark(number: usize) -> Expr {
     Expr::Regular(Regular::Bytes(number.to_le_bytes().into()))
 }
@@ -80,7 +81,7 @@ pub(super) fn pattern(text: &str, at: usize, pair: Pair<'_, Rule>) -> Result<Reg
     })
 }
 
-/// All texts that end in `stop` and have it nowhere before that.
+/// All texts that end with the first occurrence of `stop`.
 pub(super) fn until(stop: &str) -> Regular {
     let found =
         |behind: Regular| Regular::concat([Regular::any_text(), Regular::literal(stop), behind]);
@@ -89,7 +90,7 @@ pub(super) fn until(stop: &str) -> Regular {
     Regular::Intersection([found(Regular::Empty), early].into())
 }
 
-/// The grammar with the sets of its operators.
+/// Replaces the placeholders by the sets of the operators.
 pub(super) fn resolve(
     sources: &[Source<'_>],
     grammar: Grammar,
@@ -98,7 +99,7 @@ pub(super) fn resolve(
     if operators.is_empty() {
         return Ok(grammar);
     }
-    let mut sets = Sets {
+    let mut sets = ExtensionSets {
         grammar: &grammar,
         operators: operators.iter().map(|it| (it.rule, it)).collect(),
         known: FxHashMap::default(),
@@ -108,11 +109,11 @@ pub(super) fn resolve(
         let reference = operator.reference;
         let set = sets.of(reference).map_err(|refused| {
             let kind = match refused {
-                Refused::NotRegular(it) => GbnfErrorKind::NotRegular {
+                NoSet::NotRegular(it) => GbnfErrorKind::NotRegular {
                     operand: operator.operation.operand(),
                     it,
                 },
-                Refused::Limit(what, limit) => GbnfErrorKind::Limit {
+                NoSet::Limit(what, limit) => GbnfErrorKind::Limit {
                     what,
                     limit: limit as u32,
                 },
@@ -128,7 +129,8 @@ pub(super) fn resolve(
     Ok(grammar.replace(|_, expr| found.get(expr).cloned()))
 }
 
-/// The grammar with operands in the places of operators, which shows what leads to which rule; none where there are no operators.
+/// The grammar with each operator replaced by its operands, which shows which rules are used; `None` if there are no
+/// operators.
 pub(super) fn outline(grammar: &Grammar, operators: &[Operator]) -> Option<Grammar> {
     if operators.is_empty() {
         return None;
@@ -137,7 +139,7 @@ pub(super) fn outline(grammar: &Grammar, operators: &[Operator]) -> Option<Gramm
     Some(grammar.clone().replace(|_, expr| {
         let operator = marks.get(expr)?;
         Some(if operator.operation == Operation::Complement {
-            // What it is the complement of may well derive nothing.
+            // The operand of a complement may derive nothing.
             Expr::Repeat {
                 body: operator.operands[0],
                 min: 0,
@@ -151,37 +153,37 @@ pub(super) fn outline(grammar: &Grammar, operators: &[Operator]) -> Option<Gramm
 
 const NOT_REGULAR: &str = "operands are made of literals, classes, patterns and rules that do not come back to themselves";
 
-/// Why there is no set.
-enum Refused {
+/// Why an expression is not a set.
+enum NoSet {
     NotRegular(&'static str),
     Limit(&'static str, usize),
 }
 
-/// A set, with the number of its nodes and how deep it nests.
+/// A set with the number of its nodes and its depth.
 #[derive(Clone)]
-struct Set {
+struct MeasuredSet {
     regular: Regular,
     size: usize,
     depth: usize,
 }
 
-/// Expressions as sets, as far as they are asked for.
-struct Sets<'g> {
+/// The sets of expressions, computed on demand.
+struct ExtensionSets<'g> {
     grammar: &'g Grammar,
     operators: FxHashMap<RuleId, &'g Operator>,
-    known: FxHashMap<ExprId, Set>,
+    known: FxHashMap<ExprId, MeasuredSet>,
 }
 
-impl Sets<'_> {
-    /// An explicit stack, which is the way from the root to what is looked at.
-    fn of(&mut self, root: ExprId) -> Result<Set, Refused> {
+impl ExtensionSets<'_> {
+    /// An explicit stack: the path from the root.
+    fn of(&mut self, root: ExprId) -> Result<MeasuredSet, NoSet> {
         let mut way = vec![root];
         let mut open = FxHashSet::from_iter([root]);
         while let Some(&id) = way.last() {
             let parts = self.parts(id);
             match parts.iter().find(|part| !self.known.contains_key(part)) {
                 Some(&part) if open.insert(part) => way.push(part),
-                Some(_) => return Err(Refused::NotRegular("comes back to itself")),
+                Some(_) => return Err(NoSet::NotRegular("comes back to itself")),
                 None => {
                     let set = self.make(id, &parts)?;
                     self.known.insert(id, set);
@@ -193,10 +195,10 @@ impl Sets<'_> {
         self.known
             .get(&root)
             .cloned()
-            .ok_or(Refused::NotRegular("is not known"))
+            .ok_or(NoSet::NotRegular("is not known"))
     }
 
-    /// What has to be known first.
+    /// The operands that must be known first.
     fn parts(&self, id: ExprId) -> Vec<ExprId> {
         match self.grammar.expr(id) {
             Expr::Rule(rule) => match self.operators.get(rule) {
@@ -207,8 +209,8 @@ impl Sets<'_> {
         }
     }
 
-    fn make(&self, id: ExprId, parts: &[ExprId]) -> Result<Set, Refused> {
-        let parts: Vec<&Set> = parts
+    fn make(&self, id: ExprId, parts: &[ExprId]) -> Result<MeasuredSet, NoSet> {
+        let parts: Vec<&MeasuredSet> = parts
             .iter()
             .filter_map(|part| self.known.get(part))
             .collect();
@@ -231,7 +233,7 @@ impl Sets<'_> {
                 Some(operator) => match operator.operation {
                     Operation::Complement => Regular::Complement(Arc::new(Regular::union(sets))),
                     Operation::Intersection => Regular::Intersection(sets.collect()),
-                    // A counter, however far the bounds are.
+                    // A counter with any bounds.
                     Operation::Length { min, max } => {
                         let length = Regular::repeat(Regular::Chars(CharSet::all()), min, max);
                         Regular::Intersection(sets.chain([length]).collect())
@@ -240,14 +242,14 @@ impl Sets<'_> {
                 None => sets.next().unwrap_or(Regular::Never),
             },
             Expr::Capture { .. } => {
-                return Err(Refused::NotRegular("names a part of the output"));
+                return Err(NoSet::NotRegular("names a part of the output"));
             }
             Expr::Guided { .. } => {
-                return Err(Refused::NotRegular("says how a part is written"));
+                return Err(NoSet::NotRegular("says how a part is written"));
             }
-            _ => return Err(Refused::NotRegular("names tokens or has JSON in it")),
+            _ => return Err(NoSet::NotRegular("names tokens or has JSON in it")),
         };
-        within_limits(Set {
+        within_limits(MeasuredSet {
             regular,
             size,
             depth,
@@ -255,14 +257,11 @@ impl Sets<'_> {
     }
 }
 
-fn within_limits(set: Set) -> Result<Set, Refused> {
+fn within_limits(set: MeasuredSet) -> Result<MeasuredSet, NoSet> {
     if set.size > MAX_SIZE {
-        Err(Refused::Limit(
-            "nodes of a set that is operated on",
-            MAX_SIZE,
-        ))
+        Err(NoSet::Limit("nodes of a set that is operated on", MAX_SIZE))
     } else if set.depth > MAX_DEPTH {
-        Err(Refused::Limit(
+        Err(NoSet::Limit(
             "levels of a set that is operated on",
             MAX_DEPTH,
         ))
@@ -271,9 +270,9 @@ fn within_limits(set: Set) -> Result<Set, Refused> {
     }
 }
 
-/// A set that is there already.
-fn measured(regular: &Regular) -> Result<Set, Refused> {
-    let mut set = Set {
+/// A set that is known already.
+fn measured(regular: &Regular) -> Result<MeasuredSet, NoSet> {
+    let mut set = MeasuredSet {
         regular: regular.clone(),
         size: 0,
         depth: 1,

@@ -1,16 +1,17 @@
-//! The files that a grammar names: whoever reads the grammar says what they hold.
+//! The files of a grammar, whose contents the caller provides.
 
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a file holds, by its path.
+/// Returns the contents of a file by its path.
 type Read = dyn Fn(&str) -> Result<String, Box<dyn Error + Send + Sync>> + Send + Sync;
 
-/// The files that a grammar may name, by `%json "…"` and `%import name "…"`.
+/// The files that a grammar may use in `%json "…"` and `%import name "…"`.
 ///
-/// Nothing is ever read but by the given function. It is asked for paths below its folder only, such as `types/date.gbnf`: parts between slashes, none of them
-/// empty, `.` or `..`. In the grammar a path is relative to the folder of the file that names it.
+/// Files are only read by the given function. It is called with paths below its folder only, such as `types/date.gbnf`:
+/// parts separated by slashes, none of them empty, `.` or `..`. In a grammar, a path is relative to the folder of the
+/// file that contains it.
 ///
 /// ```
 /// use structgen_frontend::gbnf::{GbnfFiles, GbnfOptions, parse};
@@ -33,7 +34,7 @@ pub struct GbnfFiles {
 }
 
 impl GbnfFiles {
-    /// The files that this function reads, at most 16 MiB in all. An error is shown as its `Display` says.
+    /// Files read by this function, at most 16 MiB in total. Errors are shown by their `Display`.
     #[must_use]
     pub fn new(
         read: impl Fn(&str) -> Result<String, Box<dyn Error + Send + Sync>> + Send + Sync + 'static,
@@ -45,14 +46,15 @@ impl GbnfFiles {
         }
     }
 
-    /// Sets the path of the grammar itself: what it names is relative to its folder, and nothing that it imports may import it.
+    /// Sets the path of the grammar itself: paths in it are relative to its folder, and nothing that it imports may
+    /// import it.
     #[must_use]
     pub fn with_name(mut self, path: impl Into<String>) -> Self {
         self.name = Some(path.into());
         self
     }
 
-    /// Sets how many bytes the files of one grammar may have together.
+    /// Sets the maximal total size in bytes of a grammar's files.
     #[must_use]
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
@@ -74,27 +76,29 @@ impl fmt::Debug for GbnfFiles {
 }
 
 impl PartialEq for GbnfFiles {
-    /// Whether both read with the very same function.
+    /// Whether both use the same function.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.read, &other.read)
             && (&self.name, self.max_bytes) == (&other.name, other.max_bytes)
     }
 }
 
-/// Why there is no file.
+/// Why a file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GbnfFileError {
-    /// Nobody said where files come from.
-    #[error("a grammar that is read as a text names no files")]
+    /// No files were configured.
+    #[error("a grammar given as text cannot use files")]
     NoFiles,
-    /// The path is not written as paths are here.
-    #[error("the path {0:?} is none: parts between slashes, relative to the file it stands in")]
+    /// The path is not well-formed.
+    #[error(
+        "the path {0:?} is invalid: parts between slashes, relative to the file that contains it"
+    )]
     NotAPath(String),
     /// The path goes above the folder.
     #[error("the path {0:?} leads out of the folder")]
     Outside(String),
-    /// Whoever reads the files says that this one cannot be read.
+    /// The file cannot be read.
     #[error("the file {path} cannot be read: {reason}")]
     Unreadable {
         /// The path below the folder.
@@ -102,24 +106,24 @@ pub enum GbnfFileError {
         /// Why.
         reason: String,
     },
-    /// A file imports itself, be it through others.
+    /// A file imports itself, directly or through others.
     #[error("files import one another: {}", .0.join(" -> "))]
     Cycle(Vec<String>),
-    /// The files have too many bytes together.
-    #[error("the files have more than {0} bytes together")]
+    /// The files are too large in total.
+    #[error("the files have more than {0} bytes in total")]
     TooLarge(u64),
-    /// Too many files import one another in a row.
-    #[error("files import one another more than {0} deep")]
+    /// The chain of imports is too long.
+    #[error("imports nest more than {0} deep")]
     TooDeep(usize),
 }
 
-/// The files of one grammar, while it is read.
-pub(super) struct Reader<'o> {
+/// The files of one grammar while it is parsed.
+pub(super) struct FileReader<'o> {
     files: Option<&'o GbnfFiles>,
     bytes_left: u64,
 }
 
-impl<'o> Reader<'o> {
+impl<'o> FileReader<'o> {
     pub(super) fn new(files: Option<&'o GbnfFiles>) -> Self {
         Self {
             files,
@@ -140,7 +144,7 @@ impl<'o> Reader<'o> {
     }
 }
 
-/// The path below the folder that `path` stands for in the file `from`.
+/// Resolves `path` in the file `from` to a path below the folder.
 pub(super) fn resolve(from: Option<&str>, path: &str) -> Result<String, GbnfFileError> {
     let is_part = |part: &str| !part.contains(['\\', ':']) && !part.contains(char::is_control);
     let mut parts: Vec<&str> = from.unwrap_or("").split('/').collect();

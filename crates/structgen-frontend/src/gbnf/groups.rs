@@ -1,50 +1,51 @@
-//! Groups, on a stack of their own: what nests deeper than expressions should becomes a rule of its own, so that any depth is only memory.
+//! Groups, on an explicit stack. An expression that nests too deep becomes a rule of its own, so that depth costs only
+//! memory.
 
 use pest::iterators::Pair;
 use structgen_grammar::{ExprId, Guide, RuleId};
 
 use super::atoms::{counter, most_tokens, temperature};
 use super::extension::{self, Operation, Operator};
-use super::parser::{Expected, Parser};
+use super::parser::{Expected, GbnfParser};
 use super::syntax::Rule;
 use super::{GbnfError, GbnfErrorKind};
 
-/// How deep an expression may nest before it becomes a rule of its own.
+/// The maximal depth of an expression before it becomes a rule of its own.
 const MAX_HEIGHT: u32 = 64;
 
 /// A group that is open, or the whole rule.
-pub(super) struct Frame<'t> {
+pub(super) struct OpenExpression<'t> {
     pub(super) opened: usize,
     head: Head<'t>,
     pub(super) arms: Vec<Item>,
-    /// The operands of `&` before this one, and where the first `&` stands.
+    /// The operands of `&` before this one, and the position of the first `&`.
     operands: Vec<Item>,
     and: usize,
     pub(super) parts: Vec<Item>,
-    /// The places of the `~` in front of what comes next.
+    /// The positions of the `~` before the next atom.
     nots: Vec<usize>,
 }
 
-/// What stands before a group's parenthesis.
+/// What precedes a group's parenthesis.
 #[derive(Clone, Copy)]
 enum Head<'t> {
     None,
-    /// The name of what it matches.
+    /// The name of a capture.
     Capture(&'t str),
-    /// How many characters it may have.
+    /// The bounds on its characters.
     Chars(u32, Option<u32>),
-    /// How it is to be written.
+    /// How it is generated.
     Guide(Guide),
 }
 
-/// An expression, and how deep it nests.
+/// An expression and its depth.
 #[derive(Clone, Copy)]
 pub(super) struct Item {
     pub(super) expr: ExprId,
     pub(super) height: u32,
 }
 
-impl Frame<'_> {
+impl OpenExpression<'_> {
     pub(super) fn new(opened: usize) -> Self {
         Self {
             opened,
@@ -58,10 +59,10 @@ impl Frame<'_> {
     }
 }
 
-impl<'t> Parser<'_, 't, '_> {
-    fn frame(&mut self) -> &mut Frame<'t> {
+impl<'t> GbnfParser<'_, 't, '_> {
+    fn frame(&mut self) -> &mut OpenExpression<'t> {
         if self.frames.is_empty() {
-            self.frames.push(Frame::new(0));
+            self.frames.push(OpenExpression::new(0));
         }
         let last = self.frames.len() - 1;
         &mut self.frames[last]
@@ -79,7 +80,7 @@ impl<'t> Parser<'_, 't, '_> {
         Ok(())
     }
 
-    /// What stands between operators: a sequence.
+    /// A sequence between operators.
     fn end_operand(&mut self) -> Result<Item, GbnfError> {
         if let Some(&not) = self.frame().nots.last() {
             let kind = GbnfErrorKind::Range("there is nothing to take the complement of");
@@ -99,7 +100,7 @@ impl<'t> Parser<'_, 't, '_> {
         Ok(self.low(sequence))
     }
 
-    /// A rule for what the operands have in common, or for what is in none of them: which sets they are is not known yet.
+    /// A rule for an intersection or complement, whose sets are not known yet.
     fn operate(&mut self, position: usize, operands: &[Item], operation: Operation) -> Item {
         let rule = self.own_rule();
         let mark = self
@@ -122,7 +123,7 @@ impl<'t> Parser<'_, 't, '_> {
         }
     }
 
-    /// Adds an atom or a group, under all the `~` before it.
+    /// Adds an atom or a group, applying all the `~` before it.
     pub(super) fn push(&mut self, mut item: Item) {
         while let Some(not) = self.frame().nots.pop() {
             item = self.operate(not, &[item], Operation::Complement);
@@ -154,13 +155,13 @@ impl<'t> Parser<'_, 't, '_> {
         }
     }
 
-    /// An expression that has the group in it.
+    /// An expression that contains the group.
     fn around(&mut self, expr: ExprId, group: Item) -> Item {
         let height = group.height + 1;
         self.low(Item { expr, height })
     }
 
-    /// A rule that stands nowhere in the text.
+    /// A rule that is not in the text.
     fn own_rule(&mut self) -> RuleId {
         let base = self.rule.map_or("", |(name, _)| name);
         loop {
@@ -172,7 +173,7 @@ impl<'t> Parser<'_, 't, '_> {
         }
     }
 
-    /// A parenthesis, and what stands before it.
+    /// A parenthesis and what precedes it.
     pub(super) fn open(&mut self, token: Pair<'t, Rule>) -> Result<(), GbnfError> {
         let position = token.as_span().start();
         if self.frames.len() > self.max_nesting as usize {
@@ -197,9 +198,9 @@ impl<'t> Parser<'_, 't, '_> {
                 _ => Head::Capture(argument.as_str()),
             },
         };
-        self.frames.push(Frame {
+        self.frames.push(OpenExpression {
             head,
-            ..Frame::new(position)
+            ..OpenExpression::new(position)
         });
         self.expected = Expected::Item { over_lines: true };
         Ok(())
@@ -231,7 +232,7 @@ impl<'t> Parser<'_, 't, '_> {
         Ok(())
     }
 
-    /// `&`: what came before it in this alternative is an operand.
+    /// `&`: the alternative so far is an operand.
     pub(super) fn and(&mut self, position: usize) -> Result<(), GbnfError> {
         let operand = self.end_operand()?;
         let frame = self.frame();
@@ -243,7 +244,7 @@ impl<'t> Parser<'_, 't, '_> {
         Ok(())
     }
 
-    /// `~`: what comes next is an operand.
+    /// `~`: the next atom is its operand.
     pub(super) fn not(&mut self, position: usize) {
         self.frame().nots.push(position);
         self.expected = Expected::Item { over_lines: false };

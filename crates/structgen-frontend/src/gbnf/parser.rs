@@ -6,26 +6,26 @@ use structgen_grammar::{Grammar, GrammarBuilder, RuleId};
 
 use super::atoms::Atoms;
 use super::extension::{self, Operator};
-use super::files::Reader;
-use super::groups::{Frame, Item};
+use super::files::FileReader;
+use super::groups::{Item, OpenExpression};
 use super::schemas::Schemas;
 use super::sources::{self, Declared, Source};
 use super::syntax::{self, Rule};
 use super::{GbnfError, GbnfErrorKind, GbnfOptions, GbnfWarning};
 
-/// A grammar, and where its rules are defined.
+/// A grammar, and the positions of its rules.
 pub(super) struct Parsed {
     pub(super) grammar: Grammar,
-    /// The grammar with the operands of operators in their places, if there are any: what leads to which rule.
+    /// The grammar with each operator replaced by its operands, if there are operators: which rules are used.
     pub(super) outline: Option<Grammar>,
-    /// By name. Neither rules that stand for deep groups are among them nor those of other files.
+    /// By name, without the rules for deep groups and those of other files.
     pub(super) places: FxHashMap<String, usize>,
-    /// What was dropped of schemas.
+    /// What was dropped from schemas.
     pub(super) dropped: Vec<GbnfWarning>,
 }
 
 pub(super) fn parse(text: &str, options: &GbnfOptions) -> Result<Parsed, GbnfError> {
-    let mut files = Reader::new(options.files.as_ref());
+    let mut files = FileReader::new(options.files.as_ref());
     let sources = sources::gather(text, options, &mut files)?;
     let mut shared = Shared {
         builder: GrammarBuilder::new(),
@@ -38,7 +38,7 @@ pub(super) fn parse(text: &str, options: &GbnfOptions) -> Result<Parsed, GbnfErr
     let declared = sources::declare(&sources, &mut shared.builder, &mut shared.names)?;
     let mut places = FxHashMap::default();
     for (index, source) in sources.iter().enumerate() {
-        let mut parser = Parser::new(index, &sources, &declared, options, &mut shared);
+        let mut parser = GbnfParser::new(index, &sources, &declared, options, &mut shared);
         let read = parser
             .rules()
             .map_err(|error| error.in_file(source.path.as_deref()))?;
@@ -60,35 +60,35 @@ pub(super) fn parse(text: &str, options: &GbnfOptions) -> Result<Parsed, GbnfErr
     })
 }
 
-/// What all texts of a grammar have in common.
+/// What all texts of a grammar share.
 pub(super) struct Shared<'o> {
     pub(super) builder: GrammarBuilder,
-    /// The names of all rules that stand somewhere.
+    /// The names of all rules in the texts.
     pub(super) names: FxHashSet<String>,
     pub(super) operators: Vec<Operator>,
-    /// How many rules were made for deep groups and operators.
+    /// The number of rules created for deep groups and operators.
     pub(super) hoisted: u32,
     schemas: Schemas,
-    files: Reader<'o>,
+    files: FileReader<'o>,
 }
 
-/// What comes next.
+/// What is expected next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
     /// The name of a rule, or an import.
     Rule,
-    /// The `::=` behind a name.
+    /// The `::=` after a name.
     Define,
-    /// What a rule consists of; whether a line's end is only a gap here, as behind `|`.
+    /// An atom or operator; whether a line end is just white space here, as after `|`.
     Item { over_lines: bool },
     /// The end of a line.
     LineEnd,
 }
 
-/// Reads one text.
-pub(super) struct Parser<'p, 't, 'o> {
+/// Parses one text.
+pub(super) struct GbnfParser<'p, 't, 'o> {
     pub(super) text: &'t str,
-    /// Which of the texts it is.
+    /// The index of the text.
     pub(super) source: usize,
     pub(super) sources: &'t [Source<'t>],
     pub(super) declared: &'t [Declared<'t>],
@@ -100,14 +100,14 @@ pub(super) struct Parser<'p, 't, 'o> {
     strict: bool,
     pub(super) expected: Expected,
     /// The open groups; the first is the rule. Empty between rules.
-    pub(super) frames: Vec<Frame<'t>>,
+    pub(super) frames: Vec<OpenExpression<'t>>,
     /// The rule that is being read.
     pub(super) rule: Option<(&'t str, RuleId)>,
-    /// The first name that no rule has. What is wrong with the syntax is said before it, since it may hide the rule.
+    /// The first undefined name. A syntax error is reported first, since it may hide the definition.
     undefined: Option<GbnfError>,
 }
 
-impl<'p, 't, 'o> Parser<'p, 't, 'o> {
+impl<'p, 't, 'o> GbnfParser<'p, 't, 'o> {
     fn new(
         source: usize,
         sources: &'t [Source<'t>],
@@ -131,7 +131,7 @@ impl<'p, 't, 'o> Parser<'p, 't, 'o> {
         }
     }
 
-    /// Defines the rules of the text; returns where.
+    /// Defines the rules of the text; returns their positions.
     fn rules(&mut self) -> Result<FxHashMap<&'t str, usize>, GbnfError> {
         let Declared { tokens, end, .. } = &self.declared[self.source];
         for token in tokens.clone() {
@@ -207,20 +207,20 @@ impl<'p, 't, 'o> Parser<'p, 't, 'o> {
         }
     }
 
-    /// The name of a rule, in front of its `::=`.
+    /// The name of a rule, before its `::=`.
     fn define(&mut self, name: &'t str, position: usize) -> Result<(), GbnfError> {
         self.expected = Expected::Define;
         let Some(&rule) = self.declared[self.source].rules.get(name) else {
-            // No `::=` follows it: that is what the next token is refused for.
+            // No `::=` follows it; the next token is then an error.
             return Ok(());
         };
         self.place(name, position)?;
         self.rule = Some((name, rule));
-        self.frames = vec![Frame::new(position)];
+        self.frames = vec![OpenExpression::new(position)];
         Ok(())
     }
 
-    /// `%import name "file"`: the file is there already.
+    /// `%import name "file"`: the file was read before.
     fn import(&mut self, token: Pair<'t, Rule>) -> Result<(), GbnfError> {
         self.expected = Expected::LineEnd;
         match token.into_inner().next() {
@@ -229,7 +229,7 @@ impl<'p, 't, 'o> Parser<'p, 't, 'o> {
         }
     }
 
-    /// Remembers where a name is given, which may happen once.
+    /// Records the definition of a name, of which there may be one.
     fn place(&mut self, name: &'t str, position: usize) -> Result<(), GbnfError> {
         if let Some(&first) = self.places.get(name) {
             let kind = GbnfErrorKind::DuplicateRule {
@@ -311,7 +311,7 @@ impl<'p, 't, 'o> Parser<'p, 't, 'o> {
         rules.get(rule).copied()
     }
 
-    /// The text that is called so here.
+    /// The text imported under this name.
     pub(super) fn imported(&self, name: &str) -> Option<usize> {
         let imports = &self.sources[self.source].imports;
         let import = imports.iter().find(|import| import.name == name)?;
@@ -319,7 +319,7 @@ impl<'p, 't, 'o> Parser<'p, 't, 'o> {
     }
 }
 
-/// What a token is called that llama.cpp does not have.
+/// The description of a token that llama.cpp does not have.
 fn extension_name(rule: Rule) -> Option<&'static str> {
     Some(match rule {
         Rule::regex => "a pattern between slashes",

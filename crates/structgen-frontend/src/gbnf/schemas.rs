@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use structgen_grammar::{ExprId, GrammarBuilder, JsonForm};
 
 use super::atoms::literal;
-use super::files::{Reader, resolve};
+use super::files::{FileReader, resolve};
 use super::syntax::Rule;
 use super::{GbnfError, GbnfErrorKind, GbnfWarning, GbnfWarningKind};
 use crate::json_schema::{PartOptions, SchemaError, SchemaOptions, compile_part_str};
@@ -15,15 +15,15 @@ pub(super) struct Schemas {
     options: SchemaOptions,
     /// How all of them write JSON.
     form: Option<JsonForm>,
-    /// What is named again is not compiled again.
-    known: FxHashMap<Origin, ExprId>,
+    /// Compiled schemas, so that each is compiled once.
+    known: FxHashMap<SchemaOrigin, ExprId>,
     /// What was dropped.
     pub(super) dropped: Vec<GbnfWarning>,
 }
 
 /// Where a schema comes from.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Origin {
+enum SchemaOrigin {
     Text(String),
     File {
         path: String,
@@ -42,7 +42,7 @@ impl Schemas {
         }
     }
 
-    /// The form that the grammar has to be finished with.
+    /// The form with which to finish the grammar.
     pub(super) fn into_form(self) -> JsonForm {
         self.form.unwrap_or_else(JsonForm::generate)
     }
@@ -53,7 +53,7 @@ impl Schemas {
         text: &str,
         from: Option<&str>,
         token: Pair<'_, Rule>,
-        files: &mut Reader<'_>,
+        files: &mut FileReader<'_>,
         builder: &mut GrammarBuilder,
     ) -> Result<ExprId, GbnfError> {
         let at = token.as_span().start();
@@ -63,8 +63,8 @@ impl Schemas {
         }
         let read;
         let (schema, pointer) = match &origin {
-            Origin::Text(schema) => (schema, ""),
-            Origin::File { path, pointer } => {
+            SchemaOrigin::Text(schema) => (schema, ""),
+            SchemaOrigin::File { path, pointer } => {
                 read = files
                     .read(path)
                     .map_err(|error| GbnfError::of_file(text, start, error))?;
@@ -103,31 +103,38 @@ impl Schemas {
     }
 }
 
-/// Where a schema comes from, and where that is said.
+/// The source of a schema, and its position.
 fn origin(
     text: &str,
     from: Option<&str>,
     token: Pair<'_, Rule>,
-) -> Result<(Origin, usize), GbnfError> {
-    let mut found = (Origin::Text(String::new()), token.as_span().start());
+) -> Result<(SchemaOrigin, usize), GbnfError> {
+    let mut found = (SchemaOrigin::Text(String::new()), token.as_span().start());
     for part in token.into_inner() {
         let start = part.as_span().start();
         found = if part.as_rule() == Rule::schema {
-            (Origin::Text(part.as_str().to_owned()), start)
+            (SchemaOrigin::Text(part.as_str().to_owned()), start)
         } else {
             let written = literal(text, part)?;
             let (path, pointer) = written.split_once('#').unwrap_or((&written, ""));
             let path =
                 resolve(from, path).map_err(|error| GbnfError::of_file(text, start, error))?;
             let pointer = pointer.to_owned();
-            (Origin::File { path, pointer }, start)
+            (SchemaOrigin::File { path, pointer }, start)
         };
     }
     Ok(found)
 }
 
-/// An error of a schema that is named at `at`; what is no JSON in the grammar's own text, from `start` on, has its place there.
-fn refused(text: &str, at: usize, start: usize, origin: &Origin, error: SchemaError) -> GbnfError {
+/// The error of a schema at `at`. A JSON error in the grammar's own text, which starts at `start`, gets its exact
+/// position.
+fn refused(
+    text: &str,
+    at: usize,
+    start: usize,
+    origin: &SchemaOrigin,
+    error: SchemaError,
+) -> GbnfError {
     match (error, origin) {
         (
             SchemaError::NotJson {
@@ -135,16 +142,16 @@ fn refused(text: &str, at: usize, start: usize, origin: &Origin, error: SchemaEr
                 column,
                 reason,
             },
-            Origin::Text(schema),
+            SchemaOrigin::Text(schema),
         ) => {
             let place = start + place(schema, line, column);
             GbnfError::at(text, place, GbnfErrorKind::NotJson(reason))
         }
-        (error, Origin::Text(_)) => {
+        (error, SchemaOrigin::Text(_)) => {
             let error = Box::new(error);
             GbnfError::at(text, at, GbnfErrorKind::Schema { path: None, error })
         }
-        (error, Origin::File { path, .. }) => {
+        (error, SchemaOrigin::File { path, .. }) => {
             let (path, error) = (Some(path.clone()), Box::new(error));
             GbnfError::at(text, at, GbnfErrorKind::Schema { path, error })
         }

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{GrammarBuilder, RuleId};
 
 use super::atoms::literal;
-use super::files::{GbnfFileError, Reader, resolve};
+use super::files::{FileReader, GbnfFileError, resolve};
 use super::syntax::{self, Rule};
 use super::{GbnfError, GbnfOptions};
 
@@ -17,25 +17,25 @@ pub(super) struct Source<'t> {
     /// The path below the folder. A grammar that is only a text has none.
     pub(super) path: Option<String>,
     pub(super) imports: Vec<Import>,
-    /// What the names of its rules begin with in the grammar, if it is imported.
+    /// The prefix of its rules in the grammar, if it is imported.
     prefix: Option<String>,
 }
 
-/// What a text calls another.
+/// The name of an import.
 pub(super) struct Import {
     pub(super) name: String,
-    /// The other text, by its place among all.
+    /// The index of the imported text.
     pub(super) source: usize,
 }
 
-/// How many files may import one another in a row.
+/// The maximal length of a chain of imports.
 const MAX_DEPTH: usize = 64;
 
-/// The text, and all that it imports, each once. The text is the first.
+/// The text, followed by all that it imports, each once.
 pub(super) fn gather<'t>(
     text: &'t str,
     options: &GbnfOptions,
-    files: &mut Reader<'_>,
+    files: &mut FileReader<'_>,
 ) -> Result<Vec<Source<'t>>, GbnfError> {
     let path = options.files.as_ref().and_then(|files| files.name());
     let mut sources = vec![Source {
@@ -49,7 +49,7 @@ pub(super) fn gather<'t>(
     }
     let mut known: FxHashMap<String, usize> = FxHashMap::default();
     known.extend(path.map(|path| (path.to_owned(), 0)));
-    // The way from the first text to the one whose imports are looked at, and what those are.
+    // The path from the first text to the current one, with the remaining imports.
     let mut way = vec![(0, named(&sources[0])?.into_iter())];
     while let Some((importer, wanted)) = way.last_mut() {
         let importer = *importer;
@@ -111,10 +111,10 @@ pub(super) fn gather<'t>(
     Ok(sources)
 }
 
-/// The imports of a text: where each stands, its name and its path.
+/// The imports of a text: position, name and path.
 fn named(source: &Source<'_>) -> Result<Vec<(usize, String, String)>, GbnfError> {
     let text = &*source.text;
-    // Most grammars have none, and are not taken apart twice.
+    // Most grammars have none and are not tokenized twice.
     if !text.contains("%import") {
         return Ok(Vec::new());
     }
@@ -140,13 +140,13 @@ fn named(source: &Source<'_>) -> Result<Vec<(usize, String, String)>, GbnfError>
 /// The tokens of a text, and its rules by their names in it.
 pub(super) struct Declared<'s> {
     pub(super) tokens: Pairs<'s, Rule>,
-    /// Where what is no token begins: at the text's end, if there is nothing else.
+    /// The position of the first invalid token, or the end of the text.
     pub(super) end: usize,
     pub(super) rules: FxHashMap<&'s str, RuleId>,
 }
 
-/// Declares the rules of all texts: they may be named before they are defined. Those of the first keep their names; those of others begin with what the others
-/// are called.
+/// Declares the rules of all texts, which may be used before they are defined. Those of the first text keep their
+/// names; those of others are prefixed.
 pub(super) fn declare<'s>(
     sources: &'s [Source<'_>],
     builder: &mut GrammarBuilder,

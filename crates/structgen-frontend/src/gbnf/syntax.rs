@@ -1,4 +1,4 @@
-//! The tokens that `pest` finds by `gbnf.pest`, and its complaints in words.
+//! The tokens that `pest` finds by `gbnf.pest`, and its errors in words.
 
 use pest::Parser as _;
 use pest::error::{ErrorVariant, InputLocation};
@@ -13,14 +13,14 @@ mod parser {
 
     #[derive(pest_derive::Parser)]
     #[grammar = "gbnf/gbnf.pest"]
-    pub struct Parser;
+    pub struct Tokens;
 }
 
-/// The tokens at the start of the text, and where what is none begins: at its end, if there is nothing else.
+/// The valid tokens at the start of the text, and the position after them.
 pub(super) fn tokens(text: &str) -> Result<(Pairs<'_, Rule>, usize), GbnfError> {
-    let parsed = parser::Parser::parse(Rule::prefix, text);
+    let parsed = parser::Tokens::parse(Rule::prefix, text);
     let Some(prefix) = parsed.ok().and_then(|mut parsed| parsed.next()) else {
-        // The empty prefix is one, so that this does not happen.
+        // The empty prefix is valid, so this does not happen.
         let kind = GbnfErrorKind::Syntax("this is not understood".to_owned());
         return Err(GbnfError::at(text, 0, kind));
     };
@@ -28,17 +28,17 @@ pub(super) fn tokens(text: &str) -> Result<(Pairs<'_, Rule>, usize), GbnfError> 
     Ok((prefix.into_inner(), end))
 }
 
-/// What is wrong within the token that begins at `start`; none where no token begins like that.
+/// What is wrong within the token that begins at `start`; `None` if no token begins like that.
 pub(super) fn broken_token(text: &str, start: usize) -> Option<GbnfError> {
     if let Some(pattern) = text[start..].strip_prefix('/') {
-        // Two slashes are a comment elsewhere, and nothing here.
+        // Two slashes start a comment in other notations but not in GBNF.
         let kind = GbnfErrorKind::Syntax("the pattern is not closed".to_owned());
         return (!pattern.starts_with('/')).then(|| {
             GbnfError::at(text, start, kind)
                 .with_hint("a pattern ends in a slash, in its line".to_owned())
         });
     }
-    let error = parser::Parser::parse(Rule::whole, text).err()?;
+    let error = parser::Tokens::parse(Rule::whole, text).err()?;
     let position = match error.location {
         InputLocation::Pos(position) => position,
         InputLocation::Span((start, _)) => start,
@@ -53,7 +53,7 @@ pub(super) fn broken_token(text: &str, start: usize) -> Option<GbnfError> {
     Some(GbnfError::at(text, position, kind).with_hint(hint(text, position, positives)))
 }
 
-/// What could have stood there, each thing once, in the order of this list.
+/// What was expected, each item once, in the order of this list.
 fn expected(positives: &[Rule]) -> String {
     const NAMES: &[(&[Rule], &str)] = &[
         (&[Rule::number], "a number"),
@@ -99,7 +99,7 @@ const CHARS: &str = "a limit is written `%chars{0,80}(…)`, with the numbers of
 const TOKENS: &str = "a limit is written `%tokens{0,50}(…)`, with the numbers of a counter";
 pub(super) const TEMPERATURE: &str = "a temperature is written `%temperature{0.7}(…)`";
 
-/// What people write by mistake within a token, told by what stands there.
+/// Common mistakes within a token, recognised by the text at the error.
 fn hint(text: &str, position: usize, positives: &[Rule]) -> Option<String> {
     let rest = &text[position..];
     let wants = |wanted: Rule| positives.contains(&wanted);

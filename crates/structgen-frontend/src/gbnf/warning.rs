@@ -1,15 +1,15 @@
-//! What is sound in a grammar and yet most likely a mistake.
+//! Warnings: what is valid in a grammar and yet probably a mistake.
 
 use structgen_grammar::passes::{productive, reachable};
 
 use super::GbnfError;
 use super::parser::Parsed;
 
-/// Something in a grammar that says nothing.
+/// A probable mistake in a grammar.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}line {line}, column {column}: {kind}", .file.as_ref().map_or_else(String::new, |file| format!("{file}, ")))]
 pub struct GbnfWarning {
-    /// The file, if the place is in one that is imported.
+    /// The file, if it is in an imported one.
     pub file: Option<String>,
     /// The line of the rule's definition, counted from one.
     pub line: usize,
@@ -23,18 +23,19 @@ pub struct GbnfWarning {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GbnfWarningKind {
-    /// No alternative of the rule comes to an end. Where the root needs it, the grammar has no text at all.
+    /// No alternative of the rule terminates. If the root needs it, the grammar has no text at all.
     #[error("the rule `{0}` derives no text: it has no alternative that ends")]
     DerivesNothing(String),
-    /// The root does without the rule.
+    /// The rule cannot be reached from the root.
     #[error("nothing that starts from the root leads to the rule `{0}`")]
     Unreachable(String),
-    /// An assertion of a JSON Schema was dropped, as [`SchemaOptions::lenient`](crate::json_schema::SchemaOptions::lenient) asks for: what fits here need not be valid.
+    /// An assertion of a JSON Schema was dropped, because
+    /// [`SchemaOptions::lenient`](crate::json_schema::SchemaOptions::lenient) is set: the output need not be valid.
     #[error("the schema's assertion at {0} is not supported, and was dropped")]
     Dropped(String),
 }
 
-/// The warnings for a grammar, in the order of its rules, those for schemas behind them.
+/// The warnings for a grammar, in the order of its rules, followed by those for schemas.
 pub(super) fn find(text: &str, parsed: &Parsed) -> Vec<GbnfWarning> {
     let grammar = parsed.outline.as_ref().unwrap_or(&parsed.grammar);
     let (_, unreachable) = reachable::run(grammar.clone());
@@ -44,7 +45,7 @@ pub(super) fn find(text: &str, parsed: &Parsed) -> Vec<GbnfWarning> {
     let mut found: Vec<(usize, GbnfWarningKind)> = unreachable
         .chain(never)
         .filter_map(|(rule, is_never)| {
-            // Rules that were made for deep groups stand nowhere.
+            // Rules created for deep groups have no position.
             let position = *parsed.places.get(rule.as_str())?;
             let kind = if is_never {
                 GbnfWarningKind::DerivesNothing(rule)
@@ -59,7 +60,7 @@ pub(super) fn find(text: &str, parsed: &Parsed) -> Vec<GbnfWarning> {
     found
         .into_iter()
         .map(|(position, kind)| {
-            // Lines are counted from warning to warning, so that many of them take no longer than one.
+            // Lines are counted from warning to warning, so that many take no longer than one.
             at = (
                 position,
                 at.1 + GbnfError::line_of(&text[at.0..], position - at.0) - 1,

@@ -1,6 +1,7 @@
 //! Why a schema is refused.
 
-/// Why a schema is refused. Pointers are JSON Pointers in the form `#/properties/a`; one into another document stands behind its URI.
+/// Why a schema is refused. Pointers are JSON Pointers in the form `#/properties/a`; one into another document follows
+/// its URI.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
@@ -11,47 +12,47 @@ pub enum SchemaError {
         line: usize,
         /// The column in bytes, from 1.
         column: usize,
-        /// What is wrong there.
+        /// What is wrong at that position.
         reason: String,
     },
-    /// There is neither an object nor a boolean where a schema belongs.
+    /// A schema is neither an object nor a boolean.
     #[error("{pointer}: a schema is an object or a boolean")]
     NotASchema {
         /// Where.
         pointer: String,
     },
     /// A keyword has a value that its draft does not allow.
-    #[error("{pointer}: `{keyword}` has to be {expected}")]
+    #[error("{pointer}: `{keyword}` must be {expected}")]
     InvalidKeyword {
         /// The keyword.
         keyword: String,
         /// Where it stands.
         pointer: String,
-        /// What it has to be.
+        /// What it must be.
         expected: String,
     },
-    /// `$schema` names a dialect that is known but not compiled.
+    /// `$schema` names a known dialect that is not supported.
     #[error(
         "{pointer}: the dialect {uri} is not supported; drafts 4, 6, 7, 2019-09 and 2020-12 are"
     )]
     UnknownDialect {
-        /// What `$schema` says.
+        /// The value of `$schema`.
         uri: String,
         /// Where it stands.
         pointer: String,
     },
-    /// The metaschema that `$schema` names requires a vocabulary that is not known.
+    /// The metaschema that `$schema` names requires an unknown vocabulary.
     #[error("{pointer}: the metaschema {metaschema} requires the unknown vocabulary {vocabulary}")]
     UnknownVocabulary {
         /// The vocabulary.
         vocabulary: String,
-        /// What `$vocabulary` stands in.
+        /// The metaschema.
         metaschema: String,
-        /// Where `$schema` stands.
+        /// The pointer to `$schema`.
         pointer: String,
     },
-    /// A reference leads nowhere. Nothing is ever fetched: other documents are registered by the caller.
-    #[error("{pointer}: the reference {reference:?} leads nowhere: {reason}")]
+    /// A reference cannot be resolved. Nothing is ever fetched: the caller registers other documents.
+    #[error("{pointer}: the reference {reference:?} cannot be resolved: {reason}")]
     UnresolvedReference {
         /// The reference, as written.
         reference: String,
@@ -60,38 +61,38 @@ pub enum SchemaError {
         /// What was not found.
         reason: String,
     },
-    /// A schema that applies itself to the very same value means nothing.
+    /// A schema applies itself to the same value, which has no meaning.
     #[error("{pointer}: this schema applies itself to the same value without end")]
     CircularReference {
-        /// A schema in the circle.
+        /// A schema in the cycle.
         pointer: String,
     },
-    /// The keyword asserts something that is not compiled, here or in this combination.
+    /// The keyword's assertion is not supported, at all or in this combination.
     #[error("{pointer}: `{keyword}` is not supported here: {reason}")]
     Unsupported {
         /// The keyword.
         keyword: String,
         /// Where it stands.
         pointer: String,
-        /// What about it.
+        /// What is not supported.
         reason: String,
     },
-    /// No value fits the schema.
-    #[error("{pointer}: no value fits this schema; contradicting: {}", conflicts.join(", "))]
+    /// No value is valid.
+    #[error("{pointer}: no value is valid under this schema; contradicting: {}", conflicts.join(", "))]
     Unsatisfiable {
-        /// The schema that nothing fits.
+        /// The schema without valid values.
         pointer: String,
-        /// The keywords that contradict one another: without any one of them, something would fit.
+        /// The keywords that contradict one another: without any one of them, some value would be valid.
         conflicts: Vec<String>,
     },
-    /// The schema goes over a limit.
-    #[error("{pointer}: {what} go over the limit of {limit}")]
+    /// The schema exceeds a limit.
+    #[error("{pointer}: {what} exceed the limit of {limit}")]
     Limit {
-        /// What there is too much of, a plural.
+        /// What was counted, as a plural.
         what: &'static str,
         /// The limit.
         limit: u64,
-        /// About where.
+        /// The nearest schema or keyword.
         pointer: String,
     },
 }

@@ -28,30 +28,47 @@ impl Draft {
         Self::Draft2019,
         Self::Draft2020,
     ];
+
+    /// The draft whose metaschema has this URI.
+    pub(crate) fn of_metaschema(uri: &str) -> Option<Self> {
+        let name = uri.strip_suffix('#').unwrap_or(uri);
+        let name = name
+            .strip_prefix("https://")
+            .or_else(|| name.strip_prefix("http://"))?;
+        Some(match name.trim_end_matches('/') {
+            "json-schema.org/draft-04/schema" => Self::Draft4,
+            "json-schema.org/draft-06/schema" => Self::Draft6,
+            "json-schema.org/draft-07/schema" => Self::Draft7,
+            "json-schema.org/draft/2019-09/schema" => Self::Draft2019,
+            "json-schema.org/draft/2020-12/schema" => Self::Draft2020,
+            _ => return None,
+        })
+    }
 }
 
-/// What the grammar is for; it decides which part of the schema's language is kept.
+/// What the grammar is for, which decides the part of the schema's language that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Profile {
     /// Every text that a validator accepts, within limits.
     Exact,
-    /// What a model should write: a part of `Exact`.
+    /// What a model should write: a subset of `Exact`.
     #[default]
     Generate,
-    /// `Generate`, and what is written deserialises with serde_json into the Rust type that schemars made the schema from, as far as the
-    /// schema tells.
+    /// As `Generate`, and the output deserialises with serde_json into the Rust type from which schemars derived the
+    /// schema, as far as the schema describes it.
     ///
-    /// - Values nest at most 127 deep. Numbers are within their type (`int8` to `uint128`, `int`, `uint`), by its `format`.
-    /// - Strings of a `format` or `pattern` that schemars gives are such that every type with it takes them: `ip`; `partial-time`,
-    ///   `partial-date-time` and `date-time` without leap seconds and with at most nine digits of a second; `zoned-date-time` with an offset in
-    ///   brackets; `duration` in hours, minutes and seconds; `uri` as the URL standard has it; decimals of up to 28 digits; versions
-    ///   within 64 bits. A `CString` has no U+0000.
+    /// - Values nest at most 127 deep. Numbers are within their type (`int8` to `uint128`, `int`, `uint`), by its
+    ///   `format`.
+    /// - Strings of a `format` or `pattern` that schemars derives are accepted by every type with it: `ip`;
+    ///   `partial-time`, `partial-date-time` and `date-time` without leap seconds and with at most nine digits of a
+    ///   second; `zoned-date-time` with an offset in brackets; `duration` in hours, minutes and seconds; `uri` by the
+    ///   URL standard; decimals of up to 28 digits; versions within 64 bits. A `CString` has no U+0000.
     /// - Integer keys of maps are those of [`SchemaOptions::integer_keys`].
-    /// - Of the tags of an externally tagged enum one comes, also where the schema takes others beside it (`Result`, `Bound`).
+    /// - An externally tagged enum has exactly one tag, even if the schema allows others (`Result`, `Bound`).
     ///
-    /// What is left out is in the report. Some schemas do not tell: that of a `SocketAddr` is any string's, that of a map with `char`
-    /// keys any map's, and `#[serde(try_from)]` asks what no schema says. With the type, `Constraint::for_type` of the crate
-    /// `structgen` finds out and refuses it.
+    /// What is left out is in the report. Some schemas do not describe the type: that of a `SocketAddr` allows any
+    /// string, that of a map with `char` keys any map, and `#[serde(try_from)]` has conditions that no schema contains.
+    /// Given the type, `Constraint::for_type` of the crate `structgen` detects that and refuses it.
     Rust,
 }
 
@@ -77,14 +94,15 @@ pub enum FormatMode {
     Annotate,
 }
 
-/// How much work and memory a schema may take.
+/// Limits on the work and memory for a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SchemaLimits {
-    /// How deep the schema, as JSON, may nest; never more than 512. A schema read from text nests at most 127 deep, as serde_json has it.
+    /// The maximal nesting of the schema as JSON, at most 512. A schema read from text nests at most 127 deep, which is
+    /// serde_json's limit.
     pub max_depth: usize,
-    /// How many JSON values the schema and the documents that it uses may be made of.
+    /// The maximal number of JSON values in the schema and the documents that it uses.
     pub max_values: u64,
-    /// How many steps the compilation may take, one being the look at one keyword, property or value.
+    /// The maximal number of steps of the compilation. A step looks at one keyword, property or value.
     pub max_steps: u64,
 }
 
@@ -98,12 +116,12 @@ impl Default for SchemaLimits {
     }
 }
 
-/// In which order the keys of an object come.
+/// The order of the keys of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyOrder {
-    /// As the schema declares them, undeclared keys after them.
+    /// As declared in the schema, followed by undeclared keys.
     Declared,
-    /// As the schema declares them, but those that are required before the others, undeclared keys after them.
+    /// As declared in the schema, required keys before optional ones, followed by undeclared keys.
     RequiredFirst,
     /// Every permutation.
     Any,
@@ -111,8 +129,8 @@ pub enum KeyOrder {
 
 /// Which integers profile `rust` writes as keys of a map whose keys are integers.
 ///
-/// schemars gives such a map the pattern `^\d+$` where the keys' type is unsigned and `^-?\d+$` where it is signed or never zero, and
-/// does not say how wide the type is.
+/// schemars gives such a map the pattern `^\d+$` where the keys' type is unsigned and `^-?\d+$` where it is signed or
+/// never zero, and does not describe the type's width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IntegerKeys {
     bits: u32,
@@ -121,7 +139,7 @@ pub struct IntegerKeys {
 }
 
 impl IntegerKeys {
-    /// From those of 64-bit integers to those that every type holds, `NonZeroI8` included.
+    /// From those of 64-bit integers to those that every type holds, including `NonZeroI8`.
     pub const WIDEST_FIRST: [Self; 8] = [
         Self::of(64, false),
         Self::of(32, false),
@@ -141,14 +159,14 @@ impl IntegerKeys {
         }
     }
 
-    /// The smallest and the largest of these, and zero where it is one: a type that takes them takes all.
+    /// The smallest and the largest of these, and zero if it is among them: a type that accepts them accepts all.
     #[must_use]
     pub fn only_bounds(mut self) -> Self {
         self.only_bounds = true;
         self
     }
 
-    /// Whether those between the smallest, zero and the largest are left out.
+    /// Whether only the smallest, zero and the largest are written.
     pub(crate) fn are_bounds(self) -> bool {
         self.only_bounds
     }
@@ -167,13 +185,14 @@ impl IntegerKeys {
 }
 
 impl Default for IntegerKeys {
-    /// The integers that a key of every type holds: those of 8 bits, and where the type is not unsigned, the positive ones.
+    /// The integers that a key of every type holds: those of 8 bits, and where the type is not unsigned, the positive
+    /// ones.
     fn default() -> Self {
         Self::of(8, true)
     }
 }
 
-/// How a schema is compiled. Made by [`SchemaOptions::new`] and the methods that each set one thing.
+/// How a schema is compiled. Starts from [`SchemaOptions::new`]; each method sets one option.
 ///
 /// ```
 /// use structgen_frontend::json_schema::{Draft, Profile, SchemaOptions};
@@ -188,31 +207,31 @@ impl Default for IntegerKeys {
 pub struct SchemaOptions {
     /// What the grammar is for.
     pub profile: Profile,
-    /// The order of keys; without one, the profile's.
+    /// The order of keys; `None` for the profile's.
     pub order: Option<KeyOrder>,
-    /// What may stand between tokens of JSON; without one, the profile's.
+    /// The whitespace allowed between tokens of JSON; `None` for the profile's.
     pub whitespace: Option<Whitespace>,
-    /// Which escapes strings may use; without one, the profile's.
+    /// The escapes allowed in strings; `None` for the profile's.
     pub escapes: Option<EscapeForm>,
     /// What `format` does.
     pub formats: FormatMode,
     /// The dialect of a schema that does not name one with `$schema`.
     pub draft: Draft,
-    /// Documents that references may name, each under its URI.
+    /// Documents for references, each with its URI.
     pub documents: Vec<(String, Value)>,
     /// How much work a schema may take.
     pub limits: SchemaLimits,
-    /// Whether an assertion that is not supported is dropped, and the report says so, instead of being an error.
+    /// Whether an unsupported assertion is dropped and reported instead of being an error.
     pub lenient: bool,
     /// Which integers profile `rust` writes as keys of maps.
     pub integer_keys: IntegerKeys,
-    /// What was set by a method above, also where it is the default: the schema does not override it.
-    set: Set,
+    /// What was set by a method below, even to the default: the schema does not override it.
+    set: ChosenOptions,
 }
 
-/// Which of the options that have no way to say "not set" were set.
+/// Which options were set, of those without a value for "not set".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Set {
+struct ChosenOptions {
     profile: bool,
     formats: bool,
     lenient: bool,
@@ -240,14 +259,14 @@ impl SchemaOptions {
         self
     }
 
-    /// Sets what may stand between tokens of JSON.
+    /// Sets the whitespace allowed between tokens of JSON.
     #[must_use]
     pub fn with_whitespace(mut self, whitespace: Whitespace) -> Self {
         self.whitespace = Some(whitespace);
         self
     }
 
-    /// Sets which escapes strings may use.
+    /// Sets the escapes allowed in strings.
     #[must_use]
     pub fn with_escapes(mut self, escapes: EscapeForm) -> Self {
         self.escapes = Some(escapes);
@@ -269,21 +288,21 @@ impl SchemaOptions {
         self
     }
 
-    /// Registers a document that references may name by this URI, or by the `$id` in it.
+    /// Registers a document for references to this URI or to the document's `$id`.
     #[must_use]
     pub fn with_document(mut self, uri: impl Into<String>, document: Value) -> Self {
         self.documents.push((uri.into(), document));
         self
     }
 
-    /// Sets how much work a schema may take.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(mut self, limits: SchemaLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sets whether assertions that are not supported are dropped.
+    /// Sets whether unsupported assertions are dropped.
     #[must_use]
     pub fn with_lenient(mut self, lenient: bool) -> Self {
         self.lenient = lenient;
@@ -298,7 +317,7 @@ impl SchemaOptions {
         self
     }
 
-    /// The written form of the values: the profile's, with what is set here instead.
+    /// The written form of the values: the profile's, overridden by what is set.
     #[must_use]
     pub fn form(&self) -> JsonForm {
         let mut form = match self.profile {
@@ -314,7 +333,7 @@ impl SchemaOptions {
         form
     }
 
-    /// The order of keys: what is set here, else the profile's.
+    /// The order of keys: what is set, else the profile's.
     #[must_use]
     pub fn key_order(&self) -> KeyOrder {
         let of_profile = match self.profile {
@@ -329,7 +348,7 @@ impl SchemaOptions {
         self.set.profile || self.profile != Profile::default()
     }
 
-    /// Whether the caller chose what formats do.
+    /// Whether the caller chose the mode of formats.
     pub(crate) fn sets_formats(&self) -> bool {
         self.set.formats || self.formats != FormatMode::default()
     }
@@ -337,5 +356,68 @@ impl SchemaOptions {
     /// Whether the caller chose if assertions may be dropped.
     pub(crate) fn sets_lenient(&self) -> bool {
         self.set.lenient || self.lenient
+    }
+}
+
+/// How a schema is compiled as a part of a grammar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartOptions<'a> {
+    /// Prefix of the names of the part's rules, which keeps the parts apart.
+    pub prefix: &'a str,
+    /// The words for `true`, `false` and `null`.
+    pub words: Words,
+}
+
+/// The words for `true`, `false` and `null`, in which JSON and the literals of programming languages differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// `true`.
+    pub yes: &'static str,
+    /// `false`.
+    pub no: &'static str,
+    /// `null`.
+    pub null: &'static str,
+}
+
+impl Words {
+    /// JSON's words.
+    pub const JSON: Self = Self {
+        yes: "true",
+        no: "false",
+        null: "null",
+    };
+    /// Python's words.
+    pub const PYTHON: Self = Self {
+        yes: "True",
+        no: "False",
+        null: "None",
+    };
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self::JSON
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Draft;
+
+    #[test]
+    fn metaschemas_are_known_with_and_without_a_fragment() {
+        for (uri, draft) in [
+            (
+                "http://json-schema.org/draft-07/schema#",
+                Some(Draft::Draft7),
+            ),
+            (
+                "https://json-schema.org/draft/2020-12/schema",
+                Some(Draft::Draft2020),
+            ),
+            ("http://json-schema.org/draft-03/schema#", None),
+        ] {
+            assert_eq!(Draft::of_metaschema(uri), draft, "{uri}");
+        }
     }
 }

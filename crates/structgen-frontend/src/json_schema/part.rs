@@ -3,58 +3,17 @@
 use serde_json::Value;
 use structgen_grammar::{ExprId, GrammarBuilder, JsonForm};
 
-use super::json::Json;
 use super::keywords::is_about_values;
-use super::{CompileReport, SchemaError, SchemaOptions, lower};
+use super::pipeline::compile_with;
+use super::s1_json::Json;
+use super::{CompileReport, PartOptions, SchemaError, SchemaOptions, s4_lower, s5_report};
 
-/// How a schema becomes a part of a grammar.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PartOptions<'a> {
-    /// What the names of the part's rules begin with, so that parts are told apart.
-    pub prefix: &'a str,
-    /// The words for `true`, `false` and `null`.
-    pub words: Words,
-}
-
-/// The words for `true`, `false` and `null`: the one thing in which values that are neither strings nor numbers differ between JSON and the
-/// literals of programming languages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Words {
-    /// `true`.
-    pub yes: &'static str,
-    /// `false`.
-    pub no: &'static str,
-    /// `null`.
-    pub null: &'static str,
-}
-
-impl Words {
-    /// As JSON has them.
-    pub const JSON: Self = Self {
-        yes: "true",
-        no: "false",
-        null: "null",
-    };
-    /// As Python has them.
-    pub const PYTHON: Self = Self {
-        yes: "True",
-        no: "False",
-        null: "None",
-    };
-}
-
-impl Default for Words {
-    fn default() -> Self {
-        Self::JSON
-    }
-}
-
-/// A schema that has become a part of a grammar.
+/// A schema compiled as a part of a grammar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompiledPart {
-    /// The values that fit: a rule of the grammar.
+    /// The valid values: a rule of the grammar.
     pub root: ExprId,
-    /// The form that the grammar has to be finished with: parts of one grammar need equal ones.
+    /// The form with which to finish the grammar: all parts of a grammar need the same one.
     pub form: JsonForm,
     /// What became of each keyword.
     pub report: CompileReport,
@@ -84,7 +43,7 @@ pub struct CompiledPart {
 /// ```
 ///
 /// # Errors
-/// As [`compile`](super::compile). Then the builder has rules that nothing refers to.
+/// As [`compile`](super::compile). After an error the builder contains rules that nothing refers to.
 pub fn compile_part(
     schema: &Value,
     options: &SchemaOptions,
@@ -99,11 +58,12 @@ pub fn compile_part(
     )
 }
 
-/// Like [`compile_part`], from a document's text, with every number exactly as it is written: the schema at the JSON Pointer `pointer`, which is the whole document where
-/// it is empty.
+/// Like [`compile_part`], from a document's text, with every number exactly as it is written. Compiles the schema at
+/// the JSON Pointer `pointer`; an empty pointer is the whole document.
 ///
 /// # Errors
-/// As [`compile_str_at`](super::compile_str_at), and where a pointer leads into a document that is a schema itself: what that says would be said of the value as well.
+/// As [`compile_str_at`](super::compile_str_at). A pointer into a document that is itself a schema is an error, because
+/// the keywords of the document would apply to the value as well.
 pub fn compile_part_str(
     document: &str,
     pointer: &str,
@@ -117,7 +77,7 @@ pub fn compile_part_str(
             return Err(SchemaError::Unsupported {
                 keyword: keyword.to_owned(),
                 pointer: format!("#/{keyword}"),
-                reason: "only into a document that is no schema itself may a pointer lead"
+                reason: "a pointer may only lead into a document that is not itself a schema"
                     .to_owned(),
             });
         }
@@ -132,9 +92,9 @@ fn compile_json(
     part: PartOptions<'_>,
     builder: &mut GrammarBuilder,
 ) -> Result<CompiledPart, SchemaError> {
-    super::compile_with(json, options, |canonical, node, options| {
-        let root = lower::lower_part(canonical, node, part, builder)?;
-        let report = super::report(canonical, options);
+    compile_with(json, options, |canonical, node, options| {
+        let root = s4_lower::lower_part(canonical, node, part, builder)?;
+        let report = s5_report::report(canonical, options);
         Ok(CompiledPart {
             root,
             form: options.form(),

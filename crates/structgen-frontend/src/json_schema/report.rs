@@ -9,25 +9,25 @@ use super::Profile;
 
 /// What became of each keyword of a schema that the compilation reached, in the order in which it was reached.
 ///
-/// What lies in definitions that nothing refers to has no effect and does not appear.
+/// Definitions that nothing refers to have no effect and do not appear.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompileReport {
     /// The entries; a keyword that is enforced and narrowed has two.
     pub entries: Vec<ReportEntry>,
     /// The profile that the schema was compiled for.
     pub profile: Profile,
-    /// How large it came out, and how much of each limit that took.
+    /// The size of the result, and the use of each limit.
     pub usage: Vec<Usage>,
 }
 
-/// How much there is of something.
+/// An amount, and its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// What was counted, a plural.
+    /// What was counted, as a plural.
     pub what: &'static str,
-    /// How many there are.
+    /// The number.
     pub used: u64,
-    /// How many there may be.
+    /// The limit, if there is one.
     pub limit: Option<u64>,
 }
 
@@ -43,42 +43,43 @@ pub struct ReportEntry {
 /// What became of a keyword.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// It holds in everything that is generated.
+    /// It holds for everything that is generated.
     Enforced,
-    /// It asserts nothing; the note says why, where that is not plain.
+    /// It asserts nothing.
     Annotation {
-        /// Why it asserts nothing, or empty.
+        /// Why it asserts nothing; empty if that is obvious.
         note: &'static str,
     },
-    /// The profile allows less than the schema does.
+    /// The profile allows less than the schema.
     Narrowed {
         /// What is left out.
         how: &'static str,
     },
-    /// It is not enforced although it asserts something: leniency was asked for.
+    /// It asserts something but is not enforced, because [`SchemaOptions::lenient`](super::SchemaOptions::lenient) is
+    /// set.
     Dropped {
-        /// Why it could not be enforced.
+        /// Why it cannot be enforced.
         reason: String,
     },
 }
 
 impl CompileReport {
-    /// The keywords that were dropped because leniency was asked for.
+    /// The keywords that were dropped.
     pub fn dropped(&self) -> impl Iterator<Item = &ReportEntry> {
         self.entries
             .iter()
             .filter(|entry| matches!(entry.effect, Effect::Dropped { .. }))
     }
 
-    /// What the profile left out.
+    /// The keywords that the profile narrowed.
     pub fn narrowed(&self) -> impl Iterator<Item = &ReportEntry> {
         self.entries
             .iter()
             .filter(|entry| matches!(entry.effect, Effect::Narrowed { .. }))
     }
 
-    /// The report as JSON: `{"profile", "keywords": [{"pointer", "effect", "note"?}, …], "usage": [{"what", "used", "limit"?}, …]}`, where the
-    /// effect is `enforced`, `annotation`, `narrowed` or `dropped`.
+    /// The report as JSON: `{"profile", "keywords": [{"pointer", "effect", "note"?}, …], "usage": [{"what", "used",
+    /// "limit"?}, …]}`, where the effect is `enforced`, `annotation`, `narrowed` or `dropped`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let keyword = |entry: &ReportEntry| {
@@ -102,7 +103,7 @@ impl CompileReport {
         })
     }
 
-    /// Makes one entry of several about one place, which may be several schemas; what is dropped in one of them is not enforced.
+    /// Merges the entries of one pointer, which may be several schemas; what is dropped in one of them is not enforced.
     pub(crate) fn unite(&mut self) {
         let mut seen = FxHashSet::default();
         self.entries
@@ -130,7 +131,7 @@ impl Effect {
         }
     }
 
-    /// The reason, or what is left out; empty where there is nothing to say.
+    /// The reason, or what is left out; may be empty.
     #[must_use]
     pub fn note(&self) -> &str {
         match self {
@@ -143,7 +144,7 @@ impl Effect {
 }
 
 impl fmt::Display for CompileReport {
-    /// One line per entry, the pointer and what became of it, then one for each size.
+    /// One line per entry, with the pointer and the effect, then one line for each amount.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for entry in &self.entries {
             writeln!(f, "{}: {}", entry.pointer, entry.effect)?;

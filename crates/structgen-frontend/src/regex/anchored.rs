@@ -1,19 +1,19 @@
-//! Anchors, resolved: what an expression matches depends on whether it stands at the start and at the end of the text.
+//! Anchors, resolved: what an expression matches depends on whether it is at the start and at the end of the text.
 //!
-//! `^` holds at one place only, so a match that passes it has consumed nothing before it; `$` likewise. An expression is
-//! therefore four regular sets, by which of the two ends a match relies on, and every operator is defined on the four. The result is exact,
-//! whatever the place of the anchors: `(^|,)a(,|$)`, `(?:^a|b)*`, `a^`.
+//! `^` holds at one position only, so a match through it has consumed nothing before; `$` likewise. An expression is
+//! therefore four regular sets, by the ends of the text on which a match relies, and every operator is defined on the
+//! four. The result is exact, wherever the anchors are: `(^|,)a(,|$)`, `(?:^a|b)*`, `a^`.
 
 use structgen_grammar::{CharSet, Regular};
 
 /// A regular set, and whether the empty string is in it.
 #[derive(Clone, Debug)]
-struct Set {
+struct NullableSet {
     regular: Regular,
     nullable: bool,
 }
 
-impl Set {
+impl NullableSet {
     const NEVER: Self = Self {
         regular: Regular::Never,
         nullable: false,
@@ -27,7 +27,7 @@ impl Set {
         self.regular == Regular::Never
     }
 
-    /// The empty string where it is in the set, else nothing.
+    /// The empty string if it is in the set, else nothing.
     fn empty_part(&self) -> Self {
         if self.nullable {
             Self::EMPTY
@@ -64,27 +64,28 @@ impl Set {
     }
 }
 
-/// What an expression matches, by the ends of the text that the match relies on.
+/// What an expression matches, by the ends of the text on which the match relies.
 #[derive(Clone, Debug)]
 pub(super) struct Anchored {
     /// Matches that rely on neither end.
-    free: Set,
-    /// Matches that have to start where the text starts.
-    start: Set,
-    /// Matches that have to end where the text ends.
-    end: Set,
+    free: NullableSet,
+    /// Matches that must start at the start of the text.
+    start: NullableSet,
+    /// Matches that must end at the end of the text.
+    end: NullableSet,
     /// Both.
-    both: Set,
+    both: NullableSet,
 }
 
-/// A syntax tree in the order in which it is worked through.
+/// A syntax tree in postorder.
 enum Task<'r> {
     Visit(&'r Regular),
     Build(&'r Regular, usize),
 }
 
 impl Anchored {
-    /// What the tree matches, if it looks at nothing but the ends of the text. An explicit stack: trees nest deeper than calls should.
+    /// What the tree matches, if it looks at nothing but the ends of the text. An explicit stack, because trees nest
+    /// deeper than the call stack allows.
     pub(super) fn of(tree: &Regular) -> Option<Self> {
         let mut tasks = vec![Task::Visit(tree)];
         let mut values: Vec<Self> = Vec::new();
@@ -108,7 +109,7 @@ impl Anchored {
                     // Operands of operators are sets of their own.
                     other @ (Regular::Intersection(_) | Regular::Complement(_)) => {
                         values.push(Self {
-                            free: Set {
+                            free: NullableSet {
                                 nullable: other.takes_empty(),
                                 regular: other.clone(),
                             },
@@ -131,22 +132,22 @@ impl Anchored {
     }
 
     const EMPTY: Self = Self {
-        free: Set::EMPTY,
+        free: NullableSet::EMPTY,
         ..Self::NEVER
     };
     const START: Self = Self {
-        start: Set::EMPTY,
+        start: NullableSet::EMPTY,
         ..Self::NEVER
     };
     const END: Self = Self {
-        end: Set::EMPTY,
+        end: NullableSet::EMPTY,
         ..Self::NEVER
     };
     const NEVER: Self = Self {
-        free: Set::NEVER,
-        start: Set::NEVER,
-        end: Set::NEVER,
-        both: Set::NEVER,
+        free: NullableSet::NEVER,
+        start: NullableSet::NEVER,
+        end: NullableSet::NEVER,
+        both: NullableSet::NEVER,
     };
 
     /// One character of the set.
@@ -161,7 +162,7 @@ impl Anchored {
     /// A set that does not hold the empty string.
     fn consuming(regular: Regular) -> Self {
         Self {
-            free: Set {
+            free: NullableSet {
                 regular,
                 nullable: false,
             },
@@ -182,7 +183,7 @@ impl Anchored {
         let flush = |run: &mut Vec<Regular>, nullable: &mut bool, sequences: &mut Vec<Self>| {
             if !run.is_empty() {
                 sequences.push(Self {
-                    free: Set {
+                    free: NullableSet {
                         regular: concat(run.drain(..)),
                         nullable: *nullable,
                     },
@@ -211,12 +212,18 @@ impl Anchored {
     }
 
     fn then(&self, next: &Self) -> Self {
-        // What `self` may match in front of a match of `next` that relies on the start: only the empty string.
+        // What `self` may match before a match of `next` that relies on the start: only the empty string.
         let before_start = self.free.nullable;
         let before_start_both = self.start.nullable;
         let after_end = next.free.nullable;
         let after_end_both = next.end.nullable;
-        let keep = |condition: bool, set: &Set| if condition { set.clone() } else { Set::NEVER };
+        let keep = |condition: bool, set: &NullableSet| {
+            if condition {
+                set.clone()
+            } else {
+                NullableSet::NEVER
+            }
+        };
         let empties = (self.end.nullable || self.both.nullable)
             && (next.start.nullable || next.both.nullable);
         Self {
@@ -234,13 +241,13 @@ impl Anchored {
                 .then(&next.end)
                 .or(keep(before_start || before_start_both, &next.both))
                 .or(keep(after_end || after_end_both, &self.both))
-                .or(keep(empties, &Set::EMPTY)),
+                .or(keep(empties, &NullableSet::EMPTY)),
         }
     }
 
     /// Any one of the arms.
     fn union(arms: Vec<Self>) -> Self {
-        let part = |pick: fn(&Self) -> &Set| Set {
+        let part = |pick: fn(&Self) -> &NullableSet| NullableSet {
             regular: union(arms.iter().map(|arm| pick(arm).regular.clone())),
             nullable: arms.iter().any(|arm| pick(arm).nullable),
         };
@@ -268,9 +275,9 @@ impl Anchored {
         };
         let counted = |counts: Option<(u32, Option<u32>)>, padded: bool| match counts {
             Some((min, max)) => self.free.repeat(if padded { 0 } else { min }, max),
-            None => Set::NEVER,
+            None => NullableSet::NEVER,
         };
-        // Rounds that match the empty string at an end fill up the count without consuming anything.
+        // Iterations that match the empty string at an end complete the count without consuming anything.
         let start_pads = self.start.nullable;
         let end_pads = self.end.nullable;
         let pads = start_pads || end_pads || self.free.nullable;
@@ -293,7 +300,11 @@ impl Anchored {
             .then(&counted(less(2), start_pads || end_pads))
             .then(&self.end)
             .or(one_round)
-            .or(if any_empty { Set::EMPTY } else { Set::NEVER });
+            .or(if any_empty {
+                NullableSet::EMPTY
+            } else {
+                NullableSet::NEVER
+            });
         Self {
             free,
             start,
@@ -304,7 +315,7 @@ impl Anchored {
 
     /// The texts in which this matches somewhere.
     pub(super) fn found_anywhere(&self) -> Regular {
-        let any = Set {
+        let any = NullableSet {
             regular: Regular::any_text(),
             nullable: true,
         };

@@ -1,31 +1,32 @@
 //! Look-aheads inside a look-behind, as in `(?<=\bfoo\b)`.
 //!
-//! A look-behind is run along the text up to where it is asked at, so it cannot hold what looks beyond that place. What looks ahead
-//! is moved to the place itself: `(?<=a(?=b))` is `(?<=a)(?=b)`, and where more of the look-behind follows, the look at one character becomes a bound on
-//! that: `(?=b).c` is `(?=b)` where the rest is empty and what begins with `b` elsewhere.
+//! A look-behind is run along the text up to its own position, so it cannot contain what looks beyond that. A
+//! look-ahead is moved to the position itself: `(?<=a(?=b))` is `(?<=a)(?=b)`, and if more of the look-behind follows,
+//! a look-ahead at one character becomes a condition on that: `(?=b).c` is `(?=b)` if the rest is empty, and otherwise
+//! begins with `b`.
 
 use structgen_grammar::{CharSet, Regular};
 
 use super::groups::{looks, looks_ahead};
 
-/// In how many ways a look-behind may be read; each `\b` in it doubles them.
+/// The maximal number of readings of a look-behind; each `\b` in it doubles them.
 pub(super) const MAX_WAYS: usize = 64;
 
-/// Why a look-behind cannot be had.
+/// Why a look-behind is not supported.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Refused {
-    /// It repeats what looks ahead, or looks ahead at more than a character before its end.
+pub(super) enum NoLookBehind {
+    /// It repeats a look-ahead, or looks ahead at more than one character before its end.
     Unsupported,
-    /// It can be read in more than [`MAX_WAYS`] ways.
+    /// It has more than [`MAX_WAYS`] readings.
     TooManyWays,
 }
 
-/// A look-behind whose body may look ahead: the empty text where the body, negated or not, is just behind.
-pub(super) fn look_behind(negated: bool, body: Regular) -> Result<Regular, Refused> {
+/// A look-behind whose body may look ahead: matches the empty text if the body, negated or not, ends here.
+pub(super) fn look_behind(negated: bool, body: Regular) -> Result<Regular, NoLookBehind> {
     if !looks_ahead(&body) {
         return Ok(Regular::look(true, negated, body));
     }
-    let conditions = |way: Way| {
+    let conditions = |way: BehindReading| {
         let behind = Regular::look(true, negated, Regular::concat(way.pieces));
         let then = way.then.into_iter().map(|ahead| ahead.look(negated));
         std::iter::once(behind).chain(then).collect::<Vec<_>>()
@@ -33,29 +34,29 @@ pub(super) fn look_behind(negated: bool, body: Regular) -> Result<Regular, Refus
     let ways = ways(&body)?.into_iter().map(conditions);
     Ok(match negated {
         false => Regular::union(ways.map(Regular::concat)),
-        // In none of the ways: in each of them something is not as it says.
+        // None of the readings: in each of them some condition fails.
         true => Regular::concat(ways.map(Regular::union)),
     })
 }
 
-/// One way to read a set: its pieces, which do not look ahead, and what has to be ahead of their end.
+/// One reading of a set: its pieces, which do not look ahead, and the conditions on what follows them.
 #[derive(Clone, Default)]
-struct Way {
+struct BehindReading {
     pieces: Vec<Regular>,
     then: Vec<Ahead>,
 }
 
-/// What is ahead, or is not.
+/// A condition on what follows.
 #[derive(Clone)]
 struct Ahead {
     negated: bool,
     body: Regular,
 }
 
-/// Recursive: groups nest so deep only.
-fn ways(tree: &Regular) -> Result<Vec<Way>, Refused> {
+/// Recursive: the nesting of groups is limited.
+fn ways(tree: &Regular) -> Result<Vec<BehindReading>, NoLookBehind> {
     if !looks_ahead(tree) {
-        return Ok(vec![Way {
+        return Ok(vec![BehindReading {
             pieces: vec![tree.clone()],
             then: Vec::new(),
         }]);
@@ -65,7 +66,7 @@ fn ways(tree: &Regular) -> Result<Vec<Way>, Refused> {
             behind: false,
             negated,
             body,
-        } => Ok(vec![Way {
+        } => Ok(vec![BehindReading {
             pieces: Vec::new(),
             then: vec![Ahead {
                 negated: *negated,
@@ -73,7 +74,7 @@ fn ways(tree: &Regular) -> Result<Vec<Way>, Refused> {
             }],
         }]),
         Regular::Concat(parts) => {
-            let mut all = vec![Way::default()];
+            let mut all = vec![BehindReading::default()];
             for part in parts.iter() {
                 let next = ways(part)?;
                 let mut longer = Vec::new();
@@ -99,25 +100,25 @@ fn ways(tree: &Regular) -> Result<Vec<Way>, Refused> {
         Regular::Repeat { body, min, max } if *max == Some(1) => {
             let mut all = ways(body)?;
             if *min == 0 {
-                all.push(Way::default());
+                all.push(BehindReading::default());
             }
             few(&all).map(|()| all)
         }
-        // Operands of `&` and `~` see nothing around them, and the others have no parts.
-        _ => Err(Refused::Unsupported),
+        // Operands of `&` and `~` do not look around, and the others have no parts.
+        _ => Err(NoLookBehind::Unsupported),
     }
 }
 
-fn few(ways: &[Way]) -> Result<(), Refused> {
+fn few(ways: &[BehindReading]) -> Result<(), NoLookBehind> {
     match ways.len() <= MAX_WAYS {
         true => Ok(()),
-        false => Err(Refused::TooManyWays),
+        false => Err(NoLookBehind::TooManyWays),
     }
 }
 
-impl Way {
-    /// The ways to read the one and then the other.
-    fn followed_by(&self, other: &Self) -> Result<Vec<Self>, Refused> {
+impl BehindReading {
+    /// The readings of a concatenation.
+    fn followed_by(&self, other: &Self) -> Result<Vec<Self>, NoLookBehind> {
         let mut ways = vec![self.clone()];
         for piece in &other.pieces {
             let mut longer = Vec::new();
@@ -133,23 +134,23 @@ impl Way {
         Ok(ways)
     }
 
-    /// The ways with one more piece.
-    fn push(mut self, piece: &Regular, ways: &mut Vec<Self>) -> Result<(), Refused> {
+    /// The readings with one more piece.
+    fn push(mut self, piece: &Regular, ways: &mut Vec<Self>) -> Result<(), NoLookBehind> {
         if self.then.is_empty() || is_place(piece) {
             self.pieces.push(piece.clone());
             ways.push(self);
             return Ok(());
         }
         if looks(piece) {
-            return Err(Refused::Unsupported);
+            return Err(NoLookBehind::Unsupported);
         }
-        // What is ahead is the piece's first character, or, where the piece is empty, still ahead.
+        // The condition is on the piece's first character, or remains if the piece is empty.
         let firsts = self
             .then
             .iter()
             .map(Ahead::first)
             .collect::<Option<Vec<_>>>();
-        let firsts = firsts.ok_or(Refused::Unsupported)?;
+        let firsts = firsts.ok_or(NoLookBehind::Unsupported)?;
         if piece.takes_empty() {
             ways.push(self.clone());
         }
@@ -167,7 +168,7 @@ impl Ahead {
         Regular::look(false, self.negated != negated, self.body)
     }
 
-    /// The characters with which what follows begins, if it looks at one and something follows.
+    /// The possible first characters of what follows, if the condition is on one character and something follows.
     fn first(&self) -> Option<CharSet> {
         let set = match &self.body {
             Regular::Chars(set) => set.clone(),
@@ -185,7 +186,7 @@ impl Ahead {
     }
 }
 
-/// Whether the set takes no text, and at most looks at its place.
+/// Whether the set consumes no text and at most looks around.
 fn is_place(set: &Regular) -> bool {
     match set {
         Regular::Empty | Regular::Look { .. } => true,
@@ -203,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    /// Where matches end that begin at a place: the definition, and nothing clever. Texts are ASCII.
+    /// The ends of the matches that begin at a position, directly by the definition. Texts are ASCII.
     fn ends(set: &Regular, text: &str, from: usize) -> BTreeSet<usize> {
         let all = |sets: &[Regular]| -> Vec<BTreeSet<usize>> {
             sets.iter().map(|set| ends(set, text, from)).collect()
@@ -328,13 +329,13 @@ mod tests {
         let refused = |parts: Vec<Regular>| look_behind(false, Regular::concat(parts)).err();
         assert_eq!(
             refused(vec![ahead("ab"), any()]),
-            Some(Refused::Unsupported)
+            Some(NoLookBehind::Unsupported)
         );
         assert_eq!(refused(vec![any(), ahead("ab")]), None);
         let repeated = Regular::repeat(Regular::concat([ahead("a"), any()]), 0, None);
-        assert_eq!(refused(vec![repeated]), Some(Refused::Unsupported));
+        assert_eq!(refused(vec![repeated]), Some(NoLookBehind::Unsupported));
         let boundary = || super::super::boundary(CharSet::from_iter(['a']), false);
         let many = (0..8).flat_map(|_| [boundary(), any()]).collect();
-        assert_eq!(refused(many), Some(Refused::TooManyWays));
+        assert_eq!(refused(many), Some(NoLookBehind::TooManyWays));
     }
 }

@@ -1,6 +1,6 @@
 //! Named groups as captures.
 //!
-//! What is around named groups becomes expressions of a grammar; all other parts are patterns of their own, read by the parser of patterns.
+//! What surrounds named groups becomes expressions of a grammar; all other parts are patterns of their own.
 
 use regex_syntax::ast::{
     self, AssertionKind, Ast, Flag, FlagsItemKind, GroupKind, RepetitionKind, RepetitionRange,
@@ -9,8 +9,8 @@ use structgen_grammar::{Expr, ExprId, Grammar, GrammarBuilder, JsonForm};
 
 use super::{Dialect, RegexError, RegexOptions, parse};
 
-/// Reads a pattern with named groups, `(?P<name>…)` or `(?<name>…)`, in the syntax of the crate `regex`: a grammar in which they are captures. `None` where the pattern
-/// has none.
+/// Reads a pattern with named groups, `(?P<name>…)` or `(?<name>…)`, in the syntax of the crate `regex`: a grammar in
+/// which they are captures. `None` if the pattern has none.
 ///
 /// ```
 /// use structgen_frontend::regex::{RegexOptions, parse_named};
@@ -22,13 +22,14 @@ use super::{Dialect, RegexError, RegexOptions, parse};
 /// ```
 ///
 /// # Errors
-/// As [`parse`], and [`RegexErrorKind::Unsupported`](super::RegexErrorKind::Unsupported) where named groups stand beside anchors, other than those around the whole pattern,
-/// beside boundaries, look-around or the flag `x`, in other dialects, or in a pattern that is searched for: there a part of it does not match by itself.
+/// As [`parse`], and [`RegexErrorKind::Unsupported`](super::RegexErrorKind::Unsupported) if named groups occur together
+/// with anchors other than those around the whole pattern, with boundaries, look-around or the flag `x`, in other
+/// dialects, or in a pattern that is searched for: then a part of it does not match by itself.
 pub fn parse_named(pattern: &str, options: RegexOptions) -> Result<Option<Grammar>, RegexError> {
     if options.dialect != Dialect::Rust || !has_named(pattern) {
         return Ok(None);
     }
-    // What is wrong with the pattern is said as it is of others.
+    // Errors are those of any pattern.
     parse(pattern, options)?;
     let parsed = ast::parse::ParserBuilder::new()
         .nest_limit(options.nesting())
@@ -36,7 +37,7 @@ pub fn parse_named(pattern: &str, options: RegexOptions) -> Result<Option<Gramma
         .parse(pattern);
     let ast = match parsed {
         Ok(ast) => ast,
-        // It is a pattern that looks around.
+        // It is a pattern with look-around.
         Err(error) => {
             return Err(RegexError::unsupported(
                 error.span().start.offset,
@@ -50,7 +51,7 @@ pub fn parse_named(pattern: &str, options: RegexOptions) -> Result<Option<Gramma
             "a named group beside what a search passes over",
         ));
     }
-    let mut lowering = Lowering {
+    let mut lowering = CaptureLowering {
         pattern,
         options,
         builder: GrammarBuilder::new(),
@@ -64,12 +65,12 @@ pub fn parse_named(pattern: &str, options: RegexOptions) -> Result<Option<Gramma
     Ok(Some(lowering.builder.finish(root, JsonForm::generate())))
 }
 
-/// Whether there may be a named group: what looks like one may be in a class.
+/// Whether there may be a named group: an apparent one may be in a class.
 fn has_named(pattern: &str) -> bool {
     pattern.contains("(?P<") || pattern.contains("(?<")
 }
 
-/// Whether there is a named group in it. Recursive: `regex-syntax` has bounded the depth.
+/// Whether it contains a named group. Recursive: `regex-syntax` has bounded the depth.
 fn is_named(ast: &Ast) -> bool {
     match ast {
         Ast::Group(group) => {
@@ -82,14 +83,14 @@ fn is_named(ast: &Ast) -> bool {
     }
 }
 
-struct Lowering<'p> {
+struct CaptureLowering<'p> {
     pattern: &'p str,
     options: RegexOptions,
     builder: GrammarBuilder,
 }
 
-impl Lowering<'_> {
-    /// The pattern without the anchors around it, which say nothing where the whole text has to match.
+impl CaptureLowering<'_> {
+    /// The pattern without the anchors around it, which have no effect if the whole text must match.
     fn whole(&mut self, ast: &Ast) -> Result<ExprId, RegexError> {
         let Ast::Concat(concat) = ast else {
             return self.lower(ast, "");
@@ -102,7 +103,7 @@ impl Lowering<'_> {
         ) {
             parts = &parts[1..];
         }
-        // With the flag `m`, which stands before it, the anchor may say another thing.
+        // After the flag `m`, the anchor may have another meaning.
         let has_flags = parts.iter().any(|part| matches!(part, Ast::Flags(_)));
         if is(
             parts.last(),
@@ -114,7 +115,7 @@ impl Lowering<'_> {
         self.concat(parts, "")
     }
 
-    /// Recursive: `regex-syntax` has bounded the depth. `flags` are groups of flags such as `(?i)` that hold there.
+    /// Recursive: `regex-syntax` has bounded the depth. `flags` are the groups of flags such as `(?i)` in effect.
     fn lower(&mut self, ast: &Ast, flags: &str) -> Result<ExprId, RegexError> {
         if !is_named(ast) {
             return self.leaf(std::slice::from_ref(ast), flags);
@@ -149,7 +150,7 @@ impl Lowering<'_> {
                 let mut flags = flags.to_owned();
                 for arm in &alternation.asts {
                     arms.push(self.lower(arm, &flags)?);
-                    // Flags of an arm hold for those behind it.
+                    // Flags of an arm hold for those after it.
                     flags = self.behind(arm, flags)?;
                 }
                 Ok(self.builder.choice(arms))
@@ -173,7 +174,7 @@ impl Lowering<'_> {
         Ok(self.builder.sequence(found))
     }
 
-    /// The flags that hold behind a part.
+    /// The flags in effect after a part.
     fn behind(&self, part: &Ast, flags: String) -> Result<String, RegexError> {
         match part {
             Ast::Flags(own) => self.with_flags(&flags, &own.flags),
@@ -199,7 +200,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Parts without named groups, one behind another.
+    /// Consecutive parts without named groups.
     fn leaf(&mut self, parts: &[Ast], flags: &str) -> Result<ExprId, RegexError> {
         if let Some(position) = parts.iter().find_map(assertion) {
             return Err(RegexError::unsupported(
@@ -223,7 +224,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Where an anchor or a boundary stands. Recursive, as above.
+/// The position of an anchor or a boundary. Recursive, as above.
 fn assertion(ast: &Ast) -> Option<usize> {
     match ast {
         Ast::Assertion(assertion) => Some(assertion.span.start.offset),

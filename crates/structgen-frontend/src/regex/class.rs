@@ -8,27 +8,27 @@ use super::cursor::Cursor;
 use super::ecma::GroupNames;
 use super::fold::fold;
 
-/// What a backslash and what follows it stand for.
-pub(super) enum Escape {
+/// The meaning of an escape.
+pub(super) enum EcmaEscape {
     /// One code point; it may be a surrogate.
     Char(u32),
     /// One character of a set.
     Set(CharSet),
-    /// A word boundary, or a place that is none. Not in a class.
+    /// A word boundary, or a position that is none. Not in a class.
     Boundary {
-        /// Whether the place has to be none.
+        /// Whether it is negated.
         negated: bool,
     },
 }
 
 const SURROGATES: std::ops::RangeInclusive<u32> = 0xD800..=0xDFFF;
 
-/// The character of a code point that is no surrogate.
+/// The character of a code point; `None` for surrogates.
 pub(super) fn scalar(code: u32) -> Option<char> {
     char::from_u32(code)
 }
 
-/// What ends a line: `.` matches all else.
+/// Line terminators, which `.` does not match.
 pub(super) fn line_ends() -> CharSet {
     CharSet::from_iter(['\n', '\r', '\u{2028}', '\u{2029}'])
 }
@@ -37,7 +37,7 @@ fn digits() -> CharSet {
     CharSet::new([('0', '9')])
 }
 
-/// What `\w` stands for, and what `\b` asks for. Without regard to case, the long s and the Kelvin sign are words as well.
+/// The word characters of `\w` and `\b`. If case is ignored, the long s and the Kelvin sign are among them.
 pub(super) fn word(ignore_case: bool) -> CharSet {
     let word = CharSet::new([('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]);
     if ignore_case { fold(&word) } else { word }
@@ -48,10 +48,10 @@ fn space() -> CharSet {
     CharSet::new(ASCII_SPACE.into_iter().chain(WIDE_SPACE).chain([mark]))
 }
 
-/// White space that ECMA-262 and Python agree on, in ASCII.
+/// The ASCII white space of both ECMA-262 and Python.
 pub(super) const ASCII_SPACE: [(char, char); 2] = [('\t', '\r'), (' ', ' ')];
 
-/// White space beyond ASCII that they agree on: spaces (Unicode's category Zs) and the line and paragraph separators.
+/// The white space of both beyond ASCII: spaces (Unicode's category Zs) and the line and paragraph separators.
 pub(super) const WIDE_SPACE: [(char, char); 7] = [
     ('\u{A0}', '\u{A0}'),
     ('\u{1680}', '\u{1680}'),
@@ -62,7 +62,7 @@ pub(super) const WIDE_SPACE: [(char, char); 7] = [
     ('\u{3000}', '\u{3000}'),
 ];
 
-/// Reads a class behind its `[`, which stands at `opened`.
+/// Reads a class after its `[`, which is at `opened`.
 pub(super) fn parse(
     cursor: &mut Cursor<'_>,
     opened: usize,
@@ -85,7 +85,7 @@ pub(super) fn parse(
             continue;
         }
         match (low, atom(cursor)?) {
-            (Escape::Char(low), Some(Escape::Char(high))) => {
+            (EcmaEscape::Char(low), Some(EcmaEscape::Char(high))) => {
                 if high < low {
                     return Err(RegexError::syntax(at, "the range's ends are out of order"));
                 }
@@ -94,7 +94,11 @@ pub(super) fn parse(
             // A class cannot be the end of a range: then the dash is a dash.
             (low, high) => {
                 add(low, &mut ranges, &mut surrogates);
-                add(Escape::Char(u32::from('-')), &mut ranges, &mut surrogates);
+                add(
+                    EcmaEscape::Char(u32::from('-')),
+                    &mut ranges,
+                    &mut surrogates,
+                );
                 if let Some(high) = high {
                     add(high, &mut ranges, &mut surrogates);
                 }
@@ -120,26 +124,26 @@ fn atom(
     opened: usize,
     groups: &GroupNames,
     ignore_case: bool,
-) -> Result<Option<Escape>, RegexError> {
+) -> Result<Option<EcmaEscape>, RegexError> {
     let at = cursor.position;
     match cursor.next() {
         None => Err(RegexError::syntax(opened, "the class is not closed")),
         Some(']') => Ok(None),
         Some('\\') => escape(cursor, at, groups, ignore_case, true).map(Some),
-        Some(c) => Ok(Some(Escape::Char(u32::from(c)))),
+        Some(c) => Ok(Some(EcmaEscape::Char(u32::from(c)))),
     }
 }
 
-fn add(member: Escape, ranges: &mut Vec<(char, char)>, surrogates: &mut bool) {
+fn add(member: EcmaEscape, ranges: &mut Vec<(char, char)>, surrogates: &mut bool) {
     match member {
-        Escape::Char(code) => add_range(code, code, ranges, surrogates),
-        Escape::Set(set) => ranges.extend_from_slice(set.ranges()),
-        // There is none in a class.
-        Escape::Boundary { .. } => {}
+        EcmaEscape::Char(code) => add_range(code, code, ranges, surrogates),
+        EcmaEscape::Set(set) => ranges.extend_from_slice(set.ranges()),
+        // Not possible in a class.
+        EcmaEscape::Boundary { .. } => {}
     }
 }
 
-/// Adds what is no surrogate: no text has one.
+/// Adds a range without surrogates, which no text contains.
 fn add_range(low: u32, high: u32, ranges: &mut Vec<(char, char)>, surrogates: &mut bool) {
     *surrogates |= low <= *SURROGATES.end() && high >= *SURROGATES.start();
     let below = (low, high.min(SURROGATES.start() - 1));
@@ -153,42 +157,42 @@ fn add_range(low: u32, high: u32, ranges: &mut Vec<(char, char)>, surrogates: &m
     }
 }
 
-/// Reads an escape behind its backslash, which stands at `at`.
+/// Reads an escape after its backslash, which is at `at`.
 pub(super) fn escape(
     cursor: &mut Cursor<'_>,
     at: usize,
     groups: &GroupNames,
     ignore_case: bool,
     in_class: bool,
-) -> Result<Escape, RegexError> {
+) -> Result<EcmaEscape, RegexError> {
     let Some(c) = cursor.next() else {
         return Err(RegexError::syntax(at, "a backslash ends the pattern"));
     };
-    let char = |c: char| Ok(Escape::Char(u32::from(c)));
+    let char = |c: char| Ok(EcmaEscape::Char(u32::from(c)));
     match c {
-        'd' => Ok(Escape::Set(digits())),
-        'D' => Ok(Escape::Set(digits().complement())),
-        'w' => Ok(Escape::Set(word(ignore_case))),
-        'W' => Ok(Escape::Set(word(ignore_case).complement())),
-        's' => Ok(Escape::Set(space())),
-        'S' => Ok(Escape::Set(space().complement())),
-        'p' | 'P' => property(cursor, at, c == 'P').map(Escape::Set),
+        'd' => Ok(EcmaEscape::Set(digits())),
+        'D' => Ok(EcmaEscape::Set(digits().complement())),
+        'w' => Ok(EcmaEscape::Set(word(ignore_case))),
+        'W' => Ok(EcmaEscape::Set(word(ignore_case).complement())),
+        's' => Ok(EcmaEscape::Set(space())),
+        'S' => Ok(EcmaEscape::Set(space().complement())),
+        'p' | 'P' => property(cursor, at, c == 'P').map(EcmaEscape::Set),
         't' => char('\t'),
         'n' => char('\n'),
         'v' => char('\u{B}'),
         'f' => char('\u{C}'),
         'r' => char('\r'),
         'b' if in_class => char('\u{8}'),
-        'b' | 'B' if !in_class => Ok(Escape::Boundary { negated: c == 'B' }),
+        'b' | 'B' if !in_class => Ok(EcmaEscape::Boundary { negated: c == 'B' }),
         'c' => match cursor.peek() {
             Some(letter) if letter.is_ascii_alphabetic() => {
                 cursor.next();
-                Ok(Escape::Char(u32::from(letter) % 32))
+                Ok(EcmaEscape::Char(u32::from(letter) % 32))
             }
-            _ => Err(RegexError::syntax(at, "`\\c` needs a letter behind it")),
+            _ => Err(RegexError::syntax(at, "`\\c` needs a letter after it")),
         },
         'x' => match cursor.hex(2) {
-            Some(code) => Ok(Escape::Char(code)),
+            Some(code) => Ok(EcmaEscape::Char(code)),
             None => Err(RegexError::syntax(at, "`\\x` needs two hexadecimal digits")),
         },
         'u' => unicode(cursor, at),
@@ -209,19 +213,19 @@ fn digit(
     first: char,
     groups: &GroupNames,
     in_class: bool,
-) -> Result<Escape, RegexError> {
+) -> Result<EcmaEscape, RegexError> {
     if !in_class && first != '0' {
         let digits = cursor.pattern[at + 1..]
             .split(|c: char| !c.is_ascii_digit())
             .next()
             .unwrap_or_default();
-        // More digits than a number of groups can have: no group has that number.
+        // Too many digits: no group has that number.
         if digits.parse::<u32>().is_ok_and(|n| n <= groups.captures) {
             return Err(RegexError::unsupported(at, "a back-reference"));
         }
     }
     if first >= '8' {
-        return Ok(Escape::Char(u32::from(first)));
+        return Ok(EcmaEscape::Char(u32::from(first)));
     }
     let mut code = first.to_digit(8).unwrap_or(0);
     while let Some(digit) = cursor.peek().and_then(|c| c.to_digit(8)) {
@@ -231,11 +235,11 @@ fn digit(
         code = code * 8 + digit;
         cursor.next();
     }
-    Ok(Escape::Char(code))
+    Ok(EcmaEscape::Char(code))
 }
 
-/// `\uXXXX`, a pair of surrogates written so, or `\u{…}`.
-fn unicode(cursor: &mut Cursor<'_>, at: usize) -> Result<Escape, RegexError> {
+/// `\uXXXX`, a pair of surrogates in this form, or `\u{…}`.
+fn unicode(cursor: &mut Cursor<'_>, at: usize) -> Result<EcmaEscape, RegexError> {
     if let Some(inside) = cursor.rest().strip_prefix('{')
         && let Some((digits, _)) = inside.split_once('}')
     {
@@ -244,9 +248,9 @@ fn unicode(cursor: &mut Cursor<'_>, at: usize) -> Result<Escape, RegexError> {
         return match code.filter(|&code| plain && code <= u32::from(char::MAX)) {
             Some(code) => {
                 cursor.position += digits.len() + 2;
-                Ok(Escape::Char(code))
+                Ok(EcmaEscape::Char(code))
             }
-            None => Err(RegexError::syntax(at, "this is no code point")),
+            None => Err(RegexError::syntax(at, "this is not a code point")),
         };
     }
     let Some(code) = cursor.hex(4) else {
@@ -262,12 +266,12 @@ fn unicode(cursor: &mut Cursor<'_>, at: usize) -> Result<Escape, RegexError> {
             && (0xDC00..0xE000).contains(&low)
         {
             *cursor = ahead;
-            return Ok(Escape::Char(
+            return Ok(EcmaEscape::Char(
                 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00),
             ));
         }
     }
-    Ok(Escape::Char(code))
+    Ok(EcmaEscape::Char(code))
 }
 
 /// `\p{…}`: the tables are those of `regex-syntax`.
@@ -285,18 +289,18 @@ fn property(cursor: &mut Cursor<'_>, at: usize, negated: bool) -> Result<CharSet
         })
         .ok_or_else(|| RegexError::syntax(at, "`\\p` needs a Unicode property in braces"))?;
     let set = unicode_class(&format!("\\p{{{name}}}")).ok_or_else(|| {
-        RegexError::syntax(at, format!("`{name}` is no Unicode property that is known"))
+        RegexError::syntax(at, format!("`{name}` is not a known Unicode property"))
     })?;
     cursor.position += name.len() + 2;
     Ok(if negated { set.complement() } else { set })
 }
 
-/// What a class of the crate `regex` stands for; none where its tables are not built in.
+/// The characters of a class of the crate `regex`; `None` if its tables are not built in.
 pub(super) fn unicode_class(class: &str) -> Option<CharSet> {
     let hir = regex_syntax::parse(class).ok()?;
     match hir.kind() {
         HirKind::Class(Class::Unicode(class)) => Some(char_set(class)),
-        // A class of one character comes back as that character.
+        // `regex-syntax` turns a class of one character into a literal.
         HirKind::Literal(literal) => Some(std::str::from_utf8(&literal.0).ok()?.chars().collect()),
         _ => None,
     }

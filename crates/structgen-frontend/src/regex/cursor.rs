@@ -1,6 +1,6 @@
-//! The text of a pattern and a place in it.
+//! The text of a pattern and a position in it.
 
-/// The text of a pattern and a place in it.
+/// The text of a pattern and a position in it.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'p> {
     pub(super) pattern: &'p str,
@@ -37,7 +37,7 @@ impl<'p> Cursor<'p> {
         found
     }
 
-    /// A number in decimal digits, if there is one; too large ones stay at the largest value.
+    /// A decimal number, if there is one; it saturates.
     pub(super) fn number(&mut self) -> Option<u32> {
         let mut value: Option<u32> = None;
         while let Some(digit) = self.peek().and_then(|c| c.to_digit(10)) {
@@ -48,7 +48,7 @@ impl<'p> Cursor<'p> {
         value
     }
 
-    /// Exactly so many hexadecimal digits, if they are there.
+    /// Exactly this number of hexadecimal digits, if present.
     pub(super) fn hex(&mut self, count: usize) -> Option<u32> {
         let digits = self.rest().get(..count)?;
         if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -58,7 +58,7 @@ impl<'p> Cursor<'p> {
         u32::from_str_radix(digits, 16).ok()
     }
 
-    /// Which groups a look-around opens behind `(?`, if it does: whether behind, whether negated.
+    /// The look-around that starts after `(?`, if one does: whether behind, whether negated.
     pub(super) fn look(&mut self) -> Option<(bool, bool)> {
         [
             ("=", (false, false)),

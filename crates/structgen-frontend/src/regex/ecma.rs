@@ -1,19 +1,20 @@
-//! The dialect of ECMA-262 (2025, section 22.2.1 and annex B.1.2), as a stack machine: nesting costs no call depth.
+//! The dialect of ECMA-262 (2025, section 22.2.1 and annex B.1.2), with an explicit stack: nesting does not use the
+//! call stack.
 
 use structgen_grammar::{CharSet, Regular};
 
-use super::class::{self, Escape};
+use super::class::{self, EcmaEscape};
 use super::cursor::Cursor;
 use super::fold::fold;
 use super::groups::Groups;
 use super::{RegexError, RegexOptions, boundary};
 
-/// The syntax tree of the pattern; what it looks at, anchors included, are look-arounds in it.
+/// The syntax tree of the pattern; anchors and boundaries are look-arounds in it.
 pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
-    Parser {
+    EcmaParser {
         cursor: Cursor::new(pattern),
         names: GroupNames::scan(pattern),
-        groups: Groups::new(options, Flags::default()),
+        groups: Groups::new(options, EcmaFlags::default()),
         operators: options.operators,
     }
     .run()
@@ -21,13 +22,13 @@ pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, Reg
 
 /// The modifiers of ECMA-262 2025.
 #[derive(Clone, Copy, Default)]
-struct Flags {
+struct EcmaFlags {
     ignore_case: bool,
     multi_line: bool,
     dot_all: bool,
 }
 
-/// What an escape that looks like a back-reference has to know: it is one only if there is such a group.
+/// The groups of the pattern: an escape is a back-reference only if there is such a group.
 pub(super) struct GroupNames {
     pub(super) captures: u32,
     pub(super) named: bool,
@@ -63,14 +64,14 @@ impl GroupNames {
     }
 }
 
-struct Parser<'p> {
+struct EcmaParser<'p> {
     cursor: Cursor<'p>,
     names: GroupNames,
-    groups: Groups<Flags>,
+    groups: Groups<EcmaFlags>,
     operators: bool,
 }
 
-impl Parser<'_> {
+impl EcmaParser<'_> {
     fn run(mut self) -> Result<Regular, RegexError> {
         loop {
             let at = self.cursor.position;
@@ -128,8 +129,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads on behind `(?` of what is no look-around; the modifiers that hold in the group.
-    fn group_kind(&mut self, at: usize) -> Result<Flags, RegexError> {
+    /// Reads the rest of `(?` if it is not a look-around; returns the modifiers in effect in the group.
+    fn group_kind(&mut self, at: usize) -> Result<EcmaFlags, RegexError> {
         if self.cursor.eat("<") {
             let name_at = self.cursor.position;
             let name = self.cursor.rest().split('>').next().unwrap_or_default();
@@ -139,7 +140,10 @@ impl Parser<'_> {
             let is_name =
                 |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '\u{200C}' | '\u{200D}');
             if !closed || !starts_well || !name.chars().all(is_name) {
-                return Err(RegexError::syntax(name_at, "this is no name of a group"));
+                return Err(RegexError::syntax(
+                    name_at,
+                    "this is not the name of a group",
+                ));
             }
             self.cursor.position += name.len() + 1;
             return Ok(self.groups.flags);
@@ -152,8 +156,8 @@ impl Parser<'_> {
         })
     }
 
-    /// `:`, or modifiers in front of it: each at most once, and not nothing but a dash.
-    fn modifiers(&mut self) -> Option<Flags> {
+    /// `:`, possibly after modifiers: each at most once, and not just a dash.
+    fn modifiers(&mut self) -> Option<EcmaFlags> {
         let (modifiers, _) = self.cursor.rest().split_once(':')?;
         let mut flags = self.groups.flags;
         let mut seen = Vec::new();
@@ -187,14 +191,14 @@ impl Parser<'_> {
     fn escape(&mut self, at: usize) -> Result<(), RegexError> {
         let ignore_case = self.groups.flags.ignore_case;
         match class::escape(&mut self.cursor, at, &self.names, ignore_case, false)? {
-            Escape::Char(code) => {
+            EcmaEscape::Char(code) => {
                 let c = class::scalar(code)
                     .ok_or_else(|| RegexError::unsupported(at, "a lone surrogate"))?;
                 self.push_char(at, c)
             }
-            Escape::Set(set) if ignore_case => self.groups.push_set(at, fold(&set)),
-            Escape::Set(set) => self.groups.push_set(at, set),
-            Escape::Boundary { negated } => self
+            EcmaEscape::Set(set) if ignore_case => self.groups.push_set(at, fold(&set)),
+            EcmaEscape::Set(set) => self.groups.push_set(at, set),
+            EcmaEscape::Boundary { negated } => self
                 .groups
                 .look(at, boundary(class::word(ignore_case), negated)),
         }
@@ -217,14 +221,14 @@ impl Parser<'_> {
     }
 
     fn quantify(&mut self, at: usize, counts: (u32, Option<u32>)) -> Result<(), RegexError> {
-        // Lazy quantifiers find the same texts.
+        // Lazy quantifiers match the same texts.
         self.cursor.eat("?");
         self.groups.quantify(at, counts, false)
     }
 }
 
 /// `^` or `$`.
-fn line_edge(start: bool, flags: Flags) -> Regular {
+fn line_edge(start: bool, flags: EcmaFlags) -> Regular {
     if flags.multi_line {
         Regular::look(start, true, Regular::Chars(class::line_ends().complement()))
     } else {

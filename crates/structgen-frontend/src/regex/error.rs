@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} (at byte {position} of the pattern)")]
 pub struct RegexError {
-    /// Where in the pattern: a byte offset on a character boundary.
+    /// The byte offset in the pattern, on a character boundary.
     pub position: usize,
     /// What is wrong.
     pub kind: RegexErrorKind,
@@ -14,16 +14,16 @@ pub struct RegexError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegexErrorKind {
-    /// The text is no pattern of the dialect.
+    /// The text is not a pattern of the dialect.
     #[error("{0}")]
     Syntax(String),
-    /// The pattern is sound, but this part of the dialect is not supported.
+    /// The pattern is valid, but this part of the dialect is not supported.
     #[error("{0} is not supported")]
     Unsupported(&'static str),
-    /// The pattern goes over a limit.
+    /// The pattern exceeds a limit.
     #[error("{what} exceed the limit of {limit}")]
     Limit {
-        /// What was counted, in the plural.
+        /// What was counted, as a plural.
         what: &'static str,
         /// The limit.
         limit: u32,

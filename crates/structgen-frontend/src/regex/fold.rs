@@ -1,22 +1,22 @@
-//! Matching without regard to case.
+//! Case-insensitive matching.
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use structgen_grammar::CharSet;
 
 use super::class::char_set;
 
-/// The set with all characters that differ from one in it by Unicode's simple case folding only.
+/// The set closed under Unicode's simple case folding.
 pub(super) fn fold(set: &CharSet) -> CharSet {
     let ranges = set.ranges().iter();
     let mut class = ClassUnicode::new(ranges.map(|&(low, high)| ClassUnicodeRange::new(low, high)));
     match class.try_case_fold_simple() {
         Ok(()) => char_set(&class),
-        // The tables are always built in: the workspace asks for `regex-syntax` with all of them.
+        // The tables are always built in: the workspace enables all of them in `regex-syntax`.
         Err(_) => set.clone(),
     }
 }
 
-/// The set with all characters that Python's flag `IGNORECASE` takes for one in it.
+/// The set closed under the case folding of Python's flag `IGNORECASE`.
 pub(super) fn fold_like_python(set: &CharSet, ascii: bool) -> CharSet {
     if ascii {
         let other_case = set.ranges().iter().flat_map(|&(low, high)| {
@@ -29,7 +29,7 @@ pub(super) fn fold_like_python(set: &CharSet, ascii: bool) -> CharSet {
         });
         return CharSet::new(set.ranges().iter().copied().chain(other_case.flatten()));
     }
-    // Beyond simple case folding, the four letters i are one for Python.
+    // In addition to simple case folding, Python identifies the four letters i.
     const LETTERS_I: [char; 4] = ['I', 'i', '\u{130}', '\u{131}'];
     let folded = fold(set);
     if LETTERS_I.iter().any(|&i| folded.contains(i)) {

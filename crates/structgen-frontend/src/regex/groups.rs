@@ -1,47 +1,48 @@
-//! The groups of a pattern that are open, and what is in them so far: what all dialects have in common.
+//! The open groups of a pattern and their contents so far, shared by all dialects.
 //!
-//! A stack of frames, so that nesting costs no call depth. With [`RegexOptions::operators`] an alternative is an intersection of operands, and
-//! a part may be a complement.
+//! An explicit stack, so that nesting does not use the call stack. With [`RegexOptions::operators`] an alternative is
+//! an intersection of operands, and a part may be a complement.
 
 use structgen_grammar::{CharSet, Regular};
 
-use super::behind::{MAX_WAYS, Refused, look_behind};
+use super::behind::{MAX_WAYS, NoLookBehind, look_behind};
 use super::{MAX_ANCHORS, RegexError, RegexOptions, whole_text};
 
-/// The open groups; the first is the whole pattern, and it is always there. `F` is what a group hides from what follows it, such as flags.
+/// The open groups; the first, which always exists, is the whole pattern. `F` is the state restored at the end of a
+/// group, such as flags.
 pub(super) struct Groups<F> {
-    frames: Vec<Frame<F>>,
-    /// What holds here.
+    frames: Vec<OpenGroup<F>>,
+    /// The current state.
     pub(super) flags: F,
     options: RegexOptions,
     anchors: u32,
 }
 
 /// A group that is still open.
-struct Frame<F> {
-    /// Where its parenthesis stands; 0 for the whole pattern.
+struct OpenGroup<F> {
+    /// The position of its parenthesis; 0 for the whole pattern.
     opened: usize,
-    /// What the group looks at, if it is a look-around: whether behind, whether negated.
+    /// Whether it looks behind and whether it is negated, if it is a look-around.
     look: Option<(bool, bool)>,
-    /// What holds again behind the group.
+    /// The state after the group.
     outside: F,
     arms: Vec<Regular>,
     /// The operands of `&` before this one.
     operands: Vec<Regular>,
-    /// Where the first `&` of the alternative stands.
+    /// The position of the first `&` of the alternative.
     and: usize,
-    parts: Vec<Part>,
+    parts: Vec<Piece>,
 }
 
-/// A part of an alternative. Characters stay by themselves until it is known that no quantifier follows.
-enum Part {
+/// A part of an alternative. Characters are separate until it is known that no quantifier follows.
+enum Piece {
     Char(char),
-    /// Not to be repeated in some dialects: `^*` and `a**` are errors.
+    /// Cannot be repeated in some dialects: `^*` and `a**` are errors.
     Fixed(Regular),
     Set(Regular),
-    /// A `~` at this place, whose operand comes next.
+    /// A `~` at this position, whose operand comes next.
     Not(usize),
-    /// The complement that a `~` at this place has made.
+    /// The complement by a `~` at this position.
     Complement(usize, Regular),
 }
 
@@ -58,7 +59,7 @@ impl<F: Copy> Groups<F> {
     }
 
     fn push_frame(&mut self, opened: usize, look: Option<(bool, bool)>) {
-        self.frames.push(Frame {
+        self.frames.push(OpenGroup {
             opened,
             look,
             outside: self.flags,
@@ -69,7 +70,7 @@ impl<F: Copy> Groups<F> {
         });
     }
 
-    fn frame(&mut self) -> &mut Frame<F> {
+    fn frame(&mut self) -> &mut OpenGroup<F> {
         if self.frames.is_empty() {
             self.push_frame(0, None);
         }
@@ -77,7 +78,7 @@ impl<F: Copy> Groups<F> {
         &mut self.frames[last]
     }
 
-    /// Whether this is no place within a group.
+    /// Whether no group is open.
     pub(super) fn is_outermost(&self) -> bool {
         self.frames.len() < 2
     }
@@ -112,22 +113,22 @@ impl<F: Copy> Groups<F> {
             self.flags = frame.outside;
             let (opened, look, body) = (frame.opened, frame.look, frame.into_regular());
             match look {
-                None => self.push(at, Part::Set(body))?,
+                None => self.push(at, Piece::Set(body))?,
                 // ECMA-262's annex B lets a look-ahead be repeated.
                 Some((false, negated)) => {
-                    self.push_look(at, Part::Set(Regular::look(false, negated, body)))?;
+                    self.push_look(at, Piece::Set(Regular::look(false, negated, body)))?;
                 }
                 Some((true, negated)) => {
                     let look = look_behind(negated, body).map_err(|refused| match refused {
-                        Refused::Unsupported => RegexError::unsupported(
+                        NoLookBehind::Unsupported => RegexError::unsupported(
                             opened,
                             "a look-behind that repeats a look-ahead, or looks ahead at more than a character before its end,",
                         ),
-                        Refused::TooManyWays => {
+                        NoLookBehind::TooManyWays => {
                             RegexError::limit(opened, "ways to read a look-behind", MAX_WAYS as u32)
                         }
                     })?;
-                    self.push_look(at, Part::Fixed(look))?;
+                    self.push_look(at, Piece::Fixed(look))?;
                 }
             }
         }
@@ -144,7 +145,7 @@ impl<F: Copy> Groups<F> {
         Ok(self
             .frames
             .pop()
-            .map_or(Regular::Empty, Frame::into_regular))
+            .map_or(Regular::Empty, OpenGroup::into_regular))
     }
 
     /// Ends an alternative.
@@ -168,7 +169,7 @@ impl<F: Copy> Groups<F> {
         Ok(())
     }
 
-    /// Ends an operand of `&`, which stands at `at`.
+    /// Ends an operand of the `&` at `at`.
     pub(super) fn and(&mut self, at: usize) -> Result<(), RegexError> {
         let operand = self.operand()?;
         let frame = self.frame();
@@ -179,9 +180,9 @@ impl<F: Copy> Groups<F> {
         Ok(())
     }
 
-    /// Takes the next part for its complement.
+    /// Complements the next part.
     pub(super) fn not(&mut self, at: usize) {
-        self.frame().parts.push(Part::Not(at));
+        self.frame().parts.push(Piece::Not(at));
     }
 
     fn operand(&mut self) -> Result<Regular, RegexError> {
@@ -192,13 +193,13 @@ impl<F: Copy> Groups<F> {
         let mut literal = String::new();
         for part in drained {
             let set = match part {
-                Part::Char(c) => {
+                Piece::Char(c) => {
                     literal.push(c);
                     continue;
                 }
-                Part::Fixed(set) | Part::Set(set) => set,
-                Part::Not(at) => return Err(nothing_to_complement(at)),
-                Part::Complement(at, body) => complement(body, whole, at)?,
+                Piece::Fixed(set) | Piece::Set(set) => set,
+                Piece::Not(at) => return Err(nothing_to_complement(at)),
+                Piece::Complement(at, body) => complement(body, whole, at)?,
             };
             flush(&mut literal, &mut parts);
             parts.push(set);
@@ -212,35 +213,35 @@ impl<F: Copy> Groups<F> {
     }
 
     pub(super) fn push_char(&mut self, at: usize, c: char) -> Result<(), RegexError> {
-        self.push(at, Part::Char(c))
+        self.push(at, Piece::Char(c))
     }
 
     pub(super) fn push_set(&mut self, at: usize, set: CharSet) -> Result<(), RegexError> {
         match set.ranges() {
-            &[(low, high)] if low == high => self.push(at, Part::Char(low)),
-            _ => self.push(at, Part::Set(Regular::Chars(set))),
+            &[(low, high)] if low == high => self.push(at, Piece::Char(low)),
+            _ => self.push(at, Piece::Set(Regular::Chars(set))),
         }
     }
 
     /// Adds a part that looks around.
     pub(super) fn look(&mut self, at: usize, look: Regular) -> Result<(), RegexError> {
         self.count_look(at)?;
-        self.push_look(at, Part::Fixed(look))
+        self.push_look(at, Piece::Fixed(look))
     }
 
-    fn push_look(&mut self, at: usize, look: Part) -> Result<(), RegexError> {
+    fn push_look(&mut self, at: usize, look: Piece) -> Result<(), RegexError> {
         match self.frame().parts.last() {
-            Some(&Part::Not(not)) => Err(nothing_to_complement(not)),
+            Some(&Piece::Not(not)) => Err(nothing_to_complement(not)),
             _ => self.push(at, look),
         }
     }
 
-    /// Adds a part, under all the `~` before it.
-    fn push(&mut self, at: usize, part: Part) -> Result<(), RegexError> {
+    /// Adds a part, applying all the `~` before it.
+    fn push(&mut self, at: usize, part: Piece) -> Result<(), RegexError> {
         let parts = &mut self.frame().parts;
         let mut outermost = None;
         let mut negated = false;
-        while let Some(&Part::Not(not)) = parts.last() {
+        while let Some(&Piece::Not(not)) = parts.last() {
             parts.pop();
             outermost = Some(not);
             negated = !negated;
@@ -250,19 +251,19 @@ impl<F: Copy> Groups<F> {
             return Ok(());
         };
         let body = match part {
-            Part::Char(c) => Regular::literal(c.encode_utf8(&mut [0; 4])),
-            Part::Fixed(set) | Part::Set(set) => set,
-            Part::Complement(..) | Part::Not(_) => return Err(nothing_to_complement(at)),
+            Piece::Char(c) => Regular::literal(c.encode_utf8(&mut [0; 4])),
+            Piece::Fixed(set) | Piece::Set(set) => set,
+            Piece::Complement(..) | Piece::Not(_) => return Err(nothing_to_complement(at)),
         };
         parts.push(if negated {
-            Part::Complement(not, body)
+            Piece::Complement(not, body)
         } else {
-            Part::Set(border(body, false, not)?)
+            Piece::Set(border(body, false, not)?)
         });
         Ok(())
     }
 
-    /// Repeats the last part; in some dialects what is repeated, or looks around, cannot be.
+    /// Repeats the last part; in some dialects repetitions and look-arounds cannot be repeated.
     pub(super) fn quantify(
         &mut self,
         at: usize,
@@ -276,16 +277,16 @@ impl<F: Copy> Groups<F> {
             ));
         }
         let body = match self.frame().parts.pop() {
-            Some(Part::Char(c)) => Regular::literal(c.encode_utf8(&mut [0; 4])),
-            Some(Part::Set(set)) => set,
-            Some(Part::Complement(at, body)) => complement(body, false, at)?,
-            Some(Part::Fixed(set)) if anything => set,
-            Some(Part::Fixed(_) | Part::Not(_)) | None => {
+            Some(Piece::Char(c)) => Regular::literal(c.encode_utf8(&mut [0; 4])),
+            Some(Piece::Set(set)) => set,
+            Some(Piece::Complement(at, body)) => complement(body, false, at)?,
+            Some(Piece::Fixed(set)) if anything => set,
+            Some(Piece::Fixed(_) | Piece::Not(_)) | None => {
                 return Err(RegexError::syntax(at, "there is nothing to repeat"));
             }
         };
         let repeated = Regular::repeat(body, min, max);
-        self.frame().parts.push(Part::Fixed(repeated));
+        self.frame().parts.push(Piece::Fixed(repeated));
         Ok(())
     }
 
@@ -298,7 +299,7 @@ impl<F: Copy> Groups<F> {
     }
 }
 
-impl<F> Frame<F> {
+impl<F> OpenGroup<F> {
     fn into_regular(mut self) -> Regular {
         if self.arms.len() == 1 {
             self.arms.swap_remove(0)
@@ -316,7 +317,8 @@ fn complement(body: Regular, whole: bool, at: usize) -> Result<Regular, RegexErr
     Ok(Regular::Complement(border(body, whole, at)?.into()))
 }
 
-/// An operand: a set of its own. In it, only what stands for the whole text may look around, since it would see no more than itself.
+/// An operand, which is a set of its own. It may look around only if it is the whole text, since it would see nothing
+/// but itself.
 fn border(operand: Regular, whole: bool, at: usize) -> Result<Regular, RegexError> {
     if !looks(&operand) {
         Ok(operand)
@@ -330,7 +332,7 @@ fn border(operand: Regular, whole: bool, at: usize) -> Result<Regular, RegexErro
     }
 }
 
-/// Whether there is a look-around in the tree. Operands in it have been looked at.
+/// Whether the tree contains a look-around. Its operands were checked before.
 pub(super) fn looks(tree: &Regular) -> bool {
     any_part(tree, &|part| matches!(part, Regular::Look { .. }))
 }

@@ -1,10 +1,11 @@
 //! Regular expressions: from pattern text to [`Regular`].
 //!
-//! Three dialects are read: that of the Rust crate `regex`, through `regex-syntax`, that of ECMA-262, which JSON Schema's `pattern`
-//! names, and that of Python's module `re`. All come out as the same syntax tree. Anchors (`^`, `$`) and word boundaries are resolved exactly, wherever
-//! they stand, and so is look-around, which sees the whole text; the dialect of the crate `regex`, which has none, is read with it. Lazy
-//! quantifiers find the same texts as greedy ones. What no regular set can say (back-references) is refused by position, and so are atomic groups, possessive
-//! quantifiers, and inside a look-behind repeated look-aheads and those at more than a character before its end.
+//! There are three dialects: that of the Rust crate `regex`, parsed by `regex-syntax`, that of ECMA-262, which JSON
+//! Schema's `pattern` uses, and that of Python's module `re`. All produce the same syntax tree. Anchors (`^`, `$`) and
+//! word boundaries are resolved exactly, wherever they stand, and so is look-around, which sees the whole text and is
+//! also available in the dialect of the crate `regex`. Lazy quantifiers match the same texts as greedy ones. What is
+//! not regular (back-references) is an error with its position, and so are atomic groups, possessive quantifiers, and
+//! look-aheads inside a look-behind that are repeated or look at more than one character before its end.
 
 mod anchored;
 mod behind;
@@ -25,22 +26,23 @@ use self::anchored::Anchored;
 pub use captures::parse_named;
 pub use error::{RegexError, RegexErrorKind};
 
-/// How a pattern is written.
+/// The syntax of patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// The syntax and the Unicode classes of the Rust crate `regex`.
     Rust,
-    /// ECMA-262 (JavaScript) with whole code points, as with its flag `u`; harmless needless escapes such as `\_` and a lone `{`, `}` or `]`
-    /// are taken as they are without that flag.
+    /// ECMA-262 (JavaScript) with whole code points, as with its flag `u`; needless escapes such as `\_` and a lone
+    /// `{`, `}` or `]` are accepted, as without that flag.
     ///
     /// Modifiers such as `(?i:…)` are those of ECMA-262 2025, with `i` by Unicode's simple case folding.
     Ecma262,
-    /// Python's module `re` for patterns of `str`, as of Python 3.14: `\\d`, `\\w` and `\\s` are Unicode's unless `(?a)` says otherwise, and `$` also
-    /// matches in front of a line feed that ends the text. Look-behinds may be of any length.
+    /// Python's module `re` for patterns of `str`, as of Python 3.14: `\\d`, `\\w` and `\\s` are Unicode's unless
+    /// `(?a)` says otherwise, and `$` also matches before a line feed at the end of the text. Look-behinds may be of
+    /// any length.
     Python,
 }
 
-/// How a pattern is read.
+/// How a pattern is parsed.
 ///
 /// ```
 /// use structgen_frontend::regex::{Dialect, RegexOptions};
@@ -51,21 +53,22 @@ pub enum Dialect {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RegexOptions {
-    /// How the pattern is written.
+    /// The syntax of the pattern.
     pub dialect: Dialect,
-    /// Whether the pattern may match anywhere in the text; otherwise the whole text has to match.
+    /// Whether the pattern may match anywhere in the text; otherwise the whole text must match.
     pub search: bool,
-    /// How deep groups may nest; in the dialect of the crate `regex`, quantifiers and alternatives count as well. Values above 500 count as
-    /// 500.
+    /// The maximal nesting of groups; in the dialect of the crate `regex`, quantifiers and alternatives count as well.
+    /// Values above 500 count as 500.
     pub max_nesting: u32,
-    /// Whether `&` and `~` are operators. `a&b` is what matches both (it binds tighter than `|`), `~a` any text that does not match the one part
-    /// behind it, as in `~(ab)`; quantifiers come after: `~a*` is `(~a)*`. With a backslash they are characters. An operand is a text of its own: one
-    /// that looks around, with an anchor for instance, is refused unless it stands for the whole text.
+    /// Whether `&` and `~` are operators. `a&b` is the intersection (it binds tighter than `|`), and `~a` the
+    /// complement of the one part after it, as in `~(ab)`; it binds tighter than quantifiers: `~a*` is `(~a)*`. Escaped
+    /// by a backslash they are characters. An operand matches on its own: one that looks around, for instance by an
+    /// anchor, is an error unless it is the whole text.
     pub operators: bool,
 }
 
 impl RegexOptions {
-    /// Patterns of the Rust crate `regex` that have to match the whole text.
+    /// Patterns of the Rust crate `regex` that must match the whole text.
     #[must_use]
     pub fn rust() -> Self {
         Self {
@@ -76,7 +79,7 @@ impl RegexOptions {
         }
     }
 
-    /// What JSON Schema's `pattern` says: ECMA-262, found anywhere in the text.
+    /// Patterns of JSON Schema's `pattern`: ECMA-262, found anywhere in the text.
     #[must_use]
     pub fn json_schema() -> Self {
         Self {
@@ -87,7 +90,7 @@ impl RegexOptions {
         }
     }
 
-    /// Patterns of Python's module `re` that have to match the whole text, as with `re.fullmatch`.
+    /// Patterns of Python's module `re` that must match the whole text, as with `re.fullmatch`.
     #[must_use]
     pub fn python() -> Self {
         Self {
@@ -135,8 +138,8 @@ const MAX_ANCHORS: u32 = 100;
 
 /// Reads a pattern: the set of all texts that it matches.
 ///
-/// Counters stay counters (`a{1000000}` is one node), characters stay characters, and the result may be empty. The result of a pattern that looks
-/// around is a text of its own: put into something larger, it sees no more than itself.
+/// Counters stay counters (`a{1000000}` is one node), characters stay characters, and the result may be empty. The
+/// result of a pattern that looks around is a text of its own: put into something larger, it sees no more than itself.
 ///
 /// ```
 /// use structgen_frontend::regex::{parse, RegexOptions};
@@ -150,8 +153,9 @@ const MAX_ANCHORS: u32 = 100;
 /// ```
 ///
 /// # Errors
-/// [`RegexErrorKind::Syntax`] when the pattern is none of the dialect, [`RegexErrorKind::Unsupported`] when it is one but says something that
-/// is not supported, [`RegexErrorKind::Limit`] when it nests too deeply or has too many anchors.
+/// [`RegexErrorKind::Syntax`] when the pattern is none of the dialect, [`RegexErrorKind::Unsupported`] when it is one
+/// but says something that is not supported, [`RegexErrorKind::Limit`] when it nests too deeply or has too many
+/// anchors.
 pub fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
     let tree = match options.dialect {
         Dialect::Rust => rust::parse(pattern, options)?,

@@ -4,22 +4,22 @@ use structgen_grammar::{CharSet, Regular};
 
 use super::cursor::Cursor;
 use super::groups::Groups;
-use super::python_class::{self as class, Escape};
+use super::python_class::{self as class, PythonEscape};
 use super::{RegexError, RegexOptions, boundary};
 
-/// The syntax tree of the pattern; what it looks at, anchors included, are look-arounds in it.
+/// The syntax tree of the pattern; anchors and boundaries are look-arounds in it.
 pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
-    Parser {
+    PythonParser {
         cursor: Cursor::new(pattern),
-        groups: Groups::new(options, Flags::default()),
+        groups: Groups::new(options, PythonFlags::default()),
         options,
     }
     .run()
 }
 
-/// The flags that say something about what matches.
+/// The flags that change what matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Flags {
+pub(super) struct PythonFlags {
     pub(super) ignore_case: bool,
     pub(super) ascii: bool,
     multi_line: bool,
@@ -27,13 +27,13 @@ pub(super) struct Flags {
     verbose: bool,
 }
 
-struct Parser<'p> {
+struct PythonParser<'p> {
     cursor: Cursor<'p>,
-    groups: Groups<Flags>,
+    groups: Groups<PythonFlags>,
     options: RegexOptions,
 }
 
-impl Parser<'_> {
+impl PythonParser<'_> {
     fn run(mut self) -> Result<Regular, RegexError> {
         loop {
             let at = self.cursor.position;
@@ -92,7 +92,7 @@ impl Parser<'_> {
             let inside = Regular::Chars(CharSet::from_iter(['\n']).complement());
             return self.groups.look(at, Regular::look(false, true, inside));
         }
-        // Where nothing follows that could match the line feed, that is said without a look-ahead.
+        // If nothing that follows could match the line feed, no look-ahead is needed.
         let is_last = self.groups.is_outermost() && matches!(self.cursor.peek(), None | Some('|'));
         let look = match (is_last, self.options.search) {
             (true, false) => end(),
@@ -126,7 +126,10 @@ impl Parser<'_> {
             let starts_well = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
             if !closed || !starts_well || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
                 let position = self.cursor.position;
-                return Err(RegexError::syntax(position, "this is no name of a group"));
+                return Err(RegexError::syntax(
+                    position,
+                    "this is not the name of a group",
+                ));
             }
             self.cursor.position += name.len() + 1;
             return self.groups.open(at, None);
@@ -153,8 +156,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `i-m:` or `im)`, behind `(?`: the flags, and whether they are for all that follows.
-    fn flags(&mut self, at: usize) -> Result<(Flags, bool), RegexError> {
+    /// `i-m:` or `im)` after `(?`: the flags, and whether they apply to all that follows.
+    fn flags(&mut self, at: usize) -> Result<(PythonFlags, bool), RegexError> {
         let wrong = || {
             RegexError::syntax(
                 at,
@@ -206,8 +209,8 @@ impl Parser<'_> {
             return self.groups.look(at, edge);
         }
         let set = match class::escape(&mut self.cursor, at, flags, false)? {
-            Escape::Char(c) => class::folded(CharSet::from_iter([c]), flags),
-            Escape::Set(set) => set,
+            PythonEscape::Char(c) => class::folded(CharSet::from_iter([c]), flags),
+            PythonEscape::Set(set) => set,
         };
         self.groups.push_set(at, set)
     }
@@ -232,7 +235,7 @@ impl Parser<'_> {
         if self.cursor.peek() == Some('+') {
             return Err(RegexError::unsupported(at, "a possessive quantifier"));
         }
-        // Lazy quantifiers find the same texts.
+        // Lazy quantifiers match the same texts.
         self.cursor.eat("?");
         self.groups.quantify(at, counts, false)
     }

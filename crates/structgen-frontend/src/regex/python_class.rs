@@ -6,10 +6,10 @@ use super::RegexError;
 use super::class::{ASCII_SPACE, WIDE_SPACE, unicode_class};
 use super::cursor::Cursor;
 use super::fold::fold_like_python;
-use super::python::Flags;
+use super::python::PythonFlags;
 
-/// What a backslash and what follows it stand for.
-pub(super) enum Escape {
+/// The meaning of an escape.
+pub(super) enum PythonEscape {
     /// One character.
     Char(char),
     /// One character of a set.
@@ -17,17 +17,17 @@ pub(super) enum Escape {
 }
 
 /// `\w`: letters, numbers and the underscore.
-pub(super) fn word(flags: Flags) -> CharSet {
+pub(super) fn word(flags: PythonFlags) -> CharSet {
     let ascii = || CharSet::new([('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]);
     known(flags, r"[\p{L}\p{N}_]", ascii)
 }
 
-fn digits(flags: Flags) -> CharSet {
+fn digits(flags: PythonFlags) -> CharSet {
     known(flags, r"\p{Nd}", || CharSet::new([('0', '9')]))
 }
 
-/// `\s`: what `str.isspace` takes.
-fn space(flags: Flags) -> CharSet {
+/// `\s`: the characters of `str.isspace`.
+fn space(flags: PythonFlags) -> CharSet {
     if flags.ascii {
         return CharSet::new(ASCII_SPACE);
     }
@@ -36,15 +36,15 @@ fn space(flags: Flags) -> CharSet {
     CharSet::new(all.chain(WIDE_SPACE))
 }
 
-fn known(flags: Flags, class: &str, ascii: impl Fn() -> CharSet) -> CharSet {
+fn known(flags: PythonFlags, class: &str, ascii: impl Fn() -> CharSet) -> CharSet {
     match unicode_class(class) {
         Some(set) if !flags.ascii => set,
         _ => ascii(),
     }
 }
 
-/// The set, with the other case of its characters where case is ignored.
-pub(super) fn folded(set: CharSet, flags: Flags) -> CharSet {
+/// The set, closed under case folding if case is ignored.
+pub(super) fn folded(set: CharSet, flags: PythonFlags) -> CharSet {
     if flags.ignore_case {
         fold_like_python(&set, flags.ascii)
     } else {
@@ -52,21 +52,21 @@ pub(super) fn folded(set: CharSet, flags: Flags) -> CharSet {
     }
 }
 
-/// Reads a class behind its `[`, which stands at `opened`.
+/// Reads a class after its `[`, which is at `opened`.
 pub(super) fn parse(
     cursor: &mut Cursor<'_>,
     opened: usize,
-    flags: Flags,
+    flags: PythonFlags,
 ) -> Result<CharSet, RegexError> {
     let unclosed = || RegexError::syntax(opened, "the class is not closed");
     let negated = cursor.eat("^");
-    // Characters, whose case may be ignored, and the classes among them, which do not care.
+    // Characters, whose case may be ignored, and classes, which do not depend on case.
     let mut ranges: Vec<(char, char)> = Vec::new();
     let mut classes: Vec<(char, char)> = Vec::new();
     let mut is_first = true;
     loop {
         let at = cursor.position;
-        // A bracket in the first place is a character.
+        // A bracket in the first position is a character.
         if !std::mem::take(&mut is_first) && cursor.eat("]") {
             break;
         }
@@ -74,19 +74,21 @@ pub(super) fn parse(
         let mut ahead = *cursor;
         if !ahead.eat("-") || ahead.peek() == Some(']') {
             match low {
-                Escape::Char(c) => ranges.push((c, c)),
-                Escape::Set(set) => classes.extend_from_slice(set.ranges()),
+                PythonEscape::Char(c) => ranges.push((c, c)),
+                PythonEscape::Set(set) => classes.extend_from_slice(set.ranges()),
             }
             continue;
         }
         *cursor = ahead;
         let high = atom(cursor, flags)?.ok_or_else(unclosed)?;
         match (low, high) {
-            (Escape::Char(low), Escape::Char(high)) if low <= high => ranges.push((low, high)),
-            (Escape::Char(_), Escape::Char(_)) => {
+            (PythonEscape::Char(low), PythonEscape::Char(high)) if low <= high => {
+                ranges.push((low, high))
+            }
+            (PythonEscape::Char(_), PythonEscape::Char(_)) => {
                 return Err(RegexError::syntax(at, "the range's ends are out of order"));
             }
-            _ => return Err(RegexError::syntax(at, "a class is no end of a range")),
+            _ => return Err(RegexError::syntax(at, "a class cannot end a range")),
         }
     }
     let chars = folded(CharSet::new(ranges), flags);
@@ -95,38 +97,38 @@ pub(super) fn parse(
 }
 
 /// A member of a class, or `None` at the end of the pattern.
-fn atom(cursor: &mut Cursor<'_>, flags: Flags) -> Result<Option<Escape>, RegexError> {
+fn atom(cursor: &mut Cursor<'_>, flags: PythonFlags) -> Result<Option<PythonEscape>, RegexError> {
     let at = cursor.position;
     match cursor.next() {
         Some('\\') => escape(cursor, at, flags, true).map(Some),
-        other => Ok(other.map(Escape::Char)),
+        other => Ok(other.map(PythonEscape::Char)),
     }
 }
 
-/// Reads an escape behind its backslash, which stands at `at`; none that looks around.
+/// Reads an escape after its backslash, which is at `at`; not one that looks around.
 pub(super) fn escape(
     cursor: &mut Cursor<'_>,
     at: usize,
-    flags: Flags,
+    flags: PythonFlags,
     in_class: bool,
-) -> Result<Escape, RegexError> {
+) -> Result<PythonEscape, RegexError> {
     let Some(c) = cursor.next() else {
         return Err(RegexError::syntax(at, "a backslash ends the pattern"));
     };
     Ok(match c {
-        'd' => Escape::Set(digits(flags)),
-        'D' => Escape::Set(digits(flags).complement()),
-        'w' => Escape::Set(word(flags)),
-        'W' => Escape::Set(word(flags).complement()),
-        's' => Escape::Set(space(flags)),
-        'S' => Escape::Set(space(flags).complement()),
-        'a' => Escape::Char('\u{7}'),
-        'b' if in_class => Escape::Char('\u{8}'),
-        'f' => Escape::Char('\u{C}'),
-        'n' => Escape::Char('\n'),
-        'r' => Escape::Char('\r'),
-        't' => Escape::Char('\t'),
-        'v' => Escape::Char('\u{B}'),
+        'd' => PythonEscape::Set(digits(flags)),
+        'D' => PythonEscape::Set(digits(flags).complement()),
+        'w' => PythonEscape::Set(word(flags)),
+        'W' => PythonEscape::Set(word(flags).complement()),
+        's' => PythonEscape::Set(space(flags)),
+        'S' => PythonEscape::Set(space(flags).complement()),
+        'a' => PythonEscape::Char('\u{7}'),
+        'b' if in_class => PythonEscape::Char('\u{8}'),
+        'f' => PythonEscape::Char('\u{C}'),
+        'n' => PythonEscape::Char('\n'),
+        'r' => PythonEscape::Char('\r'),
+        't' => PythonEscape::Char('\t'),
+        'v' => PythonEscape::Char('\u{B}'),
         'x' => code_point(cursor, at, 2)?,
         'u' => code_point(cursor, at, 4)?,
         'U' => code_point(cursor, at, 8)?,
@@ -141,20 +143,24 @@ pub(super) fn escape(
                 ),
             ));
         }
-        c => Escape::Char(c),
+        c => PythonEscape::Char(c),
     })
 }
 
-fn code_point(cursor: &mut Cursor<'_>, at: usize, digits: usize) -> Result<Escape, RegexError> {
+fn code_point(
+    cursor: &mut Cursor<'_>,
+    at: usize,
+    digits: usize,
+) -> Result<PythonEscape, RegexError> {
     let code = cursor.hex(digits).ok_or_else(|| {
         RegexError::syntax(at, format!("this escape needs {digits} hexadecimal digits"))
     })?;
     match char::from_u32(code) {
-        Some(c) => Ok(Escape::Char(c)),
+        Some(c) => Ok(PythonEscape::Char(c)),
         None if (0xD800..0xE000).contains(&code) => {
             Err(RegexError::unsupported(at, "a lone surrogate"))
         }
-        None => Err(RegexError::syntax(at, "this is no code point")),
+        None => Err(RegexError::syntax(at, "this is not a code point")),
     }
 }
 
@@ -164,7 +170,7 @@ fn octal(
     at: usize,
     first: char,
     in_class: bool,
-) -> Result<Escape, RegexError> {
+) -> Result<PythonEscape, RegexError> {
     let digit = |c: char| c.to_digit(8);
     let mut ahead = *cursor;
     let mut digits = vec![first];
@@ -178,14 +184,14 @@ fn octal(
         .filter(|_| is_octal)
     else {
         return Err(if in_class {
-            RegexError::syntax(at, "this is no octal escape")
+            RegexError::syntax(at, "this is not an octal escape")
         } else {
             RegexError::unsupported(at, "a back-reference")
         });
     };
     *cursor = ahead;
     match char::from_u32(code).filter(|_| code <= 0o377) {
-        Some(c) => Ok(Escape::Char(c)),
+        Some(c) => Ok(PythonEscape::Char(c)),
         None => Err(RegexError::syntax(
             at,
             "the octal escape is larger than \\377",

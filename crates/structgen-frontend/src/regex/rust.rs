@@ -1,7 +1,7 @@
 //! The dialect of the Rust crate `regex`, read by `regex-syntax`.
 //!
-//! Look-around, which that crate does not have, is written over before it reads the pattern: a look-around becomes a plain group at the same place, and
-//! the place is remembered.
+//! Look-around, which that crate does not have, is replaced before it parses the pattern: a look-around becomes a plain
+//! group at the same position, which is recorded.
 
 use regex_syntax::ast::{self, Ast, Flag, FlagsItemKind, GroupKind, LiteralKind, RepetitionRange};
 use regex_syntax::hir::translate::TranslatorBuilder;
@@ -39,25 +39,26 @@ pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, Reg
             },
         }
     };
-    let lowering = Lowering {
+    let lowering = RustLowering {
         pattern: &text,
         looks,
-        groups: Groups::new(options, Flags::default()),
+        groups: Groups::new(options, RustFlags::default()),
         operators: options.operators,
     };
     ast::visit(&ast, lowering)
 }
 
-/// The longest pattern that may look around: it is read once for each look-around.
+/// The maximal length of a pattern with look-around, which is parsed once for each look-around.
 const MAX_LOOKING: u32 = 1 << 16;
 
-/// Makes a group of the look-around that the parser complains of; where it opens, whether it looks behind, and whether it is negated.
+/// Replaces the look-around that the parser rejects by a group; returns its position, whether it looks behind, and
+/// whether it is negated.
 fn write_over(text: &mut String, error: &ast::Error) -> Option<(usize, (bool, bool))> {
     if *error.kind() != ast::ErrorKind::UnsupportedLookAround {
         return None;
     }
     let (opened, end) = (error.span().start.offset, error.span().end.offset);
-    // Flags of the same length; `U` turns greed around, which says nothing about the texts that match.
+    // Flags of the same length; `U` swaps greedy and lazy, which does not change what matches.
     for (prefix, group, look) in [
         ("?=", "?:", (false, false)),
         ("?!", "?:", (false, true)),
@@ -86,9 +87,9 @@ fn translate(error: &ast::Error, options: RegexOptions) -> RegexError {
     }
 }
 
-/// The flags that say something about what matches.
+/// The flags that change what matches.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Flags {
+struct RustFlags {
     ignore_case: bool,
     multi_line: bool,
     dot_all: bool,
@@ -96,7 +97,7 @@ struct Flags {
     unicode: bool,
 }
 
-impl Default for Flags {
+impl Default for RustFlags {
     fn default() -> Self {
         Self {
             ignore_case: false,
@@ -108,7 +109,7 @@ impl Default for Flags {
     }
 }
 
-impl Flags {
+impl RustFlags {
     fn with(mut self, flags: &ast::Flags) -> Self {
         let mut on = true;
         for item in &flags.items {
@@ -119,7 +120,7 @@ impl Flags {
                 FlagsItemKind::Flag(Flag::DotMatchesNewLine) => self.dot_all = on,
                 FlagsItemKind::Flag(Flag::CRLF) => self.crlf = on,
                 FlagsItemKind::Flag(Flag::Unicode) => self.unicode = on,
-                // The parser has seen to white space; greed changes no text.
+                // The parser has handled white space; laziness does not change what matches.
                 FlagsItemKind::Flag(Flag::SwapGreed | Flag::IgnoreWhitespace) => {}
             }
         }
@@ -127,16 +128,16 @@ impl Flags {
     }
 }
 
-/// Takes the tree apart from left to right. The visitor keeps its own stack.
-struct Lowering<'p> {
+/// Lowers the tree from left to right. The visitor has a stack of its own.
+struct RustLowering<'p> {
     pattern: &'p str,
-    /// Where look-arounds open.
+    /// The positions of look-arounds.
     looks: FxHashMap<usize, (bool, bool)>,
-    groups: Groups<Flags>,
+    groups: Groups<RustFlags>,
     operators: bool,
 }
 
-impl ast::Visitor for Lowering<'_> {
+impl ast::Visitor for RustLowering<'_> {
     type Output = Regular;
     type Err = RegexError;
 
@@ -199,8 +200,8 @@ impl ast::Visitor for Lowering<'_> {
     }
 }
 
-impl Lowering<'_> {
-    /// A part without parts, as `regex-syntax` understands it under the flags that hold here.
+impl RustLowering<'_> {
+    /// A leaf, translated by `regex-syntax` under the flags in effect.
     fn leaf(&mut self, ast: &Ast) -> Result<(), RegexError> {
         let flags = self.groups.flags;
         let hir = TranslatorBuilder::new()
@@ -230,7 +231,7 @@ impl Lowering<'_> {
     }
 }
 
-/// For what no leaf is translated to.
+/// For what leaves are never translated to.
 fn not_understood(at: usize) -> RegexError {
     RegexError::unsupported(at, "this part of a pattern")
 }
@@ -238,7 +239,7 @@ fn not_understood(at: usize) -> RegexError {
 fn lower_class(class: &Class) -> CharSet {
     match class {
         Class::Unicode(class) => char_set(class),
-        // Without `u`, what is no ASCII is refused: it could match a part of a character.
+        // Without `u`, non-ASCII is refused: it could match a part of a character.
         Class::Bytes(class) => CharSet::new(
             class
                 .iter()
@@ -262,7 +263,7 @@ fn lower_look(look: Look) -> Regular {
     let one_of = |behind, set: CharSet| Regular::look(behind, false, Regular::Chars(set));
     let none_of = |behind, set: CharSet| Regular::look(behind, true, Regular::Chars(set));
     let others = |chars: &[char]| CharSet::from_iter(chars.iter().copied()).complement();
-    // No end of a line: between the two characters that end it together.
+    // Between a carriage return and a line feed there is no line end.
     let inside_crlf = || {
         Regular::union([
             none_of(true, CharSet::from_iter(['\r'])),
@@ -293,7 +294,7 @@ fn lower_look(look: Look) -> Regular {
 mod tests {
     use super::*;
 
-    /// Whether the crate itself takes the pattern.
+    /// Whether the crate itself accepts the pattern.
     fn is_taken(pattern: &str) -> bool {
         regex_syntax::parse(pattern).is_ok()
     }

@@ -101,8 +101,8 @@ fn what_is_refused_is_refused_by_position() {
         (?i-i:a): ECMA-262 has no such group: a group starts with `(`, `(?:`, `(?<name>` or modifiers such as `(?i:` (at byte 0 of the pattern)
         (?-:a): ECMA-262 has no such group: a group starts with `(`, `(?:`, `(?<name>` or modifiers such as `(?i:` (at byte 0 of the pattern)
         (?P<n>a): ECMA-262 has no such group: a group starts with `(`, `(?:`, `(?<name>` or modifiers such as `(?i:` (at byte 0 of the pattern)
-        (?<1>a): this is no name of a group (at byte 3 of the pattern)
-        (?<n: this is no name of a group (at byte 3 of the pattern)
+        (?<1>a): this is not the name of a group (at byte 3 of the pattern)
+        (?<n: this is not the name of a group (at byte 3 of the pattern)
         (a: a group is not closed (at byte 0 of the pattern)
         a): no group is open here (at byte 1 of the pattern)
         ((a): a group is not closed (at byte 0 of the pattern)
@@ -114,14 +114,14 @@ fn what_is_refused_is_refused_by_position() {
         [a: the class is not closed (at byte 0 of the pattern)
         [z-a]: the range's ends are out of order (at byte 1 of the pattern)
         a\: a backslash ends the pattern (at byte 1 of the pattern)
-        \p{Nonsense}: `Nonsense` is no Unicode property that is known (at byte 0 of the pattern)
+        \p{Nonsense}: `Nonsense` is not a known Unicode property (at byte 0 of the pattern)
         \pL: `\p` needs a Unicode property in braces (at byte 0 of the pattern)
         \x4: `\x` needs two hexadecimal digits (at byte 0 of the pattern)
         \u12: `\u` needs four hexadecimal digits or a code point in braces (at byte 0 of the pattern)
-        \u{110000}: this is no code point (at byte 0 of the pattern)
+        \u{110000}: this is not a code point (at byte 0 of the pattern)
         \uD800: a lone surrogate is not supported (at byte 0 of the pattern)
         [\uD800]: a class of lone surrogates is not supported (at byte 0 of the pattern)
-        \c1: `\c` needs a letter behind it (at byte 0 of the pattern)
+        \c1: `\c` needs a letter after it (at byte 0 of the pattern)
         \a: ECMA-262 has no escape `\a` (at byte 0 of the pattern)
         \Z: ECMA-262 has no escape `\Z` (at byte 0 of the pattern)
     "#]].assert_eq(&report);
@@ -182,7 +182,7 @@ fn nesting_and_anchors_are_limited() {
                 }
             }
         }
-        // The deepest nesting that can be asked for fits the stack of a thread.
+        // The maximal nesting fits the stack of a thread.
         let deepest = RegexOptions {
             max_nesting: u32::MAX,
             ..options
@@ -265,17 +265,17 @@ fn python_refuses_in_the_same_way() {
         (?-i)a: Python has no such group: a group starts with `(`, `(?:`, `(?P<name>` or flags such as `(?i:` (at byte 0 of the pattern)
         (?n:a): Python has no such group: a group starts with `(`, `(?:`, `(?P<name>` or flags such as `(?i:` (at byte 0 of the pattern)
         (?<n>a): Python has no such group: a group starts with `(`, `(?:`, `(?P<name>` or flags such as `(?i:` (at byte 0 of the pattern)
-        (?P<1>a): this is no name of a group (at byte 4 of the pattern)
+        (?P<1>a): this is not the name of a group (at byte 4 of the pattern)
         (?#a: the comment is not closed (at byte 0 of the pattern)
         []: the class is not closed (at byte 0 of the pattern)
-        [\d-a]: a class is no end of a range (at byte 1 of the pattern)
+        [\d-a]: a class cannot end a range (at byte 1 of the pattern)
         [z-a]: the range's ends are out of order (at byte 1 of the pattern)
-        [\8]: this is no octal escape (at byte 1 of the pattern)
+        [\8]: this is not an octal escape (at byte 1 of the pattern)
         \777: the octal escape is larger than \377 (at byte 0 of the pattern)
         \p{L}: Python has no escape `\p` (at byte 0 of the pattern)
         \N{BULLET}: a character by its name is not supported (at byte 0 of the pattern)
         \ud800: a lone surrogate is not supported (at byte 0 of the pattern)
-        \U00110000: this is no code point (at byte 0 of the pattern)
+        \U00110000: this is not a code point (at byte 0 of the pattern)
         \x4: this escape needs 2 hexadecimal digits (at byte 0 of the pattern)
         (?<=(a$)*): a look-behind that repeats a look-ahead, or looks ahead at more than a character before its end, is not supported (at byte 0 of the pattern)
         a{3,2}: the quantifier's numbers are out of order (at byte 1 of the pattern)

@@ -1,4 +1,4 @@
-//! The terminals of `%import common`, as Lark's `common.lark` has them and llguidance knows them.
+//! The terminals of `%import common`: those of Lark's `common.lark` that llguidance knows.
 
 /// The pattern of a name.
 pub(super) fn pattern(name: &str) -> Option<&'static str> {

@@ -1,7 +1,8 @@
-//! `%ignore`: what may stand between two lexemes, but not in front of the first, nor behind the last.
+//! `%ignore`: what may occur between two lexemes, but neither before the first nor after the last.
 //!
-//! A rule is written in up to two ways: for places behind the first lexeme, with what is ignored in front of every lexeme, and for the place of the first, without it
-//! there and without the empty text. So a nullable beginning lets nothing through that it should not.
+//! A rule is written in up to two variants: for positions after the first lexeme, with ignored text before every
+//! lexeme, and for the position of the first lexeme, without ignored text before it and without the empty text. So
+//! nothing is ignored at the start even if the first part is nullable.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_regular::{RegularLimits, RegularMachine};
@@ -12,15 +13,16 @@ use super::super::tree::{Rule, Rules, Tree};
 use super::{Definition, Lark};
 use crate::regex::{self, RegexOptions};
 
-/// The most nodes of all rules: a sequence of optional parts is written once for each part that may be the first.
+/// The maximal number of nodes of all rules: a sequence of optional parts is written once for each part that may be the
+/// first.
 const MAX_NODES: usize = 1_000_000;
 
-/// How a rule is written.
+/// The variant of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Way {
-    /// What is ignored comes before every lexeme.
+enum RuleVariant {
+    /// With ignored text before every lexeme.
     Behind,
-    /// The text is not empty, and what is ignored comes before every lexeme but the first.
+    /// Not empty, and with ignored text before every lexeme except the first.
     First,
 }
 
@@ -46,8 +48,8 @@ pub(super) fn between_lexemes(
     writer.want(
         start,
         match lark.options.initial {
-            true => Way::Behind,
-            false => Way::First,
+            true => RuleVariant::Behind,
+            false => RuleVariant::First,
         },
     );
     let ignored = writer.plain(&Tree::choice(lark.ignored.clone()));
@@ -57,7 +59,7 @@ pub(super) fn between_lexemes(
         next += 1;
         let definition = definitions[name.as_str()];
         let mut body = writer.body(definition, way)?;
-        if rules.is_empty() && way == Way::First && writer.nullable.names.contains(start) {
+        if rules.is_empty() && way == RuleVariant::First && writer.nullable.names.contains(start) {
             body = Tree::Choice(vec![body, Tree::Text(String::new(), false)]);
         }
         rules.push(Rule {
@@ -71,12 +73,12 @@ pub(super) fn between_lexemes(
         at: 0,
         body: Tree::Repeat(Box::new(ignored), 0, lark.options.once.then_some(1)),
     });
-    // A rule that is written in one way keeps its name.
+    // A rule with one variant keeps its name.
     let mut names: FxHashMap<String, String> = FxHashMap::default();
     for (name, way) in &writer.wanted {
-        let is_twice = writer.seen.contains(&(name.clone(), Way::Behind));
+        let is_twice = writer.seen.contains(&(name.clone(), RuleVariant::Behind));
         let written = match way {
-            Way::First if is_twice => fresh(&format!("{name}-first"), &lark),
+            RuleVariant::First if is_twice => fresh(&format!("{name}-first"), &lark),
             _ => name.clone(),
         };
         names.insert(key(name, *way), written);
@@ -90,15 +92,15 @@ pub(super) fn between_lexemes(
     Ok(Rules(rules))
 }
 
-/// What stands for a rule in one of its ways until all are known; no name of a rule has a space in it.
-fn key(name: &str, way: Way) -> String {
+/// The provisional name of a variant; no rule has a name with a space.
+fn key(name: &str, way: RuleVariant) -> String {
     match way {
-        Way::Behind => format!("{name} behind"),
-        Way::First => format!("{name} first"),
+        RuleVariant::Behind => format!("{name} behind"),
+        RuleVariant::First => format!("{name} first"),
     }
 }
 
-/// A name that no definition has.
+/// An unused name.
 fn fresh(name: &str, lark: &Lark) -> String {
     let is_taken = |name: &str| lark.definitions.iter().any(|it| it.name == name);
     let mut fresh = name.to_owned();
@@ -113,17 +115,17 @@ fn fresh(name: &str, lark: &Lark) -> String {
 struct Writer<'t> {
     text: &'t str,
     nullable: Nullable,
-    /// The rule of what is ignored.
+    /// The rule of ignored text.
     ignored: String,
-    /// What has to be written, and what of that is known already.
-    wanted: Vec<(String, Way)>,
-    seen: FxHashSet<(String, Way)>,
+    /// The variants to write, and those already written.
+    wanted: Vec<(String, RuleVariant)>,
+    seen: FxHashSet<(String, RuleVariant)>,
     nodes: usize,
 }
 
-/// All functions on trees are recursive: reading has bounded their depth.
+/// All functions on trees are recursive: the parser has bounded their depth.
 impl Writer<'_> {
-    fn want(&mut self, name: &str, way: Way) -> Tree {
+    fn want(&mut self, name: &str, way: RuleVariant) -> Tree {
         if self.seen.insert((name.to_owned(), way)) {
             self.wanted.push((name.to_owned(), way));
         }
@@ -138,29 +140,29 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn body(&mut self, definition: &Definition, way: Way) -> Result<Tree, ConvertError> {
+    fn body(&mut self, definition: &Definition, way: RuleVariant) -> Result<Tree, ConvertError> {
         if super::is_terminal(&definition.name) {
             return Ok(self.plain(&definition.body));
         }
         match (way, definition.is_lexeme) {
-            (Way::Behind, true) => self.lexeme_behind(&definition.body),
-            (Way::Behind, false) => self.behind(&definition.body),
-            (Way::First, true) => Ok(self.nonempty(&definition.body)),
-            (Way::First, false) => {
+            (RuleVariant::Behind, true) => self.lexeme_behind(&definition.body),
+            (RuleVariant::Behind, false) => self.behind(&definition.body),
+            (RuleVariant::First, true) => Ok(self.nonempty(&definition.body)),
+            (RuleVariant::First, false) => {
                 let first = self.first(&definition.body)?;
                 Ok(first.unwrap_or(Tree::Choice(Vec::new())))
             }
         }
     }
 
-    /// A part of a lexeme, as it is; its terminals are wanted.
+    /// A part of a lexeme, unchanged; its terminals are needed.
     fn plain(&mut self, tree: &Tree) -> Tree {
         let mut plain = tree.clone();
         let names: Vec<String> = tree.names().map(|(name, _)| name.to_owned()).collect();
         let mut renamed = FxHashMap::default();
         for name in names {
-            self.want(&name, Way::Behind);
-            let key = key(&name, Way::Behind);
+            self.want(&name, RuleVariant::Behind);
+            let key = key(&name, RuleVariant::Behind);
             renamed.insert(name, key);
         }
         plain.rename(&renamed);
@@ -182,7 +184,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The texts of a lexeme but the empty one.
+    /// The texts of a lexeme except the empty one.
     fn nonempty(&mut self, tree: &Tree) -> Tree {
         if !self.nullable.is(tree) {
             return self.plain(tree);
@@ -196,7 +198,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What is ignored, and then the lexeme; or nothing, if that is a lexeme.
+    /// Ignored text and then the lexeme; or nothing, if the lexeme may be empty.
     fn lexeme_behind(&mut self, tree: &Tree) -> Result<Tree, ConvertError> {
         self.count()?;
         let lexeme = self.nonempty(tree);
@@ -220,12 +222,12 @@ impl Writer<'_> {
             };
         }
         Ok(match tree {
-            Tree::Name(name, _) => self.want(name, Way::Behind),
+            Tree::Name(name, _) => self.want(name, RuleVariant::Behind),
             Tree::Sequence(parts) => Tree::Sequence(self.all_behind(parts)?),
             Tree::Choice(arms) => Tree::Choice(self.all_behind(arms)?),
             Tree::Repeat(body, min, max) => Tree::Repeat(Box::new(self.behind(body)?), *min, *max),
             Tree::Capture(name, body) => {
-                // What is ignored is none of the captured text.
+                // Ignored text is not part of the captured text.
                 let named = |body| Tree::Capture(name.clone(), Box::new(body));
                 let mut arms = Vec::new();
                 if let Some(first) = self.first(body)? {
@@ -244,7 +246,7 @@ impl Writer<'_> {
         trees.iter().map(|tree| self.behind(tree)).collect()
     }
 
-    /// The texts but the empty one, nothing being ignored in front of them; `None` where there is no such text.
+    /// The texts except the empty one, without ignored text before them; `None` if there are none.
     fn first(&mut self, tree: &Tree) -> Result<Option<Tree>, ConvertError> {
         self.count()?;
         if self.is_lexeme(tree) {
@@ -254,7 +256,7 @@ impl Writer<'_> {
             });
         }
         Ok(match tree {
-            Tree::Name(name, _) => Some(self.want(name, Way::First)),
+            Tree::Name(name, _) => Some(self.want(name, RuleVariant::First)),
             Tree::Sequence(parts) => {
                 let mut arms = Vec::new();
                 for (index, part) in parts.iter().enumerate() {
@@ -309,7 +311,7 @@ fn too_large(text: &str) -> ConvertError {
     )
 }
 
-/// What has the empty text.
+/// What may be empty.
 struct Nullable {
     /// Of the definitions.
     names: FxHashSet<String>,
@@ -318,7 +320,7 @@ struct Nullable {
 }
 
 impl Nullable {
-    /// `order` has the terminals, each behind those that it names.
+    /// `order` has the terminals, each after those that it refers to.
     fn of(text: &str, lark: &Lark, order: &[usize]) -> Result<Self, ConvertError> {
         let mut found = Self {
             names: FxHashSet::default(),
@@ -377,7 +379,7 @@ impl Nullable {
     }
 }
 
-/// Whether a pattern between slashes, with its flags, matches the empty text; none where that takes too long to tell.
+/// Whether a pattern between slashes, with its flags, matches the empty text; `None` if deciding that exceeds a limit.
 fn is_nullable(written: &str) -> Option<bool> {
     let (pattern, flags) = written.strip_prefix('/')?.rsplit_once('/')?;
     let pattern = match flags {

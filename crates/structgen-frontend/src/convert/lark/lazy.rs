@@ -1,10 +1,11 @@
-//! What the attributes `lazy`, `suffix` and `stop` say about the texts of a rule.
+//! The attributes `lazy`, `suffix` and `stop`.
 //!
-//! Each of them is a regular set again, so that nothing has to know where a lexeme ends: the texts of a lazy lexeme are those that no shorter text of it begins.
+//! Each of them is expressed as a regular set, so that no lexer is needed: the texts of a lazy lexeme are those without
+//! a shorter text of it as a prefix.
 
 use super::super::tree::Tree;
 
-/// The attributes of a rule that say where its text ends.
+/// The attributes of a rule that decide where its text ends.
 #[derive(Default)]
 pub(super) struct End {
     pub(super) lazy: bool,
@@ -19,7 +20,8 @@ impl End {
         self.lazy || self.suffix.is_some() || self.stop.is_some()
     }
 
-    /// The texts of a rule with this body and these attributes, under the name of its capture. An error says what cannot be written.
+    /// The expression of a rule with this body and these attributes, with its capture. The error names what cannot be
+    /// expressed.
     pub(super) fn apply(self, body: Tree, capture: Option<String>) -> Result<Tree, &'static str> {
         let named = |tree: Tree, name: Option<String>| match name {
             Some(name) => Tree::Capture(name, Box::new(tree)),
@@ -61,14 +63,14 @@ impl End {
     }
 }
 
-/// The texts that no shorter text of the same set begins.
+/// The texts without a shorter text of the same set as a prefix.
 fn shortest(set: Tree) -> Tree {
     let more = Tree::Repeat(Box::new(Tree::any()), 1, None);
     let longer = Tree::Sequence(vec![set.clone(), more]);
     Tree::Both(vec![set, Tree::Not(Box::new(longer))])
 }
 
-/// The texts of a set up to the first end: what may stand before it so that nothing shorter is a text of the set and the end.
+/// The texts of a set up to the first end: those after which no shorter text of the set is followed by the end.
 fn before(set: &Tree, end: &str) -> Tree {
     let without = |rest: Vec<Tree>| {
         let parts = std::iter::once(set.clone()).chain(rest);
@@ -77,7 +79,7 @@ fn before(set: &Tree, end: &str) -> Tree {
     let text = |text: &str| Tree::Text(text.to_owned(), false);
     let more = Tree::Repeat(Box::new(Tree::any()), 0, None);
     let mut sets = vec![set.clone(), without(vec![text(end), more])];
-    // An end that begins as it ends may come sooner, across the border.
+    // An end whose suffix is its prefix may occur earlier, across the boundary.
     for (at, _) in end.char_indices().skip(1) {
         if end.starts_with(&end[at..]) {
             sets.push(without(vec![text(&end[..at])]));

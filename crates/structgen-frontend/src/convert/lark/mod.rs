@@ -1,7 +1,8 @@
 //! llguidance's dialect of Lark (its `docs/syntax.md`, as of version 1.9), as far as it describes a language.
 //!
-//! In three steps: `parse` reads statements, rules and terminals as trees; `lazy` works out what attributes say about a rule's text; `ignore` puts what is ignored
-//! between lexemes. Whatever says something about how a model generates, or has no counterpart, is an error with a way out.
+//! In three steps: `parse` reads statements, rules and terminals as trees; `lazy` applies the attributes about a rule's
+//! text; `ignore` inserts ignored text between lexemes. What is about generation or has no counterpart is an error that
+//! suggests an alternative.
 
 mod common;
 mod ignore;
@@ -20,29 +21,29 @@ struct Definition {
     name: String,
     at: usize,
     body: Tree,
-    /// Whether a text of it is one lexeme, so that nothing is ignored in it.
+    /// Whether it is one lexeme, in which nothing is ignored.
     is_lexeme: bool,
 }
 
-/// What a grammar says.
+/// A parsed grammar.
 #[derive(Default)]
 struct Lark {
     definitions: Vec<Definition>,
-    /// What may stand between lexemes, any of it.
+    /// What is ignored between lexemes.
     ignored: Vec<Tree>,
     options: Options,
 }
 
-/// What `%llguidance` says.
+/// The options of `%llguidance`.
 #[derive(Default)]
 struct Options {
-    /// Whether what is ignored may stand in front of the first lexeme as well.
+    /// Whether ignored text may also precede the first lexeme.
     initial: bool,
-    /// Whether it stands there once, and not as often as one likes.
+    /// Whether it occurs there only once.
     once: bool,
 }
 
-/// The rules of a grammar; the first is the one to start from.
+/// The rules of a grammar; the first is the start rule.
 pub(super) fn rules(text: &str, root: Option<&str>) -> Result<Rules, ConvertError> {
     let lark = parse::parse(text)?;
     let start = root.unwrap_or("start");
@@ -51,7 +52,7 @@ pub(super) fn rules(text: &str, root: Option<&str>) -> Result<Rules, ConvertErro
         return ignore::between_lexemes(text, lark, start, &order);
     }
     let mut rules: Vec<Rule> = lark.definitions.into_iter().map(Definition::rule).collect();
-    // Stable, so that only the first changes its place.
+    // Stable, so that only the first one moves.
     rules.sort_by_key(|rule| rule.name != start);
     Ok(Rules(rules))
 }
@@ -66,13 +67,14 @@ impl Definition {
     }
 }
 
-/// Whether the name is one of a terminal.
+/// Whether the name is a terminal's.
 fn is_terminal(name: &str) -> bool {
     name.trim_start_matches('_')
         .starts_with(|c: char| c.is_ascii_uppercase())
 }
 
-/// Every name has one definition, and no terminal comes back to itself. Returns the terminals, each behind those that it names.
+/// Checks that every name has one definition and no terminal is recursive. Returns the terminals, each after those that
+/// it refers to.
 fn check(text: &str, lark: &Lark, start: &str) -> Result<Vec<usize>, ConvertError> {
     let mut places: FxHashMap<&str, usize> = FxHashMap::default();
     for (index, definition) in lark.definitions.iter().enumerate() {
@@ -88,7 +90,7 @@ fn check(text: &str, lark: &Lark, start: &str) -> Result<Vec<usize>, ConvertErro
             format!("there is no rule `{start}` to start from"),
         ));
     }
-    // The names in each body, those of terminals first looked at: an explicit stack is the way from terminal to terminal.
+    // An explicit stack of terminals, each with the names in its body.
     let named = |tree: &Tree| -> Result<Vec<usize>, ConvertError> {
         let mut found = Vec::new();
         for (name, at) in tree.names() {

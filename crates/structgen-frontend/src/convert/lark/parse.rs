@@ -7,7 +7,7 @@ use super::lazy::End;
 use super::{Definition, Lark, common, is_terminal};
 
 pub(super) fn parse(text: &str) -> Result<Lark, ConvertError> {
-    let mut parser = Parser {
+    let mut parser = LarkParser {
         scanner: Scanner { text, at: 0 },
         in_terminal: false,
     };
@@ -29,13 +29,13 @@ pub(super) fn parse(text: &str) -> Result<Lark, ConvertError> {
     }
 }
 
-pub(super) struct Parser<'t> {
+pub(super) struct LarkParser<'t> {
     pub(super) scanner: Scanner<'t>,
-    /// Whether what is read is a part of one lexeme.
+    /// Whether the parser is inside a lexeme.
     pub(super) in_terminal: bool,
 }
 
-impl<'t> Parser<'t> {
+impl<'t> LarkParser<'t> {
     pub(super) fn error_at<T>(
         &self,
         at: usize,
@@ -67,7 +67,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A sign, with blanks before it.
+    /// Consumes a sign and the blanks before it.
     pub(super) fn eat(&mut self, sign: &str) -> bool {
         self.space();
         self.scanner.eat(sign)
@@ -184,7 +184,7 @@ impl<'t> Parser<'t> {
 
     /// A rule or a terminal.
     fn definition(&mut self) -> Result<Definition, ConvertError> {
-        // `!` and `?` say something about trees, of which there are none here.
+        // `!` and `?` are about syntax trees, which do not exist here.
         self.scanner.eat("!");
         self.scanner.eat("?");
         let Some((name, at)) = self.name()? else {
@@ -225,7 +225,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// What stands between brackets behind the name of a rule; returns the name of its capture.
+    /// The attributes in brackets after the name of a rule; returns the name of its capture.
     fn attributes(&mut self, rule: &str, end: &mut End) -> Result<Option<String>, ConvertError> {
         let mut capture = None;
         self.in_terminal = true;
@@ -296,7 +296,7 @@ impl<'t> Parser<'t> {
         Ok(Tree::choice(arms))
     }
 
-    /// The bar in front of another alternative, which may stand at the beginning of a line.
+    /// The bar before another alternative, which may be at the start of a line.
     fn bar(&mut self, depth: u32) -> bool {
         let before = self.scanner.at;
         match depth {
@@ -324,7 +324,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What both sides of `&` have in common, and the name of the alternative, which says nothing here.
+    /// An intersection, and the name of the alternative, which has no meaning here.
     fn alternative(&mut self, depth: u32) -> Result<Tree, ConvertError> {
         let mut sets = vec![self.sequence(depth)?];
         loop {
@@ -375,7 +375,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// An atom, and how often it comes.
+    /// An atom with its repetition.
     fn item(&mut self, depth: u32) -> Result<Tree, ConvertError> {
         let atom = self.atom(depth)?;
         self.space();

@@ -292,7 +292,7 @@ fn what_has_no_counterpart_is_refused_by_its_place() {
         A: %json {}
             line 2, column 4: a schema is no part of a terminal: make this a rule, in lower case
         start: %json {"a": }
-            line 1, column 20: this is no JSON: expected value
+            line 1, column 20: this is not JSON: expected value
         start: %json [1]
             line 1, column 8: a schema is written `%json {…}`
         start: %json {"x-guidance": {}}
@@ -389,7 +389,7 @@ fn hostile_grammars_are_answered() {
         let said = message(&format!("start: {}", open.repeat(100_000)));
         assert!(said.contains("deeper than 200"), "{said}");
     }
-    // A chain of terminals, and one of rules that may be empty, in the worst order.
+    // A chain of terminals, and one of nullable rules, in the worst order.
     let chain = |name: &str, n: usize| -> String {
         let rule = |i: usize| format!("{name}{i}: {name}{}\n", i + 1);
         (0..n).map(rule).collect::<String>() + &format!("{name}{n}: \"x\"?\n")

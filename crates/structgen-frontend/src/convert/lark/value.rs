@@ -1,17 +1,17 @@
-//! What a rule consists of: strings, ranges, patterns, names, special tokens and schemas.
+//! Atoms: strings, ranges, patterns, names, special tokens and schemas.
 
 use serde::de::IgnoredAny;
 
 use super::super::ConvertError;
 use super::super::tree::Tree;
-use super::parse::Parser;
+use super::parse::LarkParser;
 use super::{Options, is_terminal};
 use crate::regex::{self, RegexOptions};
 
-/// The most tokens that a range of numbers is written out to.
+/// The maximal number of tokens in a range that is written out.
 const MAX_TOKENS: u32 = 4_096;
 
-impl<'t> Parser<'t> {
+impl<'t> LarkParser<'t> {
     pub(super) fn value(&mut self) -> Result<Tree, ConvertError> {
         self.space();
         let at = self.scanner.at;
@@ -58,7 +58,7 @@ impl<'t> Parser<'t> {
         Ok(Tree::Name(name, at))
     }
 
-    /// A string, or two with a range between them.
+    /// A string, or a range of two.
     fn string(&mut self) -> Result<Tree, ConvertError> {
         let at = self.scanner.at;
         let text = self.quoted()?;
@@ -87,7 +87,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A string of JSON, in which `\xXX` is a character as well.
+    /// A JSON string in which `\xXX` is a character as well.
     fn quoted(&mut self) -> Result<String, ConvertError> {
         let at = self.scanner.at;
         if !self.scanner.eat("\"") {
@@ -136,7 +136,7 @@ impl<'t> Parser<'t> {
         }
         let pattern = &self.scanner.text[start..self.scanner.at - 1];
         let flags = self.scanner.take(|c| c.is_ascii_lowercase());
-        // Unicode is what patterns are about anyway.
+        // Patterns are Unicode-aware anyway.
         let flags: String = flags.chars().filter(|&c| c != 'u').collect();
         if let Some(flag) = flags.chars().find(|c| !"imsx".contains(*c)) {
             return self.error_at(
@@ -218,7 +218,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `%json {…}`, and what else begins with a percent sign.
+    /// `%json {…}`, and other directives in a rule.
     fn nested(&mut self) -> Result<Tree, ConvertError> {
         let at = self.scanner.at;
         self.scanner.next();
@@ -260,7 +260,7 @@ impl<'t> Parser<'t> {
         };
         for (key, value) in entries {
             match (key.as_str(), value.as_bool(), value.as_str()) {
-                // How tokens are cut says nothing about the language.
+                // Tokenization does not change the language.
                 ("no_forcing", Some(_), _) | ("allow_invalid_utf8", Some(false), _) => {}
                 ("allow_initial_skip", Some(is_initial), _) => options.initial = is_initial,
                 ("skip_repetition", _, Some("once")) => options.once = true,
@@ -279,7 +279,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// JSON that begins here, and its value.
+    /// The JSON at this position, and its value.
     fn json(&mut self) -> Result<(&'t str, serde_json::Value), ConvertError> {
         self.space();
         let at = self.scanner.at;
@@ -314,7 +314,7 @@ impl<'t> Parser<'t> {
             .next()
             .unwrap_or_default()
             .to_owned();
-        self.error_at(at + place, format!("this is no JSON: {reason}"))
+        self.error_at(at + place, format!("this is not JSON: {reason}"))
     }
 }
 

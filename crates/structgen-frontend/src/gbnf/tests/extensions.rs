@@ -1,4 +1,4 @@
-//! What llama.cpp does not have.
+//! Extensions of llama.cpp's notation.
 
 use expect_test::expect;
 use structgen_grammar::{CharSet, Expr, Regular};
@@ -50,27 +50,27 @@ fn extensions_are_refused_by_strict_reading_and_where_they_make_no_sense() {
         );
     }
     expect![[r#"
-        line 1, column 10: a pattern between slashes is no GBNF of llama.cpp
+        line 1, column 10: a pattern between slashes is not part of llama.cpp's GBNF
           |
         1 | root ::= /[a-z]+/i
           |          ^
 
-        line 1, column 14: an operator of sets is no GBNF of llama.cpp
+        line 1, column 14: an operator of sets is not part of llama.cpp's GBNF
           |
         1 | root ::= "a" & "b"
           |              ^
 
-        line 1, column 10: an operator of sets is no GBNF of llama.cpp
+        line 1, column 10: an operator of sets is not part of llama.cpp's GBNF
           |
         1 | root ::= ~"a"
           |          ^
 
-        line 1, column 10: `%until` is no GBNF of llama.cpp
+        line 1, column 10: `%until` is not part of llama.cpp's GBNF
           |
         1 | root ::= %until "a"
           |          ^
 
-        line 1, column 10: a capture is no GBNF of llama.cpp
+        line 1, column 10: a capture is not part of llama.cpp's GBNF
           |
         1 | root ::= @a("a")
           |          ^

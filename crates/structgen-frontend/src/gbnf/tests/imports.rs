@@ -159,7 +159,7 @@ fn what_cannot_be_imported_is_said_with_its_file() {
           |        ^
         hint: operands are made of literals, classes, patterns and rules that do not come back to themselves
 
-        schema.gbnf, line 1, column 10: in the schema: #/type: `type` has to be null, boolean, integer, number, string, object or array, or a list of these
+        schema.gbnf, line 1, column 10: in the schema: #/type: `type` must be null, boolean, integer, number, string, object or array, or a list of these
           |
         1 | root ::= %json {"type": 1}
           |          ^
@@ -199,7 +199,7 @@ fn what_cannot_be_imported_is_said_with_its_file() {
     "#]].assert_eq(&report);
     let error = parse("%import a \"a\"\nroot ::= a", &GbnfOptions::default());
     expect![[r#"
-        line 1, column 1: a grammar that is read as a text names no files
+        line 1, column 1: a grammar given as text cannot use files
           |
         1 | %import a "a"
           | ^"#]]
@@ -256,7 +256,7 @@ fn endless_files_come_to_an_end() {
         error.kind,
         GbnfErrorKind::File(Box::new(GbnfFileError::TooLarge(100)))
     );
-    // A thousand ways lead to each of these files, and each is read once.
+    // A thousand paths lead to each of these files, and each is read once.
     let diamonds = GbnfFiles::new(|path| {
         let number: u32 = path.trim_end_matches(".gbnf").parse()?;
         Ok(match number {

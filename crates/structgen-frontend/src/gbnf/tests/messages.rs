@@ -1,4 +1,4 @@
-//! What is said of texts that are no grammar.
+//! Messages for texts that are not grammars.
 
 use expect_test::{Expect, expect};
 
@@ -232,7 +232,7 @@ fn other_errors_name_what_they_are_about() {
             1 | root ::= <[99999999999]>
               |          ^
 
-            line 1, column 11: `\uD800` is no Unicode character
+            line 1, column 11: `\uD800` is not a Unicode character
               |
             1 | root ::= "\uD800"
               |           ^"#]],

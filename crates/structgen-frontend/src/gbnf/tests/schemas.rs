@@ -80,12 +80,12 @@ fn what_is_wrong_with_a_schema_is_said_at_its_place() {
             1 | root ::= %json {"a": 1, "a": 2}
               |                           ^
 
-            line 1, column 10: in the schema: #/type: `type` has to be null, boolean, integer, number, string, object or array, or a list of these
+            line 1, column 10: in the schema: #/type: `type` must be null, boolean, integer, number, string, object or array, or a list of these
               |
             1 | root ::= %json {"type": "whole"}
               |          ^
 
-            line 1, column 10: in the schema: #: no value fits this schema; contradicting: #/type, #/minLength, #/maxLength
+            line 1, column 10: in the schema: #: no value is valid under this schema; contradicting: #/type, #/minLength, #/maxLength
               |
             1 | root ::= %json {"type": "string", "minLength": 2, "maxLength": 1}
               |          ^
@@ -95,7 +95,7 @@ fn what_is_wrong_with_a_schema_is_said_at_its_place() {
             1 | root ::= %json {"pattern": "(a)\\1"}
               |          ^
 
-            line 1, column 16: a grammar that is read as a text names no files
+            line 1, column 16: a grammar given as text cannot use files
               |
             1 | root ::= %json "types.json"
               |                ^
@@ -135,7 +135,7 @@ fn what_is_wrong_with_a_schema_is_said_at_its_place() {
         "root ::= %chars{1}(\"a\")",
     ] {
         let error = parse(text, &strict).expect_err(text).to_string();
-        assert!(error.contains("is no GBNF of llama.cpp"), "{error}");
+        assert!(error.contains("is not part of llama.cpp's GBNF"), "{error}");
     }
 }
 
@@ -174,7 +174,7 @@ fn schemas_come_from_files() {
         report += &format!("{error}\n\n");
     }
     expect![[r##"
-        line 1, column 10: in the schema no.json: #/type: `type` has to be null, boolean, integer, number, string, object or array, or a list of these
+        line 1, column 10: in the schema no.json: #/type: `type` must be null, boolean, integer, number, string, object or array, or a list of these
           |
         1 | root ::= %json "no.json"
           |          ^
@@ -194,22 +194,22 @@ fn schemas_come_from_files() {
         1 | root ::= %json "../types.json"
           |                ^
 
-        line 1, column 16: the path "/types.json" is none: parts between slashes, relative to the file it stands in
+        line 1, column 16: the path "/types.json" is invalid: parts between slashes, relative to the file that contains it
           |
         1 | root ::= %json "/types.json"
           |                ^
 
-        line 1, column 10: in the schema types.json: #/$ref: the reference "#/%24defs/name" leads nowhere: there is no such schema
+        line 1, column 10: in the schema types.json: #/$ref: the reference "#/%24defs/name" cannot be resolved: there is no such schema
           |
         1 | root ::= %json "types.json#/$defs/name"
           |          ^
 
-        line 1, column 10: in the schema types.json: #/$ref: the reference "#id" leads nowhere: there is no such schema
+        line 1, column 10: in the schema types.json: #/$ref: the reference "#id" cannot be resolved: there is no such schema
           |
         1 | root ::= %json "types.json#id"
           |          ^
 
-        line 1, column 10: in the schema null.json: #/type: `type` is not supported here: only into a document that is no schema itself may a pointer lead
+        line 1, column 10: in the schema null.json: #/type: `type` is not supported here: a pointer may only lead into a document that is not itself a schema
           |
         1 | root ::= %json "null.json#/$defs/a"
           |          ^
@@ -269,5 +269,5 @@ fn hostile_schemas_are_answered() {
     };
     assert!(parse(&many(true), &options).is_ok());
     let error = parse(&many(false), &options).expect_err("many").to_string();
-    assert!(error.contains("go over the limit"), "{error}");
+    assert!(error.contains("exceed the limit"), "{error}");
 }

@@ -1,7 +1,8 @@
 //! `hostname`: RFC 1123, section 2.1: labels of up to 63 characters, 253 in all.
 //!
-//! Since draft 7 it takes A-labels (`xn--`, RFC 5890) and no other labels with two hyphens in the third and fourth place. Whether an
-//! A-label is valid is a question about what its Punycode stands for, which takes far too many states: [`build`] leaves them out.
+//! Since draft 7 it takes A-labels (`xn--`, RFC 5890) and no other labels with two hyphens in the third and fourth
+//! place. Whether an A-label is valid is a question about what its Punycode stands for, which takes far too many
+//! states: [`build`] leaves them out.
 
 use structgen_grammar::Regular;
 

@@ -1,8 +1,9 @@
 //! `idn-hostname`: names of U-labels (RFC 5890 to 5893) and of what `hostname` takes.
 //!
-//! Labels are put together from units, each a character with what has to stand beside it, so that no set has to be intersected but
-//! for lengths. A name is limited in its ASCII form, and how long Punycode makes a label is no matter for a finite automaton: U-labels are
-//! limited in code points instead, such that their A-labels fit whatever they hold. See [`length`].
+//! Labels are put together from units, each a character with what has to stand beside it, so that no set has to be
+//! intersected but for lengths. A name is limited in its ASCII form, and how long Punycode makes a label is no matter
+//! for a finite automaton: U-labels are limited in code points instead, such that their A-labels fit whatever they
+//! hold. See [`length`].
 
 use structgen_grammar::{CharSet, Regular};
 
@@ -54,8 +55,8 @@ fn mapped_hostname() -> Regular {
 
 /// Labels of up to 63 octets in their ASCII form.
 ///
-/// The most code points by where those beyond ASCII come from: the worst case of RFC 3492 over all numbers of basic code points, sequences
-/// of bias and sums of deltas still fits, and the one of one code point more does not.
+/// The most code points by where those beyond ASCII come from: the worst case of RFC 3492 over all numbers of basic
+/// code points, sequences of bias and sums of deltas still fits, and the one of one code point more does not.
 fn length() -> Regular {
     let ascii = char_set("a-z0-9-");
     let within = |low: char, high: char, most: u32| {

@@ -1,7 +1,7 @@
 //! The sets of code points that internationalised labels are made of: RFC 5892 and RFC 5893.
 //!
-//! They are derived from Unicode's data by `idna.pl` and lie in `idna.txt`: no crate here knows normalisation, bidi classes and
-//! joining types, which the derivation needs.
+//! They are derived from Unicode's data by `idna.pl` and lie in `idna.txt`: no crate here knows normalisation, bidi
+//! classes and joining types, which the derivation needs.
 
 use structgen_grammar::CharSet;
 
@@ -34,7 +34,7 @@ const CONTEXT: &str =
 
 impl Tables {
     pub(super) fn read() -> Self {
-        let sets = Sets(include_str!("idna.txt"));
+        let sets = IdnaTables(include_str!("idna.txt"));
         let all = union(&sets.named("PVALID"), &char_set(CONTEXT));
         Self {
             marks: intersection(&property("M"), &all),
@@ -58,9 +58,9 @@ impl Tables {
 }
 
 /// The text of `idna.txt`.
-struct Sets(&'static str);
+struct IdnaTables(&'static str);
 
-impl Sets {
+impl IdnaTables {
     fn named(&self, name: &str) -> CharSet {
         let lines = self.0.lines().skip_while(|line| *line != name).skip(1);
         let mut ranges = Vec::new();

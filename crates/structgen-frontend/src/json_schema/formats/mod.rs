@@ -74,8 +74,8 @@ impl Format {
     }
 }
 
-/// The formats of all drafts, those of draft 3 that are still in use included. `phone`, `style` and `utc-millisec` of draft 3 define
-/// nothing that could be enforced.
+/// The formats of all drafts, those of draft 3 that are still in use included. `phone`, `style` and `utc-millisec` of
+/// draft 3 define nothing that could be enforced.
 static FORMATS: [Format; 22] = [
     exact("color", color::build),
     exact("date", date::build),

@@ -1,7 +1,8 @@
-//! What the Rust types take whose schemas schemars makes: profile `rust` writes nothing else.
+//! What Rust types accept whose schemas schemars derives: profile `rust` writes nothing else.
 //!
-//! Several types share a format or a pattern (`chrono::NaiveTime` and `jiff::civil::Time`, say), and some take more than the format allows
-//! and others less. Each set here is a part of what every one of them takes, so that what is written deserialises into any.
+//! Several types share a format or a pattern (`chrono::NaiveTime` and `jiff::civil::Time`, say), and some accept more
+//! than the format allows and others less. Each set here is a subset of what every one of them accepts, so that the
+//! output deserialises into any.
 
 use structgen_grammar::{CharSet, Decimal, NumberBound, Regular};
 
@@ -23,7 +24,7 @@ pub(crate) fn number_range(name: &str) -> Option<(NumberBound, NumberBound)> {
         "uint32" => (0, u32::MAX.into()),
         "uint64" => (0, u64::MAX.into()),
         "uint" => (0, usize::MAX as i128),
-        // The other half of u128 has no use here: numbers have fewer digits.
+        // The other half of u128 is not needed: numbers have fewer digits.
         "uint128" => (0, i128::MAX),
         _ => return None,
     };
@@ -43,7 +44,7 @@ pub(crate) fn is_known(name: &str) -> bool {
         )
 }
 
-/// The strings that the types with this `format` take, where that is not what the draft says.
+/// The strings that the types with this `format` accept, if that differs from the draft.
 pub(crate) fn texts_of_format(name: &str) -> Option<Regular> {
     Some(match name {
         "date-time" => seq([moment_date(), text("T"), clock(), offset()]),
@@ -57,7 +58,7 @@ pub(crate) fn texts_of_format(name: &str) -> Option<Regular> {
     })
 }
 
-/// The strings that the types with this `pattern` take, where the pattern takes more.
+/// The strings that the types with this `pattern` accept, if the pattern matches more.
 pub(crate) fn texts_of_pattern(pattern: &str) -> Option<Regular> {
     match pattern {
         DECIMAL => Some(decimal()),
@@ -71,7 +72,7 @@ pub(crate) fn without_zero() -> Regular {
     many(Regular::Chars(CharSet::new([('\u{1}', char::MAX)])))
 }
 
-/// The keys that a map takes whose keys are integers, by the pattern that schemars gives them: it names no type.
+/// The keys of a map with integer keys, by the pattern that schemars derives, which does not name the type.
 pub(crate) fn integer_keys(pattern: &str, keys: IntegerKeys) -> Option<Regular> {
     let (low, high) = match pattern {
         r"^\d+$" => keys.unsigned(),
@@ -92,7 +93,7 @@ pub(crate) fn integer_keys(pattern: &str, keys: IntegerKeys) -> Option<Regular> 
     Some(any(arms))
 }
 
-/// The integers from `low`, 0 or 1, to `high`, which is not 0; without zeros in front.
+/// The integers from `low`, 0 or 1, to `high`, which is not 0; without leading zeros.
 fn integers(low: u128, high: u128) -> Regular {
     let digits: Vec<u32> = high
         .to_string()
@@ -104,7 +105,7 @@ fn integers(low: u128, high: u128) -> Regular {
     if low == 0 {
         arms.push(text("0"));
     }
-    // Of fewer digits, then of as many, by the first digit that is smaller.
+    // Those with fewer digits, then those with as many, by the first smaller digit.
     if digits.len() > 1 {
         arms.push(seq([
             class("1-9"),
@@ -152,8 +153,8 @@ fn offset() -> Regular {
     ])
 }
 
-/// Times in UTC, or with one of the offsets in use. The name of a place would have to be known to the machine that reads it, and have
-/// this offset at this time.
+/// Times in UTC, or with one of the offsets in use. The name of a time zone would have to be known to the reader, and
+/// have this offset at this time.
 fn zoned() -> Regular {
     let quarters = ["00", "15", "30", "45"];
     let west = (0..12).map(|hour| ('-', hour));
@@ -170,7 +171,7 @@ fn zoned() -> Regular {
     seq([moment_date(), text("T"), clock(), place])
 }
 
-/// Hours, minutes and seconds: `jiff::SignedDuration` takes no longer units, and `jiff::Span` has a limit for each.
+/// Hours, minutes and seconds: `jiff::SignedDuration` accepts no longer units, and `jiff::Span` has a limit for each.
 fn duration() -> Regular {
     let count = |unit: &str| seq([between(digit(), 1, 8), text(unit)]);
     let minutes = || seq([count("M"), optional(count("S"))]);
@@ -178,8 +179,8 @@ fn duration() -> Regular {
     seq([text("PT"), any([hours, minutes(), count("S")])])
 }
 
-/// Addresses that `url::Url` parses: it follows the URL standard of WHATWG, which wants a host after the schemes that it knows, and
-/// that names, numbers and ports of hosts are valid.
+/// Addresses that `url::Url` parses: it follows the URL standard of WHATWG, which demands a host after the schemes that
+/// it knows, and valid names, numbers and ports of hosts.
 fn url() -> Regular {
     let letters = |word: &str| {
         let letter = |c: char| class(&format!("{c}{}", c.to_ascii_uppercase()));
@@ -218,8 +219,8 @@ fn url() -> Regular {
     seq([beginning, after("?"), after("#")])
 }
 
-/// Labels of letters, digits and hyphens. The last one begins with a letter, or it would have to be part of an IPv4 address; `xn--` would
-/// have to be followed by valid Punycode.
+/// Labels of letters, digits and hyphens. The last one begins with a letter, since otherwise the host would be an IPv4
+/// address; `xn--` is excluded, since it must be followed by valid Punycode.
 fn host_name() -> Regular {
     let label = |first: &str| {
         let rest = seq([between(class("A-Za-z0-9-"), 0, 61), class("A-Za-z0-9")]);
@@ -236,7 +237,7 @@ fn host_name() -> Regular {
     Regular::Intersection([all, Regular::Complement(punycode.into())].into())
 }
 
-/// The characters of RFC 3986 that stand for themselves, and these, or percent-encoded ones.
+/// The unreserved characters and sub-delimiters of RFC 3986, the given ones, or percent-encoded ones.
 fn encoded(more: &str) -> Regular {
     let plain = class(&format!("A-Za-z0-9._~!$&'()*+,;={more}-"));
     any([plain, seq([text("%"), hex(), hex()])])

@@ -79,10 +79,10 @@ pub(super) fn hex() -> Regular {
     class("0-9A-Fa-f")
 }
 
-/// Whether the text is in the set.
+/// Whether the string is in the set.
 #[cfg(test)]
 pub(super) fn contains(regular: &Regular, text: &str) -> bool {
     let mut budget = u64::MAX;
-    let mut machines = crate::json_schema::canonical::matching::Machines::default();
+    let mut machines = crate::json_schema::s3_canonical::matching::Machines::default();
     machines.contains(regular, text, &mut budget) == Some(true)
 }

@@ -31,8 +31,8 @@ fn fraction() -> Regular {
 
 /// The leap seconds in local time: 23:59 and the offset, modulo a day.
 ///
-/// The local minute follows from the minute of the offset, the local hour from the hour of the offset and from whether its minutes carry
-/// over. Said apart and intersected, that takes some 200 alternatives instead of 2,880.
+/// The local minute follows from the minute of the offset, the local hour from the hour of the offset and from whether
+/// its minutes carry over. Said apart and intersected, that takes some 200 alternatives instead of 2,880.
 fn leap_with_offset() -> Regular {
     let minute = || seq([class("0-5"), digit()]);
     let no_carry = || text("00");

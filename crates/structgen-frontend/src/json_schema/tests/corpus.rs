@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::judge;
-use crate::json_schema::json::Json;
+use crate::json_schema::s1_json::Json;
 use crate::json_schema::{Profile, SchemaError, SchemaLimits, SchemaOptions};
 
-/// The unpacked folder of this name in `STRUCTGEN_DATA`, by default `../shared/data` beside the workspace; `None`, with a
-/// message, when there is none.
+/// The unpacked folder of this name in `STRUCTGEN_DATA`, by default `../shared/data` beside the workspace; `None`, with
+/// a message, when there is none.
 pub(super) fn data(name: &str) -> Option<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let data = std::env::var_os("STRUCTGEN_DATA")
@@ -134,7 +134,8 @@ fn real_schemas_compile_and_judge_their_instances_as_marked() {
         f64::from(compiled) * 100.0 / f64::from(all),
         total / all
     ));
-    // Draft 4 alone calls a number an integer by how it is written (`12345.0` is none), and the canonical form is about values.
+    // Draft 4 alone calls a number an integer by how it is written (`12345.0` is none), and the canonical form is about
+    // values.
     assert_eq!(wrong, ["Github_easy---o24544.json: judged true"]);
     assert!(compiled >= 5_120, "fewer schemas compile than before");
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::judge;
-use crate::json_schema::json::Json;
+use crate::json_schema::s1_json::Json;
 use crate::json_schema::{Draft, Profile, SchemaError, SchemaLimits, SchemaOptions, compile};
 
 /// Judges values as they are listed, those that fit first.

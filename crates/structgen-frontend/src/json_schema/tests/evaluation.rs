@@ -2,7 +2,7 @@
 
 use super::corpus::limits;
 use super::judge;
-use crate::json_schema::json::Json;
+use crate::json_schema::s1_json::Json;
 use crate::json_schema::{Profile, SchemaOptions};
 
 fn check(schema: &str, fits: &[&str], does_not: &[&str]) {

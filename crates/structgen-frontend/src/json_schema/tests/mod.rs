@@ -11,9 +11,10 @@ mod snapshots;
 mod suite;
 mod vocabulary;
 
-use super::canonical::Canonicalizer;
-use super::json::Json;
-use super::{SchemaError, SchemaOptions, lower};
+use super::pipeline::with_program;
+use super::s1_json::Json;
+use super::s3_canonical::Canonicalizer;
+use super::{SchemaError, SchemaOptions, s4_lower};
 
 /// What became of a schema and its instances.
 struct Judged {
@@ -25,7 +26,7 @@ struct Judged {
 
 /// Builds the canonical form of a schema, judges instances by it, and lowers it.
 fn judge(schema: &Json<'_>, instances: &[Json<'_>], options: &SchemaOptions) -> Judged {
-    let canonical = super::with_program(schema, options, |program, root| {
+    let canonical = with_program(schema, options, |program, root| {
         let mut canonical = Canonicalizer::new(program, options);
         let node = canonical.schema_node(root)?;
         let mut verdicts = Vec::with_capacity(instances.len());
@@ -42,7 +43,7 @@ fn judge(schema: &Json<'_>, instances: &[Json<'_>], options: &SchemaOptions) -> 
         assert!(!is_empty || !verdicts.contains(&true), "{schema:?}");
         Ok(verdicts)
     });
-    let grammar = super::with_program(schema, options, |program, root| {
+    let grammar = with_program(schema, options, |program, root| {
         let mut canonical = Canonicalizer::new(program, options);
         let node = canonical.schema_node(root)?;
         if canonical.is_empty(node)? {
@@ -51,7 +52,7 @@ fn judge(schema: &Json<'_>, instances: &[Json<'_>], options: &SchemaOptions) -> 
                 conflicts: Vec::new(),
             });
         }
-        lower::lower(&mut canonical, node).map(|_| ())
+        s4_lower::lower(&mut canonical, node).map(|_| ())
     });
     Judged { canonical, grammar }
 }

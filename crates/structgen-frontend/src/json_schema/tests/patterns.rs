@@ -34,16 +34,18 @@ fn patterns_that_contradict_one_another_are_found() {
     check(
         r##"{"type": "string", "allOf": [{"pattern": "^[a-m]"}, {"pattern": "^[n-z]"}]}"##,
         expect![
-            "#: no value fits this schema; contradicting: #/type, #/allOf, #/allOf/0/pattern, #/allOf/1/pattern"
+            "#: no value is valid under this schema; contradicting: #/type, #/allOf, #/allOf/0/pattern, #/allOf/1/pattern"
         ],
     );
     check(
         r##"{"type": "string", "pattern": "\\bfoo\\b", "maxLength": 2}"##,
-        expect!["#: no value fits this schema; contradicting: #/type, #/pattern, #/maxLength"],
+        expect![
+            "#: no value is valid under this schema; contradicting: #/type, #/pattern, #/maxLength"
+        ],
     );
     check(
         r##"{"type": ["string", "null"], "pattern": "^(?:aa)+$", "not": {"pattern": "^(?:aa)*$"}}"##,
-        expect!["#: no value fits this schema; contradicting: #/pattern, #/not"],
+        expect!["#: no value is valid under this schema; contradicting: #/pattern, #/not"],
     );
 }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::judge;
-use crate::json_schema::json::Json;
+use crate::json_schema::s1_json::Json;
 use crate::json_schema::{Profile, SchemaError, SchemaLimits, SchemaOptions};
 
 fn value() -> impl Strategy<Value = Value> {

@@ -521,13 +521,13 @@ fn refusals_name_the_keyword_and_its_pointer() {
     refused(
         r##"{"$ref": "#/$defs/nowhere"}"##,
         expect![[
-            r##"#/$ref: the reference "#/$defs/nowhere" leads nowhere: there is no such schema"##
+            r##"#/$ref: the reference "#/$defs/nowhere" cannot be resolved: there is no such schema"##
         ]],
     );
     refused(
         r##"{"properties": {"a": {"$ref": "https://example.com/schema.json"}}}"##,
         expect![[
-            r##"#/properties/a/$ref: the reference "https://example.com/schema.json" leads nowhere: there is no such schema"##
+            r##"#/properties/a/$ref: the reference "https://example.com/schema.json" cannot be resolved: there is no such schema"##
         ]],
     );
     refused(
@@ -537,12 +537,12 @@ fn refusals_name_the_keyword_and_its_pointer() {
     refused(
         r##"{"properties": {"a": {"type": "text"}}}"##,
         expect![
-            "#/properties/a/type: `type` has to be null, boolean, integer, number, string, object or array, or a list of these"
+            "#/properties/a/type: `type` must be null, boolean, integer, number, string, object or array, or a list of these"
         ],
     );
     refused(
         r##"{"minLength": -1}"##,
-        expect!["#/minLength: `minLength` has to be an integer that is not negative"],
+        expect!["#/minLength: `minLength` must be a non-negative integer"],
     );
     refused(
         r##"{"properties": {"a": 3}}"##,
@@ -557,18 +557,18 @@ fn refusals_name_the_keyword_and_its_pointer() {
     refused(
         r##"{"type": "object", "properties": {"a": {"type": "string", "minLength": 5, "maxLength": 3, "title": "a"}, "b": {"type": "null"}}, "required": ["b", "a"]}"##,
         expect![
-            "#: no value fits this schema; contradicting: #/properties, #/required, #/type, #/properties/a/type, #/properties/a/minLength, #/properties/a/maxLength"
+            "#: no value is valid under this schema; contradicting: #/properties, #/required, #/type, #/properties/a/type, #/properties/a/minLength, #/properties/a/maxLength"
         ],
     );
     refused(
         r##"{"allOf": [{"minimum": 5}, {"maximum": 3}], "type": "number", "title": "x"}"##,
         expect![
-            "#: no value fits this schema; contradicting: #/allOf, #/type, #/allOf/0/minimum, #/allOf/1/maximum"
+            "#: no value is valid under this schema; contradicting: #/allOf, #/type, #/allOf/0/minimum, #/allOf/1/maximum"
         ],
     );
     refused(
         r##"false"##,
-        expect!["#: no value fits this schema; contradicting: #"],
+        expect!["#: no value is valid under this schema; contradicting: #"],
     );
     refused(
         r##"{"type": "string", "pattern": "(a)\\1"}"##,
@@ -592,11 +592,11 @@ fn the_report_says_what_became_of_each_keyword() {
         #/required: enforced
         #/type: enforced
         #/title: annotation
-        #/x-order: annotation (no keyword of any draft)
+        #/x-order: annotation (not a keyword of any draft)
         #/properties/id/type: enforced
         #/properties/id/format: enforced
         #/properties/when/format: enforced
-        #/properties/id/format: narrowed: numbers that the Rust type does not hold are left out
+        #/properties/id/format: narrowed: numbers that the Rust type cannot hold are left out
         #/properties: narrowed: keys that the schema says nothing about are left out
     "#]]
     .assert_eq(&entries(&compiled.expect("the schema compiles").report));

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::corpus::{data, files, limits, report};
 use super::judge;
-use crate::json_schema::json::Json;
+use crate::json_schema::s1_json::Json;
 use crate::json_schema::{Draft, FormatMode, Profile, SchemaOptions};
 
 const FOLDERS: [(Draft, &str); 5] = [

@@ -118,7 +118,7 @@ fn without_vocabularies_the_dialect_is_the_one_that_the_metaschema_is_written_in
         .entries
         .iter()
         .find(|entry| entry.pointer == "#/const");
-    let note = "no keyword of this draft";
+    let note = "not a keyword of this draft";
     assert_eq!(
         entry.map(|entry| &entry.effect),
         Some(&Effect::Annotation { note })

@@ -1,0 +1,421 @@
+//! First stage: the schema as JSON with exact numbers.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
+
+use rustc_hash::FxHashSet;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use structgen_grammar::Decimal;
+
+pub(crate) mod embedded;
+pub(crate) mod metaschemas;
+
+use crate::json_schema::{SchemaError, SchemaLimits};
+
+/// A JSON value that borrows its strings, with its numbers as they were written.
+///
+/// serde_json reads a number that is not a 64-bit integer as a float, unless a feature is enabled that would change the
+/// numbers of every crate in the build. So serde_json parses the structure, and the numbers come from the text: the
+/// n-th number that serde_json reports is the n-th one in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Json<'a> {
+    Null,
+    Bool(bool),
+    Number(Decimal),
+    String(Cow<'a, str>),
+    Array(Vec<Json<'a>>),
+    Object(Vec<(Cow<'a, str>, Json<'a>)>),
+}
+
+impl<'a> Json<'a> {
+    /// Parses a text. Duplicate keys are an error: such a schema is ambiguous.
+    pub(crate) fn from_text(text: &'a str, limits: &SchemaLimits) -> Result<Self, SchemaError> {
+        let mut state = Reading {
+            numbers: NumberLiterals(text.as_bytes()),
+            values_left: limits.max_values,
+        };
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let read = JsonReader(&mut state)
+            .deserialize(&mut deserializer)
+            .and_then(|json| deserializer.end().map(|()| json));
+        read.map_err(|error| {
+            let reason = error.to_string();
+            let over = |what, limit| SchemaError::Limit {
+                what,
+                limit,
+                pointer: "#".to_owned(),
+            };
+            if reason.starts_with("recursion limit") {
+                return over("levels of nesting in the text of a schema", 127);
+            }
+            if reason.starts_with(TOO_MANY_VALUES) {
+                return over("JSON values in the schema", limits.max_values);
+            }
+            let place = format!(" at line {} column {}", error.line(), error.column());
+            SchemaError::NotJson {
+                line: error.line().max(1),
+                column: error.column().max(1),
+                reason: reason.strip_suffix(&place).unwrap_or(&reason).to_owned(),
+            }
+        })
+    }
+
+    /// Converts a value. Each float is read as the shortest decimal that denotes it, which is what was written if that
+    /// had at most 15 digits.
+    pub(crate) fn from_value(value: &'a Value, limits: &SchemaLimits) -> Result<Self, SchemaError> {
+        let mut left = limits.max_values;
+        convert(value, limits, limits.max_depth.min(MAX_DEPTH), &mut left)
+    }
+
+    /// Turns a document into a schema that refers to the schema at a JSON Pointer in it. Nothing else at the root of
+    /// such a document is a keyword.
+    pub(crate) fn refer_to(&mut self, pointer: &str) {
+        let Self::Object(entries) = self else {
+            return;
+        };
+        let mut reference = String::from("#");
+        for byte in pointer.bytes() {
+            if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+                reference.push(char::from(byte));
+            } else {
+                reference.push_str(&format!("%{byte:02X}"));
+            }
+        }
+        entries.retain(|(key, _)| key != "$ref");
+        entries.push(("$ref".into(), Self::String(reference.into())));
+    }
+
+    /// The keys of an object.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        let entries = match self {
+            Self::Object(entries) => &entries[..],
+            _ => &[],
+        };
+        entries.iter().map(|(key, _)| &**key)
+    }
+
+    /// The value of a key.
+    pub(crate) fn get(&self, key: &str) -> Option<&Json<'a>> {
+        match self {
+            Self::Object(entries) => entries
+                .iter()
+                .find_map(|(name, value)| (name == key).then_some(value)),
+            _ => None,
+        }
+    }
+
+    /// Whether both are the same JSON value: objects without regard to the order of keys.
+    pub(crate) fn same(&self, other: &Json<'_>) -> bool {
+        self.compare(other) == Ordering::Equal
+    }
+
+    /// A total order under which exactly the same JSON values are equal.
+    pub(crate) fn compare(&self, other: &Json<'_>) -> Ordering {
+        match (self, other) {
+            (Json::Bool(a), Json::Bool(b)) => a.cmp(b),
+            (Json::Number(a), Json::Number(b)) => a.cmp(b),
+            (Json::String(a), Json::String(b)) => a.cmp(b),
+            (Json::Array(a), Json::Array(b)) => {
+                let unequal = a.iter().zip(b).map(|(a, b)| a.compare(b));
+                let first = unequal.into_iter().find(|order| order.is_ne());
+                first.unwrap_or_else(|| a.len().cmp(&b.len()))
+            }
+            (Json::Object(a), Json::Object(b)) => a.len().cmp(&b.len()).then_with(|| {
+                let (a, b) = (sorted(a), sorted(b));
+                let unequal = a
+                    .iter()
+                    .zip(&b)
+                    .map(|(a, b)| a.0.cmp(&b.0).then_with(|| a.1.compare(&b.1)));
+                let first = unequal.into_iter().find(|order| order.is_ne());
+                first.unwrap_or(Ordering::Equal)
+            }),
+            _ => self.rank().cmp(&other.rank()),
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Null => 0,
+            Self::Bool(_) => 1,
+            Self::Number(_) => 2,
+            Self::String(_) => 3,
+            Self::Array(_) => 4,
+            Self::Object(_) => 5,
+        }
+    }
+}
+
+/// Beyond this depth the compiler's own recursion would need more stack than a thread has.
+const MAX_DEPTH: usize = 512;
+
+const TOO_MANY_VALUES: &str = "too many values";
+
+fn sorted<'v, 'a>(entries: &'v [(Cow<'a, str>, Json<'a>)]) -> Vec<&'v (Cow<'a, str>, Json<'a>)> {
+    let mut sorted: Vec<_> = entries.iter().collect();
+    sorted.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    sorted
+}
+
+fn convert<'a>(
+    value: &'a Value,
+    limits: &SchemaLimits,
+    depth: usize,
+    left: &mut u64,
+) -> Result<Json<'a>, SchemaError> {
+    let over = |what, limit| SchemaError::Limit {
+        what,
+        limit,
+        pointer: "#".to_owned(),
+    };
+    *left = left
+        .checked_sub(1)
+        .ok_or_else(|| over("JSON values in the schema", limits.max_values))?;
+    let deeper = || {
+        depth.checked_sub(1).ok_or_else(|| {
+            let limit = limits.max_depth.min(MAX_DEPTH) as u64;
+            over("levels of nesting in the schema", limit)
+        })
+    };
+    Ok(match value {
+        Value::Null => Json::Null,
+        Value::Bool(value) => Json::Bool(*value),
+        Value::Number(number) => match number.as_i64() {
+            Some(integer) => Json::Number(Decimal::from(integer)),
+            // serde_json prints a JSON number whose exponent has at most three digits.
+            None => Json::Number(number.to_string().parse().unwrap_or_default()),
+        },
+        Value::String(text) => Json::String(Cow::Borrowed(text)),
+        Value::Array(items) => {
+            let depth = deeper()?;
+            let items = items.iter().map(|item| convert(item, limits, depth, left));
+            Json::Array(items.collect::<Result<_, _>>()?)
+        }
+        Value::Object(entries) => {
+            let depth = deeper()?;
+            let entries = entries.iter().map(|(key, value)| {
+                Ok((Cow::Borrowed(&**key), convert(value, limits, depth, left)?))
+            });
+            Json::Object(entries.collect::<Result<_, SchemaError>>()?)
+        }
+    })
+}
+
+/// The remaining number literals of a JSON text.
+struct NumberLiterals<'t>(&'t [u8]);
+
+impl<'t> Iterator for NumberLiterals<'t> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        let bytes = self.0;
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            match byte {
+                b'"' => {
+                    at += 1;
+                    while bytes.get(at).is_some_and(|&byte| byte != b'"') {
+                        at += if bytes[at] == b'\\' { 2 } else { 1 };
+                    }
+                    at += 1;
+                }
+                b'-' | b'0'..=b'9' => {
+                    let is_part =
+                        |byte: &&u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+                    let length = bytes[at..].iter().take_while(is_part).count();
+                    self.0 = &bytes[at + length..];
+                    return std::str::from_utf8(&bytes[at..at + length]).ok();
+                }
+                _ => at += 1,
+            }
+        }
+        self.0 = &[];
+        None
+    }
+}
+
+struct Reading<'t> {
+    numbers: NumberLiterals<'t>,
+    values_left: u64,
+}
+
+struct JsonReader<'s, 't>(&'s mut Reading<'t>);
+
+impl JsonReader<'_, '_> {
+    fn number<'a, E: serde::de::Error>(self) -> Result<Json<'a>, E> {
+        let literal = self.0.numbers.next().unwrap_or_default();
+        literal.parse().map(Json::Number).map_err(E::custom)
+    }
+}
+
+impl<'a> DeserializeSeed<'a> for JsonReader<'_, '_> {
+    type Value = Json<'a>;
+
+    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Json<'a>, D::Error> {
+        self.0.values_left = self
+            .0
+            .values_left
+            .checked_sub(1)
+            .ok_or_else(|| D::Error::custom(TOO_MANY_VALUES))?;
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'a> Visitor<'a> for JsonReader<'_, '_> {
+    type Value = Json<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json<'a>, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Json<'a>, E> {
+        Ok(Json::Bool(value))
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, _: i64) -> Result<Json<'a>, E> {
+        self.number()
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, _: u64) -> Result<Json<'a>, E> {
+        self.number()
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<Json<'a>, E> {
+        self.number()
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Json<'a>, E> {
+        Ok(Json::String(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Json<'a>, E> {
+        Ok(Json::String(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut access: A) -> Result<Json<'a>, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = access.next_element_seed(JsonReader(self.0))? {
+            items.push(item);
+        }
+        Ok(Json::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut access: A) -> Result<Json<'a>, A::Error> {
+        let mut entries: Vec<(Cow<'a, str>, Json<'a>)> = Vec::new();
+        let mut many: FxHashSet<Cow<'a, str>> = FxHashSet::default();
+        while let Some(KeyText(key)) = access.next_key::<KeyText<'a>>()? {
+            let twice = if entries.len() < FEW {
+                entries.iter().any(|(name, _)| *name == key)
+            } else {
+                if many.is_empty() {
+                    many.extend(entries.iter().map(|(name, _)| name.clone()));
+                }
+                !many.insert(key.clone())
+            };
+            if twice {
+                return Err(A::Error::custom(format_args!(
+                    "the key {key:?} comes twice"
+                )));
+            }
+            entries.push((key, access.next_value_seed(JsonReader(self.0))?));
+        }
+        Ok(Json::Object(entries))
+    }
+}
+
+/// Up to this number, comparing all keys is faster than hashing.
+const FEW: usize = 16;
+
+/// A key, borrowed where it has no escapes (`Cow` by itself never borrows).
+struct KeyText<'a>(Cow<'a, str>);
+
+impl<'a> serde::Deserialize<'a> for KeyText<'a> {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+        impl<'a> Visitor<'a> for KeyVisitor {
+            type Value = KeyText<'a>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'a str) -> Result<KeyText<'a>, E> {
+                Ok(KeyText(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<KeyText<'a>, E> {
+                Ok(KeyText(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(KeyVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(text: &str, expect: Expect) {
+        let shown = match Json::from_text(text, &SchemaLimits::default()) {
+            Ok(json) => format!("{json:?}"),
+            Err(error) => error.to_string(),
+        };
+        expect.assert_eq(&shown);
+    }
+
+    #[test]
+    fn numbers_are_exact() {
+        check("0.1", expect!["Number(0.1)"]);
+        check("9007199254740993", expect!["Number(9007199254740993)"]);
+        check(
+            "123456789012345678901234567890",
+            expect!["Number(123456789012345678901234567890)"],
+        );
+        check(
+            r#"["1\"2", 0.30000000000000000001, {"3": -4.50e-2}]"#,
+            expect![[
+                r#"Array([String("1\"2"), Number(0.30000000000000000001), Object([("3", Number(-0.045))])])"#
+            ]],
+        );
+        check(
+            "1e400",
+            expect!["the schema is not JSON: number out of range (line 1, column 5)"],
+        );
+    }
+
+    #[test]
+    fn texts_that_are_no_schema_are_refused_by_place() {
+        check(
+            "{\n  \"a\": }",
+            expect!["the schema is not JSON: expected value (line 2, column 8)"],
+        );
+        check(
+            "",
+            expect!["the schema is not JSON: EOF while parsing a value (line 1, column 1)"],
+        );
+        check(
+            r#"{"a": 1, "a": 2}"#,
+            expect![[r#"the schema is not JSON: the key "a" comes twice (line 1, column 12)"#]],
+        );
+        check(
+            &"[".repeat(100_000),
+            expect!["#: levels of nesting in the text of a schema exceed the limit of 127"],
+        );
+    }
+
+    #[test]
+    fn equality_is_that_of_values() {
+        let limits = SchemaLimits::default();
+        let read = |text| Json::from_text(text, &limits).expect("the text is JSON");
+        assert!(read(r#"{"a": 1.0, "b": [2e1]}"#).same(&read(r#"{"b": [20], "a": 1}"#)));
+        assert!(!read(r#"{"a": 1}"#).same(&read(r#"{"a": true}"#)));
+        assert!(!read("[1, 2]").same(&read("[2, 1]")));
+    }
+}

@@ -1,0 +1,156 @@
+//! Arrays: combines prefixes, rests and counts.
+
+use std::rc::Rc;
+
+use super::branch::Branch;
+use super::{Arrays, Canonicalizer, Counted, NodeId, Values};
+use crate::json_schema::SchemaError;
+use crate::json_schema::s2_parse::atoms::{Atom, Elements, ItemCount, Literal, Origin, TypeSet};
+
+impl<'j> Canonicalizer<'_, 'j> {
+    /// The arrays of a branch.
+    pub(super) fn finish_arrays(
+        &mut self,
+        branch: &Branch<'j>,
+        out: &mut Values,
+    ) -> Result<(), SchemaError> {
+        let mut elements: Vec<&Rc<Elements>> = Vec::new();
+        let mut single: Vec<(usize, Literal)> = Vec::new();
+        let mut contains: Vec<(&Rc<ItemCount>, Origin)> = Vec::new();
+        let mut others: Vec<(Rc<Elements>, Origin)> = Vec::new();
+        let mut arrays = Arrays::any();
+        let at_most = |max: &mut Option<u32>, count: u32| {
+            *max = Some(max.map_or(count, |max| max.min(count)));
+        };
+        for traced in &branch.atoms {
+            match &traced.atom {
+                Atom::MinItems(count) => arrays.min = arrays.min.max(*count),
+                Atom::MaxItems(count) => at_most(&mut arrays.max, *count),
+                Atom::Unique => arrays.unique = arrays.unique.or(Some(traced.origin)),
+                Atom::Elements(all) => elements.push(all),
+                Atom::OtherElement(all) => others.push((Rc::clone(all), traced.origin)),
+                Atom::Element(index, literal) => single.push((*index as usize, *literal)),
+                Atom::Contains(one) => contains.push((one, traced.origin)),
+                _ => {}
+            }
+        }
+        // What `contains` asserts about every item, or about the only one.
+        let mut every: Vec<Literal> = Vec::new();
+        for (one, origin) in contains {
+            let item = Literal::schema(one.item);
+            if one.max.is_some_and(|max| max < one.min) {
+                return Ok(());
+            }
+            if self.is_trivial(item) {
+                arrays.min = arrays.min.max(one.min);
+                if let Some(max) = one.max {
+                    at_most(&mut arrays.max, max);
+                }
+            } else if one.max == Some(0) {
+                every.push(item.complement());
+            } else if one.min == 1 && one.max.is_none() && arrays.max == Some(1) {
+                arrays.min = arrays.min.max(1);
+                every.push(item);
+            } else {
+                arrays.min = arrays.min.max(one.min);
+                arrays.counted.push(Counted {
+                    item,
+                    from: 0,
+                    min: one.min,
+                    max: one.max,
+                    origin,
+                });
+            }
+        }
+        let lists = elements.iter().map(|elements| elements.prefix.len());
+        let length = lists.chain(single.iter().map(|(index, _)| index + 1)).max();
+        let mut length = length.unwrap_or(0);
+        if let Some(max) = arrays.max {
+            length = length.min(max as usize);
+        }
+        for index in 0..length {
+            self.step(1 + elements.len() + single.len())?;
+            let listed = elements.iter().filter_map(|elements| elements.at(index));
+            let alone = single.iter().filter(|(at, _)| *at == index);
+            let literals = listed
+                .map(Literal::schema)
+                .chain(alone.map(|(_, literal)| *literal))
+                .chain(every.iter().copied());
+            let node = self.node(literals.collect::<Vec<_>>())?;
+            if node == NodeId::NEVER {
+                at_most(&mut arrays.max, u32::try_from(index).unwrap_or(u32::MAX));
+                break;
+            }
+            arrays.prefix.push(node);
+        }
+        let rests = elements.iter().filter_map(|elements| elements.rest);
+        let rests = rests.map(Literal::schema).chain(every.iter().copied());
+        arrays.rest = self.node(rests.collect::<Vec<_>>())?;
+        let listed = u32::try_from(arrays.prefix.len()).unwrap_or(u32::MAX);
+        if arrays.rest == NodeId::NEVER {
+            at_most(&mut arrays.max, listed);
+        }
+        if arrays.max.is_some_and(|max| max <= listed) {
+            arrays.rest = NodeId::NEVER;
+        }
+        if arrays.max.is_some_and(|max| max <= 1) {
+            arrays.unique = None;
+        }
+        if arrays.max.is_some_and(|max| max < arrays.min) {
+            return Ok(());
+        }
+        self.check_refused(branch, TypeSet::ARRAY)?;
+        for (elements, origin) in others {
+            match self.with_other_element(arrays, &elements, origin)? {
+                Some(next) => arrays = next,
+                None => return Ok(()),
+            }
+        }
+        out.add_arrays(arrays);
+        Ok(())
+    }
+
+    /// The arrays with some invalid item after the prefix: counted, unless it is known which item it is.
+    fn with_other_element(
+        &mut self,
+        mut arrays: Arrays,
+        elements: &Elements,
+        origin: Origin,
+    ) -> Result<Option<Arrays>, SchemaError> {
+        let Some(rest) = elements.rest else {
+            return Ok(None);
+        };
+        let (from, min) = (elements.prefix.len(), arrays.min as usize);
+        let listed = arrays.prefix.len();
+        let mut none_fits = true;
+        for index in from..listed.max(from) + 1 {
+            if arrays.max.is_some_and(|max| index >= max as usize) {
+                break;
+            }
+            let item = arrays.prefix.get(index).copied().unwrap_or(arrays.rest);
+            let fitting = self.literals(item);
+            let fitting = fitting.iter().copied().chain([Literal::schema(rest)]);
+            let fitting = self.node(fitting.collect::<Vec<_>>())?;
+            let fits_none = self.is_proven_empty(fitting)?;
+            none_fits &= fits_none;
+            if fits_none && index < min {
+                return Ok(Some(arrays));
+            }
+        }
+        let from = u32::try_from(from).unwrap_or(u32::MAX);
+        arrays.min = arrays.min.max(from.saturating_add(1));
+        if arrays.max.is_some_and(|max| max < arrays.min) {
+            return Ok(None);
+        }
+        if !none_fits {
+            arrays.counted.push(Counted {
+                item: Literal::not(rest),
+                from,
+                min: 1,
+                max: None,
+                origin,
+            });
+        }
+        Ok(Some(arrays))
+    }
+}

@@ -1,0 +1,410 @@
+//! Classes of keys: the values of those keys of an object that it does not name.
+//!
+//! Patterns overlap. So the keys are split by every pattern into those that match and those that do not, and empty
+//! parts are left out. The result is disjoint classes, each with one node for its values.
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
+use structgen_regular::RegularLimits;
+
+use super::lengths::Lengths;
+use super::objects::KeyRules;
+use super::values::Class;
+use super::{Canonicalizer, Field, Member, NodeId, Objects};
+use crate::json_schema::SchemaError;
+use crate::json_schema::s2_parse::SchemaId;
+use crate::json_schema::s2_parse::atoms::{Fields, KeyLiteral, Literal, Origin, SomeMember};
+
+/// The maximal number of classes of keys of an object.
+const MAX_CLASSES: usize = 128;
+
+/// The keys on which all patterns agree: by pattern, whether they match.
+#[derive(Clone, Debug)]
+struct Cell {
+    matches: Vec<bool>,
+}
+
+/// The sets by which keys are split.
+#[derive(Default)]
+pub(super) struct Splitters {
+    sets: Vec<Regular>,
+}
+
+impl Splitters {
+    pub(super) fn add(&mut self, set: Regular) -> usize {
+        match self.sets.iter().position(|other| *other == set) {
+            Some(index) => index,
+            None => {
+                self.sets.push(set);
+                self.sets.len() - 1
+            }
+        }
+    }
+
+    fn keys(&self, cell: &Cell) -> Regular {
+        let mut arms = Vec::new();
+        let mut others = Vec::new();
+        for (set, &matches) in self.sets.iter().zip(&cell.matches) {
+            if matches {
+                arms.push(set.clone());
+            } else {
+                others.push(set.clone());
+            }
+        }
+        match others.len() {
+            0 => {}
+            1 => arms.push(Regular::Complement(others.remove(0).into())),
+            _ => arms.push(Regular::Complement(Regular::Union(others.into()).into())),
+        }
+        match arms.len() {
+            0 => any_text(),
+            1 => arms.remove(0),
+            _ => Regular::Intersection(arms.into()),
+        }
+    }
+}
+
+fn any_text() -> Regular {
+    Regular::repeat(Regular::Chars(CharSet::all()), 0, None)
+}
+
+/// The node of a cell's keys, and by obligation the nodes that meet it.
+type Content = (NodeId, Vec<Vec<NodeId>>);
+
+impl<'j> Canonicalizer<'_, 'j> {
+    /// Computes the classes of the keys that the branch does not name.
+    pub(super) fn other_keys(
+        &mut self,
+        rules: &KeyRules<'_, 'j>,
+        listed: &FxHashSet<&str>,
+        objects: &mut Objects,
+    ) -> Result<(), SchemaError> {
+        if let Some(names) = self.listed_names(rules)? {
+            return self.only_these(rules, names, listed, objects);
+        }
+        let mut splitters = Splitters::default();
+        let mut by_pattern: FxHashMap<&'j str, usize> = FxHashMap::default();
+        let fields = rules
+            .fields
+            .iter()
+            .map(|(fields, origin)| (*fields, *origin));
+        let others = rules.some().filter_map(|(some, origin)| match some {
+            SomeMember::Field(other) => Some((&other.fields, origin)),
+            _ => None,
+        });
+        for (fields, origin) in fields.chain(others).collect::<Vec<_>>() {
+            for &(pattern, _) in &fields.patterns {
+                let origin = Origin {
+                    keyword: "patternProperties",
+                    ..origin
+                };
+                if let Some(regular) = self.pattern(pattern, origin)? {
+                    by_pattern.insert(pattern, splitters.add(regular));
+                }
+            }
+        }
+        let integers = self.rust_integers(rules, &by_pattern, &mut splitters);
+        let mut by_name: FxHashMap<SchemaId, Option<usize>> = FxHashMap::default();
+        let asked = rules.some().filter_map(|(some, origin)| match some {
+            SomeMember::Name(id) => Some((*id, origin)),
+            _ => None,
+        });
+        for (id, origin) in rules.names.iter().copied().chain(asked).collect::<Vec<_>>() {
+            let set = self.strings_of(id, origin)?;
+            by_name.insert(id, set.map(|set| splitters.add(set)));
+        }
+        let origin = objects.origin;
+        let cells = self.cells(&splitters, origin)?;
+        let mut contents: Vec<(Content, Vec<Cell>)> = Vec::new();
+        for cell in cells {
+            let mut content = self.cell_content(rules, &by_pattern, &by_name, &cell)?;
+            let is_too_wide =
+                |&(all, held): &(usize, usize)| cell.matches[all] && !cell.matches[held];
+            if integers.iter().any(is_too_wide) {
+                content.0 = NodeId::NEVER;
+            }
+            match contents.iter_mut().find(|(other, _)| *other == content) {
+                Some((_, cells)) => cells.push(cell),
+                None => contents.push((content, vec![cell])),
+            }
+        }
+        // Keys that match nothing need no set of their own.
+        let rest = contents
+            .iter()
+            .position(|(_, cells)| cells.iter().any(|cell| !cell.matches.contains(&true)));
+        objects.additional = NodeId::NEVER;
+        let rest = rest.map(|index| contents.remove(index));
+        let is_open = rest
+            .as_ref()
+            .is_some_and(|((node, _), _)| *node != NodeId::NEVER);
+        let all: Vec<Cell> = contents
+            .iter()
+            .flat_map(|(_, cells)| cells.clone())
+            .collect();
+        let all_rest: Vec<Cell> = rest.iter().flat_map(|(_, cells)| cells.clone()).collect();
+        for ((node, unfit), cells) in contents {
+            if node == NodeId::NEVER && !is_open {
+                continue;
+            }
+            let outside = |cell: &Cell| !cells.iter().any(|own| own.matches == cell.matches);
+            let outside: Vec<&Cell> = all
+                .iter()
+                .chain(&all_rest)
+                .filter(|cell| outside(cell))
+                .collect();
+            let member = Member::Class(objects.classes.len());
+            for (obligation, nodes) in objects.obligations.iter_mut().zip(unfit) {
+                obligation
+                    .members
+                    .extend(nodes.into_iter().map(|node| (member, node)));
+            }
+            objects.classes.push(Class {
+                keys: union(&splitters, &cells, &outside),
+                node,
+            });
+        }
+        if let Some(((node, unfit), _)) = rest {
+            objects.additional = node;
+            for (obligation, nodes) in objects.obligations.iter_mut().zip(unfit) {
+                let nodes = nodes.into_iter();
+                obligation
+                    .members
+                    .extend(nodes.map(|node| (Member::Additional, node)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The cells: splits the keys by one set after the other and leaves out empty cells.
+    fn cells(
+        &mut self,
+        splitters: &Splitters,
+        origin: Option<Origin>,
+    ) -> Result<Vec<Cell>, SchemaError> {
+        let mut cells = vec![Cell {
+            matches: Vec::new(),
+        }];
+        for count in 1..=splitters.sets.len() {
+            let known = Splitters {
+                sets: splitters.sets[..count].to_vec(),
+            };
+            let mut split = Vec::with_capacity(cells.len() * 2);
+            for cell in cells {
+                for matches in [true, false] {
+                    let mut cell = cell.clone();
+                    cell.matches.push(matches);
+                    self.step(16)?;
+                    if !self.is_empty_set(&known.keys(&cell)) {
+                        split.push(cell);
+                    }
+                }
+            }
+            cells = split;
+            if cells.len() > MAX_CLASSES {
+                return Err(SchemaError::Limit {
+                    what: "classes of keys that patterns tell apart",
+                    limit: MAX_CLASSES as u64,
+                    pointer: origin.map_or_else(
+                        || "#".to_owned(),
+                        |origin| self.program.keyword_pointer(origin.schema, origin.keyword),
+                    ),
+                });
+            }
+        }
+        Ok(cells)
+    }
+
+    /// Whether the set is proven empty by a cheap test: a class without keys does no harm.
+    fn is_empty_set(&self, set: &Regular) -> bool {
+        if set.takes_empty() || Lengths::of(set).is_some() {
+            return false;
+        }
+        let limits = RegularLimits {
+            expressions: 20_000,
+            search: 2_000,
+        };
+        structgen_regular::is_empty(set, limits).unwrap_or(false)
+    }
+
+    fn cell_content(
+        &mut self,
+        rules: &KeyRules<'_, 'j>,
+        by_pattern: &FxHashMap<&'j str, usize>,
+        by_name: &FxHashMap<SchemaId, Option<usize>>,
+        cell: &Cell,
+    ) -> Result<Content, SchemaError> {
+        self.step(1 + rules.fields.len())?;
+        let matched = |pattern: &str| by_pattern.get(pattern).is_some_and(|&i| cell.matches[i]);
+        let named = |id: &SchemaId| match by_name.get(id) {
+            Some(Some(index)) => cell.matches[*index],
+            _ => true,
+        };
+        let literals_of = |fields: &Rc<Fields<'j>>| {
+            let patterns = fields
+                .patterns
+                .iter()
+                .filter(|(pattern, _)| matched(pattern));
+            let mut schemas: Vec<SchemaId> = patterns.map(|&(_, id)| id).collect();
+            if schemas.is_empty() {
+                schemas.extend(fields.additional);
+            }
+            schemas.into_iter().map(Literal::schema)
+        };
+        let fits = rules.names.iter().all(|(id, _)| named(id));
+        let node = if fits {
+            let literals = rules
+                .fields
+                .iter()
+                .flat_map(|(fields, _)| literals_of(fields));
+            self.node(literals.collect::<Vec<_>>())?
+        } else {
+            NodeId::NEVER
+        };
+        let mut unfit = Vec::with_capacity(rules.clauses.len());
+        for (literals, _) in &rules.clauses {
+            let mut nodes = Vec::new();
+            for literal in literals.iter() {
+                let KeyLiteral::Some(some) = literal else {
+                    continue;
+                };
+                let is_asked = match some {
+                    SomeMember::Field(other) => match other.pattern {
+                        Some(index) => matched(other.fields.patterns[index].0),
+                        None => !other
+                            .fields
+                            .patterns
+                            .iter()
+                            .any(|(pattern, _)| matched(pattern)),
+                    },
+                    SomeMember::Key(_) => true,
+                    SomeMember::Name(id) => !named(id),
+                };
+                let unfit = match some {
+                    _ if !is_asked => NodeId::NEVER,
+                    SomeMember::Field(other) => self.unfit(node, other)?,
+                    SomeMember::Key(_) | SomeMember::Name(_) => node,
+                };
+                if unfit != NodeId::NEVER {
+                    nodes.push(unfit);
+                }
+            }
+            unfit.push(nodes);
+        }
+        Ok((node, unfit))
+    }
+
+    /// The possible keys, if `propertyNames` lists them.
+    fn listed_names(
+        &mut self,
+        rules: &KeyRules<'_, 'j>,
+    ) -> Result<Option<Vec<String>>, SchemaError> {
+        for &(id, _) in &rules.names {
+            let node = self.schema_node(id)?;
+            if node == NodeId::ANY {
+                continue;
+            }
+            let names = self.try_expand(node)?;
+            if let Some(literals) = names.as_ref().and_then(|values| values.only_literals()) {
+                return Ok(Some(literals.iter().map(|key| key.to_string()).collect()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Listed names are keys like any others, and there are no further ones.
+    fn only_these(
+        &mut self,
+        rules: &KeyRules<'_, 'j>,
+        names: Vec<String>,
+        listed: &FxHashSet<&str>,
+        objects: &mut Objects,
+    ) -> Result<(), SchemaError> {
+        for key in names {
+            self.step(1)?;
+            if listed.contains(key.as_str()) {
+                continue;
+            }
+            let node = self.key_node(rules, &key)?;
+            objects.properties.push(Field {
+                key: key.into(),
+                node,
+                required: false,
+                declared: false,
+            });
+        }
+        objects.additional = NodeId::NEVER;
+        for (index, (literals, origin)) in rules.clauses.iter().enumerate() {
+            objects.obligations[index] = self.obligation(literals, *origin, objects)?;
+        }
+        Ok(())
+    }
+
+    /// The strings that are valid under a schema, as one set; `None` if every string is.
+    fn strings_of(&mut self, id: SchemaId, origin: Origin) -> Result<Option<Regular>, SchemaError> {
+        let node = self.schema_node(id)?;
+        if node == NodeId::ANY {
+            return Ok(None);
+        }
+        let Some(values) = self.try_expand(node)? else {
+            self.refuse(origin, "the names of its keys depend on themselves")?;
+            return Ok(None);
+        };
+        let mut arms: Vec<Regular> = values
+            .literals
+            .iter()
+            .map(|text| Regular::literal(text.as_ref()))
+            .collect();
+        for shape in &values.strings {
+            if *shape == StringShape::default() {
+                return Ok(None);
+            }
+            arms.push(set_of(shape));
+        }
+        Ok(Some(match arms.len() {
+            0 => Regular::Never,
+            1 => arms.remove(0),
+            _ => Regular::union(arms),
+        }))
+    }
+}
+
+/// The strings of a shape as a set.
+fn set_of(shape: &StringShape) -> Regular {
+    let content = match &shape.content {
+        StringContent::Any => None,
+        StringContent::Regular(regular) => Some(regular.clone()),
+        StringContent::Literals(texts) => Some(Regular::union(
+            texts.iter().map(|text| Regular::literal(text.as_ref())),
+        )),
+    };
+    let lengths = Regular::repeat(
+        Regular::Chars(CharSet::all()),
+        shape.min_length,
+        shape.max_length,
+    );
+    match content {
+        None => lengths,
+        Some(content) if (shape.min_length, shape.max_length) == (0, None) => content,
+        Some(content) => Regular::Intersection([content, lengths].into()),
+    }
+}
+
+/// The keys of some cells: whole patterns if no other cell matches them, single cells otherwise.
+fn union(splitters: &Splitters, cells: &[Cell], outside: &[&Cell]) -> Regular {
+    let mut left: Vec<&Cell> = cells.iter().collect();
+    let mut arms = Vec::new();
+    for (index, set) in splitters.sets.iter().enumerate() {
+        let is_whole = !outside.iter().any(|cell| cell.matches[index]);
+        if is_whole && left.iter().any(|cell| cell.matches[index]) {
+            left.retain(|cell| !cell.matches[index]);
+            arms.push(set.clone());
+        }
+    }
+    arms.extend(left.into_iter().map(|cell| splitters.keys(cell)));
+    match arms.len() {
+        1 => arms.remove(0),
+        _ => Regular::Union(arms.into()),
+    }
+}

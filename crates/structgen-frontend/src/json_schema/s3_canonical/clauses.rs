@@ -1,0 +1,217 @@
+//! Disjunctions about single keys, which are not multiplied out.
+//!
+//! "Not this alternative" asserts that a key is absent, or that one of many has an invalid value. Twenty of these
+//! multiply out to a million conjunctions, but they are only twenty clauses, each met by some member or by some absent
+//! key: the object counts them.
+
+use std::rc::Rc;
+
+use super::Canonicalizer;
+use super::branch::Branch;
+use crate::json_schema::SchemaError;
+use crate::json_schema::s2_parse::atoms::{
+    Atom, KeyLiteral, Literal, Origin, Subject, TracedAtom, TypeSet,
+};
+use crate::json_schema::s2_parse::{Arm, Form, Part, SchemaId};
+
+/// The maximal nesting of negated schemas that is looked into.
+const MAX_DEPTH: usize = 8;
+
+/// What one arm asserts: something about a key of an object, or that the value is of these types.
+type Said<'j> = (TypeSet, Option<KeyLiteral<'j>>);
+
+impl<'j> Canonicalizer<'_, 'j> {
+    /// Adds a disjunction if each of its arms is about one key only; returns whether it was added.
+    pub(super) fn add_clause(
+        &mut self,
+        branch: &mut Branch<'j>,
+        arms: &[Arm<'j>],
+    ) -> Result<bool, SchemaError> {
+        let mut said: Vec<Said<'j>> = Vec::new();
+        let mut origin = None;
+        for arm in arms {
+            if !self.say(arm, &mut said, &mut origin, MAX_DEPTH)? {
+                return Ok(false);
+            }
+        }
+        let Some(origin) = origin else {
+            return Ok(false);
+        };
+        let others = TypeSet::OBJECT.complement();
+        let all = |types: TypeSet, said: &Said<'j>| match said {
+            // An assertion about a key holds for everything that is not an object.
+            (own, Some(_)) => types.union(own.intersection(others)),
+            (own, None) => types.union(*own),
+        };
+        let holds = said.iter().fold(TypeSet::NONE, all);
+        if holds.meets(TypeSet::OBJECT) {
+            branch.types = branch.types.intersection(holds);
+            return Ok(true);
+        }
+        let literals: Rc<[KeyLiteral<'j>]> = said
+            .into_iter()
+            .filter(|(types, _)| types.meets(TypeSet::OBJECT))
+            .filter_map(|(_, literal)| literal)
+            .collect();
+        branch.types = branch.types.intersection(match literals.is_empty() {
+            true => holds,
+            false => holds.union(TypeSet::OBJECT),
+        });
+        if !literals.is_empty() {
+            let atom = Atom::Clause(literals);
+            branch.atoms.push(TracedAtom { atom, origin });
+        }
+        Ok(true)
+    }
+
+    /// Adds what an arm asserts, or the arms of what it negates; returns whether each is about one key only.
+    fn say(
+        &mut self,
+        arm: &[Part<'j>],
+        said: &mut Vec<Said<'j>>,
+        origin: &mut Option<Origin>,
+        depth: usize,
+    ) -> Result<bool, SchemaError> {
+        self.step(1)?;
+        if let [Part::Literal(literal)] = arm {
+            let Subject::Schema(id) = literal.source else {
+                return Ok(false);
+            };
+            if !literal.negated || depth == 0 {
+                return Ok(false);
+            }
+            let schema = self.program.get(id);
+            // The negation of alternatives is a conjunction.
+            for arm in self.negated(id, &schema)? {
+                if !self.say(&arm, said, origin, depth - 1)? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        let mut types = TypeSet::ALL;
+        let mut literal: Option<KeyLiteral<'j>> = None;
+        for part in arm {
+            let Part::Atom(traced) = part else {
+                return Ok(false);
+            };
+            let next = match &traced.atom {
+                Atom::Types(some) => {
+                    types = types.intersection(*some);
+                    continue;
+                }
+                Atom::Forbidden(key) => KeyLiteral::Absent(key),
+                Atom::Present(key) => KeyLiteral::Has(key, None),
+                Atom::Field(key, value) => match &literal {
+                    Some(KeyLiteral::Has(known, None)) if known == key => {
+                        literal = None;
+                        KeyLiteral::Has(key, Some(*value))
+                    }
+                    _ => return Ok(false),
+                },
+                Atom::Some(some) => KeyLiteral::Some(some.clone()),
+                _ => return Ok(false),
+            };
+            if literal.replace(next).is_some() {
+                return Ok(false);
+            }
+            origin.get_or_insert(traced.origin);
+        }
+        said.push((types, literal));
+        Ok(true)
+    }
+
+    /// Adds that an object with the key is valid under the schema, if the schema is about single keys only; returns
+    /// whether it was added.
+    pub(super) fn add_implication(
+        &mut self,
+        branch: &mut Branch<'j>,
+        key: &'j str,
+        id: SchemaId,
+        origin: Origin,
+    ) -> Result<bool, SchemaError> {
+        let mut clauses = Vec::new();
+        if !self.conjuncts(id, &mut clauses, MAX_DEPTH)? {
+            return Ok(false);
+        }
+        for mut literals in clauses {
+            literals.push(KeyLiteral::Absent(key));
+            let atom = Atom::Clause(literals.into());
+            branch.atoms.push(TracedAtom { atom, origin });
+        }
+        Ok(true)
+    }
+
+    /// The clauses whose conjunction the schema is, for objects; `false` if it is more than that.
+    fn conjuncts(
+        &mut self,
+        id: SchemaId,
+        clauses: &mut Vec<Vec<KeyLiteral<'j>>>,
+        depth: usize,
+    ) -> Result<bool, SchemaError> {
+        if depth == 0 {
+            return Ok(false);
+        }
+        self.reach(id);
+        let schema = self.program.get(id);
+        for keyword in &schema.keywords {
+            self.step(1)?;
+            let origin = Origin {
+                schema: id,
+                keyword: keyword.name,
+            };
+            if self.is_ignored(origin) {
+                continue;
+            }
+            let is_simple = match keyword.assertion.form() {
+                Form::Never => {
+                    clauses.push(Vec::new());
+                    true
+                }
+                Form::Atom(Atom::Types(types)) => types.meets(TypeSet::OBJECT),
+                Form::Atom(Atom::Required(keys)) => {
+                    clauses.extend(keys.iter().map(|key| vec![KeyLiteral::Has(key, None)]));
+                    true
+                }
+                Form::Atom(Atom::Fields(fields)) => {
+                    let additional = fields.additional.map(Literal::schema);
+                    if !fields.patterns.is_empty()
+                        || additional.is_some_and(|literal| !self.is_trivial(literal))
+                    {
+                        return Ok(false);
+                    }
+                    for &(key, id) in &fields.properties {
+                        let value = Literal::schema(id);
+                        if !self.is_trivial(value) {
+                            clauses.push(vec![
+                                KeyLiteral::Absent(key),
+                                KeyLiteral::Has(key, Some(value)),
+                            ]);
+                        }
+                    }
+                    true
+                }
+                Form::AllOf(schemas) => {
+                    let mut is_simple = true;
+                    for &id in schemas {
+                        is_simple = is_simple && self.conjuncts(id, clauses, depth - 1)?;
+                    }
+                    is_simple
+                }
+                Form::Reference(reference) => {
+                    let target = self.program.resolve(id, "$ref", reference)?;
+                    self.conjuncts(target, clauses, depth - 1)?
+                }
+                _ => false,
+            };
+            if !is_simple {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn is_ignored(&self, origin: Origin) -> bool {
+        self.ignored.contains(&origin)
+    }
+}

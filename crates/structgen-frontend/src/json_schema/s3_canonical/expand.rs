@@ -1,0 +1,274 @@
+//! Expanding a node: multiplying out its disjunctions and turning each branch into sets of values.
+
+use std::rc::Rc;
+
+use structgen_grammar::NumberSet;
+
+use super::branch::Branch;
+use super::{Arrays, Canonicalizer, Field, NodeId, Numbers, Objects, State, Values};
+use crate::json_schema::SchemaError;
+use crate::json_schema::s1_json::Json;
+use crate::json_schema::s2_parse::atoms::{Atom, Literal, TracedAtom, TypeSet};
+
+/// The maximal number of nested expansions.
+const MAX_NESTING: usize = 32;
+
+/// The maximal depth at which a nested expansion starts.
+const MAX_DEPTH: usize = 160;
+
+impl<'j> Canonicalizer<'_, 'j> {
+    /// The values of a node.
+    pub(crate) fn expand(&mut self, id: NodeId) -> Result<Rc<Values>, SchemaError> {
+        match self.try_expand(id)? {
+            Some(values) => Ok(values),
+            // Only proofs meet a node in progress, and they call `try_expand`.
+            None => Err(SchemaError::Limit {
+                what: "expansions inside one another",
+                limit: MAX_NESTING as u64,
+                pointer: self.node_name(id),
+            }),
+        }
+    }
+
+    /// The values of a node; `None` if it is in progress, or if too many others are.
+    pub(super) fn try_expand(&mut self, id: NodeId) -> Result<Option<Rc<Values>>, SchemaError> {
+        match &self.states[id.index()] {
+            State::Expanded(values) => return Ok(Some(Rc::clone(values))),
+            State::InProgress => return Ok(None),
+            State::Unexpanded if self.nesting >= MAX_NESTING => return Ok(None),
+            State::Unexpanded if self.nesting > 0 && self.depth >= MAX_DEPTH => return Ok(None),
+            State::Unexpanded => {}
+        }
+        self.states[id.index()] = State::InProgress;
+        self.nesting += 1;
+        let values = self.expand_now(id);
+        self.nesting -= 1;
+        match values {
+            Ok(values) => {
+                let values = Rc::new(values);
+                self.states[id.index()] = State::Expanded(Rc::clone(&values));
+                Ok(Some(values))
+            }
+            Err(error) => {
+                self.states[id.index()] = State::Unexpanded;
+                Err(error)
+            }
+        }
+    }
+
+    fn expand_now(&mut self, id: NodeId) -> Result<Values, SchemaError> {
+        let mut first = Branch::new();
+        for &literal in self.literals(id).iter() {
+            self.add_literal(&mut first, literal, &None)?;
+        }
+        let mut values = Values::default();
+        let mut branches = vec![first];
+        while let Some(mut branch) = branches.pop() {
+            if branch.is_dead() {
+                continue;
+            }
+            self.step(branch.size())?;
+            if !branch.choices.is_empty() {
+                self.prune(&mut branch)?;
+                if branch.is_dead() {
+                    continue;
+                }
+            }
+            let Some(choice) = branch.choices.pop_front() else {
+                self.finish(&branch, &mut values)?;
+                continue;
+            };
+            if choice.overlaps.is_empty() && self.is_entailed(&branch, &choice)? {
+                branches.push(branch);
+                continue;
+            }
+            for (index, arm) in choice.arms.iter().enumerate().rev() {
+                self.step(branch.size())?;
+                let mut taken = branch.clone();
+                self.add_arm(&mut taken, &choice, arm)?;
+                self.prune(&mut taken)?;
+                for &other in choice.overlaps.get(index).into_iter().flatten() {
+                    if taken.is_dead() {
+                        break;
+                    }
+                    self.step(branch.size())?;
+                    if !self.excludes(&taken, other)? {
+                        self.add_literal(&mut taken, Literal::not(other), &choice.path)?;
+                    }
+                }
+                if !taken.is_dead() {
+                    branches.push(taken);
+                }
+            }
+        }
+        Ok(values)
+    }
+
+    /// Turns a branch without disjunctions into values.
+    pub(super) fn finish(
+        &mut self,
+        branch: &Branch<'j>,
+        out: &mut Values,
+    ) -> Result<(), SchemaError> {
+        let listed = branch.atoms.iter().filter_map(|traced| match traced.atom {
+            Atom::Values(values) => Some(values),
+            _ => None,
+        });
+        if let Some(candidates) = listed.min_by_key(|values| values.len()) {
+            return self.finish_listed(branch, candidates, out);
+        }
+        let types = branch.types;
+        let excluded = |value: &Json<'_>| {
+            branch.atoms.iter().any(|traced| match traced.atom {
+                Atom::NotValues(values) => values.iter().any(|other| other.same(value)),
+                _ => false,
+            })
+        };
+        if types.meets(TypeSet::NULL) {
+            self.check_refused(branch, TypeSet::NULL)?;
+            out.null |= !excluded(&Json::Null);
+        }
+        if types.meets(TypeSet::BOOLEAN) {
+            self.check_refused(branch, TypeSet::BOOLEAN)?;
+            out.no |= !excluded(&Json::Bool(false));
+            out.yes |= !excluded(&Json::Bool(true));
+        }
+        if types.meets(TypeSet::NUMBER) {
+            self.finish_numbers(branch, out)?;
+        }
+        if types.meets(TypeSet::STRING) {
+            self.finish_strings(branch, out)?;
+        }
+        if types.meets(TypeSet::OBJECT) {
+            self.finish_objects(branch, out)?;
+        }
+        if types.meets(TypeSet::ARRAY) {
+            self.finish_arrays(branch, out)?;
+        }
+        Ok(())
+    }
+
+    /// An error if an assertion about these types is not supported, unless it is dropped.
+    pub(super) fn check_refused(
+        &mut self,
+        branch: &Branch<'j>,
+        types: TypeSet,
+    ) -> Result<(), SchemaError> {
+        for traced in &branch.atoms {
+            if let Atom::Refused(about, reason) = traced.atom
+                && about.meets(types)
+            {
+                self.refuse(traced.origin, reason)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A branch with `enum` or `const`: the listed values for which everything else holds.
+    fn finish_listed(
+        &mut self,
+        branch: &Branch<'j>,
+        candidates: &'j [Json<'j>],
+        out: &mut Values,
+    ) -> Result<(), SchemaError> {
+        for value in candidates {
+            self.step(1)?;
+            let mut fits = branch.types.meets(TypeSet::of(value));
+            for traced in &branch.atoms {
+                let is_source =
+                    matches!(traced.atom, Atom::Values(values) if std::ptr::eq(values, candidates));
+                fits = fits && (is_source || self.atom_holds(traced, value, 0)?);
+            }
+            let is_whole = |traced: &TracedAtom<'_>| matches!(traced.atom, Atom::WrittenWhole);
+            match value {
+                _ if !fits => {}
+                // A number that must be written whole is not just a point: `1.0` has the same value.
+                Json::Number(number) if branch.atoms.iter().any(is_whole) => {
+                    let set = NumberSet {
+                        written_whole: true,
+                        ..NumberSet::point(number.clone())
+                    };
+                    out.add_numbers(Numbers {
+                        set,
+                        ..Numbers::default()
+                    });
+                }
+                value => self.add_value(value, out)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn add_value(&mut self, value: &'j Json<'j>, out: &mut Values) -> Result<(), SchemaError> {
+        match value {
+            Json::Null => out.null = true,
+            Json::Bool(false) => out.no = true,
+            Json::Bool(true) => out.yes = true,
+            Json::Number(number) => out.add_point(number),
+            Json::String(text) => out.add_literal(text),
+            Json::Array(items) => {
+                let prefix = items.iter().map(|item| self.value_node(item));
+                let prefix = prefix.collect::<Result<Vec<NodeId>, _>>()?;
+                let count = u32::try_from(prefix.len()).unwrap_or(u32::MAX);
+                out.add_arrays(Arrays {
+                    prefix,
+                    rest: NodeId::NEVER,
+                    min: count,
+                    max: Some(count),
+                    ..Arrays::any()
+                });
+            }
+            Json::Object(entries) => {
+                let mut properties = Vec::with_capacity(entries.len());
+                for (key, value) in entries {
+                    properties.push(Field {
+                        key: key.as_ref().into(),
+                        node: self.value_node(value)?,
+                        required: true,
+                        declared: true,
+                    });
+                }
+                out.add_objects(Objects {
+                    properties,
+                    additional: NodeId::NEVER,
+                    stated: true,
+                    ..Objects::any()
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn value_node(&mut self, value: &'j Json<'j>) -> Result<NodeId, SchemaError> {
+        let literal = self.value_literal(value);
+        self.node([literal])
+    }
+
+    /// A name for a node: the pointers of its literals.
+    pub(crate) fn node_name(&self, id: NodeId) -> String {
+        if id == NodeId::NEVER {
+            return "false".to_owned();
+        }
+        let mut name = String::new();
+        for literal in self.literals(id).iter() {
+            if !name.is_empty() {
+                name.push_str(" & ");
+            }
+            if literal.negated {
+                name.push('!');
+            }
+            name.push_str(&self.literal_name(*literal));
+        }
+        if name.is_empty() {
+            name.push_str("true");
+        }
+        name
+    }
+
+    fn literal_name(&self, literal: Literal) -> String {
+        match literal.source {
+            super::Subject::Schema(id) => self.program.pointer(id),
+            super::Subject::Value(id) => format!("value-{}", id.0),
+        }
+    }
+}

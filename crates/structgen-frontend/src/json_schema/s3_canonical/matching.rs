@@ -1,0 +1,158 @@
+//! Questions about regular sets: whether a string is in one, whether it is empty.
+
+use rustc_hash::FxHashMap;
+use structgen_grammar::Regular;
+use structgen_regular::{LimitExceeded, RegularLimits, RegularMachine};
+
+/// The maximal number of expressions of one machine, and of all cached machines.
+const MOST_EXPRESSIONS: usize = 200_000;
+/// Limits of a proof of emptiness: the expressions that it may create and the states that it may visit.
+const PROOF: RegularLimits = RegularLimits {
+    expressions: 20_000,
+    search: 2_000,
+};
+/// The maximal number of expressions that all proofs for one schema may create; after that, nothing is proven.
+const ALL_PROOFS: usize = 400_000;
+
+/// Cached machines of regular sets.
+#[derive(Default)]
+pub(crate) struct Machines {
+    machines: FxHashMap<Regular, RegularMachine>,
+    /// The expressions of all machines together.
+    size: usize,
+    empty: FxHashMap<Regular, bool>,
+    /// The cost of all proofs of emptiness so far.
+    proofs: usize,
+}
+
+impl Machines {
+    /// Whether the string is in the set; `None` if the budget, from which the steps are subtracted, does not suffice.
+    pub(crate) fn contains(
+        &mut self,
+        regular: &Regular,
+        text: &str,
+        budget: &mut u64,
+    ) -> Option<bool> {
+        *budget = budget.checked_sub(text.len() as u64 + 1)?;
+        if self.size > MOST_EXPRESSIONS {
+            self.machines.clear();
+            self.size = 0;
+        }
+        let before = self.machines.get(regular).map_or(0, RegularMachine::size);
+        if before == 0 {
+            let limits = RegularLimits {
+                expressions: MOST_EXPRESSIONS.min(usize::try_from(*budget).unwrap_or(usize::MAX)),
+                ..RegularLimits::default()
+            };
+            let machine = RegularMachine::new(regular, limits).ok()?;
+            self.machines.insert(regular.clone(), machine);
+        }
+        let machine = self.machines.get_mut(regular)?;
+        let found = machine.contains(text.as_bytes());
+        let grown = machine.size() - before;
+        self.size += grown;
+        if found.is_err() {
+            // The machine is full: the next string starts with a new one.
+            self.size -= machine.size();
+            self.machines.remove(regular);
+        }
+        *budget = budget.checked_sub(grown as u64)?;
+        found.ok()
+    }
+
+    /// Whether it is proven, within small limits, that the set is empty.
+    pub(crate) fn is_empty(&mut self, regular: &Regular) -> bool {
+        if regular.takes_empty() {
+            return false;
+        }
+        if let Some(&known) = self.empty.get(regular) {
+            return known;
+        }
+        if self.proofs > ALL_PROOFS {
+            return false;
+        }
+        let prove = || -> Result<(bool, usize), LimitExceeded> {
+            let mut machine = RegularMachine::new(regular, PROOF)?;
+            let empty = machine.start()?.is_none();
+            Ok((empty, machine.size()))
+        };
+        let (empty, cost) = prove().unwrap_or((false, PROOF.expressions));
+        self.proofs += cost;
+        self.empty.insert(regular.clone(), empty);
+        empty
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::regex::{RegexOptions, parse};
+
+    fn matches(pattern: &str, text: &str) -> bool {
+        let regular = parse(pattern, RegexOptions::json_schema()).expect("the pattern is read");
+        Machines::default()
+            .contains(&regular, text, &mut 1_000_000)
+            .expect("the budget suffices")
+    }
+
+    #[test]
+    fn patterns_are_searched_for() {
+        assert!(matches("b+", "abbc"));
+        assert!(!matches("^b+$", "abbc"));
+        assert!(matches("^(a|bc){2,3}$", "abca"));
+        assert!(!matches("^(a|bc){2,3}$", "a"));
+        assert!(!matches("^(a|bc){2,3}$", "aaaa"));
+        assert!(matches("^[^é]*$", "e"));
+        assert!(matches("^é$", "é"));
+        assert!(matches("^(a*)*$", "aaa"));
+        assert!(matches("^(a?){5}$", "aa"));
+    }
+
+    #[test]
+    fn complements_and_intersections_are_exact() {
+        let a = parse("^a*$", RegexOptions::json_schema()).expect("the pattern is read");
+        let even = parse("^(..)*$", RegexOptions::json_schema()).expect("the pattern is read");
+        let not_a = Regular::Complement(a.clone().into());
+        let mut budget = 100_000;
+        let mut machines = Machines::default();
+        assert_eq!(machines.contains(&not_a, "aa", &mut budget), Some(false));
+        assert_eq!(machines.contains(&not_a, "aé", &mut budget), Some(true));
+        let both = Regular::Intersection([a, even].into());
+        assert_eq!(machines.contains(&both, "aa", &mut budget), Some(true));
+        assert_eq!(machines.contains(&both, "aaa", &mut budget), Some(false));
+        assert_eq!(machines.contains(&both, "ab", &mut budget), Some(false));
+    }
+
+    #[test]
+    fn work_is_bounded() {
+        let pattern = "^(?:a|b)*a(?:a|b){40}$";
+        let heavy = parse(pattern, RegexOptions::json_schema()).expect("the pattern is read");
+        let mut machines = Machines::default();
+        // Any of the last forty letters may be the one that counts, so that nearly every state is new.
+        let mut seed = 1_u32;
+        let mut letter = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if seed >> 31 == 0 { 'a' } else { 'b' }
+        };
+        let text: String = (0..4_000).map(|_| letter()).collect();
+        assert_eq!(machines.contains(&heavy, &text, &mut 20_000), None);
+        assert_eq!(machines.contains(&heavy, "b", &mut 1_000), Some(false));
+    }
+
+    #[test]
+    fn contradictions_are_proven() {
+        let set = |pattern| parse(pattern, RegexOptions::json_schema()).expect("it is read");
+        let both = |one, other| Regular::Intersection([set(one), set(other)].into());
+        let mut machines = Machines::default();
+        for (one, other, empty) in [
+            ("^a", "^b", true),
+            ("a", "b", false),
+            ("^(?!a)", "^a", true),
+            ("^(aa)*$", "^a(aa)*$", true),
+        ] {
+            for _ in 0..2 {
+                assert_eq!(machines.is_empty(&both(one, other)), empty, "{one} {other}");
+            }
+        }
+    }
+}

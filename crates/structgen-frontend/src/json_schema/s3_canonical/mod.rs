@@ -1,0 +1,363 @@
+//! Third stage: the canonical form, a union of typed sets of values per node.
+//!
+//! A [`NodeId`] is a conjunction of literals (schemas, values and their negations), identified by that list. The
+//! conjunction of two nodes is a node again, and since there are finitely many literals, the expansion of recursive
+//! schemas terminates. A node is expanded on demand (`expand.rs`): its literals are decomposed into atoms and
+//! disjunctions (`branch.rs`, `negation.rs`), the disjunctions are multiplied out, and each branch becomes a set of
+//! values per type (`numbers.rs`, `strings.rs`, `objects.rs`, `arrays.rs`) whose parts are nodes again. `emptiness.rs`
+//! proves nodes empty.
+
+mod arrays;
+mod branch;
+mod classes;
+mod clauses;
+mod emptiness;
+pub(crate) mod evaluation;
+mod expand;
+mod lengths;
+pub(crate) mod matching;
+mod negation;
+mod numbers;
+mod objects;
+mod prune;
+mod rust;
+mod strings;
+mod validate;
+mod values;
+
+#[cfg(test)]
+pub(super) mod membership;
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_grammar::Regular;
+
+use crate::json_schema::s1_json::Json;
+use crate::json_schema::s2_parse::atoms::{Literal, Origin, Subject, ValueId};
+use crate::json_schema::s2_parse::{Arm, Context, Form, Of, Part, Program, SchemaId};
+use crate::json_schema::{Effect, SchemaError, SchemaOptions};
+use crate::regex::{self, RegexOptions};
+
+pub(crate) use values::{Arrays, Counted, Field, Member, Numbers, Objects, Obligation, Values};
+
+/// A node of the canonical form: a set of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct NodeId(pub(crate) u32);
+
+impl NodeId {
+    /// Every value.
+    pub(crate) const ANY: Self = Self(0);
+    /// No value.
+    pub(crate) const NEVER: Self = Self(1);
+
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// How far a node is expanded.
+#[derive(Clone, Debug)]
+enum State {
+    Unexpanded,
+    InProgress,
+    Expanded(Rc<Values>),
+}
+
+/// Builds the canonical form of a [`Program`].
+pub(crate) struct Canonicalizer<'p, 'j> {
+    pub(crate) program: &'p mut Program<'j>,
+    pub(crate) options: &'p SchemaOptions,
+    literals: Vec<Rc<[Literal]>>,
+    states: Vec<State>,
+    ids: FxHashMap<Rc<[Literal]>, NodeId>,
+    values: Vec<&'j Json<'j>>,
+    patterns: FxHashMap<&'j str, Result<Regular, String>>,
+    machines: matching::Machines,
+    /// What schemas evaluate, by case.
+    evaluation: evaluation::Known<'j>,
+    /// Nodes whose emptiness is known.
+    empty: FxHashMap<NodeId, bool>,
+    steps: u64,
+    /// The number of nested expansions in progress.
+    nesting: usize,
+    /// The nesting of schemas and nodes in progress, over all expansions, which bounds the stack.
+    depth: usize,
+    /// The schemas that were reached, in order.
+    reached: Vec<SchemaId>,
+    is_reached: FxHashSet<SchemaId>,
+    /// What was narrowed (`false`) or dropped (`true`).
+    noted: FxHashSet<(Origin, bool)>,
+    pub(crate) notes: Vec<(Origin, Effect)>,
+    /// Keywords to leave out, to see whether the schema is satisfiable without them.
+    ignored: FxHashSet<Origin>,
+}
+
+impl<'p, 'j> Canonicalizer<'p, 'j> {
+    pub(crate) fn new(program: &'p mut Program<'j>, options: &'p SchemaOptions) -> Self {
+        let any: Rc<[Literal]> = Rc::new([]);
+        Self {
+            program,
+            options,
+            // The list of NEVER is never read: it is a special case everywhere.
+            literals: vec![Rc::clone(&any), Rc::clone(&any)],
+            states: vec![State::Unexpanded, State::Expanded(Rc::default())],
+            ids: FxHashMap::from_iter([(any, NodeId::ANY)]),
+            values: Vec::new(),
+            patterns: FxHashMap::default(),
+            machines: matching::Machines::default(),
+            evaluation: evaluation::Known::default(),
+            empty: FxHashMap::default(),
+            steps: 0,
+            nesting: 0,
+            depth: 0,
+            reached: Vec::new(),
+            is_reached: FxHashSet::default(),
+            noted: FxHashSet::default(),
+            notes: Vec::new(),
+            ignored: FxHashSet::default(),
+        }
+    }
+
+    /// The node of one schema.
+    pub(crate) fn schema_node(&mut self, id: SchemaId) -> Result<NodeId, SchemaError> {
+        self.node([Literal::schema(id)])
+    }
+
+    /// The node of a conjunction. Trivial literals are left out and references followed, so that equal nodes are
+    /// identified.
+    pub(crate) fn node(
+        &mut self,
+        literals: impl IntoIterator<Item = Literal>,
+    ) -> Result<NodeId, SchemaError> {
+        let mut list: Vec<Literal> = Vec::new();
+        for literal in literals {
+            let Some(literal) = self.simplified(literal)? else {
+                return Ok(NodeId::NEVER);
+            };
+            if list.contains(&literal.complement()) {
+                return Ok(NodeId::NEVER);
+            }
+            if self.is_trivial(literal) || list.contains(&literal) {
+                continue;
+            }
+            list.push(literal);
+        }
+        if let Some(&id) = self.ids.get(list.as_slice()) {
+            return Ok(id);
+        }
+        self.step(1)?;
+        let id = NodeId(u32::try_from(self.literals.len()).unwrap_or(u32::MAX));
+        let list: Rc<[Literal]> = list.into();
+        self.literals.push(Rc::clone(&list));
+        self.states.push(State::Unexpanded);
+        self.ids.insert(list, id);
+        Ok(id)
+    }
+
+    /// Follows references and negations that are a schema's only keyword; `None` if no value is valid.
+    fn simplified(&mut self, mut literal: Literal) -> Result<Option<Literal>, SchemaError> {
+        let mut seen: Vec<SchemaId> = Vec::new();
+        while let Subject::Schema(id) = literal.source {
+            if seen.contains(&id) {
+                // A schema that only refers to itself or to its negation has no meaning.
+                let pointer = self.program.pointer(id);
+                return Err(SchemaError::CircularReference { pointer });
+            }
+            seen.push(id);
+            self.step(seen.len())?;
+            if !self.ignored.is_empty() {
+                break;
+            }
+            let schema = self.program.schema_ref(id);
+            let [keyword] = schema.keywords.as_slice() else {
+                if schema.keywords.is_empty() && literal.negated {
+                    return Ok(None);
+                }
+                break;
+            };
+            let next = match keyword.assertion.form() {
+                Form::Never if literal.negated => break,
+                Form::Never => return Ok(None),
+                Form::Reference(reference) => {
+                    let target = self.program.resolve(id, keyword.name, reference)?;
+                    Literal {
+                        source: Subject::Schema(target),
+                        ..literal
+                    }
+                }
+                Form::Not(inner) => Literal {
+                    source: Subject::Schema(inner),
+                    negated: !literal.negated,
+                },
+                _ => break,
+            };
+            self.reach(id);
+            literal = next;
+        }
+        Ok(Some(literal))
+    }
+
+    /// Whether the literal holds for every value because it asserts nothing.
+    fn is_trivial(&self, literal: Literal) -> bool {
+        let Subject::Schema(id) = literal.source else {
+            return false;
+        };
+        if !literal.negated {
+            return self.program.is_anything(id);
+        }
+        let keywords = self.program.schema_ref(id).keywords.as_slice();
+        matches!(keywords, [only] if matches!(only.assertion.form(), Form::Never))
+    }
+
+    /// The literals of a node other than [`NodeId::NEVER`].
+    pub(crate) fn literals(&self, id: NodeId) -> Rc<[Literal]> {
+        Rc::clone(&self.literals[id.index()])
+    }
+
+    /// The literal of one value.
+    fn value_literal(&mut self, value: &'j Json<'j>) -> Literal {
+        let id = ValueId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+        self.values.push(value);
+        Literal::value(id)
+    }
+
+    fn value(&self, id: ValueId) -> &'j Json<'j> {
+        self.values[id.0 as usize]
+    }
+
+    /// Counts work.
+    fn step(&mut self, steps: usize) -> Result<(), SchemaError> {
+        self.steps += steps as u64;
+        if self.steps <= self.options.limits.max_steps {
+            return Ok(());
+        }
+        let last = self.reached.last();
+        Err(SchemaError::Limit {
+            what: "steps of the schema's compilation",
+            limit: self.options.limits.max_steps,
+            pointer: last.map_or_else(|| "#".to_owned(), |&id| self.program.pointer(id)),
+        })
+    }
+
+    /// Remembers that a schema is in use.
+    fn reach(&mut self, id: SchemaId) {
+        if self.is_reached.insert(id) {
+            self.reached.push(id);
+        }
+    }
+
+    /// Leaves keywords out, as if they were not there.
+    pub(crate) fn ignore(&mut self, origins: &[Origin]) {
+        self.ignored.extend(origins.iter().copied());
+    }
+
+    pub(crate) fn reached(&self) -> &[SchemaId] {
+        &self.reached
+    }
+
+    /// The error for an unsupported keyword; if the options are lenient, a note that it is dropped.
+    pub(crate) fn refuse(&mut self, origin: Origin, reason: &str) -> Result<(), SchemaError> {
+        if self.options.lenient {
+            self.note(
+                origin,
+                Effect::Dropped {
+                    reason: reason.to_owned(),
+                },
+            );
+            return Ok(());
+        }
+        Err(SchemaError::Unsupported {
+            keyword: origin.keyword.to_owned(),
+            pointer: self.program.keyword_pointer(origin.schema, origin.keyword),
+            reason: reason.to_owned(),
+        })
+    }
+
+    /// Remembers, once per keyword, that something was dropped or narrowed.
+    pub(crate) fn note(&mut self, origin: Origin, effect: Effect) {
+        let dropped = matches!(effect, Effect::Dropped { .. });
+        if self.noted.insert((origin, dropped)) {
+            self.notes.push((origin, effect));
+        }
+    }
+
+    /// The number of steps taken.
+    pub(crate) fn steps_taken(&self) -> u64 {
+        self.steps
+    }
+
+    /// The set of strings in which a pattern is found.
+    fn pattern(&mut self, source: &'j str, origin: Origin) -> Result<Option<Regular>, SchemaError> {
+        let read = self.patterns.entry(source).or_insert_with(|| {
+            regex::parse(source, RegexOptions::json_schema()).map_err(|error| error.to_string())
+        });
+        match read.clone() {
+            Ok(regular) => Ok(Some(regular)),
+            Err(reason) => self.refuse(origin, &reason).map(|()| None),
+        }
+    }
+}
+
+/// The services that keywords need.
+impl<'j> Context<'j> for Canonicalizer<'_, 'j> {
+    fn options(&self) -> &SchemaOptions {
+        self.options
+    }
+
+    fn program(&mut self) -> &mut Program<'j> {
+        self.program
+    }
+
+    fn step(&mut self, steps: usize) -> Result<(), SchemaError> {
+        self.step(steps)
+    }
+
+    fn note(&mut self, origin: Origin, effect: Effect) {
+        self.note(origin, effect);
+    }
+
+    fn pattern(&mut self, source: &'j str, origin: Origin) -> Result<Option<Regular>, SchemaError> {
+        self.pattern(source, origin)
+    }
+
+    fn value_literal(&mut self, value: &'j Json<'j>) -> Literal {
+        self.value_literal(value)
+    }
+
+    fn unevaluated(
+        &mut self,
+        origin: Origin,
+        of: Of,
+        rest: SchemaId,
+    ) -> Result<Vec<Arm<'j>>, SchemaError> {
+        self.unevaluated(origin, of, rest)
+    }
+
+    fn not_unevaluated(
+        &mut self,
+        origin: Origin,
+        of: Of,
+        rest: SchemaId,
+    ) -> Result<Vec<Arm<'j>>, SchemaError> {
+        self.not_unevaluated(origin, of, rest)
+    }
+
+    fn satisfies(
+        &mut self,
+        id: SchemaId,
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        self.satisfies(id, value, depth)
+    }
+
+    fn all_hold(
+        &mut self,
+        parts: &[Part<'j>],
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<bool, SchemaError> {
+        self.all_hold(parts, value, depth)
+    }
+}

@@ -1,0 +1,248 @@
+//! The typed sets whose union is the canonical form of a node.
+
+use std::collections::BTreeSet;
+
+use structgen_grammar::{Decimal, NumberSet, Regular, StringContent, StringShape};
+
+use super::NodeId;
+use crate::json_schema::s2_parse::atoms::{Literal, Origin};
+
+/// A set of values: the union of everything in it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Values {
+    pub(crate) null: bool,
+    pub(crate) no: bool,
+    pub(crate) yes: bool,
+    pub(crate) points: BTreeSet<Decimal>,
+    pub(crate) numbers: Vec<Numbers>,
+    pub(crate) literals: BTreeSet<Box<str>>,
+    pub(crate) strings: Vec<StringShape>,
+    pub(crate) objects: Vec<Objects>,
+    pub(crate) arrays: Vec<Arrays>,
+}
+
+/// A set of numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Numbers {
+    pub(crate) set: NumberSet,
+    /// The numbers are multiples of none of these.
+    pub(crate) not_multiples_of: Vec<(Decimal, Origin)>,
+}
+
+/// A set of objects.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Objects {
+    /// The keys that are mentioned: those that the schema declares, in order, then the others.
+    pub(crate) properties: Vec<Field>,
+    /// Classes of other keys; no key is in two of them.
+    pub(crate) classes: Vec<Class>,
+    /// The values of keys that are in none of the classes.
+    pub(crate) additional: NodeId,
+    /// Whether the schema asserts something about other keys.
+    pub(crate) stated: bool,
+    /// A schema that the set comes from, for messages.
+    pub(crate) origin: Option<Origin>,
+    pub(crate) min: u32,
+    pub(crate) max: Option<u32>,
+    pub(crate) obligations: Vec<Obligation>,
+}
+
+/// A key that is mentioned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Field {
+    pub(crate) key: Box<str>,
+    pub(crate) node: NodeId,
+    pub(crate) required: bool,
+    /// Whether the schema declares it, which gives it a position in the order, or only mentions it in a negation or
+    /// dependency.
+    pub(crate) declared: bool,
+}
+
+/// A class of keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Class {
+    pub(crate) keys: Regular,
+    pub(crate) node: NodeId,
+}
+
+/// Some member is one of these, or some property is absent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Obligation {
+    pub(crate) members: Vec<(Member, NodeId)>,
+    /// The properties, by their index.
+    pub(crate) absent: Vec<usize>,
+    pub(crate) origin: Origin,
+}
+
+/// A kind of member of [`Objects`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Member {
+    /// The property at this index.
+    Property(usize),
+    /// A key of the class at this index.
+    Class(usize),
+    /// A key of no class.
+    Additional,
+}
+
+/// A set of arrays.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Arrays {
+    pub(crate) prefix: Vec<NodeId>,
+    pub(crate) rest: NodeId,
+    pub(crate) min: u32,
+    pub(crate) max: Option<u32>,
+    pub(crate) unique: Option<Origin>,
+    pub(crate) counted: Vec<Counted>,
+}
+
+/// The number of items, starting at the index `from`, for which the literal holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Counted {
+    pub(crate) item: Literal,
+    pub(crate) from: u32,
+    pub(crate) min: u32,
+    pub(crate) max: Option<u32>,
+    pub(crate) origin: Origin,
+}
+
+/// The last ones added: comparing with all of them would take quadratic time.
+fn recent<T>(all: &[T]) -> &[T] {
+    const MANY: usize = 32;
+    &all[all.len().saturating_sub(MANY)..]
+}
+
+impl Values {
+    /// The strings, if they are listed.
+    pub(crate) fn only_literals(&self) -> Option<&BTreeSet<Box<str>>> {
+        self.strings.is_empty().then_some(&self.literals)
+    }
+
+    /// Adds strings, unless all are present.
+    pub(crate) fn add_strings(&mut self, shape: StringShape) {
+        let all = StringShape::default();
+        if self.strings.first() == Some(&all) || recent(&self.strings).contains(&shape) {
+            return;
+        }
+        if shape == all {
+            self.strings.clear();
+            self.literals.clear();
+        }
+        match shape.content {
+            StringContent::Literals(texts) => self.literals.extend(texts),
+            _ => self.strings.push(shape),
+        }
+    }
+
+    /// Adds one string, unless all are present.
+    pub(crate) fn add_literal(&mut self, text: &str) {
+        if self.strings.first() != Some(&StringShape::default()) && !self.literals.contains(text) {
+            self.literals.insert(text.into());
+        }
+    }
+
+    /// Adds numbers, unless all are present.
+    pub(crate) fn add_numbers(&mut self, numbers: Numbers) {
+        let all = Numbers::default();
+        if self.numbers.first() == Some(&all) || recent(&self.numbers).contains(&numbers) {
+            return;
+        }
+        if numbers == all {
+            self.numbers.clear();
+            self.points.clear();
+        }
+        self.numbers.push(numbers);
+    }
+
+    /// Adds one number, unless all are present.
+    pub(crate) fn add_point(&mut self, point: &Decimal) {
+        if self.numbers.first() != Some(&Numbers::default()) {
+            self.points.insert(point.clone());
+        }
+    }
+}
+
+impl Values {
+    /// Adds objects, unless they are present.
+    pub(crate) fn add_objects(&mut self, objects: Objects) {
+        let is_all = self.objects.first().is_some_and(Objects::is_any);
+        if is_all || recent(&self.objects).contains(&objects) {
+            return;
+        }
+        if objects.is_any() {
+            self.objects.clear();
+        }
+        self.objects.push(objects);
+    }
+
+    /// Adds arrays, unless they are present.
+    pub(crate) fn add_arrays(&mut self, arrays: Arrays) {
+        let is_all = self.arrays.first().is_some_and(Arrays::is_any);
+        if is_all || recent(&self.arrays).contains(&arrays) {
+            return;
+        }
+        if arrays.is_any() {
+            self.arrays.clear();
+        }
+        self.arrays.push(arrays);
+    }
+}
+
+impl Objects {
+    /// All objects.
+    pub(crate) fn any() -> Self {
+        Self {
+            properties: Vec::new(),
+            classes: Vec::new(),
+            additional: NodeId::ANY,
+            stated: false,
+            origin: None,
+            min: 0,
+            max: None,
+            obligations: Vec::new(),
+        }
+    }
+
+    /// Whether these are all objects.
+    fn is_any(&self) -> bool {
+        self.properties.is_empty()
+            && self.classes.is_empty()
+            && self.additional == NodeId::ANY
+            && (self.min, self.max) == (0, None)
+            && self.obligations.is_empty()
+    }
+
+    /// Whether only mentioned keys are possible.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.additional == NodeId::NEVER
+            && self.classes.iter().all(|class| class.node == NodeId::NEVER)
+    }
+
+    /// The node of the values of this kind of member.
+    pub(crate) fn node(&self, member: Member) -> NodeId {
+        match member {
+            Member::Property(index) => self.properties[index].node,
+            Member::Class(index) => self.classes[index].node,
+            Member::Additional => self.additional,
+        }
+    }
+}
+
+impl Arrays {
+    /// All arrays.
+    pub(crate) fn any() -> Self {
+        Self {
+            prefix: Vec::new(),
+            rest: NodeId::ANY,
+            min: 0,
+            max: None,
+            unique: None,
+            counted: Vec::new(),
+        }
+    }
+
+    /// Whether these are all arrays.
+    fn is_any(&self) -> bool {
+        *self == Self::any()
+    }
+}

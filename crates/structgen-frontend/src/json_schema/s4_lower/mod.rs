@@ -1,0 +1,537 @@
+//! Fourth stage: from the canonical form to the grammar IR.
+//!
+//! Every node that something refers to becomes one rule, named after the pointers of the schemas in its conjunction.
+//! What the IR cannot express is refused here, by the keyword that asserts it.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_grammar::{
+    Alternative, ArrayShape, CharSet, Decimal, Expr, ExprId, Grammar, GrammarBuilder, KeyPattern,
+    MAX_TALLIES, NumberSet, ObjectShape, Property, Regular, RuleId, Slot, StringContent,
+    StringShape, Tally, Whitespace,
+};
+
+use crate::json_schema::s2_parse::atoms::{Literal, Origin};
+use crate::json_schema::s3_canonical::{
+    Arrays, Canonicalizer, Counted, Field, Member, NodeId, Numbers, Objects, Obligation, Values,
+};
+use crate::json_schema::{Effect, KeyOrder, PartOptions, Profile, SchemaError, Words};
+
+/// Lowers the node and everything below it.
+pub(crate) fn lower(
+    canonical: &mut Canonicalizer<'_, '_>,
+    root: NodeId,
+) -> Result<Grammar, SchemaError> {
+    let mut builder = GrammarBuilder::new();
+    let mut lowering = Lowering::new(canonical, &mut builder, PartOptions::default());
+    let root = lowering.all(root)?;
+    let root = lowering.rule_of(root);
+    let form = lowering.canonical.options.form();
+    let root = lowering.with_whitespace_around(root, form.whitespace);
+    Ok(builder.finish(root, form))
+}
+
+/// Lowers the node and everything below it as a part of a grammar that is being built.
+pub(crate) fn lower_part(
+    canonical: &mut Canonicalizer<'_, '_>,
+    root: NodeId,
+    part: PartOptions<'_>,
+    builder: &mut GrammarBuilder,
+) -> Result<ExprId, SchemaError> {
+    Lowering::new(canonical, builder, part).all(root)
+}
+
+struct Lowering<'c, 'p, 'j, 'b> {
+    canonical: &'c mut Canonicalizer<'p, 'j>,
+    builder: &'b mut GrammarBuilder,
+    part: PartOptions<'b>,
+    rules: FxHashMap<NodeId, Option<ExprId>>,
+    names: FxHashSet<String>,
+    pending: Vec<(NodeId, RuleId)>,
+    json_value: Option<ExprId>,
+}
+
+impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
+    fn new(
+        canonical: &'c mut Canonicalizer<'p, 'j>,
+        builder: &'b mut GrammarBuilder,
+        part: PartOptions<'b>,
+    ) -> Self {
+        Self {
+            canonical,
+            builder,
+            part,
+            rules: FxHashMap::default(),
+            names: FxHashSet::default(),
+            pending: Vec::new(),
+            json_value: None,
+        }
+    }
+
+    /// The values of the root, with a rule for every node below it.
+    fn all(&mut self, root: NodeId) -> Result<ExprId, SchemaError> {
+        let Some(root) = self.node(root)? else {
+            let rule = self.builder.declare("false");
+            return Ok(self.builder.rule(rule));
+        };
+        // A work list instead of recursion: nodes may nest as deep as there are definitions.
+        let mut next = 0;
+        while let Some(&(node, rule)) = self.pending.get(next) {
+            next += 1;
+            let values = self.canonical.expand(node)?;
+            let body = self.values(&values)?;
+            self.builder.define(rule, body);
+        }
+        Ok(root)
+    }
+
+    /// A reference to the rule of a node; `None` if the node is empty.
+    fn node(&mut self, id: NodeId) -> Result<Option<ExprId>, SchemaError> {
+        if id == NodeId::NEVER {
+            return Ok(None);
+        }
+        if id == NodeId::ANY {
+            return Ok(Some(self.json_value()));
+        }
+        if let Some(&known) = self.rules.get(&id) {
+            return Ok(known);
+        }
+        let expr = if self.canonical.is_empty(id)? {
+            None
+        } else {
+            let name = self.unique_name(self.canonical.node_name(id));
+            let rule = self.builder.declare(name);
+            self.pending.push((id, rule));
+            Some(self.builder.rule(rule))
+        };
+        self.rules.insert(id, expr);
+        Ok(expr)
+    }
+
+    fn unique_name(&mut self, name: String) -> String {
+        const LONGEST: usize = 200;
+        let mut name = format!("{}{name}", self.part.prefix);
+        if name.len() > LONGEST {
+            let end = (0..=LONGEST).rev().find(|&end| name.is_char_boundary(end));
+            name.truncate(end.unwrap_or(0));
+            name.push('…');
+        }
+        let mut unique = name.clone();
+        let mut number = 1;
+        while !self.names.insert(unique.clone()) {
+            number += 1;
+            unique = format!("{name} ({number})");
+        }
+        unique
+    }
+
+    fn rule_of(&mut self, expr: ExprId) -> RuleId {
+        if let Expr::Rule(rule) = self.builder.get(expr) {
+            return *rule;
+        }
+        let rule = self.builder.declare("root");
+        self.builder.define(rule, expr);
+        rule
+    }
+
+    /// A whole text may have whitespace before and after its value if the form allows any: files end with a line break.
+    fn with_whitespace_around(&mut self, root: RuleId, whitespace: Whitespace) -> RuleId {
+        let Whitespace::Bounded { max: max @ 1.. } = whitespace else {
+            return root;
+        };
+        let name = self.unique_name("text".to_owned());
+        let text = self.builder.declare(name);
+        let characters = CharSet::new([' ', '\t', '\n', '\r'].map(|c| (c, c)));
+        let gap = self.builder.expr(Expr::Regular(Regular::Repeat {
+            body: Regular::Chars(characters).into(),
+            min: 0,
+            max: Some(max.into()),
+        }));
+        let value = self.builder.rule(root);
+        let body = self.builder.sequence([gap, value, gap]);
+        self.builder.define(text, body);
+        text
+    }
+
+    /// Any JSON value: one shared rule.
+    fn json_value(&mut self) -> ExprId {
+        if let Some(expr) = self.json_value {
+            return expr;
+        }
+        let name = self.unique_name("json-value".to_owned());
+        let rule = self.builder.declare(name);
+        let value = self.builder.rule(rule);
+        self.json_value = Some(value);
+        let object = self.builder.expr(Expr::Object(Box::new(ObjectShape {
+            additional: Some(Slot::of(value)),
+            ..ObjectShape::default()
+        })));
+        let array = self.builder.expr(Expr::Array(Box::new(ArrayShape {
+            rest: Some(Slot::of(value)),
+            ..ArrayShape::default()
+        })));
+        let string = self.builder.expr(Expr::String(StringShape::default()));
+        let number = self.builder.expr(Expr::Number(NumberSet::default()));
+        let Words { yes, no, null } = self.part.words;
+        let words = [yes, no, null].map(|word| self.builder.bytes(word));
+        let arms = [object, array, string, number].into_iter().chain(words);
+        let body = self.builder.choice(arms);
+        self.builder.define(rule, body);
+        value
+    }
+
+    fn values(&mut self, values: &Values) -> Result<ExprId, SchemaError> {
+        let mut arms: Vec<ExprId> = Vec::new();
+        for objects in &values.objects {
+            arms.extend(self.objects(objects)?);
+        }
+        for arrays in &values.arrays {
+            arms.extend(self.arrays(arrays)?);
+        }
+        if !values.literals.is_empty() {
+            let literals = values.literals.iter().cloned().collect();
+            arms.push(self.builder.expr(Expr::String(StringShape {
+                content: StringContent::Literals(literals),
+                ..StringShape::default()
+            })));
+        }
+        for strings in &values.strings {
+            arms.push(self.builder.expr(Expr::String(strings.clone())));
+        }
+        for point in &values.points {
+            let set = NumberSet::point(point.clone());
+            arms.push(self.builder.expr(Expr::Number(set)));
+        }
+        for numbers in &values.numbers {
+            arms.push(self.numbers(numbers)?);
+        }
+        let Words { yes, no, null } = self.part.words;
+        for (there, word) in [(values.yes, yes), (values.no, no), (values.null, null)] {
+            if there {
+                arms.push(self.builder.bytes(word));
+            }
+        }
+        Ok(self.builder.choice(arms))
+    }
+
+    fn numbers(&mut self, numbers: &Numbers) -> Result<ExprId, SchemaError> {
+        let mut set = numbers.set.clone();
+        set.not_multiples_of = numbers
+            .not_multiples_of
+            .iter()
+            .map(|(divisor, _)| divisor.clone())
+            .collect();
+        set.not_multiples_of.sort();
+        set.not_multiples_of.dedup();
+        // `1.0` is an integer for JSON Schema, but few parsers read it as one.
+        if self.canonical.options.profile != Profile::Exact {
+            set.written_whole |= set.multiples_of.iter().any(Decimal::is_integer);
+        }
+        Ok(self.builder.expr(Expr::Number(set)))
+    }
+
+    fn objects(&mut self, objects: &Objects) -> Result<Option<ExprId>, SchemaError> {
+        if let Some(origin) = self.closes(objects) {
+            let mut closed = objects.clone();
+            closed.additional = NodeId::NEVER;
+            for obligation in &mut closed.obligations {
+                obligation
+                    .members
+                    .retain(|(member, _)| *member != Member::Additional);
+            }
+            // Obligations may need other keys.
+            if let Some(closed) = self.canonical.settled(closed)? {
+                self.narrow(origin);
+                return self.object_shape(&closed);
+            }
+        }
+        self.object_shape(objects)
+    }
+
+    fn object_shape(&mut self, objects: &Objects) -> Result<Option<ExprId>, SchemaError> {
+        let mut shape = ObjectShape {
+            min_members: objects.min,
+            max_members: objects.max,
+            ..ObjectShape::default()
+        };
+        if let Some(obligation) = objects.obligations.get(MAX_TALLIES) {
+            let reason = "too many keys of which one must be present";
+            self.canonical.refuse(obligation.origin, reason)?;
+        }
+        let obligations = &objects.obligations[..objects.obligations.len().min(MAX_TALLIES)];
+        let at_least_one = Tally { min: 1, max: None };
+        shape.tallies = vec![at_least_one; obligations.len()];
+        for (index, class) in objects.classes.iter().enumerate() {
+            let value = self.member(objects, obligations, Member::Class(index))?;
+            shape.patterns.push(KeyPattern {
+                keys: class.keys.clone(),
+                value,
+            });
+        }
+        let additional = self.member(objects, obligations, Member::Additional)?;
+        shape.additional = Some(additional).filter(|slot| !slot.alternatives.is_empty());
+        let has_values = |pattern: &KeyPattern| !pattern.value.alternatives.is_empty();
+        if shape.additional.is_none() {
+            shape.patterns.retain(has_values);
+        }
+        let is_closed = shape.additional.is_none() && shape.patterns.is_empty();
+        let order = self.canonical.options.key_order();
+        let mut fields: Vec<(usize, &Field)> = objects.properties.iter().enumerate().collect();
+        if order == KeyOrder::RequiredFirst {
+            // Stable: among themselves both kinds stay as declared.
+            fields.sort_by_key(|(_, field)| (!field.declared, !field.required));
+        }
+        for (index, field) in fields {
+            let value = self.member(objects, obligations, Member::Property(index))?;
+            let by_absence = obligations.iter().enumerate();
+            let by_absence = by_absence.filter(|(_, it)| it.absent.contains(&index));
+            let mut absent = by_absence.fold(0, |mask: u32, (tally, _)| mask | 1 << tally);
+            if field.required {
+                absent = 0;
+            }
+            if value.alternatives.is_empty() {
+                if field.required {
+                    return Ok(None);
+                }
+                // It is never present.
+                for (tally, bound) in shape.tallies.iter_mut().enumerate() {
+                    bound.min = bound.min.saturating_sub(absent >> tally & 1);
+                }
+                absent = 0;
+                // In a closed object, a key without possible values is like any undeclared key.
+                if is_closed {
+                    continue;
+                }
+            }
+            shape.ordered += u32::from(field.declared && order != KeyOrder::Any);
+            shape.properties.push(Property {
+                key: field.key.clone(),
+                value,
+                required: field.required,
+                absent,
+            });
+        }
+        Ok(Some(self.builder.expr(Expr::Object(Box::new(shape)))))
+    }
+
+    /// The values of a kind of member, split by the obligations that they meet.
+    fn member(
+        &mut self,
+        objects: &Objects,
+        obligations: &[Obligation],
+        member: Member,
+    ) -> Result<Slot, SchemaError> {
+        let node = objects.node(member);
+        let mut free = 0;
+        let mut ways: Vec<CountedFor> = Vec::new();
+        for (index, obligation) in obligations.iter().enumerate() {
+            let asked = obligation
+                .members
+                .iter()
+                .filter(|(asked, _)| *asked == member);
+            for (_, unfit) in asked {
+                if *unfit == node {
+                    free |= 1 << index;
+                    continue;
+                }
+                // Alternatives often assert the same about a value.
+                let literals = self.canonical.literals(*unfit);
+                if let Some(way) = ways.iter_mut().find(|way| *way.counts == *literals) {
+                    way.tally |= 1 << index;
+                    continue;
+                }
+                ways.push(CountedFor {
+                    tally: 1 << index,
+                    counts: self.canonical.literals(*unfit).to_vec(),
+                    otherwise: Vec::new(),
+                    origin: obligation.origin,
+                });
+            }
+        }
+        self.slot(node, free, &ways)
+    }
+
+    /// The values of a node, split by what they count for.
+    fn slot(&mut self, node: NodeId, free: u32, ways: &[CountedFor]) -> Result<Slot, SchemaError> {
+        /// The maximal number of alternatives for the values of one slot.
+        const MAX_KINDS: usize = 64;
+        /// Up to this number of tallies, the alternatives of a value may overlap.
+        const FEW: usize = 3;
+        if node == NodeId::NEVER {
+            return Ok(Slot::default());
+        }
+        let own = self.canonical.literals(node);
+        let mut kinds: Vec<(NodeId, u32)> = vec![(node, free)];
+        for way in ways {
+            let mut split = Vec::with_capacity(kinds.len() * 2);
+            // The extra condition on a value that counts; with many tallies, the other values are those without it.
+            let mut beyond = way.counts.iter().filter(|literal| !own.contains(literal));
+            let otherwise = match (way.otherwise.as_slice(), beyond.next(), beyond.next()) {
+                ([], Some(only), None) if ways.len() > FEW => vec![only.complement()],
+                (otherwise, ..) => otherwise.to_vec(),
+            };
+            for (node, tallies) in kinds {
+                let with = self.narrowed(node, &way.counts)?;
+                split.extend(with.map(|with| (with, tallies | way.tally)));
+                if with == Some(node) {
+                    continue;
+                }
+                let without = self.narrowed(node, &otherwise)?;
+                split.extend(without.map(|without| (without, tallies)));
+            }
+            kinds = split;
+            if kinds.len() > MAX_KINDS {
+                let reason = "too many conditions count the same values";
+                self.canonical.refuse(way.origin, reason)?;
+                kinds.truncate(MAX_KINDS);
+            }
+        }
+        let mut alternatives: Vec<Alternative> = Vec::with_capacity(kinds.len());
+        for (node, tallies) in kinds {
+            if let Some(value) = self.node(node)? {
+                alternatives.push(Alternative { value, tallies });
+            }
+        }
+        Ok(Slot {
+            alternatives: alternatives.into(),
+        })
+    }
+
+    /// The node with more literals, unless that is proven empty.
+    fn narrowed(
+        &mut self,
+        node: NodeId,
+        literals: &[Literal],
+    ) -> Result<Option<NodeId>, SchemaError> {
+        let own = self.canonical.literals(node);
+        let all = own.iter().chain(literals).copied();
+        let node = self.canonical.node(all.collect::<Vec<_>>())?;
+        let is_empty = node == NodeId::NEVER || self.canonical.is_empty(node)?;
+        Ok((!is_empty).then_some(node))
+    }
+
+    fn narrow(&mut self, origin: Origin) {
+        let how = "keys that the schema says nothing about are left out";
+        self.canonical.note(origin, Effect::Narrowed { how });
+    }
+
+    /// Where the profile leaves out unmentioned keys: in objects with declared keys.
+    fn closes(&self, objects: &Objects) -> Option<Origin> {
+        let is_narrow = self.canonical.options.profile != Profile::Exact;
+        let declares = objects
+            .properties
+            .iter()
+            .any(|field| field.node != NodeId::NEVER);
+        let narrows = is_narrow
+            && declares
+            && !objects.stated
+            && objects.classes.is_empty()
+            && objects.additional == NodeId::ANY;
+        objects.origin.filter(|_| narrows)
+    }
+
+    fn arrays(&mut self, arrays: &Arrays) -> Result<Option<ExprId>, SchemaError> {
+        if arrays.unique.is_some()
+            && !arrays.prefix.is_empty()
+            && let Some(counted) = arrays.counted.first()
+        {
+            let reason = "distinct items that differ by position are not counted";
+            self.canonical.refuse(counted.origin, reason)?;
+        }
+        if let Some(counted) = arrays.counted.get(MAX_TALLIES) {
+            let reason = "too many kinds of items are counted";
+            self.canonical.refuse(counted.origin, reason)?;
+        }
+        let counted = &arrays.counted[..arrays.counted.len().min(MAX_TALLIES)];
+        let mut shape = ArrayShape {
+            min_items: arrays.min,
+            max_items: arrays.max,
+            tallies: counted
+                .iter()
+                .map(|counted| Tally {
+                    min: counted.min,
+                    max: counted.max,
+                })
+                .collect(),
+            unique: arrays.unique.is_some(),
+            ..ArrayShape::default()
+        };
+        // If counting starts at some index, each item before it gets a slot of its own.
+        let mut prefix = arrays.prefix.clone();
+        let from = counted
+            .iter()
+            .map(|counted| counted.from)
+            .max()
+            .unwrap_or(0);
+        if from > MAX_PLACES {
+            let origin = counted[0].origin;
+            self.canonical
+                .refuse(origin, "counting starts at too large an index")?;
+        }
+        while prefix.len() < from.min(MAX_PLACES) as usize {
+            prefix.push(arrays.rest);
+        }
+        let mut is_cut = false;
+        for (index, &node) in prefix.iter().enumerate() {
+            let slot = self.item(node, counted, index as u32, shape.unique)?;
+            if slot.alternatives.is_empty() {
+                is_cut = true;
+                break;
+            }
+            shape.prefix.push(slot);
+        }
+        if !is_cut {
+            let slot = self.item(arrays.rest, counted, u32::MAX, shape.unique)?;
+            shape.rest = Some(slot).filter(|slot| !slot.alternatives.is_empty());
+        }
+        if shape.rest.is_none() {
+            let listed = u32::try_from(shape.prefix.len()).unwrap_or(u32::MAX);
+            shape.max_items = Some(shape.max_items.map_or(listed, |max| max.min(listed)));
+        }
+        if shape.max_items.is_some_and(|max| max < shape.min_items) {
+            return Ok(None);
+        }
+        Ok(Some(self.builder.expr(Expr::Array(Box::new(shape)))))
+    }
+
+    /// The values of an item, split by what they count for.
+    fn item(
+        &mut self,
+        node: NodeId,
+        counted: &[Counted],
+        index: u32,
+        unique: bool,
+    ) -> Result<Slot, SchemaError> {
+        let mut ways = Vec::new();
+        for (tally, counted) in counted.iter().enumerate() {
+            if counted.from > index {
+                continue;
+            }
+            // With an upper bound, every valid item must count; and distinct items have only one alternative.
+            let is_exact = counted.max.is_some() || unique;
+            ways.push(CountedFor {
+                tally: 1 << tally,
+                counts: vec![counted.item],
+                otherwise: if is_exact {
+                    vec![counted.item.complement()]
+                } else {
+                    Vec::new()
+                },
+                origin: counted.origin,
+            });
+        }
+        self.slot(node, 0, &ways)
+    }
+}
+
+/// A tally that a value may count for.
+struct CountedFor {
+    tally: u32,
+    /// What holds for a value that counts.
+    counts: Vec<Literal>,
+    /// What holds for a value that does not.
+    otherwise: Vec<Literal>,
+    origin: Origin,
+}
+
+/// The maximal number of items with slots of their own before counting starts.
+const MAX_PLACES: u32 = 1_000;

@@ -1,0 +1,54 @@
+//! Fifth stage: what became of each keyword, or why no value is valid.
+
+pub(crate) mod unsatisfiable;
+
+use crate::json_schema::s2_parse::atoms::Origin;
+use crate::json_schema::s3_canonical::Canonicalizer;
+use crate::json_schema::{CompileReport, Effect, SchemaOptions, Usage};
+
+/// The report on a compiled schema.
+pub(crate) fn report(canonical: &Canonicalizer<'_, '_>, options: &SchemaOptions) -> CompileReport {
+    let mut report = CompileReport::default();
+    let dropped: rustc_hash::FxHashSet<_> = canonical
+        .notes
+        .iter()
+        .filter(|(_, effect)| matches!(effect, Effect::Dropped { .. }))
+        .map(|(origin, _)| *origin)
+        .collect();
+    for &id in canonical.reached() {
+        let schema = canonical.program.schema_ref(id);
+        for keyword in &schema.keywords {
+            let origin = Origin {
+                schema: id,
+                keyword: keyword.name,
+            };
+            let Some(effect) = keyword.assertion.effect(options) else {
+                continue;
+            };
+            if effect == Effect::Enforced && dropped.contains(&origin) {
+                continue;
+            }
+            report.add(canonical.program.keyword_pointer(id, keyword.name), effect);
+        }
+        for (name, note) in &schema.annotations {
+            let pointer = canonical.program.keyword_pointer(id, name);
+            report.add(pointer, Effect::Annotation { note });
+        }
+    }
+    for (origin, effect) in &canonical.notes {
+        let pointer = canonical
+            .program
+            .keyword_pointer(origin.schema, origin.keyword);
+        report.add(pointer, effect.clone());
+    }
+    if canonical.program.has_scopes() {
+        report.unite();
+    }
+    report.profile = options.profile;
+    report.usage.push(Usage {
+        what: "steps of the compilation",
+        used: canonical.steps_taken(),
+        limit: Some(options.limits.max_steps),
+    });
+    report
+}
