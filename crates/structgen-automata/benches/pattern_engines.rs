@@ -21,6 +21,7 @@ use std::collections::VecDeque;
 use std::error::Error;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use regex_automata::dfa::{Automaton, StartKind, dense};
@@ -33,8 +34,9 @@ use regex_syntax::hir::{Hir, Look, Repetition};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 use structgen_automata::{DEAD, LimitExceeded, Machine, START, StepError, Terminal, TerminalState};
+use structgen_constraint::{CompiledConstraint, ConstraintOptions, Matcher, VocabularyTables};
 use structgen_frontend::regex::{RegexOptions, parse};
-use structgen_grammar::Regular;
+use structgen_grammar::{Expr, GrammarBuilder, JsonForm, Regular};
 use structgen_regular::{RegularLimits, RegularMachine};
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
@@ -53,7 +55,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         eprintln!("no tokenizer was given: nothing is measured");
         return Ok(());
     };
-    let vocabulary = Vocabulary::from_tokenizer_file(tokenizer)?;
+    let vocabulary = Arc::new(Vocabulary::from_tokenizer_file(tokenizer)?);
+    let tables = Arc::new(VocabularyTables::new(Arc::clone(&vocabulary)));
     let mut patterns = BTreeSet::new();
     for folder in paths {
         read_folder(Path::new(&folder), &mut patterns)?;
@@ -70,7 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             continue;
         };
         let group = &mut groups[usize::from(has_counters(&set))];
-        match compare(&set, &hir, &vocabulary)? {
+        match compare(&set, &hir, &tables)? {
             Some(case) => group.cases.push(case),
             None => group.refused += 1,
         }
@@ -285,16 +288,18 @@ struct Measured {
 
 /// Derivatives, a dense automaton, and that without a terminal. It is not minimised: that takes many times as long as
 /// building it.
-type Case = [Measured; 3];
+/// Last comes a matcher, which does not walk all of the trie: what that needs is asked of terminals.
+type Case = [Measured; 4];
 
-const ENGINES: [&str; 3] = ["derivatives", "dense", "dense, alone"];
+const ENGINES: [&str; 4] = ["derivatives", "dense", "dense, alone", "matcher"];
 
 /// `None` where a dense automaton exceeds a limit, or nothing matches the pattern.
 fn compare(
     set: &Regular,
     hir: &Hir,
-    vocabulary: &Vocabulary,
+    tables: &Arc<VocabularyTables>,
 ) -> Result<Option<Case>, Box<dyn Error>> {
+    let vocabulary = &**tables.vocabulary();
     let derivatives = || {
         let machine = RegularMachine::new(set, RegularLimits::default()).ok()?;
         Terminal::new(machine).ok()
@@ -319,6 +324,10 @@ fn compare(
         measure(derivatives, &run)?,
         measure(dense, &run)?,
         measure(|| DenseMachine::new(hir), &run_alone)?,
+        measure(
+            || Some(constraint(set, tables)?.matcher()),
+            &|matcher: &mut Matcher| matcher_masks(&mut matcher.clone(), &tokens),
+        )?,
     ]))
 }
 
@@ -429,6 +438,31 @@ fn masks(
         masks.push(mask(engine, vocabulary, state)?);
     }
     Ok(masks)
+}
+
+/// The constraint of a set alone.
+fn constraint(set: &Regular, tables: &Arc<VocabularyTables>) -> Option<CompiledConstraint> {
+    let mut builder = GrammarBuilder::new();
+    let root = builder.declare("root");
+    let body = builder.expr(Expr::Regular(set.clone()));
+    builder.define(root, body);
+    let grammar = builder.finish(root, JsonForm::generate());
+    CompiledConstraint::new(grammar, tables, &ConstraintOptions::default()).ok()
+}
+
+/// As [`masks`], as far as the matcher goes on.
+fn matcher_masks(
+    matcher: &mut Matcher,
+    tokens: &[TokenId],
+) -> Result<Vec<TokenMask>, Box<dyn Error>> {
+    matcher.mask()?;
+    for &token in tokens {
+        matcher.accept_token(token)?;
+        if !matcher.is_finished() {
+            matcher.mask()?;
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// What is walked beside the trie.
