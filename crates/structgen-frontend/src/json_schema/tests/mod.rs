@@ -4,6 +4,7 @@ mod corpus;
 mod dynamic;
 mod evaluation;
 mod hostile;
+mod messages;
 mod patterns;
 mod print;
 mod random;

@@ -7,11 +7,8 @@ use crate::json_schema::{Profile, SchemaOptions, compile_str};
 
 fn check(profile: Profile, schema: &str, expect: Expect) {
     let options = SchemaOptions::new().with_profile(profile);
-    let shown = match compile_str(schema, &options) {
-        Ok(compiled) => print(&compiled.grammar),
-        Err(error) => error.to_string(),
-    };
-    expect.assert_eq(&shown);
+    let compiled = compile_str(schema, &options).expect("the schema compiles");
+    expect.assert_eq(&print(&compiled.grammar));
 }
 
 #[test]
@@ -501,121 +498,4 @@ fn recursion_without_an_end_vanishes() {
             text = Sequence([ExprId(3), ExprId(1), ExprId(3)])
         "#]],
     );
-}
-
-#[test]
-fn refusals_name_the_keyword_and_its_pointer() {
-    let refused = |schema, expect| check(Profile::Exact, schema, expect);
-    refused(
-        r##"{"type": "string", "pattern": "(a)\\1"}"##,
-        expect![
-            "#/pattern: `pattern` is not supported here: a back-reference is not supported (at byte 3 of the pattern)"
-        ],
-    );
-    refused(
-        r##"{"properties": {"a/b": {"patternProperties": {"^(x)\\1": {"type": "string"}}}}}"##,
-        expect![
-            "#/properties/a~1b/patternProperties: `patternProperties` is not supported here: a back-reference is not supported (at byte 4 of the pattern)"
-        ],
-    );
-    refused(
-        r##"{"$ref": "#/$defs/nowhere"}"##,
-        expect![[
-            r##"#/$ref: the reference "#/$defs/nowhere" cannot be resolved: there is no such schema"##
-        ]],
-    );
-    refused(
-        r##"{"properties": {"a": {"$ref": "https://example.com/schema.json"}}}"##,
-        expect![[
-            r##"#/properties/a/$ref: the reference "https://example.com/schema.json" cannot be resolved: there is no such schema"##
-        ]],
-    );
-    refused(
-        r##"{"allOf": [{"$ref": "#"}]}"##,
-        expect!["#: this schema applies itself to the same value without end"],
-    );
-    refused(
-        r##"{"properties": {"a": {"type": "text"}}}"##,
-        expect![
-            "#/properties/a/type: `type` must be null, boolean, integer, number, string, object or array, or a list of these"
-        ],
-    );
-    refused(
-        r##"{"minLength": -1}"##,
-        expect!["#/minLength: `minLength` must be a non-negative integer"],
-    );
-    refused(
-        r##"{"properties": {"a": 3}}"##,
-        expect!["#/properties/a: a schema is an object or a boolean"],
-    );
-    refused(
-        r##"{"$schema": "http://json-schema.org/draft-03/schema#"}"##,
-        expect![
-            "#/$schema: the dialect http://json-schema.org/draft-03/schema# is not supported; drafts 4, 6, 7, 2019-09 and 2020-12 are"
-        ],
-    );
-    refused(
-        r##"{"type": "object", "properties": {"a": {"type": "string", "minLength": 5, "maxLength": 3, "title": "a"}, "b": {"type": "null"}}, "required": ["b", "a"]}"##,
-        expect![
-            "#: no value is valid under this schema; contradicting: #/properties, #/required, #/type, #/properties/a/type, #/properties/a/minLength, #/properties/a/maxLength"
-        ],
-    );
-    refused(
-        r##"{"allOf": [{"minimum": 5}, {"maximum": 3}], "type": "number", "title": "x"}"##,
-        expect![
-            "#: no value is valid under this schema; contradicting: #/allOf, #/type, #/allOf/0/minimum, #/allOf/1/maximum"
-        ],
-    );
-    refused(
-        r##"false"##,
-        expect!["#: no value is valid under this schema; contradicting: #"],
-    );
-    refused(
-        r##"{"type": "string", "pattern": "(a)\\1"}"##,
-        expect![
-            "#/pattern: `pattern` is not supported here: a back-reference is not supported (at byte 3 of the pattern)"
-        ],
-    );
-}
-
-#[test]
-fn the_report_says_what_became_of_each_keyword() {
-    let schema = r#"{
-        "title": "An order", "type": "object", "x-order": 1,
-        "properties": {"id": {"type": "integer", "format": "int32"}, "when": {"format": "date"}},
-        "required": ["id"],
-        "$defs": {"unused": {"uniqueItems": true}}
-    }"#;
-    let compiled = compile_str(schema, &SchemaOptions::new().with_profile(Profile::Rust));
-    expect![[r#"
-        #/properties: enforced
-        #/required: enforced
-        #/type: enforced
-        #/title: annotation
-        #/x-order: annotation (not a keyword of any draft)
-        #/properties/id/type: enforced
-        #/properties/id/format: enforced
-        #/properties/when/format: enforced
-        #/properties/id/format: narrowed: numbers that the Rust type cannot hold are left out
-        #/properties: narrowed: keys that the schema says nothing about are left out
-    "#]]
-    .assert_eq(&entries(&compiled.expect("the schema compiles").report));
-    let lenient = SchemaOptions::new().with_lenient(true);
-    let schema = r#"{"type": "array", "items": {"type": "string", "pattern": "(a)\\1"}}"#;
-    let compiled = compile_str(schema, &lenient).expect("what is not supported is dropped");
-    expect![[r#"
-        #/type: enforced
-        #/items: enforced
-        #/items/type: enforced
-        #/items/pattern: dropped: a back-reference is not supported (at byte 3 of the pattern)
-    "#]]
-    .assert_eq(&entries(&compiled.report));
-    assert_eq!(compiled.report.dropped().count(), 1);
-}
-
-/// The report without its sizes, which every change to the compiler changes.
-fn entries(report: &crate::json_schema::CompileReport) -> String {
-    let line =
-        |entry: &crate::json_schema::ReportEntry| format!("{}: {}\n", entry.pointer, entry.effect);
-    report.entries.iter().map(line).collect()
 }
