@@ -69,7 +69,7 @@ class Writer:
         texts = [flat(b) for _, b in slot.options]
         _, branch = self.c.pick(slot.options)
         if flat(branch) is None:
-            pieces = self.expand(branch)
+            pieces = [(s, True) for s, _ in self.expand(branch)]
             v = Value("phrase", "".join(s for s, _ in pieces), {}, ["text"])
             v.pieces = pieces
         else:

@@ -487,7 +487,7 @@ def clock(w, minutes, style):
             return f"{h} heures" + (f" {m}" if m else "")
     if w.lang == "es":
         if style == "words" and 1 < h < 12 and m in (0, 15, 30):
-            return f"las {UNITS['es'][h]}" + {0: "", 15: " y cuarto", 30: " y media"}[m]
+            return f"{UNITS['es'][h]}" + {0: "", 15: " y cuarto", 30: " y media"}[m]
         if style == "h":
             return f"{h}:{m:02} h"
     return f"{h:02}:{m:02}" if w.once("clock zero", [True, True, False]) else f"{h}:{m:02}"
