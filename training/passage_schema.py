@@ -7,6 +7,25 @@ from passage_format import Leaf, Missing, Nested, Rows, leaves
 from slot_types import TYPES, Copied, SlotError
 
 
+# Words of keys, and what else people call the same thing.
+SYNONYMS = {
+    "phone": "telephone tel phone_number mobile", "email": "mail e_mail email_address", "number": "no nr num id", "date": "day", "cost": "price fee", "price": "cost amount",
+    "quantity": "qty count units", "address": "addr", "reason": "cause why", "amount": "sum value", "percent": "pct percentage", "minutes": "mins min", "maximum": "max highest",
+    "minimum": "min lowest", "previous": "former prev earlier old", "old": "former previous", "earlier": "previous former", "customer": "client buyer", "company": "firm business organisation",
+    "city": "town", "start": "begin beginning", "starts": "begins", "ends": "finishes", "doctor": "physician", "children": "kids", "until": "till to", "total": "sum overall",
+    "contact": "contact_person", "guest": "visitor", "owner": "proprietor", "rating": "score stars", "stars": "rating", "items": "positions entries lines", "product": "article item",
+    "weight": "mass", "colour": "color", "deadline": "due_date", "due": "deadline payable_by", "boss": "manager", "manager": "head", "partner": "spouse", "size": "dimensions", "city_name": "town",
+    "nummer": "nr", "anzahl": "zahl menge", "preis": "kosten betrag", "datum": "tag", "telefon": "tel telefonnummer", "uhrzeit": "zeit", "grund": "ursache", "kunde": "auftraggeber", "firma": "unternehmen",
+    "numero": "no num", "prix": "cout montant", "precio": "coste importe", "fecha": "dia", "telephone": "tel", "telefono": "tel", "motivo": "causa", "raison": "motif",
+}
+# Keys that say nothing: the description has to.
+VAGUE = ["a b c d e f g h", "field_1 field_2 field_3 field_4 field_5 field_6 field_7 field_8", "value_a value_b value_c value_d value_e value_f value_g value_h", "x1 x2 x3 x4 x5 x6 x7 x8", "q1 q2 q3 q4 q5 q6 q7 q8"]
+
+
+def words_of(key):
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", key).lower().replace("_", " ")
+
+
 class Asker:
     """Turns fields into a JSON Schema and the answer."""
 
@@ -15,9 +34,26 @@ class Asker:
         self.style, self.literals = c.pick(STYLES), c.pick(["plain", "plain", "plain", "upper", "space", "kebab", "title"])
         self.described = c.pick([0, 0.5, 1, 1])
         self.nullable = c.chance(0.6)
+        self.glossed = c.chance(0.25)
+        self.vague = c.pick(VAGUE).split() if c.chance(0.05) else None
 
     def key(self, field, extra=""):
-        return restyle(self.c, re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", self.c.pick(field.keys)).lower() + extra, self.style)
+        if self.vague and isinstance(field.source, Leaf):
+            return self.vague.pop(0) if self.vague else restyle(self.c, self.c.pick(field.keys), self.style)
+        words = words_of(self.c.pick(field.keys)).split()
+        words = [self.c.pick(SYNONYMS[w].split()) if w in SYNONYMS and self.c.chance(0.25) else w for w in words]
+        return restyle(self.c, "_".join(words) + extra, self.style)
+
+    def description(self, field, key):
+        """What a schema says of a field: what was written, or its name in other words."""
+        vague = self.vague is not None
+        if field.about and (vague or self.c.chance(self.described)):
+            return f"{words_of(field.keys[0])}: {field.about}" if vague else field.about
+        if vague or self.glossed and self.c.chance(0.5):
+            said = words_of(self.c.pick(field.keys))
+            said = self.c.pick([said, said, said.capitalize(), f"the {said}"]) if self.w.lang == "en" else self.c.pick([said, said.capitalize()])
+            return said if vague or said != words_of(key) else None
+        return None
 
     def leaf(self, field, v):
         """`(schema, answer, key)` of a value that is there."""
@@ -73,18 +109,18 @@ class Asker:
             v = v[at]
         return None if v is None or getattr(v, "hidden", False) or (v.kind == "tag" and v.text == "null") else v
 
-    def object(self, fields, at=None, plan=None):
-        """`plan` keeps keys and schemas alike in the rows of a list."""
+    def object(self, fields):
         properties, required, answer = {}, [], {}
         for f in fields:
-            made = self.field(f, at, plan)
+            made = self.field(f)
             if made is None:
                 continue
             schema, value, key, needed, there = made
             if key in properties:
                 continue
-            if f.about and (plan is None or at in (None, 0)) and "description" not in schema and self.c.chance(self.described):
-                schema = {**schema, "description": f.about}
+            said = self.description(f, key) if isinstance(f.source, (Leaf, Missing)) else None
+            if said:
+                schema = {**schema, "description": said}
             properties[key] = schema
             if needed:
                 required.append(key)
@@ -92,14 +128,14 @@ class Asker:
                 answer[key] = value
         return {"type": "object", "properties": properties, "required": required}, answer
 
-    def field(self, f, at, plan):
+    def field(self, f):
         """`(schema, answer, key, required, present)`."""
         if isinstance(f.source, Nested):
-            schema, value = self.object(f.source.fields, at, plan)
+            schema, value = self.object(f.source.fields)
             return (schema, value, self.key(f), True, True) if schema["properties"] else None
         if isinstance(f.source, Rows):
             return self.array(f)
-        v = self.value(f.source.slot, at) if isinstance(f.source, Leaf) else None
+        v = self.value(f.source.slot) if isinstance(f.source, Leaf) else None
         if v is None and isinstance(f.source, Leaf) and f.source.view == "given":
             return {"type": "boolean"}, False, self.key(f), True, True
         if v is not None:
@@ -128,15 +164,16 @@ class Asker:
                 made = [(None, self.viewed(v, item)) for v in columns[0] if v is not None]
             return {"type": "array", "items": item}, [a for _, a in made], self.key(f), True, True
         # One drawing of keys and views serves all rows.
-        plan = [(x, self.key(x), self.row_schema(x, columns, names), self.c.chance(self.described)) for x in fields]
-        keys = [key for _, key, _, _ in plan]
+        plan = [(x, self.key(x), self.row_schema(x, columns, names)) for x in fields]
+        said = {key: self.description(x, key) for x, key, _ in plan}
+        keys = [key for _, key, _ in plan]
         if len(set(keys)) < len(keys):
             return None
-        gaps = {key: any(self.row_value(x, item, at) is None for at in range(count)) for x, key, item, _ in plan}
-        properties = {key: (nullable(item) if gaps[key] and self.nullable else item) | ({"description": x.about} if x.about and said else {}) for x, key, item, said in plan}
+        gaps = {key: any(self.row_value(x, item, at) is None for at in range(count)) for x, key, item in plan}
+        properties = {key: (nullable(item) if gaps[key] and self.nullable else item) | ({"description": said[key]} if said[key] else {}) for x, key, item in plan}
         rows = []
         for at in range(count):
-            row = {key: self.row_value(x, item, at) for x, key, item, _ in plan}
+            row = {key: self.row_value(x, item, at) for x, key, item in plan}
             rows.append(row if self.nullable else {k: v for k, v in row.items() if v is not None})
         required = [k for k in keys if self.nullable or not gaps[k]]
         return {"type": "array", "items": {"type": "object", "properties": properties, "required": required}}, rows, self.key(f), True, True
