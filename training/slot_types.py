@@ -7,8 +7,9 @@ text, as a person writes, and follows the language of the passage.
 
 import datetime
 import re
+import unicodedata
 
-from values import (AIRLINE, CITY, COLOR, COUNTRY, FIRST, FOOD, JOB, LAST, THING, VENUE, Lex, Verbatim, ascii_, company_name,
+from values import (AIRLINE, CITY, COLOR, COUNTRY, FIRST, FOOD, JOB, LAST, THING, VENUE, Lex, Verbatim, company_name,
                     digits, event_name, host_str, ip_str, phone_no, product_name, street_addr, synth, title_name, version_str, zip_code)
 
 
@@ -87,6 +88,14 @@ SUFFIXES = {
 FORMS = {"en": ["Mr", "Ms", "Mrs", "Mr.", "Ms.", "Dr.", "Dr", "Prof."], "de": ["Herr", "Frau", "Dr.", "Frau Dr.", "Prof."], "fr": ["M.", "Mme", "Monsieur", "Madame", "Dr"], "es": ["Sr.", "Sra.", "Don", "Doña", "Dr.", "Dra."]}
 
 
+def plain(name):
+    """A name as an address has it: small letters without accents."""
+    name = name.lower()
+    for ch, instead in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss"), ("ø", "o"), ("ł", "l"), ("ı", "i")):
+        name = name.replace(ch, instead)
+    return "".join(ch for ch in unicodedata.normalize("NFD", name) if ch.isascii() and ch.isalnum()) or "info"
+
+
 def given(w):
     return synth(w.c, 2, 2).capitalize() if w.c.chance(0.05) else NAMES[w.lang][0](w.c) if w.lang in NAMES and w.c.chance(0.9) else FIRST(w.c)
 
@@ -157,13 +166,13 @@ TLDS = {"de": ["de", "de", "com", "org", "at"], "fr": ["fr", "fr", "com", "org",
 
 
 def host_name(w):
-    head = w.c.pick([lambda: synth(w.c), lambda: ascii_(family(w)), lambda: THING(w.c).split()[0] + w.c.pick(["", "s", "hub", "world", "-shop"]), lambda: f"{synth(w.c)}-{synth(w.c, 1, 2)}"])()
+    head = w.c.pick([lambda: synth(w.c), lambda: plain(family(w)), lambda: THING(w.c).split()[0] + w.c.pick(["", "s", "hub", "world", "-shop"]), lambda: f"{synth(w.c)}-{synth(w.c, 1, 2)}"])()
     return f"{head}.{w.c.pick(TLDS[w.lang])}"
 
 
 def email(w, args):
     owner = w.value(args[0]) if args else None
-    f, l = (ascii_(owner.shown["first"]), ascii_(owner.shown["last"])) if owner and "last" in owner.shown else (ascii_(owner.text), ascii_(family(w))) if owner else (ascii_(given(w)), ascii_(family(w)))
+    f, l = (plain(owner.shown["first"]), plain(owner.shown["last"])) if owner and "last" in owner.shown else (plain(owner.text), plain(family(w))) if owner else (plain(given(w)), plain(family(w)))
     local = w.c.pick([f"{f}.{l}", f"{f}.{l}", f"{f[0]}.{l}", f"{f}{digits(w.c, 2)}", f"{f}_{l}", f"{f[0]}{l}", f] + ([] if owner else [w.c.pick(["info", "office", "sales", "help", "orders", "team", "booking"])] * 2))
     host = w.c.pick(["gmail.com", "web.de" if w.lang == "de" else "outlook.com", "posteo.net"]) if w.c.chance(0.2) else host_name(w)
     return string("email", f"{local}@{host}", schema={"type": "string", "format": "email"} if w.c.chance(0.4) else None)
@@ -184,7 +193,7 @@ def code(w, args):
 
 
 def user(w, args):
-    return string("user", w.c.pick([lambda: f"{ascii_(given(w))}{digits(w.c, 2)}", lambda: f"{ascii_(given(w))}_{ascii_(family(w))[:4]}", lambda: f"{synth(w.c)}{w.c.pick(['', '_', '.'])}{synth(w.c, 1, 2)}", lambda: ascii_(given(w))[0] + ascii_(family(w))])())
+    return string("user", w.c.pick([lambda: f"{plain(given(w))}{digits(w.c, 2)}", lambda: f"{plain(given(w))}_{plain(family(w))[:4]}", lambda: f"{synth(w.c)}{w.c.pick(['', '_', '.'])}{synth(w.c, 1, 2)}", lambda: plain(given(w))[0] + plain(family(w))])())
 
 
 # --- numbers ---------------------------------------------------------------------------------------
