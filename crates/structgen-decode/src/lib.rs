@@ -1,55 +1,55 @@
-//! The decoding loop: samplers over allowed tokens, stop conditions, streaming, and the language-model trait.
+//! Decoding: requests on a model, samplers over allowed tokens, strategies, stop conditions, streaming.
 //!
-//! - [`LanguageModel`] is what the loop needs of a model: logits, and a cache that can be cut, forked and reordered.
-//!   [`MockModel`] implements it for tests. [`DraftHeads`] is what drafts by extra heads need.
+//! - [`LanguageModel`] is what decoding needs of a model: rows of a cache, and logits. [`MockModel`] implements it for tests.
 //! - [`Constraint`] is what it needs of a constraint; a matcher implements it, and [`Unconstrained`] for free text.
+//! - [`Request`] is what a caller asks for: a prompt, a constraint, [`GenerateOptions`] and a [`Strategy`].
+//! - [`Scheduler`] runs any number of requests side by side on one model; [`Engine`] is a handle to schedulers on threads of their own.
 //! - [`SamplerChain`] chooses among [`Candidates`], which are allowed tokens and nothing else.
-//! - [`masked_argmax`] and [`masked_softmax`] read the allowed logits where the model left them.
-//! - [`PrefixCache`] keeps what was run, for prompts that begin alike.
-//! - [`ChatTemplate`] turns a conversation into a prompt.
-//! - [`choose`] says how probable each of some texts is.
-//! - [`Generator`] brings them together: prompt, steps, budget, stop conditions, streaming.
 
 mod candidates;
 mod chat;
-pub mod choose;
 mod confidence;
 mod constraint;
+mod engine;
 mod events;
-mod generate;
-mod heads;
 mod masked;
 mod matcher;
-mod mock;
 mod model;
 mod numeric;
-mod prefix;
+mod request;
 mod rng;
 mod samplers;
+mod scheduler;
+mod sequence;
+mod strategies;
+mod task;
 mod wide;
 
 pub use candidates::Candidates;
 pub use chat::{ChatError, ChatMessage, ChatOptions, ChatTemplate};
-pub use choose::{ChoiceProbability, ChooseError};
 pub use confidence::{Confidence, ConfidenceError, FieldConfidence, Score, SpanScore};
 pub use constraint::{AllowedTokens, Constraint, ConstraintError, PlainMask, Unconstrained};
+pub use engine::{Engine, Event, Run};
 pub use events::{
     EventError, EventStream, JsonEvents, JsonEventsOf, JsonKind, NotJson, OutputEvent, OutputPart,
 };
-pub use generate::{
-    Alternative, BatchOutputs, BeamError, BeamOptions, BeamOutput, ClassifierFreeGuidance,
-    ContextOverflow, ContrastError, ContrastiveDecoding, ContrastiveSearch, Delta, Distinct,
-    DraftLength, EarlyStopping, ExpectedGrammaticality, FaithfulError, FaithfulOptions,
-    FaithfulOutput, FaithfulSamples, FinishReason, ForcedEnd, GenerateError, GenerateOptions,
-    GeneratedToken, Generation, GenerationStats, Generator, Incomplete, JumpForward, PromptLookup,
-    Request, Resampling, SmcOptions, SmcSamples, SourceStats, Speculation, SpeculationStats,
-    StopText, TextEncoder, TokenLogProbs,
-};
-pub use heads::DraftHeads;
 pub use masked::{MaskedSoftmax, masked_argmax, masked_softmax};
-pub use mock::{MockCache, MockEncoder, MockModel};
-pub use model::{Forward, KeyValueCache, LanguageModel, Logits, ModelError, ModelInfo, ModelStats};
-pub use prefix::{PrefixCache, PrefixStats};
+pub use model::{
+    DraftHeads, LanguageModel, MockEncoder, MockModel, ModelError, ModelInfo, ModelStats, Packing,
+    RowId, RowOutput, RowRun, RunOutput, check_run,
+};
+pub use request::{
+    Alternative, ContextOverflow, Delta, FinishReason, GenerateError, GenerateOptions,
+    GeneratedToken, Generation, GenerationStats, Incomplete, JumpForward, Output, Outputs, Params,
+    Report, Request, StopText, Strategy, TextEncoder, TokenLogProbs,
+};
+/// The table of parameters.
+pub mod params {
+    pub use crate::request::{
+        NumberAt, PARAMETERS, Parameter, ParameterError, ParameterKind, Place, Range,
+        find_parameters, set_parameter,
+    };
+}
 pub use rng::SequenceRng;
 pub use samplers::{
     Accepted, AdaptiveP, AdaptivePParams, BadWords, Dry, DryParams, DynamicTemperature,
@@ -59,4 +59,15 @@ pub use samplers::{
     SamplerKind, SamplingError, SamplingParams, SequenceStart, Suppress, TaskPreset, Temperature,
     TopH, TopK, TopNSigma, TopP, TypicalP, UnknownOrder, UnknownTask, Watermark, WatermarkDetector,
     WatermarkParams, WatermarkScore, Xtc, XtcParams,
+};
+pub use scheduler::{OnDelta, PrefixStats, Scheduler, SchedulerLimits, Submit, Ticket};
+pub use strategies::choose::{AllLimits, ChoiceError, ChoiceProbability, ChoiceRequest, Choices};
+pub use strategies::faithful::{
+    AttemptCounts, ExpectedGrammaticality, FaithfulError, FaithfulOptions, ForcedEnd, Resampling,
+    SmcEstimates, SmcOptions,
+};
+pub use strategies::{
+    BeamError, BeamOptions, ClassifierFreeGuidance, ContrastError, ContrastiveDecoding,
+    ContrastiveSearch, Distinct, DraftLength, EarlyStopping, PromptLookup, SourceStats,
+    Speculation, SpeculationStats,
 };

@@ -20,15 +20,16 @@ use score::Sums;
 /// numbers that are minus infinity are null; what an output that was cut had begun has `"complete": false`.
 ///
 /// ```
-/// use structgen_decode::{GenerateOptions, Generator, MockModel, Unconstrained};
+/// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
 /// use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 ///
 /// // A constraint would see to it that the output is JSON; here no other token can be chosen.
 /// let vocabulary = Vocabulary::from_tokens([b"[1,".to_vec(), b"2]".to_vec()], &[])?;
-/// let mut model = MockModel::new(2, 64, []).preferring(TokenId(0), 40.0);
+/// let model = MockModel::new(2, 64, []).preferring(TokenId(0), 40.0);
 /// let options = GenerateOptions { log_probs: true, max_new_tokens: Some(1), ..GenerateOptions::default() };
-/// let mut free = Unconstrained::new(TokenMask::full(2), &[]);
-/// let output = Generator::new(&mut model, &vocabulary).generate(&[TokenId(0)], &mut free, &options)?;
+/// let free = Unconstrained::new(TokenMask::full(2), &[]);
+/// let request = Request::new([TokenId(0)], free).with_options(options);
+/// let output = Scheduler::new(model, vocabulary).run(request)?.single()?;
 /// let confidence = output.confidence()?;
 /// let one = confidence.get("/0").expect("it was written");
 /// assert_eq!((one.span.clone(), one.is_complete), (1..2, true));

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use structgen_constraint::{CompiledConstraint, MatcherError};
+use structgen_vocab::TokenId;
 
 use super::captures::CaptureEvents;
 use super::{JsonEvents, NotJson, OutputEvent};
-use crate::Delta;
 
 /// Tells what becomes of an output's parts while it is generated.
 ///
@@ -20,7 +20,7 @@ use crate::Delta;
 /// use std::ops::ControlFlow;
 /// use std::sync::Arc;
 /// use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
-/// use structgen_decode::{EventStream, GenerateOptions, Generator, MockModel};
+/// use structgen_decode::{EventStream, MockModel, Request, Scheduler};
 /// use structgen_frontend::json_schema::{SchemaOptions, compile};
 /// use structgen_vocab::{TokenId, Vocabulary};
 ///
@@ -30,19 +30,16 @@ use crate::Delta;
 /// let tables = Arc::new(VocabularyTables::new(vocabulary.clone()));
 /// let constraint = CompiledConstraint::new(grammar, &tables, &ConstraintOptions::default())?;
 ///
-/// let mut model = MockModel::new(256, 100, []);
 /// let mut events = EventStream::new(&constraint);
 /// let mut told = Vec::new();
 /// let mut on_event = |event: structgen_decode::OutputEvent<'_>| told.push(event.into_owned());
-/// Generator::new(&mut model, &vocabulary).stream(
-///     &[TokenId(0)],
-///     &mut constraint.matcher(),
-///     &GenerateOptions::default(),
-///     |delta| match events.push(&delta, &mut on_event) {
+/// let request = Request::new([TokenId(0)], constraint.matcher());
+/// Scheduler::new(MockModel::new(256, 100, []), vocabulary).run_with(request, |_, delta| {
+///     match events.push(delta.text, delta.output, &mut on_event) {
 ///         Ok(()) => ControlFlow::Continue(()),
 ///         Err(_) => ControlFlow::Break(()),
-///     },
-/// )?;
+///     }
+/// })?;
 /// events.finish(&mut on_event)?;
 /// let line = serde_json::to_string(&told[1])?;
 /// assert_eq!(line, r#"{"event":"started","pointer":"/ok","kind":"boolean","start":6}"#);
@@ -112,7 +109,7 @@ impl EventStream {
         matches!(self.kind, Kind::Json(_))
     }
 
-    /// Takes the next piece of the output. No piece may be left out.
+    /// Takes the next piece of the output's text; `output` are all tokens so far, the prefill included. No piece may be left out.
     ///
     /// With captures it takes time in proportion to the whole text so far.
     ///
@@ -120,13 +117,14 @@ impl EventStream {
     /// When the output is not of the stream's kind, or finding captures exceeds a limit.
     pub fn push(
         &mut self,
-        delta: &Delta<'_>,
+        text: &str,
+        output: &[TokenId],
         on_event: &mut dyn FnMut(OutputEvent<'_>),
     ) -> Result<(), EventError> {
         match &mut self.kind {
-            Kind::Json(events) => events.push(delta.text, on_event)?,
-            Kind::Captures(events) => events.push(delta.text, delta.output, on_event)?,
-            Kind::Text => tell_text(delta.text, on_event),
+            Kind::Json(events) => events.push(text, on_event)?,
+            Kind::Captures(events) => events.push(text, output, on_event)?,
+            Kind::Text => tell_text(text, on_event),
         }
         Ok(())
     }

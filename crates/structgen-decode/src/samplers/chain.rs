@@ -1,7 +1,14 @@
+mod contrast;
 mod guided;
+
+pub(crate) use contrast::{ContrastRule, Opinions};
+
+use std::ops::Range;
+use std::sync::Arc;
 
 use structgen_vocab::TokenId;
 
+use self::contrast::Contrast;
 use self::guided::Guided;
 use super::draw::Choice;
 use super::history::sort_ids;
@@ -38,6 +45,8 @@ pub struct SamplerChain {
     guided: Option<Guided>,
     /// How many samplers at the beginning are bans and biases.
     bans: usize,
+    /// Where scores of two opinions take the place of logits.
+    contrast: Option<Contrast>,
 }
 
 /// The beginning of a chain in which top-k comes first, or behind a temperature, or behind samplers that touch few tokens.
@@ -82,6 +91,7 @@ impl SamplerChain {
                 _ => None,
             },
             guided: None,
+            contrast: None,
         })
     }
 
@@ -119,6 +129,7 @@ impl SamplerChain {
             // They know of one temperature.
             leading: None,
             only_top_p: None,
+            contrast: None,
         })
     }
 
@@ -147,25 +158,19 @@ impl SamplerChain {
         self.guided.is_some()
     }
 
-    /// Puts `first` before all samplers, and the other one behind the bans and biases at the beginning.
-    pub(crate) fn contrast(
-        &mut self,
-        first: Box<dyn Sampler>,
-        behind_bans: Option<Box<dyn Sampler>>,
-    ) {
-        if let Some(sampler) = behind_bans {
-            self.insert(self.bans, sampler);
-        }
-        self.insert(0, first);
-        // Both would look past what was put in.
+    /// From now on, scores by this rule take the place of logits, before all samplers. Of what they are made is set by
+    /// [`set_opinions`](SamplerChain::set_opinions) before each choice.
+    pub(crate) fn set_contrast(&mut self, rule: ContrastRule) {
+        self.contrast = Some(Contrast::new(rule));
+        // Both would look past the scores.
         self.leading = None;
         self.only_top_p = None;
     }
 
-    fn insert(&mut self, place: usize, sampler: Box<dyn Sampler>) {
-        self.samplers.insert(place, sampler);
-        if let Some(guided) = &mut self.guided {
-            guided.insert(place);
+    /// Sets the logits that the next choice contrasts, if the chain [does](SamplerChain::set_contrast).
+    pub(crate) fn set_opinions(&mut self, opinions: Arc<Opinions>) {
+        if let Some(contrast) = &mut self.contrast {
+            contrast.opinions = opinions;
         }
     }
 
@@ -239,7 +244,7 @@ impl SamplerChain {
 
     /// Whether the chain only picks the largest logit, so that no list of candidates is needed.
     pub fn is_plain_argmax(&self) -> bool {
-        self.samplers.is_empty() && matches!(self.choice, Choice::Largest)
+        self.is_plain() && matches!(self.choice, Choice::Largest)
     }
 
     /// Runs the samplers and chooses a candidate; none where no candidate has a logit above `-inf`.
@@ -257,19 +262,30 @@ impl SamplerChain {
     ///
     /// Where the chain [is greedy](SamplerChain::is_greedy), it would take the largest instead.
     pub fn apply(&mut self, candidates: &mut Candidates) {
-        for (place, sampler) in self.samplers.iter_mut().enumerate() {
+        if let Some(contrast) = &self.contrast {
+            contrast.score(candidates);
+        }
+        self.apply_some(0..self.bans, candidates);
+        if let Some(contrast) = &self.contrast {
+            contrast.keep_plausible(candidates);
+        }
+        self.apply_some(self.bans..self.samplers.len(), candidates);
+    }
+
+    fn apply_some(&mut self, places: Range<usize>, candidates: &mut Candidates) {
+        for place in places {
             if { &self.guided }
                 .as_ref()
                 .is_none_or(|guided| guided.is_on(place))
             {
-                sampler.apply(candidates);
+                self.samplers[place].apply(candidates);
             }
         }
     }
 
     /// Whether no sampler is on, so that [`apply`](SamplerChain::apply) changes nothing.
     pub fn is_plain(&self) -> bool {
-        self.samplers.is_empty()
+        self.samplers.is_empty() && self.contrast.is_none()
     }
 
     /// Whether the chain takes the largest candidate and draws no random numbers.
@@ -313,6 +329,7 @@ impl Clone for SamplerChain {
             only_top_p: self.only_top_p,
             guided: self.guided.clone(),
             bans: self.bans,
+            contrast: self.contrast.clone(),
         }
     }
 }

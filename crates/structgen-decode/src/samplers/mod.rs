@@ -38,6 +38,7 @@ mod xtc;
 pub use adaptive_p::{AdaptiveP, AdaptivePParams};
 pub use bad_words::BadWords;
 pub use chain::SamplerChain;
+pub(crate) use chain::{ContrastRule, Opinions};
 pub use counts::PenaltyScope;
 pub use dry::{Dry, DryParams};
 pub use dynamic_temperature::{DynamicTemperature, DynamicTemperatureParams};

@@ -77,7 +77,8 @@ pub struct SamplingParams {
     pub dry: Option<DryParams>,
     /// No sequence of so many tokens comes twice in prompt and output; zero is off.
     pub no_repeat_ngram: usize,
-    /// Added to the logits of token ids; `-inf` suppresses.
+    /// Added to the logits of token ids; minus infinity suppresses, and is `"-inf"` in JSON.
+    #[serde(with = "biases")]
     pub logit_bias: BTreeMap<u32, f32>,
     /// Token ids that never come.
     pub suppress: Vec<u32>,
@@ -97,6 +98,44 @@ pub struct SamplingParams {
     /// The order of the samplers. One that is switched on must be in it.
     #[serde(deserialize_with = "order::deserialize")]
     pub order: Vec<SamplerKind>,
+}
+
+/// Numbers, of which minus infinity is a text: JSON has no number for it.
+mod biases {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Bias {
+        Number(f32),
+        Text(String),
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        biases: &BTreeMap<u32, f32>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(biases.iter().map(|(id, &bias)| match bias {
+            f32::NEG_INFINITY => (id, Bias::Text("-inf".to_owned())),
+            _ => (id, Bias::Number(bias)),
+        }))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<u32, f32>, D::Error> {
+        let biases = BTreeMap::<u32, Bias>::deserialize(deserializer)?;
+        let number = |(id, bias)| match bias {
+            Bias::Number(bias) => Ok((id, bias)),
+            Bias::Text(text) if text == "-inf" => Ok((id, f32::NEG_INFINITY)),
+            Bias::Text(text) => Err(D::Error::custom(format!(
+                "the bias of token {id} is {text:?}, and must be a number or \"-inf\""
+            ))),
+        };
+        biases.into_iter().map(number).collect()
+    }
 }
 
 impl Default for SamplingParams {

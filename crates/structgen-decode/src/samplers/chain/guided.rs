@@ -48,12 +48,6 @@ impl Guided {
         };
     }
 
-    /// A sampler was put in at this place. It is on at every temperature.
-    pub(super) fn insert(&mut self, place: usize) {
-        self.at += usize::from(place <= self.at);
-        self.at_zero.insert(place, true);
-    }
-
     /// Whether the largest is chosen.
     pub(super) fn is_greedy(&self) -> bool {
         self.asked.unwrap_or(self.own) == 0.0

@@ -1,0 +1,134 @@
+//! A scheduler on a thread.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::{Arc, PoisonError};
+
+use super::run::{Channel, Event};
+use super::{Queue, Shared, Submission};
+use crate::{Delta, GenerateError, Scheduler, Ticket};
+
+pub(super) struct Worker {
+    scheduler: Scheduler,
+    shared: Arc<Shared>,
+    runs: BTreeMap<Ticket, Active>,
+}
+
+/// A request of this worker.
+struct Active {
+    channel: Arc<Channel>,
+    /// The numbers of generated tokens and of ids of each output that were told in events.
+    told: BTreeMap<usize, (usize, usize)>,
+    was_cancelled: bool,
+}
+
+impl Worker {
+    pub(super) fn new(scheduler: Scheduler, shared: Arc<Shared>) -> Self {
+        Self {
+            scheduler,
+            shared,
+            runs: BTreeMap::new(),
+        }
+    }
+
+    /// Runs requests until the engine is dropped and nothing is left.
+    pub(super) fn run(mut self) {
+        while self.take_in() {
+            self.cancel();
+            let runs = &mut self.runs;
+            let ended = self.scheduler.step_with(&mut |ticket, output, delta| {
+                if let Some(active) = runs.get_mut(&ticket) {
+                    active.tell(output, &delta);
+                }
+                ControlFlow::Continue(())
+            });
+            for (ticket, outcome) in ended {
+                if let Some(active) = self.runs.remove(&ticket) {
+                    active.channel.end(outcome);
+                }
+            }
+        }
+    }
+
+    /// Takes requests from the queue; waits for one where there is nothing else to do. Whether there is anything to do.
+    fn take_in(&mut self) -> bool {
+        let shared = Arc::clone(&self.shared);
+        let mut queue = shared.queue();
+        if self.scheduler.is_idle() {
+            queue.idle += 1;
+            let has_nothing = |queue: &mut Queue| queue.waiting.is_empty() && !queue.is_closed;
+            queue = shared
+                .changed
+                .wait_while(queue, has_nothing)
+                .unwrap_or_else(PoisonError::into_inner);
+            queue.idle -= 1;
+        }
+        // What an idle worker could begin at once is left to it.
+        while (self.scheduler.is_idle() || queue.idle == 0)
+            && self.scheduler.has_room()
+            && let Some(submission) = queue.waiting.pop_front()
+        {
+            queue.tasks -= submission.tasks.tasks.len();
+            self.submit(submission);
+        }
+        !self.scheduler.is_idle() || !queue.waiting.is_empty() || !queue.is_closed
+    }
+
+    fn submit(&mut self, submission: Submission) {
+        let Submission { tasks, channel } = submission;
+        match self.scheduler.submit_tasks(tasks) {
+            Ok(ticket) => {
+                let active = Active {
+                    channel,
+                    told: BTreeMap::new(),
+                    was_cancelled: false,
+                };
+                self.runs.insert(ticket, active);
+            }
+            Err(error) => channel.end(Err(error)),
+        }
+    }
+
+    /// Cancels what its submitter has cancelled since the last step.
+    fn cancel(&mut self) {
+        for (&ticket, active) in &mut self.runs {
+            if active.channel.is_cancelled() && !active.was_cancelled {
+                active.was_cancelled = true;
+                self.scheduler.cancel(ticket);
+            }
+        }
+    }
+}
+
+impl Active {
+    fn tell(&mut self, output: usize, delta: &Delta<'_>) {
+        if !self.channel.has_events {
+            return;
+        }
+        let told = self.told.entry(output).or_default();
+        let first = std::mem::replace(told, (delta.generated.len(), delta.output.len()));
+        self.channel.send(Event {
+            output,
+            text: delta.text.to_owned(),
+            tokens: delta.generated.get(first.0..).unwrap_or_default().to_vec(),
+            ids: delta.output.get(first.1..).unwrap_or_default().to_vec(),
+        });
+    }
+}
+
+/// A worker that ends early, by a panic, leaves nobody waiting.
+impl Drop for Worker {
+    fn drop(&mut self) {
+        for active in self.runs.values() {
+            active.channel.end(Err(GenerateError::Stopped));
+        }
+        let mut queue = self.shared.queue();
+        queue.workers -= 1;
+        if queue.workers == 0 {
+            queue.tasks = 0;
+            for submission in queue.waiting.drain(..) {
+                submission.channel.end(Err(GenerateError::Stopped));
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+use std::error::Error;
+
+use structgen_vocab::TokenId;
+
+use super::RowId;
+
+/// Why a model could not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// More tokens than the model can attend to.
+    #[error(
+        "the text needs {needed} positions, and the model's context holds {context_length}; shorten the text or \
+         lower the number of new tokens"
+    )]
+    ContextOverflow {
+        /// Positions that the run would fill.
+        needed: usize,
+        /// Positions that the model has.
+        context_length: usize,
+    },
+    /// A token id for which the model has no embedding.
+    #[error("token {} is outside the model's vocabulary of {width}", token.0)]
+    UnknownToken {
+        /// The token.
+        token: TokenId,
+        /// The number of ids that the model has.
+        width: usize,
+    },
+    /// A run without tokens, or of fewer tokens than positions are asked for.
+    #[error("a run of {tokens} tokens cannot return the logits of {positions} positions")]
+    Positions {
+        /// Tokens of the row in this run.
+        tokens: usize,
+        /// Positions whose logits were asked for.
+        positions: usize,
+    },
+    /// A row that the model does not hold, or that one run names twice.
+    #[error("the model holds no row {} that this call could use", row.0)]
+    UnknownRow {
+        /// The row.
+        row: RowId,
+    },
+    /// A row cannot be cut to more tokens than it has.
+    #[error("row {} has {len} tokens and cannot be cut to {wanted}", row.0)]
+    RowLength {
+        /// The row.
+        row: RowId,
+        /// Its tokens.
+        len: usize,
+        /// The tokens that were to stay.
+        wanted: usize,
+    },
+    /// Hidden states are asked for, and the model does not return them.
+    #[error(
+        "the model returns no hidden states: export it with the output hidden_states, the last layer's normalised states"
+    )]
+    NoHiddenStates,
+    /// A tensor has another size than its shape says.
+    #[error("{what} have {got} numbers where {expected} were expected")]
+    Shape {
+        /// What has the wrong size.
+        what: &'static str,
+        /// Its numbers.
+        got: usize,
+        /// The numbers that its shape asks for.
+        expected: usize,
+    },
+    /// What the backend reports.
+    #[error("the model failed to run: {0}")]
+    Backend(#[source] Box<dyn Error + Send + Sync>),
+}

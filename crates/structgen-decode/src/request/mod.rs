@@ -1,0 +1,115 @@
+//! What a caller asks for, and what comes of it: plain data.
+
+mod encoder;
+mod error;
+mod options;
+mod outputs;
+mod params;
+mod result;
+mod strategy;
+
+pub use encoder::TextEncoder;
+pub use error::{GenerateError, Incomplete};
+pub(crate) use options::ids;
+pub use options::{ContextOverflow, GenerateOptions, JumpForward, StopText};
+pub use outputs::{Delta, Output, Outputs, Report};
+pub use params::{
+    NumberAt, PARAMETERS, Parameter, ParameterError, ParameterKind, Params, Place, Range,
+    find_parameters, set_parameter,
+};
+pub use result::{
+    Alternative, FinishReason, GeneratedToken, Generation, GenerationStats, TokenLogProbs,
+};
+pub use strategy::Strategy;
+pub(crate) use strategy::{DRAWING, Resources};
+
+use structgen_vocab::TokenId;
+
+/// A prompt, what the output has to match, and how it is generated.
+///
+/// ```
+/// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
+/// use structgen_vocab::{TokenId, Vocabulary};
+///
+/// let vocabulary = Vocabulary::from_tokens(
+///     ["a", "b", "c"].map(|token| token.as_bytes().to_vec()),
+///     &[(TokenId(3), "<eos>")],
+/// )?;
+/// let free = Unconstrained::new(vocabulary.text_tokens().clone(), &[TokenId(3)]);
+/// let options = GenerateOptions { max_new_tokens: Some(5), ..GenerateOptions::default() };
+/// let request = Request::new([TokenId(0)], free).with_options(options);
+/// let mut scheduler = Scheduler::new(MockModel::new(4, 64, [TokenId(3)]), vocabulary);
+/// let output = scheduler.run(request)?.single()?;
+/// assert!(output.tokens.len() <= 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Request<C> {
+    /// The tokens before the output.
+    pub prompt: Vec<TokenId>,
+    /// The constraint, where the output begins.
+    pub constraint: C,
+    /// How tokens are chosen and where outputs end.
+    pub options: GenerateOptions,
+    /// How outputs are looked for.
+    pub strategy: Strategy,
+    /// Requests with a larger number are admitted first; of equal ones, the earlier.
+    pub priority: i32,
+    /// Whether a [`Run`](crate::Run) reports the text as it comes.
+    pub events: bool,
+}
+
+impl<C> Request<C> {
+    /// A request for one greedy output.
+    pub fn new(prompt: impl Into<Vec<TokenId>>, constraint: C) -> Self {
+        Self {
+            prompt: prompt.into(),
+            constraint,
+            options: GenerateOptions::default(),
+            strategy: Strategy::default(),
+            priority: 0,
+            events: false,
+        }
+    }
+
+    /// The same request under another constraint.
+    #[must_use]
+    pub fn with_constraint<D>(self, constraint: D) -> Request<D> {
+        Request {
+            prompt: self.prompt,
+            constraint,
+            options: self.options,
+            strategy: self.strategy,
+            priority: self.priority,
+            events: self.events,
+        }
+    }
+
+    /// Sets how tokens are chosen and where outputs end.
+    #[must_use]
+    pub fn with_options(mut self, options: GenerateOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Sets how outputs are looked for.
+    #[must_use]
+    pub fn with_strategy(mut self, strategy: impl Into<Strategy>) -> Self {
+        self.strategy = strategy.into();
+        self
+    }
+
+    /// Asks for [events](crate::Event) while the request runs.
+    #[must_use]
+    pub fn with_events(mut self) -> Self {
+        self.events = true;
+        self
+    }
+
+    /// Sets which requests it is admitted before.
+    #[must_use]
+    pub fn with_priority(mut self, priority: i32) -> Self {
+        self.priority = priority;
+        self
+    }
+}

@@ -1,0 +1,279 @@
+//! Setting a parameter by its name.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::parameter::NumberAt;
+use super::{Parameter, ParameterKind};
+use crate::Strategy;
+
+/// Why a parameter is not set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParameterError {
+    /// No parameter has this name.
+    #[error("there is no parameter {name:?}{}", near_names(near))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Names that are like it.
+        near: Vec<&'static str>,
+    },
+    /// Several parameters have this name at their end.
+    #[error("{name:?} may be any of {}: give the name in full", names.join(", "))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The parameters.
+        names: Vec<&'static str>,
+    },
+    /// The parameter belongs to a strategy that is not the one that is chosen.
+    #[error(
+        "{name} is a parameter of the strategy {strategy}, and the strategy is {chosen}: choose {strategy} first"
+    )]
+    OtherStrategy {
+        /// The parameter.
+        name: &'static str,
+        /// Its strategy.
+        strategy: &'static str,
+        /// The strategy that is chosen.
+        chosen: String,
+    },
+    /// The value is of another type, or outside the range.
+    #[error("{name} is {value:?}, and must be {expected}")]
+    Value {
+        /// The parameter.
+        name: &'static str,
+        /// The value.
+        value: String,
+        /// What would be right.
+        expected: String,
+    },
+}
+
+fn near_names(near: &[&'static str]) -> String {
+    match near.is_empty() {
+        true => String::new(),
+        false => format!("; there are {}", near.join(", ")),
+    }
+}
+
+/// Sets the parameter of a name to a value as text, in anything whose serde form has the places of a table: [`Params`](crate::Params), or
+/// a program's own settings around them.
+///
+/// The name may be the parameter's [name](Parameter::name), its [path](Parameter::path), or the end of its name where that is
+/// enough: `multiplier` for `dry.multiplier`. Where several names end so, it is the parameter of the strategy that is chosen. `-`
+/// counts as `_`. The strategy itself is the parameter `strategy`; another one begins with its defaults.
+///
+/// # Errors
+/// [`ParameterError`]; nothing is changed then.
+pub fn set_parameter<T: Serialize + DeserializeOwned>(
+    target: &mut T,
+    table: &[Parameter],
+    name: &str,
+    value: &str,
+) -> Result<(), ParameterError> {
+    let mut form = form_of(&*target);
+    let chosen = form["strategy"]["name"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    let parameter = find(table, name, &chosen)?;
+    if let Some(strategy) = parameter.strategy()
+        && strategy != chosen
+    {
+        return Err(ParameterError::OtherStrategy {
+            name: parameter.name,
+            strategy,
+            chosen,
+        });
+    }
+    let refused = |reason: String| ParameterError::Value {
+        name: parameter.name,
+        value: value.to_owned(),
+        expected: match reason.is_empty() {
+            true => parameter.kind.to_string(),
+            false => format!("{}: {reason}", parameter.kind),
+        },
+    };
+    let is_optional = parameter.default_value().is_null();
+    let json = match value {
+        "none" if is_optional => Value::Null,
+        _ => parameter
+            .parse(value)
+            .ok_or_else(|| refused(String::new()))?,
+    };
+    parameter.insert(&mut form, json);
+    *target = serde_json::from_value(form).map_err(|error| refused(error.to_string()))?;
+    Ok(())
+}
+
+/// The serde form of something, by way of text, which has numbers as people write them: 0.1 instead of the `f32` next to it.
+pub(super) fn form_of(source: &impl Serialize) -> Value {
+    let text = serde_json::to_string(source).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// The parameters of a table that a name may mean: one, or several whose names end alike.
+///
+/// # Errors
+/// [`ParameterError::Unknown`], with names that are like it.
+pub fn find_parameters<'t>(
+    table: &'t [Parameter],
+    name: &str,
+) -> Result<Vec<&'t Parameter>, ParameterError> {
+    let wanted = name.trim().replace('-', "_");
+    if let Some(exact) = table.iter().find(|row| row.name == wanted) {
+        return Ok(vec![exact]);
+    }
+    let is_end = |row: &&Parameter| {
+        let rest = row.name.strip_suffix(&wanted);
+        rest.is_some_and(|rest| rest.ends_with('.')) || row.path() == wanted
+    };
+    let found: Vec<&Parameter> = table.iter().filter(is_end).collect();
+    match found.is_empty() {
+        false => Ok(found),
+        true => Err(ParameterError::Unknown {
+            near: near(table, &wanted),
+            name: name.to_owned(),
+        }),
+    }
+}
+
+/// The one parameter that a name means where this strategy is chosen.
+fn find<'t>(
+    table: &'t [Parameter],
+    name: &str,
+    chosen: &str,
+) -> Result<&'t Parameter, ParameterError> {
+    let mut found = find_parameters(table, name)?;
+    let is_own = |row: &&Parameter| row.strategy() == Some(chosen);
+    if found.iter().any(is_own) {
+        found.retain(is_own);
+    }
+    match found[..] {
+        [parameter] => Ok(parameter),
+        _ => Err(ParameterError::Ambiguous {
+            name: name.to_owned(),
+            names: found.iter().map(|row| row.name).collect(),
+        }),
+    }
+}
+
+/// The most names that are offered in the place of an unknown one.
+const MOST_NEAR: usize = 5;
+
+/// Names that are a letter or two away from another, or that it is a part of.
+fn near(table: &[Parameter], wanted: &str) -> Vec<&'static str> {
+    let mut near: Vec<(usize, &'static str)> = Vec::new();
+    for row in table {
+        let last = row.name.rsplit('.').next().unwrap_or(row.name);
+        let distance = distance(last, wanted).min(distance(row.name, wanted));
+        let is_part = wanted.len() > 2 && row.name.contains(wanted);
+        if distance <= 2 || is_part {
+            near.push((distance, row.name));
+        }
+    }
+    near.sort();
+    near.truncate(MOST_NEAR);
+    near.into_iter().map(|(_, name)| name).collect()
+}
+
+/// How many letters have to be changed, added or left out to make one word of the other (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, &to) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+impl Parameter {
+    /// The serde form of a value that is given as text, if it is one.
+    fn parse(&self, text: &str) -> Option<Value> {
+        let json = || serde_json::from_str::<Value>(text).ok();
+        match self.kind {
+            ParameterKind::Number(range) => {
+                let number: f64 = text.parse().ok()?;
+                range.contains(number).then(|| number.into())
+            }
+            ParameterKind::Integer(range) => {
+                let number: u64 = text.parse().ok()?;
+                range.contains(number as f64).then(|| number.into())
+            }
+            ParameterKind::Switch => text.parse::<bool>().ok().map(Value::from),
+            ParameterKind::Strategy => {
+                let strategy = match text.starts_with('{') {
+                    true => return json(),
+                    false => Strategy::named(&text.replace('-', "_"))?,
+                };
+                serde_json::to_value(strategy).ok()
+            }
+            ParameterKind::Word(words) => words.contains(&text).then(|| text.into()),
+            ParameterKind::Text => Some(text.into()),
+            ParameterKind::Texts | ParameterKind::Ids | ParameterKind::Order
+                if text.starts_with('[') =>
+            {
+                json()
+            }
+            ParameterKind::Texts => Some(json!([text])),
+            ParameterKind::Ids => {
+                let ids = text.split(',').filter(|id| !id.trim().is_empty());
+                let ids = ids.map(|id| id.trim().parse::<u32>().ok());
+                ids.collect::<Option<Vec<u32>>>().map(Value::from)
+            }
+            ParameterKind::Order => Some(match text.parse::<crate::OrderPreset>() {
+                Ok(_) => text.into(),
+                Err(_) => text.split(',').map(str::trim).collect(),
+            }),
+            ParameterKind::Tagged(tags) => {
+                let (word, number) = match text.split_once(':') {
+                    Some((word, number)) => (word, Some(number.parse::<u64>().ok()?)),
+                    None => (text, None),
+                };
+                let (_, at) = tags.iter().find(|(tag, _)| *tag == word)?;
+                match (at, number) {
+                    (NumberAt::Nowhere, None) => Some(word.into()),
+                    (NumberAt::Word, Some(number)) => Some(json!({ word: number })),
+                    (NumberAt::Field(field), Some(number)) => {
+                        Some(json!({ word: { *field: number } }))
+                    }
+                    _ => None,
+                }
+            }
+            ParameterKind::Group(on) => match text {
+                "on" => serde_json::from_str(on).ok(),
+                "off" => Some(Value::Null),
+                _ => json().filter(Value::is_object),
+            },
+            ParameterKind::Json(_) => json(),
+        }
+    }
+
+    /// Puts a value into its place, and switches its group on.
+    fn insert(&self, form: &mut Value, value: Value) {
+        let path = self.path();
+        let mut place = form;
+        let mut keys = path.split('.').peekable();
+        while let Some(key) = keys.next() {
+            let Value::Object(members) = place else {
+                return;
+            };
+            let inner = members.entry(key).or_insert(Value::Null);
+            if inner.is_null() && keys.peek().is_some() {
+                let on = serde_json::from_str(self.group());
+                *inner = on.unwrap_or_else(|_| Map::new().into());
+            }
+            place = inner;
+        }
+        *place = value;
+    }
+}

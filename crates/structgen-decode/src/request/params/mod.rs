@@ -1,0 +1,57 @@
+//! All that a request can set, in one table: names, types, ranges, defaults and a line of help each.
+
+mod find;
+mod parameter;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use find::{ParameterError, find_parameters, set_parameter};
+pub use parameter::{NumberAt, Parameter, ParameterKind, Place, Range};
+pub use table::PARAMETERS;
+
+use serde::{Deserialize, Serialize};
+
+use super::{GenerateError, GenerateOptions, Strategy};
+
+/// How outputs are generated and looked for: what a [`Request`](crate::Request) has beside its prompt and its constraint.
+///
+/// ```
+/// use structgen_decode::Params;
+///
+/// let mut params: Params = serde_json::from_str(r#"{"options": {"max_new_tokens": 20}, "strategy": {"name": "beam"}}"#)?;
+/// params.set("width", "8")?;
+/// params.set("dry.multiplier", "0.5")?;
+/// assert_eq!(params.options.sampling.dry.as_ref().map(|dry| dry.multiplier), Some(0.5));
+/// let error = params.set("top_hh", "0.4").unwrap_err();
+/// assert_eq!(error.to_string(), r#"there is no parameter "top_hh"; there are top_h, contrastive_search.top_k, top_k, top_p"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// How tokens are chosen and where outputs end.
+    pub options: GenerateOptions,
+    /// How outputs are looked for.
+    pub strategy: Strategy,
+}
+
+impl Params {
+    /// Sets the parameter of a name, as [`set_parameter`] does, to a value as text.
+    ///
+    /// # Errors
+    /// [`ParameterError`]: the name is unknown, or stands for several parameters; the parameter is one of another strategy; the
+    /// value has another type or is outside the range.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), ParameterError> {
+        set_parameter(self, PARAMETERS, name, value)
+    }
+
+    /// Checks what can be checked without a model: the sampling parameters, and that the strategy honours all that is set.
+    ///
+    /// # Errors
+    /// [`GenerateError::Sampling`], [`GenerateError::NotHonoured`].
+    pub fn check(&self) -> Result<(), GenerateError> {
+        self.options.sampling.validate()?;
+        self.strategy.check(&self.options)
+    }
+}

@@ -1,0 +1,146 @@
+//! A task with its rows and the demands that are not met yet.
+
+use super::rows::{Rows, common};
+use crate::task::{Demand, RowDemand, Task, TaskSize, Text};
+use crate::{GenerateError, ModelError, RowId};
+
+/// A task that was admitted.
+pub(super) struct Job {
+    /// Which request it belongs to.
+    pub(super) request: u64,
+    /// Which of the request's tasks it is.
+    pub(super) number: usize,
+    pub(super) task: Box<dyn Task>,
+    pub(super) size: TaskSize,
+    pub(super) priority: i32,
+    pub(super) demands: Vec<Open>,
+    /// When it last had its turn among long prompts.
+    pub(super) turn: u64,
+    /// Why it cannot go on.
+    pub(super) failed: Option<GenerateError>,
+    rows: TextRows,
+}
+
+/// The rows of each text.
+type TextRows = [Vec<RowId>; Text::ALL.len()];
+
+/// A demand that is not met yet.
+pub(super) struct Open {
+    pub(super) text: Text,
+    pub(super) demand: Demand,
+    /// Whether the rows are those of the demand.
+    is_begun: bool,
+    /// The number of first tokens that were known; told with the first run.
+    pub(super) reused: usize,
+    /// The number of first tokens that the rows have, known or run.
+    pub(super) done: usize,
+}
+
+impl Open {
+    pub(super) fn new(demand: Demand) -> Option<Self> {
+        Some(Self {
+            text: demand.text?,
+            demand,
+            is_begun: false,
+            reused: 0,
+            done: 0,
+        })
+    }
+
+    /// Tokens of each row that are still to be run.
+    pub(super) fn left(&self) -> usize {
+        let tokens = self.demand.rows.first().map_or(0, |row| row.tokens.len());
+        tokens - self.done
+    }
+
+    /// Whether its rows begin with nothing, or with what happened to be known of a new text.
+    pub(super) fn is_new_text(&self) -> bool {
+        self.demand.rows.iter().any(|row| row.keep == 0)
+    }
+
+    /// Whether its rows are those of the demand, so that it can be run.
+    pub(super) fn is_begun(&self) -> bool {
+        self.is_begun
+    }
+}
+
+impl RowDemand {
+    /// The number of wanted positions among the next `n` tokens after the first `done`.
+    pub(super) fn positions_in(&self, done: usize, n: usize) -> usize {
+        let first = self.tokens.len() - self.positions;
+        (done + n).saturating_sub(first.max(done))
+    }
+}
+
+impl Job {
+    pub(super) fn new(request: u64, number: usize, task: Box<dyn Task>, priority: i32) -> Self {
+        Self {
+            request,
+            number,
+            size: task.size(),
+            task,
+            priority,
+            demands: Vec::new(),
+            turn: 0,
+            failed: None,
+            rows: TextRows::default(),
+        }
+    }
+
+    /// The task, the rows of its texts, and its demands.
+    pub(super) fn split(&mut self) -> (&mut Box<dyn Task>, &TextRows, &[Open]) {
+        (&mut self.task, &self.rows, &self.demands)
+    }
+
+    /// Takes the rows of the texts that the draft model reads, or of the others.
+    pub(super) fn take_rows(&mut self, drafted: bool) -> Vec<Vec<RowId>> {
+        { Text::ALL.into_iter() }
+            .filter(|text| text.is_drafted() == drafted)
+            .map(|text| std::mem::take(&mut self.rows[text as usize]))
+            .collect()
+    }
+
+    /// Makes the rows of a demand's text those that it continues.
+    pub(super) fn begin(&mut self, at: usize, rows: &mut Rows) -> Result<(), ModelError> {
+        let open = &mut self.demands[at];
+        if !open.is_begun {
+            let own = &mut self.rows[open.text as usize];
+            open.reused = rows.continue_rows(own, &open.demand.rows)?;
+            open.done = open.reused;
+            open.is_begun = true;
+        }
+        Ok(())
+    }
+
+    /// Whether a demand is for a new text of which another one, which is being run, will have a longer beginning soon than any row has now.
+    pub(super) fn should_wait(&self, at: usize, rows: &Rows, running: &[Self]) -> bool {
+        /// Below this many tokens, running them again is cheaper than waiting.
+        const SHARED: usize = 8;
+        let open = &self.demands[at];
+        let [row] = &open.demand.rows[..] else {
+            return false;
+        };
+        if open.is_begun || row.keep > 0 {
+            return false;
+        }
+        let most = row.tokens.len() - row.positions.max(1);
+        let known = rows
+            .longest_known(&row.tokens, most)
+            .map_or(0, |(_, len)| len);
+        running.iter().any(|job| {
+            job.demands.iter().any(|other| {
+                let shared = match &other.demand.rows[..] {
+                    [only]
+                        if other.is_begun
+                            && other.text.is_drafted() == open.text.is_drafted()
+                            && only.keep == 0 =>
+                    {
+                        common(&only.tokens, &row.tokens).min(most)
+                    }
+                    _ => 0,
+                };
+                shared >= known + SHARED
+            })
+        })
+    }
+}

@@ -1,0 +1,449 @@
+//! One loop that owns models, caches and clocks: admit, plan, run, commit.
+//!
+//! Requests become [tasks](crate::task), which say what they need run. Each step admits what there is room for, collects the demands
+//! of all tasks, runs those together that the model can run together, gives each task its logits, and lets it go on. So
+//! requests join and leave while others run, a long prompt is run in pieces between the steps of the others, and a request that fails,
+//! ends or is cancelled leaves at once.
+
+mod draft;
+mod job;
+mod limits;
+mod prefixes;
+mod rows;
+mod run;
+mod submit;
+
+pub use limits::SchedulerLimits;
+pub use prefixes::PrefixStats;
+pub use submit::Submit;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use structgen_vocab::Vocabulary;
+
+use crate::request::Resources;
+use crate::sequence::{Codec, Step};
+use crate::task::{Context, Task};
+use crate::{
+    ChoiceProbability, ChoiceRequest, Delta, DraftHeads, FinishReason, GenerateError,
+    LanguageModel, ModelInfo, Outputs, TextEncoder,
+};
+use job::{Job, Open};
+use rows::Rows;
+
+/// Runs requests on a model: any number side by side, whatever their strategies.
+///
+/// This is the loop itself, without threads: whoever owns it [submits](Scheduler::submit) requests and calls
+/// [`step`](Scheduler::step) until nothing is left; [`run`](Scheduler::run) does both for one request. [`Engine`](crate::Engine) puts it on a
+/// thread and gives out handles.
+///
+/// ```
+/// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
+/// use structgen_vocab::{TokenId, Vocabulary};
+///
+/// let vocabulary = Vocabulary::from_tokens(
+///     ["a", "b", "c"].map(|token| token.as_bytes().to_vec()),
+///     &[(TokenId(3), "<eos>")],
+/// )?;
+/// let free = Unconstrained::new(vocabulary.text_tokens().clone(), &[TokenId(3)]);
+/// let options = GenerateOptions { max_new_tokens: Some(5), ..GenerateOptions::default() };
+/// let mut scheduler = Scheduler::new(MockModel::new(4, 64, [TokenId(3)]), vocabulary);
+/// let prompts = [vec![TokenId(0)], vec![TokenId(1), TokenId(2)]];
+/// for prompt in &prompts {
+///     scheduler.submit(Request::new(&prompt[..], free.clone()).with_options(options.clone()))?;
+/// }
+/// while !scheduler.is_idle() {
+///     for (ticket, outputs) in scheduler.step() {
+///         println!("{ticket:?}: {}", outputs?.single()?.text);
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Scheduler {
+    target: Rows,
+    draft: Option<Rows>,
+    tools: Tools,
+    limits: SchedulerLimits,
+    waiting: VecDeque<Job>,
+    running: Vec<Job>,
+    requests: BTreeMap<u64, Submitted>,
+    submitted: u64,
+    /// The number of turns that long prompts have had.
+    turns: u64,
+}
+
+/// What tasks work with besides their own state; models and rows are apart.
+struct Tools {
+    codec: Codec,
+    target: ModelInfo,
+    draft: Option<ModelInfo>,
+    step: Step,
+    heads: Option<Box<dyn DraftHeads>>,
+}
+
+impl Tools {
+    fn context<'a>(
+        &'a mut self,
+        on_delta: &'a mut dyn FnMut(usize, Delta<'_>) -> ControlFlow<()>,
+    ) -> Context<'a> {
+        Context {
+            codec: &self.codec,
+            target: &self.target,
+            draft: self.draft.as_ref(),
+            step: &mut self.step,
+            heads: self.heads.as_deref_mut(),
+            on_delta,
+        }
+    }
+}
+
+/// Names a request of a [`Scheduler`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(u64);
+
+/// What receives the text of a request as it comes, with the number of the output; it may end that output.
+pub type OnDelta<'d> = &'d mut dyn FnMut(Ticket, usize, Delta<'_>) -> ControlFlow<()>;
+
+/// A request whose tasks have not all ended.
+struct Submitted {
+    outputs: Vec<Option<Result<Outputs, GenerateError>>>,
+    left: usize,
+}
+
+/// The tasks of a request, made before a scheduler has anything to do with it.
+pub struct Tasks {
+    pub(crate) tasks: Vec<Box<dyn Task>>,
+    pub(crate) priority: i32,
+}
+
+impl Submitted {
+    /// The outcome of the only task, or the outputs of all.
+    fn outputs(self) -> Result<Outputs, GenerateError> {
+        let mut outcomes: Vec<Result<Outputs, GenerateError>> =
+            self.outputs.into_iter().flatten().collect();
+        if outcomes.len() == 1
+            && let Some(only) = outcomes.pop()
+        {
+            return only;
+        }
+        let mut all = Outputs::default();
+        for outcome in outcomes {
+            match outcome {
+                Ok(found) => {
+                    all.outputs.extend(found.outputs);
+                    all.report.add(found.report);
+                }
+                Err(error) => all.outputs.push(Err(error)),
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl fmt::Debug for Scheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scheduler")
+            .field("model", &self.tools.target)
+            .field("limits", &self.limits)
+            .field("waiting", &self.waiting.len())
+            .field("running", &self.running.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Scheduler {
+    /// A scheduler for a model whose logits are indexed by the ids of `vocabulary`.
+    pub fn new(
+        model: impl LanguageModel + 'static,
+        vocabulary: impl Into<Arc<Vocabulary>>,
+    ) -> Self {
+        let vocabulary = vocabulary.into();
+        Self {
+            tools: Tools {
+                codec: Codec {
+                    vocabulary,
+                    encoder: None,
+                },
+                target: model.info().clone(),
+                draft: None,
+                step: Step::default(),
+                heads: None,
+            },
+            target: Rows::new(Box::new(model)),
+            draft: None,
+            limits: SchedulerLimits::default(),
+            waiting: VecDeque::new(),
+            running: Vec::new(),
+            requests: BTreeMap::new(),
+            submitted: 0,
+            turns: 0,
+        }
+    }
+
+    /// Sets a tokenizer, which writes forced text in tokens: for drafts of it, and for
+    /// [`JumpForward::Canonical`](crate::JumpForward::Canonical).
+    #[must_use]
+    pub fn with_encoder(mut self, encoder: Arc<dyn TextEncoder>) -> Self {
+        self.tools.codec.encoder = Some(encoder);
+        self
+    }
+
+    /// Sets a smaller model with the same tokens, which drafts for speculation and is the amateur of
+    /// contrastive decoding.
+    ///
+    /// # Errors
+    /// [`GenerateError::DraftVocabulary`] when the ids of the two models do not mean the same.
+    pub fn with_draft(
+        mut self,
+        model: impl LanguageModel + 'static,
+        vocabulary: &Vocabulary,
+    ) -> Result<Self, GenerateError> {
+        draft::check_vocabularies(&self.tools.codec.vocabulary, vocabulary)?;
+        self.tools.draft = Some(model.info().clone());
+        self.draft = Some(Rows::new(Box::new(model)));
+        Ok(self)
+    }
+
+    /// Sets how much is done at once, and how much memory it may take.
+    #[must_use]
+    pub fn with_limits(mut self, limits: SchedulerLimits) -> Self {
+        self.target.keep_prefixes(limits.prefix_bytes);
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the heads that draft for the model, for requests that ask for them.
+    #[must_use]
+    pub fn with_heads(mut self, heads: impl DraftHeads + 'static) -> Self {
+        self.tools.heads = Some(Box::new(heads));
+        self
+    }
+
+    /// What decoding knows of the model.
+    pub fn info(&self) -> &ModelInfo {
+        &self.tools.target
+    }
+
+    /// What came of keeping texts for prompts that begin alike.
+    pub fn prefix_stats(&self) -> PrefixStats {
+        self.target.prefix_stats()
+    }
+
+    /// The bytes of cache that are in use, texts kept for later included.
+    pub fn cache_bytes(&self) -> usize {
+        self.target.bytes() + self.draft.as_ref().map_or(0, Rows::bytes)
+    }
+
+    /// How much it does at once.
+    pub fn limits(&self) -> SchedulerLimits {
+        self.limits
+    }
+
+    /// Whether one more row could run beside those of the requests that were submitted.
+    pub fn has_room(&self) -> bool {
+        let jobs = self.running.iter().chain(&self.waiting);
+        jobs.map(|job| job.size.rows).sum::<usize>() < self.limits.rows.max(1)
+    }
+
+    /// Whether every request has ended.
+    pub fn is_idle(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    /// Takes a request in, to be run by later [steps](Scheduler::step).
+    ///
+    /// # Errors
+    /// [`GenerateError`] when nothing could come of it, [`GenerateError::QueueFull`] and [`GenerateError::CacheLimit`] by the limits.
+    pub fn submit(&mut self, request: impl Submit) -> Result<Ticket, GenerateError> {
+        let tasks = request.tasks(&self.resources())?;
+        self.submit_tasks(tasks)
+    }
+
+    pub(crate) fn resources(&self) -> Resources<'_> {
+        Resources {
+            codec: &self.tools.codec,
+            target: &self.tools.target,
+            draft: self.tools.draft.as_ref(),
+            heads_width: self.tools.heads.as_ref().map(|heads| heads.hidden_width()),
+        }
+    }
+
+    pub(crate) fn submit_tasks(&mut self, tasks: Tasks) -> Result<Ticket, GenerateError> {
+        let Tasks { tasks, priority } = tasks;
+        let bytes_per_token = self.tools.target.cache_bytes_per_token;
+        for task in &tasks {
+            self.limits.check_size(task.size(), bytes_per_token)?;
+        }
+        self.limits.check_queue(self.waiting.len() + tasks.len())?;
+        let request = self.submitted;
+        self.submitted += 1;
+        let outputs = tasks.iter().map(|_| None).collect::<Vec<_>>();
+        let left = outputs.len();
+        self.requests.insert(request, Submitted { outputs, left });
+        for (number, task) in tasks.into_iter().enumerate() {
+            let job = Job::new(request, number, task, priority);
+            let before = |other: &Job| other.priority >= priority;
+            let at = self.waiting.partition_point(before);
+            self.waiting.insert(at, job);
+        }
+        Ok(Ticket(request))
+    }
+
+    /// Ends a request at its next step, with what there is by then.
+    pub fn cancel(&mut self, ticket: Ticket) {
+        for job in self.running.iter_mut().chain(&mut self.waiting) {
+            if job.request == ticket.0 {
+                job.task.stop(FinishReason::Cancelled);
+                // What was demanded is not needed any more.
+                job.demands.clear();
+            }
+        }
+    }
+
+    /// One step of all requests; returns those that have ended with it.
+    pub fn step(&mut self) -> Vec<(Ticket, Result<Outputs, GenerateError>)> {
+        self.step_with(&mut |_, _, _| ControlFlow::Continue(()))
+    }
+
+    /// One step of all requests, which passes on their texts as they come.
+    pub fn step_with(
+        &mut self,
+        on_delta: OnDelta<'_>,
+    ) -> Vec<(Ticket, Result<Outputs, GenerateError>)> {
+        self.admit();
+        self.advance_all(on_delta);
+        self.run_demands(on_delta);
+        self.advance_all(on_delta);
+        self.ended()
+    }
+
+    /// Runs one request to its end, beside those submitted before, whose outputs are dropped.
+    ///
+    /// # Errors
+    /// [`GenerateError`].
+    pub fn run(&mut self, request: impl Submit) -> Result<Outputs, GenerateError> {
+        self.run_with(request, |_, _| ControlFlow::Continue(()))
+    }
+
+    /// Runs one request to its end, and passes on its texts as they come, each with the number of the output. A callback that breaks
+    /// ends that output.
+    ///
+    /// # Errors
+    /// [`GenerateError`].
+    pub fn run_with(
+        &mut self,
+        request: impl Submit,
+        mut on_delta: impl FnMut(usize, Delta<'_>) -> ControlFlow<()>,
+    ) -> Result<Outputs, GenerateError> {
+        let ticket = self.submit(request)?;
+        loop {
+            let ended = self.step_with(&mut |of, number, delta| match of == ticket {
+                true => on_delta(number, delta),
+                false => ControlFlow::Continue(()),
+            });
+            if let Some((_, outputs)) = ended.into_iter().find(|(of, _)| *of == ticket) {
+                return outputs;
+            }
+        }
+    }
+
+    /// Runs one [request for choices](ChoiceRequest), and returns how probable they are, in their order.
+    ///
+    /// # Errors
+    /// [`GenerateError`]; [`GenerateError::Choice`] without a choice, and where the model has no distribution.
+    pub fn choose(
+        &mut self,
+        request: ChoiceRequest,
+    ) -> Result<Vec<ChoiceProbability>, GenerateError> {
+        self.run(request)?.choices()
+    }
+
+    /// Moves requests from the queue to those that run, as far as there is room.
+    fn admit(&mut self) {
+        let bytes_per_token = self.tools.target.cache_bytes_per_token;
+        while let Some(next) = self.waiting.front() {
+            let sizes = self.running.iter().map(|job| job.size);
+            if !self.limits.has_room(sizes, next.size, bytes_per_token) {
+                break;
+            }
+            self.running.extend(self.waiting.pop_front());
+        }
+        if let Some(limit) = self.limits.cache_bytes {
+            let reserved = self.running.iter().map(|job| job.size);
+            let reserved = SchedulerLimits::bytes(reserved, bytes_per_token);
+            self.target.evict(limit.saturating_sub(reserved));
+        }
+    }
+
+    /// Lets every task go on whose demands are met, and retires those that have ended.
+    fn advance_all(&mut self, on_delta: OnDelta<'_>) {
+        let mut at = 0;
+        while at < self.running.len() {
+            if self.running[at].demands.is_empty() && !self.advance(at, on_delta) {
+                continue;
+            }
+            at += 1;
+        }
+    }
+
+    /// Lets a task go on; whether it still runs.
+    fn advance(&mut self, at: usize, on_delta: OnDelta<'_>) -> bool {
+        let job = &mut self.running[at];
+        let ticket = Ticket(job.request);
+        let mut on_delta = |number: usize, delta: Delta<'_>| on_delta(ticket, number, delta);
+        let mut demands = Vec::new();
+        let advanced = job
+            .task
+            .advance(&mut self.tools.context(&mut on_delta), &mut demands);
+        job.demands = demands.into_iter().filter_map(Open::new).collect();
+        if advanced.is_ok() && !job.demands.is_empty() {
+            return true;
+        }
+        let job = self.take_out(at, advanced.is_ok());
+        let outputs =
+            advanced.and_then(|()| job.task.finish(&mut self.tools.context(&mut on_delta)));
+        self.deliver(job.request, job.number, outputs);
+        false
+    }
+
+    /// Takes out a task and releases its rows, which may be kept for texts that begin alike where nothing has failed.
+    fn take_out(&mut self, at: usize, may_keep: bool) -> Job {
+        let mut job = self.running.remove(at);
+        for rows in job.take_rows(false) {
+            self.target.release(rows, may_keep);
+        }
+        if let Some(draft) = &mut self.draft {
+            for rows in job.take_rows(true) {
+                draft.release(rows, may_keep);
+            }
+        }
+        job
+    }
+
+    /// Keeps the outcome of a task until its request has ended.
+    fn deliver(&mut self, request: u64, number: usize, outputs: Result<Outputs, GenerateError>) {
+        if let Some(submitted) = self.requests.get_mut(&request)
+            && let Some(place) = submitted.outputs.get_mut(number)
+            && place.is_none()
+        {
+            *place = Some(outputs);
+            submitted.left -= 1;
+        }
+    }
+
+    /// The requests whose tasks have all ended.
+    fn ended(&mut self) -> Vec<(Ticket, Result<Outputs, GenerateError>)> {
+        let ended: Vec<u64> = { self.requests.iter() }
+            .filter(|(_, submitted)| submitted.left == 0)
+            .map(|(&request, _)| request)
+            .collect();
+        let outputs = ended.into_iter().filter_map(|request| {
+            let submitted = self.requests.remove(&request)?;
+            Some((Ticket(request), submitted.outputs()))
+        });
+        outputs.collect()
+    }
+}

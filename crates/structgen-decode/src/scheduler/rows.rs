@@ -1,0 +1,232 @@
+//! The rows of one model: which tokens each holds, and which are kept for texts that begin alike.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use structgen_vocab::TokenId;
+
+use super::prefixes::PrefixStats;
+use crate::task::RowDemand;
+use crate::{LanguageModel, ModelError, RowId};
+
+/// The tokens that each row holds.
+#[derive(Debug, Default)]
+pub(super) struct RowTokens(BTreeMap<RowId, Vec<TokenId>>);
+
+impl RowTokens {
+    /// A row was run.
+    pub(super) fn append(&mut self, row: RowId, tokens: &[TokenId]) {
+        self.0.entry(row).or_default().extend_from_slice(tokens);
+    }
+}
+
+/// A model with the tokens of its rows.
+pub(super) struct Rows {
+    pub(super) model: Box<dyn LanguageModel>,
+    tokens: RowTokens,
+    /// Rows that no task uses, least recently used first.
+    kept: Vec<RowId>,
+    /// The most bytes that kept rows may take.
+    max_kept_bytes: usize,
+    stats: PrefixStats,
+}
+
+impl Rows {
+    pub(super) fn new(model: Box<dyn LanguageModel>) -> Self {
+        Self {
+            model,
+            tokens: RowTokens::default(),
+            kept: Vec::new(),
+            max_kept_bytes: 0,
+            stats: PrefixStats::default(),
+        }
+    }
+
+    /// Sets how many bytes rows may take that are kept for prompts that begin alike.
+    pub(super) fn keep_prefixes(&mut self, max_bytes: usize) {
+        self.max_kept_bytes = max_bytes;
+    }
+
+    pub(super) fn prefix_stats(&self) -> PrefixStats {
+        PrefixStats {
+            kept: self.kept.len(),
+            bytes: self.kept.iter().map(|&row| self.model.row_bytes(row)).sum(),
+            ..self.stats
+        }
+    }
+
+    /// The model apart from the tokens of its rows, so that these can be added to while a run's output is borrowed.
+    pub(super) fn split(&mut self) -> (&mut dyn LanguageModel, &mut RowTokens) {
+        (&mut *self.model, &mut self.tokens)
+    }
+
+    /// The tokens that a row holds.
+    fn tokens(&self, row: RowId) -> &[TokenId] {
+        self.tokens.0.get(&row).map_or(&[], Vec::as_slice)
+    }
+
+    /// The longest beginning of a text, of at most so many tokens, that some row holds.
+    pub(super) fn longest_known(&self, tokens: &[TokenId], most: usize) -> Option<(RowId, usize)> {
+        // Of several as long, the oldest.
+        { self.tokens.0.iter() }
+            .map(|(&row, own)| (row, common(own, tokens).min(most)))
+            .filter(|&(_, known)| known > 0)
+            .max_by_key(|&(row, known)| (known, Reverse(row)))
+    }
+
+    /// Opens a row for a new text, with as much of its beginning as is known, at most `most` tokens; also returns how much that is.
+    pub(super) fn open(
+        &mut self,
+        tokens: &[TokenId],
+        most: usize,
+    ) -> Result<(RowId, usize), ModelError> {
+        let Some((known, len)) = self.longest_known(tokens, most) else {
+            self.stats.misses += 1;
+            let row = self.model.open_row()?;
+            self.tokens.0.insert(row, Vec::new());
+            return Ok((row, 0));
+        };
+        if let Some(at) = self.kept.iter().position(|&row| row == known) {
+            let row = self.kept.remove(at);
+            self.kept.push(row);
+        }
+        let row = self.fork(known, len)?;
+        self.stats.hits += 1;
+        self.stats.reused_tokens += len as u64;
+        Ok((row, len))
+    }
+
+    fn fork(&mut self, row: RowId, len: usize) -> Result<RowId, ModelError> {
+        let fork = self.model.fork_row(row, len)?;
+        let tokens = self.tokens(row)[..len].to_vec();
+        self.tokens.0.insert(fork, tokens);
+        Ok(fork)
+    }
+
+    fn cut(&mut self, row: RowId, len: usize) -> Result<(), ModelError> {
+        let tokens = self.tokens.0.entry(row).or_default();
+        if len < tokens.len() {
+            self.model.cut_row(row, len)?;
+            tokens.truncate(len);
+        }
+        Ok(())
+    }
+
+    pub(super) fn close(&mut self, row: RowId) {
+        self.model.close_row(row);
+        self.tokens.0.remove(&row);
+    }
+
+    /// Makes `rows` those that a demand continues. On an error they stay rows of the task, to be closed with it.
+    pub(super) fn continue_rows(
+        &mut self,
+        rows: &mut Vec<RowId>,
+        demanded: &[RowDemand],
+    ) -> Result<usize, ModelError> {
+        if let [row] = &rows[..]
+            && let [demand] = demanded
+            && demand.keep > 0
+        {
+            self.cut(*row, demand.keep)?;
+            return Ok(0);
+        }
+        let mut reused = 0;
+        let before = rows.clone();
+        if demanded.iter().all(|demand| demand.keep > 0) {
+            // Rows that nothing continues make room for those that are forked.
+            let is_continued = |row: &RowId| {
+                { demanded.iter() }.any(|demand| before.get(demand.parent) == Some(row))
+            };
+            for row in rows.extract_if(.., |row| !is_continued(row)) {
+                self.close(row);
+            }
+        }
+        let replaced = rows.len();
+        for (at, demand) in demanded.iter().enumerate() {
+            let parent = before.get(demand.parent).copied();
+            let row = match parent {
+                Some(parent) if demand.keep > 0 => {
+                    let is_last = { demanded[at + 1..].iter() }
+                        .all(|later| later.parent != demand.parent || later.keep == 0);
+                    match is_last {
+                        true => {
+                            self.cut(parent, demand.keep)?;
+                            parent
+                        }
+                        false => self.fork(parent, demand.keep)?,
+                    }
+                }
+                _ => {
+                    let most = demand.tokens.len() - demand.positions.max(1);
+                    // Rows of one demand take as many tokens each, so they begin alike or anew.
+                    let most = if demanded.len() == 1 { most } else { 0 };
+                    let (row, known) = self.open(&demand.tokens, most)?;
+                    reused = known;
+                    row
+                }
+            };
+            rows.push(row);
+        }
+        let now = rows.split_off(replaced);
+        for row in std::mem::replace(rows, now) {
+            if !rows.contains(&row) {
+                self.close(row);
+            }
+        }
+        Ok(reused)
+    }
+
+    /// A task needs its rows no longer. A single one is kept for texts that begin alike, as far as there is room.
+    pub(super) fn release(&mut self, rows: Vec<RowId>, may_keep: bool) {
+        let keep = may_keep && rows.len() == 1 && self.max_kept_bytes > 0;
+        for row in rows {
+            match keep {
+                true => self.keep(row),
+                false => self.close(row),
+            }
+        }
+    }
+
+    fn keep(&mut self, row: RowId) {
+        let tokens = self.tokens(row);
+        let is_known = |&other: &RowId| self.tokens(other).starts_with(tokens);
+        if tokens.is_empty()
+            || self.model.row_bytes(row) > self.max_kept_bytes
+            || self.kept.iter().any(is_known)
+        {
+            return self.close(row);
+        }
+        let is_shorter = |&other: &RowId| tokens.starts_with(self.tokens(other));
+        let (shorter, kept): (Vec<RowId>, Vec<RowId>) =
+            self.kept.iter().copied().partition(is_shorter);
+        self.kept = kept;
+        self.kept.push(row);
+        for row in shorter {
+            self.close(row);
+        }
+        self.evict(self.max_kept_bytes);
+    }
+
+    /// Closes kept rows, least recently used first, until the others take at most so many bytes.
+    pub(super) fn evict(&mut self, max_bytes: usize) {
+        let mut bytes: usize = self.kept.iter().map(|&row| self.model.row_bytes(row)).sum();
+        while bytes > max_bytes && !self.kept.is_empty() {
+            let row = self.kept.remove(0);
+            bytes -= self.model.row_bytes(row).min(bytes);
+            self.stats.evicted += 1;
+            self.close(row);
+        }
+    }
+
+    /// The bytes of all rows.
+    pub(super) fn bytes(&self) -> usize {
+        { self.tokens.0.keys() }
+            .map(|&row| self.model.row_bytes(row))
+            .sum()
+    }
+}
+
+/// The number of first tokens that two texts have in common.
+pub(super) fn common(a: &[TokenId], b: &[TokenId]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}

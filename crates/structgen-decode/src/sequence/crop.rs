@@ -1,0 +1,99 @@
+//! What the model is shown of a sequence that has outgrown its context.
+
+use structgen_vocab::TokenId;
+
+use super::Sequence;
+use crate::{Constraint, ContextOverflow, GenerateError, GenerateOptions, ModelInfo};
+
+/// The first tokens and the last ones of a sequence.
+#[derive(Debug, Clone)]
+pub(super) struct Cropped {
+    tokens: Vec<TokenId>,
+    /// How many are left out between them.
+    dropped: usize,
+}
+
+impl Cropped {
+    pub(super) fn tokens(&self) -> &[TokenId] {
+        &self.tokens
+    }
+}
+
+/// How many tokens may be generated behind a prompt of so many.
+pub(super) fn budget(
+    prompt: usize,
+    options: &GenerateOptions,
+    info: &ModelInfo,
+) -> Result<usize, GenerateError> {
+    let context_length = info.context_length;
+    match options.overflow {
+        ContextOverflow::Error => {
+            let new = options.max_new_tokens.unwrap_or(1);
+            if prompt.saturating_add(new) > context_length {
+                return Err(GenerateError::ContextOverflow {
+                    prompt,
+                    new,
+                    context_length,
+                });
+            }
+            Ok(options.max_new_tokens.unwrap_or(context_length - prompt))
+        }
+        ContextOverflow::Crop { keep } => {
+            // One that is new, and one behind which it comes.
+            if keep.saturating_add(2) > context_length {
+                return Err(GenerateError::CropKeepsAll {
+                    keep,
+                    context_length,
+                });
+            }
+            Ok(options.max_new_tokens.unwrap_or(context_length))
+        }
+    }
+}
+
+impl<C: Constraint> Sequence<C> {
+    /// Where the tokens are more than the model can attend to, leaves out those behind the first ones, so that half of the room behind these is free; whether
+    /// it did. All that is shown has to be run then.
+    pub(crate) fn crop(&mut self, context_length: usize) -> bool {
+        let shown = self.all().len();
+        let ContextOverflow::Crop { keep } = self.options.overflow else {
+            return false;
+        };
+        if shown <= context_length {
+            return false;
+        }
+        let keep = keep.min(self.prompt);
+        let room = context_length - keep;
+        // Tokens that wait for their log probabilities stay as far as there is room, and the one before them.
+        let pending = shown - self.seen;
+        let tail = (room / 2).max(pending + 1).min(room).max(1);
+        let end = self.all.len();
+        let dropped = end.saturating_sub(keep + tail);
+        self.cropped = Some(Cropped {
+            tokens: [&self.all[..keep], &self.all[keep + dropped..]].concat(),
+            dropped,
+        });
+        // What is left out is never scored.
+        let least = (keep + dropped + 1).saturating_sub(self.prompt);
+        self.scored = self.scored.max(least);
+        self.seen = 0;
+        self.stats.crops += 1;
+        true
+    }
+
+    pub(super) fn dropped(&self) -> usize {
+        self.cropped.as_ref().map_or(0, |cropped| cropped.dropped)
+    }
+
+    /// The place, in what the model is shown, of the token before the first that has no log probabilities yet.
+    pub(super) fn before_unscored(&self) -> usize {
+        self.prompt + self.scored - 1 - self.dropped()
+    }
+
+    pub(super) fn push(&mut self, token: TokenId) {
+        self.all.push(token);
+        if let Some(cropped) = &mut self.cropped {
+            cropped.tokens.push(token);
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! One choice: the allowed tokens, less what the budget and the bans take, through the samplers.
+
+use std::sync::Arc;
+
+use structgen_vocab::TokenId;
+
+use crate::strategies::{Distribution, DraftedDraw, DraftedFrom};
+use crate::{
+    Accepted, AllowedTokens, Alternative, Candidates, Constraint, ConstraintError, GenerateError,
+    SamplerChain, TokenLogProbs, masked_softmax, numeric,
+};
+
+/// After this many refused choices in one step, every candidate is checked at once.
+const MISSES: usize = 4;
+
+/// What a step may not take, apart from the constraint.
+pub(crate) struct Limits {
+    /// Tokens generated before.
+    pub(crate) step: usize,
+    /// Tokens that may still come, this one included.
+    pub(crate) remaining: usize,
+    /// The ids that end the output.
+    pub(crate) eos: Arc<[TokenId]>,
+    /// Whether the output is still below its minimum length.
+    pub(crate) ban_eos: bool,
+}
+
+/// A chosen token, not yet accepted.
+pub(crate) struct Chosen {
+    pub(crate) accepted: Accepted,
+    pub(crate) scores: Scores,
+    pub(crate) steered: bool,
+    pub(crate) lifted: bool,
+}
+
+/// What is to be known of each chosen token.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) log_probs: bool,
+    pub(crate) alternatives: usize,
+}
+
+/// What is known of a chosen token.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scores {
+    pub(crate) log_probs: Option<TokenLogProbs>,
+    pub(crate) alternatives: Vec<Alternative>,
+}
+
+/// The best tokens of a step, none of which is taken yet.
+pub(crate) struct Best {
+    /// Most probable first, with the probabilities among all that may come.
+    pub(crate) tokens: Vec<(TokenId, f32)>,
+    pub(crate) steered: bool,
+    pub(crate) lifted: bool,
+}
+
+/// The buffers of a step, used again by the next one.
+#[derive(Debug, Default)]
+pub(crate) struct Step {
+    candidates: Candidates,
+    /// Sorted ids that this step leaves out: of the budget, and of the bans.
+    banned: Vec<TokenId>,
+    over_budget: Vec<TokenId>,
+}
+
+impl Step {
+    /// Chooses among the allowed tokens in the order of force: constraint, budget, bans, samplers.
+    ///
+    /// Where a drafted token is given, the first draw is made by testing it, which is a draw from the same distribution.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of a sequence, which its owner has apart"
+    )]
+    pub(crate) fn choose<C: Constraint>(
+        &mut self,
+        logits: &[f32],
+        mask: &C::Mask,
+        constraint: &mut C,
+        chain: &mut SamplerChain,
+        limits: &Limits,
+        mut drafted: Option<&DraftedDraw>,
+        wanted: Wanted,
+    ) -> Result<Chosen, GenerateError> {
+        self.begin(mask, constraint, chain, limits)?;
+        let step = limits.step;
+        let fail = |source| GenerateError::Constraint { step, source };
+        let mut ban_eos = limits.ban_eos;
+        let mut misses = 0;
+        loop {
+            self.collect_bans(if ban_eos { &limits.eos } else { &[] });
+            let Some(accepted) = self.pick(logits, mask, chain, drafted) else {
+                if ban_eos {
+                    // A ban that leaves nothing is lifted for this step.
+                    ban_eos = false;
+                    continue;
+                }
+                return Err(if self.over_budget.is_empty() {
+                    let allowed = mask.count();
+                    GenerateError::NoFiniteLogit { step, allowed }
+                } else {
+                    // The constraint promised a completion, and every token breaks the promise.
+                    GenerateError::DeadEnd { step }
+                });
+            };
+            let token = accepted.token;
+            drafted = None;
+            if !limits.eos.contains(&token) && !fits(constraint, token, limits).map_err(fail)? {
+                misses += 1;
+                if misses < MISSES {
+                    insert(&mut self.over_budget, token);
+                } else {
+                    self.check_all(logits, mask, constraint, limits)?;
+                }
+                continue;
+            }
+            let scores = Scores::new(logits, mask, token, wanted);
+            let lifted = self.candidates.lifted_bans() > 0 && !chain.is_plain_argmax();
+            return Ok(Chosen {
+                accepted,
+                scores,
+                steered: misses > 0,
+                lifted: lifted || limits.ban_eos && !ban_eos,
+            });
+        }
+    }
+
+    /// The best of the allowed tokens, at most so many and at least one, in the order of force of [`choose`](Step::choose). Nothing is drawn.
+    pub(crate) fn best<C: Constraint>(
+        &mut self,
+        logits: &[f32],
+        mask: &C::Mask,
+        constraint: &mut C,
+        chain: &mut SamplerChain,
+        limits: &Limits,
+        most: usize,
+    ) -> Result<Best, GenerateError> {
+        self.begin(mask, constraint, chain, limits)?;
+        let step = limits.step;
+        let fail = |source| GenerateError::Constraint { step, source };
+        let mut ban_eos = limits.ban_eos;
+        let mut tokens = Vec::new();
+        let (mut steered, mut is_checked) = (false, false);
+        loop {
+            self.collect_bans(if ban_eos { &limits.eos } else { &[] });
+            chain.fill(&mut self.candidates, logits, mask, &self.banned);
+            chain.apply(&mut self.candidates);
+            let total = self.candidates.weigh();
+            let mut looked_at = 0;
+            while tokens.len() < most && looked_at < self.candidates.len() {
+                // Few are refused: the first ones are mostly enough.
+                let wanted = looked_at + most - tokens.len();
+                let head = self.candidates.sorted_head(wanted);
+                let found: Vec<TokenId> = head[looked_at..].iter().map(|&(_, id)| id).collect();
+                looked_at += found.len();
+                for token in found {
+                    let Some(probability) = self.candidates.probability(token, total) else {
+                        continue;
+                    };
+                    let is_end = limits.eos.contains(&token);
+                    if is_end || fits(constraint, token, limits).map_err(fail)? {
+                        tokens.push((token, probability));
+                    } else {
+                        steered = true;
+                    }
+                }
+            }
+            if !tokens.is_empty() {
+                let lifted = self.candidates.lifted_bans() > 0 || limits.ban_eos && !ban_eos;
+                return Ok(Best {
+                    tokens,
+                    steered,
+                    lifted,
+                });
+            }
+            if steered && !is_checked {
+                // What samplers left was refused by the budget: they choose again among what fits.
+                self.check_all(logits, mask, constraint, limits)?;
+                is_checked = true;
+            } else if ban_eos {
+                ban_eos = false;
+            } else {
+                return Err(match steered {
+                    true => GenerateError::DeadEnd { step },
+                    false => GenerateError::NoFiniteLogit {
+                        step,
+                        allowed: mask.count(),
+                    },
+                });
+            }
+        }
+    }
+
+    /// Before the first choice at a place: nothing is known of what the budget refuses there.
+    fn begin<C: Constraint>(
+        &mut self,
+        mask: &C::Mask,
+        constraint: &mut C,
+        chain: &mut SamplerChain,
+        limits: &Limits,
+    ) -> Result<(), GenerateError> {
+        let step = limits.step;
+        if mask.count() == 0 {
+            return Err(GenerateError::DeadEnd { step });
+        }
+        set_temperature(chain, constraint)
+            .map_err(|source| GenerateError::Constraint { step, source })?;
+        self.over_budget.clear();
+        Ok(())
+    }
+
+    fn pick(
+        &mut self,
+        logits: &[f32],
+        mask: &impl AllowedTokens,
+        chain: &mut SamplerChain,
+        drafted: Option<&DraftedDraw>,
+    ) -> Option<Accepted> {
+        let candidates = &mut self.candidates;
+        match drafted {
+            Some(drafted) if !chain.is_greedy() => {
+                chain.fill(candidates, logits, mask, &self.banned);
+                drafted.test(candidates, chain)
+            }
+            _ => chain.pick(candidates, logits, mask, &self.banned),
+        }
+    }
+
+    /// What the chain would draw from where the mask allows; nothing where it takes the largest, which comes as the token.
+    pub(crate) fn distribution(
+        &mut self,
+        logits: &[f32],
+        mask: &impl AllowedTokens,
+        chain: &mut SamplerChain,
+        limits: &Limits,
+    ) -> Option<DraftedFrom> {
+        self.over_budget.clear();
+        self.collect_bans(if limits.ban_eos { &limits.eos } else { &[] });
+        if chain.is_greedy() {
+            let accepted = self.pick(logits, mask, chain, None)?;
+            return Some(DraftedFrom::Largest(accepted.token));
+        }
+        chain.fill(&mut self.candidates, logits, mask, &self.banned);
+        chain.apply(&mut self.candidates);
+        Distribution::of(&mut self.candidates).map(DraftedFrom::Distribution)
+    }
+
+    /// Bans every candidate that the budget does not allow.
+    fn check_all<C: Constraint>(
+        &mut self,
+        logits: &[f32],
+        mask: &C::Mask,
+        constraint: &mut C,
+        limits: &Limits,
+    ) -> Result<(), GenerateError> {
+        let step = limits.step;
+        self.candidates.fill(logits, mask, &[]);
+        self.over_budget.clear();
+        for &token in self.candidates.ids() {
+            let fits = limits.eos.contains(&token)
+                || fits(constraint, token, limits)
+                    .map_err(|source| GenerateError::Constraint { step, source })?;
+            if !fits {
+                self.over_budget.push(token);
+            }
+        }
+        Ok(())
+    }
+
+    fn collect_bans(&mut self, bans: &[TokenId]) {
+        self.banned.clear();
+        self.banned.extend_from_slice(&self.over_budget);
+        for &id in bans {
+            insert(&mut self.banned, id);
+        }
+    }
+}
+
+/// Sets the temperature that the constraint wants the next token to be drawn at.
+pub(crate) fn set_temperature<C: Constraint>(
+    chain: &mut SamplerChain,
+    constraint: &mut C,
+) -> Result<(), ConstraintError> {
+    if chain.is_guided() {
+        chain.set_temperature(constraint.temperature()?);
+    }
+    Ok(())
+}
+
+impl Scores {
+    pub(crate) fn new(
+        logits: &[f32],
+        mask: &impl AllowedTokens,
+        token: TokenId,
+        wanted: Wanted,
+    ) -> Self {
+        if !wanted.log_probs && wanted.alternatives == 0 {
+            return Self::default();
+        }
+        let softmax = masked_softmax(logits, mask, &[]);
+        let total = numeric::log_sum_exp(logits);
+        let log_probs = |logit: Option<f32>| TokenLogProbs {
+            model: log_prob(logit, total),
+            allowed: match (softmax, logit) {
+                (Some(softmax), Some(logit)) => softmax.log_prob(logit),
+                _ => f32::NEG_INFINITY,
+            },
+        };
+        let mut alternatives = Vec::new();
+        if wanted.alternatives > 0 {
+            let mut candidates = Candidates::default();
+            candidates.fill(logits, mask, &[]);
+            let best = candidates.sorted_head(wanted.alternatives).iter();
+            alternatives.extend(best.map(|&(logit, id)| Alternative {
+                id,
+                log_probs: log_probs(Some(logit)),
+            }));
+        }
+        Self {
+            log_probs: { wanted.log_probs }.then(|| log_probs(logits.get(token.index()).copied())),
+            alternatives,
+        }
+    }
+}
+
+/// The log probability of a token over all logits.
+pub(crate) fn model_log_prob(logits: &[f32], token: TokenId) -> f32 {
+    let logit = logits.get(token.index()).copied();
+    log_prob(logit, numeric::log_sum_exp(logits))
+}
+
+fn log_prob(logit: Option<f32>, total: Option<f64>) -> f32 {
+    match (logit, total) {
+        (Some(logit), Some(total)) if logit > f32::NEG_INFINITY => {
+            (f64::from(logit) - total) as f32
+        }
+        _ => f32::NEG_INFINITY,
+    }
+}
+
+/// Whether the output can still be completed in time behind a token.
+pub(crate) fn fits<C: Constraint>(
+    constraint: &mut C,
+    token: TokenId,
+    limits: &Limits,
+) -> Result<bool, ConstraintError> {
+    let left = limits.remaining.saturating_sub(1) as u64;
+    Ok(constraint.completion_cost_after(token)? <= left)
+}
+
+fn insert(sorted: &mut Vec<TokenId>, id: TokenId) {
+    if let Err(place) = sorted.binary_search(&id) {
+        sorted.insert(place, id);
+    }
+}

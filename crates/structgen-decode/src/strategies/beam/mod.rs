@@ -1,0 +1,157 @@
+//! Beam search: several sequences side by side, of which the best go on.
+
+mod choose;
+mod distinct;
+mod expand;
+mod group;
+mod options;
+mod ranking;
+
+pub use options::{BeamError, BeamOptions, Distinct, EarlyStopping};
+
+use std::sync::Arc;
+
+use structgen_vocab::TokenId;
+
+use crate::request::{DRAWING, Outputs, Resources};
+use crate::sequence::Sequence;
+use crate::task::{Context, Demand, Given, Task, TaskSize};
+use crate::{Constraint, FinishReason, GenerateError, GenerateOptions, SequenceRng};
+use choose::Beams;
+use group::Beam;
+use ranking::Ranking;
+
+/// A beam search. The rows of its demands are the beams, each with a constraint and samplers of its own.
+pub(crate) struct BeamSearch<C: Constraint> {
+    beams: Beams<C>,
+    n_best: usize,
+    size: TaskSize,
+    /// What the search has found, once it is over.
+    ranking: Option<Ranking<C>>,
+    /// Whether the search was stopped from outside: then nothing more is demanded.
+    is_stopped: bool,
+}
+
+impl BeamOptions {
+    /// The options that beam search does not honour.
+    pub(crate) fn refuses(&self) -> Vec<&'static str> {
+        let mut refused = vec!["sequences", "overflow", "jump_forward"];
+        match self.sample {
+            false => refused.extend(DRAWING),
+            // They adapt to the probabilities of single draws, which draws without replacement do not have.
+            true => refused.extend(["sampling.mirostat", "sampling.adaptive_p"]),
+        }
+        refused
+    }
+}
+
+impl<C: Constraint + Clone> BeamSearch<C> {
+    pub(crate) fn start(
+        prompt: &[TokenId],
+        constraint: C,
+        options: &Arc<GenerateOptions>,
+        beams: &BeamOptions,
+        resources: &Resources<'_>,
+    ) -> Result<Self, GenerateError> {
+        beams.validate()?;
+        if beams.sample && options.sampling.temperature == 0.0 {
+            return Err(BeamError::ColdDraw.into());
+        }
+        let mut beams = beams.clone();
+        if beams.width == 1 && !beams.sample {
+            // One beam has nothing to be better than.
+            beams.early_stopping = EarlyStopping::Always;
+        }
+        let (info, codec) = (resources.target, resources.codec);
+        let first = Sequence::start(prompt, constraint, Arc::clone(options), 0, info, codec)?;
+        let size = TaskSize {
+            // An output that is run for its scores is opened beside the beams' last rows.
+            rows: beams.width + usize::from(options.log_probs),
+            tokens: first.most_tokens(),
+        };
+        let n_best = beams.n_best;
+        let rng = SequenceRng::new(options.sampling.seed, 0);
+        let mut search = Self {
+            beams: Beams::new(&first, beams, rng),
+            n_best,
+            size,
+            ranking: None,
+            is_stopped: false,
+        };
+        if let Some(reason) = first.ended() {
+            // All groups would have the same output.
+            search.beams.groups.truncate(1);
+            search.beams.stop(&reason);
+        }
+        Ok(search)
+    }
+
+    /// Goes on up to where the model has to be asked.
+    fn next_demand(&mut self, cx: &Context<'_>) -> Result<Option<Demand>, GenerateError> {
+        while !self.beams.are_done() {
+            if self.beams.all().any(|beam| beam.sequence.is_late()) {
+                self.beams.stop(&FinishReason::TimeLimit);
+                break;
+            }
+            if !self.beams.are_forced()? {
+                return Ok(Some(self.beams.demand()));
+            }
+            self.beams.choose(None, cx.codec)?;
+        }
+        let beams = &mut self.beams;
+        let ranking = self
+            .ranking
+            .get_or_insert_with(|| Ranking::new(beams.take_found()));
+        let (with_scores, context_length) = (!self.is_stopped, cx.target.context_length);
+        Ok(ranking.advance(self.n_best, with_scores, cx.codec, context_length))
+    }
+}
+
+impl<C: Constraint + Clone> Task for BeamSearch<C> {
+    fn advance(
+        &mut self,
+        cx: &mut Context<'_>,
+        demands: &mut Vec<Demand>,
+    ) -> Result<(), GenerateError> {
+        demands.extend(self.next_demand(cx)?);
+        Ok(())
+    }
+
+    fn give(&mut self, cx: &mut Context<'_>, given: &Given<'_>) -> Result<(), GenerateError> {
+        if let Some(ranking) = &mut self.ranking {
+            ranking.take_run(given);
+            return Ok(());
+        }
+        for Beam { sequence, row, .. } in self.beams.all_mut() {
+            sequence.take_run(given, &given.rows[*row]);
+        }
+        match given.is_done {
+            true => self.beams.choose(Some(given.rows), cx.codec),
+            false => Ok(()),
+        }
+    }
+
+    fn size(&self) -> TaskSize {
+        self.size
+    }
+
+    fn can_prepare(&self) -> bool {
+        self.beams.need_masks()
+    }
+
+    fn prepare(&mut self) {
+        self.beams.compute_masks();
+    }
+
+    fn stop(&mut self, reason: FinishReason) {
+        self.beams.stop(&reason);
+        self.is_stopped = true;
+    }
+
+    fn finish(self: Box<Self>, _: &mut Context<'_>) -> Result<Outputs, GenerateError> {
+        match self.ranking {
+            Some(ranking) => ranking.finish(),
+            None => Ok(Outputs::default()),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+use serde::{Deserialize, Serialize};
+
+/// Beam search: several sequences side by side, of which the best go on.
+///
+/// The outputs are the `n_best` best, each with its score, best first; those that were cut are left out as long as
+/// there are others. Text is passed on only with the outputs, since a beam may be dropped until the end.
+///
+/// Without a constraint, sequences and scores are those of transformers' `generate` in versions 4.5x: penalties and
+/// biases work on log probabilities. A beam ends where the constraint lets it: with an end-of-sequence token, which
+/// counts in its score like any other, or where nothing can follow, without one. The budget works as in sampling: no
+/// beam takes a token after which it could not be completed. A width of one gives the greedy output as long as no
+/// sampler is on.
+///
+/// The defaults are those of transformers' `generate`, but for the width. Temperature and truncating samplers are
+/// refused unless beams are drawn; [`sequences`](crate::GenerateOptions::sequences) is refused in favour of `n_best`.
+///
+/// ```
+/// use structgen_decode::{BeamOptions, GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
+/// use structgen_vocab::{TokenId, Vocabulary};
+///
+/// let vocabulary = Vocabulary::from_tokens(
+///     ["a", "b", "c"].map(|token| token.as_bytes().to_vec()),
+///     &[(TokenId(3), "<eos>")],
+/// )?;
+/// let free = Unconstrained::new(vocabulary.text_tokens().clone(), &[TokenId(3)]);
+/// let options = GenerateOptions { max_new_tokens: Some(5), ..GenerateOptions::default() };
+/// let beams = BeamOptions { width: 3, n_best: 2, ..BeamOptions::default() };
+/// assert!(beams.validate().is_ok());
+/// let request = Request::new([TokenId(0)], free).with_options(options).with_strategy(beams);
+/// let mut scheduler = Scheduler::new(MockModel::new(4, 64, [TokenId(3)]), vocabulary);
+/// let outputs = scheduler.run(request)?.all()?;
+/// assert!(outputs[0].score >= outputs[1].score);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BeamOptions {
+    /// The number of beams that go on in each step, all groups together.
+    pub width: usize,
+    /// The number of outputs to return, best first.
+    pub n_best: usize,
+    /// The score is the sum of log probabilities over the number of tokens, end-of-sequence included, to this power:
+    /// above zero, longer outputs gain.
+    pub length_penalty: f64,
+    /// When to stop.
+    pub early_stopping: EarlyStopping,
+    /// The number of beam groups, all of the same size, searched one after the other in each step (Vijayakumar et al.
+    /// 2016).
+    pub groups: usize,
+    /// Taken from a token's log probability for each beam of an earlier group that has just chosen it.
+    pub diversity_penalty: f64,
+    /// Whether continuations are drawn without replacement, in proportion to the softmax of their sums, instead of the
+    /// best being taken. Temperature and truncating samplers are honoured only then.
+    pub sample: bool,
+    /// Whether a log probability is over the allowed tokens; else, over all.
+    pub renormalize: bool,
+    /// Which outputs count as the same, of which only the best is returned.
+    pub distinct: Distinct,
+}
+
+impl Default for BeamOptions {
+    fn default() -> Self {
+        Self {
+            width: 4,
+            n_best: 1,
+            length_penalty: 1.0,
+            early_stopping: EarlyStopping::Heuristic,
+            groups: 1,
+            diversity_penalty: 0.0,
+            sample: false,
+            renormalize: false,
+            distinct: Distinct::Tokens,
+        }
+    }
+}
+
+/// When a beam search stops: at the latest when no token is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EarlyStopping {
+    /// When there are as many outputs as beams, and the best beam would score worse than the worst of them if it ended
+    /// now.
+    #[default]
+    Heuristic,
+    /// As soon as there are as many outputs as beams.
+    Always,
+    /// When there are as many outputs as beams, and no beam can score better than the worst of them, however long it
+    /// gets.
+    Never,
+}
+
+/// Which outputs of a beam search count as the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Distinct {
+    /// Those of the same tokens: a text may come in several tokenizations.
+    #[default]
+    Tokens,
+    /// Those of the same text. Of beams with the same text, only the best goes on.
+    Text,
+    /// Those that are the same JSON value: numbers by value, objects without regard to order. Texts that are no JSON
+    /// count as texts.
+    JsonValue,
+}
+
+/// An option of beam search that makes no sense.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BeamError {
+    /// A number outside its range.
+    #[error("{name} is {value}, and must be {range}")]
+    OutOfRange {
+        /// The field.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// What would be right.
+        range: &'static str,
+    },
+    /// Groups would not have the same size.
+    #[error("{width} beams cannot be divided into {groups} groups of the same size")]
+    Uneven {
+        /// Beams.
+        width: usize,
+        /// Groups.
+        groups: usize,
+    },
+    /// A penalty between groups, of which there is one.
+    #[error("a diversity penalty is between groups of beams, and there is one group")]
+    OneGroup,
+    /// Groups are searched, not drawn.
+    #[error("beams in groups cannot be drawn: choose groups or sampling")]
+    DrawnGroups,
+    /// Beams are to be drawn at temperature zero.
+    #[error("beams cannot be drawn at temperature 0")]
+    ColdDraw,
+}
+
+impl BeamOptions {
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`BeamError`] for the first field that makes no sense.
+    pub fn validate(&self) -> Result<(), BeamError> {
+        let number = |name, value: f64, valid: bool, range| match valid {
+            true => Ok(()),
+            false => Err(BeamError::OutOfRange { name, value, range }),
+        };
+        let (width, groups) = (self.width, self.groups);
+        number("width", width as f64, width > 0, "1 or more")?;
+        number("groups", groups as f64, groups > 0, "1 or more")?;
+        let fits = (1..=width).contains(&self.n_best);
+        number("n_best", self.n_best as f64, fits, "from 1 to the width")?;
+        let penalty = self.length_penalty;
+        number("length_penalty", penalty, penalty.is_finite(), "finite")?;
+        let diversity = self.diversity_penalty;
+        let valid = diversity.is_finite() && diversity >= 0.0;
+        number("diversity_penalty", diversity, valid, "0 or more")?;
+        if width % groups != 0 {
+            return Err(BeamError::Uneven { width, groups });
+        }
+        if groups == 1 && diversity > 0.0 {
+            return Err(BeamError::OneGroup);
+        }
+        if groups > 1 && self.sample {
+            return Err(BeamError::DrawnGroups);
+        }
+        Ok(())
+    }
+}

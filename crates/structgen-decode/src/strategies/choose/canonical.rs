@@ -1,0 +1,201 @@
+//! The probability of one sequence of tokens for each choice: a walk over what the sequences share.
+
+use structgen_vocab::TokenId;
+
+use super::{ChoiceError, Distinct, Distribution};
+use crate::task::{Context, Demand, Given, Task, TaskSize, Text};
+use crate::{FinishReason, GenerateError, Outputs};
+
+/// The most positions whose logits one demand asks for.
+const POSITIONS: usize = 32;
+
+/// The walk over the trie of all sequences, depth first. The model's row is always the prompt and the beginning of one
+/// sequence.
+pub(super) struct Canonical {
+    prompt: Vec<TokenId>,
+    choices: Distinct<Vec<TokenId>>,
+    ends: Vec<TokenId>,
+    /// The logarithms of the probabilities of the sorted sequences.
+    logs: Vec<f64>,
+    /// Branches that are not walked yet, the next one last.
+    open: Vec<Branch>,
+    walked: Option<Stretch>,
+    has_prompt: bool,
+    stopped: Option<FinishReason>,
+}
+
+/// Sequences that agree so far.
+struct Branch {
+    /// The range of the sorted sequences.
+    low: usize,
+    high: usize,
+    /// The number of first tokens that they share and the logarithm counts. The last of them, or of the prompt, is not
+    /// run yet.
+    counted: usize,
+    log: f64,
+}
+
+/// A branch up to where its sequences part.
+struct Stretch {
+    branch: Branch,
+    /// The number of first tokens that all of its sequences share.
+    common: usize,
+    /// The number of first tokens after which the model's distribution was looked at.
+    looked_at: usize,
+    /// The number after which it is looked at last.
+    end: usize,
+}
+
+impl Canonical {
+    pub(super) fn new(prompt: Vec<TokenId>, choices: &[Vec<TokenId>], ends: Vec<TokenId>) -> Self {
+        let choices = Distinct::new(choices);
+        let all = Branch {
+            low: 0,
+            high: choices.sorted.len(),
+            counted: 0,
+            log: 0.0,
+        };
+        Self {
+            prompt,
+            logs: vec![f64::NEG_INFINITY; choices.sorted.len()],
+            choices,
+            ends,
+            open: vec![all],
+            walked: None,
+            has_prompt: false,
+            stopped: None,
+        }
+    }
+
+    /// The most tokens that the row has.
+    pub(super) fn most_tokens(&self) -> usize {
+        let longest = self.choices.sorted.iter().map(Vec::len).max();
+        // After the last token the model is asked for the end only.
+        let last = usize::from(self.ends.is_empty());
+        self.prompt.len() + longest.unwrap_or(0).saturating_sub(last)
+    }
+
+    /// The next branch for which the model has to be run.
+    fn next(&mut self) -> Option<Stretch> {
+        while let Some(branch) = self.open.pop() {
+            let sorted = &self.choices.sorted;
+            let (first, last) = (&sorted[branch.low], &sorted[branch.high - 1]);
+            let pairs = first.iter().zip(last);
+            let common = pairs.take_while(|(a, b)| a == b).count();
+            // What comes after the end of a sequence that is alone does not count.
+            let is_alone = branch.high - branch.low == 1 && self.ends.is_empty();
+            if is_alone && branch.counted == common {
+                self.logs[branch.low] = branch.log;
+                continue;
+            }
+            return Some(Stretch {
+                common,
+                looked_at: branch.counted,
+                end: common + 1 - usize::from(is_alone),
+                branch,
+            });
+        }
+        None
+    }
+
+    /// Takes the distribution after the next token of a stretch.
+    fn look_at(&mut self, stretch: &mut Stretch, distribution: &Distribution<'_>) {
+        let sorted = &self.choices.sorted;
+        let Stretch { branch, common, .. } = stretch;
+        let first = &sorted[branch.low];
+        let at = stretch.looked_at;
+        stretch.looked_at += 1;
+        if at < *common {
+            branch.log += distribution.log(first[at]);
+            if stretch.looked_at == stretch.end {
+                self.logs[branch.low] = branch.log;
+            }
+            return;
+        }
+        let mut low = branch.low;
+        if first.len() == *common {
+            self.logs[low] = branch.log;
+            if !self.ends.is_empty() {
+                self.logs[low] += distribution.log_of_any(&self.ends);
+            }
+            low += 1;
+        }
+        let from = self.open.len();
+        while low < branch.high {
+            let token = sorted[low][*common];
+            let alike =
+                sorted[low..branch.high].partition_point(|sequence| sequence[*common] == token);
+            self.open.push(Branch {
+                low,
+                high: low + alike,
+                counted: *common + 1,
+                log: branch.log + distribution.log(token),
+            });
+            low += alike;
+        }
+        self.open[from..].reverse();
+    }
+}
+
+impl Task for Canonical {
+    fn advance(
+        &mut self,
+        _: &mut Context<'_>,
+        demands: &mut Vec<Demand>,
+    ) -> Result<(), GenerateError> {
+        if self.stopped.is_some() {
+            return Ok(());
+        }
+        if self
+            .walked
+            .as_ref()
+            .is_none_or(|stretch| stretch.looked_at == stretch.end)
+        {
+            self.walked = self.next();
+        }
+        let Some(stretch) = &self.walked else {
+            return Ok(());
+        };
+        let positions = (stretch.end - stretch.looked_at).min(POSITIONS);
+        // The logits of the prompt's last token are those of the first position.
+        let first = self.prompt.len() - 1 + stretch.looked_at;
+        let keep = if self.has_prompt { first } else { 0 };
+        let sequence = &self.choices.sorted[stretch.branch.low];
+        let text = self.prompt.iter().chain(sequence);
+        let tokens = text.skip(keep).take(first + positions - keep);
+        let tokens = tokens.copied().collect();
+        demands.push(Demand::row(Text::Main, keep, tokens, positions));
+        self.has_prompt = true;
+        Ok(())
+    }
+
+    fn give(&mut self, _: &mut Context<'_>, given: &Given<'_>) -> Result<(), GenerateError> {
+        let (Some(mut stretch), [output]) = (self.walked.take(), given.rows) else {
+            return Ok(());
+        };
+        for position in 0..output.positions() {
+            let tokens = self.prompt.len() + stretch.looked_at;
+            let distribution = Distribution::new(output.logits(position), tokens)?;
+            self.look_at(&mut stretch, &distribution);
+        }
+        self.walked = Some(stretch);
+        Ok(())
+    }
+
+    fn size(&self) -> TaskSize {
+        let tokens = self.most_tokens();
+        TaskSize { rows: 1, tokens }
+    }
+
+    fn stop(&mut self, reason: FinishReason) {
+        self.stopped = Some(reason);
+    }
+
+    fn finish(self: Box<Self>, _: &mut Context<'_>) -> Result<Outputs, GenerateError> {
+        if let Some(reason) = self.stopped {
+            return Err(ChoiceError::Stopped { reason }.into());
+        }
+        let found: Vec<(f64, f64)> = self.logs.iter().map(|&log| (log, 0.0)).collect();
+        Ok(self.choices.report(&found))
+    }
+}

@@ -1,0 +1,334 @@
+//! Contrastive search: probable tokens whose states are unlike those of the text so far.
+
+mod states;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use structgen_vocab::TokenId;
+
+use super::contrast::{ContrastError, check};
+use crate::request::{DRAWING, Output, Outputs, Resources};
+use crate::sequence::{Best, Chosen, Next, Scores, Sequence, SomeMask};
+use crate::task::{Context, Demand, Given, RowDemand, Task, TaskSize, Text};
+use crate::{
+    Accepted, Constraint, FinishReason, GenerateError, GenerateOptions, ModelError, RowOutput,
+};
+use states::States;
+
+/// Contrastive search (Su et al. 2022, "A Contrastive Framework for Neural Text Generation"): of the most probable
+/// tokens, the one that is both probable and new.
+///
+/// Of the `top_k` most probable tokens that may come, it takes the one with the largest `(1 - alpha) * p - alpha * s`,
+/// where `p` is the token's probability and `s` the largest cosine between its hidden state and that of any token
+/// before, the prompt's included. An `alpha` of zero is greedy decoding.
+///
+/// Probabilities are among the tokens that the constraint and the bans leave, and after penalties and biases;
+/// temperature and truncating samplers are for draws and are refused, but temperatures that a grammar sets count.
+/// Without a constraint, outputs are those of transformers' `generate` with `penalty_alpha` and `top_k`. Each step that
+/// is not forced is one run, of a row for each token looked at. Log probabilities are the model's own.
+///
+/// ```
+/// use structgen_decode::{ContrastiveSearch, GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
+/// use structgen_vocab::{TokenId, Vocabulary};
+///
+/// let vocabulary = Vocabulary::from_tokens(
+///     ["a", "b", "c"].map(|token| token.as_bytes().to_vec()),
+///     &[(TokenId(3), "<eos>")],
+/// )?;
+/// let free = Unconstrained::new(vocabulary.text_tokens().clone(), &[TokenId(3)]);
+/// let options = GenerateOptions { max_new_tokens: Some(5), ..GenerateOptions::default() };
+/// let search = ContrastiveSearch { alpha: 0.5, top_k: 3 };
+/// let request = Request::new([TokenId(0)], free).with_options(options).with_strategy(search);
+/// let model = MockModel::new(4, 64, [TokenId(3)]).with_hidden_width(8);
+/// let output = Scheduler::new(model, vocabulary).run(request)?.single()?;
+/// assert!(output.tokens.len() <= 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContrastiveSearch {
+    /// How much being new counts, from 0 to 1.
+    pub alpha: f32,
+    /// The number of tokens that are looked at, 1 or more. Each takes a row in the cache.
+    pub top_k: usize,
+}
+
+impl Default for ContrastiveSearch {
+    /// 0.6 and 4, as Su et al. have them.
+    fn default() -> Self {
+        Self {
+            alpha: 0.6,
+            top_k: 4,
+        }
+    }
+}
+
+impl ContrastiveSearch {
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`ContrastError::OutOfRange`] for the first field that makes no sense.
+    pub fn validate(&self) -> Result<(), ContrastError> {
+        let is_share = (0.0..=1.0).contains(&self.alpha);
+        check("alpha", self.alpha, is_share, "from 0 to 1")?;
+        check("top_k", self.top_k as f32, self.top_k > 0, "1 or more")
+    }
+
+    /// The options that contrastive search does not honour.
+    pub(crate) fn refuses(&self) -> Vec<&'static str> {
+        // States of tokens that were left out would go on counting.
+        let mut refused = vec!["sequences", "overflow"];
+        refused.extend(DRAWING);
+        refused
+    }
+
+    /// The place of the token with the largest score; of equal ones, the more probable.
+    fn best_row(
+        &self,
+        best: &Best,
+        mut cosine: impl FnMut(usize) -> Result<f32, ModelError>,
+    ) -> Result<usize, ModelError> {
+        let mut largest = (f32::NEG_INFINITY, 0);
+        for (row, &(_, probability)) in best.tokens.iter().enumerate() {
+            let score = (1.0 - self.alpha) * probability - self.alpha * cosine(row)?;
+            if score > largest.0 {
+                largest = (score, row);
+            }
+        }
+        Ok(largest.1)
+    }
+}
+
+/// A contrastive search. Its rows are the text or, while tokens are compared, the text with each of them.
+pub(crate) struct Search<C: Constraint> {
+    options: ContrastiveSearch,
+    sequence: Sequence<C>,
+    state: State<C>,
+    /// The states of the tokens that the model has seen.
+    states: States,
+    /// What comes after them.
+    logits: Vec<f32>,
+    /// What the next token is chosen by, once it is there.
+    mask: SomeMask<C>,
+    /// The row of the last demand that is the text.
+    row: usize,
+}
+
+enum State<C: Constraint> {
+    /// Nothing was delivered or forced yet.
+    New,
+    /// The next token is chosen once the model has seen the text.
+    Choosing,
+    /// The model looks at what may come next.
+    Comparing { best: Best, mask: Arc<C::Mask> },
+    /// The output has ended; log probabilities of its last tokens may be missing.
+    Ended(FinishReason),
+    /// The output was ended from outside, and nothing more is demanded.
+    Stopped(FinishReason),
+}
+
+impl<C: Constraint> Search<C> {
+    pub(crate) fn start(
+        prompt: &[TokenId],
+        constraint: C,
+        options: &Arc<GenerateOptions>,
+        search: ContrastiveSearch,
+        resources: &Resources<'_>,
+    ) -> Result<Self, GenerateError> {
+        search.validate()?;
+        let (info, codec) = (resources.target, resources.codec);
+        let width = info.hidden_width.ok_or(ModelError::NoHiddenStates)?;
+        Ok(Self {
+            options: search,
+            sequence: Sequence::start(prompt, constraint, Arc::clone(options), 0, info, codec)?,
+            state: State::New,
+            states: States::new(width),
+            logits: Vec::new(),
+            mask: None,
+            row: 0,
+        })
+    }
+
+    fn set(&mut self, next: Next<C::Mask>) {
+        match next {
+            Next::Ended(reason) => self.state = State::Ended(reason),
+            Next::Logits(mask) => {
+                self.state = State::Choosing;
+                self.mask = mask.map(Ok);
+            }
+        }
+    }
+
+    /// A run of some tokens after those of the text that the model has seen.
+    fn row_demand(&self, tokens: Vec<TokenId>, positions: usize) -> RowDemand {
+        RowDemand {
+            parent: self.row,
+            keep: self.sequence.seen,
+            tokens,
+            positions,
+        }
+    }
+
+    /// A run of the tokens that the model has not seen: the prompt, and what was forced. The states of all of them
+    /// count.
+    fn reading(&mut self, has_ended: bool) -> Option<Demand> {
+        let n = self.sequence.unseen(has_ended);
+        if n == 0 {
+            return None;
+        }
+        let seen = self.sequence.seen;
+        let tokens = self.sequence.all()[seen..seen + n].to_vec();
+        let row = self.row_demand(tokens, n);
+        self.row = 0;
+        Some(Demand::rows(Text::Main, vec![row]).with_hidden(true))
+    }
+
+    /// Finds the best tokens by the logits after the text. Several are compared; one alone is taken, and is run with
+    /// what comes after it.
+    fn choose(&mut self, cx: &mut Context<'_>) -> Result<Option<Demand>, GenerateError> {
+        let most = self.options.top_k;
+        let mask = self.mask.take();
+        let (mask, best) = self.sequence.best(&self.logits, mask, most, cx.step)?;
+        if best.tokens.len() == 1 {
+            self.take(&best, &mask, 0, cx)?;
+            return Ok(None);
+        }
+        let tokens = best.tokens.iter();
+        let rows = tokens.map(|&(token, _)| self.row_demand(vec![token], 1));
+        let demand = Demand::rows(Text::Main, rows.collect()).with_hidden(true);
+        self.state = State::Comparing { best, mask };
+        Ok(Some(demand))
+    }
+
+    /// Takes one of the best tokens, and what is forced after it.
+    fn take(
+        &mut self,
+        best: &Best,
+        mask: &C::Mask,
+        place: usize,
+        cx: &mut Context<'_>,
+    ) -> Result<(), GenerateError> {
+        let (token, _) = best.tokens[place];
+        let chosen = Chosen {
+            accepted: Accepted::certain(token),
+            scores: Scores::new(&self.logits, mask, token, self.sequence.wanted()),
+            steered: best.steered,
+            lifted: best.lifted,
+        };
+        let mut on_delta = |delta: crate::Delta<'_>| (cx.on_delta)(0, delta);
+        let next = match self.sequence.take_chosen(chosen, cx.codec, &mut on_delta)? {
+            Some(reason) => Next::Ended(reason),
+            None => self.sequence.advance(cx.codec, &mut on_delta)?,
+        };
+        self.set(next);
+        Ok(())
+    }
+
+    /// Takes the best of the tokens that the model has looked at.
+    fn compare(
+        &mut self,
+        best: &Best,
+        mask: &C::Mask,
+        rows: &[RowOutput<'_>],
+        cx: &mut Context<'_>,
+    ) -> Result<(), GenerateError> {
+        let state = |row: usize| rows[row].hidden(0).ok_or(ModelError::NoHiddenStates);
+        let states = &self.states;
+        let row = { self.options }.best_row(best, |row| Ok(states.largest_cosine(state(row)?)))?;
+        let known = self.sequence.all().len();
+        self.take(best, mask, row, cx)?;
+        // An end is no token of the text.
+        if self.sequence.all().len() > known {
+            self.sequence.see(1, &rows[row], 0);
+            self.states.push(state(row)?);
+        }
+        self.row = row;
+        self.keep_logits(&rows[row]);
+        Ok(())
+    }
+
+    fn keep_logits(&mut self, output: &RowOutput<'_>) {
+        self.logits.clear();
+        self.logits.extend_from_slice(output.last());
+    }
+}
+
+impl<C: Constraint> Task for Search<C> {
+    fn advance(
+        &mut self,
+        cx: &mut Context<'_>,
+        demands: &mut Vec<Demand>,
+    ) -> Result<(), GenerateError> {
+        if let State::New = self.state {
+            let next = self
+                .sequence
+                .begin(cx.codec, &mut |delta| (cx.on_delta)(0, delta))?;
+            self.set(next);
+        }
+        while let State::Choosing = self.state
+            && demands.is_empty()
+        {
+            demands.extend(match self.sequence.unseen(false) {
+                0 => self.choose(cx)?,
+                _ => self.reading(false),
+            });
+        }
+        if let State::Ended(_) = self.state {
+            demands.extend(self.reading(true));
+        }
+        Ok(())
+    }
+
+    fn give(&mut self, cx: &mut Context<'_>, given: &Given<'_>) -> Result<(), GenerateError> {
+        if let State::Comparing { .. } = self.state
+            && let State::Comparing { best, mask } =
+                std::mem::replace(&mut self.state, State::Choosing)
+        {
+            self.compare(&best, &mask, given.rows, cx)?;
+            self.sequence.count_run(&given.times);
+            return Ok(());
+        }
+        let output = &given.rows[0];
+        for position in 0..output.positions() {
+            let state = output.hidden(position);
+            self.states.push(state.ok_or(ModelError::NoHiddenStates)?);
+        }
+        self.sequence.take_run(given, output);
+        self.keep_logits(output);
+        Ok(())
+    }
+
+    fn size(&self) -> TaskSize {
+        TaskSize {
+            rows: self.options.top_k,
+            tokens: self.sequence.most_tokens(),
+        }
+    }
+
+    fn can_prepare(&self) -> bool {
+        matches!(self.state, State::Choosing) && self.mask.is_none()
+    }
+
+    fn prepare(&mut self) {
+        self.mask = Some(self.sequence.constraint.mask());
+    }
+
+    fn stop(&mut self, reason: FinishReason) {
+        self.state = match std::mem::replace(&mut self.state, State::New) {
+            State::Ended(reason) | State::Stopped(reason) => State::Stopped(reason),
+            State::New | State::Choosing | State::Comparing { .. } => State::Stopped(reason),
+        };
+    }
+
+    fn finish(self: Box<Self>, cx: &mut Context<'_>) -> Result<Outputs, GenerateError> {
+        let reason = match self.state {
+            State::Ended(reason) | State::Stopped(reason) => reason,
+            State::New | State::Choosing | State::Comparing { .. } => FinishReason::Cancelled,
+        };
+        let output = self
+            .sequence
+            .finish(reason, cx.codec, &mut |delta| (cx.on_delta)(0, delta));
+        Ok(Outputs::new(vec![output.map(Output::from)]))
+    }
+}

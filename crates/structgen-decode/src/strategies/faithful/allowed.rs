@@ -1,0 +1,115 @@
+//! The allowed tokens of a position by their probabilities: their sum, and draws from them.
+
+use structgen_vocab::{TokenId, TokenMask};
+
+use super::FaithfulError;
+use super::path::Continuation;
+use crate::{
+    AllowedTokens, Candidates, GenerateError, PlainMask, SequenceRng, masked_softmax, numeric,
+};
+
+/// Draws among allowed tokens, with a buffer and the set of tokens that end.
+#[derive(Debug)]
+pub(super) struct AllowedDraw {
+    candidates: Candidates,
+    ends: PlainMask,
+}
+
+/// The tokens among which one is drawn.
+#[derive(Debug)]
+pub(super) enum Allowed<'a, M> {
+    Tokens(&'a M),
+    Ends(&'a PlainMask),
+}
+
+impl<M: AllowedTokens> AllowedTokens for Allowed<'_, M> {
+    fn bits(&self) -> &TokenMask {
+        match self {
+            Self::Tokens(mask) => mask.bits(),
+            Self::Ends(mask) => mask.bits(),
+        }
+    }
+
+    fn list(&self) -> Option<&[TokenId]> {
+        match self {
+            Self::Tokens(mask) => mask.list(),
+            Self::Ends(mask) => mask.list(),
+        }
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Self::Tokens(mask) => mask.count(),
+            Self::Ends(mask) => mask.count(),
+        }
+    }
+}
+
+impl AllowedDraw {
+    /// For a model with logits of this width, and the tokens that end an output.
+    pub(super) fn new(width: usize, eos: &[TokenId]) -> Self {
+        let mut ends = TokenMask::new(width);
+        for &id in eos.iter().filter(|id| id.index() < width) {
+            ends.allow(id);
+        }
+        Self {
+            candidates: Candidates::default(),
+            ends: PlainMask::new(ends),
+        }
+    }
+
+    /// The tokens that may come, or the end-of-sequence tokens where only the end may.
+    pub(super) fn allowed<'a, M>(&'a self, continuation: &'a Continuation<M>) -> Allowed<'a, M> {
+        match continuation {
+            Continuation::Tokens(mask) => Allowed::Tokens(mask),
+            _ => Allowed::Ends(&self.ends),
+        }
+    }
+
+    /// A token in proportion to its probability, among the allowed ones less `banned`, which are sorted.
+    pub(super) fn draw<M: AllowedTokens>(
+        &mut self,
+        logits: &[f32],
+        continuation: &Continuation<M>,
+        banned: &[TokenId],
+        rng: &mut SequenceRng,
+    ) -> Option<TokenId> {
+        let candidates = &mut self.candidates;
+        match continuation {
+            Continuation::Tokens(mask) => candidates.fill(logits, &**mask, banned),
+            _ => candidates.fill(logits, &self.ends, banned),
+        }
+        candidates.draw(rng).map(|(token, _)| token)
+    }
+}
+
+/// The logarithm of the sum of all exponentials, by which a logit differs from the logarithm of a probability.
+pub(super) fn ln_total(logits: &[f32], step: usize) -> Result<f64, GenerateError> {
+    match numeric::log_sum_exp(logits) {
+        Some(total) if total.is_finite() => Ok(total),
+        Some(_) => Err(FaithfulError::InfiniteLogit { step }.into()),
+        None => Err(GenerateError::NoFiniteLogit {
+            step,
+            allowed: logits.len(),
+        }),
+    }
+}
+
+/// A token's logit, which is the logarithm of its probability but for [`ln_total`].
+pub(super) fn ln_of(logits: &[f32], token: TokenId) -> f64 {
+    { logits.get(token.index()) }.map_or(f64::NEG_INFINITY, |&logit| f64::from(logit))
+}
+
+/// The logarithm of the sum of the exponentials of the allowed tokens, less `banned`, which are sorted.
+pub(super) fn ln_mass(logits: &[f32], allowed: &impl AllowedTokens, banned: &[TokenId]) -> f64 {
+    masked_softmax(logits, allowed, banned).map_or(f64::NEG_INFINITY, |all| all.log_sum_exp())
+}
+
+/// The logarithm of a sum, of its terms' logarithms.
+pub(super) fn ln_sum(terms: impl Iterator<Item = f64> + Clone) -> f64 {
+    let max = terms.clone().fold(f64::NEG_INFINITY, f64::max);
+    if max == f64::NEG_INFINITY {
+        return max;
+    }
+    max + numeric::ln(terms.map(|term| numeric::exp_f64(term - max)).sum())
+}

@@ -1,0 +1,73 @@
+use crate::Outputs;
+
+/// Why a faithful sampler has no sample, or not all of it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FaithfulError {
+    /// An option would change the distribution that is sampled.
+    #[error(
+        "faithful samplers draw from the model's own distribution at temperature 1, which {what} would change"
+    )]
+    OtherTarget {
+        /// The option.
+        what: &'static str,
+    },
+    /// A number outside its range.
+    #[error("{name} is {value}, and must be {range}")]
+    OutOfRange {
+        /// The field.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// The values that are valid.
+        range: &'static str,
+    },
+    /// What was learned is about another prompt, another number of tokens or another end.
+    #[error(
+        "what was learned is about another prompt, number of new tokens or end: learn anew for this one"
+    )]
+    OtherSituation,
+    /// A logit is infinite, so that no probability can be computed.
+    #[error("at step {step} a logit is infinite: the model is broken")]
+    InfiniteLogit {
+        /// Tokens generated before.
+        step: usize,
+    },
+    /// No attempt led to an output.
+    #[error(
+        "{} of {wanted} outputs were found, and the next not in {attempts} attempts: the model hardly ever writes one within the limit of tokens",
+        found.outputs.len()
+    )]
+    Attempts {
+        /// Attempts at the output that was not found.
+        attempts: u64,
+        /// Outputs asked for.
+        wanted: usize,
+        /// What was found before.
+        found: Box<Outputs>,
+    },
+    /// The time limit passed.
+    #[error("{} of {wanted} outputs were found in time", found.outputs.len())]
+    TimeLimit {
+        /// Outputs asked for.
+        wanted: usize,
+        /// What was found before.
+        found: Box<Outputs>,
+    },
+    /// The request was cancelled.
+    #[error("{} of {wanted} outputs were found before the request was cancelled", found.outputs.len())]
+    Cancelled {
+        /// Outputs asked for.
+        wanted: usize,
+        /// What was found before.
+        found: Box<Outputs>,
+    },
+    /// Every particle came to where no token has a probability, or was not complete in time.
+    #[error(
+        "none of {particles} particles became a complete output; allow more particles, more new tokens or more time"
+    )]
+    NoParticle {
+        /// Particles.
+        particles: usize,
+    },
+}

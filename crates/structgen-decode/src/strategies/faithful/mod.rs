@@ -1,0 +1,235 @@
+//! Samplers whose outputs follow the model's own distribution, given the constraint.
+//!
+//! Masks take forbidden tokens away and share their probability among the allowed ones, at every step anew. That is a
+//! distribution over complete outputs, but not the model's: a beginning that looks likely and leads to unlikely ends
+//! gets too much. Here the target is
+//!
+//! > P(tokens, end) / Z, for every complete output, and nothing for any other,
+//!
+//! where P is the model's at temperature one over all of its tokens, and Z the sum of P over all complete outputs of at
+//! most [`max_new_tokens`](crate::GenerateOptions::max_new_tokens) tokens. The end counts as [`ForcedEnd`] says. Forced
+//! tokens count by their probability like any other, so the model runs on them, too: on several at once.
+
+mod allowed;
+mod attempts;
+mod error;
+mod learned;
+mod path;
+mod smc;
+#[cfg(test)]
+mod tests;
+mod visit;
+
+pub(crate) use attempts::Attempts;
+pub use attempts::{AttemptCounts, FaithfulOptions};
+pub use error::FaithfulError;
+pub use learned::ExpectedGrammaticality;
+pub(crate) use smc::Smc;
+pub use smc::{Resampling, SmcEstimates, SmcOptions};
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use structgen_vocab::TokenId;
+
+use crate::request::{DRAWING, Resources};
+use crate::sequence::{Scores, Sequence};
+use crate::task::{Context, Demand, Given, RowDemand, Text};
+use crate::{
+    Constraint, Delta, FinishReason, GenerateError, GenerateOptions, GenerationStats, Output,
+    TokenLogProbs,
+};
+use path::Path;
+
+/// How the end counts where the output is complete and nothing can follow.
+///
+/// Elsewhere it always counts by the probability of the end-of-sequence token that was drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ForcedEnd {
+    /// By the model's probability of all end-of-sequence tokens together: the model itself might go on. The target is
+    /// then the model's distribution over whole texts, and the model runs once more after the last token.
+    #[default]
+    Counted,
+    /// As certain. The target is then that of a model that ends wherever nothing can follow, which suits models that
+    /// never end by themselves.
+    Free,
+}
+
+/// The options that faithful samplers refuse besides those that count where tokens are drawn: the target is the model's
+/// own distribution over whole outputs, and most of the tokens that are drawn are thrown away.
+const REFUSED: [&str; 24] = [
+    "sampling.repetition_penalty",
+    "sampling.repetition_scope",
+    "sampling.repetition_window",
+    "sampling.frequency_penalty",
+    "sampling.presence_penalty",
+    "sampling.frequency_scope",
+    "sampling.frequency_window",
+    "sampling.dry",
+    "sampling.no_repeat_ngram",
+    "sampling.logit_bias",
+    "sampling.suppress",
+    "sampling.bad_words",
+    "sampling.forced_tokens",
+    "sampling.min_length",
+    "sampling.length_decay",
+    "sampling.watermark",
+    "sampling.order",
+    "min_new_tokens",
+    "stop",
+    "stop_text",
+    "alternatives",
+    "token_times",
+    "jump_forward",
+    "overflow",
+];
+
+/// The options that faithful samplers refuse.
+///
+/// The temperature is not among them: it has to be one, and [`FaithfulError::OtherTarget`] says so.
+pub(crate) fn refused() -> Vec<&'static str> {
+    let drawing = DRAWING.into_iter();
+    let drawing = drawing.filter(|&option| option != "sampling.temperature");
+    drawing.chain(REFUSED).collect()
+}
+
+/// The probabilities of a token or an end, by the model and by the mask.
+#[derive(Debug, Clone, Copy)]
+struct Score {
+    /// The logarithm of the token's probability over all tokens.
+    ln_p: f64,
+    /// The logarithm of the probability of all allowed tokens.
+    ln_kept: f64,
+    /// Whether nothing else was allowed.
+    forced: bool,
+}
+
+/// What all faithful samplers begin with: a checked sequence before its first token, to be copied for every output.
+struct Template<C> {
+    /// Its statistics count the runs since the last output.
+    sequence: Sequence<C>,
+    /// The most tokens of an output.
+    budget: usize,
+    end: ForcedEnd,
+    /// Whether the model holds the prompt but for its last token, whose logits every output begins with.
+    has_prompt: bool,
+}
+
+impl<C: Constraint + Clone> Template<C> {
+    fn new(
+        prompt: &[TokenId],
+        constraint: C,
+        options: &Arc<GenerateOptions>,
+        end: ForcedEnd,
+        resources: &Resources<'_>,
+    ) -> Result<Self, GenerateError> {
+        let (info, codec) = (resources.target, resources.codec);
+        let sequence = Sequence::start(prompt, constraint, Arc::clone(options), 0, info, codec)?;
+        let refused = [
+            (
+                sequence.chain.is_guided(),
+                "a constraint that sets temperatures",
+            ),
+            (sequence.chain.is_greedy(), "a temperature of zero"),
+            (!sequence.chain.is_plain(), "a temperature that is not one"),
+        ];
+        if let Some(&(_, what)) = refused.iter().find(|(is_set, _)| *is_set) {
+            return Err(FaithfulError::OtherTarget { what }.into());
+        }
+        Ok(Self {
+            budget: sequence.limits().remaining,
+            sequence,
+            end,
+            has_prompt: false,
+        })
+    }
+
+    /// Prompt and prefill.
+    fn prompt(&self) -> &[TokenId] {
+        self.sequence.all()
+    }
+
+    /// The path before the first token.
+    fn path(&self) -> Path<C> {
+        Path::new(self.sequence.constraint.clone(), self.budget, self.end)
+    }
+
+    /// The tokens after whose logits the next `n` positions of a path are drawn, after `keep` tokens of its row.
+    fn row(&self, parent: usize, path: &Path<C>, n: usize) -> RowDemand {
+        let prompt = self.prompt();
+        // The logits of the prompt's last token are those of the first position.
+        let first = prompt.len() - 1 + path.visited();
+        let keep = if self.has_prompt { first } else { 0 };
+        let text = prompt.iter().chain(path.tokens());
+        RowDemand {
+            parent,
+            keep,
+            tokens: text.skip(keep).take(first + n - keep).copied().collect(),
+            positions: n,
+        }
+    }
+
+    /// The demand of these rows, after which the model holds the prompt.
+    fn demand(&mut self, rows: Vec<RowDemand>) -> Demand {
+        self.has_prompt = true;
+        Demand::rows(Text::Main, rows)
+    }
+
+    fn count_run(&mut self, given: &Given<'_>) {
+        if let Some(row) = given.rows.first() {
+            self.sequence.take_run(given, row);
+        }
+    }
+
+    /// The output of a path that has come to its end. Its text is passed on at once, as a whole.
+    fn output(
+        &mut self,
+        number: usize,
+        path: &Path<C>,
+        finish: FinishReason,
+        scores: &[Score],
+        cx: &mut Context<'_>,
+    ) -> Result<Output, GenerateError> {
+        let mut sequence = self.sequence.clone();
+        self.sequence.stats = GenerationStats {
+            prompt_tokens: sequence.stats.prompt_tokens,
+            ..GenerationStats::default()
+        };
+        let end = match finish {
+            FinishReason::Eos(id) => Some(id),
+            _ => None,
+        };
+        let tokens = path.tokens().iter().copied().chain(end);
+        for (id, score) in tokens.zip(scores) {
+            let log_probs = TokenLogProbs {
+                model: score.ln_p as f32,
+                allowed: (score.ln_p - score.ln_kept) as f32,
+            };
+            let known = Scores {
+                log_probs: self.sequence.options.log_probs.then_some(log_probs),
+                alternatives: Vec::new(),
+            };
+            sequence.take_known(id, score.forced, known, cx.codec)?;
+        }
+        let mut silent = |_: Delta<'_>| ControlFlow::Continue(());
+        let generation = sequence.finish(finish, cx.codec, &mut silent)?;
+        let prefill = &self.sequence.options.prefill;
+        // The output is complete: there is nothing left for the callback to stop.
+        let _ = (cx.on_delta)(
+            number,
+            Delta {
+                text: &generation.text,
+                tokens: generation.tokens.len(),
+                generated: &generation.tokens,
+                output: &[prefill, path.tokens()].concat(),
+            },
+        );
+        Ok(Output {
+            log_prob: Some(scores.iter().map(|score| score.ln_p).sum()),
+            log_kept: Some(scores.iter().map(|score| score.ln_kept).collect()),
+            ..Output::from(generation)
+        })
+    }
+}

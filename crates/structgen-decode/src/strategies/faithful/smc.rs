@@ -1,0 +1,374 @@
+//! Sequential Monte Carlo: particles side by side, of which those with weight go on.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use structgen_vocab::TokenId;
+
+use super::allowed::{AllowedDraw, ln_mass, ln_of, ln_sum, ln_total};
+use super::path::{Continuation, Path};
+use super::{FaithfulError, ForcedEnd, Score, Template};
+use crate::request::Resources;
+use crate::task::{Context, Demand, Given, RowDemand, Task, TaskSize};
+use crate::{
+    AllowedTokens, Constraint, FinishReason, GenerateError, GenerateOptions, Output, Outputs,
+    Report, SequenceRng, numeric,
+};
+
+/// How [`Strategy::Smc`](crate::Strategy::Smc) draws weighted outputs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SmcOptions {
+    /// The number of particles, which run together.
+    pub particles: usize,
+    /// Particles are drawn anew when their effective number falls below this share of them, from 0 (never) to 1.
+    pub threshold: f64,
+    /// How they are drawn anew.
+    pub resampling: Resampling,
+    /// How the end counts where nothing can follow.
+    pub forced_end: ForcedEnd,
+}
+
+impl Default for SmcOptions {
+    /// 16 particles, drawn anew systematically when fewer than half of them count; their ends count.
+    fn default() -> Self {
+        Self {
+            particles: 16,
+            threshold: 0.5,
+            resampling: Resampling::Systematic,
+            forced_end: ForcedEnd::Counted,
+        }
+    }
+}
+
+/// How particles are drawn anew in proportion to their weights (Douc and Cappé 2005 compare the ways).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resampling {
+    /// One random number, and equal steps from there through the weights: a particle with the weight of 2.3 goes on
+    /// twice or three times.
+    #[default]
+    Systematic,
+    /// A random number in each of as many equal parts as there are particles.
+    Stratified,
+    /// Independent draws.
+    Multinomial,
+}
+
+/// What the particles of a request come to as a whole.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SmcEstimates {
+    /// The natural logarithm of an estimate of the model's probability of all complete outputs together. The estimate
+    /// itself is unbiased.
+    pub log_z: f64,
+    /// The effective number of particles after each run of the model: the square of the sum of the weights over the sum
+    /// of their squares, before any drawing anew.
+    pub effective: Vec<f64>,
+    /// How often particles were drawn anew.
+    pub resampled: usize,
+}
+
+impl SmcOptions {
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`FaithfulError::OutOfRange`] for the first field that makes no sense.
+    pub fn validate(&self) -> Result<(), FaithfulError> {
+        let check = |name, value: f64, is_valid: bool, range| match is_valid {
+            true => Ok(()),
+            false => Err(FaithfulError::OutOfRange { name, value, range }),
+        };
+        let particles = self.particles as f64;
+        check("particles", particles, self.particles > 0, "1 or more")?;
+        let is_share = (0.0..=1.0).contains(&self.threshold);
+        check("threshold", self.threshold, is_share, "from 0 to 1")
+    }
+}
+
+/// An output on its way.
+#[derive(Clone)]
+struct Particle<C: Constraint + Clone> {
+    path: Path<C>,
+    scores: Vec<Score>,
+    ln_weight: f64,
+    /// Its row of the last demand.
+    row: usize,
+    finish: Option<FinishReason>,
+}
+
+impl<C: Constraint + Clone> Particle<C> {
+    fn goes_on(&self) -> bool {
+        self.finish.is_none() && self.ln_weight > f64::NEG_INFINITY
+    }
+
+    /// Draws what comes at the next position, and multiplies the weight by what the mask let through.
+    fn step(
+        &mut self,
+        logits: &[f32],
+        draw: &mut AllowedDraw,
+        rng: &mut SequenceRng,
+    ) -> Result<(), GenerateError> {
+        let Some(continuation) = self.path.next().cloned() else {
+            return Ok(());
+        };
+        let ln_total = ln_total(logits, self.path.visited())?;
+        let allowed = draw.allowed(&continuation);
+        let forced = allowed.count() == 1;
+        let ln_kept = ln_mass(logits, &allowed, &[]) - ln_total;
+        self.ln_weight += ln_kept;
+        let Some(token) = draw.draw(logits, &continuation, &[], rng) else {
+            return Ok(());
+        };
+        let ln_p = match continuation {
+            // Whichever token ends: they count together.
+            Continuation::ForcedEnd => ln_kept,
+            _ => ln_of(logits, token) - ln_total,
+        };
+        self.scores.push(Score {
+            ln_p,
+            ln_kept,
+            forced,
+        });
+        self.finish = self.path.finish(token);
+        match self.finish {
+            Some(_) => Ok(()),
+            None => self.path.go_on(token),
+        }
+    }
+}
+
+/// Particles that draw their tokens in lockstep. The rows of a demand are those particles that differ.
+pub(crate) struct Smc<C: Constraint + Clone> {
+    template: Template<C>,
+    options: SmcOptions,
+    draw: AllowedDraw,
+    /// Finished ones included.
+    particles: Vec<Particle<C>>,
+    /// The random numbers of each index among the particles: two that were one go apart.
+    draws: Vec<SequenceRng>,
+    resampling: SequenceRng,
+    effective: Vec<f64>,
+    resampled: usize,
+    is_stopped: bool,
+}
+
+impl<C: Constraint + Clone> Smc<C> {
+    pub(crate) fn start(
+        prompt: &[TokenId],
+        constraint: C,
+        options: &Arc<GenerateOptions>,
+        smc: SmcOptions,
+        resources: &Resources<'_>,
+    ) -> Result<Self, GenerateError> {
+        smc.validate()?;
+        let template = Template::new(prompt, constraint, options, smc.forced_end, resources)?;
+        let first = Particle {
+            path: template.path(),
+            scores: Vec::new(),
+            ln_weight: 0.0,
+            row: 0,
+            finish: None,
+        };
+        let seed = options.sampling.seed;
+        let eos = template.sequence.constraint.eos();
+        Ok(Self {
+            draw: AllowedDraw::new(resources.target.logits_width, eos),
+            particles: vec![first; smc.particles],
+            draws: (0..smc.particles as u64)
+                .map(|number| SequenceRng::new(seed, number))
+                .collect(),
+            resampling: SequenceRng::resampling(seed),
+            effective: Vec::new(),
+            resampled: 0,
+            is_stopped: false,
+            options: smc,
+            template,
+        })
+    }
+
+    /// The number of positions for which all particles that go on need logits; zero where none goes on.
+    fn look_ahead(&mut self) -> Result<usize, GenerateError> {
+        let mut least: Option<usize> = None;
+        for particle in self.particles.iter_mut().filter(|p| p.goes_on()) {
+            let n = particle.path.look_ahead()?;
+            match particle.path.next() {
+                Some(Continuation::FreeEnd) => {
+                    particle.finish = Some(FinishReason::ConstraintFinished);
+                }
+                Some(Continuation::Nothing) => particle.ln_weight = f64::NEG_INFINITY,
+                _ => least = Some(least.map_or(n, |least| least.min(n))),
+            }
+        }
+        Ok(least.unwrap_or(0))
+    }
+
+    /// The next `n` tokens of each particle that goes on; those of equal particles once.
+    fn rows(&mut self, n: usize) -> Vec<RowDemand> {
+        let mut rows = Vec::new();
+        let mut alike: BTreeMap<(usize, Vec<TokenId>), usize> = BTreeMap::new();
+        for particle in self.particles.iter_mut().filter(|p| p.goes_on()) {
+            let row = self.template.row(particle.row, &particle.path, n);
+            let key = (row.parent, row.tokens.clone());
+            particle.row = *alike.entry(key).or_insert_with(|| {
+                rows.push(row);
+                rows.len() - 1
+            });
+        }
+        rows
+    }
+
+    fn ln_sum_of_weights(&self) -> f64 {
+        ln_sum(self.particles.iter().map(|particle| particle.ln_weight))
+    }
+
+    /// Draws the particles anew if few of them have most of the weight.
+    fn resample(&mut self) {
+        let ln_sum = self.ln_sum_of_weights();
+        if ln_sum == f64::NEG_INFINITY {
+            self.effective.push(0.0);
+            return;
+        }
+        let weights: Vec<f64> = { self.particles.iter() }
+            .map(|particle| numeric::exp_f64(particle.ln_weight - ln_sum))
+            .collect();
+        let effective = 1.0 / weights.iter().map(|weight| weight * weight).sum::<f64>();
+        self.effective.push(effective);
+        let n = weights.len() as f64;
+        let has_to_go_on = self.particles.iter().any(Particle::goes_on);
+        if effective >= self.options.threshold * n || !has_to_go_on {
+            return;
+        }
+        self.resampled += 1;
+        let chosen = choose(&weights, self.options.resampling, &mut self.resampling);
+        // The sum of the weights stays: that keeps the estimate of Z unbiased.
+        let ln_weight = ln_sum - numeric::ln(n);
+        let chosen = chosen.into_iter().map(|i| Particle {
+            ln_weight,
+            ..self.particles[i].clone()
+        });
+        self.particles = chosen.collect();
+    }
+}
+
+impl<C: Constraint + Clone> Task for Smc<C> {
+    fn advance(
+        &mut self,
+        _: &mut Context<'_>,
+        demands: &mut Vec<Demand>,
+    ) -> Result<(), GenerateError> {
+        if self.is_stopped {
+            return Ok(());
+        }
+        let n = self.look_ahead()?;
+        self.is_stopped = self.template.sequence.is_late();
+        if n > 0 && !self.is_stopped {
+            let rows = self.rows(n);
+            demands.push(self.template.demand(rows));
+        }
+        Ok(())
+    }
+
+    fn give(&mut self, _: &mut Context<'_>, given: &Given<'_>) -> Result<(), GenerateError> {
+        self.template.count_run(given);
+        for (particle, rng) in self.particles.iter_mut().zip(&mut self.draws) {
+            let Some(output) = given.rows.get(particle.row) else {
+                continue;
+            };
+            for position in 0..output.positions() {
+                if particle.goes_on() {
+                    particle.step(output.logits(position), &mut self.draw, rng)?;
+                }
+            }
+        }
+        if given.is_done {
+            self.resample();
+        }
+        Ok(())
+    }
+
+    fn size(&self) -> TaskSize {
+        TaskSize {
+            rows: self.options.particles,
+            tokens: self.template.sequence.most_tokens(),
+        }
+    }
+
+    fn stop(&mut self, _: FinishReason) {
+        self.is_stopped = true;
+    }
+
+    fn finish(mut self: Box<Self>, cx: &mut Context<'_>) -> Result<Outputs, GenerateError> {
+        // What is not complete has no weight.
+        for particle in self.particles.iter_mut().filter(|p| p.goes_on()) {
+            particle.ln_weight = f64::NEG_INFINITY;
+        }
+        let particles = self.options.particles;
+        let ln_sum = self.ln_sum_of_weights();
+        if ln_sum == f64::NEG_INFINITY {
+            return Err(FaithfulError::NoParticle { particles }.into());
+        }
+        let mut outputs = Vec::new();
+        for Particle {
+            path,
+            scores,
+            ln_weight,
+            finish,
+            ..
+        } in self.particles
+        {
+            if let Some(finish) = finish
+                && ln_weight > f64::NEG_INFINITY
+            {
+                let number = outputs.len();
+                let output = self.template.output(number, &path, finish, &scores, cx)?;
+                outputs.push(Ok(Output {
+                    weight: Some(numeric::exp_f64(ln_weight - ln_sum)),
+                    ..output
+                }));
+            }
+        }
+        let report = Report::Smc(SmcEstimates {
+            log_z: ln_sum - numeric::ln(particles as f64),
+            effective: self.effective,
+            resampled: self.resampled,
+        });
+        Ok(Outputs { outputs, report })
+    }
+}
+
+/// As many indices as there are weights, which add up to one, each expected as often as its weight says.
+fn choose(weights: &[f64], resampling: Resampling, rng: &mut SequenceRng) -> Vec<usize> {
+    let n = weights.len();
+    let first = rng.uniform();
+    let mut marks: Vec<f64> = (0..n)
+        .map(|i| {
+            let within = match resampling {
+                Resampling::Systematic => first,
+                _ if i == 0 => first,
+                _ => rng.uniform(),
+            };
+            match resampling {
+                Resampling::Multinomial => within,
+                _ => (i as f64 + within) / n as f64,
+            }
+        })
+        .collect();
+    marks.sort_by(f64::total_cmp);
+    let last = weights
+        .iter()
+        .rposition(|&weight| weight > 0.0)
+        .unwrap_or(0);
+    let (mut at, mut sum) = (0, weights[0]);
+    let mut chosen = Vec::with_capacity(n);
+    for mark in marks {
+        // Where rounding leaves the sum short of the mark, the last one with weight is the one.
+        while sum <= mark && at < last {
+            at += 1;
+            sum += weights[at];
+        }
+        chosen.push(at);
+    }
+    chosen
+}

@@ -1,0 +1,15 @@
+//! How outputs are looked for: one module for each strategy, none of which sees a model, a cache or a clock.
+
+pub(crate) mod beam;
+pub(crate) mod choose;
+pub(crate) mod contrast;
+pub(crate) mod contrastive_search;
+pub(crate) mod faithful;
+pub(crate) mod sample;
+pub(crate) mod speculate;
+
+pub use beam::{BeamError, BeamOptions, Distinct, EarlyStopping};
+pub use contrast::{ClassifierFreeGuidance, ContrastError, ContrastiveDecoding};
+pub use contrastive_search::ContrastiveSearch;
+pub(crate) use speculate::{Distribution, DraftedDraw, DraftedFrom};
+pub use speculate::{DraftLength, PromptLookup, SourceStats, Speculation, SpeculationStats};

@@ -1,0 +1,339 @@
+//! Speculative decoding: tokens are drafted cheaply, and the model looks at all of them in one run.
+
+mod accept;
+mod draft;
+mod heads;
+mod lookup;
+mod options;
+mod stats;
+
+pub(crate) use accept::{Distribution, DraftedDraw, DraftedFrom};
+pub use lookup::PromptLookup;
+pub use options::{DraftLength, Speculation};
+pub use stats::{SourceStats, SpeculationStats};
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use structgen_vocab::TokenId;
+
+use crate::request::{Output, Outputs, Report, Resources};
+use crate::sequence::{Next, Sequence, SomeMask};
+use crate::task::{Context, Demand, Given, Task, TaskSize, Text};
+use crate::{Constraint, Delta, FinishReason, GenerateError, GenerateOptions, RowOutput};
+use draft::{Drafted, Drafter, Drafting};
+
+/// Which source a drafted token comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// No other token is allowed.
+    Forced,
+    /// What a source planned before.
+    Plan,
+    ForcedText,
+    Lookup,
+    Heads,
+    Model,
+}
+
+/// A sequence whose tokens are drafted.
+pub(crate) struct Speculate<C: Constraint> {
+    /// Which output of its request it is.
+    number: usize,
+    sequence: Sequence<C>,
+    state: State,
+    /// What the next token is chosen by, once it is there.
+    mask: SomeMask<C>,
+    options: Speculation,
+    drafter: Drafter,
+    /// The number of tokens to draft next.
+    length: usize,
+    /// The outcome of a demand that was run in pieces.
+    pieces: Pieces,
+}
+
+#[derive(Debug, PartialEq)]
+enum State {
+    /// Nothing was delivered or forced yet.
+    New,
+    /// The next token is chosen after a draft was made.
+    Choosing,
+    /// A draft is being made, or is made.
+    Drafting(Drafting),
+    /// The model looks at the first so many drafted tokens, after the tokens that it has not seen.
+    Checking { unseen: usize, fed: usize },
+    /// The output has ended; log probabilities of its last tokens may be missing.
+    Ended(FinishReason),
+}
+
+/// The wanted positions of a demand, where they came in several runs.
+#[derive(Default)]
+struct Pieces {
+    logits: Vec<f32>,
+    hidden: Vec<f32>,
+}
+
+impl Pieces {
+    fn push(&mut self, output: &RowOutput<'_>) {
+        for position in 0..output.positions() {
+            self.logits.extend_from_slice(output.logits(position));
+            self.hidden
+                .extend_from_slice(output.hidden(position).unwrap_or_default());
+        }
+    }
+
+    fn output(&self, like: &RowOutput<'_>) -> RowOutput<'_> {
+        let width = like.last().len();
+        let output = RowOutput::new(&self.logits, width);
+        match self.hidden.len() / output.positions() {
+            0 => output,
+            width => output.with_hidden(&self.hidden, width),
+        }
+    }
+}
+
+impl<C: Constraint> Speculate<C> {
+    pub(crate) fn start(
+        prompt: &[TokenId],
+        constraint: C,
+        options: &Arc<GenerateOptions>,
+        speculation: Speculation,
+        number: usize,
+        resources: &Resources<'_>,
+    ) -> Result<Self, GenerateError> {
+        let (info, codec) = (resources.target, resources.codec);
+        if speculation.model && resources.draft.is_none() {
+            let strategy = "speculate";
+            return Err(GenerateError::NoDraft { strategy });
+        }
+        if speculation.forced_text && codec.encoder.is_none() {
+            return Err(GenerateError::NoEncoder);
+        }
+        if speculation.heads {
+            heads::check(resources.heads_width, info)?;
+        }
+        let stream = number as u64;
+        let seed = options.sampling.seed;
+        let sequence =
+            Sequence::start(prompt, constraint, Arc::clone(options), stream, info, codec)?;
+        Ok(Self {
+            number,
+            sequence,
+            state: State::New,
+            mask: None,
+            options: speculation,
+            drafter: Drafter::new(speculation, seed, stream),
+            length: speculation.length.first(),
+            pieces: Pieces::default(),
+        })
+    }
+
+    fn set(&mut self, next: Next<C::Mask>) {
+        match next {
+            Next::Ended(reason) => self.state = State::Ended(reason),
+            Next::Logits(mask) => {
+                self.state = State::Choosing;
+                self.mask = mask.map(Ok);
+            }
+        }
+    }
+
+    /// What it takes to go on: the draft model's opinion of what follows, or the target's of the whole draft.
+    fn demand(&mut self, drafting: Drafting) -> Demand {
+        self.state = State::Drafting(drafting);
+        if drafting == Drafting::NeedsModel {
+            return self.drafter.demand();
+        }
+        let eos = self.sequence.limits().eos;
+        let drafts = self.drafter.drafts.iter();
+        // Nobody asks what comes after an end.
+        let fed = drafts
+            .filter(|drafted| !eos.contains(&drafted.token))
+            .count();
+        let unseen = self.sequence.unseen(false);
+        let seen = self.sequence.seen;
+        let mut tokens = self.sequence.all()[seen..].to_vec();
+        let drafted = self.drafter.drafts[..fed].iter();
+        tokens.extend(drafted.map(|drafted| drafted.token));
+        let positions = self.sequence.positions(unseen) + fed;
+        self.state = State::Checking { unseen, fed };
+        self.pieces = Pieces::default();
+        Demand::row(Text::Main, seen, tokens, positions).with_hidden(self.options.heads)
+    }
+
+    /// Takes what of the draft is kept, and one token more.
+    fn check(
+        &mut self,
+        output: &RowOutput<'_>,
+        fed: usize,
+        cx: &mut Context<'_>,
+    ) -> Result<(), GenerateError> {
+        let (codec, number) = (cx.codec, self.number);
+        let on_delta = &mut *cx.on_delta;
+        let on_delta: &mut dyn FnMut(Delta<'_>) -> ControlFlow<()> =
+            &mut |delta| on_delta(number, delta);
+        let drafts = std::mem::take(&mut self.drafter.drafts);
+        let sequence = &mut self.sequence;
+        let stats = &mut self.drafter.stats;
+        stats.target_runs += 1;
+        let mut mask = self.mask.take();
+        let mut at = 0;
+        let mut tested = 0;
+        let next = loop {
+            let drafted: Option<&Drafted> = drafts.get(at);
+            let forced = match at {
+                0 => None,
+                _ => {
+                    let ready = sequence.ready_mask()?;
+                    let forced = sequence.forced_token(ready.as_deref(), codec)?;
+                    mask = ready.map(Ok);
+                    forced
+                }
+            };
+            let (token, ended) = match forced {
+                Some(token) => (token, sequence.take_forced(token, codec, on_delta)?),
+                None => {
+                    let logits = output.logits(output.positions() - 1 - fed + at);
+                    let draw = drafted.and_then(|drafted| drafted.draw.as_ref());
+                    let chosen = sequence.pick(logits, mask.take(), draw, cx.step)?;
+                    let token = chosen.accepted.token;
+                    (token, sequence.take_chosen(chosen, codec, on_delta)?)
+                }
+            };
+            // A forced token's own logits are of this run as well.
+            sequence.see(0, output, fed - at);
+            let kept = drafted.is_some_and(|drafted| drafted.token == token);
+            if let Some(drafted) = drafted
+                && forced.is_none()
+            {
+                stats.count(drafted.source, tested, kept);
+                tested += 1;
+            }
+            if let Some(reason) = ended {
+                break Next::Ended(reason);
+            }
+            if !kept {
+                break sequence.advance(codec, on_delta)?;
+            }
+            sequence.seen += 1;
+            at += 1;
+            if let Some(reason) = sequence.ended() {
+                break Next::Ended(reason);
+            }
+        };
+        if let (Next::Logits(_), Some(hidden)) = (
+            &next,
+            output.hidden(output.positions() - 1 - fed + at.min(fed)),
+        ) {
+            // After it, the token was chosen that is the last but for forced ones.
+            self.drafter.state.set(hidden, self.sequence.seen);
+        }
+        if !drafts.is_empty() {
+            let kept_whole = at == drafts.len();
+            self.length = self.options.length.after(self.length, kept_whole);
+        }
+        self.set(next);
+        Ok(())
+    }
+}
+
+impl<C: Constraint> Task for Speculate<C> {
+    fn advance(
+        &mut self,
+        cx: &mut Context<'_>,
+        demands: &mut Vec<Demand>,
+    ) -> Result<(), GenerateError> {
+        let number = self.number;
+        if self.state == State::New {
+            let next = self
+                .sequence
+                .begin(cx.codec, &mut |delta| (cx.on_delta)(number, delta))?;
+            self.set(next);
+        }
+        let context_length = cx.target.context_length;
+        match self.state {
+            State::Choosing => {
+                if self.sequence.crop(context_length) {
+                    self.drafter.state.forget();
+                }
+                let room = context_length - self.sequence.all().len();
+                // The target's own choice after the draft takes the last token that is left.
+                let remaining = self.sequence.limits().remaining - 1;
+                let most = self.length.min(remaining).min(room);
+                let drafting = self.drafter.begin(&mut self.sequence, most, cx)?;
+                demands.push(self.demand(drafting));
+            }
+            State::Drafting(drafting) => demands.push(self.demand(drafting)),
+            State::Ended(_) => demands.extend(self.sequence.demand(true, context_length)),
+            State::New | State::Checking { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn give(&mut self, cx: &mut Context<'_>, given: &Given<'_>) -> Result<(), GenerateError> {
+        let output = &given.rows[0];
+        if given.text == Text::Draft {
+            self.drafter.count_run(given.times.model);
+            if given.is_done && matches!(self.state, State::Drafting(_)) {
+                let logits = Some(output.last());
+                let drafting = self.drafter.go_on(&mut self.sequence, logits, cx)?;
+                self.state = State::Drafting(drafting);
+            }
+            return Ok(());
+        }
+        let State::Checking { unseen, fed } = self.state else {
+            self.sequence.take_run(given, output);
+            return Ok(());
+        };
+        self.sequence.reuse(given.reused);
+        let unseen = unseen - given.reused;
+        self.state = State::Checking { unseen, fed };
+        let mut pieces = std::mem::take(&mut self.pieces);
+        if !given.is_done || !pieces.logits.is_empty() {
+            pieces.push(output);
+        }
+        if !given.is_done {
+            self.pieces = pieces;
+            self.sequence.count_run(&given.times);
+            return Ok(());
+        }
+        let output = match pieces.logits.is_empty() {
+            true => *output,
+            false => pieces.output(output),
+        };
+        self.sequence.see(unseen, &output, fed);
+        self.sequence.count_run(&given.times);
+        self.check(&output, fed, cx)
+    }
+
+    fn size(&self) -> TaskSize {
+        TaskSize {
+            rows: 1,
+            tokens: self.sequence.most_tokens(),
+        }
+    }
+
+    fn stop(&mut self, reason: FinishReason) {
+        if !matches!(self.state, State::Ended(_)) {
+            self.state = State::Ended(reason);
+        }
+    }
+
+    fn finish(mut self: Box<Self>, cx: &mut Context<'_>) -> Result<Outputs, GenerateError> {
+        self.drafter.end(&mut self.sequence)?;
+        let number = self.number;
+        let reason = match self.state {
+            State::Ended(reason) => reason,
+            _ => FinishReason::Cancelled,
+        };
+        let mut stats = self.drafter.stats;
+        stats.tokens += self.sequence.len() as u64;
+        let output = self
+            .sequence
+            .finish(reason, cx.codec, &mut |delta| (cx.on_delta)(number, delta));
+        Ok(Outputs {
+            report: Report::Speculation(stats),
+            ..Outputs::new(vec![output.map(Output::from)])
+        })
+    }
+}

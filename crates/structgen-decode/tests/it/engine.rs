@@ -1,0 +1,394 @@
+//! Requests from many threads on one engine: each is what it would be alone, and none waits for another longer than a step.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use structgen_constraint::Matcher;
+use structgen_decode::{
+    Engine, FinishReason, GenerateError, GenerateOptions, MockModel, ModelError, Packing, Request,
+    SamplingParams, Scheduler, SchedulerLimits, Speculation, Unconstrained,
+};
+use structgen_vocab::{TokenId, Vocabulary};
+
+use crate::support::{EOS, constraints, essence, hooked, prompt, scheduler, vocabulary};
+
+fn model(vocabulary: &Vocabulary) -> MockModel {
+    MockModel::new(vocabulary.len(), 900, [EOS]).with_seed(4)
+}
+
+fn free(vocabulary: &Vocabulary) -> Unconstrained {
+    Unconstrained::new(vocabulary.text_tokens().clone(), &[EOS])
+}
+
+fn endless(vocabulary: &Vocabulary) -> MockModel {
+    model(vocabulary).preferring(EOS, -100.0)
+}
+
+fn up_to(max_new_tokens: usize) -> GenerateOptions {
+    GenerateOptions {
+        max_new_tokens: Some(max_new_tokens),
+        ..GenerateOptions::default()
+    }
+}
+
+/// Requests of mixed schemas, prompts and strategies.
+fn requests(vocabulary: &Arc<Vocabulary>, n: u32) -> Vec<Request<Matcher>> {
+    let compiled = constraints(vocabulary);
+    let request = |i: u32| {
+        let matcher = compiled[i as usize % compiled.len()].matcher();
+        let options = GenerateOptions {
+            sampling: SamplingParams {
+                temperature: if i.is_multiple_of(3) { 0.0 } else { 1.1 },
+                seed: u64::from(i),
+                ..SamplingParams::default()
+            },
+            log_probs: i.is_multiple_of(2),
+            ..up_to(60)
+        };
+        let lengths = [20, 3, 800, 70, 1, 300, 8];
+        let prompt = prompt(lengths[i as usize % lengths.len()], i % 5);
+        let request = Request::new(prompt, matcher).with_options(options);
+        match i % 4 {
+            1 => request.with_strategy(Speculation {
+                forced_text: true,
+                model: i.is_multiple_of(8),
+                ..Speculation::default()
+            }),
+            _ => request,
+        }
+    };
+    (0..n).map(request).collect()
+}
+
+fn with_draft(model: MockModel, vocabulary: &Arc<Vocabulary>) -> Scheduler {
+    let draft = self::model(vocabulary).preferring(TokenId(40), 1.0);
+    scheduler(model, vocabulary)
+        .with_draft(draft, vocabulary)
+        .unwrap()
+}
+
+#[test]
+fn requests_that_join_and_leave_equal_single_runs_however_rows_are_packed() {
+    let vocabulary = vocabulary();
+    let single: Vec<String> = requests(&vocabulary, 64)
+        .into_iter()
+        .map(|request| {
+            let output = with_draft(model(&vocabulary), &vocabulary).run(request);
+            essence(&output.and_then(|outputs| outputs.single()))
+        })
+        .collect();
+    for packing in [
+        Packing::Ragged,
+        Packing::Slots,
+        Packing::Uniform,
+        Packing::Apart,
+    ] {
+        for (rows, prefill_chunk, prefix_bytes) in [(64, 32, 0), (5, 256, 20_000), (1, 7, 1_000)] {
+            let mut limits = SchedulerLimits::default();
+            (limits.rows, limits.prefill_chunk, limits.prefix_bytes) =
+                (rows, prefill_chunk, prefix_bytes);
+            let model = model(&vocabulary).with_packing(packing);
+            let mut scheduler = with_draft(model, &vocabulary).with_limits(limits);
+            let mut found = BTreeMap::new();
+            let mut tickets = Vec::new();
+            for (i, request) in requests(&vocabulary, 64).into_iter().enumerate() {
+                tickets.push(scheduler.submit(request).unwrap());
+                // Requests arrive while others run.
+                for _ in 0..i % 4 {
+                    found.extend(scheduler.step());
+                }
+            }
+            while !scheduler.is_idle() {
+                found.extend(scheduler.step());
+            }
+            for (ticket, single) in tickets.iter().zip(&single) {
+                let output = found.remove(ticket).unwrap();
+                assert_eq!(
+                    &essence(&output.and_then(|outputs| outputs.single())),
+                    single
+                );
+            }
+            assert!(scheduler.cache_bytes() <= prefix_bytes);
+        }
+    }
+}
+
+#[test]
+fn workers_share_a_queue_and_outputs_do_not_depend_on_them() {
+    let vocabulary = vocabulary();
+    let outputs = [1, 3].map(|workers| {
+        let schedulers = (0..workers).map(|_| with_draft(model(&vocabulary), &vocabulary));
+        let engine = Engine::new(schedulers).unwrap();
+        let threads = requests(&vocabulary, 24).into_iter().map(|request| {
+            let engine = engine.clone();
+            thread::spawn(move || essence(&engine.run(request).and_then(|all| all.single())))
+        });
+        let threads: Vec<_> = threads.collect();
+        let outputs = threads.into_iter().map(|thread| thread.join().unwrap());
+        outputs.collect::<Vec<_>>()
+    });
+    assert_eq!(outputs[0], outputs[1]);
+}
+
+#[test]
+fn events_join_to_the_text_of_each_output() {
+    let vocabulary = vocabulary();
+    let engine = Engine::new([scheduler(endless(&vocabulary), &vocabulary)]).unwrap();
+    let options = GenerateOptions {
+        sampling: SamplingParams {
+            temperature: 1.0,
+            ..SamplingParams::default()
+        },
+        sequences: 3,
+        ..up_to(30)
+    };
+    let request = Request::new(prompt(9, 1), free(&vocabulary)).with_options(options);
+    let mut run = engine.submit(request.with_events()).unwrap();
+    let mut texts = vec![(String::new(), 0); 3];
+    for event in &mut run {
+        texts[event.output].0 += &event.text;
+        texts[event.output].1 += event.tokens.len();
+    }
+    let outputs = run.wait().unwrap().all().unwrap();
+    assert_ne!(outputs[0].generation.text, outputs[1].generation.text);
+    for (output, (text, tokens)) in outputs.iter().zip(&texts) {
+        assert_eq!(&output.generation.text, text);
+        assert_eq!(output.generation.tokens.len(), *tokens);
+    }
+}
+
+/// A model that runs only when it is told to, and reports how many rows each run had.
+fn gated(
+    model: MockModel,
+) -> (
+    impl structgen_decode::LanguageModel,
+    Sender<()>,
+    Receiver<usize>,
+) {
+    let (go, gate) = channel();
+    let (tell, runs) = channel();
+    let (gate, tell) = (Mutex::new(gate), Mutex::new(tell));
+    let hooked = hooked(model, move |_, rows| {
+        // A sender that is gone lets everything through.
+        let _ = gate.lock().unwrap().recv();
+        let _ = tell.lock().unwrap().send(rows.len());
+        Ok(())
+    });
+    (hooked, go, runs)
+}
+
+#[test]
+fn a_cancelled_request_is_gone_within_a_step_and_dropping_a_run_cancels_it() {
+    let vocabulary = vocabulary();
+    let (model, go, runs) = gated(endless(&vocabulary));
+    let engine = Engine::new([scheduler(model, &vocabulary)]).unwrap();
+    let request = |seed| Request::new(prompt(4, seed), free(&vocabulary)).with_options(up_to(500));
+    let [cancelled, dropped, stays] = [0, 1, 2].map(|seed| engine.submit(request(seed)).unwrap());
+    let step = || {
+        go.send(()).unwrap();
+        runs.recv().unwrap()
+    };
+    while step() < 3 {}
+    cancelled.cancel();
+    drop(dropped);
+    // The step under way may have them still.
+    step();
+    step();
+    assert_eq!(step(), 1);
+    let outputs = cancelled.wait().unwrap().single().unwrap();
+    assert_eq!(outputs.finish, FinishReason::Cancelled);
+    assert!(!outputs.tokens.is_empty());
+    stays.cancel();
+    drop(go);
+    stays.wait().unwrap();
+}
+
+#[test]
+fn a_long_prompt_is_run_in_pieces_between_the_steps_of_others() {
+    let vocabulary = vocabulary();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&seen);
+    let hooked = hooked(endless(&vocabulary), move |_, rows| {
+        let tokens = rows.iter().map(|row| row.tokens.len()).max();
+        log.lock().unwrap().push((rows.len(), tokens.unwrap_or(0)));
+        Ok(())
+    });
+    let mut limits = SchedulerLimits::default();
+    limits.prefill_chunk = 50;
+    let mut scheduler = scheduler(hooked, &vocabulary).with_limits(limits);
+    let request =
+        |len, seed| Request::new(prompt(len, seed), free(&vocabulary)).with_options(up_to(40));
+    scheduler.submit(request(5, 0)).unwrap();
+    drop(scheduler.step());
+    scheduler.submit(request(800, 1)).unwrap();
+    while !scheduler.is_idle() {
+        scheduler.step();
+    }
+    let seen = seen.lock().unwrap();
+    let pieces: Vec<usize> = { seen.iter() }
+        .enumerate()
+        .filter(|(_, (_, tokens))| *tokens > 32)
+        .map(|(at, _)| at)
+        .collect();
+    assert!(pieces.len() >= 800 / 50);
+    // After each piece, the other request goes on.
+    assert!(pieces.windows(2).all(|pair| pair[1] - pair[0] >= 2));
+    assert!(seen.iter().all(|(_, tokens)| *tokens <= 50));
+}
+
+#[test]
+fn prompts_that_begin_alike_are_run_once() {
+    let vocabulary = vocabulary();
+    let shared = prompt(300, 7);
+    let mut scheduler = scheduler(model(&vocabulary), &vocabulary);
+    let tickets: Vec<_> = (0..8)
+        .map(|i| {
+            let own = [shared.clone(), prompt(3 + i, i)].concat();
+            let request = Request::new(own, free(&vocabulary)).with_options(up_to(4));
+            scheduler.submit(request).unwrap()
+        })
+        .collect();
+    let mut reused = BTreeMap::new();
+    while !scheduler.is_idle() {
+        for (ticket, outputs) in scheduler.step() {
+            reused.insert(
+                ticket,
+                outputs.unwrap().single().unwrap().stats.reused_tokens,
+            );
+        }
+    }
+    assert_eq!(reused[&tickets[0]], 0);
+    assert!(
+        tickets[1..].iter().all(|ticket| reused[ticket] >= 250),
+        "{reused:?}"
+    );
+}
+
+#[test]
+fn a_model_that_fails_on_one_row_fails_no_other_request() {
+    let vocabulary = vocabulary();
+    let bad = TokenId(17);
+    let hooked = hooked(endless(&vocabulary), move |_, rows| {
+        match rows.iter().any(|row| row.tokens.contains(&bad)) {
+            true => Err(ModelError::Backend("a bad row".into())),
+            false => Ok(()),
+        }
+    });
+    let mut scheduler = scheduler(hooked, &vocabulary);
+    let good = Request::new(vec![TokenId(5)], free(&vocabulary));
+    let mut without = vocabulary.text_tokens().clone();
+    without.deny(bad);
+    let good = Request {
+        constraint: Unconstrained::new(without, &[EOS]),
+        ..good
+    }
+    .with_options(up_to(9));
+    let tickets = [
+        scheduler.submit(good.clone()).unwrap(),
+        scheduler
+            .submit(Request {
+                prompt: vec![bad],
+                ..good.clone()
+            })
+            .unwrap(),
+        scheduler.submit(good).unwrap(),
+    ];
+    let mut ended = BTreeMap::new();
+    while !scheduler.is_idle() {
+        ended.extend(scheduler.step());
+    }
+    let outcomes = tickets.map(|ticket| ended.remove(&ticket).unwrap());
+    assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
+    let error = outcomes[1].as_ref().unwrap_err().to_string();
+    assert_eq!(error, "the model failed to run: a bad row");
+    assert_eq!(scheduler.cache_bytes(), 0);
+}
+
+#[test]
+fn a_queue_that_is_full_and_a_request_that_never_fits_are_refused_with_the_limits() {
+    let vocabulary = vocabulary();
+    let mut limits = SchedulerLimits::default();
+    (limits.queue, limits.cache_bytes) = (2, Some(4 * 100));
+    let mut scheduler = scheduler(model(&vocabulary), &vocabulary).with_limits(limits);
+    let request =
+        |len, seed| Request::new(prompt(len, seed), free(&vocabulary)).with_options(up_to(40));
+    let large = scheduler.submit(request(90, 0)).unwrap_err();
+    assert!(matches!(
+        large,
+        GenerateError::CacheLimit {
+            needed: 520,
+            limit: 400
+        }
+    ));
+    for seed in 0..2 {
+        scheduler.submit(request(20, seed)).unwrap();
+    }
+    let full = scheduler.submit(request(20, 2)).unwrap_err();
+    assert!(matches!(full, GenerateError::QueueFull { limit: 2 }));
+    while !scheduler.is_idle() {
+        scheduler.step();
+        assert!(scheduler.cache_bytes() <= 400);
+    }
+}
+
+#[test]
+fn urgent_requests_are_admitted_first() {
+    let vocabulary = vocabulary();
+    let mut limits = SchedulerLimits::default();
+    limits.rows = 1;
+    let mut scheduler = scheduler(model(&vocabulary), &vocabulary).with_limits(limits);
+    let request = |seed, priority| {
+        let request = Request::new(prompt(4, seed), free(&vocabulary)).with_priority(priority);
+        request.with_options(up_to(3))
+    };
+    let tickets = [0, 5, 5, 1].map(|priority| scheduler.submit(request(1, priority)).unwrap());
+    let mut order = Vec::new();
+    while !scheduler.is_idle() {
+        order.extend(scheduler.step().into_iter().map(|(ticket, _)| ticket));
+    }
+    assert_eq!(order, [tickets[1], tickets[2], tickets[3], tickets[0]]);
+}
+
+#[test]
+fn a_run_is_a_future() {
+    let vocabulary = vocabulary();
+    let engine = Engine::new([scheduler(model(&vocabulary), &vocabulary)]).unwrap();
+    let request = Request::new(prompt(4, 1), free(&vocabulary)).with_options(up_to(5));
+    let mut run = pin!(engine.submit(request.clone()).unwrap());
+    let mut cx = Context::from_waker(Waker::noop());
+    let outputs = loop {
+        match run.as_mut().poll(&mut cx) {
+            Poll::Ready(outputs) => break outputs,
+            Poll::Pending => thread::sleep(Duration::from_millis(1)),
+        }
+    };
+    let expected = engine.run(request).unwrap().single().unwrap().text;
+    assert_eq!(outputs.unwrap().single().unwrap().text, expected);
+}
+
+#[test]
+fn a_worker_that_panics_leaves_nobody_waiting() {
+    let vocabulary = vocabulary();
+    let broken = hooked(model(&vocabulary), |_, _| panic!("a bug in the model"));
+    let engine = Engine::new([scheduler(broken, &vocabulary)]).unwrap();
+    let request = Request::new(prompt(4, 1), free(&vocabulary));
+    let runs = [(); 3].map(|()| engine.submit(request.clone()).unwrap());
+    for run in runs {
+        assert!(matches!(run.wait(), Err(GenerateError::Stopped)));
+    }
+}
+
+#[test]
+fn handles_are_shared_between_threads() {
+    fn is_shared<T: Clone + Send + Sync>() {}
+    is_shared::<Engine>();
+    fn is_sent<T: Send>() {}
+    is_sent::<structgen_decode::Run>();
+    is_sent::<Scheduler>();
+}

@@ -1,0 +1,22 @@
+//! Decoding as its users see it: strategies, batches, budgets and goldens, on models without weights.
+
+mod batches;
+mod beams;
+mod caches;
+mod constrained;
+mod contrast;
+mod contrastive_search;
+mod engine;
+mod events;
+mod faithful;
+mod generate;
+mod goldens;
+mod heads;
+mod jump_forward;
+mod overlap;
+mod results;
+mod speculation;
+mod steady_state;
+mod strategies;
+mod support;
+mod temperatures;
