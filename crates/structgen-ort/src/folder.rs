@@ -22,7 +22,7 @@ pub struct ModelFolder {
     pub config: ModelConfig,
     /// Whether the folder is onnxruntime-genai's.
     pub genai: bool,
-    /// Whether its configuration says that past and present share a buffer, as onnxruntime-genai's `search.past_present_share_buffer` does.
+    /// Whether past and present share a buffer: `search.past_present_share_buffer` in `genai_config.json`.
     pub shares_buffers: bool,
     pub(crate) names: Names,
 }

@@ -15,8 +15,8 @@ use crate::{Device, LoadError, Runtime};
 const STATES: &str = "hidden_states";
 const LOGITS: &str = "logits";
 
-/// Heads that guess tokens further on than the next (Medusa, Cai et al. 2024), as a graph of its own: `hidden_states`, f32 `[n, width]`, to `logits`, f32
-/// `[heads, n, vocabulary]`.
+/// Heads that guess the tokens after the next one (Medusa, Cai et al. 2024), as a graph of their own: `hidden_states`, f32
+/// `[n, width]`, to `logits`, f32 `[heads, n, vocabulary]`.
 ///
 /// ```no_run
 /// use structgen_decode::DraftHeads;
@@ -24,7 +24,7 @@ const LOGITS: &str = "logits";
 ///
 /// let runtime = Runtime::load(&Search::from_env(None))?;
 /// let heads = OrtHeads::open(runtime, "path/to/model/heads.onnx".as_ref(), Device::cpu(1))?;
-/// println!("{} tokens further on", heads.heads());
+/// println!("{} heads", heads.heads());
 /// # Ok::<(), structgen_ort::LoadError>(())
 /// ```
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct OrtHeads {
     heads: usize,
     hidden_width: usize,
     vocabulary: usize,
-    /// What the last run gave, which views borrow.
+    /// The last run's output, which views borrow.
     given: Option<DynValue>,
 }
 
@@ -80,14 +80,14 @@ impl OrtHeads {
         }
         let hidden_width = match tensor(states)? {
             (TensorElementType::Float32, &[_, width]) if width > 0 => width as usize,
-            _ => return Err(unsupported(states, "f32 [n, width], the width told")),
+            _ => return Err(unsupported(states, "f32 [n, width] with a fixed width")),
         };
         let (heads, vocabulary) = match tensor(logits)? {
             (TensorElementType::Float32, &[heads, _, width]) if heads > 0 && width > 0 => {
                 (heads as usize, width as usize)
             }
             _ => {
-                let wanted = "f32 [heads, n, vocabulary], heads and vocabulary told";
+                let wanted = "f32 [heads, n, vocabulary], with fixed heads and vocabulary";
                 return Err(unsupported(logits, wanted));
             }
         };
@@ -116,25 +116,22 @@ impl DraftHeads for OrtHeads {
             .session
             .run(ort::inputs![STATES => states])
             .map_err(backend)?;
-        let shape = ModelError::Shape {
+        let expected = self.heads * self.vocabulary;
+        let shape = |got| ModelError::Shape {
             what: "logits of heads",
-            got: 0,
-            rows: 1,
+            got,
+            expected,
         };
-        let given = outputs.remove(LOGITS).ok_or(shape)?;
+        let given = outputs.remove(LOGITS).ok_or_else(|| shape(0))?;
         drop(outputs);
         let (_, logits) = self
             .given
             .insert(given)
             .try_extract_tensor::<f32>()
             .map_err(backend)?;
-        match logits.len() == self.heads * self.vocabulary {
+        match logits.len() == expected {
             true => Ok(logits),
-            false => Err(ModelError::Shape {
-                what: "logits of heads",
-                got: logits.len(),
-                rows: 1,
-            }),
+            false => Err(shape(logits.len())),
         }
     }
 }

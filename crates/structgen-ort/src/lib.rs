@@ -1,7 +1,7 @@
 //! Language models on ONNX Runtime: the runtime library, sessions, key-value caches and execution providers.
 //!
 //! The only crate that names `ort`. The library is loaded at run time ([`Runtime::load`]) and can be fetched
-//! ([`install`]); an [`OrtModel`] is loaded from a [`ModelFolder`] or from memory.
+//! ([`install`]); an [`OrtModel`] is opened from a folder or from memory, by [`ModelSource`] as often as wanted.
 
 mod cache;
 mod config;
@@ -13,13 +13,12 @@ mod model;
 mod runtime;
 mod signature;
 
-pub use cache::OrtCache;
 pub use config::ModelConfig;
-pub use device::Device;
+pub use device::{Device, UnknownDevice};
 pub use error::LoadError;
 pub use folder::ModelFolder;
 pub use heads::OrtHeads;
-pub use model::{BareRun, LoadOptions, OrtModel};
+pub use model::{BareRun, LoadOptions, ModelSource, OrtModel};
 pub use runtime::{
     CudaError, CudaLibrary, InstallOptions, Installed, Looked, RUNTIME_VERSION, Runtime,
     RuntimeError, Search, Source, cuda_libraries, ensure_runtime, install,

@@ -1,4 +1,4 @@
-//! What a graph takes and gives, checked before it is run.
+//! The inputs and outputs of a graph, checked before it is run.
 
 use ort::value::{Outlet, TensorElementType, ValueType};
 
@@ -16,9 +16,9 @@ pub(crate) struct Signature {
     pub(crate) cache: Vec<CacheTensor>,
     /// The type of the logits.
     pub(crate) logits: Float,
-    /// How many logits each position has.
+    /// The number of logits of each position.
     pub(crate) width: usize,
-    /// The type and width of the hidden states, where the graph gives them out.
+    /// The type and width of the hidden states, where the graph returns them.
     pub(crate) hidden: Option<(Float, usize)>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum Input {
     PositionIds(Integer),
     /// A switch of merged decoders: false for a run without a past.
     UseCacheBranch,
-    /// For how many of the last positions logits are wanted, as a scalar.
+    /// The number of last positions whose logits are wanted, as a scalar.
     LogitsToKeep,
     Past(usize),
 }
@@ -42,7 +42,7 @@ pub(crate) enum Output {
     /// The last layer's normalised states.
     Hidden,
     Present(usize),
-    /// Nobody asked for it.
+    /// Not used.
     Unused,
 }
 
@@ -64,7 +64,7 @@ pub(crate) enum Float {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CacheTensor {
     pub(crate) float: Float,
-    /// Keys and values in one, behind a dimension of two.
+    /// Whether keys and values are one tensor, whose first dimension is two.
     pub(crate) joint: bool,
     pub(crate) heads: usize,
     pub(crate) head_dim: usize,
@@ -76,7 +76,7 @@ impl CacheTensor {
         if self.joint { 2 } else { 1 }
     }
 
-    /// What a position of a row takes, in bytes.
+    /// The bytes of a position of a row.
     pub(crate) fn bytes(&self) -> usize {
         let number = match self.float {
             Float::F32 => 4,
@@ -264,7 +264,7 @@ fn logits(outlet: &Outlet, config: &ModelConfig) -> Result<(Float, usize), LoadE
     Ok((float, width))
 }
 
-/// The hidden states of all positions, `[batch, sequence, width]`. An output of this name and another shape is none of ours.
+/// The hidden states of all positions, `[batch, sequence, width]`. An output of this name with another shape is ignored.
 fn hidden(outlet: &Outlet) -> Option<(Float, usize)> {
     let (ty, dims) = tensor(outlet).ok()?;
     match (outlet.name(), dims) {

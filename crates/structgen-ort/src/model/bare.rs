@@ -1,4 +1,4 @@
-//! What a greedy loop costs at least: the session's run call, and nothing around it.
+//! What a greedy loop costs at least: the session's run call alone.
 
 use std::time::{Duration, Instant};
 
@@ -8,8 +8,7 @@ use structgen_decode::ModelError;
 use structgen_vocab::TokenId;
 
 use super::{OrtModel, inputs};
-use crate::OrtCache;
-use crate::cache::{Storage, backend};
+use crate::cache::{backend, empty};
 use crate::signature::{Input, Integer, Output};
 
 /// What [`OrtModel::bare_greedy`] took.
@@ -18,21 +17,23 @@ use crate::signature::{Input, Integer, Output};
 pub struct BareRun {
     /// The tokens that it chose.
     pub tokens: Vec<TokenId>,
-    /// Up to the first token.
+    /// The time to the first token.
     pub first: Duration,
-    /// All of it.
+    /// The time of the whole run.
     pub total: Duration,
 }
 
 impl OrtModel {
-    /// Chooses so many tokens by the largest logit in a loop of `Session::run`, with no checks, no constraint and no text: what other loops over the same
-    /// session are measured by.
+    /// Chooses `steps` tokens by the largest logit in a loop of `Session::run`, without checks, constraint and text: the
+    /// measure of other loops over the same session.
     ///
     /// # Errors
-    /// [`ModelError::Backend`], also where ids are not i64, where logits are not f32, or where prompt and tokens are more than the model takes.
+    /// [`ModelError::Backend`], also where ids are not i64, where logits are not f32, and where prompt and tokens exceed the
+    /// context.
     pub fn bare_greedy(&mut self, prompt: &[TokenId], steps: usize) -> Result<BareRun, ModelError> {
         let started = Instant::now();
-        let mut past = OrtCache::new(&self.signature.cache, &[0], Storage::Outputs)?.tensors;
+        let graph = &mut self.graph;
+        let mut past = empty(&graph.signature.cache)?;
         let mut ids: Vec<i64> = prompt.iter().map(|token| i64::from(token.0)).collect();
         let (mut mask, mut positions) = (Vec::<i64>::new(), Vec::<i64>::new());
         let mut run = BareRun {
@@ -46,8 +47,8 @@ impl OrtModel {
             positions.clear();
             positions.extend(len as i64..(len + n) as i64);
             let mut values: Vec<SessionInputValue<'_>> =
-                Vec::with_capacity(self.signature.inputs.len());
-            for role in &self.signature.inputs {
+                Vec::with_capacity(graph.signature.inputs.len());
+            for role in &graph.signature.inputs {
                 values.push(match *role {
                     Input::Ids(Integer::I64) => row(&ids)?,
                     Input::AttentionMask(Integer::I64) => row(&mask)?,
@@ -63,11 +64,11 @@ impl OrtModel {
             }
             let running = Instant::now();
             let inputs = SessionInputs::<0>::ValueSlice(&values);
-            let outputs = self.session.run_with_options(inputs, &self.plain.options);
-            self.stats.record(n, running.elapsed());
+            let outputs = graph.session.run_with_options(inputs, &graph.plain.options);
+            graph.stats.record(n, running.elapsed());
             let outputs = outputs.map_err(backend)?;
             drop(values);
-            for ((_, value), &(_, role)) in outputs.into_iter().zip(&self.plain.roles) {
+            for ((_, value), &(_, role)) in outputs.into_iter().zip(&graph.plain.roles) {
                 match role {
                     Output::Logits => {
                         let token = last_largest(&value, self.info.logits_width)?;

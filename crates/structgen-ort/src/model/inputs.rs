@@ -4,11 +4,20 @@ use std::ops::Range;
 
 use ort::session::SessionInputValue;
 use ort::value::{PrimitiveTensorElementType, Tensor, TensorRef};
-use structgen_decode::{Forward, ModelError};
+use structgen_decode::ModelError;
 use structgen_vocab::TokenId;
 
-use crate::cache::{OrtCache, backend};
+use crate::cache::backend;
 use crate::signature::{Input, Integer};
+
+/// One row of a run.
+#[derive(Debug, Clone)]
+pub(super) struct Feed<'a> {
+    /// Its new tokens, as many as every other row has.
+    pub(super) tokens: &'a [TokenId],
+    /// The positions of the cache that are the row's after the run: the others are padding.
+    pub(super) valid: Range<usize>,
+}
 
 /// Input buffers that are used again in every run.
 #[derive(Debug, Default)]
@@ -32,32 +41,20 @@ impl Buffers {
         buffers
     }
 
-    /// What a run of rows is fed with that are padded on the right, as graphs expect whose cache is one buffer: each row's tokens, and from where to where it gets longer by them.
-    pub(super) fn fill_shared(&mut self, tokens: &[TokenId], spans: &[Range<usize>]) {
-        self.ids.fill(tokens.iter().map(|token| i64::from(token.0)));
-        let longest = spans.iter().map(|span| span.end).max().unwrap_or(0);
-        let mask = |span: &Range<usize>| {
-            let end = span.end;
-            (0..longest).map(move |position| i64::from(position < end))
+    /// Fills in ids, an attention mask of `columns` positions, and position ids, which count from each row's beginning.
+    pub(super) fn fill(&mut self, rows: &[Feed<'_>], columns: usize) {
+        let ids = rows.iter().flat_map(|row| row.tokens);
+        self.ids.fill(ids.map(|token| i64::from(token.0)));
+        let mask = |row: &Feed<'_>| {
+            let valid = row.valid.clone();
+            (0..columns).map(move |position| i64::from(valid.contains(&position)))
         };
-        self.mask.fill(spans.iter().flat_map(mask));
-        let positions = |span: &Range<usize>| span.clone().map(|position| position as i64);
-        self.positions.fill(spans.iter().flat_map(positions));
-    }
-
-    pub(super) fn fill(&mut self, input: &Forward<'_>, cache: &OrtCache, n: usize) {
-        let total = cache.len + n;
-        let rows = cache.left_padding.iter();
-        self.ids
-            .fill(input.tokens.iter().map(|token| i64::from(token.0)));
-        self.mask.fill(
-            rows.clone().flat_map(|&padding| {
-                (0..total).map(move |position| i64::from(position >= padding))
-            }),
-        );
-        self.positions.fill(rows.flat_map(|&padding| {
-            (cache.len..total).map(move |position| position.saturating_sub(padding) as i64)
-        }));
+        self.mask.fill(rows.iter().flat_map(mask));
+        let positions = |row: &Feed<'_>| {
+            let len = row.valid.len();
+            (len - row.tokens.len()..len).map(|position| position as i64)
+        };
+        self.positions.fill(rows.iter().flat_map(positions));
     }
 }
 
@@ -71,7 +68,7 @@ pub(super) struct Integers {
 }
 
 impl Integers {
-    pub(super) fn fill(&mut self, numbers: impl Iterator<Item = i64>) {
+    fn fill(&mut self, numbers: impl Iterator<Item = i64>) {
         self.long.clear();
         self.long.extend(numbers);
         self.short.clear();
@@ -82,7 +79,7 @@ impl Integers {
         }
     }
 
-    /// The numbers as an input, borrowed or, where the run is bound to a device, copied.
+    /// The numbers as an input, borrowed or, where the run is bound to memory, copied.
     ///
     /// Binding copies borrowed tensors by a graph of its own, whose making waits for itself in this version of `ort`.
     pub(super) fn tensor(
@@ -120,7 +117,7 @@ pub(super) fn cache_branch(has_past: bool) -> Result<SessionInputValue<'static>,
     Ok(flag.map_err(backend)?.into())
 }
 
-/// For how many of the last positions logits are wanted.
+/// The number of last positions whose logits are wanted.
 pub(super) fn logits_to_keep(positions: usize) -> Result<SessionInputValue<'static>, ModelError> {
     let count = Tensor::from_array((Vec::<usize>::new(), vec![positions as i64]));
     Ok(count.map_err(backend)?.into())

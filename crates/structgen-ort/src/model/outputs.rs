@@ -1,17 +1,17 @@
-//! Which outputs a run is asked for, and their numbers as f32.
+//! Which outputs a run is asked for, and views of them in `f32`.
 
 use half::f16;
 use ort::session::HasSelectedOutputs;
 use ort::session::{OutputSelector, RunOptions, Session};
 use ort::value::DynValue;
-use structgen_decode::ModelError;
+use structgen_decode::{ModelError, RowOutput, RowRun, RunOutput};
 
 use crate::cache::backend;
 use crate::signature::{Float, Output};
 
-use super::{dims, unexpected};
+use super::graph::{dims, unexpected};
 
-/// The outputs of a run: what nobody asks for is not computed, where nothing else needs it, and not given out.
+/// The outputs of a run: what nobody asks for is not computed, where nothing else needs it, and not returned.
 pub(super) struct Selection {
     /// The places of the outputs in the session, with what they are.
     pub(super) roles: Vec<(usize, Output)>,
@@ -45,48 +45,109 @@ impl std::fmt::Debug for Selection {
     }
 }
 
-/// An output `[rows, positions, width]`, which a run keeps for views of it.
+/// The logits, and the hidden states where a model returns them, of all runs of the session that one call makes.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct Outputs {
+    logits: Kept,
+    hidden: Option<Kept>,
+}
+
+/// Where the numbers of a row are: the run of the session, and the row in it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OutputPlace {
+    pub(super) run: usize,
+    pub(super) row: usize,
+}
+
+/// What a run of the session returned besides the cache.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    pub(super) logits: Option<DynValue>,
+    pub(super) hidden: Option<DynValue>,
+}
+
+impl Outputs {
+    pub(super) fn new(logits: (Float, usize), hidden: Option<(Float, usize)>) -> Self {
+        Self {
+            logits: Kept::new("logits", logits),
+            hidden: hidden.map(|hidden| Kept::new("hidden states", hidden)),
+        }
+    }
+
+    /// Forgets the runs of the call before.
+    pub(super) fn clear(&mut self) {
+        self.logits.runs.clear();
+        self.hidden.iter_mut().for_each(|kept| kept.runs.clear());
+    }
+
+    /// Keeps what a run of `n` tokens in each row returned; some graphs compute the last `positions` only. Returns the
+    /// number of the run.
+    pub(super) fn keep(
+        &mut self,
+        given: Given,
+        rows: usize,
+        n: usize,
+        positions: usize,
+        hidden: bool,
+    ) -> Result<usize, ModelError> {
+        self.logits.keep(given.logits, rows, n, positions)?;
+        if let Some(kept) = self.hidden.as_mut().filter(|_| hidden) {
+            kept.keep(given.hidden, rows, n, positions)?;
+        }
+        Ok(self.logits.runs.len() - 1)
+    }
+
+    /// Views of the last positions of each row.
+    pub(super) fn view(
+        &mut self,
+        runs: &[RowRun<'_>],
+        places: &[OutputPlace],
+        hidden: bool,
+    ) -> Result<RunOutput<'_>, ModelError> {
+        let (width, logits) = (self.logits.width, self.logits.rows(runs, places)?);
+        let rows = logits
+            .into_iter()
+            .map(|logits| RowOutput::new(logits, width));
+        let Some(kept) = self.hidden.as_mut().filter(|_| hidden) else {
+            return Ok(RunOutput::new(rows.collect()));
+        };
+        let width = kept.width;
+        let rows = rows.zip(kept.rows(runs, places)?);
+        let rows = rows.map(|(row, hidden)| row.with_hidden(hidden, width));
+        Ok(RunOutput::new(rows.collect()))
+    }
+}
+
+/// One output `[rows, positions, width]` of each run of a call.
+#[derive(Debug)]
+struct Kept {
     what: &'static str,
     float: Float,
     width: usize,
-    value: Option<DynValue>,
-    /// The numbers as f32, where the graph computes in f16, or where its rows were run one after the other, without a value of their own.
+    /// The output of each run, and how many positions of each row it has.
+    runs: Vec<(DynValue, usize)>,
+    /// The numbers of the rows as `f32`, where the graph computes in `f16`.
     converted: Vec<f32>,
 }
 
 impl Kept {
-    pub(super) fn new(what: &'static str, float: Float, width: usize) -> Self {
+    fn new(what: &'static str, (float, width): (Float, usize)) -> Self {
         Self {
             what,
             float,
             width,
-            value: None,
+            runs: Vec::new(),
             converted: Vec::new(),
         }
     }
 
-    /// Keeps the output of a run of `n` tokens in each row; some graphs compute the last `positions` only.
-    pub(super) fn keep(
+    fn keep(
         &mut self,
         value: Option<DynValue>,
         rows: usize,
         n: usize,
         positions: usize,
     ) -> Result<(), ModelError> {
-        self.value = Some(self.checked(value, rows, n, positions)?.0);
-        Ok(())
-    }
-
-    /// The output, and for how many positions of each row it is.
-    fn checked(
-        &self,
-        value: Option<DynValue>,
-        rows: usize,
-        n: usize,
-        positions: usize,
-    ) -> Result<(DynValue, usize), ModelError> {
         let value = value.ok_or_else(|| unexpected(self.what, &[]))?;
         let given = match *dims(&value) {
             [r, given, width]
@@ -98,66 +159,54 @@ impl Kept {
             }
             ref other => return Err(unexpected(self.what, other)),
         };
-        Ok((value, given))
-    }
-
-    /// Forgets what was kept: rows follow, one after the other.
-    pub(super) fn clear(&mut self) {
-        self.value = None;
-        self.converted.clear();
-    }
-
-    /// Adds zeros for so many positions of a row, which are padding: nobody looks at them.
-    pub(super) fn keep_padding(&mut self, positions: usize) {
-        let len = self.converted.len() + positions * self.width;
-        self.converted.resize(len, 0.0);
-    }
-
-    /// Adds the last positions of the output of a run of `n` tokens in one row.
-    pub(super) fn keep_row(
-        &mut self,
-        value: Option<DynValue>,
-        n: usize,
-        positions: usize,
-    ) -> Result<(), ModelError> {
-        let (value, given) = self.checked(value, 1, n, positions)?;
-        let start = (given - positions) * self.width;
-        match self.float {
-            Float::F32 => {
-                let (_, numbers) = value.try_extract_tensor::<f32>().map_err(backend)?;
-                self.converted.extend_from_slice(&numbers[start..]);
-            }
-            Float::F16 => {
-                let (_, half) = value.try_extract_tensor::<f16>().map_err(backend)?;
-                let numbers = half[start..].iter().map(|number| number.to_f32());
-                self.converted.extend(numbers);
-            }
-        }
+        self.runs.push((value, given));
         Ok(())
     }
 
-    /// The numbers of at least the last `positions`, and of how many positions they are.
-    pub(super) fn numbers(
+    /// The numbers of the last positions of each row, as many as it asked for.
+    fn rows(
         &mut self,
-        rows: usize,
-        positions: usize,
-    ) -> Result<(&[f32], usize), ModelError> {
-        let Some(value) = &self.value else {
-            return Ok((&self.converted, positions));
-        };
-        let given = dims(value).get(1).map_or(0, |&given| given as usize);
+        runs: &[RowRun<'_>],
+        places: &[OutputPlace],
+    ) -> Result<Vec<&[f32]>, ModelError> {
+        let asked = places.iter().zip(runs.iter().map(|run| run.positions));
         if self.float == Float::F32 {
-            let (_, numbers) = value.try_extract_tensor::<f32>().map_err(backend)?;
-            return Ok((numbers, given));
+            return asked
+                .map(|(place, positions)| {
+                    let (value, given) = &self.runs[place.run];
+                    let (_, numbers) = value.try_extract_tensor::<f32>().map_err(backend)?;
+                    Ok(last_positions(
+                        numbers, self.width, place.row, *given, positions,
+                    ))
+                })
+                .collect();
         }
-        let (_, half) = value.try_extract_tensor::<f16>().map_err(backend)?;
         self.converted.clear();
-        for row in 0..rows {
-            let start = (row * given + given - positions) * self.width;
-            let wanted = &half[start..start + positions * self.width];
+        let mut ends = Vec::with_capacity(runs.len());
+        for (place, positions) in asked {
+            let (value, given) = &self.runs[place.run];
+            let (_, numbers) = value.try_extract_tensor::<f16>().map_err(backend)?;
+            let numbers = last_positions(numbers, self.width, place.row, *given, positions);
             self.converted
-                .extend(wanted.iter().map(|number| number.to_f32()));
+                .extend(numbers.iter().map(|number| number.to_f32()));
+            ends.push(self.converted.len());
         }
-        Ok((&self.converted, positions))
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let rows = starts
+            .zip(&ends)
+            .map(|(start, &end)| &self.converted[start..end]);
+        Ok(rows.collect())
     }
+}
+
+/// The last `positions` of the `given` ones of a row.
+fn last_positions<T>(
+    numbers: &[T],
+    width: usize,
+    row: usize,
+    given: usize,
+    positions: usize,
+) -> &[T] {
+    let end = (row + 1) * given;
+    &numbers[(end - positions) * width..end * width]
 }

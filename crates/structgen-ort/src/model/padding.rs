@@ -1,34 +1,29 @@
 //! Whether a graph leaves out what is padding.
 //!
-//! Most take the attention mask as it is. ONNX Runtime's operator `GroupQueryAttention` takes from it how many places a row has, which it counts from
-//! the row's first one: where rows are padded on the left, it attends to the padding and not to the end of the text, and says nothing. Which operators a
-//! graph has is not to be seen from outside, so it is tried.
+//! Most take the attention mask as it is. ONNX Runtime's operator `GroupQueryAttention` takes from it the number of
+//! positions that a row has, and counts them from the row's first one: where rows are padded on the left, it attends to
+//! the padding and not to the end of the text, and reports nothing. Which operators a graph has cannot be seen from outside,
+//! so it is tried.
 
-use structgen_decode::{Forward, LanguageModel, ModelError};
+use structgen_decode::{LanguageModel, ModelError, ModelStats, RowRun};
 use structgen_vocab::TokenId;
 
 use super::OrtModel;
-use crate::cache::{OrtCache, Storage};
 
-/// How many tokens are run, and behind how much padding.
+/// The number of tokens that are run, and the length of the text that the padding stands beside.
 const TOKENS: usize = 6;
 const PADDING: usize = 4;
 
 impl OrtModel {
-    /// Whether a text behind padding has the logits that it has alone. Three short runs, when it is first asked.
-    pub(super) fn takes_padding(&mut self) -> Result<bool, ModelError> {
-        if let Some(known) = self.takes_padding {
-            return Ok(known);
-        }
-        let stats = self.stats;
-        let tried = self.try_padding();
-        self.stats = stats;
-        let takes_padding = tried?;
-        self.takes_padding = Some(takes_padding);
-        Ok(takes_padding)
+    /// Finds out whether a text after padding has the logits that it has alone, by four short runs. A graph that fails
+    /// them is taken not to leave padding out, and reports its failure when it is used.
+    pub(super) fn try_padding(&mut self) {
+        self.takes_padding = true;
+        self.takes_padding = self.leaves_padding_out().unwrap_or(false);
+        self.graph.stats = ModelStats::default();
     }
 
-    fn try_padding(&mut self) -> Result<bool, ModelError> {
+    fn leaves_padding_out(&mut self) -> Result<bool, ModelError> {
         let fitting = self.info().context_length.saturating_sub(PADDING);
         if fitting < 2 {
             return Ok(true);
@@ -37,29 +32,35 @@ impl OrtModel {
         let text: Vec<TokenId> = (0..TOKENS.min(fitting) as u32)
             .map(|i| TokenId((i + 1) % width))
             .collect();
-        let last = &text[text.len() - 1..];
-        let alone = self.last_logits(&text, &[0])?;
-        let without_context = self.last_logits(last, &[0])?;
-        let filler = vec![TokenId(0); PADDING];
-        let padded = [&filler[..], &text, &filler, &text].concat();
-        let padded = self.last_logits(&padded, &[0, PADDING])?;
+        let alone = self.last_logits(&text, &[])?;
+        let without_context = self.last_logits(&text[text.len() - 1..], &[])?;
+        let padded = self.last_logits(&text, &[TokenId(0); PADDING])?;
         // Rounding is far less than what a text's beginning does to its end.
         Ok(apart(&padded, &alone) <= apart(&without_context, &alone) / 2.0)
     }
 
-    /// The logits of the last row's last token.
+    /// The logits of a text's last token, where another row is as much longer as `beside`.
     fn last_logits(
         &mut self,
-        tokens: &[TokenId],
-        padding: &[usize],
+        text: &[TokenId],
+        beside: &[TokenId],
     ) -> Result<Vec<f32>, ModelError> {
-        let storage = match &self.cache_memory {
-            Some(_) => Storage::Device,
-            None => Storage::Outputs,
-        };
-        let mut cache = OrtCache::new(&self.signature.cache, padding, storage)?;
-        let logits = self.forward(Forward::last(tokens), &mut cache)?;
-        Ok(logits.row(padding.len() - 1, 0).to_vec())
+        let rows = [self.open_row()?, self.open_row()?];
+        let logits = self.logits_beside(rows.map(|row| RowRun::last(row, text)), beside);
+        rows.into_iter().for_each(|row| self.close_row(row));
+        logits
+    }
+
+    fn logits_beside(
+        &mut self,
+        [other, run]: [RowRun<'_>; 2],
+        beside: &[TokenId],
+    ) -> Result<Vec<f32>, ModelError> {
+        if beside.is_empty() {
+            return Ok(self.run(&[run], false)?.row(0).last().to_vec());
+        }
+        self.run(&[RowRun::last(other.row, beside)], false)?;
+        Ok(self.run(&[other, run], false)?.row(1).last().to_vec())
     }
 }
 

@@ -1,0 +1,280 @@
+//! Caches that grow: a run takes the past and returns new tensors, past and present together.
+//!
+//! A row is a light handle on tensors that it may share with other rows. A fork is another handle, a cut is a number,
+//! and nothing is copied before a run needs it: a run whose rows are those of one block, whole and uncut, is fed the block
+//! as it is. Any other choice of rows is gathered into new tensors first, padded on the left to the longest.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ort::session::SessionInputValue;
+use ort::value::DynValue;
+use structgen_decode::{ModelError, RowId};
+
+use super::tensors::{Place, beginning, by_float, compact, fetched, gathered, is_writable};
+use crate::signature::CacheTensor;
+
+/// The rows of a model whose cache grows.
+#[derive(Debug)]
+pub(crate) struct GrowingRows {
+    layout: Vec<CacheTensor>,
+    rows: BTreeMap<RowId, Row>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Row {
+    /// The tensors with the row's keys and values, and its place in them; `None` where the row is empty.
+    held: Option<(Arc<Block>, usize)>,
+    len: usize,
+}
+
+/// The tensors that one run returned, or that rows were gathered in.
+#[derive(Debug)]
+pub(crate) struct Block {
+    tensors: Vec<DynValue>,
+    /// Positions before the beginning of each row's text.
+    padding: Vec<usize>,
+    /// Positions of each row, padding included.
+    len: usize,
+    /// Positions that the tensors were made with. Those of a compacted block lie at the beginning of their memory.
+    made: usize,
+}
+
+impl Block {
+    /// A block of tensors that are `len` positions long.
+    pub(crate) fn new(tensors: Vec<DynValue>, padding: Vec<usize>, len: usize) -> Self {
+        Self {
+            tensors,
+            padding,
+            len,
+            made: len,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn padding(&self) -> &[usize] {
+        &self.padding
+    }
+
+    fn rows(&self) -> usize {
+        self.padding.len()
+    }
+
+    /// A tensor as an input of the next run: a view, so that the block is still there if the run fails.
+    pub(crate) fn input(
+        &self,
+        layout: &[CacheTensor],
+        at: usize,
+    ) -> Result<SessionInputValue<'_>, ModelError> {
+        let (tensor, layout) = (&self.tensors[at], &layout[at]);
+        if self.made == self.len {
+            return Ok(tensor.into());
+        }
+        by_float!(layout, beginning(tensor, layout, self.rows(), self.len))
+    }
+
+    fn place(&self, row: usize) -> Place {
+        Place {
+            rows: self.rows(),
+            room: self.len,
+            row,
+            start: self.padding[row],
+        }
+    }
+}
+
+impl GrowingRows {
+    pub(crate) fn new(layout: Vec<CacheTensor>) -> Self {
+        Self {
+            layout,
+            rows: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn open(&mut self, row: RowId) {
+        self.rows.insert(row, Row::default());
+    }
+
+    /// Opens `fork` with the first `len` tokens of a row.
+    pub(crate) fn fork(&mut self, row: RowId, len: usize, fork: RowId) {
+        if let Some(row) = self.rows.get(&row).cloned() {
+            self.rows.insert(fork, row);
+            self.cut(fork, len);
+        }
+    }
+
+    pub(crate) fn cut(&mut self, row: RowId, len: usize) {
+        if let Some(row) = self.rows.get_mut(&row) {
+            row.len = len;
+            if len == 0 {
+                row.held = None;
+            }
+        }
+    }
+
+    pub(crate) fn close(&mut self, row: RowId) {
+        self.rows.remove(&row);
+    }
+
+    pub(crate) fn len(&self, row: RowId) -> Option<usize> {
+        self.rows.get(&row).map(|row| row.len)
+    }
+
+    /// The row's share of its tensors' memory.
+    pub(crate) fn bytes(&self, row: RowId) -> usize {
+        let held = self.rows.get(&row).and_then(|row| row.held.as_ref());
+        held.map_or(0, |(block, _)| {
+            let position: usize = self.layout.iter().map(CacheTensor::bytes).sum();
+            block.rows() * block.made * position / Arc::strong_count(block)
+        })
+    }
+
+    /// The row's place in its block, by which the rows of a run are put in the order that copies nothing.
+    pub(crate) fn place_of(&self, row: RowId) -> usize {
+        let held = self.rows.get(&row).and_then(|row| row.held.as_ref());
+        held.map_or(usize::MAX, |(_, place)| *place)
+    }
+
+    /// A block of these rows, in this order and no others: the one that they have, or a new one.
+    pub(crate) fn assemble(&mut self, rows: &[RowId]) -> Result<Arc<Block>, ModelError> {
+        if let Some((block, len)) = self.common_block(rows) {
+            if len == block.len {
+                return Ok(block);
+            }
+            drop(block);
+            if let Some(block) = self.compacted(rows, len)? {
+                return Ok(block);
+            }
+        }
+        self.gather(rows).map(Arc::new)
+    }
+
+    /// The block that consists of these rows, in this order, and the position where all of them end.
+    fn common_block(&self, rows: &[RowId]) -> Option<(Arc<Block>, usize)> {
+        let (block, _) = self.rows.get(rows.first()?)?.held.as_ref()?;
+        let end_of = |(at, row): (usize, &RowId)| {
+            let row = self.rows.get(row)?;
+            let (held, place) = row.held.as_ref()?;
+            let is_here = Arc::ptr_eq(held, block) && *place == at;
+            is_here.then(|| block.padding[at] + row.len)
+        };
+        let mut ends = rows.iter().enumerate().map(end_of);
+        let end = ends.next()??;
+        let is_common = rows.len() == block.rows() && ends.all(|other| other == Some(end));
+        is_common.then(|| (Arc::clone(block), end))
+    }
+
+    /// The block of these rows, cut to `len` positions in its own memory. `None` where other rows share it, where the
+    /// processor cannot write to it, and where a copy would free more than half of it.
+    fn compacted(&mut self, rows: &[RowId], len: usize) -> Result<Option<Arc<Block>>, ModelError> {
+        let mut held = rows
+            .iter()
+            .filter_map(|row| self.rows.get_mut(row)?.held.take());
+        let Some((mut block, _)) = held.next() else {
+            return Ok(None);
+        };
+        held.for_each(drop);
+        let compacted = match Arc::get_mut(&mut block) {
+            Some(block) if len * 2 > block.made => compact_block(block, &self.layout, len),
+            _ => Ok(false),
+        };
+        for (place, row) in rows.iter().enumerate() {
+            if let Some(row) = self.rows.get_mut(row) {
+                row.held = Some((Arc::clone(&block), place));
+            }
+        }
+        Ok(compacted?.then_some(block))
+    }
+
+    /// New tensors with copies of these rows, padded on the left.
+    fn gather(&self, rows: &[RowId]) -> Result<Block, ModelError> {
+        let empty = Row::default();
+        let rows: Vec<&Row> = { rows.iter() }
+            .map(|row| self.rows.get(row).unwrap_or(&empty))
+            .collect();
+        let len = rows.iter().map(|row| row.len).max().unwrap_or(0);
+        let copies = self.layout.iter().enumerate().map(|(at, layout)| {
+            let on_processor = fetched_blocks(&rows, at)?;
+            let places = rows.iter().map(|row| {
+                let (block, place) = row.held.as_ref()?;
+                let fetched = { on_processor.iter() }.find(|(of, _)| Arc::ptr_eq(of, block));
+                let tensor = fetched.map_or(&block.tensors[at], |(_, tensor)| tensor);
+                Some((tensor, block.place(*place), row.len))
+            });
+            let places: Vec<_> = places.collect();
+            by_float!(layout, gathered(layout, &places, len))
+        });
+        let tensors = copies.collect::<Result<_, _>>()?;
+        let padding = rows.iter().map(|row| len - row.len).collect();
+        Ok(Block::new(tensors, padding, len))
+    }
+
+    /// Gives rows the tensors that a run of `n` tokens in each returned.
+    pub(crate) fn commit(&mut self, rows: &[RowId], block: Block, n: usize) {
+        let block = Arc::new(block);
+        for (place, row) in rows.iter().enumerate() {
+            if let Some(row) = self.rows.get_mut(row) {
+                row.held = Some((Arc::clone(&block), place));
+                row.len += n;
+            }
+        }
+    }
+
+    /// Copies rows out of blocks of which at least half belongs to rows that have left, so that these blocks are freed.
+    pub(crate) fn release_left_blocks(&mut self) {
+        let is_mostly_left =
+            |block: &Arc<Block>| block.rows() > 1 && Arc::strong_count(block) * 2 <= block.rows();
+        let staying: Vec<RowId> = { self.rows.iter() }
+            .filter(|(_, row)| {
+                row.held
+                    .as_ref()
+                    .is_some_and(|(block, _)| is_mostly_left(block))
+            })
+            .map(|(&id, _)| id)
+            .collect();
+        for id in staying {
+            // Without room for the copy, the row stays where it is.
+            if let Ok(alone) = self.gather(&[id]) {
+                self.commit(&[id], alone, 0);
+            }
+        }
+    }
+}
+
+/// Whether the block could be cut in place.
+fn compact_block(
+    block: &mut Block,
+    layout: &[CacheTensor],
+    len: usize,
+) -> Result<bool, ModelError> {
+    let (rows, old) = (block.rows(), block.len);
+    let mut tensors = block.tensors.iter_mut().zip(layout);
+    if !tensors.all(|(tensor, layout)| by_float!(layout, is_writable(tensor, layout))) {
+        return Ok(false);
+    }
+    for (tensor, layout) in block.tensors.iter_mut().zip(layout) {
+        by_float!(layout, compact(tensor, layout, rows, (old, len)))?;
+    }
+    block.len = len;
+    Ok(true)
+}
+
+/// Copies of one tensor of each block that is not in the processor's memory.
+fn fetched_blocks<'r>(
+    rows: &[&'r Row],
+    at: usize,
+) -> Result<Vec<(&'r Arc<Block>, DynValue)>, ModelError> {
+    let mut copies: Vec<(&Arc<Block>, DynValue)> = Vec::new();
+    for row in rows {
+        if let Some((block, _)) = &row.held
+            && !copies.iter().any(|(of, _)| Arc::ptr_eq(of, block))
+            && let Some(copy) = fetched(&block.tensors[at])?
+        {
+            copies.push((block, copy));
+        }
+    }
+    Ok(copies)
+}

@@ -1,0 +1,25 @@
+//! Keys and values between runs: which tensors hold which row, without a session.
+//!
+//! Two layouts. Most graphs return a cache that has [grown](growing) by what was run; those that write theirs in place
+//! keep it in [slots]. Either is the bookkeeping of rows and the copies between tensors; what is run on them is in
+//! `model/`.
+
+pub(crate) mod growing;
+pub(crate) mod slots;
+mod tensors;
+
+pub(crate) use tensors::backend;
+
+use ort::value::DynValue;
+use structgen_decode::ModelError;
+
+use crate::signature::CacheTensor;
+use tensors::{by_float, gathered};
+
+/// The cache of one row without tokens.
+pub(crate) fn empty(layout: &[CacheTensor]) -> Result<Vec<DynValue>, ModelError> {
+    let tensors = layout.iter();
+    tensors
+        .map(|layout| by_float!(layout, gathered(layout, &[None], 0)))
+        .collect()
+}

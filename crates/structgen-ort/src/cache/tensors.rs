@@ -1,0 +1,210 @@
+//! Copies within and between the tensors of a cache, of either type of number.
+
+use std::fmt::Debug;
+
+use ort::memory::{AllocationDevice, Allocator};
+use ort::session::SessionInputValue;
+use ort::value::{
+    DynTensor, DynTensorRef, DynTensorValueType, DynValue, PrimitiveTensorElementType, Tensor,
+    TensorElementType, TensorRef,
+};
+use structgen_decode::ModelError;
+
+use crate::signature::CacheTensor;
+
+/// Calls a generic function for the type of number that a cache tensor has.
+macro_rules! by_float {
+    ($layout:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        match $layout.float {
+            $crate::signature::Float::F32 => $function::<f32>($($argument),*),
+            $crate::signature::Float::F16 => $function::<half::f16>($($argument),*),
+        }
+    };
+}
+pub(super) use by_float;
+
+/// A number that a cache may consist of.
+pub(super) trait Number:
+    PrimitiveTensorElementType + Copy + Default + Debug + 'static
+{
+}
+
+impl Number for f32 {}
+impl Number for half::f16 {}
+
+/// Positions of one row of a tensor whose rows have room for `room` positions each.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) rows: usize,
+    pub(super) room: usize,
+    pub(super) row: usize,
+    pub(super) start: usize,
+}
+
+impl Place {
+    /// The first number of the place in each head, part by part.
+    fn heads(self, layout: &CacheTensor) -> impl Iterator<Item = usize> + use<> {
+        let (heads, dim) = (layout.heads, layout.head_dim);
+        let of_part = move |part| (0..heads).map(move |head| (part, head));
+        (0..layout.parts())
+            .flat_map(of_part)
+            .map(move |(part, head)| {
+                (((part * self.rows + self.row) * heads + head) * self.room + self.start) * dim
+            })
+    }
+}
+
+/// A tensor in ONNX Runtime's own memory, the only kind that it writes outputs to.
+pub(super) fn zeros<T: Number>(
+    layout: &CacheTensor,
+    rows: usize,
+    room: usize,
+) -> Result<DynValue, ModelError> {
+    let shape = layout.shape(rows, room);
+    let element: TensorElementType = T::into_tensor_element_type();
+    let tensor = DynTensor::new(&Allocator::default(), element, shape).map_err(backend)?;
+    let mut tensor = tensor.into_dyn();
+    numbers_mut::<T>(&mut tensor)?.fill(T::default());
+    Ok(tensor)
+}
+
+/// Copies the first `positions` of a place to another.
+pub(super) fn copy<T: Number>(
+    layout: &CacheTensor,
+    (from, source): (&DynValue, Place),
+    (to, target): (&mut DynValue, Place),
+    positions: usize,
+) -> Result<(), ModelError> {
+    let from = numbers::<T>(from)?;
+    let to = numbers_mut::<T>(to)?;
+    let len = positions * layout.head_dim;
+    for (source, target) in source.heads(layout).zip(target.heads(layout)) {
+        let (got, expected) = (from.len().min(to.len()), source.max(target) + len);
+        match (
+            from.get(source..source + len),
+            to.get_mut(target..target + len),
+        ) {
+            (Some(from), Some(to)) => to.copy_from_slice(from),
+            _ => return Err(too_short(got, expected)),
+        }
+    }
+    Ok(())
+}
+
+/// A tensor of rows of `len` positions, each the first positions of a place at the end of its row, zeros before them.
+pub(super) fn gathered<T: Number>(
+    layout: &CacheTensor,
+    rows: &[Option<(&DynValue, Place, usize)>],
+    len: usize,
+) -> Result<DynValue, ModelError> {
+    let row = layout.heads * len * layout.head_dim;
+    let mut gathered: Vec<T> = Vec::with_capacity(layout.parts() * rows.len() * row);
+    let places = rows.iter().map(|place| match *place {
+        Some((tensor, place, positions)) => Ok(Some((numbers::<T>(tensor)?, place, positions))),
+        None => Ok(None),
+    });
+    let places: Vec<_> = places.collect::<Result<_, ModelError>>()?;
+    for part in 0..layout.parts() {
+        for place in &places {
+            let Some((numbers, place, positions)) = *place else {
+                gathered.resize(gathered.len() + row, T::default());
+                continue;
+            };
+            let positions = positions.min(len);
+            let taken = positions * layout.head_dim;
+            for start in place
+                .heads(layout)
+                .skip(part * layout.heads)
+                .take(layout.heads)
+            {
+                let padding = (len - positions) * layout.head_dim;
+                gathered.resize(gathered.len() + padding, T::default());
+                let head = numbers.get(start..start + taken);
+                gathered.extend_from_slice(
+                    head.ok_or_else(|| too_short(numbers.len(), start + taken))?,
+                );
+            }
+        }
+    }
+    let shape = layout.shape(rows.len(), len);
+    Ok(Tensor::from_array((shape, gathered))
+        .map_err(backend)?
+        .into_dyn())
+}
+
+/// Moves the first `new` of each head's `old` positions together at the beginning of the tensor's memory.
+///
+/// Fresh memory for a copy costs more in page faults than the copy, and for a small model more than the run that a draft
+/// saves.
+pub(super) fn compact<T: Number>(
+    tensor: &mut DynValue,
+    layout: &CacheTensor,
+    rows: usize,
+    (old, new): (usize, usize),
+) -> Result<(), ModelError> {
+    let numbers = numbers_mut::<T>(tensor)?;
+    let heads = layout.parts() * rows * layout.heads;
+    let (old, new) = (old * layout.head_dim, new * layout.head_dim);
+    if numbers.len() < heads * old {
+        return Err(too_short(numbers.len(), heads * old));
+    }
+    for head in 1..heads {
+        numbers.copy_within(head * old..head * old + new, head * new);
+    }
+    Ok(())
+}
+
+/// The beginning of a tensor's memory as a tensor of `rows` rows of `len` positions.
+pub(super) fn beginning<'t, T: Number>(
+    tensor: &'t DynValue,
+    layout: &CacheTensor,
+    rows: usize,
+    len: usize,
+) -> Result<SessionInputValue<'t>, ModelError> {
+    let shape = layout.shape(rows, len);
+    let n = shape.iter().product();
+    let numbers = numbers::<T>(tensor)?;
+    let numbers = numbers
+        .get(..n)
+        .ok_or_else(|| too_short(numbers.len(), n))?;
+    let view = TensorRef::from_array_view((shape, numbers)).map_err(backend)?;
+    Ok(view.into())
+}
+
+/// A copy of a tensor that the processor cannot read; `None` for one that it can.
+pub(super) fn fetched(tensor: &DynValue) -> Result<Option<DynValue>, ModelError> {
+    let on_device: DynTensorRef<'_> = tensor
+        .view()
+        .downcast::<DynTensorValueType>()
+        .map_err(backend)?;
+    if on_device.memory_info().is_cpu_accessible() {
+        return Ok(None);
+    }
+    let fetched = on_device.to(AllocationDevice::CPU, 0).map_err(backend)?;
+    Ok(Some(fetched.into_dyn()))
+}
+
+/// Whether the processor can write to the tensor's numbers.
+pub(super) fn is_writable<T: Number>(tensor: &mut DynValue, _: &CacheTensor) -> bool {
+    numbers_mut::<T>(tensor).is_ok()
+}
+
+fn numbers<T: Number>(tensor: &DynValue) -> Result<&[T], ModelError> {
+    Ok(tensor.try_extract_tensor::<T>().map_err(backend)?.1)
+}
+
+fn numbers_mut<T: Number>(tensor: &mut DynValue) -> Result<&mut [T], ModelError> {
+    Ok(tensor.try_extract_tensor_mut::<T>().map_err(backend)?.1)
+}
+
+fn too_short(got: usize, expected: usize) -> ModelError {
+    ModelError::Shape {
+        what: "tensors of the cache",
+        got,
+        expected,
+    }
+}
+
+pub(crate) fn backend(error: ort::Error) -> ModelError {
+    ModelError::Backend(Box::new(error))
+}

@@ -1,0 +1,266 @@
+//! A decoder's session and one run of it, whatever its cache is.
+
+use std::time::Instant;
+
+use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
+use ort::session::{Session, SessionInputValue, SessionInputs};
+use ort::value::DynValue;
+use structgen_decode::{ModelError, ModelStats};
+
+use super::inputs::{self, Buffers, Feed};
+use super::outputs::{Given, Selection};
+use crate::cache::backend;
+use crate::cache::growing::Block;
+use crate::signature::{Input, Output, Signature};
+
+/// A session with everything that a run of it needs but the cache.
+#[derive(Debug)]
+pub(super) struct Graph {
+    pub(super) session: Session,
+    pub(super) signature: Signature,
+    pub(super) stats: ModelStats,
+    /// Where the cache stays between runs, if that is not the processor's memory.
+    pub(super) cache_memory: Option<MemoryInfo<'static>>,
+    buffers: Buffers,
+    /// The outputs of a run without hidden states, and of one with them.
+    pub(super) plain: Selection,
+    with_hidden: Selection,
+}
+
+/// One run of the session.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    pub(super) rows: &'a [Feed<'a>],
+    /// The positions of the attention mask.
+    pub(super) columns: usize,
+    /// The number of last positions whose logits are wanted, at least one: graphs compute no fewer.
+    pub(super) positions: usize,
+    /// Whether hidden states are wanted.
+    pub(super) hidden: bool,
+    /// The number of tokens that count as run; the others fill up the batch.
+    pub(super) counted: usize,
+}
+
+impl Call<'_> {
+    /// The number of tokens of each row.
+    pub(super) fn n(&self) -> usize {
+        self.rows.first().map_or(0, |row| row.tokens.len())
+    }
+
+    fn has_past(&self) -> bool {
+        self.columns > self.n()
+    }
+}
+
+impl Graph {
+    pub(super) fn new(
+        session: Session,
+        signature: Signature,
+        cache_memory: Option<MemoryInfo<'static>>,
+    ) -> ort::Result<Self> {
+        Ok(Self {
+            plain: Selection::new(&session, &signature.outputs, false)?,
+            with_hidden: Selection::new(&session, &signature.outputs, true)?,
+            buffers: Buffers::of(&signature.inputs),
+            session,
+            signature,
+            cache_memory,
+            stats: ModelStats::default(),
+        })
+    }
+
+    /// A run that returns the cache, grown by its tokens.
+    pub(super) fn run_growing(
+        &mut self,
+        call: &Call<'_>,
+        past: &Block,
+    ) -> Result<(Given, Vec<DynValue>), ModelError> {
+        self.buffers.fill(call.rows, call.columns);
+        let owned = self.cache_memory.is_some();
+        let layout = &self.signature.cache;
+        let mut values: Vec<SessionInputValue<'_>> =
+            Vec::with_capacity(self.signature.inputs.len());
+        for &role in &self.signature.inputs {
+            values.push(match role {
+                Input::Past(i) => past.input(layout, i)?,
+                role => plain_input(role, &self.buffers, call, owned)?,
+            });
+        }
+        let mut present: Vec<Option<DynValue>> = Vec::new();
+        present.resize_with(layout.len(), || None);
+        let mut given = Given::default();
+        let mut sort = |output: Output, value| match output {
+            Output::Logits => given.logits = Some(value),
+            Output::Hidden => given.hidden = Some(value),
+            Output::Present(i) => present[i] = Some(value),
+            Output::Unused => {}
+        };
+        let selection = if call.hidden {
+            &self.with_hidden
+        } else {
+            &self.plain
+        };
+        let started = Instant::now();
+        match &self.cache_memory {
+            None => {
+                let values = SessionInputs::<0>::ValueSlice(&values);
+                let outputs = self.session.run_with_options(values, &selection.options);
+                self.stats.record(call.counted, started.elapsed());
+                let roles = selection.roles.iter();
+                for ((_, value), &(_, role)) in outputs.map_err(backend)?.into_iter().zip(roles) {
+                    sort(role, value);
+                }
+            }
+            Some(memory) => {
+                let outputs = run_bound(&mut self.session, &values, &selection.roles, memory);
+                self.stats.record(call.counted, started.elapsed());
+                for (role, value) in outputs.map_err(backend)? {
+                    sort(role, value);
+                }
+            }
+        }
+        let present: Option<Vec<DynValue>> = present.into_iter().collect();
+        let present = present.ok_or_else(|| unexpected("the cache", &[]))?;
+        for (value, layout) in present.iter().zip(&self.signature.cache) {
+            let expected = layout.shape(call.rows.len(), call.columns);
+            check_shape(value, &expected, "the cache")?;
+        }
+        Ok((given, present))
+    }
+
+    /// A run that writes new keys and values to the tensors of the cache, each bound as past and as present.
+    pub(super) fn run_in_place(
+        &mut self,
+        call: &Call<'_>,
+        tensors: &mut [DynValue],
+    ) -> Result<Given, ModelError> {
+        self.buffers.fill(call.rows, call.columns);
+        let mut binding = self.session.create_binding().map_err(backend)?;
+        for (outlet, &role) in self.session.inputs().iter().zip(&self.signature.inputs) {
+            let value = match role {
+                Input::Past(i) => (&tensors[i]).into(),
+                role => plain_input(role, &self.buffers, call, true)?,
+            };
+            binding
+                .bind_input(outlet.name(), &*value)
+                .map_err(backend)?;
+        }
+        let processor = cpu_memory().map_err(backend)?;
+        let selection = if call.hidden {
+            &self.with_hidden
+        } else {
+            &self.plain
+        };
+        for &(place, role) in &selection.roles {
+            let name = self.session.outputs()[place].name();
+            match role {
+                Output::Present(i) => binding.bind_output(name, &mut tensors[i]),
+                _ => binding.bind_output_to_device(name, &processor),
+            }
+            .map_err(backend)?;
+        }
+        let names = selection.roles.iter().map(|&(place, role)| {
+            let name = self.session.outputs()[place].name().to_owned();
+            (name, role)
+        });
+        let names: Vec<_> = names.collect();
+        let started = Instant::now();
+        let outputs = self.session.run_binding(&binding);
+        self.stats.record(call.counted, started.elapsed());
+        let mut outputs = outputs.map_err(backend)?;
+        let mut given = Given::default();
+        for (name, role) in names {
+            match role {
+                Output::Logits => given.logits = outputs.remove(name),
+                Output::Hidden => given.hidden = outputs.remove(name),
+                Output::Present(_) | Output::Unused => {}
+            }
+        }
+        Ok(given)
+    }
+}
+
+/// An input that is no tensor of the cache.
+fn plain_input<'b>(
+    role: Input,
+    buffers: &'b Buffers,
+    call: &Call<'_>,
+    owned: bool,
+) -> Result<SessionInputValue<'b>, ModelError> {
+    let (rows, n) = (call.rows.len(), call.n());
+    match role {
+        Input::Ids(ty) => buffers.ids.tensor(ty, [rows, n], owned),
+        Input::AttentionMask(ty) => buffers.mask.tensor(ty, [rows, call.columns], owned),
+        Input::PositionIds(ty) => buffers.positions.tensor(ty, [rows, n], owned),
+        Input::UseCacheBranch => inputs::cache_branch(call.has_past()),
+        Input::LogitsToKeep => inputs::logits_to_keep(call.positions),
+        Input::Past(_) => Err(unexpected("the cache", &[])),
+    }
+}
+
+/// Runs with the cache's outputs left where they are computed.
+fn run_bound(
+    session: &mut Session,
+    values: &[SessionInputValue<'_>],
+    roles: &[(usize, Output)],
+    memory: &MemoryInfo<'_>,
+) -> ort::Result<Vec<(Output, DynValue)>> {
+    let processor = cpu_memory()?;
+    let mut binding = session.create_binding()?;
+    for (outlet, value) in session.inputs().iter().zip(values) {
+        binding.bind_input(outlet.name(), value)?;
+    }
+    let mut names = Vec::new();
+    for &(place, role) in roles {
+        let name = session.outputs()[place].name();
+        let memory = match role {
+            Output::Present(_) => memory,
+            Output::Logits | Output::Hidden | Output::Unused => &processor,
+        };
+        binding.bind_output_to_device(name, memory)?;
+        names.push((role, name.to_owned()));
+    }
+    let mut outputs = session.run_binding(&binding)?;
+    let found = names
+        .into_iter()
+        .filter_map(|(role, name)| Some((role, outputs.remove(name)?)));
+    Ok(found.collect())
+}
+
+pub(super) fn cpu_memory() -> ort::Result<MemoryInfo<'static>> {
+    MemoryInfo::new(
+        AllocationDevice::CPU,
+        0,
+        AllocatorType::Device,
+        MemoryType::Default,
+    )
+}
+
+pub(super) fn dims(value: &DynValue) -> &[i64] {
+    value.dtype().tensor_shape().map_or(&[], |shape| shape)
+}
+
+fn check_shape(value: &DynValue, expected: &[usize], what: &'static str) -> Result<(), ModelError> {
+    let got = dims(value);
+    let equal =
+        got.len() == expected.len() && got.iter().zip(expected).all(|(&g, &e)| g == e as i64);
+    if equal {
+        Ok(())
+    } else {
+        Err(unexpected(what, got))
+    }
+}
+
+pub(super) fn unexpected(what: &'static str, got: &[i64]) -> ModelError {
+    ModelError::Backend(Box::new(UnexpectedShape {
+        what,
+        got: got.to_vec(),
+    }))
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the graph gave {what} of the unexpected shape {got:?}")]
+struct UnexpectedShape {
+    what: &'static str,
+    got: Vec<i64>,
+}

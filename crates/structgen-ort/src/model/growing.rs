@@ -1,0 +1,112 @@
+//! Runs of graphs whose cache grows.
+
+use std::collections::BTreeMap;
+
+use structgen_decode::{ModelError, RowRun};
+
+use super::graph::{Call, Graph};
+use super::inputs::Feed;
+use super::outputs::{OutputPlace, Outputs};
+use crate::cache::growing::{Block, GrowingRows};
+
+/// Runs rows that take the same number of tokens together. Where the graph does not leave out padding, they must be of
+/// one length as well.
+pub(super) fn run(
+    graph: &mut Graph,
+    rows: &mut GrowingRows,
+    takes_padding: bool,
+    runs: &[RowRun<'_>],
+    hidden: bool,
+    outputs: &mut Outputs,
+) -> Result<Vec<OutputPlace>, ModelError> {
+    let mut groups: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    for (index, run) in runs.iter().enumerate() {
+        let len = rows.len(run.row).filter(|_| !takes_padding).unwrap_or(0);
+        let group = groups.entry((run.tokens.len(), len)).or_default();
+        group.push(index);
+    }
+    let mut places = vec![OutputPlace { run: 0, row: 0 }; runs.len()];
+    let mut grown = Vec::with_capacity(groups.len());
+    for ((n, _), mut group) in groups {
+        group.sort_by_key(|&index| rows.place_of(runs[index].row));
+        let ids: Vec<_> = group.iter().map(|&index| runs[index].row).collect();
+        let past = rows.assemble(&ids)?;
+        let columns = past.len() + n;
+        let feeds = group
+            .iter()
+            .zip(past.padding())
+            .map(|(&index, &padding)| Feed {
+                tokens: runs[index].tokens,
+                valid: padding..columns,
+            });
+        let feeds: Vec<_> = feeds.collect();
+        let positions = group.iter().map(|&index| runs[index].positions).max();
+        let call = Call {
+            rows: &feeds,
+            columns,
+            positions: positions.unwrap_or(1).max(1),
+            hidden,
+            counted: group.len() * n,
+        };
+        let (given, present) = graph.run_growing(&call, &past)?;
+        let run = outputs.keep(given, group.len(), n, call.positions, hidden)?;
+        for (row, index) in group.into_iter().enumerate() {
+            places[index] = OutputPlace { run, row };
+        }
+        let block = Block::new(present, past.padding().to_vec(), columns);
+        grown.push((ids, block, n));
+    }
+    // Nothing fails from here on: either all rows have grown or none.
+    for (ids, block, n) in grown {
+        rows.commit(&ids, block, n);
+    }
+    Ok(places)
+}
+
+#[cfg(test)]
+mod tests {
+    use structgen_decode::{LanguageModel, RowId};
+
+    use super::super::tests::{open, tokens};
+    use super::super::{OrtModel, Rows};
+    use super::*;
+
+    /// The memory of the rows' block, where the next run takes it as it is.
+    fn memory(model: &mut OrtModel, rows: &[RowId]) -> *const f32 {
+        let Rows::Growing(growing) = &mut model.rows else {
+            panic!("the model shares buffers");
+        };
+        let block = growing.assemble(rows).unwrap();
+        let layout = &model.graph.signature.cache;
+        let input = block.input(layout, 0).unwrap();
+        input.try_extract_tensor::<f32>().unwrap().1.as_ptr()
+    }
+
+    #[test]
+    fn rows_that_are_run_together_are_fed_back_without_a_copy() {
+        let mut model = open("optimum");
+        let rows = [(); 3].map(|()| model.open_row().unwrap());
+        let token = tokens(5..6);
+        let runs = rows.map(|row| RowRun::last(row, &token));
+        for _ in 0..10 {
+            model.run(&runs, false).unwrap();
+        }
+        let present = memory(&mut model, &rows);
+        let cut = |model: &mut OrtModel, len| {
+            for row in rows {
+                model.cut_row(row, len).unwrap();
+            }
+        };
+        assert_eq!(memory(&mut model, &rows), present);
+        // Cut alike, they stay where they are.
+        cut(&mut model, 8);
+        assert_eq!(memory(&mut model, &rows), present);
+        // A fork keeps the memory as it is, so that what is cut after it is copied.
+        let fork = model.fork_row(rows[1], 8).unwrap();
+        cut(&mut model, 7);
+        assert_ne!(memory(&mut model, &rows), present);
+        model.close_row(fork);
+        assert_eq!(memory(&mut model, &rows), present);
+        assert_ne!(memory(&mut model, &rows[..2]), present);
+    }
+}

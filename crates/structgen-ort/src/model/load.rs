@@ -1,0 +1,246 @@
+//! From files and options to a model.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use ort::ep::CUDA;
+use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
+use ort::session::Session;
+use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
+use structgen_decode::{ModelInfo, Packing};
+
+use super::graph::Graph;
+use super::outputs::Outputs;
+use super::{OrtModel, Rows};
+use crate::cache::growing::GrowingRows;
+use crate::config::{ModelConfig, Names};
+use crate::runtime::prepare_cuda;
+use crate::signature::Signature;
+use crate::{CudaError, Device, LoadError, ModelFolder, Runtime};
+
+/// How to load a model.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LoadOptions {
+    /// Where it runs.
+    pub device: Device,
+    /// The suffix of a quantised file, such as `quantized`, `int8`, `fp16` or `q4`; none takes the plain file.
+    pub variant: Option<String>,
+}
+
+/// Where a model comes from, for opening it several times: models that run side by side, each on a thread of its own.
+///
+/// Each has a session and a cache of its own, and the weights once more: ONNX Runtime packs them anew for every session. Workers
+/// are for small models; a large one gains more from running many rows at once.
+///
+/// ```no_run
+/// use structgen_ort::{Device, LoadOptions, ModelSource, Runtime, Search};
+///
+/// let runtime = Runtime::load(&Search::from_env(None))?;
+/// let options = LoadOptions { device: Device::cpu(1), ..LoadOptions::default() };
+/// let source = ModelSource::folder("path/to/model".as_ref(), &options)?;
+/// let models = [source.open(runtime)?, source.open(runtime)?];
+/// # Ok::<(), structgen_ort::LoadError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ModelSource {
+    graph: GraphSource,
+    names: Names,
+    config: ModelConfig,
+    shares_buffers: bool,
+    device: Device,
+}
+
+#[derive(Debug, Clone)]
+enum GraphSource {
+    File(PathBuf),
+    Bytes(Cow<'static, [u8]>),
+}
+
+impl ModelSource {
+    /// A model folder; [`ModelFolder`] says what it may look like.
+    ///
+    /// # Errors
+    /// As [`ModelFolder::open`].
+    pub fn folder(folder: &Path, options: &LoadOptions) -> Result<Self, LoadError> {
+        let folder = ModelFolder::open(folder, options.variant.as_deref())?;
+        Ok(Self {
+            graph: GraphSource::File(folder.model),
+            names: folder.names,
+            config: folder.config,
+            shares_buffers: folder.shares_buffers,
+            device: options.device,
+        })
+    }
+
+    /// A model in memory, with the names that optimum gives inputs and outputs.
+    pub fn bytes(
+        bytes: impl Into<Cow<'static, [u8]>>,
+        config: ModelConfig,
+        device: Device,
+    ) -> Self {
+        Self {
+            graph: GraphSource::Bytes(bytes.into()),
+            names: Names::default(),
+            config,
+            shares_buffers: false,
+            device,
+        }
+    }
+
+    /// The same model on another device, or with another number of threads.
+    #[must_use]
+    pub fn on(mut self, device: Device) -> Self {
+        self.device = device;
+        self
+    }
+
+    /// Opens the model once more.
+    ///
+    /// # Errors
+    /// [`LoadError`]: what is missing or not understood, by name.
+    pub fn open(&self, runtime: &'static Runtime) -> Result<OrtModel, LoadError> {
+        let builder = session_builder(runtime, self.device)?;
+        let session = match &self.graph {
+            GraphSource::File(file) => session_from_file(builder, file)?,
+            GraphSource::Bytes(bytes) => session_from_bytes(builder, bytes)?,
+        };
+        let mut model = OrtModel::new(session, &self.names, &self.config, self.device)?;
+        match self.shares_buffers && model.graph.cache_memory.is_none() {
+            true => model.share_buffers()?,
+            false => model.try_padding(),
+        }
+        model.info.packing = match (model.shares_buffers(), model.takes_padding) {
+            (true, _) => Packing::Slots,
+            (false, true) => Packing::Uniform,
+            (false, false) => Packing::Apart,
+        };
+        Ok(model)
+    }
+}
+
+impl OrtModel {
+    /// Loads a model folder; [`ModelFolder`] says what it may look like.
+    ///
+    /// # Errors
+    /// [`LoadError`]: what is missing or not understood, by name.
+    pub fn open(
+        runtime: &'static Runtime,
+        folder: &Path,
+        options: &LoadOptions,
+    ) -> Result<Self, LoadError> {
+        ModelSource::folder(folder, options)?.open(runtime)
+    }
+
+    /// Loads a model from memory, with the names that optimum gives inputs and outputs.
+    ///
+    /// # Errors
+    /// As [`open`](OrtModel::open).
+    pub fn from_bytes(
+        runtime: &'static Runtime,
+        bytes: impl Into<Cow<'static, [u8]>>,
+        config: &ModelConfig,
+        device: Device,
+    ) -> Result<Self, LoadError> {
+        ModelSource::bytes(bytes, config.clone(), device).open(runtime)
+    }
+
+    fn new(
+        session: Session,
+        names: &Names,
+        config: &ModelConfig,
+        device: Device,
+    ) -> Result<Self, LoadError> {
+        let signature = Signature::read(session.inputs(), session.outputs(), names, config)?;
+        let context_length = config.context_length.ok_or(LoadError::Untold {
+            what: "the context length",
+            field: "max_position_embeddings",
+        })?;
+        let logits = (signature.logits, signature.width);
+        let info = ModelInfo::new(signature.width, context_length, config.eos.iter().copied())
+            .with_bos(config.bos)
+            .with_cache_bytes_per_token(signature.cache_bytes_per_token())
+            .with_hidden_width(signature.hidden.map(|(_, width)| width));
+        let session_error = |error: ort::Error| refused("the session", &error);
+        let memory = cache_memory(device).map_err(session_error)?;
+        Ok(Self {
+            info,
+            rows: Rows::Growing(GrowingRows::new(signature.cache.clone())),
+            opened: 0,
+            takes_padding: false,
+            outputs: Outputs::new(logits, signature.hidden),
+            graph: Graph::new(session, signature, memory).map_err(session_error)?,
+        })
+    }
+}
+
+fn session_from_file(mut builder: SessionBuilder, file: &Path) -> Result<Session, LoadError> {
+    let session = builder.commit_from_file(file);
+    session.map_err(|error| refused(&file.display().to_string(), &error))
+}
+
+fn session_from_bytes(mut builder: SessionBuilder, bytes: &[u8]) -> Result<Session, LoadError> {
+    let session = builder.commit_from_memory(bytes);
+    session.map_err(|error| refused("the model in memory", &error))
+}
+
+/// Where the cache of a model on this device stays; none is the processor's memory.
+fn cache_memory(device: Device) -> ort::Result<Option<MemoryInfo<'static>>> {
+    match device {
+        Device::Cpu { .. } => Ok(None),
+        Device::Cuda { id } => MemoryInfo::new(
+            AllocationDevice::CUDA,
+            id,
+            AllocatorType::Device,
+            MemoryType::Default,
+        )
+        .map(Some),
+    }
+}
+
+pub(crate) fn session_builder(
+    runtime: &'static Runtime,
+    device: Device,
+) -> Result<SessionBuilder, LoadError> {
+    if let Device::Cuda { .. } = device {
+        prepare_cuda(runtime)?;
+    }
+    let fail = |error: &dyn std::fmt::Display| LoadError::Session {
+        model: "the session".into(),
+        reason: error.to_string(),
+    };
+    let builder = Session::builder(runtime.environment()).map_err(|e| fail(&e))?;
+    let builder = builder
+        .with_optimization_level(GraphOptimizationLevel::Level3)
+        .map_err(|e| fail(&e))?;
+    // Rewriting quantised weights into integer products makes logits depend on how a text is cut into runs.
+    let builder = builder.with_quant_qdq(false).map_err(|e| fail(&e))?;
+    match device {
+        Device::Cpu { threads: None } => Ok(builder),
+        Device::Cpu {
+            threads: Some(threads),
+        } => builder
+            .with_intra_threads(threads.get())
+            .map_err(|e| fail(&e)),
+        Device::Cuda { id } => {
+            let provider = CUDA::default()
+                .with_device_id(id)
+                .build()
+                .error_on_failure();
+            builder
+                .with_execution_providers([provider])
+                .map_err(|error| {
+                    LoadError::Cuda(CudaError::Refused {
+                        device: id,
+                        reason: error.to_string(),
+                    })
+                })
+        }
+    }
+}
+
+pub(crate) fn refused(model: &str, error: &ort::Error) -> LoadError {
+    LoadError::Session {
+        model: model.into(),
+        reason: error.to_string(),
+    }
+}

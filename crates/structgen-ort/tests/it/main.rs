@@ -1,0 +1,7 @@
+//! Tiny decoders in every layout, on the runtime library, which is fetched where it is missing.
+
+mod models;
+mod programs;
+mod slots;
+mod sources;
+mod support;
