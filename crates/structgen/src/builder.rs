@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use structgen_decode::{GenerateOptions, SamplingParams};
+use structgen_decode::{GenerateOptions, SamplingParams, Strategy};
 use structgen_ort::Device;
 
 use crate::{Extractor, Model, ModelOptions, Result};
@@ -17,7 +18,7 @@ use crate::{Extractor, Model, ModelOptions, Result};
 /// use structgen::{Extractor, SamplingParams};
 ///
 /// let sampling = SamplingParams { temperature: 0.7, top_p: 0.9, seed: 1, ..SamplingParams::default() };
-/// let mut numbers = Extractor::<Vec<i64>>::builder()
+/// let numbers = Extractor::<Vec<i64>>::builder()
 ///     .model_dir("path/to/model")
 ///     .sampling(sampling)
 ///     .max_new_tokens(200)
@@ -30,6 +31,7 @@ pub struct ExtractorBuilder<T> {
     folder: Option<PathBuf>,
     model: ModelOptions,
     generate: GenerateOptions,
+    strategy: Strategy,
     value: PhantomData<fn() -> T>,
 }
 
@@ -39,6 +41,7 @@ impl<T> ExtractorBuilder<T> {
             folder: None,
             model: ModelOptions::new(),
             generate: GenerateOptions::default(),
+            strategy: Strategy::default(),
             value: PhantomData,
         }
     }
@@ -64,6 +67,26 @@ impl<T> ExtractorBuilder<T> {
     /// Sets the ONNX Runtime library's file.
     pub fn runtime(mut self, library: impl Into<PathBuf>) -> Self {
         self.model = self.model.with_runtime(library);
+        self
+    }
+
+    /// Sets the number of extractions that run side by side, each on a session of its own: see
+    /// [`ModelOptions::with_workers`]. One by default.
+    pub fn workers(mut self, workers: usize) -> Self {
+        let workers = NonZeroUsize::new(workers).unwrap_or(NonZeroUsize::MIN);
+        self.model = self.model.with_workers(workers);
+        self
+    }
+
+    /// Sets how outputs are looked for; sampling by default.
+    pub fn strategy(mut self, strategy: impl Into<Strategy>) -> Self {
+        self.strategy = strategy.into();
+        self
+    }
+
+    /// Sets all options of the model at once.
+    pub fn model_options(mut self, options: ModelOptions) -> Self {
+        self.model = options;
         self
     }
 
@@ -96,7 +119,7 @@ impl<T: JsonSchema + DeserializeOwned> ExtractorBuilder<T> {
             Some(folder) => Model::open(folder, &self.model)?,
             None => Model::embedded(&self.model)?,
         };
-        Extractor::with_model(model, self.generate)
+        Ok(Extractor::with_model(model, self.generate)?.with_strategy(self.strategy))
     }
 }
 

@@ -1,6 +1,6 @@
-//! How probable each of some texts is.
+//! How probable each of some choices is.
 
-use structgen_decode::choose::{self, AllLimits, ChoiceProbability};
+use structgen_decode::{AllLimits, ChoiceProbability, ChoiceRequest, Choices};
 use structgen_vocab::TokenId;
 
 use crate::{Model, Result};
@@ -49,12 +49,13 @@ impl ChooseOptions {
 }
 
 impl Model {
-    /// How probable it is that each choice follows a prompt, in their order: under the model as it is, without temperature or constraint.
+    /// How probable it is that each choice follows a prompt, in their order: under the model as it is, without temperature or
+    /// constraint.
     ///
     /// ```no_run
     /// use structgen::{ChooseOptions, Model, ModelOptions};
     ///
-    /// let mut model = Model::open("path/to/model", &ModelOptions::new())?;
+    /// let model = Model::open("path/to/model", &ModelOptions::new())?;
     /// let prompt = model.encode_prompt("The capital of France is ")?;
     /// for choice in model.choose(&prompt, &["Paris", "Rome"], &ChooseOptions::new())? {
     ///     println!("{:.3}", choice.share);
@@ -63,34 +64,29 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Choose`](crate::Error::Choose) without a prompt or a choice, and where the model fails; [`Error::Tokenizer`](crate::Error::Tokenizer)
-    /// when the tokenizer lacks a character.
+    /// [`Error::Generate`](crate::Error::Generate) without a prompt or a choice, and where the model fails;
+    /// [`Error::Tokenizer`](crate::Error::Tokenizer) when the tokenizer lacks a character.
     pub fn choose(
-        &mut self,
+        &self,
         prompt: &[TokenId],
         choices: &[impl AsRef<str>],
         options: &ChooseOptions,
     ) -> Result<Vec<ChoiceProbability>> {
-        let ends = match options.with_end {
-            true => self.eos().to_vec(),
-            false => Vec::new(),
+        let texts = choices.iter().map(AsRef::as_ref);
+        let choices = match options.all {
+            Some(limits) => Choices::Texts {
+                texts: texts.map(str::to_owned).collect(),
+                limits,
+            },
+            None => {
+                let sequences = texts.map(|text| self.tokenizer().encode(text));
+                Choices::Tokens(sequences.collect::<std::result::Result<_, _>>()?)
+            }
         };
-        if let Some(limits) = &options.all {
-            let vocabulary = self.tokenizer.vocabulary();
-            let model = &mut self.model;
-            return Ok(choose::all(
-                model, vocabulary, prompt, choices, &ends, limits,
-            )?);
+        let mut request = ChoiceRequest::new(prompt, choices);
+        if options.with_end {
+            request = request.with_ends(self.eos());
         }
-        let mut sequences = Vec::with_capacity(choices.len());
-        for choice in choices {
-            sequences.push(self.tokenizer.encode(choice.as_ref())?);
-        }
-        Ok(choose::canonical(
-            &mut self.model,
-            prompt,
-            &sequences,
-            &ends,
-        )?)
+        Ok(self.engine().choose(request)?)
     }
 }

@@ -8,8 +8,9 @@ use structgen_frontend::gbnf::{self, GbnfOptions, GbnfWarning};
 use structgen_frontend::json_schema::{self, CompileReport, SchemaOptions};
 use structgen_frontend::regex::{self, RegexErrorKind, RegexOptions};
 use structgen_grammar::{Expr, Grammar, GrammarBuilder, JsonForm};
+#[cfg(feature = "tools")]
 use structgen_tools::ToolGrammar;
-use structgen_vocab::TokenId;
+use structgen_vocab::{TokenId, Vocabulary};
 
 use crate::{Error, Result};
 
@@ -32,6 +33,7 @@ pub struct Constraint {
     report: CompileReport,
     warnings: Vec<GbnfWarning>,
     /// Markers become tokens when the vocabulary is known.
+    #[cfg(feature = "tools")]
     tools: Option<ToolGrammar>,
 }
 
@@ -173,6 +175,7 @@ impl Constraint {
     /// # Ok::<(), structgen::Error>(())
     /// ```
     #[must_use]
+    #[cfg(feature = "tools")]
     pub fn tools(tools: &ToolGrammar) -> Self {
         Self {
             tools: Some(tools.clone()),
@@ -187,6 +190,7 @@ impl Constraint {
             grammar,
             report: CompileReport::default(),
             warnings: Vec::new(),
+            #[cfg(feature = "tools")]
             tools: None,
         }
     }
@@ -237,11 +241,21 @@ impl Constraint {
             eos: eos.to_vec(),
             ..ConstraintOptions::default()
         };
-        let grammar = match &self.tools {
-            Some(tools) => tools.grammar_for(tables.vocabulary()),
-            None => self.grammar.clone(),
-        };
+        let grammar = self.grammar_for(tables.vocabulary());
         Ok(CompiledConstraint::new(grammar, tables, &options)?)
+    }
+
+    #[cfg(feature = "tools")]
+    fn grammar_for(&self, vocabulary: &Vocabulary) -> Grammar {
+        match &self.tools {
+            Some(tools) => tools.grammar_for(vocabulary),
+            None => self.grammar.clone(),
+        }
+    }
+
+    #[cfg(not(feature = "tools"))]
+    fn grammar_for(&self, _: &Vocabulary) -> Grammar {
+        self.grammar.clone()
     }
 }
 

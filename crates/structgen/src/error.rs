@@ -1,19 +1,24 @@
 //! What can go wrong, from the schema to the last token.
 
+use std::error::Error as _;
+use std::fmt;
 use std::path::PathBuf;
 
 use structgen_constraint::{CompileError, MatcherError};
-use structgen_decode::{ChatError, ChooseError, ConfidenceError, EventError, GenerateError};
+#[cfg(feature = "ort")]
+use structgen_decode::{ChatError, ConfidenceError, EventError, GenerateError};
 use structgen_frontend::gbnf::GbnfError;
 use structgen_frontend::json_schema::SchemaError;
 use structgen_frontend::regex::RegexError;
 use structgen_grammar::LiteralsTooLarge;
+#[cfg(feature = "ort")]
 use structgen_ort::LoadError;
+#[cfg(feature = "tools")]
 use structgen_tools::{FormatError, ParseError, ToolError};
 use structgen_vocab::TokenizerError;
 
 /// Why there is no output. The sources that an error has say more.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The schema is refused.
@@ -51,12 +56,15 @@ pub enum Error {
     #[error(transparent)]
     Gbnf(#[from] GbnfError),
     /// The tools are refused.
+    #[cfg(feature = "tools")]
     #[error(transparent)]
     Tools(#[from] ToolError),
     /// The format of tool calls is refused.
+    #[cfg(feature = "tools")]
     #[error(transparent)]
     ToolFormat(#[from] FormatError),
     /// An output is not in the format of its tool calls.
+    #[cfg(feature = "tools")]
     #[error(transparent)]
     ToolOutput(#[from] ParseError),
     /// A list of choices without a choice.
@@ -72,6 +80,7 @@ pub enum Error {
     #[error(transparent)]
     Matcher(#[from] MatcherError),
     /// The model, or the runtime library, cannot be loaded.
+    #[cfg(feature = "ort")]
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The tokenizer cannot be loaded.
@@ -87,26 +96,29 @@ pub enum Error {
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
     /// The embedded model's files do not belong together.
+    #[cfg(feature = "ort")]
     #[error("the embedded tokenizer has no token {0}")]
     EmbeddedToken(&'static str),
     /// The chat template is missing or fails.
+    #[cfg(feature = "ort")]
     #[error(transparent)]
     Chat(#[from] ChatError),
     /// The chat template leaves out the message that it was given.
+    #[cfg(feature = "ort")]
     #[error(
         "the model's chat template leaves out the message that it was given, so that the model would not see it"
     )]
     TemplateDropsText,
-    /// There are no probabilities of choices.
-    #[error(transparent)]
-    Choose(#[from] ChooseError),
     /// Generation failed, or was cut before the output was complete.
+    #[cfg(feature = "ort")]
     #[error(transparent)]
     Generate(#[from] GenerateError),
     /// The parts of an output cannot be told.
+    #[cfg(feature = "ort")]
     #[error(transparent)]
     Events(#[from] EventError),
     /// There is no confidence of an output's values.
+    #[cfg(feature = "ort")]
     #[error(transparent)]
     Confidence(#[from] ConfidenceError),
     /// The output fits the schema and does not deserialise: the type refuses more than its schema says.
@@ -122,6 +134,20 @@ pub enum Error {
     },
 }
 
+/// As a sentence, sources included: what `fn main() -> Result<(), structgen::Error>` prints.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")?;
+        let mut source = self.source();
+        while let Some(error) = source {
+            write!(f, ": {error}")?;
+            source = error.source();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(feature = "ort")]
 impl From<structgen_ort::RuntimeError> for Error {
     fn from(error: structgen_ort::RuntimeError) -> Self {
         Self::Load(error.into())

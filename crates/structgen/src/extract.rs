@@ -34,14 +34,13 @@ static MODEL: Mutex<Option<Model>> = Mutex::new(None);
 /// # Errors
 /// As [`Extractor::embedded`] and [`Extractor::extract`].
 pub fn extract<T: JsonSchema + DeserializeOwned>(text: &str) -> Result<T> {
-    // Taken out while it is in use: calls at the same time load a model of their own rather than wait.
-    let kept = MODEL.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let model = match kept {
-        Some(model) => model,
-        None => Model::embedded(&ModelOptions::new())?,
+    let model = {
+        let mut kept = MODEL.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*kept {
+            Some(model) => model.clone(),
+            None => kept.insert(Model::embedded(&ModelOptions::new())?).clone(),
+        }
     };
-    let mut extractor = Extractor::<T>::with_model(model, GenerateOptions::default())?;
-    let extraction = extractor.extract(text);
-    *MODEL.lock().unwrap_or_else(PoisonError::into_inner) = Some(extractor.into_model());
-    Ok(extraction?.value)
+    let extractor = Extractor::<T>::with_model(model, GenerateOptions::default())?;
+    Ok(extractor.extract(text)?.value)
 }

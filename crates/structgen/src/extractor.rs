@@ -4,16 +4,21 @@ use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
 use std::path::Path;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use structgen_constraint::CompiledConstraint;
-use structgen_decode::{Confidence, FinishReason, GenerateOptions, GenerationStats};
+use structgen_decode::{
+    Confidence, FinishReason, GenerateOptions, Generation, GenerationStats, Run, Strategy,
+};
 use structgen_frontend::json_schema::{CompileReport, SchemaOptions};
 
+use crate::extract_all::ExtractAll;
 use crate::for_type::schema_of;
-use crate::{Constraint, Error, ExtractorBuilder, Model, Result};
+use crate::partial::ExtractionStream;
+use crate::{Constraint, Error, ExtractorBuilder, Model, Request, Result};
 
 /// The most tokens of an output, where the caller says nothing.
 const MAX_NEW_TOKENS: usize = 4_096;
@@ -38,6 +43,7 @@ pub struct Extraction<T> {
 
 /// Extracts values of a type from texts.
 ///
+/// An extractor is a handle: clones share the model and the compiled schema, and any number of threads may use it at the same time.
 /// The type's schema comes from its `JsonSchema` implementation; what is generated fits it and deserialises into the type
 /// (profile [`Rust`](structgen_frontend::json_schema::Profile::Rust)). A type that takes less than its schema says is refused when the
 /// extractor is built ([`Constraint::for_type`]). Keys come in the order of the fields.
@@ -54,7 +60,7 @@ pub struct Extraction<T> {
 ///     delayed_minutes: Option<u16>,
 /// }
 ///
-/// let mut flights = Extractor::<Flight>::embedded()?;
+/// let flights = Extractor::<Flight>::embedded()?;
 /// let found = flights.extract("Flight QR 148 now leaves from gate C04.")?;
 /// println!("{:?}, {} tokens", found.value, found.tokens);
 /// # Ok::<(), structgen::Error>(())
@@ -62,6 +68,16 @@ pub struct Extraction<T> {
 pub struct Extractor<T> {
     inner: SchemaExtractor,
     value: PhantomData<fn() -> T>,
+}
+
+// Derived, it would ask for a type that can be cloned.
+impl<T> Clone for Extractor<T> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: self.inner.clone(),
+            value: PhantomData,
+        }
+    }
 }
 
 impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
@@ -110,16 +126,55 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
     /// # Errors
     /// [`Error::Generate`] when prompt and output do not fit the model's context, and whatever the model reports;
     /// [`Error::Deserialize`] when the type refuses a text as rare as to be missed when it was [tried](Constraint::for_type).
-    pub fn extract(&mut self, text: &str) -> Result<Extraction<T>> {
-        let raw = self.inner.run(text)?;
-        match serde_json::from_str(&raw.json) {
-            Ok(value) => Ok(raw.map(|()| value)),
-            Err(source) => Err(Error::Deserialize {
-                type_name: type_name::<T>(),
-                json: raw.json,
-                source,
-            }),
-        }
+    pub fn extract(&self, text: &str) -> Result<Extraction<T>> {
+        self.inner.submit(text)?.wait()
+    }
+
+    /// Extracts a value from each text, several at a time, in their order. Texts are taken from the iterator as there is room; an error
+    /// stands in the place of its text.
+    ///
+    /// ```no_run
+    /// # use schemars::JsonSchema;
+    /// # use serde::Deserialize;
+    /// # #[derive(Debug, JsonSchema, Deserialize)]
+    /// # struct Flight { number: String }
+    /// let flights = structgen::Extractor::<Flight>::builder().workers(4).build()?;
+    /// for found in flights.extract_all(["QR 148 is late.", "Gate change for LH 2030."]) {
+    ///     println!("{:?}", found?.value);
+    /// }
+    /// # Ok::<(), structgen::Error>(())
+    /// ```
+    pub fn extract_all<I>(&self, texts: I) -> ExtractAll<I::IntoIter, T>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        self.inner.extract_all_as(texts)
+    }
+
+    /// Extracts a value from a text and yields what there is of it as it comes: JSON in which values that are not complete
+    /// yet are missing or cut. [`ExtractionStream::finish`] gives the typed value.
+    ///
+    /// # Errors
+    /// As [`extract`](Self::extract), as far as it is known before anything was generated.
+    pub fn extract_stream(&self, text: &str) -> Result<ExtractionStream<T>> {
+        Ok(ExtractionStream::new(self.inner.submit_with(text, true)?))
+    }
+
+    /// [`extract`](Self::extract) for asynchronous code; it needs no runtime of its own.
+    ///
+    /// # Errors
+    /// As [`extract`](Self::extract).
+    #[cfg(feature = "async")]
+    pub async fn extract_async(&self, text: &str) -> Result<Extraction<T>> {
+        self.inner.submit(text)?.wait_async().await
+    }
+
+    /// The same extractor with another strategy, such as beams or speculation; sampling by default.
+    #[must_use]
+    pub fn with_strategy(mut self, strategy: impl Into<Strategy>) -> Self {
+        self.inner = self.inner.with_strategy(strategy);
+        self
     }
 
     /// What became of each keyword of the type's schema.
@@ -128,14 +183,14 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
         self.inner.report()
     }
 
-    /// The model, for another extractor.
+    /// The model.
     #[must_use]
-    pub fn into_model(self) -> Model {
-        self.inner.into_model()
+    pub fn model(&self) -> &Model {
+        self.inner.model()
     }
 }
 
-/// Extracts values that fit a schema from texts.
+/// Extracts values that are valid against a schema from texts. As [`Extractor`], it is a handle.
 ///
 /// ```no_run
 /// use serde_json::json;
@@ -147,16 +202,18 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
 ///     "properties": {"city": {"type": "string"}, "rooms": {"type": "integer"}},
 ///     "required": ["city", "rooms"],
 /// });
-/// let mut flats = SchemaExtractor::new(model, schema, &SchemaOptions::new(), GenerateOptions::default())?;
+/// let flats = SchemaExtractor::new(model, schema, &SchemaOptions::new(), GenerateOptions::default())?;
 /// println!("{}", flats.extract("Three rooms in Graz, 740 euros")?.json);
 /// # Ok::<(), structgen::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct SchemaExtractor {
     model: Model,
-    schema: Value,
-    report: CompileReport,
+    schema: Arc<Value>,
+    report: Arc<CompileReport>,
     compiled: CompiledConstraint,
     options: GenerateOptions,
+    strategy: Strategy,
 }
 
 impl SchemaExtractor {
@@ -174,8 +231,8 @@ impl SchemaExtractor {
         Self::with_constraint(model, schema, &constraint, options)
     }
 
-    /// With a constraint that was made from the schema in another way, such as
-    /// [`Constraint::json_schema_str`]. The schema itself is what the model is shown.
+    /// With a constraint that was made from the schema in another way, such as [`Constraint::json_schema_str`]. The schema itself is
+    /// what the model is shown.
     ///
     /// # Errors
     /// [`Error::Compile`].
@@ -188,11 +245,19 @@ impl SchemaExtractor {
         let compiled = model.compile(constraint)?;
         Ok(Self {
             compiled,
-            report: constraint.report().clone(),
+            report: Arc::new(constraint.report().clone()),
             model,
-            schema,
+            schema: Arc::new(schema),
             options,
+            strategy: Strategy::default(),
         })
+    }
+
+    /// The same extractor with another strategy, such as beams or speculation; sampling by default.
+    #[must_use]
+    pub fn with_strategy(mut self, strategy: impl Into<Strategy>) -> Self {
+        self.strategy = strategy.into();
+        self
     }
 
     /// Extracts a value from a text.
@@ -200,16 +265,50 @@ impl SchemaExtractor {
     /// # Errors
     /// [`Error::Generate`], [`Error::Tokenizer`]; [`Error::Deserialize`] where serde_json cannot hold the value, which is
     /// nested more than 127 deep.
-    pub fn extract(&mut self, text: &str) -> Result<Extraction<Value>> {
-        let raw = self.run(text)?;
-        match serde_json::from_str(&raw.json) {
-            Ok(value) => Ok(raw.map(|()| value)),
-            Err(source) => Err(Error::Deserialize {
-                type_name: type_name::<Value>(),
-                json: raw.json,
-                source,
-            }),
+    pub fn extract(&self, text: &str) -> Result<Extraction<Value>> {
+        self.submit(text)?.wait()
+    }
+
+    /// Extracts a value from each text, several at a time, in their order: see [`Extractor::extract_all`].
+    pub fn extract_all<I>(&self, texts: I) -> ExtractAll<I::IntoIter, Value>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        self.extract_all_as(texts)
+    }
+
+    /// Extracts a value and yields what there is of it as it comes: see [`Extractor::extract_stream`].
+    ///
+    /// # Errors
+    /// As [`extract`](Self::extract), as far as it is known before anything was generated.
+    pub fn extract_stream(&self, text: &str) -> Result<ExtractionStream<Value>> {
+        Ok(ExtractionStream::new(self.submit_with(text, true)?))
+    }
+
+    /// [`extract`](Self::extract) for asynchronous code; it needs no runtime of its own.
+    ///
+    /// # Errors
+    /// As [`extract`](Self::extract).
+    #[cfg(feature = "async")]
+    pub async fn extract_async(&self, text: &str) -> Result<Extraction<Value>> {
+        self.submit(text)?.wait_async().await
+    }
+
+    /// The request of a text, to be changed or [submitted](Model::submit) by the caller: for several outputs, tokens and their times, or
+    /// events.
+    ///
+    /// # Errors
+    /// As [`Model::extraction_prompt`].
+    pub fn request(&self, text: &str) -> Result<Request> {
+        let prompt = self.model.extraction_prompt(&self.schema, text)?;
+        let mut options = self.options.clone();
+        if options.max_new_tokens.is_none() {
+            options.max_new_tokens = Some(self.model.room_after(&prompt, MAX_NEW_TOKENS));
         }
+        Ok(Request::new(prompt, Some(self.compiled.clone()))
+            .with_options(options)
+            .with_strategy(self.strategy.clone()))
     }
 
     /// What became of each keyword of the schema.
@@ -218,43 +317,79 @@ impl SchemaExtractor {
         &self.report
     }
 
-    /// The model, for another extractor.
+    /// The schema's constraint, compiled for the model.
     #[must_use]
-    pub fn into_model(self) -> Model {
-        self.model
+    pub fn compiled(&self) -> &CompiledConstraint {
+        &self.compiled
     }
 
-    fn run(&mut self, text: &str) -> Result<Extraction<()>> {
-        let prompt = self.model.extraction_prompt(&self.schema, text)?;
-        let mut options = self.options.clone();
-        if options.max_new_tokens.is_none() {
-            options.max_new_tokens = Some(self.model.room_behind(&prompt, MAX_NEW_TOKENS));
-        }
-        let generation = self
-            .model
-            .generate(&prompt, Some(&self.compiled), &options)?;
-        let confidence = { options.log_probs }.then(|| generation.confidence());
-        Ok(Extraction {
-            value: (),
-            confidence: confidence.transpose()?,
+    /// The model.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    fn extract_all_as<I, T>(&self, texts: I) -> ExtractAll<I::IntoIter, T>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        ExtractAll::new(self.clone(), texts.into_iter())
+    }
+
+    pub(crate) fn submit<T>(&self, text: &str) -> Result<Pending<T>> {
+        self.submit_with(text, false)
+    }
+
+    fn submit_with<T>(&self, text: &str, events: bool) -> Result<Pending<T>> {
+        let mut request = self.request(text)?;
+        let has_log_probs = request.options.log_probs;
+        request.events = events;
+        Ok(Pending {
+            run: self.model.submit(request)?,
+            has_log_probs,
+            value: PhantomData,
+        })
+    }
+}
+
+/// An extraction under way.
+pub(crate) struct Pending<T> {
+    pub(crate) run: Run,
+    has_log_probs: bool,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned> Pending<T> {
+    pub(crate) fn wait(self) -> Result<Extraction<T>> {
+        let generation = self.run.wait()?.single()?;
+        Extraction::of(generation, self.has_log_probs)
+    }
+
+    #[cfg(feature = "async")]
+    async fn wait_async(self) -> Result<Extraction<T>> {
+        let generation = self.run.await?.single()?;
+        Extraction::of(generation, self.has_log_probs)
+    }
+}
+
+impl<T: DeserializeOwned> Extraction<T> {
+    fn of(generation: Generation, has_log_probs: bool) -> Result<Self> {
+        let confidence = has_log_probs.then(|| generation.confidence()).transpose()?;
+        let value =
+            serde_json::from_str(&generation.text).map_err(|source| Error::Deserialize {
+                type_name: type_name::<T>(),
+                json: generation.text.clone(),
+                source,
+            })?;
+        Ok(Self {
+            value,
+            confidence,
             tokens: generation.tokens.len(),
             json: generation.text,
             finish: generation.finish,
             stats: generation.stats,
         })
-    }
-}
-
-impl<T> Extraction<T> {
-    fn map<U>(self, value: impl FnOnce(T) -> U) -> Extraction<U> {
-        Extraction {
-            value: value(self.value),
-            json: self.json,
-            confidence: self.confidence,
-            tokens: self.tokens,
-            finish: self.finish,
-            stats: self.stats,
-        }
     }
 }
 

@@ -10,66 +10,116 @@
 //!     attempts: u8,
 //! }
 //!
+//! # #[cfg(feature = "embedded")]
+//! # fn main() -> Result<(), structgen::Error> {
 //! let ticket: Ticket = structgen::extract("Mia Brandt writes: login failed after 3 attempts")?;
 //! assert!(ticket.attempts <= u8::MAX);
-//! # Ok::<(), structgen::Error>(())
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "embedded"))]
+//! # fn main() {}
 //! ```
 //!
-//! What comes out fits the schema, whatever the model: at each step only those tokens can be chosen after which some
-//! fitting output still exists, and the number of tokens is bounded.
+//! What comes out is valid against the schema, whatever the model: at each step only those tokens can be chosen after which some
+//! valid output still exists, and the number of tokens is bounded.
 //!
-//! - [`extract`], [`Extractor`]: a text into a type of one's own; [`SchemaExtractor`] for a schema that is only known at run
-//!   time.
-//! - [`Model`]: a model with its tokenizer, embedded or from a folder, and free or constrained generation with it.
-//! - [`Constraint`]: JSON Schema, a regular expression, a GBNF grammar, a list of choices, or any JSON; and [`Checker`], which
-//!   says whether and where a text does not fit one.
-//! - [`tools`]: tool calls in the formats of chat models, as a constraint ([`Constraint::tools`]) and parsed back.
-//! - The pieces, each a crate of its own: [`grammar`], [`frontend`], [`automata`], [`algebra`], [`vocab`], [`constraint`], [`decode`], [`ort`].
+//! # Which API do I want?
+//!
+//! | I have | and want | take |
+//! |---|---|---|
+//! | a text and a Rust type | one value, with no setup | `extract` |
+//! | many texts and a Rust type | values, several at a time, with confidence or as they are written | `Extractor` |
+//! | a schema that is only known at run time | the same as `serde_json::Value` | `SchemaExtractor` |
+//! | a prompt, and a schema, pattern, grammar or nothing | text, events, beams, speculation, batches | `Model` and `Request` |
+//! | a few answers | how probable each is | `Model::choose` |
+//! | tools for a chat model | calls that are always valid | [`Constraint::tools`] and `tools` |
+//! | a text that exists | whether and where it is not valid | [`Checker`] |
+//! | a loop of my own | token masks alone, without ONNX Runtime | [`constraint::Matcher`] and `default-features = false` |
+//! | a model of my own | the whole of decoding around it | `decode::LanguageModel` and `decode::Engine` |
+//!
+//! # Features
+//!
+//! `embedded` (default): the extraction model's weights. `ort`: models on ONNX Runtime; implied by `embedded`. `tools` (default): formats of tool
+//! calls. `async`: `extract_async`, and runs as streams. Without any, there are schemas, grammars, masks and checks, and nothing is loaded at
+//! run time.
+//!
+//! The runtime library of `ort` is found, or installed by one call: `runtime::ensure`.
 
+#[cfg(feature = "ort")]
 mod builder;
 mod checker;
+#[cfg(feature = "ort")]
 mod choose;
 mod constraint_source;
-mod contrast;
 mod error;
+#[cfg(feature = "embedded")]
 mod extract;
+#[cfg(feature = "ort")]
+mod extract_all;
+#[cfg(feature = "ort")]
 mod extractor;
-mod faithful;
+#[cfg(feature = "ort")]
 mod for_type;
+#[cfg(feature = "ort")]
 mod generate;
+#[cfg(feature = "ort")]
 mod model;
 mod notation;
+#[cfg(feature = "ort")]
 mod options;
+#[cfg(feature = "ort")]
+mod partial;
+#[cfg(feature = "ort")]
 mod prompt;
+#[cfg(feature = "ort")]
+pub mod runtime;
 
+#[cfg(feature = "ort")]
 pub use builder::ExtractorBuilder;
 pub use checker::{Checker, Misfit};
+#[cfg(feature = "ort")]
 pub use choose::ChooseOptions;
 pub use constraint_source::Constraint;
 pub use error::Error;
+#[cfg(feature = "embedded")]
 pub use extract::extract;
+#[cfg(feature = "ort")]
+pub use extract_all::ExtractAll;
+#[cfg(feature = "ort")]
 pub use extractor::{Extraction, Extractor, SchemaExtractor};
+#[cfg(feature = "ort")]
+pub use generate::Request;
+#[cfg(feature = "ort")]
 pub use model::Model;
 pub use notation::compact_notation;
-pub use options::ModelOptions;
+#[cfg(feature = "ort")]
+pub use options::{DraftSource, HeadsSource, ModelOptions};
+#[cfg(feature = "ort")]
+pub use partial::ExtractionStream;
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+#[cfg(feature = "ort")]
+pub use schemars;
 pub use structgen_algebra as algebra;
 pub use structgen_automata as automata;
 pub use structgen_constraint as constraint;
+#[cfg(feature = "ort")]
 pub use structgen_decode as decode;
 pub use structgen_frontend as frontend;
 pub use structgen_grammar as grammar;
-pub use structgen_model as embedded;
+#[cfg(feature = "ort")]
 pub use structgen_ort as ort;
 pub use structgen_regular as regular;
+#[cfg(feature = "tools")]
 pub use structgen_tools as tools;
 pub use structgen_vocab as vocab;
 
-pub use structgen_decode::{GenerateOptions, OrderPreset, SamplingParams, TaskPreset};
+#[cfg(feature = "ort")]
+pub use structgen_decode::{GenerateOptions, OrderPreset, SamplingParams, Strategy, TaskPreset};
 pub use structgen_frontend::json_schema::{
     FormatMode, IntegerKeys, KeyOrder, Profile, SchemaOptions,
 };
+#[cfg(feature = "ort")]
 pub use structgen_ort::Device;

@@ -5,35 +5,52 @@ use std::path::Path;
 use std::sync::Arc;
 
 use structgen_constraint::{CompiledConstraint, VocabularyTables};
-use structgen_decode::{ChatError, ChatTemplate, LanguageModel, PrefixCache};
-use structgen_ort::{Device, LoadOptions, ModelConfig, OrtCache, OrtHeads, OrtModel, Runtime};
-use structgen_vocab::{TokenId, Tokenizer, TokenizerOptions};
+use structgen_decode::{ChatError, ChatTemplate, Engine, LanguageModel, ModelInfo, Scheduler};
+use structgen_ort::{Device, ModelConfig, ModelSource, OrtHeads, OrtModel, Runtime};
+use structgen_vocab::{TokenId, Tokenizer, TokenizerOptions, Vocabulary};
 
+use crate::options::{DraftSource, HeadsSource};
 use crate::prompt::{NotationTokens, chat_template};
 use crate::{Constraint, Error, ModelOptions, Result};
 
 /// A model with its tokenizer: embedded, or from a folder.
 ///
+/// A model is a handle: clones share sessions, weights and caches, and any number of threads may use it at the same time. What they
+/// ask for runs side by side ([`Engine`]).
+///
 /// ```no_run
 /// use structgen::{Constraint, GenerateOptions, Model, ModelOptions};
 ///
-/// let mut model = Model::open("path/to/model", &ModelOptions::new())?;
+/// let model = Model::open("path/to/model", &ModelOptions::new())?;
 /// let prompt = model.encode_prompt("The capital of France is")?;
 /// let city = model.compile(&Constraint::choices(["Paris", "Rome"])?)?;
 /// let output = model.generate(&prompt, Some(&city), &GenerateOptions::default())?;
 /// println!("{}", output.text);
 /// # Ok::<(), structgen::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct Model {
-    pub(crate) model: OrtModel,
-    pub(crate) tokenizer: Tokenizer,
-    /// What was run before, where the options give it room.
-    pub(crate) prefixes: Option<PrefixCache<OrtCache>>,
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    engine: Engine,
+    tokenizer: Arc<Tokenizer>,
     /// The special tokens of the embedded model's prompt, where the tokenizer has them.
-    pub(crate) notation: Option<NotationTokens>,
-    pub(crate) chat: std::result::Result<ChatTemplate, ChatError>,
+    notation: Option<NotationTokens>,
+    chat: std::result::Result<ChatTemplate, ChatError>,
     tables: Arc<VocabularyTables>,
-    eos: Vec<TokenId>,
+    workers: usize,
+    inputs: Vec<(String, String)>,
+    outputs: Vec<(String, String)>,
+}
+
+/// What a model is made of, before it is put on threads.
+struct Parts {
+    source: ModelSource,
+    tokenizer: Tokenizer,
+    notation: Option<NotationTokens>,
+    chat: std::result::Result<ChatTemplate, ChatError>,
 }
 
 impl Model {
@@ -41,71 +58,21 @@ impl Model {
     ///
     /// # Errors
     /// [`Error::Load`] when the runtime library is missing or cannot be used; the error says where it was looked for.
+    #[cfg(feature = "embedded")]
     pub fn embedded(options: &ModelOptions) -> Result<Self> {
-        Self::of_assets(&structgen_model::MAIN, options)
-    }
-
-    /// The smaller model beside it, of the same vocabulary, which drafts tokens for speculative decoding.
-    ///
-    /// # Errors
-    /// As [`embedded`](Model::embedded).
-    pub fn embedded_draft(options: &ModelOptions) -> Result<Self> {
-        Self::of_assets(&structgen_model::DRAFT, options)
-    }
-
-    /// Two extra heads of the embedded model, which draft for it: [`Speculation::with_heads`](structgen_decode::Speculation::with_heads).
-    ///
-    /// ```no_run
-    /// use std::ops::ControlFlow;
-    /// use structgen::decode::Speculation;
-    /// use structgen::{GenerateOptions, Model, ModelOptions};
-    ///
-    /// let mut model = Model::embedded(&ModelOptions::new())?;
-    /// let mut heads = Model::embedded_heads(&ModelOptions::new())?;
-    /// let mut speculation = Speculation::new().with_heads(&mut heads);
-    /// let prompt = model.encode_prompt("one, two, three, ")?;
-    /// let options = GenerateOptions::default();
-    /// model.stream_speculative(&prompt, None, &options, &mut speculation, |_| ControlFlow::Continue(()))?;
-    /// println!("{} guesses kept", speculation.stats().heads.kept);
-    /// # Ok::<(), structgen::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`embedded`](Model::embedded).
-    pub fn embedded_heads(options: &ModelOptions) -> Result<OrtHeads> {
         let runtime = Runtime::load(&options.search())?;
-        let device = options.device_or(Device::cpu(1));
-        Ok(OrtHeads::from_bytes(
-            runtime,
-            structgen_model::HEADS,
-            device,
-        )?)
-    }
-
-    /// Extra heads from a file, trained on the hidden states of the model that they are to draft for.
-    ///
-    /// # Errors
-    /// [`Error::Load`]: what is missing or not understood, by name.
-    pub fn open_heads(file: impl AsRef<Path>, options: &ModelOptions) -> Result<OrtHeads> {
-        let runtime = Runtime::load(&options.search())?;
-        let device = options.device_or(Device::cpu(1));
-        Ok(OrtHeads::open(runtime, file.as_ref(), device)?)
-    }
-
-    fn of_assets(assets: &structgen_model::Assets, options: &ModelOptions) -> Result<Self> {
-        let runtime = Runtime::load(&options.search())?;
-        let config = ModelConfig::from_json(assets.config, Some(assets.generation_config))?;
+        let assets = &structgen_model::MAIN;
         // So small a model is fastest on one thread.
-        let model = OrtModel::from_bytes(
-            runtime,
-            assets.model,
-            &config,
-            options.device_or(Device::cpu(1)),
-        )?;
-        let tokenizer = Tokenizer::from_bytes_with(assets.tokenizer, &tokenizer_options(&model))?;
-        let notation = NotationTokens::of(tokenizer.vocabulary())?;
-        let chat = ChatTemplate::from_tokenizer_config(assets.tokenizer_config, None);
-        Ok(Self::new(model, tokenizer, Some(notation), chat, options))
+        let source = embedded_source(assets, options.device_or(Device::cpu(1)))?;
+        let first = source.open(runtime)?;
+        let tokenizer = embedded_tokenizer(assets, first.info())?;
+        let parts = Parts {
+            source,
+            notation: Some(NotationTokens::of(tokenizer.vocabulary())?),
+            chat: ChatTemplate::from_tokenizer_config(assets.tokenizer_config, None),
+            tokenizer,
+        };
+        Self::new(runtime, first, parts, options)
     }
 
     /// A model folder as optimum or onnxruntime-genai writes it, with a `tokenizer.json`.
@@ -114,48 +81,48 @@ impl Model {
     /// [`Error::Load`] and [`Error::TokenizerFile`]: what is missing or not understood, by name.
     pub fn open(folder: impl AsRef<Path>, options: &ModelOptions) -> Result<Self> {
         let folder = folder.as_ref();
-        // What is wrong with the folder is said before the runtime library is asked for.
-        let load: LoadOptions = options.load_options();
-        structgen_ort::ModelFolder::open(folder, load.variant.as_deref())?;
+        // What is wrong with the folder is reported before the runtime library is asked for.
+        let source = ModelSource::folder(folder, &options.load_options())?;
         let runtime = Runtime::load(&options.search())?;
-        let model = OrtModel::open(runtime, folder, &load)?;
-        let path = folder.join("tokenizer.json");
-        let tokenizer = Tokenizer::from_file_with(&path, &tokenizer_options(&model))
-            .map_err(|source| Error::TokenizerFile { path, source })?;
-        let notation = NotationTokens::of(tokenizer.vocabulary()).ok();
-        Ok(Self::new(
-            model,
+        let first = source.open(runtime)?;
+        let tokenizer = folder_tokenizer(folder, first.info())?;
+        let parts = Parts {
+            source,
+            notation: NotationTokens::of(tokenizer.vocabulary()).ok(),
+            chat: chat_template(folder)?,
             tokenizer,
-            notation,
-            chat_template(folder)?,
-            options,
-        ))
+        };
+        Self::new(runtime, first, parts, options)
     }
 
     fn new(
-        model: OrtModel,
-        tokenizer: Tokenizer,
-        notation: Option<NotationTokens>,
-        chat: std::result::Result<ChatTemplate, ChatError>,
+        runtime: &'static Runtime,
+        first: OrtModel,
+        parts: Parts,
         options: &ModelOptions,
-    ) -> Self {
-        let tables = Arc::new(options.tables(tokenizer.vocabulary().clone()));
-        let eos = model.info().eos.clone();
-        Self {
-            model,
-            tokenizer,
-            prefixes: options.prefix_cache_bytes().map(PrefixCache::new),
-            notation,
-            chat,
-            tables,
-            eos,
+    ) -> Result<Self> {
+        let tokenizer = Arc::new(parts.tokenizer);
+        let vocabulary = tokenizer.vocabulary();
+        let tables = Arc::new(options.tables(vocabulary.clone()));
+        let workers = options.workers_or_one();
+        let (inputs, outputs) = (first.inputs(), first.outputs());
+        let mut schedulers = vec![scheduler(runtime, first, &tokenizer, options)?];
+        for _ in 1..workers.get() {
+            let model = parts.source.open(runtime)?;
+            schedulers.push(scheduler(runtime, model, &tokenizer, options)?);
         }
-    }
-
-    /// What was run before, where [`ModelOptions::with_prefix_cache`] gave it room.
-    #[must_use]
-    pub fn prefixes(&self) -> Option<&PrefixCache<OrtCache>> {
-        self.prefixes.as_ref()
+        Ok(Self {
+            inner: Arc::new(Inner {
+                engine: Engine::new(schedulers)?,
+                tokenizer,
+                notation: parts.notation,
+                chat: parts.chat,
+                tables,
+                workers: workers.get(),
+                inputs,
+                outputs,
+            }),
+        })
     }
 
     /// The tokens of a prompt that is trusted: names of special tokens in it are those tokens, and what the tokenizer puts
@@ -164,9 +131,9 @@ impl Model {
     /// # Errors
     /// [`Error::Tokenizer`] when the tokenizer lacks a character.
     pub fn encode_prompt(&self, text: &str) -> Result<Vec<TokenId>> {
-        let mut tokens = self.tokenizer.encode_prompt(text, true)?;
+        let mut tokens = self.tokenizer().encode_prompt(text, true)?;
         // Some tokenizers end every text, and a prompt is to be continued.
-        while tokens.last().is_some_and(|token| self.eos.contains(token)) {
+        while { tokens.last() }.is_some_and(|token| self.eos().contains(token)) {
             tokens.pop();
         }
         Ok(tokens)
@@ -177,44 +144,164 @@ impl Model {
     /// # Errors
     /// As [`Constraint::compile`].
     pub fn compile(&self, constraint: &Constraint) -> Result<CompiledConstraint> {
-        constraint.compile(&self.tables, &self.eos)
+        constraint.compile(&self.inner.tables, self.eos())
     }
 
     /// The tokenizer.
     #[must_use]
     pub fn tokenizer(&self) -> &Tokenizer {
-        &self.tokenizer
+        &self.inner.tokenizer
     }
 
     /// The vocabulary's tables, which constraints are compiled with.
     #[must_use]
     pub fn tables(&self) -> &Arc<VocabularyTables> {
-        &self.tables
+        &self.inner.tables
     }
 
     /// The ids that end an output.
     #[must_use]
     pub fn eos(&self) -> &[TokenId] {
-        &self.eos
+        &self.info().eos
     }
 
-    /// The language model itself, for loops of one's own.
-    pub fn language_model(&mut self) -> &mut OrtModel {
-        &mut self.model
+    /// What decoding knows of the model.
+    #[must_use]
+    pub fn info(&self) -> &ModelInfo {
+        self.inner.engine.info()
+    }
+
+    /// The names and types of the graph's inputs, in its order.
+    #[must_use]
+    pub fn inputs(&self) -> &[(String, String)] {
+        &self.inner.inputs
+    }
+
+    /// The names and types of the graph's outputs, in its order.
+    #[must_use]
+    pub fn outputs(&self) -> &[(String, String)] {
+        &self.inner.outputs
+    }
+
+    /// The number of sessions that run side by side.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.inner.workers
+    }
+
+    /// The engine that runs the model, for requests under constraints of one's own.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.inner.engine
+    }
+
+    pub(crate) fn notation(&self) -> Option<NotationTokens> {
+        self.inner.notation
+    }
+
+    pub(crate) fn chat(&self) -> &std::result::Result<ChatTemplate, ChatError> {
+        &self.inner.chat
+    }
+
+    /// The tokens that the model's context leaves after a prompt, at most `most`.
+    #[must_use]
+    pub fn room_after(&self, prompt: &[TokenId], most: usize) -> usize {
+        // At least one, so that a prompt that is too long is reported as such.
+        { self.info().context_length }
+            .saturating_sub(prompt.len())
+            .clamp(1, most.max(1))
     }
 }
 
 impl fmt::Debug for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Model")
-            .field("info", self.model.info())
+            .field("info", self.info())
+            .field("workers", &self.workers())
             .field("prompts", &self.prompt_style())
             .finish_non_exhaustive()
     }
 }
 
-fn tokenizer_options(model: &OrtModel) -> TokenizerOptions {
-    let info = model.info();
+/// A scheduler of one session, with the draft model and the heads that the options name.
+fn scheduler(
+    runtime: &'static Runtime,
+    model: OrtModel,
+    tokenizer: &Arc<Tokenizer>,
+    options: &ModelOptions,
+) -> Result<Scheduler> {
+    let encoder = Arc::clone(tokenizer) as Arc<dyn structgen_decode::TextEncoder>;
+    let mut scheduler = Scheduler::new(model, tokenizer.vocabulary().clone())
+        .with_encoder(encoder)
+        .with_limits(options.scheduler_limits());
+    if let Some(source) = options.draft() {
+        let (draft, vocabulary) = open_draft(runtime, source, options)?;
+        scheduler = scheduler.with_draft(draft, &vocabulary)?;
+    }
+    if let Some(source) = options.heads() {
+        scheduler = scheduler.with_heads(open_heads(runtime, source, options)?);
+    }
+    Ok(scheduler)
+}
+
+fn open_draft(
+    runtime: &'static Runtime,
+    source: &DraftSource,
+    options: &ModelOptions,
+) -> Result<(OrtModel, Arc<Vocabulary>)> {
+    let (model, tokenizer) = match source {
+        #[cfg(feature = "embedded")]
+        DraftSource::Embedded => {
+            let assets = &structgen_model::DRAFT;
+            let source = embedded_source(assets, options.device_or(Device::cpu(1)))?;
+            let model = source.open(runtime)?;
+            let tokenizer = embedded_tokenizer(assets, model.info())?;
+            (model, tokenizer)
+        }
+        DraftSource::Folder(folder) => {
+            let source = ModelSource::folder(folder, &options.load_options())?;
+            let model = source.open(runtime)?;
+            let tokenizer = folder_tokenizer(folder, model.info())?;
+            (model, tokenizer)
+        }
+    };
+    Ok((model, tokenizer.vocabulary().clone()))
+}
+
+fn open_heads(
+    runtime: &'static Runtime,
+    source: &HeadsSource,
+    options: &ModelOptions,
+) -> Result<OrtHeads> {
+    let device = options.device_or(Device::cpu(1));
+    Ok(match source {
+        #[cfg(feature = "embedded")]
+        HeadsSource::Embedded => OrtHeads::from_bytes(runtime, structgen_model::HEADS, device)?,
+        HeadsSource::File(file) => OrtHeads::open(runtime, file, device)?,
+    })
+}
+
+#[cfg(feature = "embedded")]
+fn embedded_source(assets: &structgen_model::Assets, device: Device) -> Result<ModelSource> {
+    let config = ModelConfig::from_json(assets.config, Some(assets.generation_config))?;
+    Ok(ModelSource::bytes(assets.model, config, device))
+}
+
+#[cfg(feature = "embedded")]
+fn embedded_tokenizer(assets: &structgen_model::Assets, info: &ModelInfo) -> Result<Tokenizer> {
+    Ok(Tokenizer::from_bytes_with(
+        assets.tokenizer,
+        &tokenizer_options(info),
+    )?)
+}
+
+fn folder_tokenizer(folder: &Path, info: &ModelInfo) -> Result<Tokenizer> {
+    let path = folder.join("tokenizer.json");
+    Tokenizer::from_file_with(&path, &tokenizer_options(info))
+        .map_err(|source| Error::TokenizerFile { path, source })
+}
+
+fn tokenizer_options(info: &ModelInfo) -> TokenizerOptions {
     TokenizerOptions::new()
         .logits_len(info.logits_width)
         .special_tokens(info.eos.iter().copied())

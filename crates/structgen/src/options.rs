@@ -1,9 +1,11 @@
 //! Where a model runs, and with which library.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use structgen_constraint::VocabularyTables;
+use structgen_decode::SchedulerLimits;
 use structgen_ort::{Device, LoadOptions, Search};
 use structgen_vocab::Vocabulary;
 
@@ -21,7 +23,32 @@ pub struct ModelOptions {
     variant: Option<String>,
     runtime: Option<PathBuf>,
     tables: Option<PathBuf>,
-    prefix_cache: Option<usize>,
+    workers: Option<NonZeroUsize>,
+    limits: SchedulerLimits,
+    draft: Option<DraftSource>,
+    heads: Option<HeadsSource>,
+}
+
+/// Which model drafts for another one, with the same tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DraftSource {
+    /// The smaller of the embedded models, for the larger one.
+    #[cfg(feature = "embedded")]
+    Embedded,
+    /// The model of a folder.
+    Folder(PathBuf),
+}
+
+/// Which extra heads draft for a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HeadsSource {
+    /// The two heads of the embedded model.
+    #[cfg(feature = "embedded")]
+    Embedded,
+    /// Heads of a file, trained on the hidden states of the model that they draft for.
+    File(PathBuf),
 }
 
 impl ModelOptions {
@@ -60,18 +87,61 @@ impl ModelOptions {
         self
     }
 
-    /// Keeps what was run, at most so many bytes of keys and values, so that prompts that begin alike are run from where they part: the schema before each text of an extraction, a system message, or a
-    /// conversation that goes on. The texts used least recently go first. Outputs may differ where logits are within rounding of each other. Without it, nothing is kept.
+    /// Keeps what was run, at most `max_bytes` of keys and values, so that a prompt that begins like an earlier one is run from where
+    /// they differ: the schema before each text of an extraction, a system message, or a conversation that goes on. The texts
+    /// used least recently are evicted first. Outputs may differ where logits are within rounding of each other. Without it, nothing is kept.
     ///
-    /// A token takes [`cache_bytes_per_token`](structgen_decode::ModelInfo::cache_bytes_per_token).
+    /// A token takes [`cache_bytes_per_token`](structgen_decode::ModelInfo::cache_bytes_per_token). Each worker keeps its own.
     #[must_use]
     pub fn with_prefix_cache(mut self, max_bytes: usize) -> Self {
-        self.prefix_cache = Some(max_bytes);
+        self.limits.prefix_bytes = max_bytes;
         self
     }
 
-    pub(crate) fn prefix_cache_bytes(&self) -> Option<usize> {
-        self.prefix_cache
+    /// Runs `workers` sessions of the model side by side, each with a copy of the weights and on a thread of its own. That is how
+    /// small models use several cores; larger ones gain more by what one session runs together. One by default.
+    #[must_use]
+    pub fn with_workers(mut self, workers: NonZeroUsize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// Sets how much each worker does at once, and how much memory its caches may take.
+    #[must_use]
+    pub fn with_limits(mut self, limits: SchedulerLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Loads a second model, which drafts for [speculation](structgen_decode::Speculation) and is the amateur of
+    /// [contrastive decoding](structgen_decode::ContrastiveDecoding).
+    #[must_use]
+    pub fn with_draft(mut self, draft: DraftSource) -> Self {
+        self.draft = Some(draft);
+        self
+    }
+
+    /// Loads extra heads, which draft for [speculation](structgen_decode::Speculation).
+    #[must_use]
+    pub fn with_heads(mut self, heads: HeadsSource) -> Self {
+        self.heads = Some(heads);
+        self
+    }
+
+    pub(crate) fn workers_or_one(&self) -> NonZeroUsize {
+        self.workers.unwrap_or(NonZeroUsize::MIN)
+    }
+
+    pub(crate) fn scheduler_limits(&self) -> SchedulerLimits {
+        self.limits
+    }
+
+    pub(crate) fn draft(&self) -> Option<&DraftSource> {
+        self.draft.as_ref()
+    }
+
+    pub(crate) fn heads(&self) -> Option<&HeadsSource> {
+        self.heads.as_ref()
     }
 
     /// Where the runtime library is looked for.

@@ -69,7 +69,7 @@ impl Model {
     /// was trained to, and every choice less is a run of the model less.
     pub(crate) fn written_form(&self, options: &SchemaOptions) -> SchemaOptions {
         let mut options = options.clone();
-        if self.notation.is_some() {
+        if self.notation().is_some() {
             options.whitespace.get_or_insert(Whitespace::Compact);
         }
         options
@@ -83,18 +83,18 @@ impl Model {
     /// # Errors
     /// [`Error::Tokenizer`] when the tokenizer lacks a character, [`Error::Chat`] when the template fails.
     pub fn extraction_prompt(&self, schema: &Value, text: &str) -> Result<Vec<TokenId>> {
-        if let Some(special) = self.notation {
+        if let Some(special) = self.notation() {
             let mut tokens = vec![special.schema];
-            tokens.extend(self.tokenizer.encode(&compact_notation(schema))?);
+            tokens.extend(self.tokenizer().encode(&compact_notation(schema))?);
             tokens.push(special.text);
-            tokens.extend(self.tokenizer.encode(text)?);
+            tokens.extend(self.tokenizer().encode(text)?);
             tokens.push(special.json);
             return Ok(tokens);
         }
         let schema = schema.to_string();
         let marks = [(SCHEMA_MARK, schema.as_str()), (TEXT_MARK, text)];
         let request = format!("{INSTRUCTION}\n\nJSON Schema:\n{SCHEMA_MARK}\n\nText:\n{TEXT_MARK}");
-        match &self.chat {
+        match self.chat() {
             Ok(template) => {
                 let rendered =
                     template.render(&[ChatMessage::user(request)], &ChatOptions::default())?;
@@ -116,7 +116,7 @@ impl Model {
     /// # Errors
     /// [`Error::Chat`] when the model has no template, or the template fails.
     pub fn chat_prompt(&self, system: Option<&str>, text: &str) -> Result<Vec<TokenId>> {
-        let template = self.chat.as_ref().map_err(Clone::clone)?;
+        let template = self.chat().as_ref().map_err(Clone::clone)?;
         let mut messages = Vec::new();
         let mut marks = Vec::new();
         if let Some(system) = system {
@@ -132,7 +132,7 @@ impl Model {
     /// How [`extraction_prompt`](Model::extraction_prompt) asks, in words.
     #[must_use]
     pub fn prompt_style(&self) -> &'static str {
-        match (&self.notation, &self.chat) {
+        match (self.notation(), self.chat()) {
             (Some(_), _) => "the compact notation of the embedded model",
             (None, Ok(_)) => "the model's chat template",
             (None, Err(ChatError::NoTemplate)) => "plain text: the model has no chat template",
@@ -152,15 +152,15 @@ impl Model {
                 .filter_map(|(i, (mark, _))| Some((rest.find(mark)?, i)));
             let Some((at, i)) = next.min() else { break };
             let (mark, untrusted) = marks[i];
-            tokens.extend(self.tokenizer.encode_prompt(&rest[..at], false)?);
-            tokens.extend(self.tokenizer.encode(untrusted)?);
+            tokens.extend(self.tokenizer().encode_prompt(&rest[..at], false)?);
+            tokens.extend(self.tokenizer().encode(untrusted)?);
             placed[i] = true;
             rest = &rest[at + mark.len()..];
         }
         if placed.contains(&false) {
             return Err(Error::TemplateDropsText);
         }
-        tokens.extend(self.tokenizer.encode_prompt(rest, false)?);
+        tokens.extend(self.tokenizer().encode_prompt(rest, false)?);
         Ok(tokens)
     }
 }

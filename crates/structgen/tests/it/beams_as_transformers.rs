@@ -4,18 +4,16 @@
 //! programs round in their own way, so that scores are equal to 1e-4 (of the score, where that is above one), and where noise of 1e-4 changes what
 //! transformers gives, what we give may be different, too: such cases are marked in the file, and few.
 
-#![allow(missing_docs, reason = "a test")]
-
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use serde::Deserialize;
 use structgen::decode::{
-    BeamOptions, EarlyStopping, FinishReason, Generation, Generator, LanguageModel, SamplingParams,
-    Unconstrained,
+    BeamOptions, EarlyStopping, FinishReason, Generation, Request, SamplingParams, Unconstrained,
 };
 use structgen::vocab::{TokenId, TokenMask};
 use structgen::{GenerateOptions, Model, ModelOptions};
+
+use crate::support::open;
 
 const MARGIN: f64 = 1e-4;
 
@@ -121,14 +119,9 @@ impl Setting {
     }
 }
 
-fn model() -> Model {
-    structgen::ort::ensure_runtime(|line| drop(writeln!(std::io::stderr(), "{line}"))).unwrap();
-    Model::embedded(&ModelOptions::new()).unwrap()
-}
-
 /// Every token may come, special ones too, as in transformers.
-fn everything(model: &mut Model) -> Unconstrained {
-    let info = model.language_model().info();
+fn everything(model: &Model) -> Unconstrained {
+    let info = model.info();
     Unconstrained::new(TokenMask::full(info.logits_width), &info.eos)
 }
 
@@ -155,9 +148,8 @@ fn with_end(generation: &Generation) -> Vec<u32> {
 
 #[test]
 fn sequences_and_scores_are_those_of_transformers() {
-    let mut model = model();
-    let vocabulary = model.tokenizer().vocabulary().clone();
-    let free = everything(&mut model);
+    let model = open(&ModelOptions::new());
+    let free = everything(&model);
     let recorded = recorded();
     let (mut compared, mut ties, mut parted) = (0, 0, Vec::new());
     for (name, setting) in { recorded.settings.iter() }.filter(|(_, s)| s.num_beams > 1) {
@@ -165,9 +157,10 @@ fn sequences_and_scores_are_those_of_transformers() {
         let beams = setting.beams();
         assert_eq!(setting.cases.len(), recorded.prompts.len());
         for (number, (ids, case)) in recorded.prompts.iter().zip(&setting.cases).enumerate() {
-            let found = Generator::new(model.language_model(), &vocabulary)
-                .beam_search(&prompt(ids), &free, &options, &beams)
-                .unwrap();
+            let request = Request::new(prompt(ids), free.clone())
+                .with_options(options.clone())
+                .with_strategy(beams.clone());
+            let found = model.engine().run(request).unwrap().all().unwrap();
             compared += 1;
             ties += usize::from(case.near_tie);
             let same = found.len() == case.outputs.len()
@@ -176,7 +169,7 @@ fn sequences_and_scores_are_those_of_transformers() {
                         panic!("{name} has no scores")
                     };
                     with_end(&found.generation) == *tokens
-                        && (found.score - score).abs() < MARGIN * score.abs().max(1.0)
+                        && (found.score.unwrap() - score).abs() < MARGIN * score.abs().max(1.0)
                 });
             if !same {
                 let found: Vec<_> = { found.iter() }
@@ -194,22 +187,18 @@ fn sequences_and_scores_are_those_of_transformers() {
 
 #[test]
 fn a_width_of_one_is_greedy_here_and_there() {
-    let mut model = model();
-    let vocabulary = model.tokenizer().vocabulary().clone();
-    let free = everything(&mut model);
+    let model = open(&ModelOptions::new());
+    let free = everything(&model);
     let recorded = recorded();
     let setting = &recorded.settings["greedy"];
     let options = setting.options(recorded.max_new_tokens);
     let mut parted = 0;
     for (ids, case) in recorded.prompts.iter().zip(&setting.cases) {
-        let prompt = prompt(ids);
-        let mut generator = Generator::new(model.language_model(), &vocabulary);
-        let beam = generator
-            .beam_search(&prompt, &free, &options, &setting.beams())
-            .unwrap();
-        let greedy = generator
-            .generate(&prompt, &mut free.clone(), &options)
-            .unwrap();
+        let request = Request::new(prompt(ids), free.clone()).with_options(options.clone());
+        let greedy = model.engine().run(request.clone()).unwrap();
+        let greedy = greedy.single().unwrap();
+        let beam = request.with_strategy(setting.beams());
+        let beam = model.engine().run(beam).unwrap().all().unwrap();
         let [Output::Greedy([expected])] = &case.outputs[..] else {
             panic!("one sequence")
         };

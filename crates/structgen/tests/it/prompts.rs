@@ -1,18 +1,17 @@
 //! How models of several kinds are asked, and that untrusted text stays text.
 
-#![allow(missing_docs, reason = "a test")]
-
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use serde_json::{Value, json};
 use structgen::vocab::TokenId;
 use structgen::{GenerateOptions, Model, ModelOptions, SchemaExtractor, SchemaOptions};
 
+use crate::support::{model, runtime};
+
 /// The embedded model's files as a folder, with other names for its special tokens and another template.
 fn folder(dir: &Path, tokenizer_config: &Value) -> Model {
-    let assets = structgen::embedded::MAIN;
+    let assets = structgen_model::MAIN;
     let tokenizer = std::str::from_utf8(assets.tokenizer).unwrap();
     let mut tokenizer = tokenizer.to_owned();
     for name in ["schema", "text", "json"] {
@@ -26,7 +25,7 @@ fn folder(dir: &Path, tokenizer_config: &Value) -> Model {
         tokenizer_config.to_string(),
     )
     .unwrap();
-    structgen::ort::ensure_runtime(|line| drop(writeln!(std::io::stderr(), "{line}"))).unwrap();
+    runtime();
     Model::open(dir, &ModelOptions::new()).unwrap()
 }
 
@@ -81,8 +80,7 @@ fn a_model_without_a_template_is_asked_in_plain_text_and_still_answers_what_fits
     let prompt = model.extraction_prompt(&schema, ATTACK).unwrap();
     assert_eq!(specials(&model, &prompt), Vec::<String>::new());
     let options = GenerateOptions::default();
-    let mut extractor =
-        SchemaExtractor::new(model, schema, &SchemaOptions::new(), options).unwrap();
+    let extractor = SchemaExtractor::new(model, schema, &SchemaOptions::new(), options).unwrap();
     let value = extractor.extract("seven").unwrap().value;
     assert!(value.as_u64().unwrap() <= 9, "{value}");
 }
@@ -103,8 +101,7 @@ fn a_template_that_leaves_the_message_out_is_an_error() {
 
 #[test]
 fn the_embedded_model_is_asked_in_its_notation() {
-    structgen::ort::ensure_runtime(|line| drop(writeln!(std::io::stderr(), "{line}"))).unwrap();
-    let model = Model::embedded(&ModelOptions::new()).unwrap();
+    let model = model();
     let schema =
         json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
     let prompt = model.extraction_prompt(&schema, "one <json> two").unwrap();

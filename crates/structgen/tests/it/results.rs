@@ -3,8 +3,10 @@
 use std::ops::ControlFlow;
 
 use serde_json::json;
-use structgen::decode::{FinishReason, OutputEvent, OutputPart};
-use structgen::{Constraint, GenerateOptions, Model, ModelOptions, SchemaExtractor, SchemaOptions};
+use structgen::decode::{ContextOverflow, FinishReason, OutputEvent, OutputPart};
+use structgen::{Constraint, GenerateOptions, Request, SchemaExtractor, SchemaOptions};
+
+use crate::support::model;
 
 fn schema() -> serde_json::Value {
     json!({
@@ -14,28 +16,20 @@ fn schema() -> serde_json::Value {
     })
 }
 
-fn model() -> Model {
-    structgen::ort::ensure_runtime(|_| ()).unwrap();
-    Model::embedded(&ModelOptions::new()).unwrap()
-}
-
 #[test]
 fn an_extraction_says_how_sure_the_model_was_where_that_is_asked_for() {
-    let options = |log_probs| GenerateOptions {
-        log_probs,
-        ..GenerateOptions::default()
-    };
     let text = "Mia Brandt, 41, called about the invoice.";
-    let of = |model, log_probs| {
-        let options = options(log_probs);
-        let mut people =
-            SchemaExtractor::new(model, schema(), &SchemaOptions::new(), options).unwrap();
-        let found = people.extract(text).unwrap();
-        (found, people.into_model())
+    let of = |log_probs| {
+        let options = GenerateOptions {
+            log_probs,
+            ..GenerateOptions::default()
+        };
+        let people = SchemaExtractor::new(model(), schema(), &SchemaOptions::new(), options);
+        people.unwrap().extract(text).unwrap()
     };
-    let (plain, model) = of(model(), false);
+    let plain = of(false);
     assert_eq!(plain.confidence, None);
-    let (found, _) = of(model, true);
+    let found = of(true);
     assert_eq!(found.json, plain.json);
     let confidence = found.confidence.unwrap();
     for (pointer, value) in [
@@ -54,7 +48,7 @@ fn an_extraction_says_how_sure_the_model_was_where_that_is_asked_for() {
 
 #[test]
 fn events_come_until_the_callback_stops_them() {
-    let mut model = model();
+    let model = model();
     let compiled = Constraint::json_schema(&schema(), &SchemaOptions::new()).unwrap();
     let compiled = model.compile(&compiled).unwrap();
     let prompt = model.extraction_prompt(&schema(), "Ada is 36").unwrap();
@@ -63,18 +57,18 @@ fn events_come_until_the_callback_stops_them() {
         ..GenerateOptions::default()
     };
     let mut spans = Vec::new();
-    let output = model
-        .stream_events(&prompt, Some(&compiled), &options, |event| {
-            if let OutputEvent::Done {
-                part: OutputPart::Field { pointer, .. },
-                span,
-            } = event
-            {
-                spans.push((pointer.into_owned(), span));
-            }
-            ControlFlow::Continue(())
-        })
-        .unwrap();
+    let request = Request::new(&prompt[..], Some(compiled)).with_options(options);
+    let outputs = model.stream(request, |event| {
+        if let OutputEvent::Done {
+            part: OutputPart::Field { pointer, .. },
+            span,
+        } = event
+        {
+            spans.push((pointer.into_owned(), span));
+        }
+        ControlFlow::Continue(())
+    });
+    let output = outputs.unwrap().single().unwrap();
     let value: serde_json::Value = serde_json::from_str(&output.text).unwrap();
     let pointers: Vec<&str> = spans.iter().map(|(pointer, _)| &**pointer).collect();
     assert_eq!(pointers, ["/name", "/age", ""]);
@@ -82,15 +76,24 @@ fn events_come_until_the_callback_stops_them() {
         let written: serde_json::Value = serde_json::from_str(&output.text[span.clone()]).unwrap();
         assert_eq!(value.pointer(pointer), Some(&written));
     }
+    // A text that would go on for long.
+    let many = 20_000;
+    let endless = GenerateOptions {
+        max_new_tokens: Some(many),
+        min_new_tokens: many,
+        overflow: ContextOverflow::Crop { keep: 0 },
+        ..GenerateOptions::default()
+    };
     let mut told = 0;
-    let stopped = model
-        .stream_events(&prompt, None, &options, |_| {
-            told += 1;
-            match told {
-                3 => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        })
-        .unwrap();
+    let request = Request::new(prompt, None).with_options(endless);
+    let stopped = model.stream(request, |_| {
+        told += 1;
+        match told {
+            3 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    });
+    let stopped = stopped.unwrap().single().unwrap();
     assert_eq!((stopped.finish, told), (FinishReason::Cancelled, 3));
+    assert!(stopped.tokens.len() < many);
 }

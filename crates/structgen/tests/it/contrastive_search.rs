@@ -1,17 +1,14 @@
 //! Contrastive search on the embedded model against transformers' own, in PyTorch.
 
-#![allow(missing_docs, reason = "a test")]
-
-use std::io::Write;
-use std::ops::ControlFlow;
-
 use serde_json::Value;
 use structgen::decode::ContrastiveSearch;
 use structgen::vocab::TokenId;
-use structgen::{GenerateOptions, Model, ModelOptions};
+use structgen::{GenerateOptions, ModelOptions, Request};
+
+use crate::support::open;
 
 /// Recorded by `training/contrastive_search_goldens.py`, which leaves out what hangs on rounding.
-const GOLDENS: &str = include_str!("goldens/contrastive_search.json");
+const GOLDENS: &str = include_str!("../goldens/contrastive_search.json");
 
 fn tokens(list: &Value) -> Vec<TokenId> {
     let ids = list.as_array().unwrap().iter();
@@ -20,8 +17,7 @@ fn tokens(list: &Value) -> Vec<TokenId> {
 
 #[test]
 fn outputs_are_those_of_transformers() {
-    structgen::ort::ensure_runtime(|line| drop(writeln!(std::io::stderr(), "{line}"))).unwrap();
-    let mut model = Model::embedded(&ModelOptions::new()).unwrap();
+    let model = open(&ModelOptions::new());
     let goldens: Value = serde_json::from_str(GOLDENS).unwrap();
     let prompts: Vec<Vec<TokenId>> = { goldens["prompts"].as_array().unwrap().iter() }
         .map(tokens)
@@ -38,13 +34,15 @@ fn outputs_are_those_of_transformers() {
             alpha: case["alpha"].as_f64().unwrap() as f32,
             top_k: case["top_k"].as_u64().unwrap() as usize,
         };
-        let on_delta = |_: structgen::decode::Delta<'_>| ControlFlow::Continue(());
-        let output = model.stream_contrastive_search(prompt, None, &options, &search, on_delta);
+        let request = Request::new(&prompt[..], None)
+            .with_options(options.clone())
+            .with_strategy(search);
+        let output = model.submit(request).unwrap().wait().unwrap().single();
         let output = output.unwrap();
         let found = output.tokens.iter().chain(&output.end);
         let found: Vec<TokenId> = found.map(|token| token.id).collect();
         assert_eq!(found, tokens(&case["tokens"]), "{search:?} {prompt:?}");
-        let greedy = model.stream(prompt, None, &options, on_delta).unwrap();
+        let greedy = model.generate(prompt, None, &options).unwrap();
         unlike_greedy += u32::from(greedy.text != output.text);
     }
     assert!(cases.len() >= 20 && unlike_greedy > 10, "{unlike_greedy}");

@@ -1,0 +1,24 @@
+//! The ONNX Runtime library: found on this machine, or installed.
+
+use crate::Result;
+
+pub use structgen_ort::{
+    CudaError, CudaLibrary, InstallOptions, Installed, Looked, RUNTIME_VERSION, Runtime,
+    RuntimeError, Search, Source, cuda_libraries, install,
+};
+
+/// Finds the runtime library, or installs it into the cache folder through pip, pinned and checked by its hash; before it
+/// fetches anything it reports so in a line. [`Model`](crate::Model)s find it there from then on.
+///
+/// ```no_run
+/// structgen::runtime::ensure(|line| eprint!("{line}"))?;
+/// let model = structgen::Model::open("path/to/model", &structgen::ModelOptions::new())?;
+/// # Ok::<(), structgen::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Load`](crate::Error::Load): what is missing, and what to do.
+pub fn ensure(report: impl FnOnce(&str)) -> Result<()> {
+    structgen_ort::ensure_runtime(report)?;
+    Ok(())
+}

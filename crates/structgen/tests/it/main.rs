@@ -1,0 +1,13 @@
+//! The library as its users see it, on the embedded model.
+
+mod beams_as_transformers;
+mod caches;
+mod contrastive_search;
+mod errors;
+mod extract_all;
+mod extract_stream;
+mod handles;
+mod prompts;
+mod results;
+mod strategies;
+mod support;

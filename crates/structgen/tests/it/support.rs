@@ -1,0 +1,74 @@
+//! The embedded model, once as a handle that all tests share and once as it is.
+
+use std::io::Write;
+use std::sync::LazyLock;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use structgen::decode::{LanguageModel, RowId, RowRun};
+use structgen::ort::{Device, ModelConfig, ModelSource, OrtModel, Runtime};
+use structgen::vocab::TokenId;
+use structgen::{Model, ModelOptions};
+use structgen_model::MAIN;
+
+/// Logits change in their last bits with the rows and the pieces of a run: choices may differ where logits are this close.
+pub(crate) const MARGIN: f32 = 1e-4;
+
+/// What several tests extract.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub(crate) struct Person {
+    pub(crate) name: String,
+    pub(crate) age: u8,
+}
+
+/// Texts with a person in each.
+pub(crate) const PEOPLE: [&str; 8] = [
+    "Ada is 36 years old",
+    "Bob from Rome turned 7 yesterday, and his sister Zoe is older.",
+    "my name is Mia Brandt and I am 41",
+    "At 90, Otto still lives in Oslo",
+    "Kim, 18",
+    "The visitor is called Lee. Lee is 23 and comes from Berlin.",
+    "Nobody knows how old Tom is. Perhaps 50?",
+    "Eve: 3 years, Paris",
+];
+
+/// The runtime library, which is fetched where it is missing.
+pub(crate) fn runtime() -> &'static Runtime {
+    let report = |line: &str| drop(writeln!(std::io::stderr(), "{line}"));
+    structgen::ort::ensure_runtime(report).unwrap()
+}
+
+/// The embedded model, opened once. Tests that compare to the last bit, or count what was reused, open their own: rows of other tests run
+/// beside theirs.
+pub(crate) fn model() -> Model {
+    static MODEL: LazyLock<Model> = LazyLock::new(|| open(&ModelOptions::new()));
+    MODEL.clone()
+}
+
+/// The embedded model, opened with options.
+pub(crate) fn open(options: &ModelOptions) -> Model {
+    runtime();
+    Model::embedded(options).unwrap()
+}
+
+/// The embedded model without an engine around it.
+pub(crate) fn bare() -> OrtModel {
+    let config = ModelConfig::from_json(MAIN.config, Some(MAIN.generation_config)).unwrap();
+    let source = ModelSource::bytes(MAIN.model, config, Device::cpu(1));
+    source.open(runtime()).unwrap()
+}
+
+/// Runs tokens of one row; the logits of the last.
+pub(crate) fn last(model: &mut OrtModel, row: RowId, tokens: &[TokenId]) -> Vec<f32> {
+    let output = model.run(&[RowRun::last(row, tokens)], false).unwrap();
+    output.row(0).last().to_vec()
+}
+
+/// The logits after a text, in a row of its own.
+pub(crate) fn logits_after(model: &mut OrtModel, tokens: &[TokenId]) -> Vec<f32> {
+    let row = model.open_row().unwrap();
+    let logits = last(model, row, tokens);
+    model.close_row(row);
+    logits
+}
