@@ -1,4 +1,4 @@
-"""The loop of `structgen bench decode` beside onnxruntime-genai with guidance, and beside a bare Python loop over the same file.
+"""The loop of `structgen-bench decode` beside onnxruntime-genai with guidance, and beside a bare Python loop over the same file.
 
     python -m venv VENV
     VENV/bin/pip install onnxruntime onnxruntime-genai numpy
@@ -161,7 +161,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--structgen", default=str(ROOT / "target/release/structgen"), help="the program")
     parser.add_argument("--model", type=pathlib.Path, default=ROOT / "crates/structgen-model/assets/main", help="a folder in Optimum's layout")
-    parser.add_argument("--tasks", help="as of structgen bench decode")
+    parser.add_argument("--tasks", help="as of structgen-bench decode")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--max-tokens", type=int, default=256)
     arguments = parser.parse_args()

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use anyhow::Context;
 use llguidance::api::TopLevelGrammar;
 use llguidance::{Matcher as TheirMatcher, TokenParser};
-use structgen_constraint::{CompiledConstraint, ConstraintOptions, Matcher, VocabularyTables};
-use structgen_frontend::gbnf::{GbnfOptions, parse};
+use structgen::constraint::{CompiledConstraint, ConstraintOptions, Matcher, VocabularyTables};
+use structgen::frontend::gbnf::{GbnfOptions, parse};
+use structgen::vocab::TokenId;
 use structgen_maskbench::{Case, Engine, Instance};
-use structgen_vocab::TokenId;
 
 use crate::llguidance_engine::LlGuidance;
 

@@ -1,4 +1,6 @@
 //! Benchmarks of structgen beside its peers; not published.
 
+#[cfg(feature = "peers")]
 pub mod grammars;
+#[cfg(feature = "peers")]
 pub mod llguidance_engine;

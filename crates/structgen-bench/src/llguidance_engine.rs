@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use llguidance::api::TopLevelGrammar;
 use llguidance::{Matcher, ParserFactory, TokenParser};
+use structgen::vocab::{TokenId, Tokenizer};
 use structgen_maskbench::{Case, Engine, encode_answer};
-use structgen_vocab::{TokenId, Tokenizer};
 use toktrie::{TokEnv, TokRxInfo, TokTrie, TokenizerEnv};
 
 /// llguidance, with what it builds once per tokenizer.

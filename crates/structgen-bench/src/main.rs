@@ -1,273 +1,78 @@
-//! Structgen and llguidance in one process, one thread, schema by schema.
-#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+//! The `structgen-bench` command line: what structgen costs, alone and beside its peers.
 
-mod choices;
-mod memory;
-mod report;
+mod decode;
+mod masks;
+#[cfg(feature = "peers")]
+mod peers;
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Instant;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::Parser;
-use sha2::{Digest, Sha256};
-use structgen_bench::grammars::{self, Gbnf, Lark};
-use structgen_bench::llguidance_engine::LlGuidance;
-use structgen_constraint::VocabularyTables;
-use structgen_maskbench::{
-    Case, FileResult, KeyOrder, Status, Structgen, Summary, case_files, run_case,
-};
-use structgen_vocab::{TokenId, Tokenizer};
+use clap::{Parser, Subcommand};
+use structgen::ModelOptions;
 
-/// Runs MaskBench on structgen and llguidance, side by side, and prints the ratios.
+/// Benchmarks of structgen.
 #[derive(Parser)]
-struct Arguments {
-    /// A tokenizer.json.
-    #[arg(long)]
-    tokenizer: PathBuf,
-    /// Keys in any order; by default they come as declared, and instances are reordered first.
-    #[arg(long)]
-    any_order: bool,
-    /// Only structgen.
-    #[arg(long)]
-    alone: bool,
-    /// Take every n-th file.
-    #[arg(long, default_value_t = 1)]
-    every: usize,
-    /// Take the files with int(sha256(file name), 16) % 10 == 4: a fifth of MaskBench's half whose hashes are even.
-    #[arg(long)]
-    sample: bool,
-    /// Compile and replay each schema so many times afresh, in each engine: also reports each step's best.
-    #[arg(long, default_value_t = 1)]
-    runs: usize,
-    /// Instead of times, the peak memory of each engine, each in a process of its own.
-    #[arg(long)]
-    memory: bool,
-    /// Instead of MaskBench, the JSON, SQL and C-like grammars in GBNF, and llguidance on the same languages in its own syntax.
-    #[arg(long)]
-    grammars: bool,
-    /// Instead of MaskBench, lists of so many choices.
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
-    choices: Option<u64>,
-    /// Write one line of JSON for each file, with structgen's times of the first run.
-    #[arg(long, value_name = "OUT")]
-    jsonl: Option<PathBuf>,
-    /// The engine whose memory this process, a child of one with --memory, is to measure.
-    #[arg(long, hide = true)]
-    only: Option<memory::Peer>,
-    /// Print refusals and misjudged instances, grouped.
-    #[arg(long)]
-    explain: bool,
-    /// Print every step of structgen that took at least so many microseconds in the best of the runs, where llguidance judges right as well, with what had been taken.
-    #[arg(long)]
-    steps_over: Option<u64>,
-    /// MaskBench files or folders.
-    #[arg(required_unless_present_any = ["grammars", "choices"])]
-    paths: Vec<PathBuf>,
+#[command(
+    name = "structgen-bench",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
 }
 
-impl Arguments {
-    fn order(&self) -> KeyOrder {
-        if self.any_order {
-            KeyOrder::Any
-        } else {
-            KeyOrder::Declared
-        }
-    }
+#[derive(Subcommand)]
+enum Command {
+    /// Compile the schemas of MaskBench files and time the masks of their instances, on one thread
+    Masks(masks::Args),
+    /// Time the decoding loop beside a bare one, its strategies, and the cache, on one thread
+    Decode(decode::Args),
+    /// Run MaskBench on structgen and llguidance, side by side, and print the ratios
+    #[cfg(feature = "peers")]
+    Peers(peers::Arguments),
+}
 
-    /// The files that are measured.
-    fn files(&self) -> anyhow::Result<Vec<PathBuf>> {
-        let mut files = case_files(&self.paths)?;
-        if self.sample {
-            files.retain(|path| {
-                let name = path.file_name().unwrap_or_default();
-                is_in_sample(name.as_encoded_bytes())
-            });
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Masks(args) => masks::run(&args),
+        Command::Decode(args) => decode::run(&args),
+        #[cfg(feature = "peers")]
+        Command::Peers(args) => peers::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            report(&format!("error: {error:#}"));
+            ExitCode::from(2)
         }
-        Ok(files.into_iter().step_by(self.every.max(1)).collect())
     }
 }
 
-/// Whether a file's hash, as one number, ends in the digit 4.
-fn is_in_sample(name: &[u8]) -> bool {
-    let digest = Sha256::digest(name);
-    digest
-        .iter()
-        .fold(0, |rest, &byte| (rest * 256 + u32::from(byte)) % 10)
-        == 4
+/// Writes to standard output.
+fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
-    if let Some(peer) = arguments.only {
-        return memory::measure(
-            peer,
-            &arguments.tokenizer,
-            arguments.order(),
-            &arguments.paths[0],
-        );
-    }
-    if arguments.memory {
-        return memory::compare(&arguments.tokenizer, arguments.order(), &arguments.files()?);
-    }
-    let tokenizer = Arc::new(Tokenizer::from_file(&arguments.tokenizer)?);
-    let begin = Instant::now();
-    let tables = Arc::new(VocabularyTables::new(tokenizer.vocabulary().clone()));
-    println!(
-        "tables of the tokenizer: {:.0} ms, {} KiB",
-        begin.elapsed().as_secs_f64() * 1e3,
-        tables.memory() / 1024
-    );
-    let eos = end_of_sequence(&tokenizer).context("the tokenizer has no special token")?;
-    if let Some(count) = arguments.choices {
-        return choices::time(&tokenizer, &tables, eos, count);
-    }
-    if arguments.grammars {
-        return time_grammars(&tokenizer, &tables, eos, &arguments);
-    }
-    let mut ours = Structgen::new(tables, arguments.order(), vec![eos]);
-    let mut theirs = LlGuidance::new(&tokenizer, eos)?;
-    let mut lines = arguments
-        .jsonl
-        .as_ref()
-        .map(|path| std::fs::File::create(path).map(std::io::BufWriter::new))
-        .transpose()?;
-
-    let (mut first, mut best) = (Vec::new(), Vec::new());
-    for path in &arguments.files()? {
-        let case = Case::read(path, !arguments.any_order)?;
-        let mut runs = Vec::new();
-        for _ in 0..arguments.runs.max(1) {
-            // The engines take turns, so that what disturbs the machine disturbs both.
-            let our_result = run_case(&mut ours, &case, &tokenizer);
-            let their_result = (!arguments.alone).then(|| run_case(&mut theirs, &case, &tokenizer));
-            runs.push((our_result, their_result));
-        }
-        let fastest = best_of(&runs);
-        if let Some(least) = arguments.steps_over
-            && fastest
-                .1
-                .as_ref()
-                .is_none_or(|theirs| theirs.status == Status::Ok)
-        {
-            report::print_steps(&case, &tokenizer, &fastest.0, least * 1_000)?;
-        }
-        if let Some(lines) = &mut lines {
-            use std::io::Write;
-            serde_json::to_writer(&mut *lines, &runs[0].0)?;
-            lines.write_all(b"\n")?;
-        }
-        best.push(fastest);
-        first.push(runs.swap_remove(0));
-    }
-
-    println!(
-        "\nstructgen\n{}",
-        Summary::new(first.iter().map(|(ours, _)| ours))
-    );
-    if !arguments.alone {
-        println!(
-            "\nllguidance\n{}",
-            Summary::new(first.iter().filter_map(|(_, theirs)| theirs.as_ref()))
-        );
-        report::compare(&first, "one run");
-        if arguments.runs > 1 {
-            let title = format!("each step's best of {} fresh runs", arguments.runs);
-            report::compare(&best, &title);
-        }
-    }
-    if arguments.explain {
-        report::explain(&first);
-    }
-    Ok(())
+/// Writes a line to standard error. Where nobody reads it, nobody misses it.
+fn report(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// Times every grammar over its long texts, both ways: on one compiled grammar, as a server runs, and each text on one of its own.
-///
-/// # Errors
-/// When a file cannot be read, or an engine gave up on a text: its figures would be of something else.
-fn time_grammars(
-    tokenizer: &Arc<Tokenizer>,
-    tables: &Arc<VocabularyTables>,
-    eos: TokenId,
-    arguments: &Arguments,
-) -> anyhow::Result<()> {
-    let runs = arguments.runs.max(1);
-    let mut ours = Gbnf::new(tables.clone(), eos);
-    let mut theirs = Lark(LlGuidance::new(tokenizer, eos)?);
-    let mut given_up = 0;
-    for name in grammars::NAMES {
-        let (gbnf, lark) = grammars::sources(name)?;
-        let texts = grammars::texts(name)?;
-        let afresh = texts.iter().map(|text| vec![text.clone()]).collect();
-        let ways = [
-            ("all texts on one compiled grammar", vec![texts]),
-            ("each text compiled afresh", afresh),
-        ];
-        for (way, groups) in ways {
-            let (mut first, mut best) = (Vec::new(), Vec::new());
-            for (i, group) in groups.into_iter().enumerate() {
-                let gbnf = grammars::case(name, gbnf.clone(), group.clone());
-                let lark = grammars::case(name, lark.clone(), group);
-                let mut results = Vec::new();
-                for _ in 0..runs {
-                    let our_result = run_case(&mut ours, &gbnf, tokenizer);
-                    let their_result = run_case(&mut theirs, &lark, tokenizer);
-                    for (engine, result) in
-                        [("structgen", &our_result), ("llguidance", &their_result)]
-                    {
-                        if let Some(error) = &result.error {
-                            let line = error.lines().next().unwrap_or_default();
-                            println!("{engine} gives up on {name}, {way}, case {i}: {line}");
-                            given_up += 1;
-                        }
-                    }
-                    results.push((our_result, Some(their_result)));
-                }
-                let fastest = best_of(&results);
-                if let Some(least) = arguments.steps_over {
-                    report::print_steps(&gbnf, tokenizer, &fastest.0, least * 1_000)?;
-                }
-                best.push(fastest);
-                first.push(results.swap_remove(0));
-            }
-            if first.iter().chain(&best).any(has_error) {
-                continue;
-            }
-            report::compare(&first, &format!("{name}, {way}, one run"));
-            if runs > 1 {
-                let title = format!("{name}, {way}, each step's best of {runs} fresh runs");
-                report::compare(&best, &title);
-            }
-        }
-    }
-    anyhow::ensure!(given_up == 0, "an engine gave up {given_up} times");
-    Ok(())
+/// The text of a file.
+fn read(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
 }
 
-/// Whether either engine gave up or misjudged.
-fn has_error((ours, theirs): &(FileResult, Option<FileResult>)) -> bool {
-    ours.error.is_some() || theirs.as_ref().is_some_and(|theirs| theirs.error.is_some())
-}
-
-/// Of each engine the first result, with the best time of all runs at every step.
-fn best_of(runs: &[(FileResult, Option<FileResult>)]) -> (FileResult, Option<FileResult>) {
-    let (mut ours, mut theirs) = runs[0].clone();
-    for run in &runs[1..] {
-        ours.keep_best(&run.0);
-        if let (Some(best), Some(result)) = (&mut theirs, &run.1) {
-            best.keep_best(result);
-        }
-    }
-    (ours, theirs)
-}
-
-/// Any special token serves as the end: instances are encoded without special tokens.
-fn end_of_sequence(tokenizer: &Tokenizer) -> Option<TokenId> {
-    tokenizer
-        .vocabulary()
-        .special_tokens()
-        .map(|(id, _)| id)
-        .next()
+/// The folder in which the tables of vocabularies are kept, if the system has a place for that.
+fn tables_folder() -> Option<PathBuf> {
+    let search = ModelOptions::new().search();
+    Some(search.cache_dir()?.join("tables"))
 }

@@ -4,15 +4,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use structgen::constraint::{TablesSource, VocabularyTables};
 use structgen::frontend::gbnf::GbnfOptions;
 use structgen::frontend::regex::{Dialect, RegexOptions};
 use structgen::vocab::Vocabulary;
-use structgen::{
-    Constraint, Device, Model, ModelOptions, OrderPreset, SamplingParams, SchemaOptions, TaskPreset,
-};
+use structgen::{Constraint, Device, Model, ModelOptions, SchemaOptions};
 
 use crate::input::{files_beside, read_file, read_text_file};
 use crate::output::tell;
@@ -28,19 +27,38 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "NAME", requires = "model")]
     pub(crate) variant: Option<String>,
     /// Where the model runs: cpu, cuda, or cuda:N; never replaced by another
-    #[arg(long, value_name = "DEVICE", value_parser = parse_device)]
-    pub(crate) device: Option<DeviceArg>,
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<Device>,
     /// Threads of one run on the processor
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
+}
+
+/// A model, and the library and the tables that it is loaded with.
+#[derive(clap::Args, Debug)]
+pub(crate) struct LoadArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
     /// The ONNX Runtime library's file, instead of looking for one
     #[arg(long, value_name = "FILE")]
-    pub(crate) runtime: Option<PathBuf>,
-    /// Keep at most so many megabytes of what the model has run, for prompts that begin alike; 0 keeps nothing
-    #[arg(long, value_name = "MB", default_value_t = 0)]
-    prefix_cache: usize,
+    runtime: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) cache: CacheArgs,
+    cache: CacheArgs,
+}
+
+impl LoadArgs {
+    pub(crate) fn options(&self) -> anyhow::Result<ModelOptions> {
+        let options = self.model.options(None)?;
+        Ok(match &self.runtime {
+            Some(runtime) => options.with_runtime(runtime),
+            None => options,
+        })
+    }
+
+    pub(crate) fn load(&self) -> anyhow::Result<Model> {
+        let tables = self.cache.tables_folder();
+        self.model.load(self.options()?, tables)
+    }
 }
 
 /// Whether tables of vocabularies are kept.
@@ -54,9 +72,7 @@ pub(crate) struct CacheArgs {
 impl CacheArgs {
     /// The folder of the tables, if they are kept and the system has a place for that.
     pub(crate) fn tables_folder(&self) -> Option<PathBuf> {
-        let search = ModelOptions::new().search();
-        let cache = search.cache_dir().filter(|_| !self.no_cache)?;
-        Some(cache.join("tables"))
+        tables_folder().filter(|_| !self.no_cache)
     }
 
     /// The tables of a vocabulary, and where they came from.
@@ -71,74 +87,46 @@ impl CacheArgs {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum DeviceArg {
-    Cpu,
-    Cuda(i32),
-}
-
-fn parse_device(text: &str) -> Result<DeviceArg, String> {
-    match text.split_once(':') {
-        None if text == "cpu" => Ok(DeviceArg::Cpu),
-        None if text == "cuda" => Ok(DeviceArg::Cuda(0)),
-        Some(("cuda", id)) => match id.parse() {
-            Ok(id) if id >= 0 => Ok(DeviceArg::Cuda(id)),
-            _ => Err("the number of a GPU is 0 or more".into()),
-        },
-        _ => Err("it is cpu, cuda, or cuda:N".into()),
-    }
+/// The folder in which the tables of vocabularies are kept, if the system has a place for that.
+pub(crate) fn tables_folder() -> Option<PathBuf> {
+    let search = ModelOptions::new().search();
+    Some(search.cache_dir()?.join("tables"))
 }
 
 impl ModelArgs {
-    pub(crate) fn options(&self) -> anyhow::Result<ModelOptions> {
-        self.options_on(None)
-    }
-
-    /// With so many threads, where the caller says nothing of device and threads.
-    pub(crate) fn options_on(&self, default: Option<NonZeroUsize>) -> anyhow::Result<ModelOptions> {
+    /// Where the model runs, with so many threads where the caller asks for neither a device nor threads.
+    pub(crate) fn options(&self, default: Option<NonZeroUsize>) -> anyhow::Result<ModelOptions> {
         let mut options = ModelOptions::new();
-        let threads = match self.device {
-            Some(DeviceArg::Cuda(_)) => self.threads,
-            _ => self.threads.or(default),
+        let threads = self.threads;
+        let device = match self.device {
+            Some(Device::Cuda { .. }) if threads.is_some() => {
+                bail!("--threads is for the processor, and --device cuda was asked for")
+            }
+            Some(device @ Device::Cuda { .. }) => Some(device),
+            Some(_) => Some(Device::Cpu {
+                threads: threads.or(default),
+            }),
+            None => { threads.or(default) }.map(|threads| Device::Cpu {
+                threads: Some(threads),
+            }),
         };
-        match (self.device, threads) {
-            (Some(DeviceArg::Cuda(_)), Some(_)) => {
-                return Err(anyhow!(
-                    "--threads is for the processor, and --device cuda was asked for"
-                ));
-            }
-            (Some(DeviceArg::Cuda(id)), None) => options = options.with_device(Device::Cuda { id }),
-            (Some(DeviceArg::Cpu), threads) => {
-                options = options.with_device(Device::Cpu { threads });
-            }
-            (None, Some(threads)) => {
-                options = options.with_device(Device::Cpu {
-                    threads: Some(threads),
-                })
-            }
-            (None, None) => {}
+        if let Some(device) = device {
+            options = options.with_device(device);
         }
         if let Some(variant) = &self.variant {
             options = options.with_variant(variant);
         }
-        if let Some(runtime) = &self.runtime {
-            options = options.with_runtime(runtime);
-        }
-        if self.prefix_cache > 0 {
-            options = options.with_prefix_cache(self.prefix_cache.saturating_mul(1_000_000));
-        }
         Ok(options)
     }
 
-    pub(crate) fn load(&self) -> anyhow::Result<Model> {
-        self.load_on(None)
-    }
-
-    /// As [`options_on`](Self::options_on).
-    pub(crate) fn load_on(&self, default: Option<NonZeroUsize>) -> anyhow::Result<Model> {
-        let mut options = self.options_on(default)?;
+    /// Loads the model, with the folder in which the tables of its vocabulary are kept.
+    pub(crate) fn load(
+        &self,
+        mut options: ModelOptions,
+        tables: Option<PathBuf>,
+    ) -> anyhow::Result<Model> {
         // The embedded model's vocabulary is small: its tables are computed in no time.
-        if let (Some(_), Some(tables)) = (&self.model, self.cache.tables_folder()) {
+        if let (Some(_), Some(tables)) = (&self.model, tables) {
             options = options.with_tables_folder(tables);
         }
         match &self.model {
@@ -146,72 +134,6 @@ impl ModelArgs {
                 .with_context(|| format!("the model folder {} cannot be used", folder.display())),
             None => Ok(Model::embedded(&options)?),
         }
-    }
-}
-
-/// How tokens are chosen: a task's parameters, or a file's, and on top of them what is named by flags.
-#[derive(clap::Args, Debug)]
-#[command(next_help_heading = "Sampling")]
-pub(crate) struct SamplingArgs {
-    /// Parameters for a task: factual, code, balanced, chat, creative or brainstorm
-    #[arg(long, value_name = "TASK", conflicts_with = "sampling")]
-    task: Option<TaskPreset>,
-    /// A JSON file with parameters of any sampler, such as {"dry": {"multiplier": 0.8}, "order": "llama.cpp"}
-    #[arg(long, value_name = "FILE")]
-    sampling: Option<PathBuf>,
-    /// The order of the samplers: structgen, llama.cpp, hf, or names with commas between them
-    #[arg(long, value_name = "ORDER")]
-    samplers: Option<String>,
-    /// Divides the logits; 0, the default, takes the likeliest token
-    #[arg(long, value_name = "T")]
-    temperature: Option<f32>,
-    /// Keep the K likeliest tokens; 0 is off
-    #[arg(long, value_name = "K")]
-    top_k: Option<usize>,
-    /// Keep the likeliest tokens with this much probability together; 1 is off
-    #[arg(long, value_name = "P")]
-    top_p: Option<f32>,
-    /// Drop tokens below this share of the likeliest one's probability; 0 is off
-    #[arg(long, value_name = "P")]
-    min_p: Option<f32>,
-    /// Divide or multiply the logits of tokens seen before; 1 is off
-    #[arg(long, value_name = "R")]
-    repetition_penalty: Option<f32>,
-    /// The seed of the draw: equal seeds give equal output
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-}
-
-impl SamplingArgs {
-    pub(crate) fn params(&self) -> anyhow::Result<SamplingParams> {
-        let mut params = match (&self.sampling, self.task) {
-            (Some(path), _) => {
-                let name = path.display();
-                let text = read_text_file(path)
-                    .with_context(|| format!("the parameters {name} cannot be used"))?;
-                serde_json::from_str(&text)
-                    .with_context(|| format!("the parameters {name} cannot be used"))?
-            }
-            (None, Some(task)) => task.params(),
-            (None, None) => SamplingParams::default(),
-        };
-        fn set<T: Copy>(field: &mut T, flag: Option<T>) {
-            *field = flag.unwrap_or(*field);
-        }
-        set(&mut params.temperature, self.temperature);
-        set(&mut params.top_k, self.top_k);
-        set(&mut params.top_p, self.top_p);
-        set(&mut params.min_p, self.min_p);
-        set(&mut params.repetition_penalty, self.repetition_penalty);
-        set(&mut params.seed, self.seed);
-        if let Some(order) = &self.samplers {
-            params.order = match order.parse::<OrderPreset>() {
-                Ok(preset) => preset.order(),
-                Err(_) => order.split(',').map(str::parse).collect::<Result<_, _>>()?,
-            };
-        }
-        params.validate()?;
-        Ok(params)
     }
 }
 
@@ -237,23 +159,29 @@ pub(crate) fn read_schema(
 }
 
 /// How a regular expression is read.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[command(next_help_heading = "Regular expression")]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct RegexArgs {
     /// The syntax of the regular expression
     #[arg(long, value_enum, default_value_t = DialectArg::Rust)]
+    #[serde(rename = "dialect")]
     regex_dialect: DialectArg,
     /// Let the regular expression match anywhere in the text, instead of the whole text
     #[arg(long)]
+    #[serde(rename = "search")]
     regex_search: bool,
     /// Take & for intersection and ~ for complement in the regular expression
     #[arg(long)]
+    #[serde(rename = "operators")]
     regex_operators: bool,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum DialectArg {
     /// The Rust crate regex, with look-around
+    #[default]
     Rust,
     /// ECMA-262, as JSON Schema has it
     Ecma,

@@ -43,7 +43,7 @@ impl TextArgs {
     }
 
     /// Standard input or the file, line by line. A text on the command line makes no sense there: it names the file.
-    pub(crate) fn open_lines(&self) -> anyhow::Result<Box<dyn Read>> {
+    pub(crate) fn open_lines(&self) -> anyhow::Result<Box<dyn Read + Send>> {
         let named = self.file.as_deref().or(self.text.as_deref().map(Path::new));
         match named {
             Some(path) if path != Path::new("-") => {

@@ -9,9 +9,9 @@ mod error;
 mod input;
 mod output;
 mod process;
-mod result_args;
+mod results;
 mod schema_args;
-mod strategy_args;
+mod settings;
 mod tool_args;
 
 use std::process::ExitCode;
@@ -38,10 +38,10 @@ enum Command {
     /// Show several texts, schemas, and the JSON extracted by the embedded model.
     Demo(commands::demo::Args),
     /// Extract JSON that fits a schema from a text.
-    Extract(commands::extract::Args),
-    /// Generate text behind a prompt, free or under a constraint.
+    Extract(Box<commands::extract::Args>),
+    /// Generate text after a prompt, free or under a constraint.
     Generate(Box<commands::generate::Args>),
-    /// Tell how probable each of some texts is behind a prompt.
+    /// Report how probable each of some texts is after a prompt.
     Choose(commands::choose::Args),
     /// Compile a schema and report what became of each keyword.
     Compile(commands::compile::Args),
@@ -53,8 +53,8 @@ enum Command {
     Runtime(commands::runtime::Args),
     /// Check the runtime library, its devices, and a model.
     Doctor(commands::doctor::Args),
-    /// Measure.
-    Bench(commands::bench::Args),
+    /// List what --set and --params take, or explain one parameter.
+    Params(commands::params::Args),
 }
 
 fn main() -> ExitCode {
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
         Command::Grammar(args) => commands::grammar::run(&args),
         Command::Runtime(args) => commands::runtime::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
-        Command::Bench(args) => commands::bench::run(&args),
+        Command::Params(args) => commands::params::run(&args),
     };
     match result {
         Ok(code) => code,

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
+use serde::{Deserialize, Serialize};
 use structgen::frontend::json_schema::{Draft, SchemaLimits};
 use structgen::grammar::{EscapeForm, Indent, Whitespace};
 use structgen::{FormatMode, KeyOrder, Profile, SchemaOptions};
@@ -10,8 +11,9 @@ use structgen::{FormatMode, KeyOrder, Profile, SchemaOptions};
 use crate::args::read_documents;
 
 /// How a schema is compiled. What is given here counts more than an `x-structgen` object in the schema.
-#[derive(clap::Args, Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[command(next_help_heading = "Schema")]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct SchemaArgs {
     /// What the schema is for: every text that a validator takes, what a model should write, or what deserialises into the Rust
     /// type behind the schema
@@ -25,8 +27,8 @@ pub(crate) struct SchemaArgs {
     order: Option<OrderArg>,
     /// What stands between tokens of JSON: compact, spaced (at most one space behind a comma or colon), one-space (always
     /// one), indent:N or indent:tab (a line for each member and item), or bounded:N (up to N characters of whitespace anywhere)
-    #[arg(long, value_name = "FORM", value_parser = parse_whitespace)]
-    whitespace: Option<Whitespace>,
+    #[arg(long, value_name = "FORM", value_parser = checked(parse_whitespace))]
+    whitespace: Option<String>,
     /// Which escapes strings may use
     #[arg(long, value_enum)]
     escapes: Option<EscapesArg>,
@@ -37,8 +39,8 @@ pub(crate) struct SchemaArgs {
     #[arg(long)]
     lenient: bool,
     /// The draft of a schema without $schema, such as 7 or 2020-12
-    #[arg(long, value_name = "DRAFT", value_parser = parse_draft)]
-    draft: Option<Draft>,
+    #[arg(long, value_name = "DRAFT", value_parser = checked(parse_draft))]
+    draft: Option<String>,
     /// A folder of documents that references may name by their $id, or as http://localhost:1234/ and their path
     #[arg(long, value_name = "DIR")]
     documents: Option<PathBuf>,
@@ -50,14 +52,16 @@ pub(crate) struct SchemaArgs {
     max_values: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum ProfileArg {
     Exact,
     Generate,
     Rust,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum OrderArg {
     /// As the schema declares them
     Declared,
@@ -67,7 +71,8 @@ enum OrderArg {
     Any,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum EscapesArg {
     /// Every escape wherever it may stand
     Any,
@@ -75,7 +80,8 @@ enum EscapesArg {
     Needed,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum FormatsArg {
     /// Formats are enforced
     Assert,
@@ -100,7 +106,8 @@ impl SchemaArgs {
             OrderArg::RequiredFirst => KeyOrder::RequiredFirst,
             OrderArg::Any => KeyOrder::Any,
         });
-        options.whitespace = self.whitespace;
+        let whitespace = self.whitespace.as_deref().map(parse_whitespace);
+        options.whitespace = whitespace.transpose()?;
         options.escapes = self.escapes.map(|escapes| match escapes {
             EscapesArg::Any => EscapeForm::Any,
             EscapesArg::Needed => EscapeForm::Needed,
@@ -114,7 +121,8 @@ impl SchemaArgs {
         if self.lenient {
             options = options.with_lenient(true);
         }
-        options.draft = self.draft.unwrap_or_default();
+        let draft = self.draft.as_deref().map(parse_draft);
+        options.draft = draft.transpose()?.unwrap_or_default();
         let default = SchemaLimits::default();
         options.limits = SchemaLimits {
             max_steps: self.max_steps.unwrap_or(default.max_steps),
@@ -128,7 +136,14 @@ impl SchemaArgs {
     }
 }
 
-fn parse_whitespace(text: &str) -> Result<Whitespace, String> {
+/// A parser of a flag that keeps the text, which the same parser reads later.
+fn checked<T>(
+    parse: impl Fn(&str) -> anyhow::Result<T> + Clone,
+) -> impl Fn(&str) -> anyhow::Result<String> + Clone {
+    move |text| parse(text).map(|_| text.to_owned())
+}
+
+fn parse_whitespace(text: &str) -> anyhow::Result<Whitespace> {
     match text.split_once(':') {
         None if text == "compact" => Ok(Whitespace::Compact),
         None if text == "spaced" => Ok(Whitespace::Spaced),
@@ -140,13 +155,15 @@ fn parse_whitespace(text: &str) -> Result<Whitespace, String> {
             Ok(width) => Ok(Whitespace::Indented {
                 indent: Indent::Spaces(width),
             }),
-            Err(_) => Err("the indentation is a number from 0 to 255, or tab".to_owned()),
+            Err(_) => bail!("the indentation is a number from 0 to 255, or tab"),
         },
         Some(("bounded", max)) => match max.parse() {
             Ok(max) => Ok(Whitespace::Bounded { max }),
-            Err(_) => Err("the bound is a number from 0 to 65535".to_owned()),
+            Err(_) => bail!("the bound is a number from 0 to 65535"),
         },
-        _ => Err("it is compact, spaced, one-space, indent:N, indent:tab, or bounded:N".to_owned()),
+        _ => bail!(
+            "whitespace is compact, spaced, one-space, indent:N, indent:tab, or bounded:N, not {text:?}"
+        ),
     }
 }
 
@@ -185,13 +202,13 @@ mod tests {
 
     #[test]
     fn whitespace_is_named_or_bounded() {
-        assert_eq!(parse_whitespace("compact"), Ok(Whitespace::Compact));
+        assert_eq!(parse_whitespace("compact").unwrap(), Whitespace::Compact);
         let bounded = Whitespace::Bounded { max: 3 };
-        assert_eq!(parse_whitespace("bounded:3"), Ok(bounded));
+        assert_eq!(parse_whitespace("bounded:3").unwrap(), bounded);
         let tab = Whitespace::Indented {
             indent: Indent::Tab,
         };
-        assert_eq!(parse_whitespace("indent:tab"), Ok(tab));
+        assert_eq!(parse_whitespace("indent:tab").unwrap(), tab);
         for wrong in [
             "",
             "indent:x",

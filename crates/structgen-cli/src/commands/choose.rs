@@ -1,13 +1,13 @@
-//! `structgen choose`: how probable each of some texts is behind a prompt.
+//! `structgen choose`: how probable each of some texts is after a prompt.
 
 use std::path::PathBuf;
 
 use anyhow::bail;
 use structgen::ChooseOptions;
-use structgen::decode::choose::AllLimits;
+use structgen::decode::AllLimits;
 
 use crate::Outcome;
-use crate::args::ModelArgs;
+use crate::args::LoadArgs;
 use crate::error::DONE;
 use crate::input::{TextArgs, read_text_file};
 use crate::output::write_line;
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    model: ModelArgs,
+    load: LoadArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         });
     }
     let prompt = args.prompt.read()?;
-    let mut model = args.model.load()?;
+    let model = args.load.load()?;
     let tokens = if args.chat {
         model.chat_prompt(None, &prompt)?
     } else {

@@ -28,7 +28,7 @@ const WIDTH: usize = 78;
 pub(crate) fn run(args: &Args) -> Outcome {
     let runtime = ensure_runtime(|line| tell(&format!("{line} (about 25 MB, once) …")))?;
     let started = Instant::now();
-    let mut model = Model::embedded(&ModelOptions::new())?;
+    let model = Model::embedded(&ModelOptions::new())?;
     let paint = Paint {
         on: io::stdout().is_terminal(),
     };
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
          write keeps the JSON on the way to fitting the schema.\n\
          ONNX Runtime {}, one thread; model ready in {:.0} ms.\n",
         paint.bold("structgen: guaranteed JSON from real text"),
-        structgen::embedded::MAIN.model.len() / 1000,
+        structgen_model::MAIN.model.len() / 1000,
         runtime.version(),
         started.elapsed().as_secs_f64() * 1e3,
     ))?;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             paint.bold(&title),
             paint.dim(&rule)
         ))?;
-        model = show(sample, model, args, paint, &mut totals)?;
+        show(sample, &model, args, paint, &mut totals)?;
     }
     write(&format!(
         "\n{}\n{}",
@@ -74,15 +74,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 fn show(
     sample: &Sample,
-    model: Model,
+    model: &Model,
     args: &Args,
     paint: Paint,
     totals: &mut Totals,
-) -> Result<Model, Failure> {
+) -> Result<(), Failure> {
     let schema: Value = serde_json::from_str(sample.schema)?;
     let started = Instant::now();
-    let mut extractor = SchemaExtractor::new(
-        model,
+    let extractor = SchemaExtractor::new(
+        model.clone(),
         schema.clone(),
         &SchemaOptions::new(),
         GenerateOptions::default(),
@@ -125,7 +125,7 @@ fn show(
         &[paint.dim(&figures(&extraction, valid, compiled))],
     ))?;
     totals.add(&extraction, valid);
-    Ok(extractor.into_model())
+    Ok(())
 }
 
 fn figures(extraction: &Extraction<Value>, valid: bool, compiled: std::time::Duration) -> String {
@@ -246,7 +246,7 @@ fn wrap(text: &str) -> Vec<String> {
     lines
 }
 
-/// The notation, cut behind commas.
+/// The notation, cut after commas.
 fn wrap_notation(notation: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for part in notation.split_inclusive(',') {

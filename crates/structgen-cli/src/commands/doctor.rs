@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use structgen::decode::{LanguageModel, ModelInfo};
+use structgen::decode::{ModelInfo, Packing};
 use structgen::ort::{ModelFolder, Runtime, cuda_libraries};
 use structgen::{Constraint, GenerateOptions, Model};
 
 use crate::Outcome;
-use crate::args::ModelArgs;
+use crate::args::LoadArgs;
 use crate::error::{DONE, bad_input};
 use crate::output::write_line;
 use crate::process;
@@ -17,7 +17,7 @@ use crate::process;
 #[command(after_help = "Exit codes: 0 everything that was looked at works, 2 something does not.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    model: ModelArgs,
+    load: LoadArgs,
 }
 
 /// The checks so far.
@@ -46,7 +46,7 @@ impl Checkup {
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut checkup = Checkup { failed: false };
     checkup.note("structgen", env!("CARGO_PKG_VERSION"))?;
-    let options = args.model.options()?;
+    let options = args.load.options()?;
     let search = options.search();
     match search.cache_dir() {
         Some(dir) => checkup.note("cache folder", &dir.display().to_string())?,
@@ -73,12 +73,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
                     checkup.note(library.name, finding)?;
                 }
             }
-            if let Some(folder) = &args.model.model {
-                look_at_folder(&mut checkup, folder, args.model.variant.as_deref())?;
+            let model = &args.load.model;
+            if let Some(folder) = &model.model {
+                look_at_folder(&mut checkup, folder, model.variant.as_deref())?;
             }
-            match args.model.load() {
+            match args.load.load() {
                 Err(error) => checkup.bad("model", &format!("{error:#}"))?,
-                Ok(model) => look_at_model(&mut checkup, model)?,
+                Ok(model) => look_at_model(&mut checkup, &model)?,
             }
         }
     }
@@ -107,7 +108,7 @@ fn look_at_folder(
     }
 }
 
-fn look_at_model(checkup: &mut Checkup, mut model: Model) -> std::io::Result<()> {
+fn look_at_model(checkup: &mut Checkup, model: &Model) -> std::io::Result<()> {
     let vocabulary = model.tokenizer().vocabulary().clone();
     let tokens = vocabulary.tokens().count();
     checkup.good(
@@ -133,8 +134,7 @@ fn look_at_model(checkup: &mut Checkup, mut model: Model) -> std::io::Result<()>
         false => checkup.good("end of sequence", &eos.join(", "))?,
     }
     checkup.note("prompts", model.prompt_style())?;
-    let language_model = model.language_model();
-    let info = language_model.info().clone();
+    let info = model.info();
     checkup.good(
         "model",
         &format!(
@@ -142,27 +142,34 @@ fn look_at_model(checkup: &mut Checkup, mut model: Model) -> std::io::Result<()>
             info.context_length, info.logits_width
         ),
     )?;
-    checkup.note("cache", &memory(&info))?;
-    for (name, inputs) in [
-        ("inputs", language_model.inputs()),
-        ("outputs", language_model.outputs()),
-    ] {
-        let shown: Vec<String> = inputs
+    checkup.note("cache", &memory(info))?;
+    checkup.note("batches", packing(info))?;
+    for (name, outlets) in [("inputs", model.inputs()), ("outputs", model.outputs())] {
+        let shown: Vec<String> = outlets
             .iter()
             .take(6)
             .map(|(name, dtype)| format!("{name}: {dtype}"))
             .collect();
-        let more = inputs.len() - shown.len();
-        let more = if more > 0 {
-            format!(", and {more} more")
-        } else {
-            String::new()
+        let more = match outlets.len() - shown.len() {
+            0 => String::new(),
+            more => format!(", and {more} more"),
         };
         checkup.note(name, &format!("{}{more}", shown.join(", ")))?;
     }
-    match try_model(&mut model) {
+    match try_model(model) {
         Ok(found) => checkup.good("a constrained run", &found),
         Err(error) => checkup.bad("a constrained run", &chain(&error)),
+    }
+}
+
+/// What the graph can run together.
+fn packing(info: &ModelInfo) -> &'static str {
+    match info.packing {
+        Packing::Apart => "a sequence at a time",
+        Packing::Uniform => "sequences that take the same number of tokens run together",
+        Packing::Slots => "sequences of any lengths run together, a token of each",
+        Packing::Ragged => "sequences of any lengths run together, any number of tokens of each",
+        _ => "in a way that this program does not know",
     }
 }
 
@@ -175,7 +182,7 @@ fn memory(info: &ModelInfo) -> String {
 }
 
 /// A few tokens under a constraint: every part has to work for it.
-fn try_model(model: &mut Model) -> structgen::Result<String> {
+fn try_model(model: &Model) -> structgen::Result<String> {
     let constraint = model.compile(&Constraint::regex("[a-z]{3,8}")?)?;
     let prompt = model.encode_prompt("A word: ")?;
     let generation = model.generate(&prompt, Some(&constraint), &GenerateOptions::default())?;

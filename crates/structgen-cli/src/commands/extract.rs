@@ -1,77 +1,129 @@
 //! `structgen extract`: JSON that fits a schema, from a text.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::thread;
 
-use structgen::decode::GenerateError;
+use anyhow::anyhow;
 use structgen::grammar::Whitespace;
-use structgen::{Error, GenerateOptions, SchemaExtractor};
+use structgen::{Error, SchemaExtractor, Strategy};
 
+use super::extract_jsonl;
+use super::generate::failure;
 use crate::Outcome;
-use crate::args::{ModelArgs, SamplingArgs, read_schema};
-use crate::error::{DONE, Failure};
+use crate::args::{ModelArgs, read_schema};
+use crate::error::DONE;
 use crate::input::TextArgs;
 use crate::output::write_line;
-use crate::schema_args::SchemaArgs;
+use crate::results::ResultArgs;
+use crate::settings::{Settings, SettingsArgs};
 
 /// Options of `structgen extract`.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Standard output has one JSON document and nothing else. With --jsonl it has one line for each line \
-    of the input, in order: the document, or {\"error\":…,\"line\":…}.\n\n\
+    after_help = "Standard output has one JSON document and nothing else; several outputs (-n) are one on each line. With --jsonl it has one \
+    line for each line of the input, in order: the document, {\"id\":…,\"value\":…} where the line has an id, or {\"error\":…,\"line\":…}.\n\n\
     Exit codes: 0 done, 1 an output was cut before it was complete, 2 bad input."
 )]
 pub(crate) struct Args {
     /// The JSON Schema
     #[arg(long, value_name = "FILE")]
-    pub(crate) schema: PathBuf,
+    schema: PathBuf,
     #[command(flatten)]
-    pub(crate) text: TextArgs,
-    /// Read many texts: a line is a text, or an object {"text":…}
-    #[arg(long)]
-    pub(crate) jsonl: bool,
-    /// The most tokens of an output
-    #[arg(long, value_name = "N")]
-    pub(crate) max_new_tokens: Option<usize>,
+    text: TextArgs,
+    /// Read many texts: a line is a text, or an object {"text":…} that may have an "id"
+    #[arg(long, conflicts_with_all = ["outputs", "events"])]
+    jsonl: bool,
+    /// How many texts run side by side, each in a session of the model with weights of its own. The default is the number of cores, and 1
+    /// for --model, where one session runs texts side by side
+    #[arg(long, value_name = "N", requires = "jsonl")]
+    jobs: Option<NonZeroUsize>,
+    /// Append the lines to a file, going on after those that it has. Line n of the file is that of line n of the input, errors included; an id
+    /// that both have must be the same
+    #[arg(long, value_name = "OUT", requires = "jsonl")]
+    resume: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) options: SchemaArgs,
+    settings: SettingsArgs,
     #[command(flatten)]
-    pub(crate) model: ModelArgs,
+    results: ResultArgs,
     #[command(flatten)]
-    pub(crate) sampling: SamplingArgs,
+    model: ModelArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     // What is cheap to check comes first: nobody waits for a model to hear that a file is missing.
-    let mut schema_options = args.options.options(None)?;
+    let mut settings = args.settings.settings()?;
+    args.results.ask(&mut settings.options);
+    settings.check()?;
+    let mut schema_options = settings.schema.options(None)?;
     if args.model.model.is_none() {
         // The form that the embedded model was trained to write.
         schema_options.whitespace.get_or_insert(Whitespace::Compact);
     }
     let (schema, constraint) =
-        read_schema(&args.schema, args.options.at.as_deref(), &schema_options)?;
-    let options = GenerateOptions {
-        sampling: args.sampling.params()?,
-        max_new_tokens: args.max_new_tokens,
-        ..GenerateOptions::default()
+        read_schema(&args.schema, settings.schema.at.as_deref(), &schema_options)?;
+    let extractor = |workers| -> anyhow::Result<SchemaExtractor> {
+        let model = settings.load(&args.model, workers)?;
+        let strategy = settings.strategy(&model)?;
+        let options = settings.options.clone();
+        let extractor = SchemaExtractor::with_constraint(model, schema, &constraint, options)?;
+        settings.report_seed(Some(extractor.compiled()));
+        Ok(extractor.with_strategy(strategy))
     };
     if args.jsonl {
+        if settings.options.sequences != 1 || matches!(settings.strategy, Strategy::Smc(_)) {
+            return Err(anyhow!(
+                "--jsonl writes one output for each text, and several are asked for, by sequences or the strategy {}",
+                settings.strategy.name()
+            )
+            .into());
+        }
         let lines = args.text.open_lines()?;
-        let extractor =
-            SchemaExtractor::with_constraint(args.model.load()?, schema, &constraint, options)?;
-        return super::extract_jsonl::run(extractor, lines);
+        let output = extract_jsonl::Output::open(args.resume.as_deref())?;
+        let extractor = extractor(args.workers())?;
+        return extract_jsonl::run(&extractor, &args.results, lines, output);
     }
     let text = args.text.read()?;
-    let mut extractor =
-        SchemaExtractor::with_constraint(args.model.load()?, schema, &constraint, options)?;
-    let extraction = extractor.extract(&text).map_err(failure)?;
-    write_line(&extraction.json)?;
-    Ok(DONE)
+    let extractor = extractor(NonZeroUsize::MIN)?;
+    args.one(&settings, &extractor, &text)
 }
 
-/// An output that was cut is no bad input.
-pub(crate) fn failure(error: Error) -> Failure {
-    match error {
-        Error::Generate(GenerateError::Incomplete(_)) => Failure::incomplete(error),
-        _ => error.into(),
+impl Args {
+    /// The sessions that run side by side.
+    fn workers(&self) -> NonZeroUsize {
+        let default = match self.model.model {
+            // Larger weights may not fit into memory so many times.
+            Some(_) => NonZeroUsize::MIN,
+            None => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+        };
+        self.jobs.unwrap_or(default)
+    }
+
+    /// Extracts from one text.
+    fn one(&self, settings: &Settings, extractor: &SchemaExtractor, text: &str) -> Outcome {
+        let request = extractor.request(text)?;
+        let model = extractor.model();
+        let outputs = match self.results.events {
+            true => self.results.print_events(model, request)?,
+            false => model.submit(request)?.wait().map_err(Error::from)?,
+        };
+        let mut outcome = Ok(DONE);
+        for output in outputs.outputs {
+            match output {
+                Ok(_) if self.results.events => {}
+                Ok(output) if self.results.is_whole() => {
+                    write_line(&self.results.object(&output, model)?.to_string())?;
+                }
+                Ok(output) => write_line(&output.generation.text)?,
+                Err(error) if settings.lists_outputs() => {
+                    let failure = failure(error.into());
+                    let line = serde_json::json!({"error": failure.to_string()});
+                    write_line(&line.to_string())?;
+                    outcome = outcome.and(Err(failure));
+                }
+                Err(error) => return Err(failure(error.into())),
+            }
+        }
+        outcome
     }
 }

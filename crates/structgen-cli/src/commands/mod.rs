@@ -1,6 +1,5 @@
 //! One file per command.
 
-pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod check_jsonl;
 pub(crate) mod choose;
@@ -13,4 +12,5 @@ pub(crate) mod extract;
 pub(crate) mod extract_jsonl;
 pub(crate) mod generate;
 pub(crate) mod grammar;
+pub(crate) mod params;
 pub(crate) mod runtime;

@@ -1,0 +1,136 @@
+//! The lines of `extract --jsonl`: texts, or objects with a text and perhaps an id.
+
+use std::io::{self, BufRead, Read};
+
+use anyhow::{anyhow, bail};
+use serde_json::Value;
+
+/// A longer line is refused; the rest of the input is read on.
+const LONGEST_LINE: usize = 16 << 20;
+
+/// A text, and the id that its line gives it.
+#[derive(Debug, PartialEq)]
+pub(super) struct Line {
+    pub(super) id: Option<Value>,
+    /// What is wrong with the line is its own error.
+    pub(super) text: Result<String, String>,
+}
+
+impl Line {
+    /// The next line; none at the end of the input.
+    pub(super) fn read(lines: &mut impl BufRead) -> io::Result<Option<Self>> {
+        Ok(next_line(lines)?.map(|line| match line {
+            Ok(line) => Self::parse(line),
+            Err(error) => Self::bad(None, &error),
+        }))
+    }
+
+    fn bad(id: Option<Value>, error: &anyhow::Error) -> Self {
+        let text = Err(format!("{error:#}"));
+        Self { id, text }
+    }
+
+    /// A line that begins with a brace is an object with a text; every other line is a text.
+    fn parse(line: String) -> Self {
+        if line.trim().is_empty() {
+            return Self::bad(None, &anyhow!("the line is empty"));
+        }
+        if !line.trim_start().starts_with('{') {
+            let text = Ok(line);
+            return Self { id: None, text };
+        }
+        let mut value: Value = match serde_json::from_str(&line) {
+            Ok(value) => value,
+            Err(error) => {
+                let error = anyhow!("the line begins with a brace, and is not JSON: {error}");
+                return Self::bad(None, &error);
+            }
+        };
+        let id = value.get_mut("id").map(Value::take);
+        match text_of(value) {
+            Ok(text) => Self { id, text: Ok(text) },
+            Err(error) => Self::bad(id, &error),
+        }
+    }
+}
+
+fn text_of(mut object: Value) -> anyhow::Result<String> {
+    match object.get_mut("text").map(Value::take) {
+        Some(Value::String(text)) => Ok(text),
+        Some(_) => bail!("the member \"text\" is not a string"),
+        None => bail!("the object has no member \"text\""),
+    }
+}
+
+/// The next line without its end; none at the end of the input. The inner error is the line's own.
+fn next_line(lines: &mut impl BufRead) -> io::Result<Option<anyhow::Result<String>>> {
+    let mut bytes = Vec::new();
+    let read = lines
+        .by_ref()
+        .take(LONGEST_LINE as u64 + 1)
+        .read_until(b'\n', &mut bytes)?;
+    if read == 0 {
+        return Ok(None);
+    }
+    if bytes.len() > LONGEST_LINE && bytes.last() != Some(&b'\n') {
+        skip_line(lines)?;
+        return Ok(Some(Err(anyhow!(
+            "the line is longer than {LONGEST_LINE} bytes"
+        ))));
+    }
+    if bytes.last() == Some(&b'\n') {
+        bytes.pop();
+    }
+    if bytes.last() == Some(&b'\r') {
+        bytes.pop();
+    }
+    let text = String::from_utf8(bytes);
+    Ok(Some(text.map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        anyhow!("the line is not UTF-8: the byte at offset {at} begins no character")
+    })))
+}
+
+fn skip_line(lines: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = lines.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let end = buffer.iter().position(|&byte| byte == b'\n');
+        let used = end.map_or(buffer.len(), |at| at + 1);
+        lines.consume(used);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_texts_or_objects_with_one() {
+        let text = |line: &str| Line::parse(line.to_owned());
+        assert_eq!(text("a, b").text.unwrap(), "a, b");
+        let with_id = text(r#" {"id": 1, "text": "x\ny"}"#);
+        assert_eq!(with_id.id, Some(1.into()));
+        assert_eq!(with_id.text.unwrap(), "x\ny");
+        for bad in ["", "  ", "{", "{}", r#"{"text": 1}"#] {
+            assert!(text(bad).text.is_err(), "{bad}");
+        }
+        // What a line is called is known even where its text is not.
+        assert_eq!(text(r#"{"id": "a"}"#).id, Some("a".into()));
+    }
+
+    #[test]
+    fn lines_lose_their_ends_and_a_bad_one_does_not_end_the_rest() {
+        let mut input = io::BufReader::with_capacity(3, &b"one\r\n\xFF\ntwo"[..]);
+        let mut lines = Vec::new();
+        while let Some(line) = next_line(&mut input).unwrap() {
+            lines.push(line.ok());
+        }
+        assert_eq!(lines, [Some("one".into()), None, Some("two".into())]);
+    }
+}

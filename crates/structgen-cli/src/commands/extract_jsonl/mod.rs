@@ -1,0 +1,163 @@
+//! `structgen extract --jsonl`: many texts, several at a time, in order.
+
+mod input;
+mod output;
+
+use std::collections::VecDeque;
+use std::io::{self, BufReader, IsTerminal, Read};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::thread;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use structgen::decode::Run;
+use structgen::{Model, SchemaExtractor};
+
+use crate::Outcome;
+use crate::error::{DONE, bad_input};
+use crate::output::tell;
+use crate::results::ResultArgs;
+use input::Line;
+pub(crate) use output::Output;
+
+/// A line of the input under way.
+struct Pending {
+    number: u64,
+    id: Option<Value>,
+    run: anyhow::Result<Run>,
+}
+
+pub(crate) fn run(
+    extractor: &SchemaExtractor,
+    results: &ResultArgs,
+    input: Box<dyn Read + Send>,
+    mut output: Output,
+) -> Outcome {
+    let model = extractor.model();
+    // As many as can run, and one for each worker to go on with.
+    let most = model.workers() * (model.engine().limits().rows + 1);
+    let lines = read_lines(input, most);
+    let progress = progress_bar();
+    let mut pending: VecDeque<Pending> = VecDeque::new();
+    let (mut number, mut bad) = (0_u64, 0_u64);
+    let mut is_open = true;
+    loop {
+        // Nobody waits for more input while there is something to be written.
+        while is_open && pending.len() < most {
+            let line = match pending.is_empty() {
+                true => lines.recv().map_err(|_| TryRecvError::Disconnected),
+                false => lines.try_recv(),
+            };
+            let line = match line {
+                Ok(line) => line?,
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => {
+                    is_open = false;
+                    output.check_end(number)?;
+                    break;
+                }
+            };
+            number += 1;
+            if output.has(number, &line)? {
+                progress.inc(1);
+                continue;
+            }
+            let run = { line.text.map_err(anyhow::Error::msg) }
+                .and_then(|text| Ok(model.submit(extractor.request(&text)?)?));
+            pending.push_back(Pending {
+                number,
+                id: line.id,
+                run,
+            });
+        }
+        let Some(next) = pending.pop_front() else {
+            if is_open {
+                continue;
+            }
+            break;
+        };
+        let Pending { number, id, run } = next;
+        let line = match run.and_then(|run| finished(run, id.as_ref(), results, model)) {
+            Ok(line) => line,
+            Err(error) => {
+                bad += 1;
+                let message = format!("{error:#}");
+                progress.suspend(|| tell(&format!("line {number}: {message}")));
+                let mut line = json!({"error": message, "line": number});
+                if let Some(id) = id {
+                    line["id"] = id;
+                }
+                line.to_string()
+            }
+        };
+        output.write(&line)?;
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    if bad > 0 {
+        tell(&format!(
+            "error: {bad} of {number} lines could not be done; their places in the output say why"
+        ));
+        return Ok(bad_input());
+    }
+    Ok(DONE)
+}
+
+/// The line of an extraction: its document, alone or beside the id of its text.
+fn finished(
+    run: Run,
+    id: Option<&Value>,
+    results: &ResultArgs,
+    model: &Model,
+) -> anyhow::Result<String> {
+    let first = run.wait()?.all()?.into_iter().next();
+    let Some(output) = first else {
+        return Ok(Value::Null.to_string());
+    };
+    if results.is_whole() {
+        let mut line = Map::new();
+        if let Some(id) = id {
+            line.insert("id".to_owned(), id.clone());
+        }
+        if let Value::Object(object) = results.object(&output, model)? {
+            line.extend(object);
+        }
+        return Ok(Value::from(line).to_string());
+    }
+    // In JSON a line break is never more than whitespace.
+    let document = output.generation.text.replace(['\n', '\r'], " ");
+    Ok(match id {
+        // As the model wrote it, numbers that no type of this program holds included.
+        Some(id) => {
+            let document = RawValue::from_string(document)?;
+            format!("{{\"id\":{id},\"value\":{document}}}")
+        }
+        None => document,
+    })
+}
+
+/// The lines, read on a thread of their own.
+fn read_lines(input: Box<dyn Read + Send>, most: usize) -> Receiver<io::Result<Line>> {
+    let (sender, receiver) = sync_channel(most);
+    thread::spawn(move || {
+        let mut lines = BufReader::new(input);
+        while let Some(line) = Line::read(&mut lines).transpose() {
+            let has_failed = line.is_err();
+            if sender.send(line).is_err() || has_failed {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+/// Nothing is drawn where standard error is no terminal.
+fn progress_bar() -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{spinner} {pos} texts, {per_sec}, {elapsed}");
+    ProgressBar::new_spinner()
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+}

@@ -1,0 +1,199 @@
+//! What is printed of an output beside its text.
+
+use std::io;
+use std::ops::ControlFlow;
+
+use anyhow::anyhow;
+use serde_json::{Map, Value, json};
+use structgen::decode::{
+    GeneratedToken, Generation, GenerationStats, Output, Outputs, Report, TokenLogProbs,
+};
+use structgen::vocab::{TokenId, Vocabulary};
+use structgen::{Constraint, GenerateOptions, Model, Request};
+
+use crate::error::Failure;
+use crate::output::{tell, write_line};
+
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Results")]
+pub(crate) struct ResultArgs {
+    /// Print what becomes of the output's parts while it comes, as JSON, an event a line: JSON values or captures that have started,
+    /// more of their text, and done, or text; the last line is {"event": "end"} with what else is asked for
+    #[arg(long)]
+    pub(crate) events: bool,
+    /// Print the output as JSON: {"text", "fields"}, where a field reports how probable a value of a JSON output was, under the model
+    /// and under the constraint
+    #[arg(long)]
+    confidence: bool,
+    /// Print the output as JSON: {"text", "finish", "tokens", "stats"}, with log probabilities and times, and as many alternatives of
+    /// each token as --set alternatives=N asks for
+    #[arg(long)]
+    details: bool,
+}
+
+impl ResultArgs {
+    /// Whether an output is printed as a JSON object once it is complete.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.events && (self.confidence || self.details)
+    }
+
+    /// Asks for what will be printed.
+    pub(crate) fn ask(&self, options: &mut GenerateOptions) {
+        options.log_probs |= self.confidence || self.details;
+        options.token_times |= self.details;
+    }
+
+    /// Whether what is asked for can be known of outputs under this constraint.
+    pub(crate) fn check(&self, constraint: Option<&Constraint>) -> anyhow::Result<()> {
+        let is_json = constraint.is_some_and(|constraint| constraint.grammar().is_json());
+        match self.confidence && !is_json {
+            true => Err(anyhow!(
+                "--confidence is of the values of JSON: it needs --json or --json-schema"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Prints the events of a request's first output as they come, and a last line once it is complete.
+    pub(crate) fn print_events(&self, model: &Model, request: Request) -> Result<Outputs, Failure> {
+        let mut written = Ok(());
+        let outputs = model.stream(request, |event| {
+            let line = serde_json::to_string(&event).map_err(io::Error::from);
+            written = line.and_then(|line| write_line(&line));
+            match written {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }
+        })?;
+        written?;
+        if let Some(Ok(output)) = outputs.outputs.first() {
+            let generation = &output.generation;
+            let mut end = self.describe(generation, model.tokenizer().vocabulary())?;
+            end.shift_insert(0, "event".to_owned(), "end".into());
+            end.insert("finish".to_owned(), generation.finish.to_string().into());
+            write_line(&Value::from(end).to_string())?;
+        }
+        Ok(outputs)
+    }
+
+    /// An output as a JSON object: its text, what is asked for beside it, and what its strategy knows of it.
+    pub(crate) fn object(&self, output: &Output, model: &Model) -> anyhow::Result<Value> {
+        let generation = &output.generation;
+        let mut object = self.describe(generation, model.tokenizer().vocabulary())?;
+        object.shift_insert(0, "text".to_owned(), generation.text.as_str().into());
+        let known = [
+            ("score", output.score),
+            ("log_prob", output.log_prob),
+            ("masked_log_prob", output.masked_log_prob()),
+            ("weight", output.weight),
+        ];
+        for (name, number) in known {
+            if let Some(number) = number {
+                object.insert(name.to_owned(), number.into());
+            }
+        }
+        Ok(object.into())
+    }
+
+    /// What is asked for beside the text.
+    fn describe(
+        &self,
+        output: &Generation,
+        vocabulary: &Vocabulary,
+    ) -> anyhow::Result<Map<String, Value>> {
+        let mut object = Map::new();
+        if self.confidence {
+            let fields = serde_json::to_value(output.confidence()?)?;
+            object.insert("fields".to_owned(), fields);
+        }
+        if self.details {
+            let tokens = output.tokens.iter().chain(&output.end);
+            let tokens = tokens.map(|token| describe_token(token, vocabulary));
+            object.insert("finish".to_owned(), output.finish.to_string().into());
+            object.insert("tokens".to_owned(), tokens.collect());
+            object.insert("stats".to_owned(), describe_stats(&output.stats));
+        }
+        Ok(object)
+    }
+}
+
+/// Prints what a request took to standard error.
+pub(crate) fn report_stats(outputs: &[Output], report: &Report) {
+    for Output { generation, .. } in outputs {
+        let seconds = generation.stats.total_time.as_secs_f64();
+        tell(&format!(
+            "{} prompt tokens, {} new tokens ({} forced) in {:.0} ms, {:.0} tokens/s; ended: {}",
+            generation.stats.prompt_tokens,
+            generation.tokens.len(),
+            generation.stats.forced_tokens,
+            seconds * 1e3,
+            generation.tokens.len() as f64 / seconds,
+            generation.finish,
+        ));
+    }
+    if let Report::Speculation(stats) = report {
+        let kept: u64 = stats.kept.iter().sum();
+        tell(&format!(
+            "{:.2} tokens for each of {} runs; {kept} of {} drafted tokens kept, {} runs of the draft, {} of heads",
+            stats.tokens_per_run(),
+            stats.target_runs,
+            stats.tested.iter().sum::<u64>(),
+            stats.draft_runs,
+            stats.head_runs,
+        ));
+    }
+}
+
+fn describe_token(token: &GeneratedToken, vocabulary: &Vocabulary) -> Value {
+    let mut object = json!({
+        "id": token.id.0,
+        "text": text(token.id, vocabulary),
+        "span": token.span,
+        "forced": token.forced,
+    });
+    if let Some(log_probs) = token.log_probs {
+        object["log_prob"] = describe_log_probs(log_probs);
+        object["removed_mass"] = log_probs.removed_mass().into();
+    }
+    if !token.alternatives.is_empty() {
+        let alternatives = token.alternatives.iter().map(|other| {
+            let log_prob = describe_log_probs(other.log_probs);
+            json!({"id": other.id.0, "text": text(other.id, vocabulary), "log_prob": log_prob})
+        });
+        object["alternatives"] = alternatives.collect();
+    }
+    if let Some(time) = token.time {
+        object["seconds"] = time.as_secs_f64().into();
+    }
+    object
+}
+
+fn describe_log_probs(log_probs: TokenLogProbs) -> Value {
+    json!({"model": log_probs.model, "allowed": log_probs.allowed})
+}
+
+/// A token's bytes, or what a special one is called.
+fn text(token: TokenId, vocabulary: &Vocabulary) -> String {
+    match vocabulary.token_bytes(token) {
+        Some(bytes) if !bytes.is_empty() => String::from_utf8_lossy(bytes).into_owned(),
+        _ => vocabulary.token_name(token).unwrap_or_default().to_owned(),
+    }
+}
+
+fn describe_stats(stats: &GenerationStats) -> Value {
+    json!({
+        "prompt_tokens": stats.prompt_tokens,
+        "forced_tokens": stats.forced_tokens,
+        "runs": stats.runs,
+        "steered_steps": stats.steered_steps,
+        "lifted_bans": stats.lifted_bans,
+        "seconds": {
+            "total": stats.total_time.as_secs_f64(),
+            "first_token": stats.first_token_time.as_secs_f64(),
+            "prefill": stats.prefill_time.as_secs_f64(),
+            "model": stats.model_time.as_secs_f64(),
+            "backend": stats.backend_time.as_secs_f64(),
+            "masks": stats.mask_time.as_secs_f64(),
+        },
+    })
+}

@@ -1,0 +1,340 @@
+//! What `--set`, `--params` and the flags of sampling set: the parameters of a request, and what the program adds to them.
+
+mod table;
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use structgen::constraint::CompiledConstraint;
+use structgen::decode::params::set_parameter;
+use structgen::decode::{ContextOverflow, Params, SchedulerLimits, Speculation};
+use structgen::vocab::TokenId;
+use structgen::{
+    DraftSource, GenerateOptions, HeadsSource, Model, ModelOptions, Strategy, TaskPreset,
+};
+
+use crate::args::{ModelArgs, RegexArgs, tables_folder};
+use crate::input::read_text_file;
+use crate::output::tell;
+use crate::schema_args::SchemaArgs;
+
+pub(crate) use table::parameters;
+
+/// The most tokens of an output, where nobody gives a number.
+const MAX_NEW_TOKENS: usize = 4_096;
+
+/// How outputs are generated: flags for what is wanted often, `--set` and `--params` for everything.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Generation")]
+pub(crate) struct SettingsArgs {
+    /// Sampling parameters for a task: factual, code, balanced, chat, creative or brainstorm
+    #[arg(long, value_name = "TASK")]
+    task: Option<TaskPreset>,
+    /// Divides the logits; 0, the default, takes the likeliest token
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    temperature: Option<String>,
+    /// Keep the K likeliest tokens; 0 is off
+    #[arg(long, value_name = "K")]
+    top_k: Option<String>,
+    /// Keep the likeliest tokens with this much probability together; 1 is off
+    #[arg(long, value_name = "P")]
+    top_p: Option<String>,
+    /// Drop tokens below this share of the likeliest one's probability; 0 is off
+    #[arg(long, value_name = "P")]
+    min_p: Option<String>,
+    /// The seed of the draw: equal seeds give equal output. Without it, a random one, which is printed to standard error
+    #[arg(long, value_name = "N")]
+    seed: Option<String>,
+    /// The most tokens of an output; without it, what the context leaves, and no more than 4096
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<String>,
+    /// A text that ends the output; may be repeated
+    #[arg(long, value_name = "TEXT")]
+    stop: Vec<String>,
+    /// So many outputs, each as JSON on a line of its own: {"text"}, or {"error"} where it was cut
+    #[arg(short = 'n', value_name = "N")]
+    outputs: Option<String>,
+    /// How outputs are looked for: sample, speculate, beam, guidance, contrastive, contrastive_search, asap, rejection or smc. An
+    /// option that it does not honour is an error
+    #[arg(long, value_name = "NAME")]
+    strategy: Option<String>,
+    /// Set any parameter, such as top_h=0.4, dry.multiplier=0.8 or width=8; may be repeated. `structgen params` lists them
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// A TOML or JSON file of parameters, such as {"options": {"sampling": {"top_h": 0.4}}, "strategy": {"name": "beam"}}
+    #[arg(long, value_name = "FILE")]
+    params: Option<PathBuf>,
+}
+
+/// What a program of the command line can be told beside its input, in the form of files.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Settings {
+    pub(crate) options: GenerateOptions,
+    pub(crate) strategy: Strategy,
+    /// The text of the prompt that guidance leads away from.
+    guidance_prompt: Option<String>,
+    /// A file whose lines are the choices.
+    pub(crate) choices_file: Option<PathBuf>,
+    pub(crate) schema: SchemaArgs,
+    pub(crate) regex: RegexArgs,
+    model: ModelSettings,
+    /// Whether the number of outputs was given.
+    #[serde(skip)]
+    has_count: bool,
+    /// Whether the seed was given.
+    #[serde(skip)]
+    is_seeded: bool,
+}
+
+/// How a model is loaded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ModelSettings {
+    runtime: Option<PathBuf>,
+    keep_tables: bool,
+    prefix_cache: usize,
+    cache: Option<usize>,
+    rows: Option<usize>,
+    prefill_chunk: Option<usize>,
+    draft: Option<PathBuf>,
+    heads: Option<PathBuf>,
+}
+
+impl Default for ModelSettings {
+    fn default() -> Self {
+        Self {
+            runtime: None,
+            keep_tables: true,
+            prefix_cache: 0,
+            cache: None,
+            rows: None,
+            prefill_chunk: None,
+            draft: None,
+            heads: None,
+        }
+    }
+}
+
+impl SettingsArgs {
+    /// The settings: those of the file, then what flags change, then `--set` in order.
+    pub(crate) fn settings(&self) -> anyhow::Result<Settings> {
+        let table = parameters();
+        let mut settings = Settings::default();
+        let mut has_seed = false;
+        if let Some(path) = &self.params {
+            let form = read_form(path)?;
+            has_seed = form.pointer("/options/sampling/seed").is_some();
+            settings = serde_json::from_value(form)
+                .with_context(|| format!("the parameters {} cannot be used", path.display()))?;
+        }
+        if let Some(task) = self.task {
+            settings.options.sampling = task.params();
+        }
+        let mut set = |settings: &mut Settings, name: &str, value: &str| {
+            has_seed |= name.rsplit('.').next() == Some("seed");
+            set_parameter(settings, &table, name, value)
+        };
+        // A file's options of the same strategy stay.
+        if let Some(name) = &self.strategy
+            && name.replace('-', "_") != settings.strategy.name()
+        {
+            set(&mut settings, "strategy", name)?;
+        }
+        let flags = [
+            ("temperature", &self.temperature),
+            ("top_k", &self.top_k),
+            ("top_p", &self.top_p),
+            ("min_p", &self.min_p),
+            ("seed", &self.seed),
+            ("max_new_tokens", &self.max_tokens),
+        ];
+        for (name, value) in flags {
+            if let Some(value) = value {
+                set(&mut settings, name, value)?;
+            }
+        }
+        if !self.stop.is_empty() {
+            settings.options.stop.clone_from(&self.stop);
+        }
+        for setting in &self.set {
+            let Some((name, value)) = setting.split_once('=') else {
+                bail!("--set takes NAME=VALUE, such as top_h=0.4, and {setting:?} has no =");
+            };
+            set(&mut settings, name.trim(), value)?;
+        }
+        if let Some(count) = &self.outputs {
+            // The outputs of a search are its best ones.
+            let name = match settings.strategy {
+                Strategy::Beam(_) => "beam.n_best",
+                Strategy::Smc(_) => "smc.particles",
+                _ => "sequences",
+            };
+            set(&mut settings, name, count)?;
+            settings.has_count = true;
+        }
+        if is_faithful(&settings.strategy) && settings.options.sampling.temperature == 0.0 {
+            // The model's own distribution, which is what these draw from.
+            settings.options.sampling.temperature = 1.0;
+        }
+        if !has_seed {
+            settings.options.sampling.seed = random_seed();
+        }
+        settings.is_seeded = has_seed;
+        Ok(settings)
+    }
+}
+
+fn is_faithful(strategy: &Strategy) -> bool {
+    matches!(
+        strategy,
+        Strategy::Asap(_) | Strategy::Rejection(_) | Strategy::Smc(_)
+    )
+}
+
+/// A seed that is short enough to be typed again.
+fn random_seed() -> u64 {
+    RandomState::new().build_hasher().finish() >> 32
+}
+
+/// A file of parameters, in TOML or in JSON.
+fn read_form(path: &Path) -> anyhow::Result<Value> {
+    let name = path.display();
+    let text = read_text_file(path)?;
+    let is_toml = path
+        .extension()
+        .is_some_and(|extension| extension == "toml");
+    let form = match is_toml {
+        true => toml::from_str(&text).map_err(anyhow::Error::from),
+        false => serde_json::from_str(&text).map_err(anyhow::Error::from),
+    };
+    form.with_context(|| format!("the parameters {name} cannot be used"))
+}
+
+impl Settings {
+    /// Refuses what makes no sense and what the strategy does not honour, before anything is loaded.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        let params = Params {
+            options: self.options.clone(),
+            strategy: self.strategy.clone(),
+        };
+        params.check()?;
+        if self.guidance_prompt.is_some() && !matches!(self.strategy, Strategy::Guidance(_)) {
+            bail!(
+                "guidance_prompt is for the strategy guidance, and the strategy is {}",
+                self.strategy.name()
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether outputs are listed, each with what its strategy knows of it: where several were asked for, or are in the nature of the
+    /// strategy.
+    pub(crate) fn lists_outputs(&self) -> bool {
+        let lists = matches!(self.strategy, Strategy::Beam(_)) || is_faithful(&self.strategy);
+        lists || self.has_count || self.options.sequences != 1
+    }
+
+    /// The strategy, with what only the model's tokenizer can fill in.
+    pub(crate) fn strategy(&self, model: &Model) -> structgen::Result<Strategy> {
+        let mut strategy = self.strategy.clone();
+        if let (Strategy::Guidance(guidance), Some(text)) = (&mut strategy, &self.guidance_prompt) {
+            guidance.prompt = model.encode_prompt(text)?;
+        }
+        Ok(strategy)
+    }
+
+    /// The options of a request after this prompt.
+    pub(crate) fn options_after(&self, prompt: &[TokenId], model: &Model) -> GenerateOptions {
+        let mut options = self.options.clone();
+        options
+            .max_new_tokens
+            .get_or_insert(match options.overflow {
+                ContextOverflow::Crop { .. } => MAX_NEW_TOKENS,
+                ContextOverflow::Error => model.room_after(prompt, MAX_NEW_TOKENS),
+            });
+        options
+    }
+
+    /// Prints the seed where nobody gave one and it decides anything.
+    pub(crate) fn report_seed(&self, constraint: Option<&CompiledConstraint>) {
+        let sets_temperatures =
+            constraint.is_some_and(|constraint| constraint.program().sets_temperatures());
+        let draws = self.options.sampling.temperature > 0.0 || sets_temperatures;
+        if draws && !self.is_seeded {
+            tell(&format!("seed {}", self.options.sampling.seed));
+        }
+    }
+
+    /// Loads the model, in so many sessions side by side.
+    pub(crate) fn load(&self, model: &ModelArgs, workers: NonZeroUsize) -> anyhow::Result<Model> {
+        let settings = &self.model;
+        // Sessions side by side use a core each.
+        let threads = (workers > NonZeroUsize::MIN).then_some(NonZeroUsize::MIN);
+        let mut options = model.options(threads)?.with_workers(workers);
+        if let Some(runtime) = &settings.runtime {
+            options = options.with_runtime(runtime);
+        }
+        let mut limits = SchedulerLimits::default();
+        // As many in all as one session would have: rows that run together share the reading of the weights.
+        let rows = (limits.rows / workers).max(1);
+        limits.rows = settings.rows.unwrap_or(rows);
+        limits.prefill_chunk = settings.prefill_chunk.unwrap_or(limits.prefill_chunk);
+        limits.cache_bytes = settings.cache.map(megabytes);
+        limits.prefix_bytes = megabytes(settings.prefix_cache);
+        options = options.with_limits(limits);
+        options = self.with_drafters(options, model)?;
+        let tables = tables_folder().filter(|_| settings.keep_tables);
+        model.load(options, tables)
+    }
+
+    /// With the second model and the heads that the strategy takes.
+    fn with_drafters(
+        &self,
+        mut options: ModelOptions,
+        target: &ModelArgs,
+    ) -> anyhow::Result<ModelOptions> {
+        let (wants_draft, wants_heads) = match &self.strategy {
+            Strategy::Speculate(Speculation { model, heads, .. }) => (*model, *heads),
+            Strategy::Contrastive(_) => (true, false),
+            _ => (false, false),
+        };
+        for (wanted, given, name) in [
+            (wants_draft, &self.model.draft, "model.draft"),
+            (wants_heads, &self.model.heads, "model.heads"),
+        ] {
+            if !wanted && given.is_some() {
+                bail!(
+                    "{name} is given, and the strategy {} does not use it",
+                    self.strategy.name()
+                );
+            }
+        }
+        if wants_draft {
+            options = options.with_draft(match (&self.model.draft, &target.model) {
+                (Some(folder), _) => DraftSource::Folder(folder.clone()),
+                (None, None) => DraftSource::Embedded,
+                (None, Some(_)) => bail!(
+                    "the strategy {} needs a second model beside the one of --model: name its folder by --set model.draft=DIR",
+                    self.strategy.name()
+                ),
+            });
+        }
+        if wants_heads {
+            options = options.with_heads(match (&self.model.heads, &target.model) {
+                (Some(file), _) => HeadsSource::File(file.clone()),
+                (None, None) => HeadsSource::Embedded,
+                (None, Some(folder)) => HeadsSource::File(folder.join("heads.onnx")),
+            });
+        }
+        Ok(options)
+    }
+}
+
+fn megabytes(number: usize) -> usize {
+    number.saturating_mul(1_000_000)
+}

@@ -1,0 +1,194 @@
+//! Bad input is told in one paragraph with exit code 2, and nothing is half-done.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{PERSON, model_folder, run, run_with, runtime, structgen, write};
+
+#[test]
+fn a_schema_that_is_no_json_is_told_with_line_and_column() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "broken.json", "{\n  \"type\": ,\n}");
+    for command in ["extract", "check"] {
+        let run = run(structgen([command, "--schema"]).arg(&schema).arg("text"));
+        run.is_bad_input(&["broken.json", "line 2", "column"]);
+    }
+    let missing = dir.path().join("missing.json");
+    run(structgen(["extract", "--schema"]).arg(missing).arg("text"))
+        .is_bad_input(&["missing.json", "cannot be read"]);
+}
+
+#[test]
+fn an_unsatisfiable_schema_is_told_with_what_contradicts_what() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = r#"{"type": "object", "properties": {"a": {"type": "integer", "minimum": 5, "maximum": 4}}, "required": ["a"]}"#;
+    let schema = write(dir.path(), "s.json", schema);
+    let run = run(structgen(["extract", "--schema"]).arg(&schema).arg("text"));
+    run.is_bad_input(&["s.json", "no value is valid", "minimum", "maximum"]);
+}
+
+#[test]
+fn a_keyword_that_is_not_supported_is_told_by_name_and_pointer() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(
+        dir.path(),
+        "s.json",
+        r#"{"properties": {"a": {"not": {"uniqueItems": true}}}}"#,
+    );
+    let run = run(structgen(["check", "--schema"]).arg(&schema).arg("{}"));
+    run.is_bad_input(&["#/properties/a/not/uniqueItems"]);
+}
+
+#[test]
+fn a_text_that_is_not_utf_8_is_told_with_its_offset() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let text = write(dir.path(), "latin1.txt", b"caf\xE9");
+    let run = run(structgen(["extract", "--schema"])
+        .arg(&schema)
+        .arg("--file")
+        .arg(&text));
+    run.is_bad_input(&["latin1.txt", "not UTF-8", "0xE9", "offset 3"]);
+    let run = run_with(
+        structgen(["extract", "--schema"]).arg(&schema).arg("-"),
+        b"\xFF",
+    );
+    run.is_bad_input(&["standard input", "not UTF-8"]);
+}
+
+#[test]
+fn a_text_beyond_the_context_is_told_with_both_numbers() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let text = write(dir.path(), "long.txt", "a word and ".repeat(2_000));
+    let run = run(structgen(["extract", "--schema"])
+        .arg(&schema)
+        .arg("--file")
+        .arg(&text));
+    run.is_bad_input(&["context of 1024", "shorten"]);
+}
+
+#[test]
+fn a_model_folder_without_a_model_is_told_by_what_is_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let empty = dir.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let extract = |folder: &Path| {
+        run(structgen(["extract", "--schema"])
+            .arg(&schema)
+            .arg("--model")
+            .arg(folder)
+            .arg("text"))
+    };
+    extract(&empty).is_bad_input(&["empty", "model.onnx"]);
+    extract(&dir.path().join("nowhere")).is_bad_input(&["nowhere", "no such folder"]);
+}
+
+#[test]
+fn a_tokenizer_or_a_model_that_is_none_is_told_by_file() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let folder = dir.path().join("model");
+    fs::create_dir(&folder).unwrap();
+    for entry in fs::read_dir(model_folder()).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
+    }
+    let extract = || {
+        run(structgen(["extract", "--schema"])
+            .arg(&schema)
+            .arg("--model")
+            .arg(&folder)
+            .arg("text"))
+    };
+    write(&folder, "tokenizer.json", "{\"no\": \"tokenizer\"}");
+    extract().is_bad_input(&["tokenizer.json"]);
+    fs::remove_file(folder.join("tokenizer.json")).unwrap();
+    extract().is_bad_input(&["tokenizer.json"]);
+    write(&folder, "model.onnx", "this is no model");
+    extract().is_bad_input(&["model.onnx"]);
+}
+
+#[test]
+fn a_runtime_library_that_is_none_is_told_by_what_named_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let library = write(dir.path(), "libonnxruntime.so", "no library");
+    let mut command = structgen(["extract", "--schema"]);
+    let by_variable = run(command
+        .arg(&schema)
+        .arg("text")
+        .env("ORT_DYLIB_PATH", &library));
+    by_variable.is_bad_input(&["ORT_DYLIB_PATH", "libonnxruntime.so"]);
+    let by_option = run(structgen(["extract", "--schema"])
+        .arg(&schema)
+        .arg("text")
+        .args(["--set", &format!("model.runtime={}", library.display())]));
+    by_option.is_bad_input(&["libonnxruntime.so"]);
+}
+
+#[test]
+fn a_cache_folder_that_cannot_be_written_is_told_and_nothing_is_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = write(dir.path(), "not-a-folder", "");
+    let install = run(structgen(["runtime", "install"]).env("STRUCTGEN_CACHE", file.join("cache")));
+    assert_eq!((install.code, install.out.as_str()), (2, ""), "{install:?}");
+    assert!(install.err.contains("not-a-folder"), "{install:?}");
+    assert_eq!(fs::read(&file).unwrap(), b"");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn cuda_is_never_replaced_by_the_processor() {
+    let library = runtime().library();
+    let cuda_provider = library
+        .parent()
+        .unwrap()
+        .join("libonnxruntime_providers_cuda.so");
+    if cuda_provider.is_file() {
+        // With a library for CUDA the outcome depends on the machine; `structgen-ort` tests that.
+        return;
+    }
+    let mut command = structgen(["generate", "x", "--device", "cuda", "--set"]);
+    run(command.arg(format!("model.runtime={}", library.display())))
+        .is_bad_input(&["CUDA", "structgen runtime install --cuda"]);
+}
+
+#[test]
+fn nonsense_on_the_command_line_is_told() {
+    let cases: [&[&str]; 12] = [
+        &["generate", "x", "--device", "tpu"],
+        &["generate", "x", "--temperature", "-1"],
+        &["generate", "x", "--top-p", "2"],
+        &["generate", "x", "--regex", "a("],
+        &["generate", "x", "--regex", "a", "--json"],
+        &["generate"],
+        &["generate", "x", "--system", "y"],
+        &["generate", "x", "--set", "top_h"],
+        &["generate", "x", "--set", "model.runtime"],
+        &["generate", "x", "--strategy", "beams"],
+        &["generate", "x", "--device", "cuda", "--threads", "2"],
+        &["nonsense"],
+    ];
+    for args in cases {
+        let run = run(&mut structgen(args));
+        assert_eq!((run.code, run.out.as_str()), (2, ""), "{args:?} {run:?}");
+        assert!(run.err.starts_with("error: "), "{args:?} {run:?}");
+    }
+}
+
+#[test]
+fn a_grammar_error_marks_the_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let grammar = write(dir.path(), "g.gbnf", "root ::= \"a\" |\n  missing");
+    let run = run(structgen(["check", "--grammar"]).arg(&grammar).arg("a"));
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(
+        run.err.contains("g.gbnf") && run.err.contains("line 2, column 3"),
+        "{run:?}"
+    );
+    assert!(run.err.contains(" |   ^"), "{run:?}");
+}

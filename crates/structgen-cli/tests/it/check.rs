@@ -1,0 +1,235 @@
+//! `structgen check`.
+
+use crate::support::{PERSON, run, run_with, structgen, write};
+use serde_json::{Value, json};
+
+#[test]
+fn a_text_fits_in_any_order_and_any_form() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    for text in [
+        r#"{"name": "x", "age": 36}"#,
+        "\n{ \"age\" : 3.6e1,\t\"n\\u0061me\":\"\\ud83d\\ude00\" }\n",
+    ] {
+        let run = run(structgen(["check", "--schema"]).arg(&schema).arg(text));
+        assert_eq!(
+            (run.code, run.out.as_str()),
+            (0, "the text fits\n"),
+            "{run:?}"
+        );
+    }
+}
+
+#[test]
+fn a_refusal_says_where_and_what_was_expected() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let text = "{\n  \"name\": \"é\",\n  \"nick\": 1}";
+    let run = run(structgen(["check", "--schema"]).arg(&schema).arg(text));
+    assert_eq!((run.code, run.out.as_str()), (1, ""), "{run:?}");
+    expect_test::expect![[r#"
+        the text does not fit: at byte 21 (line 3, column 4): found 'n', expected `\` or `a`
+            "nick": 1}
+             ^
+    "#]]
+    .assert_eq(&run.err);
+}
+
+#[test]
+fn a_text_that_ends_early_is_refused_at_its_end() {
+    let run = run_with(
+        &mut structgen(["check", "--regex", "[0-9]{4}", "-"]),
+        b"123",
+    );
+    assert_eq!(run.code, 1);
+    assert!(run.err.contains("at byte 3"), "{run:?}");
+    assert!(
+        run.err.contains("the text ends, expected a digit"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn regular_expressions_have_dialects_and_options() {
+    let python = [
+        "--regex-dialect",
+        "python",
+        "--regex",
+        "(?P<n>a)$",
+        "--regex-search",
+        "-",
+    ];
+    let operators = ["--regex", "[a-z]+&~(no)", "--regex-operators", "-"];
+    for (arguments, text, code) in [
+        (&python[..], "xa\n", 0),
+        (&python, "ab", 1),
+        (&operators, "yes", 0),
+        (&operators, "no", 1),
+    ] {
+        let run = run_with(structgen(["check"]).args(arguments), text.as_bytes());
+        assert_eq!(run.code, code, "{arguments:?} on {text:?}: {}", run.err);
+    }
+}
+
+#[test]
+fn grammars_and_files_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let grammar = write(
+        dir.path(),
+        "g.gbnf",
+        "root ::= \"a\" rest*\nrest ::= [0-9] \",\"",
+    );
+    let good = write(dir.path(), "good.txt", "a1,2,");
+    let check = |file| {
+        run(structgen(["check", "--grammar"])
+            .arg(&grammar)
+            .arg("--file")
+            .arg(file))
+    };
+    assert_eq!(check(&good).code, 0);
+    assert_eq!(check(&write(dir.path(), "bad.txt", "a12,")).code, 1);
+}
+
+#[test]
+fn a_text_need_not_be_utf_8_to_be_refused() {
+    let run = run_with(&mut structgen(["check", "--regex", ".", "-"]), b"\xFF");
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.err.contains("at byte 0"), "{run:?}");
+}
+
+#[test]
+fn formats_are_enforced_or_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(
+        dir.path(),
+        "s.json",
+        r#"{"type": "string", "format": "ipv4"}"#,
+    );
+    let check = |formats| {
+        let mut command = structgen(["check", "--formats", formats, "--schema"]);
+        run(command.arg(&schema).arg("\"1.2.3.400\"")).code
+    };
+    assert_eq!((check("assert"), check("annotate")), (1, 0));
+}
+
+#[test]
+fn references_may_name_documents_by_path_and_by_id() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "docs/sub/number.json", r#"{"type": "integer"}"#);
+    write(
+        dir.path(),
+        "docs/named.json",
+        r#"{"$id": "https://example.org/word", "type": "string"}"#,
+    );
+    let schema = r#"{"items": {"anyOf": [
+        {"$ref": "http://localhost:1234/sub/number.json"}, {"$ref": "https://example.org/word"}]}, "type": "array"}"#;
+    let schema = write(dir.path(), "s.json", schema);
+    let check = |text: &str| {
+        let mut command = structgen(["check", "--schema"]);
+        run(command
+            .arg(&schema)
+            .arg("--documents")
+            .arg(dir.path().join("docs"))
+            .arg(text))
+        .code
+    };
+    assert_eq!((check(r#"[1, "a"]"#), check("[null]")), (0, 1));
+    // Nothing is ever fetched.
+    let run = run(structgen(["check", "--schema"]).arg(&schema).arg("[]"));
+    run.is_bad_input(&["/$ref", "cannot be resolved"]);
+}
+
+#[test]
+fn bulk_answers_every_line_and_goes_on_behind_bad_ones() {
+    let input = [
+        r#"{"id": 1, "json_schema": {"type": "integer"}, "instances": ["1", "1.0", "\"a\"", "{"]}"#,
+        r#"{"id": "b", "regex": "a+", "instances": ["aa", ""]}"#,
+        r#"{"id": "c", "gbnf": "root ::= \"x\" | root \"y\"", "instances": ["xyy", "y"]}"#,
+        r#"{"id": "d", "json_schema": {"items": [{}], "additionalItems": false}, "draft": "draft7", "instances": ["[1]", "[1,2]"]}"#,
+        r#"{"id": "e", "json_schema": {"type": "nonsense"}, "instances": ["1"]}"#,
+        "",
+        r#"{"id": "f", "json_schema": true, "regex": "x", "instances": []}"#,
+    ]
+    .join("\n");
+    let good = run_with(&mut structgen(["check", "--jsonl"]), input.as_bytes());
+    let answers: Vec<Value> = good
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(good.code, 0, "{good:?}");
+    assert_eq!(
+        answers[0],
+        json!({"id": 1, "ok": true, "accepted": [true, true, false, false]})
+    );
+    assert_eq!(
+        answers[1],
+        json!({"id": "b", "ok": true, "accepted": [true, false]})
+    );
+    assert_eq!(
+        answers[2],
+        json!({"id": "c", "ok": true, "accepted": [true, false]})
+    );
+    assert_eq!(
+        answers[3],
+        json!({"id": "d", "ok": true, "accepted": [true, false]})
+    );
+    for (answer, says) in [(&answers[4], "#/type"), (&answers[5], "exactly one of")] {
+        assert_eq!(
+            (&answer["ok"], &answer["accepted"]),
+            (&json!(false), &json!([]))
+        );
+        assert!(answer["error"].as_str().unwrap().contains(says), "{answer}");
+    }
+
+    let input = br#"{"id": 1, "regex": "a\\Z", "instances": ["a", "aZ", "ba"]}"#;
+    for (options, accepted) in [
+        (&["--regex-dialect", "python"][..], [true, false, false]),
+        (
+            &["--regex-dialect", "python", "--regex-search"],
+            [true, false, true],
+        ),
+    ] {
+        let args = [&["check", "--jsonl"], options].concat();
+        let good = run_with(&mut structgen(args), input);
+        let answer: Value = serde_json::from_str(&good.out).unwrap();
+        assert_eq!(answer["accepted"], json!(accepted), "{good:?}");
+    }
+
+    let input = b"nonsense\n{\"id\": 2, \"regex\": \"a\", \"instances\": [\"a\"]}\n\xFF\n";
+    let bad = run_with(&mut structgen(["check", "--jsonl"]), input);
+    let answers: Vec<Value> = bad
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!((bad.code, answers.len()), (2, 3), "{bad:?}");
+    assert_eq!(answers[1]["accepted"], json!([true]));
+    assert!(
+        bad.err.contains("line 1 ") && bad.err.contains("line 3 "),
+        "{bad:?}"
+    );
+}
+
+#[test]
+fn what_to_check_against_has_to_be_said_once() {
+    for args in [
+        vec!["check", "text"],
+        vec!["check", "--regex", "a", "--schema", "s.json", "text"],
+        vec!["check", "--regex", "a"],
+    ] {
+        let run = run(&mut structgen(&args));
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.err.starts_with("error: "), "{run:?}");
+    }
+}
+
+#[test]
+fn a_grammar_that_is_not_utf8_is_bad_input() {
+    let dir = tempfile::tempdir().unwrap();
+    let grammar = dir.path().join("g.gbnf");
+    std::fs::write(&grammar, b"root ::= \"a\xff\"\n").unwrap();
+    let run = run(structgen(["check", "--grammar"]).arg(&grammar).arg("a"));
+    assert_eq!((run.code, run.out.as_str()), (2, ""), "{run:?}");
+    assert!(run.err.contains("UTF-8"), "{run:?}");
+}

@@ -1,0 +1,156 @@
+//! `structgen extract --jsonl`: side by side, in order, and going on where a run was ended.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{PERSON, Run, run, runtime, structgen, write};
+
+/// Texts with ids, some without, and a line that is bad.
+fn input(lines: usize) -> String {
+    let line = |i: usize| match i % 5 {
+        0 => format!("Person {i} is {} years old", i % 90),
+        3 => format!("{{\"id\": {i}}}"),
+        _ => json!({"id": i, "text": format!("Name{i} is {} years old", i % 90)}).to_string(),
+    };
+    (0..lines).map(|i| line(i) + "\n").collect()
+}
+
+fn extract(schema: &Path, input: &Path, flags: &[&str]) -> Command {
+    let mut command = structgen(["extract", "--jsonl", "--schema"]);
+    command.arg(schema).arg("--file").arg(input).args(flags);
+    command
+}
+
+fn lines(run: &Run) -> Vec<Value> {
+    let lines = run
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    lines.collect()
+}
+
+#[test]
+fn any_number_of_jobs_gives_the_same_lines_with_their_ids() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let input = write(dir.path(), "in.jsonl", input(13));
+    let one = run(&mut extract(&schema, &input, &["--jobs", "1"]));
+    assert_eq!(one.code, 2, "{one:?}");
+    let found = lines(&one);
+    assert_eq!(found.len(), 13);
+    for (i, line) in found.iter().enumerate() {
+        match i % 5 {
+            0 => assert!(line["name"].is_string(), "{line}"),
+            3 => assert_eq!((&line["id"], &line["line"]), (&json!(i), &json!(i + 1))),
+            _ => assert!(
+                line["id"] == i && line["value"]["name"].is_string(),
+                "{line}"
+            ),
+        }
+    }
+    for jobs in [&["--jobs", "3"][..], &[]] {
+        assert_eq!(
+            run(&mut extract(&schema, &input, jobs)).out,
+            one.out,
+            "{jobs:?}"
+        );
+    }
+    let told = lines(&run(&mut extract(&schema, &input, &["--confidence"])));
+    assert_eq!(told[1]["id"], 1);
+    assert_eq!(told[1]["fields"][0]["kind"], "object");
+    let text: Value = serde_json::from_str(told[1]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(text, found[1]["value"]);
+}
+
+#[test]
+fn a_program_that_is_killed_loses_and_doubles_nothing() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let input = write(dir.path(), "in.jsonl", input(120));
+    let expected = run(&mut extract(&schema, &input, &[])).out;
+    let out = dir.path().join("out.jsonl");
+    let resume = || {
+        let mut command = extract(&schema, &input, &["--jobs", "2", "--resume"]);
+        command
+            .arg(&out)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        command
+    };
+    for least in [10, 40] {
+        let mut child = resume().spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let written = || fs::read_to_string(&out).unwrap_or_default();
+        while written().lines().count() < least && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let written = written();
+        assert!(written.lines().count() >= least);
+        assert!(
+            expected.starts_with(&written),
+            "what is there is the beginning"
+        );
+    }
+    // A machine that fails may leave part of a line.
+    let part = fs::read(&out).unwrap();
+    fs::write(&out, &part[..part.len() - 7]).unwrap();
+    let last = run(&mut resume());
+    assert_eq!((last.code, last.out.as_str()), (2, ""), "{last:?}");
+    assert_eq!(fs::read_to_string(&out).unwrap(), expected);
+    // What is done is not done again.
+    let again = run(&mut resume());
+    assert_eq!(again.code, 0, "{again:?}");
+    assert_eq!(fs::read_to_string(&out).unwrap(), expected);
+}
+
+#[test]
+fn an_output_of_another_input_is_left_alone() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let input = write(
+        dir.path(),
+        "in.jsonl",
+        "{\"id\": 4, \"text\": \"Ada is 36\"}\n",
+    );
+    for (content, says) in [
+        ("{\"id\":3,\"value\":{}}\n", "the id 4"),
+        ("{\"id\":4,\"value\":{}}\n{}\n", "more than the 1 lines"),
+    ] {
+        let out = write(dir.path(), "out.jsonl", content);
+        let mut command = extract(&schema, &input, &["--resume"]);
+        run(command.arg(&out)).is_bad_input(&["out.jsonl", says]);
+        assert_eq!(fs::read_to_string(&out).unwrap(), content);
+    }
+}
+
+#[test]
+fn a_line_is_answered_before_the_next_one_is_there() {
+    use std::io::{BufRead, BufReader, Write};
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let mut command = structgen(["extract", "--jsonl", "--jobs", "2", "--schema"]);
+    let mut child = { command.arg(&schema) }
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    for text in ["Ada is 36 years old", "Bob is 7"] {
+        writeln!(input, "{text}").unwrap();
+        let line = output.next().unwrap().unwrap();
+        assert!(serde_json::from_str::<Value>(&line).unwrap()["age"].is_u64());
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
+}

@@ -1,0 +1,122 @@
+//! `structgen params`, `--set` and `--params`.
+
+use serde_json::Value;
+
+use crate::support::{run, runtime, structgen, write};
+
+#[test]
+fn every_parameter_is_listed_and_each_is_explained() {
+    let list = run(&mut structgen(["params"]));
+    assert_eq!(list.code, 0, "{list:?}");
+    for name in [
+        "top_h ",
+        "beam.width ",
+        "schema.order ",
+        "model.prefix_cache ",
+    ] {
+        assert!(
+            list.out.lines().any(|line| line.starts_with(name)),
+            "{name}: {}",
+            list.out
+        );
+    }
+    let lines = run(&mut structgen(["params", "--json"])).out;
+    assert_eq!(lines.lines().count(), list.out.lines().count());
+    for line in lines.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let strategies = row["strategies"].as_array().unwrap();
+        assert!(
+            !strategies.is_empty() && !row["help"].as_str().unwrap().is_empty(),
+            "{row}"
+        );
+    }
+    let one = run(&mut structgen(["params", "typical_p"])).out;
+    for part in [
+        "above 0, and at most 1",
+        "default     1.0",
+        "options.sampling.typical_p",
+        "sample, speculate",
+    ] {
+        assert!(one.contains(part), "{part}: {one}");
+    }
+    assert!(!one.contains("smc"), "{one}");
+    let several = run(&mut structgen(["params", "alpha"])).out;
+    assert!(
+        several.contains("contrastive.alpha: ") && several.contains("contrastive_search.alpha: ")
+    );
+    run(&mut structgen(["params", "tpo_k"])).is_bad_input(&["no parameter", "top_k"]);
+}
+
+#[test]
+fn what_makes_no_sense_is_told_before_a_model_is_loaded() {
+    let cases: [(&[&str], &[&str]); 7] = [
+        (&["--set", "top_hh=1"], &["top_hh", "top_h"]),
+        (&["--set", "top_h=2"], &["top_h", "from 0 to 1"]),
+        (&["--top-p", "x"], &["top_p", "\"x\"", "from 0 to 1"]),
+        (&["--set", "width=4"], &["beam.width", "sample"]),
+        (
+            &["--strategy", "beam", "--top-p", "0.5"],
+            &["beam", "sampling.top_p", "0.5"],
+        ),
+        (&["--strategy", "asap", "--stop", "x"], &["asap", "stop"]),
+        (&["--strategy", "smc", "--details"], &["smc", "token_times"]),
+    ];
+    for (flags, says) in cases {
+        let mut command = structgen(["generate", "x", "--model", "/nowhere"]);
+        run(command.args(flags)).is_bad_input(says);
+    }
+}
+
+#[test]
+fn a_file_of_parameters_is_as_good_as_flags() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let toml = "[options]\nmax_new_tokens = 30\n[options.sampling]\ntemperature = 1.5\nseed = 5\ntop_h = 0.9\n[regex]\nsearch = true\n";
+    let toml = write(dir.path(), "p.toml", toml);
+    let json = r#"{"options": {"max_new_tokens": 30, "sampling": {"temperature": 1.5, "seed": 5, "top_h": 0.9}}, "regex": {"search": true}}"#;
+    let json = write(dir.path(), "p.json", json);
+    let generate = |flags: &[&str]| {
+        let mut command = structgen(["generate", "Some prompt", "--regex", "[0-9]{3}"]);
+        let run = run(command.args(flags));
+        assert_eq!((run.code, run.err.as_str()), (0, ""), "{run:?}");
+        run.out
+    };
+    let [toml, json] = [&toml, &json].map(|path| generate(&["--params", path.to_str().unwrap()]));
+    let by_flags = [
+        "--max-tokens",
+        "30",
+        "--temperature",
+        "1.5",
+        "--seed",
+        "5",
+        "--set",
+        "top_h=0.9",
+        "--set",
+        "regex.search=true",
+    ];
+    assert_eq!(toml, generate(&by_flags));
+    assert_eq!(toml, json);
+    let wrong = write(dir.path(), "w.toml", "[options]\nmax_tokens = 30\n");
+    let mut command = structgen(["generate", "x", "--params"]);
+    run(command.arg(wrong)).is_bad_input(&["w.toml", "max_tokens", "max_new_tokens"]);
+}
+
+#[test]
+fn a_draw_without_a_seed_is_random_and_names_the_seed_that_repeats_it() {
+    runtime();
+    let generate = |flags: &[&str]| {
+        let mut command = structgen(["generate", "x", "--regex", "[a-z]{20}"]);
+        let run = run(command.args(flags));
+        assert_eq!(run.code, 0, "{run:?}");
+        run
+    };
+    let warm = ["--temperature", "2"];
+    let (first, second) = (generate(&warm), generate(&warm));
+    assert_ne!(first.out, second.out);
+    let seed = first.err.trim().strip_prefix("seed ").unwrap();
+    assert_eq!(first.err.lines().count(), 1);
+    let again = generate(&[&warm[..], &["--seed", seed]].concat());
+    assert_eq!((again.out, again.err.as_str()), (first.out, ""));
+    // Where nothing is drawn, no seed decides anything.
+    assert_eq!(generate(&[]).err, "");
+}
