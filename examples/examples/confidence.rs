@@ -2,12 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use structgen::{Constraint, GenerateOptions, Model, ModelOptions, SchemaOptions};
+use structgen::{Constraint, GenerateOptions, Model, ModelOptions, Request, SchemaOptions};
 
 #[expect(clippy::print_stdout, reason = "an example shows what it finds")]
 fn main() -> anyhow::Result<()> {
     structgen_examples::runtime()?;
-    let mut model = Model::embedded(&ModelOptions::new())?;
+    let model = Model::embedded(&ModelOptions::new())?;
     let schema = serde_json::json!({
         "type": "object",
         "properties": {
@@ -26,13 +26,15 @@ fn main() -> anyhow::Result<()> {
         max_new_tokens: Some(200),
         ..GenerateOptions::default()
     };
-    let output = model.stream_events(&prompt, Some(&compiled), &options, |event| {
+    let request = Request::new(prompt, Some(compiled)).with_options(options);
+    let outputs = model.stream(request, |event| {
         match serde_json::to_string(&event) {
             Ok(line) => println!("{line}"),
             Err(_) => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())
     })?;
+    let output = outputs.single()?;
     let confidence = output.confidence()?;
     for (index, field) in confidence.fields().iter().enumerate() {
         println!(

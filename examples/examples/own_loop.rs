@@ -6,7 +6,7 @@ use structgen::vocab::{TokenId, Tokenizer};
 
 #[expect(clippy::print_stdout, reason = "an example shows what it finds")]
 fn main() -> anyhow::Result<()> {
-    let tokenizer = Tokenizer::from_bytes(structgen::embedded::MAIN.tokenizer)?;
+    let tokenizer = Tokenizer::from_bytes(structgen_model::MAIN.tokenizer)?;
     // Once per tokenizer, shared by all constraints.
     let tables = VocabularyTables::new(tokenizer.vocabulary().clone()).into();
 

@@ -16,7 +16,7 @@ fn main() -> anyhow::Result<()> {
         "required": ["city", "rooms", "rent"]
     });
     let model = Model::embedded(&ModelOptions::new())?;
-    let mut flats = SchemaExtractor::new(
+    let flats = SchemaExtractor::new(
         model,
         schema,
         &SchemaOptions::new(),

@@ -1,14 +1,13 @@
 //! Text under a regular expression, a grammar or a list of choices, as it comes.
 
 use std::io::Write;
-use std::ops::ControlFlow;
 
-use structgen::{Constraint, GenerateOptions, Model, ModelOptions, SamplingParams};
+use structgen::{Constraint, GenerateOptions, Model, ModelOptions, Request, SamplingParams};
 
 #[expect(clippy::print_stdout, reason = "an example shows what it finds")]
 fn main() -> anyhow::Result<()> {
     structgen_examples::runtime()?;
-    let mut model = Model::embedded(&ModelOptions::new())?;
+    let model = Model::embedded(&ModelOptions::new())?;
     let prompt = model.encode_prompt("An order number: ")?;
     let sampling = SamplingParams {
         temperature: 1.0,
@@ -28,14 +27,13 @@ fn main() -> anyhow::Result<()> {
     ];
     for constraint in &constraints {
         let compiled = model.compile(constraint)?;
-        model.stream(&prompt, Some(&compiled), &options, |delta| {
-            print!("{}", delta.text);
-            match std::io::stdout().flush() {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(_) => ControlFlow::Break(()),
-            }
-        })?;
-        println!();
+        let request = Request::new(&prompt[..], Some(compiled)).with_options(options.clone());
+        let mut run = model.submit(request.with_events())?;
+        for event in &mut run {
+            print!("{}", event.text);
+            std::io::stdout().flush()?;
+        }
+        println!(" ({})", run.wait()?.single()?.finish);
     }
     Ok(())
 }

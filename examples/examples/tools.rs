@@ -1,9 +1,7 @@
 //! Calls of tools in the format of a chat model, read back while they are written.
 
-use std::ops::ControlFlow;
-
 use structgen::tools::{Event, Tool, ToolChoice, ToolFormat, ToolGrammar, ToolOptions};
-use structgen::{Constraint, GenerateOptions, Model, ModelOptions, SamplingParams};
+use structgen::{Constraint, GenerateOptions, Model, ModelOptions, Request, SamplingParams};
 
 #[expect(clippy::print_stdout, reason = "an example shows what it finds")]
 fn main() -> anyhow::Result<()> {
@@ -15,7 +13,7 @@ fn main() -> anyhow::Result<()> {
         .with_max_calls(2);
     let tools = ToolGrammar::new(format, tools, &options)?;
 
-    let mut model = Model::embedded(&ModelOptions::new())?;
+    let model = Model::embedded(&ModelOptions::new())?;
     let compiled = model.compile(&Constraint::tools(&tools))?;
     let prompt = model.encode_prompt("Refund order AB-1234, it came late: ")?;
     let options = GenerateOptions {
@@ -30,12 +28,11 @@ fn main() -> anyhow::Result<()> {
     let vocabulary = model.tokenizer().vocabulary().clone();
     let mut parser = tools.parser();
     let mut events = Vec::new();
-    let output = model.stream(&prompt, Some(&compiled), &options, |_| {
-        ControlFlow::Continue(())
-    })?;
-    for token in &output.tokens {
-        // Special tokens have no text and are part of calls: so the parser is fed tokens.
-        parser.push_token(&vocabulary, token.id, &mut events)?;
+    let request = Request::new(prompt, Some(compiled)).with_options(options);
+    let run = model.submit(request.with_events())?;
+    // Special tokens have no text and are part of calls: so the parser is fed tokens.
+    for token in run.flat_map(|event| event.ids) {
+        parser.push_token(&vocabulary, token, &mut events)?;
         for event in events.drain(..) {
             match event {
                 Event::CallStarted { name, .. } => println!("{name} …"),

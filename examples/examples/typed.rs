@@ -25,7 +25,7 @@ enum Priority {
 #[expect(clippy::print_stdout, reason = "an example shows what it finds")]
 fn main() -> anyhow::Result<()> {
     structgen_examples::runtime()?;
-    let mut tickets = Extractor::<Ticket>::embedded()?;
+    let tickets = Extractor::<Ticket>::embedded()?;
     let found = tickets
         .extract("Mia Brandt cannot log in to Ledger Pro after 3 attempts, please hurry!")?;
     let Ticket {

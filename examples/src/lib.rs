@@ -2,15 +2,14 @@
 
 use std::io::Write;
 
-/// Installs the ONNX Runtime library where it is missing, and says so. Programs of one's own leave that to
+/// Installs the ONNX Runtime library where it is missing, and reports so. Programs of one's own may leave that to
 /// `structgen runtime install`.
 ///
 /// # Errors
 /// When the library can neither be found nor installed.
 pub fn runtime() -> structgen::Result<()> {
     // Where standard error is gone, the line is lost and nothing else.
-    structgen::ort::ensure_runtime(|line| drop(writeln!(std::io::stderr(), "{line}")))?;
-    Ok(())
+    structgen::runtime::ensure(|line| drop(writeln!(std::io::stderr(), "{line}")))
 }
 
 /// The README's program compiles.

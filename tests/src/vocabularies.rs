@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use structgen::constraint::VocabularyTables;
+use structgen::constraint::{Matcher, VocabularyTables};
+use structgen::decode::{
+    GenerateError, GenerateOptions, Generation, MockModel, Request, Scheduler,
+};
 use structgen::vocab::{TokenId, Tokenizer, Vocabulary};
 
 use crate::data_folder;
@@ -143,6 +146,21 @@ impl TestVocabulary {
     #[must_use]
     pub fn width(&self) -> usize {
         self.vocabulary().len()
+    }
+
+    /// The output of a model after a prompt of one token.
+    ///
+    /// # Errors
+    /// As [`Scheduler::run`].
+    pub fn generate(
+        &self,
+        model: MockModel,
+        matcher: Matcher,
+        options: GenerateOptions,
+    ) -> Result<Generation, GenerateError> {
+        let request = Request::new([self.eos], matcher).with_options(options);
+        let mut scheduler = Scheduler::new(model, self.vocabulary().clone());
+        scheduler.run(request)?.single()
     }
 }
 

@@ -10,7 +10,7 @@ use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use structgen::KeyOrder;
 use structgen::constraint::CompiledConstraint;
-use structgen::decode::{GenerateOptions, Generator, MockModel};
+use structgen::decode::{GenerateOptions, MockModel};
 use structgen::grammar::{Indent, Whitespace};
 use structgen::{Checker, Constraint, Profile, SchemaOptions};
 use structgen_tests::vocabularies::{self, TestVocabulary};
@@ -229,19 +229,15 @@ fn generate(count: usize, vocabulary: &TestVocabulary, seed: u64) -> Tally {
             .entry((index, form))
             .or_insert_with(|| compile(case, form, vocabulary));
         let wish = random.below(MODELS.len());
-        let mut model = models[wish].clone().with_seed(random.next_u64());
-        let mut matcher = constraint.matcher();
-        let needed = matcher.completion_cost() as usize;
+        let model = models[wish].clone().with_seed(random.next_u64());
+        let matcher = constraint.matcher();
+        let needed = matcher.clone().completion_cost() as usize;
         let budget = needed + [0, 4, 30, 120][random.below(4)];
         let options = GenerateOptions {
             max_new_tokens: Some(budget),
             ..GenerateOptions::default()
         };
-        let output = Generator::new(&mut model, vocabulary.vocabulary()).generate(
-            &[vocabulary.eos],
-            &mut matcher,
-            &options,
-        );
+        let output = vocabulary.generate(model, matcher, options);
         tally.generations += 1;
         let verdict = match output {
             Ok(output) => {

@@ -3,12 +3,13 @@
 //! 400 random schemas by default; `STRUCTGEN_FULL=1` takes 1,700, which makes 20,000 runs and more.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 use structgen::constraint::{CompiledConstraint, Matcher};
 use structgen::decode::{
-    BeamOptions, Distinct, EarlyStopping, GenerateError, GenerateOptions, Generation, Generator,
-    JumpForward, MockEncoder, MockModel, PromptLookup, Request, Speculation,
+    BeamOptions, Distinct, EarlyStopping, GenerateError, GenerateOptions, Generation, JumpForward,
+    MockEncoder, MockModel, PromptLookup, Request, Scheduler, Speculation,
 };
 use structgen::vocab::TokenId;
 use structgen::{Checker, Constraint, SamplingParams, SchemaOptions};
@@ -54,11 +55,10 @@ fn run(
     random: &mut SplitMix,
 ) -> Result<Vec<Generation>, GenerateError> {
     let seed = random.next_u64();
-    let encoder = MockEncoder(vocabulary.vocabulary().clone());
-    let mut target = model(vocabulary, wish, seed);
-    let mut draft = model(vocabulary, wish, seed ^ u64::from(seed.is_multiple_of(3)));
+    let target = model(vocabulary, wish, seed);
+    let draft = model(vocabulary, wish, seed ^ u64::from(seed.is_multiple_of(3)));
     let greedy = ["greedy", "beams", "groups"].contains(&strategy);
-    let options = GenerateOptions {
+    let mut options = GenerateOptions {
         sampling: SamplingParams {
             temperature: if greedy { 0.0 } else { 2.0 },
             top_p: [1.0, 0.9][random.below(2)],
@@ -73,7 +73,6 @@ fn run(
         ..GenerateOptions::default()
     };
     let prompts: [Vec<TokenId>; 3] = [1, 9, 4].map(|n| (0..n).map(TokenId).collect());
-    let mut generator = Generator::new(&mut target, vocabulary.vocabulary()).with_encoder(&encoder);
     let beams = BeamOptions {
         width: 4,
         n_best: 4,
@@ -89,40 +88,49 @@ fn run(
         ][random.below(3)],
         distinct: [Distinct::Tokens, Distinct::Text, Distinct::JsonValue][random.below(3)],
     };
-    Ok(match strategy {
-        "greedy" | "sampled" => {
-            vec![generator.generate(&prompts[0], &mut matcher.clone(), &options)?]
-        }
+    let request = |prompt: usize, options: &GenerateOptions| {
+        Request::new(&prompts[prompt][..], matcher.clone()).with_options(options.clone())
+    };
+    let requests = match strategy {
+        "greedy" | "sampled" => vec![request(0, &options)],
         "many" => {
-            let outputs = generator.generate_many(&prompts[1], matcher, 3, &options)?;
-            outputs.into_iter().collect::<Result<_, _>>()?
+            options.sequences = 3;
+            vec![request(1, &options)]
         }
-        "batch" => {
-            let requests = { prompts.iter() }
-                .map(|prompt| Request::new(prompt, matcher.clone(), &options))
-                .collect();
-            let outputs = generator.generate_batch(requests)?;
-            outputs.into_iter().collect::<Result<_, _>>()?
-        }
+        "batch" => [0, 1, 2].map(|prompt| request(prompt, &options)).into(),
         "drafts" => {
-            let mut speculation = Speculation::new()
-                .with_model(&mut draft, vocabulary.vocabulary().clone())
-                .with_lookup(PromptLookup::default());
-            if random.below(2) == 0 {
-                speculation = speculation.with_forced_text();
-            }
-            let mut matcher = matcher.clone();
-            let (prompt, speculation) = (&prompts[2], &mut speculation);
-            vec![generator.generate_speculative(prompt, &mut matcher, &options, speculation)?]
+            let speculation = Speculation {
+                model: true,
+                lookup: Some(PromptLookup::default()),
+                forced_text: random.below(2) == 0,
+                ..Speculation::default()
+            };
+            vec![request(2, &options).with_strategy(speculation)]
         }
         _ => {
-            let outputs = generator.beam_search(&prompts[2], matcher, &options, &beams)?;
-            outputs
-                .into_iter()
-                .map(|output| output.generation)
-                .collect()
+            // Beams take no forced text, and truncate only what is drawn.
+            options.jump_forward = JumpForward::Exact;
+            if !beams.sample {
+                options.sampling.top_p = 1.0;
+            }
+            vec![request(2, &options).with_strategy(beams)]
         }
-    })
+    };
+    let encoder = MockEncoder(vocabulary.vocabulary().clone());
+    let mut scheduler = Scheduler::new(target, vocabulary.vocabulary().clone())
+        .with_encoder(Arc::new(encoder))
+        .with_draft(draft, vocabulary.vocabulary())?;
+    for request in requests {
+        scheduler.submit(request)?;
+    }
+    let mut generations = Vec::new();
+    while !scheduler.is_idle() {
+        for (_, outputs) in scheduler.step() {
+            let outputs = outputs?.all()?;
+            generations.extend(outputs.into_iter().map(|output| output.generation));
+        }
+    }
+    Ok(generations)
 }
 
 /// Whether every number in the text has so few digits that a double has its value.

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use structgen::constraint::{VocabularyTables, oracle};
-use structgen::decode::{GenerateOptions, Generator, MockModel};
+use structgen::decode::{GenerateOptions, MockModel};
 use structgen::tools::{
     Call, Message, Reasoning, Tool, ToolChoice, ToolFormat, ToolGrammar, ToolOptions,
 };
@@ -273,14 +273,15 @@ fn whatever_a_model_says_is_read_back_as_valid_calls() {
                     model = model.preferring(id, 9.0);
                 }
             }
-            let mut matcher = constraint.matcher();
-            let budget = matcher.completion_cost() as usize + [0, 5, 40, 150][random.below(4)];
+            let matcher = constraint.matcher();
+            let budget =
+                matcher.clone().completion_cost() as usize + [0, 5, 40, 150][random.below(4)];
             let generate = GenerateOptions {
                 max_new_tokens: Some(budget),
                 ..GenerateOptions::default()
             };
-            let output = Generator::new(&mut model, vocabulary.vocabulary())
-                .generate(&[vocabulary.eos], &mut matcher, &generate)
+            let output = vocabulary
+                .generate(model, matcher, generate)
                 .unwrap_or_else(|error| panic!("{}: {error}", format.name));
             let mut parser = grammar.parser();
             let mut events = Vec::new();
@@ -434,16 +435,17 @@ fn arguments_of_any_schema_are_valid_in_every_style() {
                 .unwrap_or_else(|error| panic!("{name}, {}: {error}", case.name));
             for _ in 0..count {
                 let seed = random.next_u64();
-                let mut model =
+                let model =
                     MockModel::new(vocabulary.width(), 100_000, [vocabulary.eos]).with_seed(seed);
-                let mut matcher = constraint.matcher();
-                let budget = matcher.completion_cost() as usize + [0, 20, 90][random.below(3)];
+                let matcher = constraint.matcher();
+                let budget =
+                    matcher.clone().completion_cost() as usize + [0, 20, 90][random.below(3)];
                 let generate = GenerateOptions {
                     max_new_tokens: Some(budget),
                     ..GenerateOptions::default()
                 };
-                let output = Generator::new(&mut model, vocabulary.vocabulary())
-                    .generate(&[vocabulary.eos], &mut matcher, &generate)
+                let output = vocabulary
+                    .generate(model, matcher, generate)
                     .unwrap_or_else(|error| panic!("{name}, {}: {error}", case.name));
                 let verdict = grammar
                     .parse(&output.text)

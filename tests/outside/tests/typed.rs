@@ -6,7 +6,7 @@ use structgen::{Extractor, GenerateOptions, Model, ModelOptions, SamplingParams}
 use structgen_outside::{Item, Order};
 
 fn model() -> Model {
-    structgen::ort::ensure_runtime(|line| drop(writeln!(std::io::stderr(), "{line}"))).unwrap();
+    structgen::runtime::ensure(|line| drop(writeln!(std::io::stderr(), "{line}"))).unwrap();
     Model::embedded(&ModelOptions::new()).unwrap()
 }
 
@@ -15,8 +15,7 @@ const TEXT: &str =
 
 #[test]
 fn a_text_becomes_a_value_of_the_type() {
-    let mut extractor =
-        Extractor::<Order>::with_model(model(), GenerateOptions::default()).unwrap();
+    let extractor = Extractor::<Order>::with_model(model(), GenerateOptions::default()).unwrap();
     let found = extractor.extract(TEXT).unwrap();
     let again: Order = serde_json::from_str(&found.json).unwrap();
     assert_eq!(found.value, again);
@@ -26,8 +25,7 @@ fn a_text_becomes_a_value_of_the_type() {
 #[test]
 fn keys_come_in_the_order_of_the_fields() {
     // This crate asks for no feature of serde_json: the order must not depend on it.
-    let mut extractor =
-        Extractor::<Order>::with_model(model(), GenerateOptions::default()).unwrap();
+    let extractor = Extractor::<Order>::with_model(model(), GenerateOptions::default()).unwrap();
     let json = extractor.extract(TEXT).unwrap().json;
     let places: Vec<usize> = [
         "\"zone\":",
@@ -46,7 +44,7 @@ fn keys_come_in_the_order_of_the_fields() {
 
 #[test]
 fn whatever_is_drawn_deserialises() {
-    let mut model = model();
+    let model = model();
     for seed in 0..25 {
         let sampling = SamplingParams {
             temperature: 3.0,
@@ -58,9 +56,8 @@ fn whatever_is_drawn_deserialises() {
             max_new_tokens: Some(400),
             ..GenerateOptions::default()
         };
-        let mut extractor = Extractor::<Order>::with_model(model, options).unwrap();
+        let extractor = Extractor::<Order>::with_model(model.clone(), options).unwrap();
         extractor.extract(TEXT).unwrap();
-        model = extractor.into_model();
     }
 }
 
@@ -70,12 +67,12 @@ fn lists_numbers_and_maps_are_types_too() {
         max_new_tokens: Some(200),
         ..GenerateOptions::default()
     };
-    let mut items = Extractor::<Vec<Item>>::with_model(model(), options()).unwrap();
+    let model = model();
+    let items = Extractor::<Vec<Item>>::with_model(model.clone(), options()).unwrap();
     items.extract(TEXT).unwrap();
-    let mut numbers = Extractor::<[i8; 3]>::with_model(items.into_model(), options()).unwrap();
+    let numbers = Extractor::<[i8; 3]>::with_model(model.clone(), options()).unwrap();
     numbers.extract("one, two, three: 1 2 3").unwrap();
-    let mut words =
-        Extractor::<(bool, String)>::with_model(numbers.into_model(), options()).unwrap();
+    let words = Extractor::<(bool, String)>::with_model(model, options()).unwrap();
     words.extract("yes, words").unwrap();
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use structgen::decode::{GenerateOptions, Generator, MockModel};
+use structgen::decode::{GenerateOptions, MockModel};
 use structgen::{Checker, Constraint};
 use structgen_tests::{report, vocabularies};
 
@@ -109,16 +109,16 @@ fn random_texts_of_each_grammar_are_finished_and_fit_and_other_parsers_agree() {
             .expect("the grammar compiles");
         let (mut longest, mut judged) = (0, 0);
         for seed in 0..TEXTS {
-            let mut matcher = compiled.matcher();
-            let budget = matcher.completion_cost() as usize + seed as usize;
-            let mut model =
+            let matcher = compiled.matcher();
+            let budget = matcher.clone().completion_cost() as usize + seed as usize;
+            let model =
                 MockModel::new(vocabulary.width(), 10_000, [vocabulary.eos]).with_seed(seed);
             let options = GenerateOptions {
                 max_new_tokens: Some(budget),
                 ..GenerateOptions::default()
             };
-            let output = Generator::new(&mut model, vocabulary.vocabulary())
-                .generate(&[vocabulary.eos], &mut matcher, &options)
+            let output = vocabulary
+                .generate(model, matcher, options)
                 .unwrap_or_else(|error| panic!("{grammar}: {error}"));
             let text = output.text;
             let misfit = checker.check(text.as_bytes()).expect("within the limits");

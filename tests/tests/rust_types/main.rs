@@ -12,7 +12,7 @@ use std::any::type_name;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use structgen::constraint::CompiledConstraint;
-use structgen::decode::{GenerateOptions, Generator, MockModel};
+use structgen::decode::{GenerateOptions, MockModel};
 use structgen::{Constraint, Error, SchemaOptions};
 use structgen_tests::vocabularies::{self, TestVocabulary};
 use structgen_tests::{SplitMix, is_full_run, report};
@@ -87,15 +87,15 @@ fn draw(
     let mut random = SplitMix::new(7);
     for round in 0..count {
         let wish = round % models.len();
-        let mut model = models[wish].clone().with_seed(random.next_u64());
-        let mut matcher = constraint.matcher();
-        let needed = matcher.completion_cost() as usize;
+        let model = models[wish].clone().with_seed(random.next_u64());
+        let matcher = constraint.matcher();
+        let needed = matcher.clone().completion_cost() as usize;
         let options = GenerateOptions {
             max_new_tokens: Some(needed + [0, 6, 25, 90][random.below(4)]),
             ..GenerateOptions::default()
         };
-        let output = Generator::new(&mut model, vocabulary.vocabulary())
-            .generate(&[vocabulary.eos], &mut matcher, &options)
+        let output = vocabulary
+            .generate(model, matcher, options)
             .map_err(|error| error.to_string())?;
         (case.deserialise)(&output.text).map_err(|error| {
             format!("round {round}, {}: {error}: {}", WISHES[wish], output.text)
