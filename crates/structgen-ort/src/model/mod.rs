@@ -151,6 +151,7 @@ impl LanguageModel for OrtModel {
     fn run(&mut self, runs: &[RowRun<'_>], hidden: bool) -> Result<RunOutput<'_>, ModelError> {
         check_run(self, runs, hidden)?;
         let (graph, outputs) = (&mut self.graph, &mut self.outputs);
+        let before = graph.stats.backend_time;
         outputs.clear();
         let places = match &mut self.rows {
             Rows::Growing(rows) => {
@@ -161,7 +162,9 @@ impl LanguageModel for OrtModel {
             }
             Rows::Slots(rows) => slots::run(graph, rows, runs, hidden, outputs)?,
         };
-        outputs.view(runs, &places, hidden)
+        let spent = graph.stats.backend_time.saturating_sub(before);
+        let output = outputs.view(runs, &places, hidden)?;
+        Ok(output.with_backend_time(spent))
     }
 
     fn stats(&self) -> ModelStats {

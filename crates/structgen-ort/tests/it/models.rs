@@ -52,6 +52,9 @@ fn the_scheduler_makes_one_run_for_each_token() {
         assert_eq!(ids, golden.greedy, "{name}");
         assert_eq!(output.finish, FinishReason::MaxTokens);
         assert_eq!(output.stats.runs, golden.greedy.len() as u64);
+        // The graph's own time is a part of the model's, and is reported.
+        assert!(!output.stats.backend_time.is_zero());
+        assert!(output.stats.backend_time <= output.stats.model_time);
     }
 }
 
