@@ -327,5 +327,10 @@ fn keywords_of_open_api_are_annotations_and_its_pointers_stay() {
     let checker = Checker::new(&pick_up).unwrap();
     assert_eq!(checker.check(br#"{"by":"pick-up"}"#).unwrap(), None);
     let missing = Constraint::json_schema_at(&text, "/components/schemas/None", &options);
-    assert!(missing.unwrap_err().to_string().contains("cannot be resolved"));
+    assert!(
+        missing
+            .unwrap_err()
+            .to_string()
+            .contains("cannot be resolved")
+    );
 }
