@@ -94,7 +94,7 @@ pub(crate) fn tables_folder() -> Option<PathBuf> {
 }
 
 impl ModelArgs {
-    /// Where the model runs, with so many threads where the caller asks for neither a device nor threads.
+    /// Where the model runs: with the given number of threads where neither a device nor threads are asked for.
     pub(crate) fn options(&self, default: Option<NonZeroUsize>) -> anyhow::Result<ModelOptions> {
         let mut options = ModelOptions::new();
         let threads = self.threads;

@@ -270,7 +270,7 @@ impl Settings {
         }
     }
 
-    /// Loads the model, in so many sessions side by side.
+    /// Loads the model, in one session for each worker.
     pub(crate) fn load(&self, model: &ModelArgs, workers: NonZeroUsize) -> anyhow::Result<Model> {
         let settings = &self.model;
         // Sessions side by side use a core each.

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     /// Take the files with int(sha256(file name), 16) % 10 == 4: a fifth of MaskBench's half whose hashes are even.
     #[arg(long)]
     sample: bool,
-    /// Compile and replay each schema so many times afresh, in each engine: also reports each step's best.
+    /// Times to compile and replay each schema in each engine; reports each step's best as well.
     #[arg(long, default_value_t = 1)]
     runs: usize,
     /// Instead of times, the peak memory of each engine, each in a process of its own.
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// Instead of MaskBench, the JSON, SQL and C-like grammars in GBNF, and llguidance on the same languages in its own syntax.
     #[arg(long)]
     grammars: bool,
-    /// Instead of MaskBench, lists of so many choices.
+    /// Instead of MaskBench, lists of this many choices.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     choices: Option<u64>,
     /// Write one line of JSON for each file, with structgen's times of the first run.
@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
     /// Print refusals and misjudged instances, grouped.
     #[arg(long)]
     explain: bool,
-    /// Print every step of structgen that took at least so many microseconds in the best of the runs, where llguidance judges right as well, with what had been taken.
+    /// Print every step of structgen that took at least this many microseconds in the best of the runs, where llguidance judges right as well, with what had been taken.
     #[arg(long)]
     steps_over: Option<u64>,
     /// MaskBench files or folders.

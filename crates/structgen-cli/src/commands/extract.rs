@@ -92,7 +92,7 @@ impl Args {
     /// The sessions that run side by side.
     fn workers(&self) -> NonZeroUsize {
         let default = match self.model.model {
-            // Larger weights may not fit into memory so many times.
+            // Several copies of larger weights may not fit into memory.
             Some(_) => NonZeroUsize::MIN,
             None => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
         };

@@ -26,7 +26,6 @@ type TextRows = [Vec<RowId>; Text::ALL.len()];
 
 /// A demand that is not met yet.
 pub(super) struct Open {
-    pub(super) text: Text,
     pub(super) demand: Demand,
     /// Whether the rows are those of the demand.
     is_begun: bool,
@@ -37,14 +36,13 @@ pub(super) struct Open {
 }
 
 impl Open {
-    pub(super) fn new(demand: Demand) -> Option<Self> {
-        Some(Self {
-            text: demand.text?,
+    pub(super) fn new(demand: Demand) -> Self {
+        Self {
             demand,
             is_begun: false,
             reused: 0,
             done: 0,
-        })
+        }
     }
 
     /// Tokens of each row that are still to be run.
@@ -104,7 +102,7 @@ impl Job {
     pub(super) fn begin(&mut self, at: usize, rows: &mut Rows) -> Result<(), ModelError> {
         let open = &mut self.demands[at];
         if !open.is_begun {
-            let own = &mut self.rows[open.text as usize];
+            let own = &mut self.rows[open.demand.text as usize];
             open.reused = rows.continue_rows(own, &open.demand.rows)?;
             open.done = open.reused;
             open.is_begun = true;
@@ -132,7 +130,7 @@ impl Job {
                 let shared = match &other.demand.rows[..] {
                     [only]
                         if other.is_begun
-                            && other.text.is_drafted() == open.text.is_drafted()
+                            && other.demand.text.is_drafted() == open.demand.text.is_drafted()
                             && only.keep == 0 =>
                     {
                         common(&only.tokens, &row.tokens).min(most)

@@ -398,7 +398,7 @@ impl Scheduler {
         let advanced = job
             .task
             .advance(&mut self.tools.context(&mut on_delta), &mut demands);
-        job.demands = demands.into_iter().filter_map(Open::new).collect();
+        job.demands = demands.into_iter().map(Open::new).collect();
         if advanced.is_ok() && !job.demands.is_empty() {
             return true;
         }

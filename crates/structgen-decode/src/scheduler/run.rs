@@ -42,7 +42,7 @@ impl Scheduler {
             for demand in 0..self.running[at].demands.len() {
                 let (before, rest) = self.running.split_at_mut(at);
                 let job = &mut rest[0];
-                let drafted = job.demands[demand].text.is_drafted();
+                let drafted = job.demands[demand].demand.text.is_drafted();
                 let rows = match (drafted, &mut self.draft) {
                     (true, Some(draft)) => draft,
                     _ => &mut self.target,
@@ -69,7 +69,7 @@ impl Scheduler {
         let mut prompts = Vec::new();
         for (job, running) in self.running.iter().enumerate() {
             for (demand, open) in running.demands.iter().enumerate() {
-                let is_one = open.is_begun() && open.text.is_drafted() == drafted;
+                let is_one = open.is_begun() && open.demand.text.is_drafted() == drafted;
                 let tokens = open.left();
                 if !is_one || running.failed.is_some() || tokens == 0 {
                     continue;
@@ -210,7 +210,11 @@ impl Runner<'_> {
                 && part.job == at
             {
                 let open = &demands[part.demand];
-                let of_demand = open.demand.rows.iter().zip(&rows[open.text as usize]);
+                let of_demand = open
+                    .demand
+                    .rows
+                    .iter()
+                    .zip(&rows[open.demand.text as usize]);
                 runs.extend(of_demand.map(|(demand, &row)| RowRun {
                     row,
                     tokens: &demand.tokens[open.done..open.done + part.tokens],
@@ -243,7 +247,7 @@ impl Runner<'_> {
             let of_part = first..first + open.demand.rows.len();
             first = of_part.end;
             let given = Given {
-                text: open.text,
+                text: open.demand.text,
                 reused,
                 tokens: part.tokens,
                 is_done: open.left() == 0,

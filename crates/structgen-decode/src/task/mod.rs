@@ -89,9 +89,9 @@ impl Text {
 }
 
 /// Tokens to run. The rows of a demand take the place of the text's rows of the demand before.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Demand {
-    pub(crate) text: Option<Text>,
+    pub(crate) text: Text,
     /// All take the same number of tokens.
     pub(crate) rows: Vec<RowDemand>,
     /// Whether the hidden states of the positions are wanted as well.
@@ -127,7 +127,7 @@ impl Demand {
     /// A demand of several rows.
     pub(crate) fn rows(text: Text, rows: Vec<RowDemand>) -> Self {
         Self {
-            text: Some(text),
+            text,
             rows,
             hidden: false,
         }
