@@ -9,14 +9,14 @@ import torch.nn.functional as F
 
 @dataclass
 class Config:
-    vocab: int = 1024
+    vocab: int = 4096
     dim: int = 192
     layers: int = 4
     heads: int = 6
     ffn: int = 512
     theta: float = 10000.0
     eps: float = 1e-5
-    positions: int = 1024
+    positions: int = 4096
 
     @property
     def head_dim(self):
@@ -24,9 +24,10 @@ class Config:
 
 
 SIZES = {
-    "large": Config(),
-    "main": Config(dim=96, layers=3, heads=3, ffn=256),
+    "main": Config(),
     "draft": Config(dim=96, layers=2, heads=3, ffn=256),
+    "deep": Config(layers=6),
+    "small": Config(dim=96, layers=3, heads=3, ffn=256),
 }
 
 

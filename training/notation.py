@@ -4,8 +4,13 @@ This is the reference for the rendering that the Rust side implements; README.md
 """
 
 import json
+import re
+
+VERSION = 2  # of the prompt: written into a model's config, so that a library refuses what it cannot write
 
 TYPES = ("string", "integer", "number", "boolean")
+FORMAT = re.compile(r"[a-z][a-z0-9-]{0,23}")
+LONGEST_PATTERN, LONGEST_DESCRIPTION = 60, 200  # in characters; a longer pattern is left out, a longer description cut
 
 
 def compact(value):
@@ -41,7 +46,7 @@ def members(schema, root, seen):
     else:
         kinds = schema.get("type")
         if kinds is None:
-            kinds = "object" if "properties" in schema else "array" if "items" in schema else "any"
+            kinds = "object" if "properties" in schema else "array" if "items" in schema or "prefixItems" in schema else "any"
         out = [one(kind, schema, root, seen) for kind in ([kinds] if isinstance(kinds, str) else kinds)]
     out = list(dict.fromkeys(out))
     if "any" in out:
@@ -50,13 +55,70 @@ def members(schema, root, seen):
 
 
 def one(kind, schema, root, seen):
+    """The member of one type, with its bounds."""
     if kind == "object":
         required = set(schema.get("required", ()))
-        parts = (f'{compact(key)}{"" if key in required else "?"}:{render(sub, root, seen)}' for key, sub in schema.get("properties", {}).items())
+        parts = [
+            f'{compact(key)}{"" if key in required else "?"}:{render(sub, root, seen)}{described(sub, root)}'
+            for key, sub in schema.get("properties", {}).items()
+        ]
+        others = schema.get("additionalProperties")
+        if isinstance(others, dict) and others:
+            parts.append(f"...:{render(others, root, seen)}")
         return "{" + ",".join(parts) + "}"
     if kind == "array":
-        return f'[{render(schema.get("items", True), root, seen)}]'
+        first, items = schema.get("prefixItems"), schema.get("items", True)
+        if isinstance(first, list) and first:
+            parts = [render(sub, root, seen) + described(sub, root) for sub in first]
+            if isinstance(items, dict):
+                parts.append("..." + render(items, root, seen))
+            return "[" + ",".join(parts) + "]"
+        return f'[{render(items, root, seen)}{described(items, root)}]' + between(schema, "minItems", "maxItems")
+    if kind == "string":
+        if isinstance(schema.get("format"), str) and FORMAT.fullmatch(schema["format"]):
+            return schema["format"]
+        pattern = schema.get("pattern")
+        if isinstance(pattern, str) and len(pattern) <= LONGEST_PATTERN:
+            return f"string/{pattern}/"
+        return "string" + between(schema, "minLength", "maxLength")
+    if kind in ("integer", "number"):
+        low, high = schema.get("minimum"), schema.get("maximum")
+        above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+        left = written(low) if is_number(low) else f"{written(above)}<" if is_number(above) else ""
+        right = written(high) if is_number(high) else f"<{written(below)}" if is_number(below) else ""
+        return kind + (f" {left}..{right}" if left or right else "")
     return kind if kind in TYPES or kind == "null" else "any"
+
+
+def described(schema, root):
+    """` (description)` of a property or item, on one line; of a reference's target if it has none itself."""
+    for _ in range(8):
+        if not isinstance(schema, dict):
+            return ""
+        said = schema.get("description")
+        if isinstance(said, str) and said.strip():
+            said = " ".join(said.split())
+            return f" ({said[:LONGEST_DESCRIPTION].rstrip()})"
+        if "$ref" not in schema:
+            return ""
+        schema = resolve(schema["$ref"], root)
+    return ""
+
+
+def between(schema, low, high):
+    """` 2..5`, ` 2..`, ` ..5` or nothing."""
+    low, high = schema.get(low), schema.get(high)
+    left, right = (written(x) if is_number(x) else "" for x in (low, high))
+    return f" {left}..{right}" if right or left not in ("", "0") else ""
+
+
+def is_number(x):
+    return isinstance(x, (int, float)) and not isinstance(x, bool)
+
+
+def written(x):
+    """A number as JSON, whole ones without a fraction."""
+    return str(int(x)) if isinstance(x, int) or x == int(x) and abs(x) < 1e15 else json.dumps(x)
 
 
 def resolve(ref, root):

@@ -24,7 +24,7 @@ from data import Sample
 from notation import compact
 from passage_check import check, rivalled
 from passage_format import ROOT, SPLITS, leaves, read
-from passage_schema import Asker, subset
+from passage_schema import Asker, subset, words_of
 from passage_text import Writer
 from slot_types import SlotError
 from values import Ctx

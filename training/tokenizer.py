@@ -8,7 +8,8 @@ import argparse
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-import data
+import mixture
+from notation import render
 
 PAD, EOS, SCHEMA, TEXT, JSON = range(5)
 SPECIAL = ["<pad>", "<eos>", "<schema>", "<text>", "<json>"]
@@ -31,8 +32,8 @@ def train(samples, vocab_size):
 
     def texts():
         for seed in range(samples):
-            x = data.sample(seed, mix=(0.03, 0.12, 0.85))
-            yield from (data.render(x.schema), x.text, x.target)
+            x = mixture.sample(seed, mix=(1, 3, 6, 90))
+            yield from (render(x.schema), x.text, x.target)
 
     tok.train_from_iterator(texts(), trainer)
     return tok
@@ -42,7 +43,7 @@ if __name__ == "__main__":
     args = argparse.ArgumentParser()
     args.add_argument("out")
     args.add_argument("--samples", type=int, default=30000)
-    args.add_argument("--vocab", type=int, default=1024)
+    args.add_argument("--vocab", type=int, default=4096)
     args = args.parse_args()
     tok = train(args.samples, args.vocab)
     assert [tok.token_to_id(s) for s in SPECIAL] == list(range(5)) and tok.get_vocab_size() == args.vocab

@@ -1,29 +1,38 @@
-"""Trains a model for a given time on one core.
+"""Trains a model until a number of tokens, with checkpoints from which a stopped run goes on.
 
-The learning rate and the curriculum follow the elapsed time, so that any `--minutes` is a whole run.
+The learning rate is constant after the warm-up and falls to zero over the last tokens, so a run may be made longer
+after the fact: begin again at a checkpoint from before the decay. Curriculum and rate follow the tokens that were seen.
+Samples are drawn by a process of their own.
 """
 
 import argparse
+import json
+import multiprocessing
 import os
+import pathlib
 import random
 import time
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import distributed
 from tokenizers import Tokenizer
 
-import data
+import mixture
 from model import SIZES, Model, parameters
 from tokenizer import EOS, PAD
 
-# Shares of copying, retrieval and extraction until a fraction of the time: copying emerges early this way.
-CURRICULUM = [(0.06, (50, 40, 10)), (0.20, (10, 35, 55)), (1.01, (3, 12, 85))]
+# Until so many million tokens: the weights of copying, retrieval, templates and passages, and the longest sample.
+# Copying emerges early this way, and which key comes next is learnt on short samples.
+CURRICULUM = [(1.5, (50, 40, 5, 5), 200), (5, (10, 35, 25, 30), 256), (20, (3, 12, 25, 60), 400), (60, (1, 6, 20, 73), 800), (1e9, (1, 4, 15, 80), 3072)]
 PROMPT_SAMPLED, PROMPT_WEIGHT = 0.10, 0.5  # together a weight of 0.05 on the prompt
-SHORT_UNTIL, SHORT = 0.45, 170  # only samples of at most so many tokens until this fraction: which key comes next is learnt on short ones
-WARMUP = 60
+WARMUP = 200
+EMA = 0.998  # of the averaged weights, each step
+DRAWN = 1000  # samples at once
 
 
 def encode(tok, samples):
@@ -33,26 +42,34 @@ def encode(tok, samples):
     return [(p.ids + t.ids + [EOS], len(p.ids)) for p, t in zip(prompts, targets)]
 
 
-def pad(rows):
-    width = -(-max(len(ids) for ids, _ in rows) // 16) * 16
-    ids = torch.full((len(rows), width), PAD, dtype=torch.long)
-    weight = torch.zeros(len(rows), width)
+def pad(rows, rng=None):
+    """Ids and weights, both [rows, width]; without `rng`, the prompt has no weight."""
+    width = -(-max(len(ids) for ids, _ in rows) // 8) * 8
+    ids = np.full((len(rows), width), PAD, dtype=np.int64)
+    weight = np.zeros((len(rows), width), dtype=np.float32)
     for r, (row, start) in enumerate(rows):
-        ids[r, : len(row)] = torch.tensor(row)
+        ids[r, : len(row)] = row
         # position t predicts t+1
-        weight[r, : start - 1] = (torch.rand(start - 1) < PROMPT_SAMPLED) * PROMPT_WEIGHT
+        if rng is not None:
+            weight[r, : start - 1] = (rng.random(start - 1) < PROMPT_SAMPLED) * PROMPT_WEIGHT
         weight[r, start - 1 : len(row) - 1] = 1.0
     return ids, weight
 
 
-def batches(tok, tokens, limit, elapsed, seed):
-    """Batches of about `tokens` padded tokens, each of samples of like length."""
-    rng = random.Random(seed)
+def stage(seen):
+    return next(s for s in CURRICULUM if seen < s[0] * 1e6)
+
+
+def produce(queue, tokenizer, tokens, seed, seen, rank, workers):
+    """Puts batches of about `tokens` padded tokens, each of samples of like length, with the seed that comes next."""
+    os.nice(5)
+    tok = Tokenizer.from_file(tokenizer)
     while True:
-        mix = next(m for until, m in CURRICULUM if elapsed() < until)
-        longest = min(limit, SHORT) if elapsed() < SHORT_UNTIL else limit
-        rows = [r for r in encode(tok, [data.sample(seed + k, mix=mix) for k in range(400)]) if len(r[0]) <= longest]
-        seed += 400
+        _, mix, longest = stage(seen)
+        mine = seed + rank * DRAWN
+        rng, noise = random.Random(mine), np.random.default_rng(mine)
+        rows = [r for r in encode(tok, [mixture.sample(mine + k, mix) for k in range(DRAWN)]) if len(r[0]) <= longest]
+        seed += workers * DRAWN
         rows.sort(key=lambda r: len(r[0]))
         group, out = [], []
         for row in rows:
@@ -62,7 +79,10 @@ def batches(tok, tokens, limit, elapsed, seed):
             group.append(row)
         out.append(group)
         rng.shuffle(out)
-        yield from map(pad, out)
+        for rows in out:
+            ids, weight = pad(rows, noise)
+            seen += ids.size * workers
+            queue.put((ids, weight, seed))
 
 
 class Muon:
@@ -95,17 +115,18 @@ class Muon:
                 p.add_(u)
 
 
-def exact(model, tok, split, n, limit):
-    """Share of samples that greedy decoding gets right to the last token: teacher forcing tells."""
-    rows = [r for r in encode(tok, [data.sample(10**9 + k, split) for k in range(n)]) if len(r[0]) <= limit]
-    rows.sort(key=lambda r: len(r[0]))
-    good = 0
-    with torch.no_grad():
+def right(model, rows):
+    """Shares of answers and of their tokens that greedy decoding gets right: teacher forcing shows it."""
+    rows = sorted(rows, key=lambda r: len(r[0]))
+    whole = good = total = 0
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
         for k in range(0, len(rows), 12):
-            ids, weight = pad(rows[k : k + 16])
-            right = (model(ids)[:, :-1].argmax(-1) == ids[:, 1:]) | (weight[:, :-1] < 1)
-            good += right.all(1).sum().item()
-    return good / len(rows)
+            ids, weight = (torch.from_numpy(a) for a in pad(rows[k : k + 12]))
+            same, counts = model(ids)[:, :-1].argmax(-1) == ids[:, 1:], weight[:, :-1] == 1
+            whole += (same | ~counts).all(1).sum().item()
+            good += (same & counts).sum().item()
+            total += counts.sum().item()
+    return whole / len(rows), good / total
 
 
 def pick_blocks(state, blocks):
@@ -118,44 +139,100 @@ def pick_blocks(state, blocks):
     return out
 
 
+def share(params, port, rank, workers):
+    """A function that makes the gradients of all workers their mean, and adds up their tokens."""
+    if workers == 1:
+        return lambda tokens: tokens
+    distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=workers)
+
+    def run(tokens):
+        flat = torch.cat([p.grad.flatten() for p in params] + [torch.tensor([float(tokens)])])
+        distributed.all_reduce(flat)
+        for p, part in zip(params, (flat[:-1] / workers).split([p.numel() for p in params])):
+            p.grad.copy_(part.view_as(p))
+        return int(flat[-1])
+
+    return run
+
+
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("size", choices=SIZES)
     args.add_argument("--tokenizer", required=True)
-    args.add_argument("--out", required=True, help="checkpoint file")
-    args.add_argument("--minutes", type=float, default=55)
-    args.add_argument("--tokens", type=int, default=2400, help="padded tokens a batch")
-    args.add_argument("--limit", type=int, default=1000, help="longest sample in tokens")
-    args.add_argument("--muon", type=float, default=0.02)
-    args.add_argument("--adam", type=float, default=3e-3)
-    args.add_argument("--hold", type=float, default=0.45, help="fraction of the time with a constant rate")
-    args.add_argument("--resume", help="checkpoint to go on from")
-    args.add_argument("--blocks", help="of the checkpoint, only these blocks, such as 0,2: a draft begins as a part of its main model")
-    args.add_argument("--curriculum-from", type=float, default=0.0, help="where in the curriculum to begin")
+    args.add_argument("--out", required=True, type=pathlib.Path, help="checkpoint; a run that was stopped goes on from it")
+    args.add_argument("--until", type=float, default=300, help="million tokens in all")
+    args.add_argument("--decay", type=float, default=60, help="the last million tokens, over which the rate falls to zero")
+    args.add_argument("--batch", type=int, default=6144, help="padded tokens a batch")
+    args.add_argument("--muon", type=float, default=0.005)
+    args.add_argument("--adam", type=float, default=2e-3)
+    args.add_argument("--from", dest="start", help="checkpoint whose weights the run begins with")
+    args.add_argument("--blocks", help="of that checkpoint, only these blocks, such as 0,3: a draft begins as a part of its main model")
     args.add_argument("--seed", type=int, default=1)
-    args.add_argument("--compile", action="store_true")
+    args.add_argument("--save-every", type=float, default=1, help="million tokens")
+    args.add_argument("--workers", type=int, default=1, help="processes of one thread each, of which each computes a batch")
+    args.add_argument("--port", type=int, default=29481, help="on which the workers meet")
+    args.add_argument("--eager", action="store_true", help="without torch.compile, which needs a C++ compiler")
     args = args.parse_args()
+    if args.workers == 1:
+        work(0, args)
+    else:
+        torch.multiprocessing.spawn(work, (args,), nprocs=args.workers, daemon=False)
+
+
+def work(rank, args):
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     tok = Tokenizer.from_file(args.tokenizer)
     model = Model(SIZES[args.size])
-    if args.resume:
-        model.load_state_dict(pick_blocks(torch.load(args.resume)["model"], args.blocks))
-    hidden = torch.compile(model.hidden, dynamic=True) if args.compile else model.hidden
     matrices = [p for b in model.blocks for p in b.parameters() if p.ndim == 2]
     rest = [p for p in model.parameters() if all(p is not m for m in matrices)]
     muon, adam = Muon(matrices), torch.optim.AdamW(rest, lr=args.adam, betas=(0.9, 0.98), weight_decay=0.0)
-    print(f"{parameters(model):,} parameters", flush=True)
+    step, seen, seed = 0, 0, args.seed * 10**9
+    if args.out.exists():
+        saved = torch.load(args.out)
+        model.load_state_dict(saved["last"])
+        adam.load_state_dict(saved["adam"])
+        for (_, buf), kept in zip(muon.groups, saved["muon"]):
+            buf.copy_(kept)
+        step, seen, seed, average = saved["step"], saved["tokens"], saved["seed"], saved["model"]
+    else:
+        if args.start:
+            model.load_state_dict(pick_blocks(torch.load(args.start)["model"], args.blocks))
+        average = {k: v.clone() for k, v in model.state_dict().items()}
+    hidden = model.hidden if args.eager else torch.compile(model.hidden, dynamic=True)
+    mean = share(matrices + rest, args.port, rank, args.workers)
+    if rank == 0:
+        print(f"{parameters(model):,} parameters, {seen / 1e6:.1f}M tokens seen", flush=True)
+    held = {s: [r for r in encode(tok, [mixture.sample(10**12 + k, split=s) for k in range(160)]) if len(r[0]) < 800] for s in ("validation", "validation-domains")}
 
-    start = time.time()
-    elapsed = lambda: (time.time() - start) / (60 * args.minutes)
-    progress = lambda: args.curriculum_from + (1 - args.curriculum_from) * elapsed()
-    step, seen, last, saved, total = 0, 0, start, start, 0.0
-    for ids, weight in batches(tok, args.tokens, args.limit, progress, args.seed * 10**8):
-        f = elapsed()
-        if f >= 1:
-            break
-        scale = min(1.0, (step + 1) / WARMUP) * min(1.0, max(0.01, (1 - f) / (1 - args.hold)))
+    queue = multiprocessing.Queue(24)
+    worker = multiprocessing.Process(target=produce, args=(queue, args.tokenizer, args.batch, seed, seen, rank, args.workers), daemon=True)
+    worker.start()
+    log = args.out.with_suffix(".jsonl").open("a")
+    named, began, seen_then, saved_at, total, count = dict(model.named_parameters()), time.time(), seen, seen, 0.0, 0
+
+    def save():
+        temporary = args.out.with_suffix(".new")
+        torch.save({"size": args.size, "model": average, "last": model.state_dict(), "adam": adam.state_dict(), "muon": [buf for _, buf in muon.groups],
+                    "step": step, "tokens": seen, "seed": seed}, temporary)
+        temporary.replace(args.out)
+
+    def report():
+        nonlocal began, seen_then, total, count
+        judged = Model(SIZES[args.size])
+        judged.load_state_dict(average)
+        line = {"tokens": seen, "step": step, "loss": round(total / max(1, count), 4), "rate": round((seen - seen_then) / (time.time() - began)), "muon": args.muon * scale}
+        line |= {s: [round(x, 4) for x in right(judged, rows)] for s, rows in held.items()}
+        print(json.dumps(line), flush=True)
+        log.write(json.dumps(line) + "\n")
+        log.flush()
+        began, seen_then, total, count = time.time(), seen, 0.0, 0
+
+    scale = 0.0
+    while seen < args.until * 1e6:
+        ids, weight, seed = queue.get()
+        ids, weight = torch.from_numpy(ids), torch.from_numpy(weight)
+        scale = min(1.0, (step + 1) / WARMUP, max(0.01, (args.until * 1e6 - seen) / (args.decay * 1e6)))
         with torch.autocast("cpu", dtype=torch.bfloat16):
             h = hidden(ids)
             mask = (weight > 0).flatten()
@@ -165,28 +242,33 @@ def main():
         ce = F.cross_entropy(logits.float(), target, reduction="none")
         loss = (ce * w).sum() / w.sum()
         loss.backward()
+        tokens = mean(ids.numel())
         torch.nn.utils.clip_grad_norm_(rest, 1.0)
         muon.step(args.muon * scale)
         for group in adam.param_groups:
             group["lr"] = args.adam * scale
         adam.step()
-        for p in model.parameters():
-            p.grad = None
+        with torch.no_grad():
+            keep = min(EMA, step / (step + 10))
+            for name, p in named.items():
+                average[name].lerp_(p, 1 - keep)
+                p.grad = None
         step += 1
-        seen += ids.numel()
-        total += (ce * (w == 1)).sum().item() / (w == 1).sum().item()
+        seen += tokens
+        total += (ce.detach() * (w == 1)).sum().item() / (w == 1).sum().item()
+        count += 1
+        if rank:
+            continue
         if step % 50 == 0:
-            now = time.time()
-            print(f"{f:6.1%} step {step} tokens {seen / 1e6:.2f}M json loss {total / 50:.4f} lr {scale:.2f} {(now - last) / 50 * 1000:.0f} ms/step", flush=True)
-            last, total = now, 0.0
-        if time.time() - saved > 150:
-            torch.save({"size": args.size, "model": model.state_dict(), "step": step, "tokens": seen}, args.out)
-            scores = " ".join(f"{s} {exact(model, tok, s, 72, 300):.2f}" for s in ("values", "templates", "domains"))
-            print(f"{f:6.1%} exact objects: {scores}", flush=True)
-            saved = time.time()
-    torch.save({"size": args.size, "model": model.state_dict(), "step": step, "tokens": seen}, args.out)
-    scores = " ".join(f"{s} {exact(model, tok, s, 400, args.limit):.3f}" for s in data.SPLITS)
-    print(f"done: {step} steps, {seen / 1e6:.2f}M tokens; exact objects: {scores}", flush=True)
+            print(f"step {step} {seen / 1e6:.2f}M tokens, json loss {total / count:.4f}, {(seen - seen_then) / (time.time() - began):.0f} tokens/s", flush=True)
+        if seen - saved_at >= args.save_every * 1e6:
+            save()
+            report()
+            saved_at = seen
+    if rank == 0:
+        save()
+        report()
+    worker.terminate()
 
 
 if __name__ == "__main__":
