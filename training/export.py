@@ -31,6 +31,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 
 from model import SIZES, Model
+from notation import VERSION
 from tokenizer import EOS, PAD, SCHEMA
 
 MASKED = -1e9  # finite, so that a row of padding alone yields no NaN
@@ -239,7 +240,7 @@ def configs(out, config):
     write_json(out / "generation_config.json", {"do_sample": False, "max_length": config.positions, **ids})
     write_json(out / "tokenizer_config.json", {
         "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": config.positions, "bos_token": "<schema>", "eos_token": "<eos>",
-        "pad_token": "<pad>", "add_bos_token": False, "add_eos_token": False, "clean_up_tokenization_spaces": False,
+        "structgen_prompt": VERSION, "pad_token": "<pad>", "add_bos_token": False, "add_eos_token": False, "clean_up_tokenization_spaces": False,
         "chat_template": "{% for message in messages %}{{ message['content'] }}{% if not loop.last %}\n{% endif %}{% endfor %}",
     })
 

@@ -1,6 +1,6 @@
 """Trains extra heads on a frozen model (Medusa, Cai et al. 2024) and exports them beside it.
 
-Head k guesses the token that comes k places behind the next one, from the hidden state alone: one residual block,
+Head k guesses the token that comes k places after the next one, from the hidden state alone: one residual block,
 silu(W h + b) + h, then the model's own output matrix. W and b begin at zero, where a head says what the model says.
 What it learns is not the text but the model: at each place of an answer, the distribution that the model gives k
 places further on, which is what a draft is held against.
@@ -29,11 +29,11 @@ import torch.nn.functional as F
 from onnx import TensorProto, helper
 from tokenizers import Tokenizer
 
-import data
+import mixture
 from export import Graph, dequantised, quantise, session
 from greedy_reference import Greedy
 from model import SIZES, Model
-from train import batches
+from train import draw
 
 WARMUP = 60
 
@@ -54,8 +54,9 @@ def train(model, heads, tok, args):
     start = time.time()
     elapsed = lambda: (time.time() - start) / (60 * args.minutes)
     totals, count = torch.zeros(2, args.heads), 0
-    # The last part of the curriculum: extraction of any length.
-    for step, (ids, weight) in enumerate(batches(tok, args.tokens, args.limit, lambda: 0.5 + 0.5 * elapsed(), args.seed * 10**8)):
+    # The part of the curriculum with samples of up to 800 tokens.
+    for step, (ids, weight, _) in enumerate(draw(tok, args.tokens, args.seed * 10**9, 30e6)):
+        ids, weight = torch.from_numpy(ids), torch.from_numpy(weight)
         f = elapsed()
         if f >= 1:
             break
@@ -128,7 +129,7 @@ def measure(folder, path, samples):
     model, run = Greedy(folder), session(path)
     same = total = None
     for seed in range(samples):
-        ids = model.tokenizer.encode(data.sample(2 * 10**9 + seed, "values").prompt).ids
+        ids = model.tokenizer.encode(mixture.sample(10**12 + seed, split="validation").prompt).ids
         out = model.generate(ids)
         hidden = model.hidden(ids + out[:-1])[len(ids) - 1 :]
         guesses = run.run(None, {"hidden_states": hidden})[0].argmax(-1)
@@ -136,7 +137,7 @@ def measure(folder, path, samples):
         same = [r.sum() for r in right] if same is None else [a + r.sum() for a, r in zip(same, right)]
         total = [len(r) for r in right] if total is None else [a + len(r) for a, r in zip(total, right)]
     for k, (a, n) in enumerate(zip(same, total), 1):
-        print(f"head {k} agrees on {a}/{n} = {a / n:.3f} of the greedy tokens {k} behind the next one")
+        print(f"head {k} agrees on {a}/{n} = {a / n:.3f} of the greedy tokens {k} after the next one")
 
 
 def main():
@@ -145,8 +146,7 @@ def main():
     args.add_argument("--model", required=True, type=pathlib.Path, help="the exported model's folder, where heads.onnx goes")
     args.add_argument("--heads", type=int, default=2)
     args.add_argument("--minutes", type=float, default=6)
-    args.add_argument("--tokens", type=int, default=2400, help="padded tokens a batch")
-    args.add_argument("--limit", type=int, default=400, help="longest sample in tokens")
+    args.add_argument("--tokens", type=int, default=4800, help="padded tokens a batch")
     args.add_argument("--rate", type=float, default=3e-3)
     args.add_argument("--samples", type=int, default=300, help="answers to measure on")
     args.add_argument("--seed", type=int, default=9)

@@ -107,7 +107,7 @@ def bounded(c, schema, value):
         return schema
     if kind in ("integer", "number") and value is not None and "minimum" not in schema:
         x = float(value)
-        low, high = (0 if x >= 0 else -1000), next(h for h in (1, 5, 10, 100, 1000, 10**4, 10**6, 10**12) if x <= h)
+        low, high = (0 if x >= 0 else -1000), next(h for h in c.rng.sample((1, 5, 10, 100, 127, 255, 1000, 10**4, 32767, 65535, 10**6, 2**31 - 1, 2**32 - 1), 13) + [10**15] if x <= h)
         return schema | c.pick([{"minimum": low}, {"minimum": low, "maximum": high}, {"maximum": high}, {"exclusiveMinimum": low - 1}])
     if kind == "string" and isinstance(value, str) and not schema.keys() & {"format", "pattern", "enum"}:
         longest = next(h for h in (10, 20, 40, 80, 200, 10**4) if len(value) <= h)

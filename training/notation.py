@@ -39,7 +39,7 @@ def members(schema, root, seen):
         out = [compact(schema["const"])]
     elif "enum" in schema:
         out = [compact(v) for v in schema["enum"]]
-    elif "anyOf" in schema or "oneOf" in schema:
+    elif schema.get("anyOf") or schema.get("oneOf"):
         out = [m for branch in schema.get("anyOf") or schema["oneOf"] for m in members(branch, root, seen)]
     elif len(schema.get("allOf", ())) == 1:
         return members(schema["allOf"][0], root, seen)
@@ -132,3 +132,33 @@ def resolve(ref, root):
             return None
         node = node[part]
     return node
+
+
+# Schemas that the Rust rendering is compared on, beside those of the hand-written texts.
+CASES = [
+    True, {}, {"type": "file"}, {"type": "string"}, {"type": "string", "minLength": 0}, {"type": "string", "minLength": 1, "maxLength": 20}, {"type": "string", "maxLength": 5},
+    {"type": "string", "format": "date"}, {"type": "string", "format": "Not a name", "maxLength": 3}, {"type": "string", "format": "date-time", "pattern": "^2"},
+    {"type": "string", "pattern": "^[A-Z]{3}$"}, {"type": "string", "pattern": "x" * 61, "minLength": 2}, {"type": ["string", "null"], "format": "time"},
+    {"type": "integer", "minimum": 1, "maximum": 5}, {"type": "integer", "minimum": 0}, {"type": "number", "maximum": -0.5}, {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1.5},
+    {"type": "number", "minimum": 1.0, "exclusiveMinimum": 0}, {"type": ["integer", "string"], "minimum": 3, "maxLength": 4}, {"type": "integer", "minimum": 0, "maximum": 18446744073709551615},
+    {"type": "array"}, {"type": "array", "items": {"type": "string", "description": "one word"}, "minItems": 1, "maxItems": 3}, {"type": "array", "minItems": 0}, {"items": {"type": "number"}, "maxItems": 2},
+    {"prefixItems": [{"type": "string", "description": "a  name\n of two lines "}, {"type": "integer"}]}, {"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "boolean"}}, {"type": "array", "prefixItems": [], "items": False},
+    {"type": "object"}, {"type": "object", "additionalProperties": {"type": "integer"}}, {"type": "object", "additionalProperties": False, "properties": {"a": {"type": "null"}}},
+    {"properties": {"ä\"": {"type": "boolean", "description": "w " * 150}, "b": {"type": "string", "description": "(in brackets)"}}, "required": ["b"], "additionalProperties": {"enum": ["x", 1, None]}},
+    {"$defs": {"city": {"type": "string", "description": "where"}, "alias": {"$ref": "#/$defs/city"}}, "properties": {"from": {"$ref": "#/$defs/city"}, "to": {"$ref": "#/$defs/alias"}, "via": {"$ref": "#/$defs/city", "description": "between"}}},
+    {"properties": {"self": {"$ref": "#"}, "lost": {"$ref": "#/nowhere", "description": "lost"}}}, {"const": {"a": [1, "ü"]}}, {"oneOf": [{"const": "a", "description": "first"}, {"const": "b"}, {"type": "null"}]},
+    {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "integer", "minimum": 1}, {"type": "null"}, {"type": "string", "format": "email"}]}, {"anyOf": [], "type": "string"}, {"allOf": [{"type": "string", "maxLength": 9}]},
+]
+
+
+def main():
+    """Writes the cases and their renderings, a line each."""
+    import pathlib
+
+    handwritten = json.loads((pathlib.Path(__file__).parent / "handwritten.json").read_text())
+    for schema in [*CASES, *(x["schema"] for x in handwritten[::4])]:
+        print(compact({"schema": schema, "notation": render(schema)}))
+
+
+if __name__ == "__main__":
+    main()

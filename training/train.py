@@ -33,6 +33,7 @@ PROMPT_SAMPLED, PROMPT_WEIGHT = 0.10, 0.5  # together a weight of 0.05 on the pr
 WARMUP = 200
 EMA = 0.998  # of the averaged weights, each step
 DRAWN = 1000  # samples at once
+HELD = 120  # samples of each validation split
 
 
 def encode(tok, samples):
@@ -60,14 +61,15 @@ def stage(seen):
     return next(s for s in CURRICULUM if seen < s[0] * 1e6)
 
 
-def produce(queue, tokenizer, tokens, seed, seen, rank, workers):
-    """Puts batches of about `tokens` padded tokens, each of samples of like length, with the seed that comes next."""
-    os.nice(5)
-    tok = Tokenizer.from_file(tokenizer)
+def draw(tok, tokens, seed, seen=0, rank=0, workers=1):
+    """Batches of about `tokens` padded tokens, each of samples of like length, with the seed that comes next.
+
+    Worker `rank` of `workers` begins when all have seen `seen` tokens; each draws other samples.
+    """
     while True:
         _, mix, longest = stage(seen)
         mine = seed + rank * DRAWN
-        rng, noise = random.Random(mine), np.random.default_rng(mine)
+        order, noise = random.Random(seed), np.random.default_rng(mine)
         rows = [r for r in encode(tok, [mixture.sample(mine + k, mix) for k in range(DRAWN)]) if len(r[0]) <= longest]
         seed += workers * DRAWN
         rows.sort(key=lambda r: len(r[0]))
@@ -78,11 +80,18 @@ def produce(queue, tokenizer, tokens, seed, seen, rank, workers):
                 group = []
             group.append(row)
         out.append(group)
-        rng.shuffle(out)
-        for rows in out:
+        # The same order for all workers, so that the batches of a step are of like length and none waits for another.
+        for _, rows in sorted(((order.random(), rows) for rows in out), key=lambda x: x[0]):
             ids, weight = pad(rows, noise)
             seen += ids.size * workers
-            queue.put((ids, weight, seed))
+            yield ids, weight, seed
+
+
+def produce(queue, tokenizer, *args):
+    """Puts what `draw` yields."""
+    os.nice(5)
+    for batch in draw(Tokenizer.from_file(tokenizer), *args):
+        queue.put(batch)
 
 
 class Muon:
@@ -168,7 +177,7 @@ def main():
     args.add_argument("--from", dest="start", help="checkpoint whose weights the run begins with")
     args.add_argument("--blocks", help="of that checkpoint, only these blocks, such as 0,3: a draft begins as a part of its main model")
     args.add_argument("--seed", type=int, default=1)
-    args.add_argument("--save-every", type=float, default=1, help="million tokens")
+    args.add_argument("--save-every", type=float, default=2, help="million tokens")
     args.add_argument("--workers", type=int, default=1, help="processes of one thread each, of which each computes a batch")
     args.add_argument("--port", type=int, default=29481, help="on which the workers meet")
     args.add_argument("--eager", action="store_true", help="without torch.compile, which needs a C++ compiler")
@@ -203,7 +212,7 @@ def work(rank, args):
     mean = share(matrices + rest, args.port, rank, args.workers)
     if rank == 0:
         print(f"{parameters(model):,} parameters, {seen / 1e6:.1f}M tokens seen", flush=True)
-    held = {s: [r for r in encode(tok, [mixture.sample(10**12 + k, split=s) for k in range(160)]) if len(r[0]) < 800] for s in ("validation", "validation-domains")}
+    held = {s: [r for r in encode(tok, [mixture.sample(10**12 + k, split=s) for k in range(HELD)]) if len(r[0]) < 800] for s in ("validation", "validation-domains")}
 
     queue = multiprocessing.Queue(24)
     worker = multiprocessing.Process(target=produce, args=(queue, args.tokenizer, args.batch, seed, seen, rank, args.workers), daemon=True)

@@ -95,10 +95,18 @@ pub enum Error {
     /// A text cannot be turned into tokens.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
-    /// The embedded model's files do not belong together.
+    /// An extraction model of the embedded kind that was trained on another version of the prompt.
     #[cfg(feature = "ort")]
-    #[error("the embedded tokenizer has no token {0}")]
-    EmbeddedToken(&'static str),
+    #[error(
+        "the model was trained on version {found} of structgen's prompt, and this library writes version {written}; use a \
+         library of the model's version, or train the model again"
+    )]
+    PromptVersion {
+        /// The model's version.
+        found: u64,
+        /// This library's.
+        written: u64,
+    },
     /// The chat template is missing or fails.
     #[cfg(feature = "ort")]
     #[error(transparent)]

@@ -10,7 +10,7 @@ use structgen_ort::{Device, ModelConfig, ModelSource, OrtHeads, OrtModel, Runtim
 use structgen_vocab::{TokenId, Tokenizer, TokenizerOptions, Vocabulary};
 
 use crate::options::{DraftSource, HeadsSource};
-use crate::prompt::{NotationTokens, chat_template};
+use crate::prompt::{NotationTokens, chat_template, tokenizer_config};
 use crate::{Constraint, Error, ModelOptions, Result};
 
 /// A model with its tokenizer: embedded, or from a folder.
@@ -68,7 +68,7 @@ impl Model {
         let tokenizer = embedded_tokenizer(assets, first.info())?;
         let parts = Parts {
             source,
-            notation: Some(NotationTokens::of(tokenizer.vocabulary())?),
+            notation: NotationTokens::of(tokenizer.vocabulary(), assets.tokenizer_config)?,
             chat: ChatTemplate::from_tokenizer_config(assets.tokenizer_config, None),
             tokenizer,
         };
@@ -86,10 +86,11 @@ impl Model {
         let runtime = Runtime::load(&options.search())?;
         let first = source.open(runtime)?;
         let tokenizer = folder_tokenizer(folder, first.info())?;
+        let config = tokenizer_config(folder)?;
         let parts = Parts {
             source,
-            notation: NotationTokens::of(tokenizer.vocabulary()).ok(),
-            chat: chat_template(folder)?,
+            notation: NotationTokens::of(tokenizer.vocabulary(), &config)?,
+            chat: chat_template(folder, &config)?,
             tokenizer,
         };
         Self::new(runtime, first, parts, options)

@@ -1,9 +1,14 @@
 //! The compact notation of schemas in the embedded model's prompt.
 //!
-//! It tells the model which keys and types are wanted in a tenth of a schema's length. It is a rendering only: the
-//! constraint comes from the schema itself, and what the notation leaves out (bounds, patterns, formats) holds all the same.
+//! It shows the model what is wanted in a fifth of a schema's length. It is a rendering only: the constraint comes from the
+//! schema itself, and what the notation leaves out (long patterns, `not`, dependencies) holds all the same. The reference is
+//! `training/notation.py`; both render `tests/data/notation.jsonl` alike.
 
 use serde_json::{Map, Value};
+
+/// The version of the prompt that this crate writes; a model names the one it was trained on in its `tokenizer_config.json`.
+#[cfg(feature = "ort")]
+pub(crate) const PROMPT_VERSION: u64 = 2;
 
 /// Schemas nested deeper than this are rendered as `any`.
 const MAX_DEPTH: usize = 64;
@@ -11,11 +16,29 @@ const MAX_DEPTH: usize = 64;
 /// A rendering that has become longer than this goes on with `any` only; no model of this kind could read it.
 const MAX_BYTES: usize = 1 << 16;
 
+/// A longer pattern is left out.
+const MAX_PATTERN_CHARS: usize = 60;
+
+/// A longer description is cut.
+const MAX_DESCRIPTION_CHARS: usize = 200;
+
+/// How many references lead to a description at most.
+const MAX_REFERENCES: usize = 8;
+
 /// Renders a JSON Schema as the embedded model was trained to read it.
 ///
-/// A schema is the list of its union members, joined by `|`: `string`, `integer`, `number`, `boolean`, `null`, values
-/// of `enum` and `const` as compact JSON, `[T]` for arrays, `{"key":T,"optional"?:T}` for objects, and `any` for all that the
-/// notation cannot say. `null` comes last.
+/// A schema is the list of its union members, joined by `|`, with `null` last:
+///
+/// | schema | notation |
+/// |---|---|
+/// | `boolean`, `null`, `string`, `integer`, `number` | its name |
+/// | `minimum`, `maximum`, `exclusiveMinimum`, lengths | `integer 1..5`, `number 0<..`, `string ..20` |
+/// | a string with a `format`, or a `pattern` | `date`, `string/^[A-Z]+$/` |
+/// | `enum`, `const` | the values as compact JSON |
+/// | arrays, tuples | `[T]`, `[T] 1..3`, `[T,U]` |
+/// | objects, maps | `{"key":T,"optional"?:T}`, `{...:T}` |
+/// | a `description` of a property or item | after its type: `string (as on the invoice)` |
+/// | all else | `any` |
 ///
 /// ```
 /// use serde_json::json;
@@ -23,14 +46,18 @@ const MAX_BYTES: usize = 1 << 16;
 /// let schema = json!({
 ///     "type": "object",
 ///     "properties": {
-///         "name": {"type": "string"},
-///         "age": {"type": ["integer", "null"]},
+///         "name": {"type": "string", "description": "of the guest"},
+///         "age": {"type": ["integer", "null"], "minimum": 0},
+///         "arrives": {"type": "string", "format": "date"},
 ///         "tags": {"type": "array", "items": {"enum": ["new", "old"]}},
 ///     },
-///     "required": ["name", "tags"],
+///     "required": ["name", "arrives", "tags"],
 /// });
 /// let compact = structgen::compact_notation(&schema);
-/// assert_eq!(compact, r#"{"name":string,"age"?:integer|null,"tags":["new"|"old"]}"#);
+/// assert_eq!(
+///     compact,
+///     r#"{"name":string (of the guest),"age"?:integer 0..|null,"arrives":date,"tags":["new"|"old"]}"#
+/// );
 /// ```
 #[must_use]
 pub fn compact_notation(schema: &Value) -> String {
@@ -119,14 +146,30 @@ impl<'s> Renderer<'s> {
 
     fn one(&mut self, kind: &str, schema: &'s Map<String, Value>) -> String {
         match kind {
-            "string" | "integer" | "number" | "boolean" | "null" => kind.to_owned(),
-            "array" => match schema.get("items") {
-                Some(items) => format!("[{}]", self.render(items)),
-                None => "[any]".to_owned(),
-            },
+            "boolean" | "null" => kind.to_owned(),
+            "string" => string(schema),
+            "integer" | "number" => format!("{kind}{}", bounds(schema)),
+            "array" => self.array(schema),
             "object" => self.object(schema),
             _ => "any".to_owned(),
         }
+    }
+
+    fn array(&mut self, schema: &'s Map<String, Value>) -> String {
+        let first = schema.get("prefixItems").and_then(Value::as_array);
+        let items = schema.get("items");
+        if let Some(first) = first.filter(|first| !first.is_empty()) {
+            let mut parts: Vec<String> = Vec::new();
+            for item in first {
+                parts.push(self.described(item));
+            }
+            if let Some(items @ Value::Object(_)) = items {
+                parts.push(format!("...{}", self.render(items)));
+            }
+            return format!("[{}]", parts.join(","));
+        }
+        let items = items.map_or_else(|| "any".to_owned(), |items| self.described(items));
+        format!("[{items}]{}", between(schema, "minItems", "maxItems"))
     }
 
     fn object(&mut self, schema: &'s Map<String, Value>) -> String {
@@ -136,11 +179,104 @@ impl<'s> Renderer<'s> {
         for (key, value) in properties.into_iter().flatten() {
             let is_required = required.is_some_and(|keys| keys.iter().any(|name| name == key));
             let optional = if is_required { "" } else { "?" };
-            let value = self.render(value);
+            let value = self.described(value);
             parts.push(format!("{}{optional}:{value}", Value::from(key.as_str())));
+        }
+        match schema.get("additionalProperties") {
+            Some(others @ Value::Object(members)) if !members.is_empty() => {
+                parts.push(format!("...:{}", self.render(others)));
+            }
+            _ => {}
         }
         format!("{{{}}}", parts.join(","))
     }
+
+    /// A schema with its description, or that of the schema to which it refers.
+    fn described(&mut self, schema: &'s Value) -> String {
+        let mut rendered = self.render(schema);
+        if let Some(said) = self.description(schema) {
+            rendered.push_str(" (");
+            let cut: String = said.chars().take(MAX_DESCRIPTION_CHARS).collect();
+            rendered.push_str(cut.trim_end());
+            rendered.push(')');
+        }
+        rendered
+    }
+
+    /// The description on one line.
+    fn description(&self, mut schema: &'s Value) -> Option<String> {
+        for _ in 0..MAX_REFERENCES {
+            let description = schema.get("description").and_then(Value::as_str);
+            let line = description.unwrap_or("").split_whitespace();
+            // A word more than fit is enough to cut.
+            let line: Vec<&str> = line.take(MAX_DESCRIPTION_CHARS + 1).collect();
+            if !line.is_empty() {
+                return Some(line.join(" "));
+            }
+            let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
+            schema = self.root.pointer(pointer)?;
+        }
+        None
+    }
+}
+
+/// The format of a string, its pattern, or its lengths.
+fn string(schema: &Map<String, Value>) -> String {
+    let of = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
+    if let Some(format) = of("format").filter(|format| is_name(format)) {
+        return format.to_owned();
+    }
+    match of("pattern") {
+        Some(pattern) if pattern.chars().count() <= MAX_PATTERN_CHARS => {
+            format!("string/{pattern}/")
+        }
+        _ => format!("string{}", between(schema, "minLength", "maxLength")),
+    }
+}
+
+/// Whether a format may stand in the place of a type: up to 24 small letters, digits and hyphens after a letter.
+fn is_name(format: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    format.len() <= 24
+        && format.starts_with(|first: char| first.is_ascii_lowercase())
+        && format.bytes().all(plain)
+}
+
+/// ` low..high` of a number; `<` is on the side of a bound that is excluded.
+fn bounds(schema: &Map<String, Value>) -> String {
+    let of = |keyword: &str| schema.get(keyword).and_then(written);
+    let low = of("minimum").or_else(|| Some(of("exclusiveMinimum")? + "<"));
+    let high = of("maximum").or_else(|| Some(format!("<{}", of("exclusiveMaximum")?)));
+    if low.is_none() && high.is_none() {
+        return String::new();
+    }
+    format!(" {}..{}", low.unwrap_or_default(), high.unwrap_or_default())
+}
+
+/// ` low..high` of a length or count, and nothing where it is any.
+fn between(schema: &Map<String, Value>, low: &str, high: &str) -> String {
+    let low = schema.get(low).and_then(written).unwrap_or_default();
+    match schema.get(high).and_then(written) {
+        Some(high) => format!(" {low}..{high}"),
+        None if low.is_empty() || low == "0" => String::new(),
+        None => format!(" {low}.."),
+    }
+}
+
+/// A number as JSON, a whole one without a fraction.
+fn written(value: &Value) -> Option<String> {
+    let Value::Number(number) = value else {
+        return None;
+    };
+    if number.is_i64() || number.is_u64() {
+        return Some(number.to_string());
+    }
+    let float = number.as_f64()?;
+    Some(if float.fract() == 0.0 && float.abs() < 1e15 {
+        format!("{float:.0}")
+    } else {
+        number.to_string()
+    })
 }
 
 fn any() -> Vec<String> {
@@ -164,7 +300,7 @@ fn kinds(schema: &Map<String, Value>) -> Vec<&str> {
             .collect(),
         Some(_) => vec!["any"],
         None if schema.contains_key("properties") => vec!["object"],
-        None if schema.contains_key("items") => vec!["array"],
+        None if schema.contains_key("items") || schema.contains_key("prefixItems") => vec!["array"],
         None => vec!["any"],
     }
 }
@@ -201,7 +337,7 @@ mod tests {
 
     #[test]
     fn scalars_arrays_and_objects_have_their_own_forms() {
-        check(json!({"type": "string", "minLength": 3}), "string");
+        check(json!({"type": "string", "minLength": 3}), "string 3..");
         check(json!({"type": "array"}), "[any]");
         check(json!({"type": "object"}), "{}");
         check(json!({"items": {"type": "number"}}), "[number]");

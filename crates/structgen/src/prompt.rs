@@ -11,6 +11,7 @@ use structgen_grammar::Whitespace;
 use structgen_ort::LoadError;
 use structgen_vocab::{TokenId, Vocabulary};
 
+use crate::notation::PROMPT_VERSION;
 use crate::{Error, Model, Result, compact_notation};
 
 /// The special tokens of the embedded model's prompt: `<schema>NOTATION<text>TEXT<json>`.
@@ -29,27 +30,38 @@ const SCHEMA_MARK: &str = "\u{F8FF}schema\u{F8FF}";
 const TEXT_MARK: &str = "\u{F8FF}text\u{F8FF}";
 
 impl NotationTokens {
-    /// The tokens, if the vocabulary has all of them: then the model was trained like the embedded one.
-    pub(crate) fn of(vocabulary: &Vocabulary) -> Result<Self> {
-        let special = |name| {
-            vocabulary
-                .special_token(name)
-                .ok_or(Error::EmbeddedToken(name))
+    /// The tokens, if the vocabulary has all of them: then the model was trained like the embedded one, on the version of the
+    /// prompt that its `tokenizer_config.json` names.
+    pub(crate) fn of(vocabulary: &Vocabulary, tokenizer_config: &str) -> Result<Option<Self>> {
+        let names = ["<schema>", "<text>", "<json>"];
+        let [Some(schema), Some(text), Some(json)] = names.map(|name| vocabulary.special_token(name))
+        else {
+            return Ok(None);
         };
-        Ok(Self {
-            schema: special("<schema>")?,
-            text: special("<text>")?,
-            json: special("<json>")?,
-        })
+        let config = serde_json::from_str(tokenizer_config).unwrap_or(Value::Null);
+        match config.get("structgen_prompt").and_then(Value::as_u64) {
+            Some(PROMPT_VERSION) => Ok(Some(Self { schema, text, json })),
+            found => Err(Error::PromptVersion {
+                found: found.unwrap_or(1),
+                written: PROMPT_VERSION,
+            }),
+        }
     }
 }
 
-/// The chat template of a model folder; why there is none is told when one is asked for.
-pub(crate) fn chat_template(folder: &Path) -> Result<Result<ChatTemplate, ChatError>> {
-    let config = read(&folder.join("tokenizer_config.json"))?.unwrap_or_else(|| "{}".to_owned());
+/// The text of a model folder's `tokenizer_config.json`.
+pub(crate) fn tokenizer_config(folder: &Path) -> Result<String> {
+    Ok(read(&folder.join("tokenizer_config.json"))?.unwrap_or_else(|| "{}".to_owned()))
+}
+
+/// The chat template of a model folder; why there is none is reported when one is asked for.
+pub(crate) fn chat_template(
+    folder: &Path,
+    tokenizer_config: &str,
+) -> Result<Result<ChatTemplate, ChatError>> {
     Ok(match read(&folder.join("chat_template.jinja"))? {
-        Some(source) => ChatTemplate::from_source(&source, &config),
-        None => ChatTemplate::from_tokenizer_config(&config, None),
+        Some(source) => ChatTemplate::from_source(&source, tokenizer_config),
+        None => ChatTemplate::from_tokenizer_config(tokenizer_config, None),
     })
 }
 
