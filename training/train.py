@@ -89,7 +89,8 @@ def draw(tok, tokens, seed, seen=0, rank=0, workers=1):
 
 def produce(queue, tokenizer, *args):
     """Puts what `draw` yields."""
-    os.nice(5)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, range(os.cpu_count()))
     for batch in draw(Tokenizer.from_file(tokenizer), *args):
         queue.put(batch)
 
@@ -190,6 +191,10 @@ def main():
 
 def work(rank, args):
     torch.set_num_threads(1)
+    if args.workers > 1 and hasattr(os, "sched_setaffinity"):
+        # A core of its own for each: the workers wait for one another at every step.
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[rank % len(cores)]})
     torch.manual_seed(args.seed)
     tok = Tokenizer.from_file(args.tokenizer)
     model = Model(SIZES[args.size])
