@@ -139,16 +139,6 @@ def right(model, rows):
     return whole / len(rows), good / total
 
 
-def pick_blocks(state, blocks):
-    if not blocks:
-        return state
-    out = {name: tensor for name, tensor in state.items() if not name.startswith("blocks.")}
-    for new, old in enumerate(blocks.split(",")):
-        prefix = f"blocks.{old}."
-        out |= {f"blocks.{new}.{name[len(prefix):]}": tensor for name, tensor in state.items() if name.startswith(prefix)}
-    return out
-
-
 def share(params, port, rank, workers):
     """A function that makes the gradients of all workers their mean, and adds up their tokens."""
     if workers == 1:
@@ -175,8 +165,6 @@ def main():
     args.add_argument("--batch", type=int, default=6144, help="padded tokens a batch")
     args.add_argument("--muon", type=float, default=0.005)
     args.add_argument("--adam", type=float, default=2e-3)
-    args.add_argument("--from", dest="start", help="checkpoint whose weights the run begins with")
-    args.add_argument("--blocks", help="of that checkpoint, only these blocks, such as 0,3: a draft begins as a part of its main model")
     args.add_argument("--seed", type=int, default=1)
     args.add_argument("--save-every", type=float, default=2, help="million tokens")
     args.add_argument("--workers", type=int, default=1, help="processes of one thread each, of which each computes a batch")
@@ -210,8 +198,6 @@ def work(rank, args):
             buf.copy_(kept)
         step, seen, seed, average = saved["step"], saved["tokens"], saved["seed"], saved["model"]
     else:
-        if args.start:
-            model.load_state_dict(pick_blocks(torch.load(args.start)["model"], args.blocks))
         average = {k: v.clone() for k, v in model.state_dict().items()}
     hidden = model.hidden if args.eager else torch.compile(model.hidden, dynamic=True)
     mean = share(matrices + rest, args.port, rank, args.workers)
