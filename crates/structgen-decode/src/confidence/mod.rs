@@ -1,5 +1,6 @@
 //! How sure the model was of each value of a JSON output.
 
+mod merge;
 mod score;
 
 pub use score::{Score, SpanScore};
