@@ -9,7 +9,7 @@ use structgen::decode::{
     GeneratedToken, Generation, GenerationStats, Output, Outputs, Report, TokenLogProbs,
 };
 use structgen::vocab::{TokenId, Vocabulary};
-use structgen::{Constraint, GenerateOptions, Model, Request};
+use structgen::{Constraint, Extraction, GenerateOptions, Model, Request};
 
 use crate::error::Failure;
 use crate::output::{tell, write_line};
@@ -77,7 +77,11 @@ impl ResultArgs {
     }
 
     /// An output as a JSON object: its text, what is asked for beside it, and what its strategy knows of it.
-    pub(crate) fn object(&self, output: &Output, model: &Model) -> anyhow::Result<Value> {
+    pub(crate) fn object(
+        &self,
+        output: &Output,
+        model: &Model,
+    ) -> anyhow::Result<Map<String, Value>> {
         let generation = &output.generation;
         let mut object = self.describe(generation, model.tokenizer().vocabulary())?;
         object.shift_insert(0, "text".to_owned(), generation.text.as_str().into());
@@ -92,7 +96,29 @@ impl ResultArgs {
                 object.insert(name.to_owned(), number.into());
             }
         }
-        Ok(object.into())
+        Ok(object)
+    }
+
+    /// An extraction as a JSON object: the members of [`object`](Self::object) for a text that was read at once, and
+    /// {"text", "fields", "windows"} for one that was read in windows, with what the model wrote of each.
+    pub(crate) fn extraction<T>(
+        &self,
+        found: &Extraction<T>,
+        model: &Model,
+    ) -> anyhow::Result<Map<String, Value>> {
+        if let [only] = &found.outputs[..] {
+            return self.object(only, model);
+        }
+        let mut object = Map::new();
+        object.insert("text".to_owned(), found.json.as_str().into());
+        if let (true, Some(confidence)) = (self.confidence, &found.confidence) {
+            object.insert("fields".to_owned(), serde_json::to_value(confidence)?);
+        }
+        let windows = found.outputs.iter();
+        let windows: anyhow::Result<Vec<Value>> =
+            { windows.map(|output| Ok(self.object(output, model)?.into())) }.collect();
+        object.insert("windows".to_owned(), windows?.into());
+        Ok(object)
     }
 
     /// What is asked for beside the text.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 
-use crate::extractor::Pending;
+use crate::extracting::Extracting;
 use crate::{Extraction, Result, SchemaExtractor};
 
 /// The extractions of several texts, in their order: [`Extractor::extract_all`](crate::Extractor::extract_all).
@@ -14,7 +14,7 @@ pub struct ExtractAll<I, T> {
     extractor: SchemaExtractor,
     texts: I,
     /// Extractions under way, in the order of their texts.
-    pending: VecDeque<Result<Pending<T>>>,
+    pending: VecDeque<Result<Extracting<T>>>,
     /// The most that are under way.
     most: usize,
 }
@@ -47,7 +47,7 @@ where
             self.pending.push_back(self.extractor.submit(text.as_ref()));
         }
         let first = self.pending.pop_front()?;
-        Some(first.and_then(Pending::wait))
+        Some(first.and_then(Extracting::wait))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,18 +11,21 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use structgen_constraint::CompiledConstraint;
-use structgen_decode::{
-    Confidence, FinishReason, GenerateOptions, Generation, GenerationStats, Run, Strategy,
-};
+use structgen_decode::{Confidence, GenerateOptions, GenerationStats, Output, Strategy};
 use structgen_frontend::json_schema::{CompileReport, SchemaOptions};
 
 use crate::extract_all::ExtractAll;
+use crate::extracting::Extracting;
 use crate::for_type::schema_of;
 use crate::partial::ExtractionStream;
-use crate::{Constraint, Error, ExtractorBuilder, Model, Request, Result};
+use crate::windows::{LongText, windows};
+use crate::{Constraint, ExtractorBuilder, Model, Request, Result};
 
 /// The most tokens of an output, where the caller says nothing.
 const MAX_NEW_TOKENS: usize = 4_096;
+
+/// The share of a context that a prompt may take before a text is read in windows: the rest is for the answer.
+const PROMPT_SHARE: (usize, usize) = (7, 8);
 
 /// A value that was extracted, and what it took.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,16 +33,26 @@ const MAX_NEW_TOKENS: usize = 4_096;
 pub struct Extraction<T> {
     /// The value.
     pub value: T,
-    /// The JSON text that the model wrote.
+    /// Its JSON text: what the model wrote, or what the answers about the windows of a long text came to.
     pub json: String,
-    /// How probable each value of the JSON was, where the options ask for [log probabilities](GenerateOptions::log_probs).
+    /// How probable each value of the JSON was, where the options ask for [log probabilities](GenerateOptions::log_probs), and of long texts always.
     pub confidence: Option<Confidence>,
-    /// How many tokens the text has.
-    pub tokens: usize,
-    /// Why generation ended.
-    pub finish: FinishReason,
-    /// Prompt tokens, forced tokens, and times.
+    /// Prompt tokens, forced tokens, and times, of all windows together.
     pub stats: GenerationStats,
+    /// What the model wrote: one output, or one for each window of a [long text](crate::LongText).
+    pub outputs: Vec<Output>,
+}
+
+impl<T> Extraction<T> {
+    /// How many tokens the model wrote.
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        let lengths = self
+            .outputs
+            .iter()
+            .map(|output| output.generation.tokens.len());
+        lengths.sum()
+    }
 }
 
 /// Extracts values of a type from texts.
@@ -62,7 +76,7 @@ pub struct Extraction<T> {
 ///
 /// let flights = Extractor::<Flight>::embedded()?;
 /// let found = flights.extract("Flight QR 148 now leaves from gate C04.")?;
-/// println!("{:?}, {} tokens", found.value, found.tokens);
+/// println!("{:?}, {} tokens", found.value, found.tokens());
 /// # Ok::<(), structgen::Error>(())
 /// ```
 pub struct Extractor<T> {
@@ -153,12 +167,12 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
     }
 
     /// Extracts a value from a text and yields what there is of it as it comes: JSON in which values that are not complete
-    /// yet are missing or cut. [`ExtractionStream::finish`] gives the typed value.
+    /// yet are missing or cut. [`ExtractionStream::finish`] gives the typed value. A text that is longer than the context is an error here.
     ///
     /// # Errors
     /// As [`extract`](Self::extract), as far as it is known before anything was generated.
     pub fn extract_stream(&self, text: &str) -> Result<ExtractionStream<T>> {
-        Ok(ExtractionStream::new(self.inner.submit_with(text, true)?))
+        Ok(ExtractionStream::new(self.inner.submit_with_events(text)?))
     }
 
     /// [`extract`](Self::extract) for asynchronous code; it needs no runtime of its own.
@@ -174,6 +188,13 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
     #[must_use]
     pub fn with_strategy(mut self, strategy: impl Into<Strategy>) -> Self {
         self.inner = self.inner.with_strategy(strategy);
+        self
+    }
+
+    /// The same extractor with another way of taking texts that are longer than the model's context.
+    #[must_use]
+    pub fn with_long_text(mut self, long_text: LongText) -> Self {
+        self.inner = self.inner.with_long_text(long_text);
         self
     }
 
@@ -214,6 +235,7 @@ pub struct SchemaExtractor {
     compiled: CompiledConstraint,
     options: GenerateOptions,
     strategy: Strategy,
+    long_text: LongText,
 }
 
 impl SchemaExtractor {
@@ -250,6 +272,7 @@ impl SchemaExtractor {
             schema: Arc::new(schema),
             options,
             strategy: Strategy::default(),
+            long_text: LongText::default(),
         })
     }
 
@@ -257,6 +280,13 @@ impl SchemaExtractor {
     #[must_use]
     pub fn with_strategy(mut self, strategy: impl Into<Strategy>) -> Self {
         self.strategy = strategy.into();
+        self
+    }
+
+    /// The same extractor with another way of taking texts that are longer than the model's context.
+    #[must_use]
+    pub fn with_long_text(mut self, long_text: LongText) -> Self {
+        self.long_text = long_text;
         self
     }
 
@@ -283,7 +313,7 @@ impl SchemaExtractor {
     /// # Errors
     /// As [`extract`](Self::extract), as far as it is known before anything was generated.
     pub fn extract_stream(&self, text: &str) -> Result<ExtractionStream<Value>> {
-        Ok(ExtractionStream::new(self.submit_with(text, true)?))
+        Ok(ExtractionStream::new(self.submit_with_events(text)?))
     }
 
     /// [`extract`](Self::extract) for asynchronous code; it needs no runtime of its own.
@@ -337,59 +367,44 @@ impl SchemaExtractor {
         ExtractAll::new(self.clone(), texts.into_iter())
     }
 
-    pub(crate) fn submit<T>(&self, text: &str) -> Result<Pending<T>> {
-        self.submit_with(text, false)
+    /// Begins to extract a value from a text, and does not wait for it. The value may be of any type that takes what fits the schema.
+    ///
+    /// # Errors
+    /// As [`extract`](Self::extract), as far as it is known before anything was generated.
+    pub fn submit<T>(&self, text: &str) -> Result<Extracting<T>> {
+        if let Some(windows) = self.windows(text)? {
+            return Extracting::windows(self.clone(), text, windows);
+        }
+        let run = self.model.submit(self.request(text)?)?;
+        Ok(Extracting::one(self.clone(), run))
     }
 
-    fn submit_with<T>(&self, text: &str, events: bool) -> Result<Pending<T>> {
-        let mut request = self.request(text)?;
-        let has_log_probs = request.options.log_probs;
-        request.events = events;
-        Ok(Pending {
-            run: self.model.submit(request)?,
-            has_log_probs,
-            value: PhantomData,
-        })
-    }
-}
-
-/// An extraction under way.
-pub(crate) struct Pending<T> {
-    pub(crate) run: Run,
-    has_log_probs: bool,
-    value: PhantomData<fn() -> T>,
-}
-
-impl<T: DeserializeOwned> Pending<T> {
-    pub(crate) fn wait(self) -> Result<Extraction<T>> {
-        let generation = self.run.wait()?.single()?;
-        Extraction::of(generation, self.has_log_probs)
+    /// The windows in which a text is read; none where it is read at once.
+    fn windows(&self, text: &str) -> Result<Option<Vec<Range<usize>>>> {
+        if self.long_text == LongText::Refuse {
+            return Ok(None);
+        }
+        let (share, whole) = PROMPT_SHARE;
+        let most = self.model.info().context_length / whole * share;
+        // A byte is a token at most, or nearly so: most texts need not be counted.
+        let shown = self.model.extraction_prompt(&self.schema, "")?.len();
+        if shown + text.len() <= most
+            || self.model.extraction_prompt(&self.schema, text)?.len() <= most
+        {
+            return Ok(None);
+        }
+        let count = |piece: &str| Ok(self.model.tokenizer().encode(piece)?.len());
+        let windows = windows(text, most.saturating_sub(shown), count)?;
+        Ok((windows.len() > 1).then_some(windows))
     }
 
-    #[cfg(feature = "async")]
-    async fn wait_async(self) -> Result<Extraction<T>> {
-        let generation = self.run.await?.single()?;
-        Extraction::of(generation, self.has_log_probs)
+    fn submit_with_events<T>(&self, text: &str) -> Result<Extracting<T>> {
+        let run = self.model.submit(self.request(text)?.with_events())?;
+        Ok(Extracting::one(self.clone(), run))
     }
-}
 
-impl<T: DeserializeOwned> Extraction<T> {
-    fn of(generation: Generation, has_log_probs: bool) -> Result<Self> {
-        let confidence = has_log_probs.then(|| generation.confidence()).transpose()?;
-        let value =
-            serde_json::from_str(&generation.text).map_err(|source| Error::Deserialize {
-                type_name: type_name::<T>(),
-                json: generation.text.clone(),
-                source,
-            })?;
-        Ok(Self {
-            value,
-            confidence,
-            tokens: generation.tokens.len(),
-            json: generation.text,
-            finish: generation.finish,
-            stats: generation.stats,
-        })
+    pub(crate) fn has_log_probs(&self) -> bool {
+        self.options.log_probs
     }
 }
 
@@ -431,7 +446,7 @@ mod tests {
         assert_eq!(keys, ["zeta", "alpha", "middle"]);
         assert_eq!(
             crate::compact_notation(&schema),
-            r#"{"zeta":integer,"alpha"?:string|null,"middle":[integer]}"#
+            r#"{"zeta":integer 0..255,"alpha"?:string|null,"middle":[integer]}"#
         );
     }
 }

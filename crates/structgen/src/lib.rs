@@ -57,6 +57,8 @@ mod extract;
 #[cfg(feature = "ort")]
 mod extract_all;
 #[cfg(feature = "ort")]
+mod extracting;
+#[cfg(feature = "ort")]
 mod extractor;
 #[cfg(feature = "ort")]
 mod for_type;
@@ -73,6 +75,8 @@ mod partial;
 mod prompt;
 #[cfg(feature = "ort")]
 pub mod runtime;
+#[cfg(feature = "ort")]
+mod windows;
 
 #[cfg(feature = "ort")]
 pub use builder::ExtractorBuilder;
@@ -86,6 +90,8 @@ pub use extract::extract;
 #[cfg(feature = "ort")]
 pub use extract_all::ExtractAll;
 #[cfg(feature = "ort")]
+pub use extracting::Extracting;
+#[cfg(feature = "ort")]
 pub use extractor::{Extraction, Extractor, SchemaExtractor};
 #[cfg(feature = "ort")]
 pub use generate::Request;
@@ -96,6 +102,8 @@ pub use notation::compact_notation;
 pub use options::{DraftSource, HeadsSource, ModelOptions};
 #[cfg(feature = "ort")]
 pub use partial::ExtractionStream;
+#[cfg(feature = "ort")]
+pub use windows::LongText;
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use structgen_decode::{EventError, EventStream, JsonKind, OutputEvent, OutputPart};
 
-use crate::extractor::Pending;
+use crate::extracting::Extracting;
 use crate::{Extraction, Result};
 
 /// What there is of a value while it is written: [`Extractor::extract_stream`](crate::Extractor::extract_stream).
@@ -29,12 +29,12 @@ use crate::{Extraction, Result};
 /// # Ok::<(), structgen::Error>(())
 /// ```
 pub struct ExtractionStream<T> {
-    pending: Pending<T>,
+    pending: Extracting<T>,
     value: PartialValue,
 }
 
 impl<T> ExtractionStream<T> {
-    pub(crate) fn new(pending: Pending<T>) -> Self {
+    pub(crate) fn new(pending: Extracting<T>) -> Self {
         Self {
             pending,
             value: PartialValue::default(),
@@ -57,7 +57,8 @@ impl<T> Iterator for ExtractionStream<T> {
 
     fn next(&mut self) -> Option<Self::Item> {
         // Of several outputs, the first is the one that is extracted.
-        for event in { self.pending.run.by_ref() }.filter(|event| event.output == 0) {
+        let run = self.pending.run().into_iter().flatten();
+        for event in run.filter(|event| event.output == 0) {
             match self.value.push(&event.text) {
                 Ok(true) => return Some(Ok(self.value.root.clone())),
                 Ok(false) => {}

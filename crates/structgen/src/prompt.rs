@@ -34,7 +34,8 @@ impl NotationTokens {
     /// prompt that its `tokenizer_config.json` names.
     pub(crate) fn of(vocabulary: &Vocabulary, tokenizer_config: &str) -> Result<Option<Self>> {
         let names = ["<schema>", "<text>", "<json>"];
-        let [Some(schema), Some(text), Some(json)] = names.map(|name| vocabulary.special_token(name))
+        let [Some(schema), Some(text), Some(json)] =
+            names.map(|name| vocabulary.special_token(name))
         else {
             return Ok(None);
         };

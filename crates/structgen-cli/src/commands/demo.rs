@@ -134,10 +134,10 @@ fn figures(extraction: &Extraction<Value>, valid: bool, compiled: std::time::Dur
         "valid: {} · schema compiled in {:.1} ms · {} tokens in {:.0} ms ({} forced) · {:.0} tokens/s",
         if valid { "yes" } else { "NO" },
         compiled.as_secs_f64() * 1e3,
-        extraction.tokens,
+        extraction.tokens(),
         seconds * 1e3,
         extraction.stats.forced_tokens,
-        extraction.tokens as f64 / seconds,
+        extraction.tokens() as f64 / seconds,
     )
 }
 
@@ -154,7 +154,7 @@ impl Totals {
     fn add(&mut self, extraction: &Extraction<Value>, valid: bool) {
         self.shown += 1;
         self.valid += usize::from(valid);
-        self.tokens += extraction.tokens;
+        self.tokens += extraction.tokens();
         let seconds = extraction.stats.total_time.as_secs_f64();
         self.seconds += seconds;
         self.outside += extraction.stats.overhead_share() * seconds;

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::thread;
 
 use anyhow::anyhow;
+use serde::de::IgnoredAny;
+use serde_json::Value;
 use structgen::grammar::Whitespace;
-use structgen::{Error, SchemaExtractor, Strategy};
+use structgen::{Error, Extraction, LongText, SchemaExtractor, Strategy};
 
 use super::extract_jsonl;
 use super::generate::failure;
@@ -42,6 +44,10 @@ pub(crate) struct Args {
     /// that both have must be the same
     #[arg(long, value_name = "OUT", requires = "jsonl")]
     resume: Option<PathBuf>,
+    /// A text that is longer than the model's context is an error. Without this it is read in overlapping windows, whose answers become
+    /// one by how probable they are
+    #[arg(long)]
+    refuse_long: bool,
     #[command(flatten)]
     settings: SettingsArgs,
     #[command(flatten)]
@@ -68,7 +74,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let options = settings.options.clone();
         let extractor = SchemaExtractor::with_constraint(model, schema, &constraint, options)?;
         settings.report_seed(Some(extractor.compiled()));
-        Ok(extractor.with_strategy(strategy))
+        let long_text = match args.refuse_long {
+            true => LongText::Refuse,
+            false => LongText::Windows,
+        };
+        Ok(extractor.with_strategy(strategy).with_long_text(long_text))
     };
     if args.jsonl {
         if settings.options.sequences != 1 || matches!(settings.strategy, Strategy::Smc(_)) {
@@ -101,27 +111,41 @@ impl Args {
 
     /// Extracts from one text.
     fn one(&self, settings: &Settings, extractor: &SchemaExtractor, text: &str) -> Outcome {
-        let request = extractor.request(text)?;
         let model = extractor.model();
-        let outputs = match self.results.events {
-            true => self.results.print_events(model, request)?,
-            false => model.submit(request)?.wait().map_err(Error::from)?,
+        if self.results.events {
+            let outputs = self.results.print_events(model, extractor.request(text)?)?;
+            outputs.all().map_err(|error| failure(error.into()))?;
+            return Ok(DONE);
+        }
+        if settings.lists_outputs() {
+            return self.list(extractor, text);
+        }
+        let found: Extraction<IgnoredAny> = extractor.submit(text)?.wait().map_err(failure)?;
+        let line = match self.results.is_whole() {
+            true => Value::from(self.results.extraction(&found, model)?).to_string(),
+            false => found.json,
         };
+        write_line(&line)?;
+        Ok(DONE)
+    }
+
+    /// Prints each of several outputs on a line; the command fails like the first that failed.
+    fn list(&self, extractor: &SchemaExtractor, text: &str) -> Outcome {
+        let model = extractor.model();
+        let outputs = model.submit(extractor.request(text)?)?.wait();
         let mut outcome = Ok(DONE);
-        for output in outputs.outputs {
+        for output in outputs.map_err(Error::from)?.outputs {
             match output {
-                Ok(_) if self.results.events => {}
                 Ok(output) if self.results.is_whole() => {
-                    write_line(&self.results.object(&output, model)?.to_string())?;
+                    write_line(&Value::from(self.results.object(&output, model)?).to_string())?;
                 }
                 Ok(output) => write_line(&output.generation.text)?,
-                Err(error) if settings.lists_outputs() => {
+                Err(error) => {
                     let failure = failure(error.into());
                     let line = serde_json::json!({"error": failure.to_string()});
                     write_line(&line.to_string())?;
                     outcome = outcome.and(Err(failure));
                 }
-                Err(error) => return Err(failure(error.into())),
             }
         }
         outcome

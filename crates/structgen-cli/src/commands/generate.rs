@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use serde_json::json;
+use serde_json::{Value, json};
 use structgen::decode::{GenerateError, Generation, Output, Report, Run};
 use structgen::tools::{Message, ToolGrammar};
 use structgen::vocab::Vocabulary;
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             let message = parse(tools, &output.generation, model.tokenizer().vocabulary())?;
             write_line(&message.to_json().to_string())?;
         } else if is_whole {
-            write_line(&args.results.object(output, &model)?.to_string())?;
+            write_line(&Value::from(args.results.object(output, &model)?).to_string())?;
         }
     }
     args.report(&outputs, &report);
@@ -177,7 +177,7 @@ impl Args {
                 Ok(output) => {
                     let line = self.results.object(&output, model)?;
                     complete.push(output);
-                    line
+                    Value::from(line)
                 }
                 Err(error) => {
                     let failure = failure(error.into());

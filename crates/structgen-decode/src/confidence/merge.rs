@@ -94,10 +94,7 @@ impl<'a> Merger<'a> {
 
     /// Whether a value is probable enough to stand against answers without it. A container is, where one of its members is.
     fn is_present(&self, node: Node) -> bool {
-        let of_container = matches!(
-            self.field(node).kind,
-            JsonKind::Object | JsonKind::Array
-        );
+        let of_container = matches!(self.field(node).kind, JsonKind::Object | JsonKind::Array);
         let fields = &self.answers[node.answer].1.fields;
         let inner = &fields[node.field..node.field + self.field(node).len];
         let is_probable = |field: &FieldConfidence| {
@@ -183,7 +180,8 @@ impl<'a> Merger<'a> {
             let more: Vec<Node> = self.children(node).collect();
             let is_overlap = |&length: &usize| {
                 let end = items[items.len() - length..].iter();
-                end.zip(&more).all(|(&a, &b)| self.slice(a) == self.slice(b))
+                end.zip(&more)
+                    .all(|(&a, &b)| self.slice(a) == self.slice(b))
             };
             let longest = items.len().min(more.len());
             let overlap = (1..=longest).rev().find(is_overlap).unwrap_or(0);
@@ -292,7 +290,14 @@ mod tests {
         let fresh = confidence(&text, &probabilities);
         let facts = |confidence: &Confidence| -> Vec<_> {
             { confidence.fields.iter().enumerate() }
-                .map(|(at, field)| (confidence.pointer(at), field.kind, field.span.clone(), field.len))
+                .map(|(at, field)| {
+                    (
+                        confidence.pointer(at),
+                        field.kind,
+                        field.span.clone(),
+                        field.len,
+                    )
+                })
                 .collect()
         };
         assert_eq!(facts(&merged), facts(&fresh));
@@ -339,8 +344,14 @@ mod tests {
     fn items_follow_one_another_and_the_overlap_is_there_once() {
         let merged = check(
             &[
-                (r#"[{"n":1},{"n":2},{"n":3}]"#, &[0.9, 0.9, 0.8, 0.9, 0.8, 0.9, 0.7]),
-                (r#"[{"n":2},{"n":3},{"n":4}]"#, &[0.9, 0.9, 0.8, 0.9, 0.8, 0.9, 0.6]),
+                (
+                    r#"[{"n":1},{"n":2},{"n":3}]"#,
+                    &[0.9, 0.9, 0.8, 0.9, 0.8, 0.9, 0.7],
+                ),
+                (
+                    r#"[{"n":2},{"n":3},{"n":4}]"#,
+                    &[0.9, 0.9, 0.8, 0.9, 0.8, 0.9, 0.6],
+                ),
                 (r#"[]"#, &[0.9]),
             ],
             r#"[{"n":1},{"n":2},{"n":3},{"n":4}]"#,

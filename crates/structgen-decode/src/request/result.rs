@@ -1,5 +1,5 @@
 use std::fmt;
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
 use std::time::Duration;
 
 use structgen_vocab::TokenId;
@@ -146,6 +146,27 @@ pub struct GenerationStats {
     pub mask_time: Duration,
     /// The part of `model_time` in the backend's own run call.
     pub backend_time: Duration,
+}
+
+impl AddAssign<&Self> for GenerationStats {
+    /// Adds up all but the time to the first token, which stays that of the first output.
+    fn add_assign(&mut self, other: &Self) {
+        if self.runs == 0 {
+            self.first_token_time = other.first_token_time;
+        }
+        self.prompt_tokens += other.prompt_tokens;
+        self.reused_tokens += other.reused_tokens;
+        self.crops += other.crops;
+        self.forced_tokens += other.forced_tokens;
+        self.runs += other.runs;
+        self.steered_steps += other.steered_steps;
+        self.lifted_bans += other.lifted_bans;
+        self.total_time += other.total_time;
+        self.prefill_time += other.prefill_time;
+        self.model_time += other.model_time;
+        self.mask_time += other.mask_time;
+        self.backend_time += other.backend_time;
+    }
 }
 
 impl GenerationStats {

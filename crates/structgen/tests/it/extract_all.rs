@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::iter;
 
 use structgen::decode::GenerateError;
-use structgen::{Error, Extractor, GenerateOptions};
+use structgen::{Error, Extractor, GenerateOptions, LongText};
 
 use crate::support::{PEOPLE, Person, model};
 
@@ -19,7 +19,8 @@ fn extractions_come_in_order_with_errors_in_their_place_for_any_number_of_worker
         let people = Extractor::<Person>::builder()
             .workers(workers)
             .build()
-            .unwrap();
+            .unwrap()
+            .with_long_text(LongText::Refuse);
         assert_eq!(people.model().workers(), workers);
         let alone: Vec<_> = texts
             .iter()

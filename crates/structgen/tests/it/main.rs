@@ -7,6 +7,7 @@ mod errors;
 mod extract_all;
 mod extract_stream;
 mod handles;
+mod long_texts;
 mod notation;
 mod prompts;
 mod results;

@@ -31,7 +31,7 @@ fn an_extraction_says_how_sure_the_model_was_where_that_is_asked_for() {
     assert_eq!(plain.confidence, None);
     let found = of(true);
     assert_eq!(found.json, plain.json);
-    let confidence = found.confidence.unwrap();
+    let confidence = found.confidence.as_ref().unwrap();
     for (pointer, value) in [
         ("/name", &found.value["name"]),
         ("/age", &found.value["age"]),
@@ -43,7 +43,7 @@ fn an_extraction_says_how_sure_the_model_was_where_that_is_asked_for() {
         assert!(allowed.probability() <= 1.0 && field.score.tokens > 0);
     }
     let whole = confidence.get("").unwrap();
-    assert_eq!(whole.score.tokens, found.tokens);
+    assert_eq!(whole.score.tokens, found.tokens());
 }
 
 #[test]

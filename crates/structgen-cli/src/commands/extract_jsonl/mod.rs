@@ -9,10 +9,10 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use structgen::decode::Run;
-use structgen::{Model, SchemaExtractor};
+use structgen::{Extracting, Model, SchemaExtractor};
 
 use crate::Outcome;
 use crate::error::{DONE, bad_input};
@@ -25,7 +25,7 @@ pub(crate) use output::Output;
 struct Pending {
     number: u64,
     id: Option<Value>,
-    run: anyhow::Result<Run>,
+    found: anyhow::Result<Extracting<IgnoredAny>>,
 }
 
 pub(crate) fn run(
@@ -63,12 +63,12 @@ pub(crate) fn run(
                 progress.inc(1);
                 continue;
             }
-            let run = { line.text.map_err(anyhow::Error::msg) }
-                .and_then(|text| Ok(model.submit(extractor.request(&text)?)?));
+            let found = { line.text.map_err(anyhow::Error::msg) }
+                .and_then(|text| Ok(extractor.submit(&text)?));
             pending.push_back(Pending {
                 number,
                 id: line.id,
-                run,
+                found,
             });
         }
         let Some(next) = pending.pop_front() else {
@@ -77,8 +77,8 @@ pub(crate) fn run(
             }
             break;
         };
-        let Pending { number, id, run } = next;
-        let line = match run.and_then(|run| finished(run, id.as_ref(), results, model)) {
+        let Pending { number, id, found } = next;
+        let line = match found.and_then(|found| finished(found, id.as_ref(), results, model)) {
             Ok(line) => line,
             Err(error) => {
                 bad += 1;
@@ -106,27 +106,22 @@ pub(crate) fn run(
 
 /// The line of an extraction: its document, alone or beside the id of its text.
 fn finished(
-    run: Run,
+    found: Extracting<IgnoredAny>,
     id: Option<&Value>,
     results: &ResultArgs,
     model: &Model,
 ) -> anyhow::Result<String> {
-    let first = run.wait()?.all()?.into_iter().next();
-    let Some(output) = first else {
-        return Ok(Value::Null.to_string());
-    };
+    let found = found.wait()?;
     if results.is_whole() {
         let mut line = Map::new();
         if let Some(id) = id {
             line.insert("id".to_owned(), id.clone());
         }
-        if let Value::Object(object) = results.object(&output, model)? {
-            line.extend(object);
-        }
+        line.extend(results.extraction(&found, model)?);
         return Ok(Value::from(line).to_string());
     }
     // In JSON a line break is never more than whitespace.
-    let document = output.generation.text.replace(['\n', '\r'], " ");
+    let document = found.json.replace(['\n', '\r'], " ");
     Ok(match id {
         // As the model wrote it, numbers that no type of this program holds included.
         Some(id) => {

@@ -1,0 +1,75 @@
+//! Texts that are longer than the model's context.
+
+use serde_json::{Value, json};
+use structgen::decode::GenerateError;
+use structgen::{Error, GenerateOptions, LongText, SchemaExtractor, SchemaOptions};
+
+use crate::support::model;
+
+fn extractor(schema: Value) -> SchemaExtractor {
+    SchemaExtractor::new(
+        model(),
+        schema,
+        &SchemaOptions::new(),
+        GenerateOptions::default(),
+    )
+    .unwrap()
+}
+
+/// Several times the context.
+fn long_text() -> String {
+    let lines = (0..700).map(|number| format!("Mia bought {number} apples in Graz.\n"));
+    lines.collect()
+}
+
+#[test]
+fn the_answers_of_windows_become_one_that_fits() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "maxLength": 20},
+            "city": {"type": ["string", "null"], "maxLength": 20},
+            "counts": {"type": "array", "items": {"type": "integer"}, "maxItems": 3},
+        },
+        "required": ["name", "city", "counts"],
+    });
+    let extractor = extractor(schema);
+    let text = long_text();
+    let found = extractor.extract(&text).unwrap();
+    assert!(found.outputs.len() > 2, "{}", found.outputs.len());
+    let refusal = extractor
+        .compiled()
+        .matcher()
+        .check_text(found.json.as_bytes());
+    assert!(refusal.unwrap().is_none(), "{}", found.json);
+    // Each value is one that some window was answered with.
+    let answers: Vec<Value> = { found.outputs.iter() }
+        .map(|output| serde_json::from_str(&output.generation.text).unwrap())
+        .collect();
+    for key in ["name", "city"] {
+        assert!(
+            answers.iter().any(|answer| answer[key] == found.value[key]),
+            "{key}"
+        );
+    }
+    let confidence = found.confidence.as_ref().unwrap();
+    assert_eq!(confidence.fields()[0].span, 0..found.json.len());
+    assert_eq!(found.json, extractor.extract(&text).unwrap().json);
+
+    let short = extractor.extract("Mia bought 3 apples in Graz.").unwrap();
+    assert_eq!(short.outputs.len(), 1);
+    assert_eq!(short.confidence, None);
+}
+
+#[test]
+fn a_long_text_can_be_refused() {
+    let refusing = extractor(json!({"type": "integer"})).with_long_text(LongText::Refuse);
+    let error = refusing.extract(&long_text()).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::Generate(GenerateError::ContextOverflow { .. })
+        ),
+        "{error}"
+    );
+}
