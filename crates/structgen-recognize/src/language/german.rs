@@ -110,7 +110,7 @@ pub(super) const WORDS: &[(Sense, &str)] = &[
     (Afternoon, "nachmittags abends mittags nachmittag abend"),
     (Night, "nachts nacht"),
     (At, "um ab bis von gegen seit vor nach zwischen"),
-    (Until, "bis zum und oder auf"),
+    (Until, "bis zum einschliesslich und oder auf"),
     (Filler, "am in der heute"),
     (Currency(EURO), "euro euros eur"),
     (Currency(DOLLAR), "dollar"),

@@ -82,7 +82,7 @@ pub(super) fn is_domain(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or("");
     name.len() <= MAX_NAME
         && name.contains('.')
-        && (2..=24).contains(&last.len())
+        && (2..=24).contains(&last.chars().count())
         && last.chars().all(char::is_alphabetic)
         && name.split('.').all(is_label)
 }

@@ -232,7 +232,7 @@ fn with_seconds(tokens: &Tokens<'_>, at: usize, shown: Shown) -> (usize, Shown) 
             end += 2;
         }
     }
-    if let Some((after, offset)) = offset(tokens, end) {
+    if let Some((after, offset)) = offset(tokens, end, shown.second.is_some()) {
         shown.offset = Some(offset);
         shown.of_24 = true;
         end = after;
@@ -242,8 +242,8 @@ fn with_seconds(tokens: &Tokens<'_>, at: usize, shown: Shown) -> (usize, Shown) 
     (named_at(tokens, name).unwrap_or(end), shown)
 }
 
-/// `Z`, ` UTC`, `+02:00`, `+0200`.
-fn offset(tokens: &Tokens<'_>, at: usize) -> Option<(usize, i16)> {
+/// `Z`, ` UTC`, `+02:00`, `+0200`. A hyphen after a time without seconds begins the end of a range.
+fn offset(tokens: &Tokens<'_>, at: usize, has_seconds: bool) -> Option<(usize, i16)> {
     let word = tokens.skip_space(at);
     if matches!(tokens.str(word), "Z" | "z") && word == at
         || matches!(tokens.str(word), "UTC" | "GMT")
@@ -252,7 +252,7 @@ fn offset(tokens: &Tokens<'_>, at: usize) -> Option<(usize, i16)> {
     }
     let sign = match tokens.kind(at)? {
         Kind::Mark('+') => 1,
-        Kind::Mark('-' | '−') => -1,
+        Kind::Mark('-' | '−') if has_seconds => -1,
         _ => return None,
     };
     let (end, hours, minutes) = match tokens.digits(at + 1, 4, 4) {

@@ -39,11 +39,11 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
 /// Adds a time and the part of the day after it.
 fn add(scan: &Scan<'_>, first: usize, end: usize, shown: Shown, found: &mut Found<'_>) {
     let (end, part) = part_of_day(scan.tokens, end).unwrap_or((end, DayPart::Unknown));
-    found.add(
-        first,
-        end,
-        shown.readings(part).into_iter().map(Value::Time).collect(),
-    );
+    found.add(first, end, times(shown, part));
+}
+
+fn times(shown: Shown, part: DayPart) -> Vec<Value> {
+    shown.readings(part).into_iter().map(Value::Time).collect()
 }
 
 /// An hour at a position: digits or words.
@@ -113,6 +113,10 @@ fn minutes_first(
         let has = tokens.has(before.wrapping_sub(1), language, Sense::Article);
         if has { before - 1 } else { first }
     };
+    // Without the word `minutes`, two numbers may be the ends of a range.
+    let in_minutes = end < tokens.back_space(at);
+    let is_part =
+        tokens.has(last, language, Sense::Quarter) || tokens.has(last, language, Sense::Half);
     let minutes = if tokens.has(last, language, Sense::Quarter) {
         Some((article(last), 15))
     } else if tokens.has(last, language, Sense::Half) {
@@ -135,13 +139,13 @@ fn minutes_first(
     }
     if let Some((end, hour)) = hour_at(scan, hour_first, language) {
         let end = named_at(tokens, tokens.skip_space(end)).unwrap_or(end);
-        add(
-            scan,
-            first,
-            end,
-            moved(hour, if half { minutes - 30 } else { minutes }),
-            found,
-        );
+        let shown = moved(hour, if half { minutes - 30 } else { minutes });
+        if is_part || in_minutes || half {
+            add(scan, first, end, shown, found);
+        } else {
+            let (end, part) = part_of_day(tokens, end).unwrap_or((end, DayPart::Unknown));
+            found.add_loose(first, end, times(shown, part));
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Found, Scan};
 use crate::date::full_years;
 use crate::language::Sense;
 use crate::tokens::{Kind, Tokens};
-use crate::{Date, DateOrder, Language, Options, Value};
+use crate::{Date, DateOrder, Language, Number, Options, Value};
 
 /// Days that share one month: `3., 5. und 7. Mai`.
 const MAX_SHARED: usize = 8;
@@ -16,6 +16,7 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
     let order = order(tokens, scan.options);
     for at in (0..tokens.len()).filter(|at| tokens.kind(*at) == Some(Kind::Digits)) {
         let Some(written) = written(tokens, at) else {
+            basic(tokens, at, found);
             continue;
         };
         let readings = written.readings(order);
@@ -26,6 +27,23 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
             at,
             written.end,
             readings.into_iter().map(Value::Date).collect(),
+        );
+    }
+}
+
+/// `20240512`: a number first, and a date second.
+fn basic(tokens: &Tokens<'_>, at: usize, found: &mut Found<'_>) {
+    let Some(digits) = tokens.digits(at, 8, 8) else {
+        return;
+    };
+    let (year, month, day) = (digits / 10_000, digits / 100 % 100, digits % 100);
+    if (1900..2100).contains(&year)
+        && let Some(date) = Date::new(Some(year as u16), month as u8, Some(day as u8))
+    {
+        found.add(
+            at,
+            at + 1,
+            vec![Value::Number(Number::from(digits)), Value::Date(date)],
         );
     }
 }
@@ -204,7 +222,7 @@ pub(super) fn earlier_days(
 pub(super) fn range_before(tokens: &Tokens<'_>, first: usize) -> Option<usize> {
     let mut at = tokens.back_space(first);
     let mut connected = false;
-    for _ in 0..2 {
+    for _ in 0..3 {
         let Some(before) = at.checked_sub(1) else {
             break;
         };

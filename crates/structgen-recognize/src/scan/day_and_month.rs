@@ -117,7 +117,8 @@ fn year_after(tokens: &Tokens<'_>, at: usize) -> Option<(usize, u16)> {
 /// Adds the days after a month: `May 12th, 2024`, `May 3–5`.
 fn days_after(tokens: &Tokens<'_>, month_at: usize, month: u8, found: &mut Found<'_>) {
     let mut at = tokens.skip_space(month_at + 1 + usize::from(tokens.is_mark(month_at + 1, '.')));
-    if tokens.has_any(at, Sense::Filler) {
+    // `May the 4th`.
+    if tokens.str(at).eq_ignore_ascii_case("the") {
         at = tokens.skip_space(at + 1);
     }
     let Some((end, first)) = day_at(tokens, at) else {

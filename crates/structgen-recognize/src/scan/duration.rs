@@ -64,7 +64,12 @@ fn unit_after(tokens: &Tokens<'_>, quantity: &Quantity) -> Option<(usize, TimeUn
         .filter(|entry| quantity.speaks(entry.language))
         .find_map(|entry| match entry.sense {
             Sense::TimeUnit(unit) => Some((at + 1, unit)),
-            Sense::ShortTimeUnit(unit) if !gap && quantity.language.is_none() => {
+            // `5M` is five million.
+            Sense::ShortTimeUnit(unit)
+                if !gap
+                    && quantity.language.is_none()
+                    && !tokens.str(at).starts_with(char::is_uppercase) =>
+            {
                 Some((at + 1, unit))
             }
             _ => None,

@@ -144,7 +144,9 @@ pub(super) fn tail(
     }
     let spoken = |entry: &&_| {
         let entry: &crate::language::Entry = entry;
-        entry.sense == Sense::And && language.is_none_or(|own| own == entry.language)
+        entry.sense == Sense::And
+            && entry.language != Language::German
+            && language.is_none_or(|own| own == entry.language)
     };
     tokens.entries(and).filter(spoken).find_map(|entry| {
         let mut part = tokens.skip_space(and + 1);

@@ -20,7 +20,7 @@ pub(super) fn recognize(text: &str, found: &mut Found<'_>) {
         }
         let value = if is_uuid(code) {
             Value::Uuid(code.to_ascii_lowercase())
-        } else if !code.bytes().all(|byte| byte.is_ascii_digit()) {
+        } else if !is_number(code) {
             Value::Identifier(code.to_owned())
         } else {
             continue;
@@ -31,6 +31,13 @@ pub(super) fn recognize(text: &str, found: &mut Found<'_>) {
 
 fn belongs(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '-' | '_' | '.' | '/' | '#')
+}
+
+/// Digits, with at most one point.
+fn is_number(code: &str) -> bool {
+    code.bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.')
+        && code.matches('.').take(2).count() < 2
 }
 
 fn is_uuid(code: &str) -> bool {

@@ -21,6 +21,10 @@ mod quantity;
 mod stamp;
 mod url;
 
+use std::ops::Range;
+
+use rustc_hash::FxHashSet;
+
 use crate::tokens::Tokens;
 use crate::{Candidate, Options, Value};
 
@@ -38,6 +42,8 @@ struct Scan<'t> {
 struct Found<'t> {
     tokens: &'t Tokens<'t>,
     candidates: Vec<Candidate>,
+    /// Spans whose parts may be what the text means: `ten to twelve` is a time or a range of two.
+    loose: FxHashSet<Range<usize>>,
 }
 
 impl Found<'_> {
@@ -52,6 +58,17 @@ impl Found<'_> {
                 readings,
             });
         }
+    }
+
+    /// Adds the tokens from `first` to before `end` beside what their parts mean.
+    fn add_loose(&mut self, first: usize, end: usize, readings: Vec<Value>) {
+        let before = self.candidates.len();
+        self.add(first, end, readings);
+        self.loose.extend(
+            self.candidates[before..]
+                .iter()
+                .map(|candidate| candidate.span.clone()),
+        );
     }
 
     /// Adds a part of the text.
@@ -73,6 +90,7 @@ pub(crate) fn scan(tokens: &Tokens<'_>, options: &Options) -> Vec<Candidate> {
     let mut found = Found {
         tokens,
         candidates: Vec::new(),
+        loose: FxHashSet::default(),
     };
     for Quantity {
         first,
@@ -104,8 +122,35 @@ pub(crate) fn scan(tokens: &Tokens<'_>, options: &Options) -> Vec<Candidate> {
         recognize(tokens.text, &mut found);
     }
     let mut candidates = found.candidates;
+    sort(&mut candidates);
+    drop_parts(&mut candidates, &found.loose);
     stamp::join(tokens.text, &mut candidates);
+    sort(&mut candidates);
+    candidates
+}
+
+fn sort(candidates: &mut Vec<Candidate>) {
     candidates.sort_by_key(|candidate| (candidate.span.start, usize::MAX - candidate.span.end));
     candidates.dedup();
-    candidates
+}
+
+/// Drops dates, times and durations that are a part of a longer one: in `quarter to nine`, nine is no time.
+fn drop_parts(candidates: &mut Vec<Candidate>, loose: &FxHashSet<Range<usize>>) {
+    let mut moment = 0..0;
+    let mut duration = 0..0;
+    candidates.retain(|Candidate { span, readings }| {
+        // A number that may be a time has the time last.
+        let longest = match readings.last() {
+            Some(Value::Date(_) | Value::Time(_)) => &mut moment,
+            Some(Value::Duration(_)) => &mut duration,
+            _ => return true,
+        };
+        if span.end <= longest.end && span != longest {
+            return false;
+        }
+        if !loose.contains(span) {
+            *longest = span.clone();
+        }
+        true
+    });
 }

@@ -7,6 +7,7 @@ use crate::{Language, Number};
 
 pub(super) fn scan(tokens: &Tokens<'_>, list: &mut Vec<Quantity>) {
     let mut read_until = [0; Language::ALL.len()];
+    let mut longest = 0..0;
     for at in 0..tokens.len() {
         if let Some(number) = tokens.get(at).and_then(|token| token.compound) {
             let language = Some(Language::German);
@@ -22,6 +23,13 @@ pub(super) fn scan(tokens: &Tokens<'_>, list: &mut Vec<Quantity>) {
                 continue;
             }
             if let Some((end, number)) = number(tokens, at, entry.language) {
+                // A part of a longer number of another language.
+                if longest.start < at && end <= longest.end {
+                    continue;
+                }
+                if end > longest.end {
+                    longest = at..end;
+                }
                 read_until[language] = end;
                 let known = list.iter().rev().take(Language::ALL.len());
                 if known.clone().any(|other| {
@@ -51,16 +59,21 @@ fn part_of_larger(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<
         at + usize::from(matches!(tokens.kind(at), Some(Kind::Space)) || tokens.is_hyphen(at))
     };
     let mut part = at;
-    if tokens.has(at, language, Sense::Unit(1)) || tokens.has(at, language, Sense::Article) {
+    let three = tokens.has(at, language, Sense::Unit(3));
+    if three || tokens.has(at, language, Sense::Unit(1)) || tokens.has(at, language, Sense::Article)
+    {
         part = next(at + 1);
     }
     let divisor = tokens
         .senses(part, language)
         .find_map(|sense| match sense {
-            Sense::Half => Some(2),
+            Sense::Half if !three => Some(2),
             Sense::Quarter => Some(4),
             _ => None,
         })?;
+    if three {
+        return Some((part + 1, Number::new(75, 2)?));
+    }
     let mut of = next(part + 1);
     if tokens.has(of, language, Sense::Article) {
         of = next(of + 1);
@@ -206,6 +219,8 @@ fn whole(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<(usize, N
                 Sense::Tenths(tenths) if growing.last.is_none() => {
                     return Some((next + 1, Number::new(i128::from(tenths), 1)?));
                 }
+                // A million needs its number or article, or is an abbreviation.
+                Sense::Scale(1_000_000..) if next == at => {}
                 _ if !added => added = growing.add(sense, language),
                 _ => {}
             }
@@ -218,6 +233,14 @@ fn whole(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<(usize, N
             end + usize::from(tokens.kind(end) == Some(Kind::Space) || tokens.is_hyphen(end));
         if after == end {
             break;
+        }
+        // `twenty-third` is a position.
+        if tokens.is_hyphen(end)
+            && tokens
+                .senses(after, language)
+                .any(|sense| matches!(sense, Sense::Ordinal(_)))
+        {
+            return None;
         }
         let and = growing.takes_and(language) && tokens.has(after, language, Sense::And);
         next = if and { after + 2 } else { after };

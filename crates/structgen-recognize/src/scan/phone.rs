@@ -45,7 +45,7 @@ fn phone(tokens: &Tokens<'_>, at: usize) -> Option<(usize, String)> {
                 end = next;
             }
             Some(Kind::Space) if tokens.str(next) != "\n" => next += 1,
-            Some(Kind::Mark('-' | '.' | '/' | '(' | ')' | '–')) => next += 1,
+            Some(Kind::Mark('-' | '.' | '/' | '(' | ')')) => next += 1,
             _ => break,
         }
         // At most ` - ` between two groups.

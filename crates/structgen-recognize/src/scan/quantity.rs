@@ -109,7 +109,11 @@ fn settle(list: &mut [Quantity], language: Language, options: &Options) {
         .or_else(|| digits::mark_in_use(list))
         .unwrap_or(usual);
     for quantity in list {
-        if quantity.ambiguous == Some(mark) {
+        // `20.000` is no fraction that people write.
+        let thousands = quantity.readings[0]
+            .to_integer()
+            .is_some_and(|grouped| grouped % 1000 == 0);
+        if quantity.ambiguous == Some(mark) && !thousands {
             // Pairs: the negative readings, if there is a sign, and the positive ones.
             quantity
                 .readings

@@ -39,6 +39,7 @@ fn dates_are_read_in_digits_and_with_names_of_months() {
             ("from 3 to 5 May 2024", "2024-05-03"),
             ("May 3-5, 2024", "2024-05-05"),
             ("vom 3. bis zum 5. Mai 2024", "2024-05-03"),
+            ("vom 3. bis einschließlich 17. Mai 2024", "2024-05-03"),
             ("3.-5.5.2024", "2024-05-03"),
             ("3., 5. und 7. Mai 2024", "2024-05-05"),
             ("del 3 al 5 de mayo de 2024", "2024-05-03"),
@@ -46,6 +47,7 @@ fn dates_are_read_in_digits_and_with_names_of_months() {
             ("[12/May/2024:10:00:00 +0000]", "2024-05-12"),
         ],
     );
+    other(Leaf::Date, &[("backup-20240512", "2024-05-12")]);
     never(
         Leaf::Date,
         &[

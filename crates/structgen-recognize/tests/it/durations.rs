@@ -21,6 +21,8 @@ fn durations_are_iso_8601() {
             ("two and a half hours", "PT2H30M"),
             ("1.5 hours", "PT1H30M"),
             ("a quarter of an hour", "PT15M"),
+            ("three quarters of an hour", "PT45M"),
+            ("trois quarts d'heure", "PT45M"),
             ("three weeks", "P3W"),
             ("a couple of weeks", "P2W"),
             ("a fortnight", "P2W"),

@@ -66,6 +66,8 @@ fn a_single_separator_before_three_digits_is_read_both_ways() {
     best(
         Leaf::Number,
         &[
+            ("the 20.000 there are", "20000"),
+            ("sind es 5,000", "5000"),
             ("1.234 of 12,50", "1234"),
             ("Das sind 1.234 von 12.50", "1.234"),
         ],
@@ -162,6 +164,19 @@ fn words_are_numbers_in_four_languages() {
             ("drei Komma fünf", "3.5"),
             ("minus ten", "-10"),
             ("half", "0.5"),
+        ],
+    );
+}
+
+#[test]
+fn parts_of_a_number_in_words_are_no_numbers() {
+    never(
+        Leaf::Integer,
+        &[
+            ("cent vingt et un", "1"),
+            ("twenty-third", "20"),
+            ("zweiundzwanzig", "2"),
+            ("some bn or Mio", "1000000"),
         ],
     );
 }
