@@ -55,7 +55,6 @@ pub enum Value {
     Phone(String),
     /// In small letters.
     Uuid(String),
-    /// A code of letters, digits and joiners, as it is written: `CVE-2025-82218`, `#1042`, `AB 12` without its space is
-    /// two.
+    /// A code of letters, digits and joiners, as it is written: `CVE-2025-82218`, `#1042`.
     Identifier(String),
 }

@@ -38,6 +38,7 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
             };
             found.add(quantity.first, end, readings.map(single).collect());
             earlier_ends(scan, quantity.first, unit, found);
+            spaced_minutes(tokens, quantity, (end, unit), found);
         }
     }
     for at in 0..tokens.len() {
@@ -126,6 +127,32 @@ fn chain(
         }
     }
     (end, parts)
+}
+
+/// `1 h 50`: the second number may also count what follows it.
+fn spaced_minutes(
+    tokens: &Tokens<'_>,
+    hours: &Quantity,
+    (end, unit): (usize, TimeUnit),
+    found: &mut Found<'_>,
+) {
+    let at = tokens.skip_space(end);
+    let minutes = tokens
+        .digits(at, 2, 2)
+        .filter(|minutes| *minutes < 60 && at > end);
+    let goes_on = matches!(tokens.kind(at + 1), Some(Kind::Mark('.' | ',' | ':')))
+        && tokens.kind(at + 2) == Some(Kind::Digits);
+    if let (Some(minutes), TimeUnit::Hour, false) = (minutes, unit, goes_on) {
+        let parts = vec![
+            (hours.readings[0], unit),
+            (Number::from(minutes), TimeUnit::Minute),
+        ];
+        found.add_loose(
+            hours.first,
+            at + 1,
+            vec![Value::Duration(Duration { parts })],
+        );
+    }
 }
 
 /// The part at `end`, in a smaller unit than the one before it.

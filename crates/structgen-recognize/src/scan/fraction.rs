@@ -121,14 +121,30 @@ fn scaled<'a>(
     })
 }
 
-/// `two and a half`, `deux et demi`, `dos y media`.
+/// `two and a half`, `deux et demi`, `two and a half million`.
 fn and_a_half(tokens: &Tokens<'_>, quantity: &Quantity) -> Option<Quantity> {
-    let number = *quantity.readings.first()?;
+    let whole = quantity
+        .readings
+        .first()
+        .filter(|number| number.to_integer().is_some())?;
     let (end, half) = tail(tokens, quantity.end, quantity.language)?;
-    number.to_integer()?;
+    let sum = whole.plus(half)?;
+    let scale_at = tokens.skip_space(end);
+    let scale = tokens
+        .entries(scale_at)
+        .find_map(|entry| match entry.sense {
+            Sense::Scale(scale) if scale_at > end && tokens.str(scale_at).len() > 1 => {
+                Some(i128::from(scale))
+            }
+            _ => None,
+        });
+    let (end, number) = match scale {
+        Some(scale) => (scale_at + 1, sum.times(scale)?),
+        None => (end, sum),
+    };
     Some(Quantity {
         language: quantity.language,
-        ..Quantity::of(quantity.first, end, number.plus(half)?)
+        ..Quantity::of(quantity.first, end, number)
     })
 }
 

@@ -14,6 +14,7 @@ fn durations_are_iso_8601() {
             ("1 h 30 min", "PT1H30M"),
             ("1h30", "PT1H30M"),
             ("2h15m", "PT2H15M"),
+            ("1 h 50 de trajet", "PT1H50M"),
             ("2 hours and 15 minutes", "PT2H15M"),
             ("half an hour", "PT30M"),
             ("an hour", "PT1H"),

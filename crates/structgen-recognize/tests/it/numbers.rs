@@ -156,6 +156,7 @@ fn words_are_numbers_in_four_languages() {
         Leaf::Number,
         &[
             ("two and a half", "2.5"),
+            ("two and a half million", "2500000"),
             ("anderthalb", "1.5"),
             ("zweieinhalb", "2.5"),
             ("deux et demi", "2.5"),
