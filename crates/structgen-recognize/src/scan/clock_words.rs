@@ -10,7 +10,7 @@ use super::quantity::Quantity;
 use super::{Found, Scan};
 use crate::language::Sense;
 use crate::tokens::Kind;
-use crate::{Language, Value};
+use crate::{Language, TimeUnit, Value};
 
 pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
     let tokens = scan.tokens;
@@ -85,68 +85,94 @@ fn minutes_first(
     if matches!(language, Language::French | Language::Spanish) {
         return;
     }
-    let mut end = tokens.back_space(at);
-    if tokens.has(
-        end.wrapping_sub(1),
-        language,
-        Sense::TimeUnit(crate::TimeUnit::Minute),
-    ) {
-        end = tokens.back_space(end - 1);
+    let Some(Minutes {
+        first,
+        count,
+        certain,
+    }) = minutes_before(scan, at, language)
+    else {
+        return;
+    };
+    // `quarter of nine`, but not `ten of twelve`.
+    if tokens.has(at, language, Sense::Of) && !certain {
+        return;
     }
-    let Some(last) = end.checked_sub(1) else {
-        return;
-    };
-    let in_words = || {
-        let quantity = scan
-            .quantities
-            .ending_at(end)
-            .find(|quantity| quantity.speaks(language))?;
-        Some((
-            quantity.first,
-            quantity
-                .small()
-                .filter(|minutes| (1..60).contains(minutes))?,
-        ))
-    };
-    let article = |first: usize| {
-        let before = tokens.back_space(first);
-        let has = tokens.has(before.wrapping_sub(1), language, Sense::Article);
-        if has { before - 1 } else { first }
-    };
-    // Without the word `minutes`, two numbers may be the ends of a range.
-    let in_minutes = end < tokens.back_space(at);
-    let is_part =
-        tokens.has(last, language, Sense::Quarter) || tokens.has(last, language, Sense::Half);
-    let minutes = if tokens.has(last, language, Sense::Quarter) {
-        Some((article(last), 15))
-    } else if tokens.has(last, language, Sense::Half) {
-        Some((last, 30))
-    } else {
-        in_words()
-    };
-    let Some((first, minutes)) = minutes else {
-        return;
-    };
     let minutes = if sense == Sense::Before {
-        -i64::from(minutes)
+        -i64::from(count)
     } else {
-        i64::from(minutes)
+        i64::from(count)
     };
     let mut hour_first = tokens.skip_space(at + 1);
     let half = language == Language::German && tokens.has(hour_first, language, Sense::Half);
     if half {
         hour_first = tokens.skip_space(hour_first + 1);
     }
-    if let Some((end, hour)) = hour_at(scan, hour_first, language) {
-        let end = named_at(tokens, tokens.skip_space(end)).unwrap_or(end);
-        let shown = moved(hour, if half { minutes - 30 } else { minutes });
-        if is_part || in_minutes || half {
-            add(scan, first, end, shown, found);
-        } else {
-            let (end, part) = part_of_day(tokens, end).unwrap_or((end, DayPart::Unknown));
-            found.add_loose(first, end, times(shown, part));
-        }
+    let Some((end, hour)) = hour_at(scan, hour_first, language) else {
+        return;
+    };
+    let end = named_at(tokens, tokens.skip_space(end)).unwrap_or(end);
+    let shown = moved(hour, if half { minutes - 30 } else { minutes });
+    if certain || half {
+        add(scan, first, end, shown, found);
+    } else {
+        let (end, part) = part_of_day(tokens, end).unwrap_or((end, DayPart::Unknown));
+        found.add_loose(first, end, times(shown, part));
     }
+}
+
+/// The minutes before a preposition.
+struct Minutes {
+    /// Their first token.
+    first: usize,
+    count: u32,
+    /// Whether the words can be nothing but minutes; two numbers alone may be the ends of a range.
+    certain: bool,
+}
+
+fn minutes_before(scan: &Scan<'_>, preposition: usize, language: Language) -> Option<Minutes> {
+    let tokens = scan.tokens;
+    let mut end = tokens.back_space(preposition);
+    let named = tokens.has(
+        end.wrapping_sub(1),
+        language,
+        Sense::TimeUnit(TimeUnit::Minute),
+    );
+    if named {
+        end = tokens.back_space(end - 1);
+    }
+    let last = end.checked_sub(1)?;
+    if tokens.has(last, language, Sense::Quarter) {
+        let article = tokens.back_space(last).wrapping_sub(1);
+        let first = if tokens.has(article, language, Sense::Article) {
+            article
+        } else {
+            last
+        };
+        return Some(Minutes {
+            first,
+            count: 15,
+            certain: true,
+        });
+    }
+    if tokens.has(last, language, Sense::Half) {
+        return Some(Minutes {
+            first: last,
+            count: 30,
+            certain: true,
+        });
+    }
+    let quantity = scan
+        .quantities
+        .ending_at(end)
+        .find(|quantity| quantity.speaks(language))?;
+    let count = quantity
+        .small()
+        .filter(|minutes| (1..60).contains(minutes))?;
+    Some(Minutes {
+        first: quantity.first,
+        count,
+        certain: named,
+    })
 }
 
 /// `halb zehn`, `half nine`, `viertel neun`, `drei viertel neun`: `at` is the part.

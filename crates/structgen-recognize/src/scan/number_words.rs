@@ -31,16 +31,18 @@ pub(super) fn scan(tokens: &Tokens<'_>, list: &mut Vec<Quantity>) {
                     longest = at..end;
                 }
                 read_until[language] = end;
-                let known = list.iter().rev().take(Language::ALL.len());
-                if known.clone().any(|other| {
+                // Languages share words: `six`, `million`.
+                let mut known = list.iter().rev().take(Language::ALL.len());
+                let same = |other: &Quantity| {
                     (other.first, other.end) == (at, end) && other.readings == [number]
-                }) {
-                    continue;
+                };
+                if !known.any(same) {
+                    let language = Some(entry.language);
+                    list.push(Quantity {
+                        language,
+                        ..Quantity::of(at, end, number)
+                    });
                 }
-                list.push(Quantity {
-                    language: Some(entry.language),
-                    ..Quantity::of(at, end, number)
-                });
             }
         }
     }
