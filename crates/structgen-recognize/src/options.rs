@@ -16,7 +16,8 @@ pub struct Options {
     /// way; otherwise the month in English and the day in the other languages.
     pub date_order: Option<DateOrder>,
     /// The mark before the fraction, which decides about `1.234` and `1,234`. Otherwise the mark that other numbers of
-    /// the same text use; otherwise the point in English and the comma in the other languages.
+    /// the same text use; otherwise the point in English and the comma in the other languages. Without this option,
+    /// whole thousands (`20.000`) and amounts of money (`1.234 €`) are grouped in any case.
     pub decimal_mark: Option<DecimalMark>,
 }
 

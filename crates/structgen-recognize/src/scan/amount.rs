@@ -1,5 +1,7 @@
 //! Amounts of money: `€12.50`, `12,50 EUR`, `US$5`, `five pounds`, `CHF 20.-`, `12 € 50`, `50 cents`.
 
+use std::ops::Range;
+
 use super::quantity::Quantity;
 use super::{Found, Scan};
 use crate::language::{DOLLAR, EURO, POUND, Sense, YEN};
@@ -11,54 +13,38 @@ type Codes = &'static [&'static str];
 pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
     let tokens = scan.tokens;
     for quantity in scan.quantities.iter() {
-        let before = tokens.back_space(quantity.first);
-        if let Some((first, codes)) = currency_before(tokens, before) {
-            add(
-                found,
-                first,
-                end_of_digits(tokens, quantity),
-                quantity.readings.iter().copied(),
-                codes,
-            );
+        let mut numbers = quantity.readings.clone();
+        if quantity.ambiguous.is_some() && scan.options.decimal_mark.is_none() {
+            // Prices have two decimals: `1.234 €` is grouped.
+            numbers.sort_by_key(|number| number.to_integer().is_none());
         }
-        let at = tokens.skip_space(end_of_digits(tokens, quantity));
+        let digits_end = end_of_digits(tokens, quantity);
+        if let Some((first, codes)) = currency_before(tokens, tokens.back_space(quantity.first)) {
+            add(found, first..digits_end, &numbers, codes);
+        }
+        let at = tokens.skip_space(digits_end);
         if let Some((end, codes)) = currency_at(tokens, at) {
-            add(
-                found,
-                quantity.first,
-                end,
-                quantity.readings.iter().copied(),
-                codes,
-            );
+            add(found, quantity.first..end, &numbers, codes);
             if let Some((end, number)) = with_cents(tokens, quantity, end) {
-                add(found, quantity.first, end, [number], codes);
+                add(found, quantity.first..end, &[number], codes);
             }
         }
         for entry in tokens.entries(at) {
             if let Sense::Cent(codes) = entry.sense
-                && let Some(number) = quantity.readings[0].hundredth()
+                && let Some(number) = numbers[0].hundredth()
             {
-                add(found, quantity.first, at + 1, [number], codes);
+                add(found, quantity.first..at + 1, &[number], codes);
             }
         }
     }
 }
 
-fn add(
-    found: &mut Found<'_>,
-    first: usize,
-    end: usize,
-    numbers: impl IntoIterator<Item = Number>,
-    currencies: Codes,
-) {
-    found.add(
-        first,
-        end,
-        numbers
-            .into_iter()
-            .map(|number| Value::Amount { number, currencies })
-            .collect(),
-    );
+fn add(found: &mut Found<'_>, tokens: Range<usize>, numbers: &[Number], currencies: Codes) {
+    let readings = numbers.iter().map(|number| Value::Amount {
+        number: *number,
+        currencies,
+    });
+    found.add(tokens.start, tokens.end, readings.collect());
 }
 
 /// The end of `20.-` and `20,--`, where the dashes stand for no cents.

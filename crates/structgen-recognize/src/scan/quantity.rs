@@ -113,7 +113,8 @@ fn settle(list: &mut [Quantity], language: Language, options: &Options) {
         let thousands = quantity.readings[0]
             .to_integer()
             .is_some_and(|grouped| grouped % 1000 == 0);
-        if quantity.ambiguous == Some(mark) && !thousands {
+        let grouped = thousands && options.decimal_mark.is_none();
+        if quantity.ambiguous == Some(mark) && !grouped {
             // Pairs: the negative readings, if there is a sign, and the positive ones.
             quantity
                 .readings

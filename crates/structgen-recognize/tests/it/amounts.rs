@@ -24,6 +24,7 @@ fn amounts_are_numbers_with_the_code_of_their_currency() {
         ("Fr. 12.50", "12.50", "CHF"),
         ("12 Franken", "12", "CHF"),
         ("1'250.00 CHF", "1250.00", "CHF"),
+        ("it was 1.234 € then", "1234", "EUR"),
         ("50 kr", "50", "SEK"),
         ("12 zł", "12", "PLN"),
         ("500 pesos", "500", "MXN"),
