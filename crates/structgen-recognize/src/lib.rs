@@ -27,7 +27,7 @@
 //!
 //! # Bounds
 //!
-//! Time is linear in the length of the text, but for sorting what was found; memory likewise. Numbers have at most
+//! Memory is linear in the length of the text, and so is time but for sorting and searching what was found. Numbers have at most
 //! [`MAX_DIGITS`] digits, addresses and codes the lengths that their specifications allow; what is longer is not
 //! recognised. No text makes a function panic.
 

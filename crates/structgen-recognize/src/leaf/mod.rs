@@ -107,7 +107,7 @@ pub struct Allowed {
     pub text: String,
     /// The parts of the input that it can have come from, in bytes, in the order of the input.
     pub spans: Vec<Range<usize>>,
-    /// The place of the best reading that gives this text; 0 where some part of the input is most likely this value.
+    /// The index of the best reading that gives this text; 0 where some part of the input is most likely this value.
     pub reading: usize,
 }
 
@@ -145,14 +145,14 @@ pub fn allowed(candidates: &[Candidate], leaf: Leaf) -> Vec<Allowed> {
     list.allowed
 }
 
-/// Every reading of every candidate with its place.
+/// Every reading of every candidate with its index.
 fn readings(candidates: &[Candidate]) -> impl Iterator<Item = (&Candidate, usize, &Value)> {
     candidates.iter().flat_map(|candidate| {
         candidate
             .readings
             .iter()
             .enumerate()
-            .map(move |(place, value)| (candidate, place, value))
+            .map(move |(index, value)| (candidate, index, value))
     })
 }
 
@@ -177,8 +177,8 @@ fn simple(candidate: &Candidate, reading: usize, value: &Value, leaf: Leaf, list
             duration.iso_texts().iter().for_each(|text| add(text))
         }
         (Leaf::Currency, Value::Amount { currencies, .. }) => {
-            for (place, code) in currencies.iter().enumerate() {
-                list.add((*code).to_owned(), &candidate.span, place);
+            for (index, code) in currencies.iter().enumerate() {
+                list.add((*code).to_owned(), &candidate.span, index);
             }
         }
         (Leaf::Email, Value::Email(text))
@@ -197,21 +197,21 @@ fn simple(candidate: &Candidate, reading: usize, value: &Value, leaf: Leaf, list
 #[derive(Default)]
 struct List {
     allowed: Vec<Allowed>,
-    places: FxHashMap<String, usize>,
+    indices: FxHashMap<String, usize>,
 }
 
 impl List {
     fn add(&mut self, text: String, span: &Range<usize>, reading: usize) {
-        match self.places.get(&text) {
-            Some(place) => {
-                let known = &mut self.allowed[*place];
+        match self.indices.get(&text) {
+            Some(index) => {
+                let known = &mut self.allowed[*index];
                 known.reading = known.reading.min(reading);
                 if known.spans.last() != Some(span) {
                     known.spans.push(span.clone());
                 }
             }
             None => {
-                self.places.insert(text.clone(), self.allowed.len());
+                self.indices.insert(text.clone(), self.allowed.len());
                 self.allowed.push(Allowed {
                     text,
                     spans: vec![span.clone()],

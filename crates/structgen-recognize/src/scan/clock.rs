@@ -334,8 +334,8 @@ pub(super) fn after_preposition(tokens: &Tokens<'_>, at: usize) -> bool {
     tokens.has_any(before.wrapping_sub(1), Sense::At) || tokens.is_mark(before.wrapping_sub(1), '@')
 }
 
-/// The `9` of `9–11 Uhr`, the `9.30` of `9.30 to 5 pm`: in the same half of the day if it is not later than the end of
-/// the range.
+/// The `9` of `9–11 Uhr`, the `9.30` of `9.30 to 5 pm`: in the same half of the day if it is not later than the end
+/// of the range.
 fn earlier_end(
     tokens: &Tokens<'_>,
     end: usize,

@@ -4,6 +4,8 @@
 //! Hours from 1 to 12 are read in the morning first, and twelve hours later second, unless the text names the part of
 //! the day.
 
+use std::ops::RangeInclusive;
+
 use super::clock::{DayPart, Shown, after_preposition, counts_something, named_at, part_of_day};
 use super::fraction::tail;
 use super::quantity::Quantity;
@@ -54,18 +56,29 @@ fn hour_at(scan: &Scan<'_>, at: usize, language: Language) -> Option<(usize, u32
     if scan.tokens.has(at, language, Sense::Midnight) {
         return Some((at + 1, 24));
     }
-    scan.quantities
-        .starting_at(at)
-        .filter(|quantity| quantity.speaks(language))
-        .find_map(|quantity| {
-            Some((
-                quantity.end,
-                quantity.small().filter(|hour| (1..=24).contains(hour))?,
-            ))
-        })
+    integer_at(scan, at, language, 1..=24)
 }
 
-/// The time so many minutes after an hour, or before if negative.
+/// An integer within a range at a position, and where it ends.
+fn integer_at(
+    scan: &Scan<'_>,
+    at: usize,
+    language: Language,
+    range: RangeInclusive<u32>,
+) -> Option<(usize, u32)> {
+    let mut quantities = scan
+        .quantities
+        .starting_at(at)
+        .filter(|quantity| quantity.speaks(language));
+    quantities.find_map(|quantity| {
+        Some((
+            quantity.end,
+            quantity.small().filter(|value| range.contains(value))?,
+        ))
+    })
+}
+
+/// The time `minutes` after an hour, or before it if negative.
 fn moved(hour: u32, minutes: i64) -> Shown {
     let from_midnight = (i64::from(hour) * 60 + minutes).rem_euclid(24 * 60) as u32;
     let hour = from_midnight / 60;
@@ -281,19 +294,7 @@ fn after_hour(
             },
         ));
     }
-    let minutes_at = |at: usize| {
-        scan.quantities
-            .starting_at(at)
-            .filter(|quantity| quantity.speaks(language))
-            .find_map(|quantity| {
-                Some((
-                    quantity.end,
-                    quantity
-                        .small()
-                        .filter(|minutes| (1..60).contains(minutes))?,
-                ))
-            })
-    };
+    let minutes_at = |at: usize| integer_at(scan, at, language, 1..=59);
     if romance && tokens.has(at, language, Sense::Before) {
         let mut part = tokens.skip_space(at + 1);
         // `moins le quart`.

@@ -136,13 +136,13 @@ fn written(tokens: &Tokens<'_>, at: usize) -> Option<Written> {
     let second_at = gap(at + 2);
     let second = tokens.digits(second_at, 1, 2)? as u8;
     let year_at = gap(second_at + 2);
-    let spaced = year_at > second_at + 2 || second_at > at + 2;
+    let has_gap = year_at > second_at + 2 || second_at > at + 2;
     let year = tokens
         .digits(year_at, 2, 4)
         .filter(|_| tokens.is_mark(second_at + 1, mark) && !joined(year_at + 1));
     let years: Vec<Option<u16>> = match (year, tokens.str(year_at).len()) {
         (Some(year), 4) => vec![Some(year as u16)],
-        (Some(year), 2) if !spaced => full_years(year as u16).map(Some).collect(),
+        (Some(year), 2) if !has_gap => full_years(year as u16).map(Some).collect(),
         _ => Vec::new(),
     };
     if !years.is_empty() {

@@ -225,7 +225,7 @@ fn fixed(tokens: &Tokens<'_>, at: usize, found: &mut Found<'_>) {
     }
 }
 
-/// One of the unit at `noun`, and a half more if the text says so.
+/// One of the unit at `noun`, and one and a half if that follows.
 fn one(tokens: &Tokens<'_>, first: usize, noun: usize, language: Language, found: &mut Found<'_>) {
     let unit = tokens.senses(noun, language).find_map(|sense| match sense {
         Sense::TimeUnit(unit) => Some(unit),

@@ -171,7 +171,7 @@ impl Growing {
         true
     }
 
-    /// Whether the language says "and" between what there is and a smaller number.
+    /// Whether the language puts "and" between the number so far and a smaller one.
     fn takes_and(&self, language: Language) -> bool {
         match language {
             Language::English | Language::German => {

@@ -12,7 +12,7 @@ pub(super) fn join(text: &str, candidates: &mut Vec<Candidate>) {
         .enumerate()
         .filter(|(_, candidate)| candidate.readings.iter().any(is_date));
     let by_end: FxHashMap<usize, usize> = dates
-        .map(|(place, candidate)| (candidate.span.end, place))
+        .map(|(index, candidate)| (candidate.span.end, index))
         .collect();
     let joined: Vec<Candidate> = candidates
         .iter()
