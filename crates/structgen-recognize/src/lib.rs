@@ -27,9 +27,9 @@
 //!
 //! # Bounds
 //!
-//! Memory is linear in the length of the text, and so is time but for sorting and searching what was found. Numbers have at most
-//! [`MAX_DIGITS`] digits, addresses and codes the lengths that their specifications allow; what is longer is not
-//! recognised. No text makes a function panic.
+//! Memory is linear in the length of the text, and so is time but for sorting and searching what was found. Numbers
+//! have at most [`MAX_DIGITS`] digits, addresses and codes the lengths that their specifications allow; what is longer
+//! is not recognised. No text makes a function panic.
 
 mod candidate;
 mod date;
