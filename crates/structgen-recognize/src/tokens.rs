@@ -23,25 +23,26 @@ pub(crate) struct Token {
     pub(crate) start: usize,
     pub(crate) end: usize,
     senses: &'static [Entry],
-    /// The number that the word writes without being listed.
-    pub(crate) compound: Option<Number>,
 }
 
 /// The tokens of a text, without gaps. Positions may be out of range: there is nothing there.
 pub(crate) struct Tokens<'t> {
     pub(crate) text: &'t str,
     tokens: Vec<Token>,
+    /// Words that write a number without being listed, by position.
+    pub(crate) compounds: Vec<(usize, Number)>,
     /// The language that the text is taken to be in.
     pub(crate) language: Language,
 }
 
 impl<'t> Tokens<'t> {
     pub(crate) fn new(text: &'t str, language: Option<Language>) -> Tokens<'t> {
-        let tokens = split(text);
-        let language = language.unwrap_or_else(|| guess(&tokens));
+        let (tokens, compounds) = split(text);
+        let language = language.unwrap_or_else(|| guess(&tokens, compounds.len()));
         Tokens {
             text,
             tokens,
+            compounds,
             language,
         }
     }
@@ -133,8 +134,10 @@ impl<'t> Tokens<'t> {
     }
 }
 
-fn split(text: &str) -> Vec<Token> {
+/// The tokens of a text, and the numbers that are compound words.
+fn split(text: &str) -> (Vec<Token>, Vec<(usize, Number)>) {
     let mut tokens = Vec::with_capacity(text.len() / 3 + 1);
+    let mut compounds = Vec::new();
     let mut folded = String::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -146,20 +149,19 @@ fn split(text: &str) -> Vec<Token> {
             start,
             end,
             senses: &[],
-            compound: None,
         };
         if kind == Kind::Word {
             folded.clear();
             fold_into(&text[start..end], &mut folded);
             token.senses = senses(&folded);
             if token.senses.is_empty() {
-                token.compound = compound(&folded);
+                compounds.extend(compound(&folded).map(|number| (tokens.len(), number)));
             }
         }
         tokens.push(token);
         rest = &text[end..];
     }
-    tokens
+    (tokens, compounds)
 }
 
 fn first_token(rest: &str, first: char) -> (Kind, usize) {
@@ -185,8 +187,9 @@ fn first_token(rest: &str, first: char) -> (Kind, usize) {
 
 /// The language whose common words are most frequent; of several, the one with most words that no other has, and
 /// otherwise the first one.
-fn guess(tokens: &[Token]) -> Language {
+fn guess(tokens: &[Token], compounds: usize) -> Language {
     let mut counts = [(0usize, 0usize); Language::ALL.len()];
+    counts[Language::German as usize].1 = compounds;
     for token in tokens {
         for entry in token
             .senses
@@ -202,9 +205,6 @@ fn guess(tokens: &[Token]) -> Language {
                 .all(|entry| entry.language == first.language)
         {
             counts[first.language as usize].1 += 1;
-        }
-        if token.compound.is_some() {
-            counts[Language::German as usize].1 += 1;
         }
     }
     let best = counts.iter().copied().max().unwrap_or_default();

@@ -6,16 +6,16 @@ use crate::tokens::{Kind, Tokens};
 use crate::{Language, Number};
 
 pub(super) fn scan(tokens: &Tokens<'_>, list: &mut Vec<Quantity>) {
+    for (at, number) in &tokens.compounds {
+        let language = Some(Language::German);
+        list.push(Quantity {
+            language,
+            ..Quantity::of(*at, at + 1, *number)
+        });
+    }
     let mut read_until = [0; Language::ALL.len()];
     let mut longest = 0..0;
     for at in 0..tokens.len() {
-        if let Some(number) = tokens.get(at).and_then(|token| token.compound) {
-            let language = Some(Language::German);
-            list.push(Quantity {
-                language,
-                ..Quantity::of(at, at + 1, number)
-            });
-        }
         let mut tried = [false; Language::ALL.len()];
         for entry in tokens.entries(at) {
             let language = entry.language as usize;
