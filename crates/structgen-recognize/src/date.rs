@@ -1,0 +1,125 @@
+//! Dates and times of day.
+
+use std::fmt;
+
+/// A date of the Gregorian calendar, or as much of one as the text has. Either the year or the day may be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Date {
+    /// 1000 to 2999. Two digits stand for 1940 to 2039; 30 to 69 can be in the other century as well.
+    pub year: Option<u16>,
+    /// 1 to 12.
+    pub month: u8,
+    /// 1 to the length of the month.
+    pub day: Option<u8>,
+}
+
+impl Date {
+    /// A date that exists; 29 February without a year does.
+    pub(crate) fn new(year: Option<u16>, month: u8, day: Option<u8>) -> Option<Date> {
+        let in_range = year.is_none_or(|year| (1000..3000).contains(&year))
+            && (1..=12).contains(&month)
+            && day.is_none_or(|day| (1..=days_in_month(year, month)).contains(&day));
+        in_range.then_some(Date { year, month, day })
+    }
+
+    /// Whether year, month and day are known.
+    pub fn is_full(&self) -> bool {
+        self.year.is_some() && self.day.is_some()
+    }
+
+    /// The date in this year, if it has none of its own and exists in it.
+    pub fn in_year(&self, year: u16) -> Option<Date> {
+        Date::new(self.year.or(Some(year)), self.month, self.day)
+    }
+}
+
+fn days_in_month(year: Option<u16>, month: u8) -> u8 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 => match year {
+            Some(year)
+                if !(year.is_multiple_of(4) && !year.is_multiple_of(100)
+                    || year.is_multiple_of(400)) =>
+            {
+                28
+            }
+            _ => 29,
+        },
+        _ => 31,
+    }
+}
+
+/// What a year of two digits means, best first: 1940 to 2039, then the other century from 1930 and to 2069.
+pub(crate) fn full_years(two_digits: u16) -> impl Iterator<Item = u16> {
+    let (best, other) = match two_digits {
+        0..40 => (2000, 1900),
+        _ => (1900, 2000),
+    };
+    let other = (30..70).contains(&two_digits).then_some(other + two_digits);
+    std::iter::once(best + two_digits).chain(other)
+}
+
+/// ISO 8601; `2024-05` without a day and `--05-12` without a year.
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.year {
+            Some(year) => write!(f, "{year:04}-{:02}", self.month)?,
+            None => write!(f, "--{:02}", self.month)?,
+        }
+        self.day.map_or(Ok(()), |day| write!(f, "-{day:02}"))
+    }
+}
+
+/// A time of day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Time {
+    /// 0 to 23.
+    pub hour: u8,
+    /// 0 to 59.
+    pub minute: u8,
+    /// 0 to 59, if the text has seconds.
+    pub second: Option<u8>,
+    /// The offset from UTC in minutes, if the text has one.
+    pub offset: Option<i16>,
+}
+
+impl Time {
+    pub(crate) fn new(hour: u32, minute: u32, second: Option<u32>) -> Option<Time> {
+        (hour < 24 && minute < 60 && second.is_none_or(|second| second < 60)).then(|| Time {
+            hour: hour as u8,
+            minute: minute as u8,
+            second: second.map(|second| second as u8),
+            offset: None,
+        })
+    }
+
+    /// `HH:MM`.
+    pub fn hour_minute(&self) -> String {
+        format!("{:02}:{:02}", self.hour, self.minute)
+    }
+
+    /// `HH:MM:SS`; `:00` where the text has no seconds.
+    pub fn hour_minute_second(&self) -> String {
+        format!(
+            "{:02}:{:02}:{:02}",
+            self.hour,
+            self.minute,
+            self.second.unwrap_or(0)
+        )
+    }
+
+    /// The offset as RFC 3339 writes it; `Z` where the text has none.
+    pub(crate) fn offset_text(&self) -> String {
+        match self.offset {
+            None | Some(0) => "Z".to_owned(),
+            Some(offset) => {
+                let sign = if offset < 0 { '-' } else { '+' };
+                format!(
+                    "{sign}{:02}:{:02}",
+                    offset.unsigned_abs() / 60,
+                    offset.unsigned_abs() % 60
+                )
+            }
+        }
+    }
+}

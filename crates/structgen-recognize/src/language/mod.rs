@@ -1,0 +1,174 @@
+//! Languages as data: what their words mean.
+//!
+//! A language is a table of rows, each a sense and the words that have it. Words are folded: small letters without
+//! accents (`fold`). Another language is another table, listed in [`Language::ALL`] and [`Language::words`].
+
+mod english;
+mod french;
+mod german;
+mod german_compounds;
+mod spanish;
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use crate::{Number, TimeUnit};
+
+pub(crate) use german_compounds::number_of as german_compound;
+
+/// A language whose words are recognised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// English.
+    English,
+    /// German.
+    German,
+    /// French.
+    French,
+    /// Spanish.
+    Spanish,
+}
+
+impl Language {
+    /// All languages. The first one is assumed where a text has no common words.
+    pub const ALL: [Language; 4] = [
+        Language::English,
+        Language::German,
+        Language::French,
+        Language::Spanish,
+    ];
+
+    fn words(self) -> Rows {
+        match self {
+            Language::English => english::WORDS,
+            Language::German => german::WORDS,
+            Language::French => french::WORDS,
+            Language::Spanish => spanish::WORDS,
+        }
+    }
+
+    /// Words that are something else, and frequent, in another language. They count only in texts of this one.
+    fn homographs(self) -> &'static str {
+        match self {
+            Language::English => english::HOMOGRAPHS,
+            Language::German => german::HOMOGRAPHS,
+            Language::French => french::HOMOGRAPHS,
+            Language::Spanish => spanish::HOMOGRAPHS,
+        }
+    }
+}
+
+type Rows = &'static [(Sense, &'static str)];
+
+/// What a word can mean to a recogniser.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sense {
+    /// Zero, which takes no part in larger numbers.
+    Zero,
+    /// 1 to 9.
+    Unit(u8),
+    /// 10 to 19.
+    Teen(u8),
+    /// 20, 30 to 90.
+    Ten(u8),
+    /// A word for several hundreds: `doscientos`.
+    Hundreds(u16),
+    /// A hundred, which multiplies what comes before it.
+    Hundred,
+    /// A thousand and more, which multiply what comes before them.
+    Scale(u64),
+    /// A number of things, which can be halved and multiplied: a dozen.
+    Collective(u32),
+    /// Tenths: `anderthalb` is 15.
+    Tenths(u32),
+    /// `a`, which is one before a noun that counts.
+    Article,
+    Half,
+    Quarter,
+    /// What begins the fraction of a spoken number: `three point five`.
+    Point,
+    Minus,
+    And,
+    Ordinal(u16),
+    /// What is written after the digits of an ordinal: `rd`.
+    OrdinalMark,
+    MonthName(u8),
+    TimeUnit(TimeUnit),
+    /// A unit that needs a number written right before it: `5m`, `2w`.
+    ShortTimeUnit(TimeUnit),
+    /// A word for a whole duration: a fortnight.
+    Span(u32, TimeUnit),
+    /// Minutes after an hour: `ten past nine`.
+    Past,
+    /// Minutes before an hour: `ten to nine`.
+    Before,
+    /// What follows the number of an hour: `o'clock`, `Uhr`.
+    Clock,
+    Noon,
+    Midnight,
+    Morning,
+    Afternoon,
+    Night,
+    /// What comes before the time of day: `at`.
+    At,
+    /// What stands between the ends of a range: `to`.
+    Until,
+    /// What stands between day and month: `of`.
+    Of,
+    /// What stands between a time and the part of the day.
+    Filler,
+    Currency(&'static [&'static str]),
+    /// A hundredth of a currency.
+    Cent(&'static [&'static str]),
+    Percent,
+    /// A frequent word, by which the language of a text is known.
+    Common,
+}
+
+/// A sense of a word in a language.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) language: Language,
+    pub(crate) sense: Sense,
+    /// Counts only in texts of its language.
+    pub(crate) homograph: bool,
+}
+
+static LEXICON: LazyLock<FxHashMap<&'static str, Vec<Entry>>> = LazyLock::new(|| {
+    let mut lexicon: FxHashMap<&'static str, Vec<Entry>> = FxHashMap::default();
+    for language in Language::ALL {
+        let homographs: Vec<&str> = language.homographs().split_whitespace().collect();
+        for (sense, words) in language.words() {
+            for word in words.split_whitespace() {
+                let homograph = homographs.contains(&word);
+                lexicon.entry(word).or_default().push(Entry {
+                    language,
+                    sense: *sense,
+                    homograph,
+                });
+            }
+        }
+    }
+    lexicon
+});
+
+/// The senses of a folded word in all languages.
+pub(crate) fn senses(folded: &str) -> &'static [Entry] {
+    LEXICON.get(folded).map_or(&[], Vec::as_slice)
+}
+
+/// A number written as one word, such as `zweiundzwanzig`, which no table lists.
+pub(crate) fn compound(folded: &str) -> Option<Number> {
+    german_compound(folded)
+}
+
+/// Currencies whose signs and names several languages share.
+pub(crate) const EURO: &[&str] = &["EUR"];
+pub(crate) const DOLLAR: &[&str] = &["USD", "CAD", "AUD", "NZD", "HKD", "SGD", "MXN"];
+pub(crate) const POUND: &[&str] = &["GBP"];
+pub(crate) const FRANC: &[&str] = &["CHF"];
+pub(crate) const KRONA: &[&str] = &["SEK", "NOK", "DKK", "ISK", "CZK"];
+pub(crate) const ZLOTY: &[&str] = &["PLN"];
+pub(crate) const PESO: &[&str] = &["MXN", "ARS", "CLP", "COP", "UYU", "PHP"];
+pub(crate) const YEN: &[&str] = &["JPY", "CNY"];

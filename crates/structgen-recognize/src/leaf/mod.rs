@@ -1,0 +1,223 @@
+//! The values of a text as the texts that a leaf of a schema may hold.
+
+mod dates;
+mod numbers;
+mod times;
+
+use std::fmt::Display;
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use crate::{Candidate, Value};
+
+/// What a leaf of a schema asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Leaf {
+    /// A JSON number without fraction.
+    Integer,
+    /// A JSON number.
+    Number,
+    /// `2024-05-12`.
+    Date,
+    /// `2024-05`.
+    YearMonth,
+    /// `09:30`.
+    HourMinute,
+    /// `09:30:00`.
+    HourMinuteSecond,
+    /// RFC 3339's `full-time`, `09:30:00Z`.
+    Time,
+    /// RFC 3339's `date-time`, `2024-05-12T09:30:00Z`.
+    DateTime,
+    /// ISO 8601, `PT1H30M`.
+    Duration,
+    /// The code of a currency in ISO 4217, `EUR`.
+    Currency,
+    /// `ada@example.com`.
+    Email,
+    /// `https://example.com/`.
+    Uri,
+    /// `example.com`.
+    Hostname,
+    /// `192.0.2.1`.
+    Ipv4,
+    /// `2001:db8::1`.
+    Ipv6,
+    /// In small letters.
+    Uuid,
+    /// The digits, after a `+` if the text has one.
+    Phone,
+    /// A code as it is written.
+    Identifier,
+}
+
+impl Leaf {
+    /// Every leaf that is a JSON string: what a string with a `pattern` can be in another form than the text has.
+    pub const STRINGS: [Leaf; 16] = [
+        Leaf::Date,
+        Leaf::YearMonth,
+        Leaf::HourMinute,
+        Leaf::HourMinuteSecond,
+        Leaf::Time,
+        Leaf::DateTime,
+        Leaf::Duration,
+        Leaf::Currency,
+        Leaf::Email,
+        Leaf::Uri,
+        Leaf::Hostname,
+        Leaf::Ipv4,
+        Leaf::Ipv6,
+        Leaf::Uuid,
+        Leaf::Phone,
+        Leaf::Identifier,
+    ];
+
+    /// The leaf of a JSON Schema `format`; none for formats whose values are not recognised.
+    ///
+    /// ```
+    /// use structgen_recognize::Leaf;
+    ///
+    /// assert_eq!(Leaf::for_format("date-time"), Some(Leaf::DateTime));
+    /// assert_eq!(Leaf::for_format("regex"), None);
+    /// ```
+    pub fn for_format(format: &str) -> Option<Leaf> {
+        Some(match format {
+            "date" => Leaf::Date,
+            "time" => Leaf::Time,
+            "partial-time" => Leaf::HourMinuteSecond,
+            "date-time" => Leaf::DateTime,
+            "duration" => Leaf::Duration,
+            "email" | "idn-email" => Leaf::Email,
+            "uri" | "uri-reference" | "iri" | "iri-reference" | "url" => Leaf::Uri,
+            "hostname" | "idn-hostname" => Leaf::Hostname,
+            "ipv4" => Leaf::Ipv4,
+            "ipv6" => Leaf::Ipv6,
+            "uuid" => Leaf::Uuid,
+            _ => return None,
+        })
+    }
+}
+
+/// A text that a leaf may hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    /// In the normal form of the leaf, without the quotes of a JSON string.
+    pub text: String,
+    /// The parts of the input that it can have come from, in bytes, in the order of the input.
+    pub spans: Vec<Range<usize>>,
+    /// The index of the best reading that gives this text; 0 where some part of the input is most likely this value.
+    pub reading: usize,
+}
+
+/// The texts that a leaf may hold, in the order of the input. Each text is listed once.
+///
+/// - [`Leaf::Integer`] and [`Leaf::Number`]: numbers in digits and words, positions, percentages (also as a fraction of
+///   one), amounts, durations in each unit in which they are exact, years, months and days of dates, hours and minutes
+///   of times. A number is listed with the digits of the text (`1234.50`) and in its shortest form (`1234.5`).
+/// - [`Leaf::Date`]: a date without a year is in the year of the nearest date that has one, or of the nearest number
+///   that is written like a year if no date has; relative words such as `tomorrow` are no dates.
+/// - [`Leaf::Time`] and [`Leaf::DateTime`]: a time without an offset from UTC is written with `Z`. A time joins the
+///   nearest dates before and after it.
+///
+/// ```
+/// use structgen_recognize::{Leaf, Options, allowed, recognize};
+///
+/// let candidates = recognize("Am 12. Mai 2024 um halb zehn: 1.234,50 €", &Options::default());
+/// let first = |leaf| allowed(&candidates, leaf).into_iter().next().map(|allowed| allowed.text);
+/// assert_eq!(first(Leaf::Date).as_deref(), Some("2024-05-12"));
+/// assert_eq!(first(Leaf::HourMinute).as_deref(), Some("09:30"));
+/// assert!(allowed(&candidates, Leaf::Number).iter().any(|allowed| allowed.text == "1234.50"));
+/// ```
+pub fn allowed(candidates: &[Candidate], leaf: Leaf) -> Vec<Allowed> {
+    let mut list = List::default();
+    match leaf {
+        Leaf::Integer | Leaf::Number => numbers::list(candidates, leaf, &mut list),
+        Leaf::Date | Leaf::YearMonth => dates::list(candidates, leaf, &mut list),
+        Leaf::DateTime => times::with_dates(candidates, &mut list),
+        _ => {
+            for (candidate, reading, value) in readings(candidates) {
+                simple(candidate, reading, value, leaf, &mut list);
+            }
+        }
+    }
+    list.allowed
+}
+
+/// Every reading of every candidate with its index.
+fn readings(candidates: &[Candidate]) -> impl Iterator<Item = (&Candidate, usize, &Value)> {
+    candidates.iter().flat_map(|candidate| {
+        candidate
+            .readings
+            .iter()
+            .enumerate()
+            .map(move |(index, value)| (candidate, index, value))
+    })
+}
+
+/// Values that need nothing but themselves.
+fn simple(candidate: &Candidate, reading: usize, value: &Value, leaf: Leaf, list: &mut List) {
+    let mut add = |text: &dyn Display| list.add(text.to_string(), &candidate.span, reading);
+    match (leaf, value) {
+        (Leaf::HourMinute, Value::Time(time) | Value::DateTime(_, time)) => {
+            add(&time.hour_minute())
+        }
+        (Leaf::HourMinuteSecond, Value::Time(time) | Value::DateTime(_, time)) => {
+            add(&time.hour_minute_second())
+        }
+        (Leaf::Time, Value::Time(time) | Value::DateTime(_, time)) => {
+            add(&format_args!(
+                "{}{}",
+                time.hour_minute_second(),
+                time.offset_text()
+            ));
+        }
+        (Leaf::Duration, Value::Duration(duration)) => {
+            duration.iso_texts().iter().for_each(|text| add(text))
+        }
+        (Leaf::Currency, Value::Amount { currencies, .. }) => {
+            for (index, code) in currencies.iter().enumerate() {
+                list.add((*code).to_owned(), &candidate.span, index);
+            }
+        }
+        (Leaf::Email, Value::Email(text))
+        | (Leaf::Uri, Value::Url(text))
+        | (Leaf::Hostname, Value::Host(text))
+        | (Leaf::Uuid, Value::Uuid(text))
+        | (Leaf::Phone, Value::Phone(text))
+        | (Leaf::Identifier, Value::Identifier(text)) => add(text),
+        (Leaf::Ipv4, Value::Ipv4(address)) => add(address),
+        (Leaf::Ipv6, Value::Ipv6(address)) => add(address),
+        _ => {}
+    }
+}
+
+/// Allowed texts, each once.
+#[derive(Default)]
+struct List {
+    allowed: Vec<Allowed>,
+    indices: FxHashMap<String, usize>,
+}
+
+impl List {
+    fn add(&mut self, text: String, span: &Range<usize>, reading: usize) {
+        match self.indices.get(&text) {
+            Some(index) => {
+                let known = &mut self.allowed[*index];
+                known.reading = known.reading.min(reading);
+                if known.spans.last() != Some(span) {
+                    known.spans.push(span.clone());
+                }
+            }
+            None => {
+                self.indices.insert(text.clone(), self.allowed.len());
+                self.allowed.push(Allowed {
+                    text,
+                    spans: vec![span.clone()],
+                    reading,
+                });
+            }
+        }
+    }
+}

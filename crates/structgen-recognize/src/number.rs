@@ -1,0 +1,175 @@
+//! Exact decimals.
+
+use std::fmt;
+
+/// A decimal number, exact, with as many fractional digits as the text had: `12.50` is not shortened to `12.5`.
+///
+/// ```
+/// use structgen_recognize::Number;
+///
+/// let number: Number = "12.50".parse().unwrap();
+/// assert_eq!(number.to_string(), "12.50");
+/// assert_eq!(number.shortest().to_string(), "12.5");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Number {
+    mantissa: i128,
+    scale: u8,
+}
+
+/// Numbers of more digits than this are not recognised; `10^36` leaves room for the arithmetic on `i128`.
+pub const MAX_DIGITS: usize = 36;
+const LIMIT: i128 = 10i128.pow(MAX_DIGITS as u32);
+
+impl Number {
+    /// `mantissa` divided by ten to the power of `scale`; nothing beyond [`MAX_DIGITS`].
+    pub(crate) fn new(mantissa: i128, scale: u8) -> Option<Number> {
+        (-LIMIT < mantissa && mantissa < LIMIT && usize::from(scale) < MAX_DIGITS)
+            .then_some(Number { mantissa, scale })
+    }
+
+    /// The digits of `whole` (several parts, if it is grouped), then those of `fraction`.
+    pub(crate) fn from_digits<'a>(
+        whole: impl IntoIterator<Item = &'a str>,
+        fraction: &str,
+    ) -> Option<Number> {
+        let mut mantissa: i128 = 0;
+        for digit in whole
+            .into_iter()
+            .flat_map(str::bytes)
+            .chain(fraction.bytes())
+        {
+            mantissa =
+                mantissa * 10 + i128::from(digit.checked_sub(b'0').filter(|digit| *digit < 10)?);
+            if mantissa >= LIMIT {
+                return None;
+            }
+        }
+        Number::new(mantissa, u8::try_from(fraction.len()).ok()?)
+    }
+
+    /// The number without trailing zeros after the point.
+    pub fn shortest(self) -> Number {
+        let Number {
+            mut mantissa,
+            mut scale,
+        } = self;
+        while scale > 0 && mantissa % 10 == 0 {
+            mantissa /= 10;
+            scale -= 1;
+        }
+        Number { mantissa, scale }
+    }
+
+    /// The same value without a fraction, if it has none but zeros.
+    pub fn to_integer(self) -> Option<i128> {
+        let shortest = self.shortest();
+        (shortest.scale == 0).then_some(shortest.mantissa)
+    }
+
+    /// Whether the number is below zero.
+    pub fn is_negative(self) -> bool {
+        self.mantissa < 0
+    }
+
+    pub(crate) fn negated(self) -> Number {
+        Number {
+            mantissa: -self.mantissa,
+            ..self
+        }
+    }
+
+    pub(crate) fn plus(self, other: Number) -> Option<Number> {
+        let scale = self.scale.max(other.scale);
+        let aligned = |number: Number| number.mantissa.checked_mul(power(scale - number.scale)?);
+        Number::new(aligned(self)?.checked_add(aligned(other)?)?, scale)
+    }
+
+    /// The product, without trailing zeros that the factor made superfluous: 2.5 times 1,000 is 2,500.
+    pub(crate) fn times(self, factor: i128) -> Option<Number> {
+        Some(Number::new(self.mantissa.checked_mul(factor)?, self.scale)?.shortest())
+    }
+
+    /// A hundredth, with two fractional digits more.
+    pub(crate) fn hundredth(self) -> Option<Number> {
+        Number::new(self.mantissa, self.scale.checked_add(2)?)
+    }
+
+    /// The quotient, if it has at most `places` fractional digits more than the number.
+    pub(crate) fn divided(self, divisor: i128, places: u8) -> Option<Number> {
+        let scaled = self.mantissa.checked_mul(power(places)?)?;
+        (divisor != 0 && scaled % divisor == 0).then_some(())?;
+        Some(Number::new(scaled / divisor, self.scale.checked_add(places)?)?.shortest())
+    }
+}
+
+fn power(exponent: u8) -> Option<i128> {
+    10i128.checked_pow(u32::from(exponent))
+}
+
+impl From<u32> for Number {
+    fn from(value: u32) -> Number {
+        Number {
+            mantissa: i128::from(value),
+            scale: 0,
+        }
+    }
+}
+
+/// Why a text is no [`Number`]: it is not written as `-?[0-9]+(\.[0-9]+)?`, or has more than [`MAX_DIGITS`] digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotANumber(String);
+
+impl fmt::Display for NotANumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:?} is not a decimal number of at most {MAX_DIGITS} digits",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for NotANumber {}
+
+impl std::str::FromStr for Number {
+    type Err = NotANumber;
+
+    fn from_str(text: &str) -> Result<Number, NotANumber> {
+        let (digits, negative) = text
+            .strip_prefix('-')
+            .map_or((text, false), |rest| (rest, true));
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let complete = !whole.is_empty() && fraction.is_empty() != digits.contains('.');
+        let number = complete
+            .then(|| Number::from_digits([whole], fraction))
+            .flatten();
+        let number = number.ok_or_else(|| NotANumber(text.to_owned()))?;
+        Ok(if negative { number.negated() } else { number })
+    }
+}
+
+/// A JSON number: digits, a point, no grouping, no exponent.
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.mantissa < 0 { "-" } else { "" };
+        let scale = usize::from(self.scale);
+        let digits = format!(
+            "{:0width$}",
+            self.mantissa.unsigned_abs(),
+            width = scale + 1
+        );
+        let (whole, fraction) = digits.split_at(digits.len() - scale);
+        write!(
+            f,
+            "{sign}{whole}{}{fraction}",
+            if scale > 0 { "." } else { "" }
+        )
+    }
+}
+
+impl fmt::Debug for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,379 @@
+//! Times in digits: `09:30`, `9:30 pm`, `9pm`, `9.30 Uhr`, `9h30`, `9 heures`, `14:30:05Z`, `9–11 Uhr`, `at 9`.
+//!
+//! Without `am`, `pm` or a part of the day, an hour from 1 to 11 that has no leading zero is read as it stands first,
+//! and twelve hours later second.
+
+use super::{Found, Scan};
+use crate::language::Sense;
+use crate::tokens::{Kind, Tokens};
+use crate::{Language, Time, Value};
+
+pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
+    let tokens = scan.tokens;
+    for at in (0..tokens.len()).filter(|at| tokens.kind(*at) == Some(Kind::Digits)) {
+        let Some((end, shown)) = clock(tokens, at) else {
+            bare(scan, at, found);
+            continue;
+        };
+        let (end, part) = part_of_day(tokens, end).unwrap_or((end, DayPart::Unknown));
+        let readings = shown.readings(part);
+        found.add(at, end, readings.into_iter().map(Value::Time).collect());
+        if let Some(end) = super::date::range_before(tokens, at) {
+            earlier_end(tokens, end, &shown, part, found);
+        }
+    }
+}
+
+/// `14.30` without anything that makes it a time: a number first, and a time second.
+fn bare(scan: &Scan<'_>, at: usize, found: &mut Found<'_>) {
+    let Some((hour, minute, of_24)) = pointed(scan.tokens, at) else {
+        return;
+    };
+    if counts_something(scan.tokens, at + 3) {
+        return;
+    }
+    let number = scan
+        .quantities
+        .starting_at(at)
+        .find(|quantity| quantity.end == at + 3);
+    let times = Shown {
+        of_24,
+        ..Shown::at(hour, minute)
+    }
+    .readings(DayPart::Unknown);
+    if let (Some(number), false) = (number, times.is_empty()) {
+        let numbers = number.readings.iter().copied().map(Value::Number);
+        found.add(
+            at,
+            at + 3,
+            numbers.chain(times.into_iter().map(Value::Time)).collect(),
+        );
+    }
+}
+
+/// Hour and minute with a point between them, and whether the hour is one of 24.
+fn pointed(tokens: &Tokens<'_>, at: usize) -> Option<(u32, u32, bool)> {
+    let hour = tokens
+        .digits(at, 1, 2)
+        .filter(|hour| *hour <= 24 && tokens.is_mark(at + 1, '.'))?;
+    let minute = tokens.digits(at + 2, 2, 2)?;
+    let goes_on = matches!(tokens.kind(at + 3), Some(Kind::Mark('.' | ',')))
+        && tokens.kind(at + 4) == Some(Kind::Digits);
+    (!goes_on).then_some((hour, minute, tokens.str(at).starts_with('0')))
+}
+
+/// Whether what follows a number makes it one of days, units or money rather than an hour.
+pub(super) fn counts_something(tokens: &Tokens<'_>, end: usize) -> bool {
+    let after = tokens.skip_space(end + usize::from(tokens.is_mark(end, '.')));
+    let sign = matches!(
+        tokens.kind(after),
+        Some(Kind::Mark('%' | '€' | '$' | '£' | '°' | '×'))
+    );
+    sign || tokens.entries(after).any(|entry| {
+        matches!(
+            entry.sense,
+            Sense::MonthName(_)
+                | Sense::TimeUnit(_)
+                | Sense::ShortTimeUnit(_)
+                | Sense::Currency(_)
+                | Sense::Percent
+                | Sense::Of
+                | Sense::Hundred
+                | Sense::Scale(_)
+        )
+    }) || after == end && tokens.has_any(after, Sense::OrdinalMark)
+}
+
+/// What a clock shows: 24 hours where the text makes that plain.
+#[derive(Clone, Copy)]
+pub(super) struct Shown {
+    pub(super) hour: u32,
+    pub(super) minute: u32,
+    pub(super) second: Option<u32>,
+    pub(super) offset: Option<i16>,
+    pub(super) of_24: bool,
+}
+
+impl Shown {
+    pub(super) fn at(hour: u32, minute: u32) -> Shown {
+        Shown {
+            hour,
+            minute,
+            second: None,
+            offset: None,
+            of_24: false,
+        }
+    }
+
+    /// The times that it can mean, best first.
+    pub(super) fn readings(&self, part: DayPart) -> Vec<Time> {
+        let hour = self.hour;
+        let late = hour + 12;
+        // What looks like `am` after an hour of the afternoon is another word.
+        let part = if part == DayPart::Morning && hour > 12 {
+            DayPart::Unknown
+        } else {
+            part
+        };
+        let hours = match part {
+            DayPart::Morning => [Some(hour % 12), None],
+            DayPart::Afternoon => [Some(if hour < 12 { late } else { hour }), None],
+            DayPart::Night if hour < 6 || hour == 12 => [Some(hour % 12), None],
+            DayPart::Night => [Some(if hour < 12 { late } else { hour }), None],
+            DayPart::Unknown if self.of_24 || hour > 12 || hour == 0 => [Some(hour % 24), None],
+            DayPart::Unknown => [Some(hour), Some(late % 24)],
+        };
+        let hours = hours
+            .into_iter()
+            .flatten()
+            .filter(|hour| *hour < 24 && self.hour <= 24);
+        hours
+            .filter_map(|hour| {
+                Some(Time {
+                    offset: self.offset,
+                    ..Time::new(hour, self.minute, self.second)?
+                })
+            })
+            .collect()
+    }
+}
+
+/// The half of the day that the text names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum DayPart {
+    Unknown,
+    Morning,
+    Afternoon,
+    /// Before six the early hours, later the evening.
+    Night,
+}
+
+/// The clock whose hour is at `at`, and where it ends.
+fn clock(tokens: &Tokens<'_>, at: usize) -> Option<(usize, Shown)> {
+    let inside = matches!(tokens.kind_before(at), Some(Kind::Mark(':' | '.' | ',')))
+        && at >= 2
+        && tokens.kind(at - 2) == Some(Kind::Digits);
+    // The colon after the date of a web server's log line is no part of the time.
+    let after_year = inside && tokens.is_mark(at - 1, ':') && tokens.str(at - 2).len() == 4;
+    if inside && !after_year {
+        return None;
+    }
+    let of_24 = tokens.str(at).starts_with('0');
+    if let (Some(shown), true) = (
+        tokens.digits(at, 4, 4),
+        named_at(tokens, tokens.skip_space(at + 1)).is_some(),
+    ) {
+        let end = named_at(tokens, tokens.skip_space(at + 1))?;
+        return Some((
+            end,
+            Shown {
+                of_24: true,
+                ..Shown::at(shown / 100, shown % 100)
+            },
+        ));
+    }
+    let hour = tokens.digits(at, 1, 2).filter(|hour| *hour <= 24)?;
+    let shown = |minute| Shown {
+        of_24,
+        ..Shown::at(hour, minute)
+    };
+    if tokens.is_mark(at + 1, ':')
+        && let Some(minute) = tokens.digits(at + 2, 2, 2)
+    {
+        return Some(with_seconds(tokens, at + 3, shown(minute)));
+    }
+    if let Some((_, minute, _)) = pointed(tokens, at) {
+        let named = named_at(tokens, tokens.skip_space(at + 3));
+        let is_time = named.is_some()
+            || part_of_day(tokens, at + 3).is_some()
+            || after_preposition(tokens, at);
+        return is_time.then_some((named.unwrap_or(at + 3), shown(minute)));
+    }
+    // `9h30`, `9 h 30`, `9 Uhr 30`, `9 heures`.
+    let name = tokens.skip_space(at + 1);
+    if let Some(end) = named_at(tokens, name) {
+        let minute_at = tokens.skip_space(end);
+        let minute = tokens.digits(minute_at, 2, 2).filter(|minute| *minute < 60);
+        let counted = matches!(
+            tokens.kind(minute_at + 1),
+            Some(Kind::Mark('.' | ',' | ':' | '%' | '€' | '/'))
+        ) && tokens.kind(minute_at + 2) == Some(Kind::Digits);
+        return match minute.filter(|_| !counted) {
+            Some(minute) => Some((minute_at + 1, shown(minute))),
+            None => Some((end, shown(0))),
+        };
+    }
+    let goes_on = separated(tokens, at);
+    let announced = after_preposition(tokens, at) && !goes_on && !counts_something(tokens, at + 1);
+    let is_hour = announced || part_of_day(tokens, at + 1).is_some();
+    is_hour.then_some((at + 1, shown(0)))
+}
+
+/// Whether the digits at `at` go on after a mark.
+fn separated(tokens: &Tokens<'_>, at: usize) -> bool {
+    matches!(
+        tokens.kind(at + 1),
+        Some(Kind::Mark('.' | ',' | ':' | '/' | '-'))
+    ) && tokens.kind(at + 2) == Some(Kind::Digits)
+}
+
+/// Seconds, their fraction and the offset from UTC.
+fn with_seconds(tokens: &Tokens<'_>, at: usize, shown: Shown) -> (usize, Shown) {
+    let mut end = at;
+    let mut shown = shown;
+    if tokens.is_mark(end, ':')
+        && let Some(second) = tokens.digits(end + 1, 2, 2)
+    {
+        shown.second = Some(second);
+        end += 2;
+        if matches!(tokens.kind(end), Some(Kind::Mark('.' | ',')))
+            && tokens.kind(end + 1) == Some(Kind::Digits)
+        {
+            end += 2;
+        }
+    }
+    if let Some((after, offset)) = offset(tokens, end, shown.second.is_some()) {
+        shown.offset = Some(offset);
+        shown.of_24 = true;
+        end = after;
+    }
+    // The name of the clock: `9:30 Uhr`, `9:30 h`.
+    let name = tokens.skip_space(end);
+    (named_at(tokens, name).unwrap_or(end), shown)
+}
+
+/// `Z`, ` UTC`, `+02:00`, `+0200`. A hyphen after a time without seconds begins the end of a range.
+fn offset(tokens: &Tokens<'_>, at: usize, has_seconds: bool) -> Option<(usize, i16)> {
+    let word = tokens.skip_space(at);
+    if matches!(tokens.str(word), "Z" | "z") && word == at
+        || matches!(tokens.str(word), "UTC" | "GMT")
+    {
+        return Some((word + 1, 0));
+    }
+    let sign = match tokens.kind(at)? {
+        Kind::Mark('+') => 1,
+        Kind::Mark('-' | '−') if has_seconds => -1,
+        _ => return None,
+    };
+    let (end, hours, minutes) = match tokens.digits(at + 1, 4, 4) {
+        Some(both) => (at + 2, both / 100, both % 100),
+        None if tokens.is_mark(at + 2, ':') => (
+            at + 4,
+            tokens.digits(at + 1, 2, 2)?,
+            tokens.digits(at + 3, 2, 2)?,
+        ),
+        None => return None,
+    };
+    (hours < 24 && minutes < 60).then_some((end, sign * (hours * 60 + minutes) as i16))
+}
+
+/// The end of `Uhr`, `h`, `heures`, `o'clock` at `at`.
+pub(super) fn named_at(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
+    if tokens.str(at).eq_ignore_ascii_case("o")
+        && matches!(tokens.kind(at + 1), Some(Kind::Mark('\'' | '’')))
+    {
+        return tokens.has_any(at + 2, Sense::Clock).then_some(at + 3);
+    }
+    tokens.has_any(at, Sense::Clock).then_some(at + 1)
+}
+
+/// The end of `am`, `p.m.` at `at`, and which half it is.
+fn meridiem(tokens: &Tokens<'_>, at: usize) -> Option<(usize, DayPart)> {
+    let part = match tokens.str(at).as_bytes().first()?.to_ascii_lowercase() {
+        b'a' => DayPart::Morning,
+        b'p' => DayPart::Afternoon,
+        _ => return None,
+    };
+    if tokens.str(at).len() == 2 && tokens.str(at)[1..].eq_ignore_ascii_case("m") {
+        // `um 8 am Montag`: a preposition.
+        let goes_on = matches!(
+            tokens.kind(tokens.skip_space(at + 1)),
+            Some(Kind::Word | Kind::Digits)
+        );
+        let preposition = tokens.language == Language::German
+            && tokens.kind_before(at) == Some(Kind::Space)
+            && goes_on;
+        return (!preposition).then_some((at + 1, part));
+    }
+    let m = tokens.skip_space(at + 2);
+    let spelled = tokens.str(at).len() == 1
+        && tokens.is_mark(at + 1, '.')
+        && tokens.str(m).eq_ignore_ascii_case("m");
+    spelled.then_some((m + 1 + usize::from(tokens.is_mark(m + 1, '.')), part))
+}
+
+/// The part of the day after a time: `pm`, `in the morning`, `abends`, `de la tarde`, and where it ends.
+pub(super) fn part_of_day(tokens: &Tokens<'_>, end: usize) -> Option<(usize, DayPart)> {
+    let mut at = tokens.skip_space(end);
+    if let Some(found) = meridiem(tokens, at) {
+        return Some(found);
+    }
+    for _ in 0..4 {
+        for (sense, part) in [
+            (Sense::Morning, DayPart::Morning),
+            (Sense::Afternoon, DayPart::Afternoon),
+            (Sense::Night, DayPart::Night),
+        ] {
+            if tokens.has_any(at, sense) {
+                return Some((at + 1, part));
+            }
+        }
+        if !tokens.has_any(at, Sense::Filler)
+            && !matches!(tokens.kind(at), Some(Kind::Mark('\'' | '’')))
+        {
+            return None;
+        }
+        at = tokens.skip_space(at + 1);
+    }
+    None
+}
+
+/// Whether what comes before `at` announces a time: `at`, `um`, `à`, `las`, `@`.
+pub(super) fn after_preposition(tokens: &Tokens<'_>, at: usize) -> bool {
+    let before = tokens.back_space(at);
+    tokens.has_any(before.wrapping_sub(1), Sense::At) || tokens.is_mark(before.wrapping_sub(1), '@')
+}
+
+/// The `9` of `9–11 Uhr`, the `9.30` of `9.30 to 5 pm`: in the same half of the day if it is not later than the end
+/// of the range.
+fn earlier_end(
+    tokens: &Tokens<'_>,
+    end: usize,
+    later: &Shown,
+    part: DayPart,
+    found: &mut Found<'_>,
+) {
+    let Some(last) = end.checked_sub(1) else {
+        return;
+    };
+    let with_minutes = last >= 2 && matches!(tokens.kind(last - 1), Some(Kind::Mark(':' | '.')));
+    let at = if with_minutes { last - 2 } else { last };
+    let minute = if with_minutes {
+        tokens.digits(last, 2, 2)
+    } else {
+        Some(0)
+    };
+    let Some((hour, minute)) = tokens.digits(at, 1, 2).zip(minute) else {
+        return;
+    };
+    if matches!(
+        tokens.kind_before(at),
+        Some(Kind::Mark(':' | '.' | '/' | ','))
+    ) {
+        return;
+    }
+    let part = if hour % 12 <= later.hour % 12 {
+        part
+    } else {
+        DayPart::Unknown
+    };
+    let shown = Shown {
+        of_24: tokens.str(at).starts_with('0') || later.of_24,
+        ..Shown::at(hour, minute)
+    };
+    found.add(
+        at,
+        end,
+        shown.readings(part).into_iter().map(Value::Time).collect(),
+    );
+}

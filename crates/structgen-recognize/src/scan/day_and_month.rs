@@ -1,0 +1,175 @@
+//! Dates with the name of the month: `12 May 2024`, `May 12th, 2024`, `den 3. Mai`, `1er mai`, `5 de mayo de 2024`,
+//! `12/May/2024`, `the first of May`, `May 2024`.
+
+use super::date::earlier_days;
+use super::ordinal::ordinal;
+use super::{Found, Scan};
+use crate::date::full_years;
+use crate::language::Sense;
+use crate::tokens::{Kind, Tokens};
+use crate::{Date, Value};
+
+pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
+    let tokens = scan.tokens;
+    for at in 0..tokens.len() {
+        // Homographs count here: the number beside it makes `mar` a month.
+        let named = tokens
+            .all_entries(at)
+            .iter()
+            .filter_map(|entry| match entry.sense {
+                Sense::MonthName(month) => Some(month),
+                _ => None,
+            });
+        let mut months: Vec<u8> = named.collect();
+        months.dedup();
+        for month in months {
+            let day = day_before(scan, at);
+            let year = year_after(tokens, at + 1);
+            if let Some((first, day)) = day {
+                add(
+                    found,
+                    first,
+                    year.map_or(at + 1, |(end, _)| end),
+                    year.map(|(_, year)| year),
+                    month,
+                    Some(day),
+                );
+                earlier_days(tokens, first, month, year.map(|(_, year)| year), found);
+            } else if let Some((end, year)) = year {
+                add(found, at, end, Some(year), month, None);
+            }
+            days_after(tokens, at, month, found);
+        }
+    }
+}
+
+fn add(
+    found: &mut Found<'_>,
+    first: usize,
+    end: usize,
+    year: Option<u16>,
+    month: u8,
+    day: Option<u8>,
+) {
+    let date = Date::new(year, month, day);
+    found.add(first, end, date.into_iter().map(Value::Date).collect());
+}
+
+/// The day that stands before a month, and where it begins.
+fn day_before(scan: &Scan<'_>, month: usize) -> Option<(usize, u8)> {
+    let tokens = scan.tokens;
+    let mut end = tokens.back_space(month);
+    if tokens.has_any(end.wrapping_sub(1), Sense::Of) {
+        end = tokens.back_space(end - 1);
+    }
+    if matches!(tokens.kind_before(end), Some(Kind::Mark('.' | '-' | '/'))) {
+        end -= 1;
+    }
+    let at = end.checked_sub(1)?;
+    let digits = if tokens.kind(at) == Some(Kind::Word) && tokens.has_any(at, Sense::OrdinalMark) {
+        at.checked_sub(1 + usize::from(tokens.is_mark(at.wrapping_sub(1), '.')))?
+    } else {
+        at
+    };
+    if let Some(day) = tokens.digits(digits, 1, 2) {
+        let inside = matches!(tokens.kind_before(digits), Some(Kind::Mark(':')));
+        return Some((digits, u8::try_from(day).ok().filter(|_| !inside)?));
+    }
+    let in_words = || {
+        let quantity = scan
+            .quantities
+            .ending_at(end)
+            .find(|quantity| quantity.language.is_some())?;
+        Some((quantity.first, quantity.small()?))
+    };
+    let (first, day) = ordinal(tokens, at)
+        .map(|(first, _, day)| (first, day))
+        .or_else(in_words)?;
+    Some((first, u8::try_from(day).ok()?))
+}
+
+/// The year after a month or day, and where it ends.
+fn year_after(tokens: &Tokens<'_>, at: usize) -> Option<(usize, u16)> {
+    let mut at = at;
+    let mut joined = false;
+    if matches!(tokens.kind(at), Some(Kind::Mark('.' | ',' | '-' | '/'))) {
+        joined = !tokens.is_mark(at, '.') && !tokens.is_mark(at, ',');
+        at += 1;
+    }
+    at = tokens.skip_space(at);
+    if tokens.has_any(at, Sense::Of) {
+        at = tokens.skip_space(at + 1);
+    }
+    let apostrophe = matches!(tokens.kind(at), Some(Kind::Mark('\'' | '’')));
+    at += usize::from(apostrophe);
+    let year = match tokens.digits(at, 4, 4) {
+        Some(year) => year as u16,
+        None => {
+            full_years(tokens.digits(at, 2, 2).filter(|_| joined || apostrophe)? as u16).next()?
+        }
+    };
+    // A number that goes on is no year; a time may follow after a colon, as in logs.
+    let goes_on = matches!(tokens.kind(at + 1), Some(Kind::Mark('.' | ',')))
+        && tokens.kind(at + 2) == Some(Kind::Digits);
+    ((1000..3000).contains(&year) && !goes_on).then_some((at + 1, year))
+}
+
+/// Adds the days after a month: `May 12th, 2024`, `May 3–5`.
+fn days_after(tokens: &Tokens<'_>, month_at: usize, month: u8, found: &mut Found<'_>) {
+    let mut at = tokens.skip_space(month_at + 1 + usize::from(tokens.is_mark(month_at + 1, '.')));
+    // `May the 4th`.
+    if tokens.str(at).eq_ignore_ascii_case("the") {
+        at = tokens.skip_space(at + 1);
+    }
+    let Some((end, first)) = day_at(tokens, at) else {
+        return;
+    };
+    let second = second_day(tokens, end);
+    let last = second.map_or(end, |(_, end, _)| end);
+    let year = year_after(tokens, last)
+        .filter(|_| !tokens.is_mark(last, '-') && !tokens.is_mark(last, '/'));
+    let year_end = year.map(|(end, _)| end);
+    let year = year.map(|(_, year)| year);
+    match second {
+        Some((at, end, second)) => {
+            add(found, month_at, end, year, month, Some(first));
+            add(
+                found,
+                at,
+                year_end.unwrap_or(end),
+                year,
+                month,
+                Some(second),
+            );
+        }
+        None => add(
+            found,
+            month_at,
+            year_end.unwrap_or(end),
+            year,
+            month,
+            Some(first),
+        ),
+    }
+}
+
+/// A day in digits, with its ordinal mark, and where it ends.
+fn day_at(tokens: &Tokens<'_>, at: usize) -> Option<(usize, u8)> {
+    let day = tokens.digits(at, 1, 2)?;
+    let end = at + 1 + usize::from(tokens.has_any(at + 1, Sense::OrdinalMark));
+    let goes_on = matches!(tokens.kind(end), Some(Kind::Mark(':' | '.' | '/')))
+        && tokens.kind(end + 1) == Some(Kind::Digits);
+    Some((end, u8::try_from(day).ok().filter(|_| !goes_on)?))
+}
+
+/// Where the second day of a range begins and ends, and the day.
+fn second_day(tokens: &Tokens<'_>, end: usize) -> Option<(usize, usize, u8)> {
+    let connector = tokens.skip_space(end);
+    let connects = matches!(
+        tokens.kind(connector),
+        Some(Kind::Mark('-' | '–' | '—' | '&'))
+    ) || tokens.has_any(connector, Sense::Until);
+    let at = tokens.skip_space(connector + 1);
+    let (end, day) = day_at(tokens, at).filter(|_| connects)?;
+    Some((at, end, day))
+}

@@ -1,0 +1,156 @@
+//! The recognisers, a file per kind.
+//!
+//! Numbers come first, since most others are a number with a word or sign beside it. Each recogniser goes over the
+//! tokens once and looks a bounded number of tokens ahead or back, which keeps the whole linear.
+
+mod address;
+mod amount;
+mod clock;
+mod clock_words;
+mod date;
+mod day_and_month;
+mod digits;
+mod duration;
+mod fraction;
+mod identifier;
+mod number_words;
+mod ordinal;
+mod percent;
+mod phone;
+mod quantity;
+mod stamp;
+mod url;
+
+use std::ops::Range;
+
+use rustc_hash::FxHashSet;
+
+use crate::tokens::Tokens;
+use crate::{Candidate, Options, Value};
+
+use quantity::{Quantities, Quantity};
+
+/// What the recognisers read.
+struct Scan<'t> {
+    tokens: &'t Tokens<'t>,
+    options: &'t Options,
+    /// All numbers of the text, in digits and words.
+    quantities: Quantities,
+}
+
+/// What they have found.
+struct Found<'t> {
+    tokens: &'t Tokens<'t>,
+    candidates: Vec<Candidate>,
+    /// Spans whose parts may be what the text means: `ten to twelve` is a time or a range of two.
+    loose: FxHashSet<Range<usize>>,
+}
+
+impl Found<'_> {
+    /// Adds the tokens from `first` to before `end`; nothing where there are no readings.
+    fn add(&mut self, first: usize, end: usize, readings: Vec<Value>) {
+        let tokens = end
+            .checked_sub(1)
+            .and_then(|last| Some((self.tokens.get(first)?, self.tokens.get(last)?)));
+        if let (Some((first, last)), false) = (tokens, readings.is_empty()) {
+            self.candidates.push(Candidate {
+                span: first.start..last.end,
+                readings,
+            });
+        }
+    }
+
+    /// Adds the tokens from `first` to before `end` beside what their parts mean.
+    fn add_loose(&mut self, first: usize, end: usize, readings: Vec<Value>) {
+        let before = self.candidates.len();
+        self.add(first, end, readings);
+        self.loose.extend(
+            self.candidates[before..]
+                .iter()
+                .map(|candidate| candidate.span.clone()),
+        );
+    }
+
+    /// Adds a part of the text.
+    fn add_bytes(&mut self, start: usize, end: usize, value: Value) {
+        self.candidates.push(Candidate {
+            span: start..end,
+            readings: vec![value],
+        });
+    }
+}
+
+/// All candidates, by their beginnings, longer ones first.
+pub(crate) fn scan(tokens: &Tokens<'_>, options: &Options) -> Vec<Candidate> {
+    let scan = Scan {
+        tokens,
+        options,
+        quantities: Quantities::of(tokens, options),
+    };
+    let mut found = Found {
+        tokens,
+        candidates: Vec::new(),
+        loose: FxHashSet::default(),
+    };
+    for Quantity {
+        first,
+        end,
+        readings,
+        ..
+    } in scan.quantities.iter()
+    {
+        found.add(
+            *first,
+            *end,
+            readings.iter().copied().map(Value::Number).collect(),
+        );
+    }
+    for recognize in [
+        ordinal::recognize,
+        percent::recognize,
+        amount::recognize,
+        duration::recognize,
+        date::recognize,
+        day_and_month::recognize,
+        clock::recognize,
+        clock_words::recognize,
+        phone::recognize,
+    ] {
+        recognize(&scan, &mut found);
+    }
+    for recognize in [url::recognize, address::recognize, identifier::recognize] {
+        recognize(tokens.text, &mut found);
+    }
+    let mut candidates = found.candidates;
+    sort(&mut candidates);
+    drop_parts(&mut candidates, &found.loose);
+    stamp::join(tokens.text, &mut candidates);
+    sort(&mut candidates);
+    candidates
+}
+
+fn sort(candidates: &mut Vec<Candidate>) {
+    candidates.sort_by_key(|candidate| (candidate.span.start, usize::MAX - candidate.span.end));
+    candidates.dedup();
+}
+
+/// Drops dates, times and durations that are a part of a longer one: in `quarter to nine`, nine is no time.
+fn drop_parts(candidates: &mut Vec<Candidate>, loose: &FxHashSet<Range<usize>>) {
+    let mut moment = 0..0;
+    let mut duration = 0..0;
+    candidates.retain(|Candidate { span, readings }| {
+        // A number that may be a time has the time last.
+        let longest = match readings.last() {
+            Some(Value::Date(_) | Value::Time(_)) => &mut moment,
+            Some(Value::Duration(_)) => &mut duration,
+            _ => return true,
+        };
+        if span.end <= longest.end && span != longest {
+            return false;
+        }
+        if !loose.contains(span) {
+            *longest = span.clone();
+        }
+        true
+    });
+}

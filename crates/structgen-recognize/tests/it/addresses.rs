@@ -1,0 +1,93 @@
+use structgen_recognize::Leaf;
+
+use crate::{best, values};
+
+#[test]
+fn addresses_are_read_without_the_punctuation_around_them() {
+    best(
+        Leaf::Email,
+        &[
+            ("write to ada@example.com.", "ada@example.com"),
+            ("<a.b+c@sub.example.co.uk>", "a.b+c@sub.example.co.uk"),
+            ("mailto:ada@example.com", "ada@example.com"),
+            ("ada@example.com,bob@example.org", "bob@example.org"),
+        ],
+    );
+    best(
+        Leaf::Uri,
+        &[
+            (
+                "see https://example.com/a?b=1#c.",
+                "https://example.com/a?b=1#c",
+            ),
+            ("(http://example.com/a_(b))", "http://example.com/a_(b)"),
+            ("www.example.com", "https://www.example.com"),
+            ("on example.com/path, now", "https://example.com/path"),
+            ("https://example.com/ü", "https://example.com/%C3%BC"),
+        ],
+    );
+    best(
+        Leaf::Hostname,
+        &[
+            ("at db.Example.com:5432", "db.example.com"),
+            ("host web-05 is down", "web-05"),
+        ],
+    );
+    best(
+        Leaf::Ipv4,
+        &[
+            ("from 192.0.2.1:80,", "192.0.2.1"),
+            ("10.0.0.0/8", "10.0.0.0"),
+        ],
+    );
+    best(
+        Leaf::Ipv6,
+        &[
+            ("from 2001:DB8::1.", "2001:db8::1"),
+            ("[::1]:80", "::1"),
+            ("fe80::1%eth0", "fe80::1"),
+        ],
+    );
+    best(
+        Leaf::Uuid,
+        &[(
+            "id 3F2C9A1E-0000-4000-8000-123456789ABC.",
+            "3f2c9a1e-0000-4000-8000-123456789abc",
+        )],
+    );
+    best(
+        Leaf::Phone,
+        &[
+            ("+49 30 123456", "+4930123456"),
+            ("(030) 12 34 56", "030123456"),
+            ("555-123-4567", "5551234567"),
+            ("06.12.34.56.78", "0612345678"),
+            ("call 0171/1234567.", "01711234567"),
+        ],
+    );
+    best(
+        Leaf::Identifier,
+        &[
+            ("(CVE-2025-82218)", "CVE-2025-82218"),
+            ("order #1042,", "#1042"),
+            ("AB-1234/5", "AB-1234/5"),
+        ],
+    );
+}
+
+#[test]
+fn what_only_looks_like_an_address_is_none() {
+    for (text, leaf) in [
+        ("a@b", Leaf::Email),
+        ("@example.com", Leaf::Email),
+        ("10:20:30", Leaf::Ipv6),
+        ("1.2.3.4.5", Leaf::Ipv4),
+        ("300.1.1.1", Leaf::Ipv4),
+        ("://", Leaf::Uri),
+        ("12.05.2024", Leaf::Hostname),
+        ("12", Leaf::Identifier),
+        ("12 34", Leaf::Phone),
+    ] {
+        assert_eq!(values(text, leaf), [], "{text:?}");
+    }
+}
