@@ -1,98 +1,110 @@
-//! What the demonstration shows.
+//! What the demonstration shows: ten texts of the hand-written test set, drawn by a rule that does not look at what the model makes of
+//! them (`training/demo_samples.py`).
 
-/// A text and a schema.
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// A text, a schema, and what a careful reader would answer.
+#[derive(Deserialize)]
 pub(crate) struct Sample {
-    pub(crate) title: &'static str,
-    pub(crate) text: &'static str,
-    pub(crate) schema: &'static str,
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) text: String,
+    pub(crate) schema: Box<RawValue>,
+    pub(crate) expected: Value,
 }
 
-pub(crate) const SAMPLES: [Sample; 5] = [
-    Sample {
-        title: "Someone to call back",
-        text: "My name is Ruben Keller and I live in Utrecht. Call me on 0606300391 or write to \
-               ruben@keller.com.",
-        schema: r#"{
-            "type": "object",
-            "properties": {
-                "name": {"type": "string", "minLength": 1},
-                "contact": {
-                    "type": "object",
-                    "properties": {
-                        "phone": {"type": "string", "pattern": "^[0-9+ ]{6,15}$"},
-                        "email": {"type": "string", "format": "email"}
-                    },
-                    "required": ["phone", "email"],
-                    "additionalProperties": false
-                },
-                "city": {"type": "string"}
-            },
-            "required": ["name", "contact", "city"],
-            "additionalProperties": false
-        }"#,
-    },
-    Sample {
-        title: "A change of plans",
-        text: "Flight QR 148 to Doha now leaves from gate C04 at 21:50.",
-        schema: r#"{
-            "type": "object",
-            "properties": {
-                "flight": {"type": "string", "pattern": "^[A-Z]{2} ?[0-9]{1,4}$"},
-                "destination": {"type": "string"},
-                "gate": {"type": "string", "pattern": "^[A-Z][0-9]{2}$"},
-                "departure": {"type": "string", "pattern": "^[0-9]{2}:[0-9]{2}$"}
-            },
-            "required": ["flight", "destination", "gate", "departure"],
-            "additionalProperties": false
-        }"#,
-    },
-    Sample {
-        title: "An invoice",
-        text: "Invoice INV-2041, dated 2025-03-14. The total is 231.75 EUR.",
-        schema: r#"{
-            "type": "object",
-            "properties": {
-                "invoice": {"type": "string", "pattern": "^INV-[0-9]{4}$"},
-                "date": {"type": "string", "format": "date"},
-                "total": {"type": "number", "exclusiveMinimum": 0, "maximum": 10000, "multipleOf": 0.01},
-                "currency": {"enum": ["EUR", "USD", "GBP"]}
-            },
-            "required": ["invoice", "date", "total", "currency"],
-            "additionalProperties": false
-        }"#,
-    },
-    Sample {
-        title: "A lost cat",
-        text: "Lost since Sunday in Hamburg: Emil, a grey cat. He is not vaccinated yet. Call 555-2101.",
-        schema: r#"{
-            "type": "object",
-            "properties": {
-                "animal": {"enum": ["dog", "cat", "duck"]},
-                "name": {"type": "string"},
-                "city": {"type": "string"},
-                "vaccinated": {"type": "boolean"},
-                "phone": {"type": ["string", "null"]}
-            },
-            "required": ["animal", "name", "city", "vaccinated", "phone"],
-            "additionalProperties": false
-        }"#,
-    },
-    Sample {
-        title: "A list",
-        text: "Customer: Dan Reyes. Tags: urgent, billing, refund.",
-        schema: r#"{
-            "type": "object",
-            "properties": {
-                "customer": {"type": "string"},
-                "tags": {
-                    "type": "array",
-                    "items": {"type": "string", "minLength": 1, "maxLength": 20},
-                    "minItems": 1,
-                    "maxItems": 3
-                }
-            },
-            "required": ["customer", "tags"],
-            "additionalProperties": false
-        }"#,
-    },
-];
+pub(crate) fn samples() -> serde_json::Result<Vec<Sample>> {
+    serde_json::from_str(include_str!("demo_samples.json"))
+}
+
+/// A field whose value is not the one that is expected.
+pub(crate) struct Wrong {
+    /// Its JSON Pointer.
+    pub(crate) pointer: String,
+    pub(crate) expected: Option<Value>,
+}
+
+/// How many fields there are, and which are wrong. A field is a value that is not an object: an array counts as one, and so does a field
+/// of one side that is missing on the other.
+pub(crate) fn compare(found: &Value, expected: &Value) -> (usize, Vec<Wrong>) {
+    let (mut found_fields, mut expected_fields) = (BTreeMap::new(), BTreeMap::new());
+    collect(found, String::new(), &mut found_fields);
+    collect(expected, String::new(), &mut expected_fields);
+    let mut wrong = Vec::new();
+    for (pointer, &value) in &expected_fields {
+        if !{ found_fields.get(pointer) }.is_some_and(|found| are_equal(found, value)) {
+            wrong.push(Wrong {
+                pointer: pointer.clone(),
+                expected: Some(value.clone()),
+            });
+        }
+    }
+    let extra = { found_fields.keys() }.filter(|pointer| !expected_fields.contains_key(*pointer));
+    let mut total = expected_fields.len();
+    for pointer in extra {
+        total += 1;
+        wrong.push(Wrong {
+            pointer: pointer.clone(),
+            expected: None,
+        });
+    }
+    (total, wrong)
+}
+
+fn collect<'v>(value: &'v Value, pointer: String, fields: &mut BTreeMap<String, &'v Value>) {
+    let Value::Object(members) = value else {
+        fields.insert(pointer, value);
+        return;
+    };
+    for (key, value) in members {
+        let key = key.replace('~', "~0").replace('/', "~1");
+        collect(value, format!("{pointer}/{key}"), fields);
+    }
+}
+
+/// Numbers by value, all else exactly.
+fn are_equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| are_equal(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            let is_there = |(key, a): (&String, _)| b.get(key).is_some_and(|b| are_equal(a, b));
+            a.len() == b.len() && a.iter().all(is_there)
+        }
+        _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_samples_are_those_of_the_rule() {
+        let samples = samples().unwrap();
+        assert_eq!(samples.len(), 10);
+        assert!(
+            samples
+                .iter()
+                .all(|sample| sample.text.chars().count() <= 600)
+        );
+    }
+
+    #[test]
+    fn fields_are_compared_one_by_one() {
+        let expected = json!({"a": 1.0, "b": {"c": "x", "d": null}, "e": [1, 2]});
+        let (total, wrong) = compare(&expected, &expected);
+        assert_eq!((total, wrong.len()), (4, 0));
+        let found = json!({"a": 1, "b": {"c": "y"}, "e": [1], "f": 2});
+        let (total, wrong) = compare(&found, &expected);
+        let wrong: Vec<&str> = wrong.iter().map(|wrong| &*wrong.pointer).collect();
+        assert_eq!((total, &wrong[..]), (5, &["/b/c", "/b/d", "/e", "/f"][..]));
+    }
+}

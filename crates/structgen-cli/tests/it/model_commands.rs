@@ -8,13 +8,13 @@ fn the_demonstration_shows_texts_schemas_and_valid_json() {
     runtime();
     let run = run(&mut structgen(["demo"]));
     assert_eq!(run.code, 0, "{run:?}");
-    assert_eq!(run.out.matches("valid: yes").count(), 5, "{}", run.out);
+    assert_eq!(run.out.matches("valid: yes").count(), 10, "{}", run.out);
     for word in [
         "Text ",
         "Schema ",
         "JSON ",
         "tokens/s",
-        "5 of 5 outputs fit",
+        "10 of 10 outputs fit",
     ] {
         assert!(run.out.contains(word), "{word}: {}", run.out);
     }
