@@ -1,6 +1,6 @@
 """Beam search by transformers' `generate`, recorded for the tests of ours: 50 prompts, 6 settings, and greedy decoding beside them.
 
-    python beam_goldens.py ../crates/structgen-model/assets/main ../crates/structgen/tests/goldens/beam_search.json
+    python beam_goldens.py ../crates/structgen/tests/goldens/model ../crates/structgen/tests/goldens/beam_search.json
 
 Made with transformers 4.56.2, the last version that has beams in groups itself, and torch 2.15.0 on a CPU. Each output is its
 tokens, end-of-sequence included, and its score. A case is marked as a near tie when other sequences, or another order,

@@ -1,6 +1,6 @@
 """Contrastive search by transformers' `generate`, recorded for the tests of ours.
 
-    python contrastive_search_goldens.py ../crates/structgen-model/assets/main ../crates/structgen/tests/goldens/contrastive_search.json
+    python contrastive_search_goldens.py ../crates/structgen/tests/goldens/model ../crates/structgen/tests/goldens/contrastive_search.json
 
 Made with transformers 4.53.3, one of the last versions that have contrastive search themselves, and torch 2.15.0 on a CPU. Each output is
 its tokens, end-of-sequence included. It is computed in single and in double precision: where they differ, rounding

@@ -1,4 +1,4 @@
-//! Beam search on the embedded model gives what transformers' `generate` gives on the same weights in PyTorch.
+//! Beam search on a small model gives what transformers' `generate` gives on the same weights in PyTorch.
 //!
 //! The recorded values are in `goldens/beam_search.json`, made by `training/beam_goldens.py`: 50 prompts, 6 settings, sequences and scores. Both
 //! programs round in their own way, so that scores are equal to 1e-4 (of the score, where that is above one), and where noise of 1e-4 changes what
@@ -11,9 +11,9 @@ use structgen::decode::{
     BeamOptions, EarlyStopping, FinishReason, Generation, Request, SamplingParams, Unconstrained,
 };
 use structgen::vocab::{TokenId, TokenMask};
-use structgen::{GenerateOptions, Model, ModelOptions};
+use structgen::{GenerateOptions, Model};
 
-use crate::support::open;
+use crate::support::golden_model;
 
 const MARGIN: f64 = 1e-4;
 
@@ -148,7 +148,7 @@ fn with_end(generation: &Generation) -> Vec<u32> {
 
 #[test]
 fn sequences_and_scores_are_those_of_transformers() {
-    let model = open(&ModelOptions::new());
+    let model = golden_model();
     let free = everything(&model);
     let recorded = recorded();
     let (mut compared, mut ties, mut parted) = (0, 0, Vec::new());
@@ -187,7 +187,7 @@ fn sequences_and_scores_are_those_of_transformers() {
 
 #[test]
 fn a_width_of_one_is_greedy_here_and_there() {
-    let model = open(&ModelOptions::new());
+    let model = golden_model();
     let free = everything(&model);
     let recorded = recorded();
     let setting = &recorded.settings["greedy"];

@@ -1,11 +1,11 @@
-//! Contrastive search on the embedded model against transformers' own, in PyTorch.
+//! Contrastive search on a small model against transformers' own, in PyTorch.
 
 use serde_json::Value;
 use structgen::decode::ContrastiveSearch;
 use structgen::vocab::TokenId;
-use structgen::{GenerateOptions, ModelOptions, Request};
+use structgen::{GenerateOptions, Request};
 
-use crate::support::open;
+use crate::support::golden_model;
 
 /// Recorded by `training/contrastive_search_goldens.py`, which leaves out what hangs on rounding.
 const GOLDENS: &str = include_str!("../goldens/contrastive_search.json");
@@ -17,7 +17,7 @@ fn tokens(list: &Value) -> Vec<TokenId> {
 
 #[test]
 fn outputs_are_those_of_transformers() {
-    let model = open(&ModelOptions::new());
+    let model = golden_model();
     let goldens: Value = serde_json::from_str(GOLDENS).unwrap();
     let prompts: Vec<Vec<TokenId>> = { goldens["prompts"].as_array().unwrap().iter() }
         .map(tokens)

@@ -58,8 +58,8 @@ fn partial_values_grow_and_end_in_the_value() {
 fn escapes_nested_arrays_and_numbers_come_as_they_are() {
     let value = json!({
         "quoted \"key\"/~": "a \"b\" \\ \n\t\u{7} é 😀",
-        "rows": [[1, -2.5], [[], [1.25e-3]], {"deep": [{"x": null}, true]}],
-        "n": 0
+        "rows": [[1.5, -2.5], [[], [1.25e-3]], {"deep": [{"x": null}, true]}],
+        "n": 0.5
     });
     assert_eq!(streamed(&json!({"const": value}), "anything").0, value);
 }

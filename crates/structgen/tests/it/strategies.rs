@@ -116,7 +116,7 @@ fn batches_drafts_and_one_beam_give_what_single_runs_give() {
 #[test]
 fn heads_of_the_embedded_model_draft_for_it() {
     let heads = OrtHeads::from_bytes(runtime(), structgen_model::HEADS, Device::cpu(1)).unwrap();
-    assert_eq!((heads.heads(), heads.hidden_width()), (2, 96));
+    assert_eq!((heads.heads(), heads.hidden_width()), (2, 192));
     let model = open(&ModelOptions::new().with_heads(HeadsSource::Embedded));
     let mut bare = bare();
     let compiled = schema(&model);

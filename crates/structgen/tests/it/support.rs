@@ -52,6 +52,14 @@ pub(crate) fn open(options: &ModelOptions) -> Model {
     Model::embedded(options).unwrap()
 }
 
+/// The model that `training/beam_goldens.py` and `training/contrastive_search_goldens.py` were run on: an early extraction model of 0.43M
+/// parameters, which stays as it is when the embedded one is trained anew.
+pub(crate) fn golden_model() -> Model {
+    runtime();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/goldens/model");
+    Model::open(folder, &ModelOptions::new()).unwrap()
+}
+
 /// The embedded model without an engine around it.
 pub(crate) fn bare() -> OrtModel {
     let config = ModelConfig::from_json(MAIN.config, Some(MAIN.generation_config)).unwrap();
