@@ -5,10 +5,6 @@ mod load;
 mod memory;
 mod plot;
 mod rounds;
-/// What the demonstration of the command line shows.
-#[expect(dead_code, reason = "titles are for the demonstration")]
-#[path = "../../../structgen-cli/src/commands/demo_samples.rs"]
-mod samples;
 mod tables;
 mod tasks;
 
