@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::Serialize;
 
+use crate::model_args::ModelArgs;
 use crate::print;
-use load::ModelArgs;
 use rounds::{Contender, Strategy};
 
 /// Options of `structgen-bench decode`.
@@ -51,7 +51,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let draft = args.draft_model.as_deref();
     // The model of the prompts is gone before those of the loops are loaded.
-    let tasks = tasks::read(args.tasks.as_deref(), &args.model.load()?)?;
+    let tasks = tasks::read(
+        args.tasks.as_deref(),
+        &args.model.open(&args.model.options()?)?,
+    )?;
     let mut loops = args.model.load_loops(draft, !args.loops)?;
     let prompts: usize = tasks.iter().map(|task| task.prompt.len()).sum();
     let mut report = format!(
