@@ -1,11 +1,10 @@
 //! Pictures: confidence against accuracy, and accuracy over training.
 
-use anyhow::anyhow;
 use structgen_bench::scoring::Calibration;
 
 use super::report::Results;
 use super::training::Curve;
-use crate::chart::{Axis, Chart, Line};
+use crate::chart::{Axis, Chart, Line, Scale};
 
 /// How often fields are right, by how probable they were under the model; on the diagonal, confidences are kept.
 pub(super) fn calibration(all: &[Results]) -> anyhow::Result<String> {
@@ -24,13 +23,20 @@ pub(super) fn calibration(all: &[Results]) -> anyhow::Result<String> {
             points(one.summary.calibration_model.as_ref()?),
         ))
     });
-    let diagonal = Line::new("confidence is accuracy", vec![(0.0, 0.0), (1.0, 1.0)]);
-    draw(&Chart {
+    let diagonal = Line::reference("confidence is accuracy", vec![(0.0, 0.0), (1.0, 1.0)]);
+    let chart = Chart {
         title: "Share of fields that are right, by confidence (model alone)",
-        x: Axis::linear("confidence", (0.0, 1.0)),
-        y: Axis::linear("share right", (0.0, 1.0)),
+        x: Axis {
+            label: "confidence",
+            scale: Scale::Linear(0.0, 1.0),
+        },
+        y: Axis {
+            label: "share right",
+            scale: Scale::Linear(0.0, 1.0),
+        },
         lines: [diagonal].into_iter().chain(lines).collect(),
-    })
+    };
+    chart.svg()
 }
 
 /// Accuracy over the tokens that a model was trained on.
@@ -41,16 +47,17 @@ pub(super) fn training(curve: &Curve) -> anyhow::Result<String> {
         .collect();
     let tokens = curve.lines.iter().flat_map(|(_, points)| points);
     let most = tokens.map(|point| point.0).fold(1.0, f64::max);
-    draw(&Chart {
+    let chart = Chart {
         title: "Accuracy over training",
-        x: Axis::linear("million tokens", (0.0, most)),
-        y: Axis::linear("share right", (0.0, 1.0)),
+        x: Axis {
+            label: "million tokens",
+            scale: Scale::Linear(0.0, most),
+        },
+        y: Axis {
+            label: "share right",
+            scale: Scale::Linear(0.0, 1.0),
+        },
         lines,
-    })
-}
-
-fn draw(chart: &Chart<'_>) -> anyhow::Result<String> {
-    chart
-        .svg()
-        .map_err(|error| anyhow!("a picture cannot be drawn: {error}"))
+    };
+    chart.svg()
 }

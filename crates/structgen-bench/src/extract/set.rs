@@ -1,6 +1,6 @@
 //! Sets of texts with their right answers.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use structgen_bench::scoring::Sample;
@@ -29,12 +29,13 @@ pub(super) fn read(
         }
         samples.retain(|sample| only.is_none_or(|id| sample.id == id));
         samples.truncate(limit.unwrap_or(usize::MAX));
+        let name = path.file_stem().unwrap_or(path.as_os_str());
+        let name = name.to_string_lossy().into_owned();
+        if sets.iter().any(|set: &Set| set.name == name) {
+            bail!("two sets are named {name}, after their files: rename one");
+        }
         if !samples.is_empty() {
-            let name = path.file_stem().unwrap_or(Path::new("set").as_os_str());
-            sets.push(Set {
-                name: name.to_string_lossy().into_owned(),
-                samples,
-            });
+            sets.push(Set { name, samples });
         }
     }
     match (sets.is_empty(), only) {

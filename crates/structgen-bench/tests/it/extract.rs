@@ -176,6 +176,8 @@ fn wrong_input_is_told_before_a_model_is_loaded() {
     }
     let mut command = bench(["extract", "--only", "nobody", "--set"]);
     run(command.arg(&right)).is_bad_input(&["nobody"]);
+    let mut command = bench(["extract", "--set"]);
+    run(command.arg(&right).arg("--set").arg(&right)).is_bad_input(&["right", "rename"]);
     let log = write(dir.path(), "log.jsonl", "{\"step\": 1}");
     let mut command = bench(["extract", "--plots", "plots", "--set"]);
     run(command.arg(&right).arg("--training-log").arg(&log)).is_bad_input(&["log.jsonl", "tokens"]);
