@@ -9,17 +9,16 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::Value;
 use structgen::decode::{Confidence, GenerateError, Generation};
-use structgen::{Error, GenerateOptions, Model, SchemaExtractor, SchemaOptions};
+use structgen::{Error, GenerateOptions, LongText, Model, SchemaExtractor, SchemaOptions};
 use structgen_bench::scoring::{Failure, Probability, Sample, Summary};
 use structgen_maskbench::Percentiles;
 
-use super::mode::{Mode, Strategy};
+use super::mode::{Mode, Strategy, Written};
 use super::report::Results;
 use super::set::Set;
 
 /// A set's schemas, compiled for a model.
-pub(super) struct Extractors<'m> {
-    model: &'m Model,
+pub(super) struct Extractors {
     all: Vec<Result<SchemaExtractor, Failure>>,
     /// What compiling took.
     seconds: f64,
@@ -30,9 +29,11 @@ pub(super) struct Extractors<'m> {
 pub(super) struct Speed {
     /// Answers a second of all jobs together, from the text to the document; schemas were compiled before.
     pub(super) documents_per_second: f64,
-    /// Tokens of a prompt, on average.
+    /// Texts that were longer than the context and were read in windows.
+    pub(super) in_windows: usize,
+    /// Tokens of a text's prompts, on average.
     pub(super) prompt_tokens: f64,
-    /// Tokens of an answer, forced ones included, on average.
+    /// Tokens of a text's answers, forced ones included, on average.
     pub(super) tokens: f64,
     /// Milliseconds until the first token that was not forced.
     pub(super) first_token_ms: [f64; 2],
@@ -43,9 +44,27 @@ pub(super) struct Speed {
 /// What one answer took.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
+    windows: usize,
     prompt_tokens: usize,
     tokens: usize,
     first_token: Duration,
+}
+
+impl Cost {
+    fn of(outputs: &[Generation]) -> Option<Self> {
+        let first = outputs.first()?;
+        let first_choice = { first.tokens.iter() }
+            .chain(&first.end)
+            .find(|token| !token.forced)
+            .and_then(|token| token.time);
+        let prompts = outputs.iter().map(|output| output.stats.prompt_tokens);
+        Some(Self {
+            windows: outputs.len(),
+            prompt_tokens: prompts.sum(),
+            tokens: outputs.iter().map(|output| output.tokens.len()).sum(),
+            first_token: first_choice.unwrap_or(first.stats.total_time),
+        })
+    }
 }
 
 struct Answer {
@@ -55,8 +74,8 @@ struct Answer {
     cost: Option<Cost>,
 }
 
-impl<'m> Extractors<'m> {
-    pub(super) fn compile(model: &'m Model, samples: &[Sample]) -> Self {
+impl Extractors {
+    pub(super) fn compile(model: &Model, samples: &[Sample], long_text: LongText) -> Self {
         let started = Instant::now();
         let options = GenerateOptions {
             log_probs: true,
@@ -66,10 +85,10 @@ impl<'m> Extractors<'m> {
         let extractor = |sample: &Sample| {
             let (schema, options) = (sample.schema.clone(), options.clone());
             SchemaExtractor::new(model.clone(), schema, &SchemaOptions::new(), options)
+                .map(|extractor| extractor.with_long_text(long_text))
                 .map_err(failure)
         };
         Self {
-            model,
             all: samples.iter().map(extractor).collect(),
             seconds: started.elapsed().as_secs_f64(),
         }
@@ -93,7 +112,7 @@ impl<'m> Extractors<'m> {
                     return answers;
                 };
                 let answer = match extractor {
-                    Ok(extractor) => self.answer(extractor, sample, mode, strategy),
+                    Ok(extractor) => answer(extractor, sample, mode, strategy),
                     Err(failure) => Answer::failed(failure.clone()),
                 };
                 answers.push((at, answer));
@@ -140,53 +159,30 @@ impl<'m> Extractors<'m> {
         let first = Percentiles::new(costs.iter().map(milliseconds).collect());
         (!costs.is_empty()).then(|| Speed {
             documents_per_second: costs.len() as f64 / seconds,
+            in_windows: costs.iter().filter(|cost| cost.windows > 1).count(),
             prompt_tokens: mean(|cost| cost.prompt_tokens),
             tokens: mean(|cost| cost.tokens),
             first_token_ms: [first.p50, first.p99],
             compile_ms: self.seconds * 1e3 / self.all.len() as f64,
         })
     }
+}
 
-    fn answer(
-        &self,
-        extractor: &SchemaExtractor,
-        sample: &Sample,
-        mode: Mode,
-        strategy: Strategy,
-    ) -> Answer {
-        let generate = || {
-            let request = mode.request(extractor, &sample.text)?;
-            let run = self
-                .model
-                .submit(request.with_strategy(strategy.options()))?;
-            Ok(run.wait()?.single()?)
-        };
-        match generate() {
-            Ok(generation) => Answer::new(&generation),
-            Err(error) => Answer::failed(failure(error)),
-        }
+fn answer(extractor: &SchemaExtractor, sample: &Sample, mode: Mode, strategy: Strategy) -> Answer {
+    let extractor = extractor.clone().with_strategy(strategy.options());
+    match mode.ask(&extractor, &sample.text) {
+        Ok(written) => Answer::new(written),
+        Err(error) => Answer::failed(failure(error)),
     }
 }
 
 impl Answer {
-    fn new(generation: &Generation) -> Self {
-        let confidence = match generation.confidence() {
-            Ok(confidence) => probabilities(&confidence),
-            Err(_) => HashMap::new(),
-        };
-        let not_json = |_| Failure::NotJson(generation.text.clone());
-        let first = { generation.tokens.iter() }
-            .chain(&generation.end)
-            .find(|token| !token.forced)
-            .and_then(|token| token.time);
+    fn new(written: Written) -> Self {
+        let confidence = written.confidence.as_ref();
         Self {
-            value: serde_json::from_str(&generation.text).map_err(not_json),
-            confidence,
-            cost: Some(Cost {
-                prompt_tokens: generation.stats.prompt_tokens,
-                tokens: generation.tokens.len(),
-                first_token: first.unwrap_or(generation.stats.total_time),
-            }),
+            cost: Cost::of(&written.outputs),
+            confidence: confidence.map(probabilities).unwrap_or_default(),
+            value: serde_json::from_str(&written.json).map_err(|_| Failure::NotJson(written.json)),
         }
     }
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde::Serialize;
-use structgen::{DraftSource, Model};
+use structgen::{DraftSource, LongText, Model};
 
 use crate::model_args::ModelArgs;
 use crate::{print, report as tell};
@@ -52,6 +52,10 @@ pub(crate) struct Args {
     /// How many texts run side by side, each in a session of the model
     #[arg(long, value_name = "N", default_value = "1")]
     jobs: NonZeroUsize,
+    /// Whether texts that are longer than the context are read in windows, which takes a constraint, or refused. A text
+    /// that does not fit is wrong
+    #[arg(long, value_enum, default_value = "windows")]
+    long_text: LongTextArg,
     /// At most this many texts of each set, the first ones
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -77,6 +81,21 @@ pub(crate) struct Args {
     model: ModelArgs,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LongTextArg {
+    Windows,
+    Refuse,
+}
+
+impl From<LongTextArg> for LongText {
+    fn from(arg: LongTextArg) -> Self {
+        match arg {
+            LongTextArg::Windows => Self::Windows,
+            LongTextArg::Refuse => Self::Refuse,
+        }
+    }
+}
+
 /// Which fields are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Show {
@@ -93,7 +112,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let model = args.open()?;
     let mut all = Vec::new();
     for set in &sets {
-        let extractors = Extractors::compile(&model, &set.samples);
+        let extractors = Extractors::compile(&model, &set.samples, args.long_text.into());
         for &mode in &args.modes {
             for &strategy in &args.strategies {
                 tell(&format!("{}: {mode}, {strategy}", set.name));

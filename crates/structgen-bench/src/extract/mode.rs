@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use anyhow::bail;
 use clap::ValueEnum;
-use structgen::decode::{BeamOptions, PromptLookup, Speculation};
-use structgen::{Request, SchemaExtractor};
+use structgen::SchemaExtractor;
+use structgen::decode::{BeamOptions, Confidence, Generation, PromptLookup, Speculation};
 
 /// What the output is constrained to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -17,17 +17,37 @@ pub(super) enum Mode {
     Unconstrained,
 }
 
+/// What a model wrote.
+pub(super) struct Written {
+    pub(super) json: String,
+    pub(super) confidence: Option<Confidence>,
+    /// One, or one for each window of a long text.
+    pub(super) outputs: Vec<Generation>,
+}
+
 impl Mode {
-    pub(super) fn request(
-        self,
-        extractor: &SchemaExtractor,
-        text: &str,
-    ) -> structgen::Result<Request> {
-        let request = extractor.request(text)?;
-        Ok(match self {
-            Self::Constrained => request,
-            Self::Unconstrained => request.with_constraint(None),
-        })
+    pub(super) fn ask(self, extractor: &SchemaExtractor, text: &str) -> structgen::Result<Written> {
+        match self {
+            Self::Constrained => {
+                let found = extractor.extract(text)?;
+                let outputs = found.outputs.into_iter();
+                Ok(Written {
+                    json: found.json,
+                    confidence: found.confidence,
+                    outputs: outputs.map(|output| output.generation).collect(),
+                })
+            }
+            Self::Unconstrained => {
+                let request = extractor.request(text)?.with_constraint(None);
+                let output = extractor.model().submit(request)?.wait()?.single()?;
+                Ok(Written {
+                    json: output.text.clone(),
+                    // Text that is not JSON has none.
+                    confidence: output.confidence().ok(),
+                    outputs: vec![output],
+                })
+            }
+        }
     }
 }
 

@@ -78,6 +78,7 @@ fn overview(results: &[Results]) -> Table {
         "fields exact",
         "soft score",
         "no answer",
+        "in windows",
         "documents/s",
         "tokens",
         "first token, ms: median, p99",
@@ -100,6 +101,7 @@ fn overview(results: &[Results]) -> Table {
             };
             let [median, p99] = speed.first_token_ms;
             row.extend([
+                speed.in_windows.to_string(),
                 format!("{:.1}{jobs}", speed.documents_per_second),
                 format!("{:.0}", speed.tokens),
                 format!("{median:.1}, {p99:.1}"),

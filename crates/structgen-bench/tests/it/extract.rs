@@ -46,6 +46,8 @@ fn answers_are_scored_in_every_mode_and_strategy() {
         "greedy,beam:2,speculative",
         "--jobs",
         "2",
+        "--long-text",
+        "refuse",
         "--set",
     ]);
     command.arg(&file).arg("--json").arg(at("out.json"));
@@ -133,6 +135,33 @@ fn answers_are_scored_in_every_mode_and_strategy() {
         let svg = std::fs::read_to_string(at("plots").join(name)).unwrap();
         assert!(svg.starts_with("<svg ") && svg.contains(text), "{svg}");
     }
+}
+
+#[test]
+fn long_texts_are_read_in_windows() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let file = write(dir.path(), "people.jsonl", set());
+    let json = dir.path().join("out.json");
+    let mut command = bench([
+        "extract",
+        "--only",
+        "long",
+        "--mode",
+        "constrained,unconstrained",
+    ]);
+    let run = run(command.arg("--set").arg(&file).arg("--json").arg(&json));
+    assert_eq!(run.code, 0, "{run:?}");
+    let figures: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    let [constrained, unconstrained] = [0, 1].map(|at| &figures["results"][at]);
+    assert_eq!(constrained["speed"]["in_windows"], 1);
+    let document = &constrained["documents"][0];
+    assert!(document.get("failure").is_none() && document["fields"][0]["actual"].is_string());
+    // Without a constraint there is nothing that would make one answer of several.
+    assert_eq!(
+        unconstrained["documents"][0]["failure"]["reason"],
+        "does_not_fit"
+    );
 }
 
 #[test]
