@@ -75,9 +75,15 @@ struct Answer {
 }
 
 impl Extractors {
-    pub(super) fn compile(model: &Model, samples: &[Sample], long_text: LongText) -> Self {
+    pub(super) fn compile(
+        model: &Model,
+        samples: &[Sample],
+        long_text: LongText,
+        max_tokens: Option<usize>,
+    ) -> Self {
         let started = Instant::now();
         let options = GenerateOptions {
+            max_new_tokens: max_tokens,
             log_probs: true,
             token_times: true,
             ..GenerateOptions::default()

@@ -56,6 +56,9 @@ pub(crate) struct Args {
     /// that does not fit is wrong
     #[arg(long, value_enum, default_value = "windows")]
     long_text: LongTextArg,
+    /// The most tokens of an answer; without it, what the context leaves
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<usize>,
     /// At most this many texts of each set, the first ones
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -112,7 +115,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let model = args.open()?;
     let mut all = Vec::new();
     for set in &sets {
-        let extractors = Extractors::compile(&model, &set.samples, args.long_text.into());
+        let extractors =
+            Extractors::compile(&model, &set.samples, args.long_text.into(), args.max_tokens);
         for &mode in &args.modes {
             for &strategy in &args.strategies {
                 tell(&format!("{}: {mode}, {strategy}", set.name));

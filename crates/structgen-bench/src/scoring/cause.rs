@@ -13,7 +13,7 @@ use super::source::Source;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// There was no answer: the text does not fit the model's context.
+    /// There was no answer: the text does not fit the model's context, or no document the tokens that are left.
     DoesNotFit,
     /// There was no answer: the output is not JSON.
     NotJson,
@@ -48,7 +48,7 @@ pub enum Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::DoesNotFit => "no answer: does not fit the context",
+            Self::DoesNotFit => "no answer: does not fit",
             Self::NotJson => "no answer: not JSON",
             Self::NoAnswer => "no answer: an error",
             Self::Missing => "missing or null",

@@ -39,7 +39,7 @@ pub struct Sample {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "reason", content = "message", rename_all = "snake_case")]
 pub enum Failure {
-    /// The text does not fit the model's context.
+    /// The text does not fit the model's context, or no document the tokens that are left.
     DoesNotFit(String),
     /// The output is not JSON. It is the message.
     NotJson(String),
