@@ -171,30 +171,23 @@ fn calibrations(results: &[Results]) -> Table {
         "of these right",
     ]);
     for one in results {
-        let [model, allowed] = [
-            &one.summary.calibration_model,
-            &one.summary.calibration_allowed,
-        ];
-        // They are the same where nothing was constrained.
-        let allowed = allowed
-            .as_ref()
-            .filter(|allowed| Some(*allowed) != model.as_ref());
-        for (of, found) in [
-            ("model alone", model.as_ref()),
-            ("model and constraint", allowed),
-        ] {
-            if let Some(found) = found {
-                table.row(calibration(&format!("{}: {of}", one.way()), found));
+        let model = one.summary.calibration_model.as_ref().map(calibration);
+        let allowed = one.summary.calibration_allowed.as_ref().map(calibration);
+        // Where nothing was constrained, the two are the same.
+        let allowed = allowed.filter(|allowed| Some(allowed) != model.as_ref());
+        for (of, figures) in [("model alone", model), ("model and constraint", allowed)] {
+            if let Some(figures) = figures {
+                let name = [format!("{}: {of}", one.way())];
+                table.row(name.into_iter().chain(figures));
             }
         }
     }
     table
 }
 
-fn calibration(name: &str, found: &Calibration) -> [String; 5] {
+fn calibration(found: &Calibration) -> [String; 4] {
     let sure = found.above_90;
     [
-        name.to_owned(),
         found.fields.to_string(),
         format!("{:.3}", found.expected_error),
         format!("{:.0}", sure.map_or(0.0, |sure| sure.of)),
