@@ -2,6 +2,7 @@
 
     python3 passages.py check [FILE...]    every file is sound, or errors as file:line
     python3 passages.py show N [SPLIT]     N samples
+    python3 passages.py samples N SPLIT    N samples as JSON lines, for `structgen-bench extract --set`
     python3 passages.py count              passages by language, domain, kind and split
 
 A sample is a pure function of its seed and its split:
@@ -62,6 +63,14 @@ def sample(seed, split="train"):
     return make(c, c.pick(corpus()[split]))
 
 
+def exported(seed, split):
+    """The sample of a seed with its right answer: a line of a set for evaluation. Numbers keep the digits of the text."""
+    x = sample(seed, split)
+    p = next(p for p in corpus()[split] if p.id == x.kind)
+    head = {"id": f"{p.id}#{seed}", "kind": p.kind, "language": p.lang, "domain": p.domain, "text": x.text, "schema": x.schema}
+    return f'{compact(head)[:-1]},"expected":{x.target}}}'
+
+
 def main():
     command, args = (sys.argv[1], sys.argv[2:]) if len(sys.argv) > 1 else ("", [])
     files = sorted(ROOT.glob("*/*.txt"))
@@ -75,6 +84,9 @@ def main():
             c = Ctx(f"passages-{split}-{seed}")
             x = make(c, pool[seed % len(pool)]) if pool else sample(seed, split)
             print(f"[{x.kind}]\n{x.text}\n{compact(x.schema)}\n{x.target}\n")
+    elif command == "samples" and len(args) == 2 and args[1] in SPLITS:
+        for seed in range(int(args[0])):
+            print(exported(seed, args[1]))
     elif command == "count":
         tally(files)
     else:

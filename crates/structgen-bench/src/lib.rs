@@ -4,3 +4,4 @@
 pub mod grammars;
 #[cfg(feature = "peers")]
 pub mod llguidance_engine;
+pub mod scoring;

@@ -1,7 +1,10 @@
-//! The `structgen-bench` command line: what structgen costs, alone and beside its peers.
+//! The `structgen-bench` command line: what structgen costs, alone and beside its peers, and how right it is.
 
+mod chart;
 mod decode;
+mod extract;
 mod masks;
+mod model_args;
 #[cfg(feature = "peers")]
 mod peers;
 
@@ -33,6 +36,8 @@ enum Command {
     Masks(masks::Args),
     /// Time the decoding loop beside a bare one, its strategies, and the cache, on one thread
     Decode(decode::Args),
+    /// Measure how right a model's extractions are, on texts with their right documents
+    Extract(extract::Args),
     /// Run MaskBench on structgen and llguidance, side by side, and print the ratios
     #[cfg(feature = "peers")]
     Peers(peers::Arguments),
@@ -42,6 +47,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Masks(args) => masks::run(&args),
         Command::Decode(args) => decode::run(&args),
+        Command::Extract(args) => extract::run(&args),
         #[cfg(feature = "peers")]
         Command::Peers(args) => peers::run(&args),
     };

@@ -1,83 +1,18 @@
-//! The model of a benchmark: for its prompts, and for the loops.
+//! The models of the loops.
 
-use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use structgen::decode::{LanguageModel, ModelInfo, Scheduler, SchedulerLimits};
 use structgen::ort::{LoadOptions, ModelConfig, ModelSource, OrtHeads, Runtime};
 use structgen::vocab::{Tokenizer, TokenizerOptions};
-use structgen::{Device, Model, ModelOptions};
 use structgen_model::Assets;
 
 use super::rounds::Loops;
-use crate::tables_folder;
-
-/// Which model, and where it runs.
-#[derive(clap::Args, Debug)]
-#[command(next_help_heading = "Model")]
-pub(super) struct ModelArgs {
-    /// A model folder, as optimum or onnxruntime-genai writes it; without it, the embedded model
-    #[arg(long, value_name = "DIR")]
-    model: Option<PathBuf>,
-    /// The variant of the folder's model file, such as quantized, int8, fp16 or q4
-    #[arg(long, value_name = "NAME", requires = "model")]
-    variant: Option<String>,
-    /// Where the model runs: cpu, cuda, or cuda:N; never replaced by another
-    #[arg(long, value_name = "DEVICE")]
-    device: Option<Device>,
-    /// Threads of one run on the processor; one where nothing is said of them
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
-    /// The ONNX Runtime library's file, instead of looking for one
-    #[arg(long, value_name = "FILE")]
-    runtime: Option<PathBuf>,
-    /// Keep at most so many megabytes of what the model has run, for prompts that begin alike; 0 keeps nothing
-    #[arg(long, value_name = "MB", default_value_t = 0)]
-    prefix_cache: usize,
-    /// Compute the tables of the tokenizer's vocabulary, which are otherwise kept in the folder `tables` of structgen's cache folder
-    #[arg(long)]
-    no_cache: bool,
-}
+use crate::model_args::ModelArgs;
 
 impl ModelArgs {
-    fn device(&self) -> anyhow::Result<Device> {
-        match self.device {
-            Some(Device::Cuda { .. }) if self.threads.is_some() => {
-                bail!("--threads is for the processor, and --device cuda was asked for")
-            }
-            Some(device @ Device::Cuda { .. }) => Ok(device),
-            _ => Ok(Device::Cpu {
-                threads: Some(self.threads.unwrap_or(NonZeroUsize::MIN)),
-            }),
-        }
-    }
-
-    fn options(&self) -> anyhow::Result<ModelOptions> {
-        let mut options = ModelOptions::new().with_device(self.device()?);
-        if let Some(variant) = &self.variant {
-            options = options.with_variant(variant);
-        }
-        if let Some(runtime) = &self.runtime {
-            options = options.with_runtime(runtime);
-        }
-        if let Some(tables) = tables_folder().filter(|_| !self.no_cache && self.model.is_some()) {
-            options = options.with_tables_folder(tables);
-        }
-        Ok(options)
-    }
-
-    /// The model that prompts are written and constraints are compiled for.
-    pub(super) fn load(&self) -> anyhow::Result<Model> {
-        let options = self.options()?;
-        Ok(match &self.model {
-            Some(folder) => Model::open(folder, &options)
-                .with_context(|| format!("the model folder {} cannot be used", folder.display()))?,
-            None => Model::embedded(&options)?,
-        })
-    }
-
     /// What the loops run on, with what drafts if that is wanted.
     pub(super) fn load_loops(&self, draft: Option<&Path>, drafts: bool) -> anyhow::Result<Loops> {
         let runtime = Runtime::load(&self.options()?.search())?;
@@ -88,7 +23,7 @@ impl ModelArgs {
         let bare = target.source.open(runtime)?;
         let tokenizer = Arc::new(target.tokenizer(bare.info())?);
         let mut limits = SchedulerLimits::default();
-        limits.prefix_bytes = self.prefix_cache.saturating_mul(1_000_000);
+        limits.prefix_bytes = self.prefix_bytes();
         let vocabulary = tokenizer.vocabulary().clone();
         let text_tokens = vocabulary.text_tokens().clone();
         let mut scheduler = Scheduler::new(target.source.open(runtime)?, vocabulary)

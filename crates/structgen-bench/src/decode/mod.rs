@@ -5,10 +5,6 @@ mod load;
 mod memory;
 mod plot;
 mod rounds;
-/// What the demonstration of the command line shows.
-#[expect(dead_code, reason = "titles are for the demonstration")]
-#[path = "../../../structgen-cli/src/commands/demo_samples.rs"]
-mod samples;
 mod tables;
 mod tasks;
 
@@ -17,8 +13,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::Serialize;
 
+use crate::model_args::ModelArgs;
 use crate::print;
-use load::ModelArgs;
 use rounds::{Contender, Strategy};
 
 /// Options of `structgen-bench decode`.
@@ -55,7 +51,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let draft = args.draft_model.as_deref();
     // The model of the prompts is gone before those of the loops are loaded.
-    let tasks = tasks::read(args.tasks.as_deref(), &args.model.load()?)?;
+    let tasks = tasks::read(
+        args.tasks.as_deref(),
+        &args.model.open(&args.model.options()?)?,
+    )?;
     let mut loops = args.model.load_loops(draft, !args.loops)?;
     let prompts: usize = tasks.iter().map(|task| task.prompt.len()).sum();
     let mut report = format!(
@@ -102,7 +101,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     report += &memory::line(loops.scheduler.info(), &tasks, args.max_tokens);
     print(&report)?;
     if let Some(path) = &args.plot {
-        write_file(path, &plot::svg(&lengths))?;
+        write_file(path, &plot::svg(&lengths)?)?;
     }
     if let Some(path) = &args.json {
         let figures = Figures {

@@ -10,7 +10,8 @@ use structgen::grammar::Whitespace;
 use structgen::vocab::TokenId;
 use structgen::{Constraint, Model, SchemaOptions};
 
-use super::samples::SAMPLES;
+/// What the demonstration of the command line shows.
+const DEMONSTRATION: &str = include_str!("../../../structgen-cli/src/commands/demo_samples.json");
 
 /// A prompt with the constraint of its output.
 pub(super) struct Task {
@@ -50,15 +51,7 @@ pub(super) fn read(path: Option<&Path>, model: &Model) -> anyhow::Result<Vec<Tas
             let text = crate::read(path)?;
             parse(&text).with_context(|| format!("the tasks {name} cannot be used"))?
         }
-        None => SAMPLES
-            .iter()
-            .map(|sample| {
-                Ok(Source {
-                    schema: serde_json::from_str(sample.schema)?,
-                    text: sample.text.to_owned(),
-                })
-            })
-            .collect::<serde_json::Result<_>>()?,
+        None => parse(DEMONSTRATION)?,
     };
     if sources.is_empty() {
         return Err(anyhow!("there are no tasks"));

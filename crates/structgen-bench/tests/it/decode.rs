@@ -58,7 +58,11 @@ fn every_strategy_is_timed_and_writes_what_the_plain_one_writes() {
 
     let svg = std::fs::read_to_string(&plot).unwrap();
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
-    assert_eq!(svg.matches("<polyline").count(), 2);
+    // Axes are thinner.
+    let is_drawn =
+        |line: &&str| line.starts_with("<polyline") && line.contains("stroke-width=\"2\"");
+    assert_eq!(svg.lines().filter(is_drawn).count(), 2);
+    assert!(svg.contains("with the cache") && svg.contains("all of the text again"));
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
 }
 

@@ -1,5 +1,6 @@
 //! The benchmarks, run as a user's shell would.
 
 mod decode;
+mod extract;
 mod masks;
 mod support;

@@ -1,0 +1,193 @@
+//! `structgen-bench extract`: how right a model's extractions are.
+
+mod ask;
+mod card;
+mod mode;
+mod plots;
+mod report;
+mod set;
+mod table;
+mod training;
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use serde::Serialize;
+use structgen::{DraftSource, LongText, Model};
+
+use crate::model_args::ModelArgs;
+use crate::{print, report as tell};
+use ask::Extractors;
+use mode::{Mode, Strategy};
+use report::Results;
+
+/// Options of `structgen-bench extract`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Texts with their schemas and right documents: a JSON array or lines of
+    /// {"text", "schema", "expected", "id"?, "kind"?, "language"?, "domain"?}
+    #[arg(long = "set", value_name = "FILE", required = true)]
+    sets: Vec<PathBuf>,
+    /// Whether masks constrain the output to the schema; several are compared
+    #[arg(
+        long = "mode",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "constrained"
+    )]
+    modes: Vec<Mode>,
+    /// How the output is found: greedy, beam:N or speculative; several are compared
+    #[arg(
+        long = "strategy",
+        value_name = "STRATEGY",
+        value_delimiter = ',',
+        default_value = "greedy"
+    )]
+    strategies: Vec<Strategy>,
+    /// The folder of the model that drafts, for speculative; without it, the embedded draft of the embedded model
+    #[arg(long, value_name = "DIR")]
+    draft_model: Option<PathBuf>,
+    /// How many texts run side by side, each in a session of the model
+    #[arg(long, value_name = "N", default_value = "1")]
+    jobs: NonZeroUsize,
+    /// Whether texts that are longer than the context are read in windows, which takes a constraint, or refused. A text
+    /// that does not fit is wrong
+    #[arg(long, value_enum, default_value = "windows")]
+    long_text: LongTextArg,
+    /// The most tokens of an answer; without it, what the context leaves
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<usize>,
+    /// At most this many texts of each set, the first ones
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// The text of this id alone; texts without an id are numbered from 1
+    #[arg(long, value_name = "ID")]
+    only: Option<String>,
+    /// Print the fields of each text
+    #[arg(long, value_enum)]
+    show: Option<Show>,
+    /// Write all figures, and every field, as JSON
+    #[arg(long, value_name = "OUT.json")]
+    json: Option<PathBuf>,
+    /// Write the figures as a section of Markdown, for a model card
+    #[arg(long, value_name = "OUT.md")]
+    card: Option<PathBuf>,
+    /// Draw confidence against accuracy, calibration.svg, and with --training-log accuracy over training, training.svg
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+    /// The JSON lines that training/train.py writes next to its checkpoint
+    #[arg(long, value_name = "FILE", requires = "plots")]
+    training_log: Option<PathBuf>,
+    #[command(flatten)]
+    model: ModelArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LongTextArg {
+    Windows,
+    Refuse,
+}
+
+impl From<LongTextArg> for LongText {
+    fn from(arg: LongTextArg) -> Self {
+        match arg {
+            LongTextArg::Windows => Self::Windows,
+            LongTextArg::Refuse => Self::Refuse,
+        }
+    }
+}
+
+/// Which fields are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Show {
+    Wrong,
+    All,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    // What is cheap to check comes first.
+    let sets = set::read(&args.sets, args.limit, args.only.as_deref())?;
+    let curve = { args.training_log.as_deref() }
+        .map(training::read)
+        .transpose()?;
+    let model = args.open()?;
+    let mut all = Vec::new();
+    for set in &sets {
+        let extractors =
+            Extractors::compile(&model, &set.samples, args.long_text.into(), args.max_tokens);
+        for &mode in &args.modes {
+            for &strategy in &args.strategies {
+                tell(&format!("{}: {mode}, {strategy}", set.name));
+                let results = extractors.ask(set, mode, strategy, args.jobs)?;
+                if let Some(show) = args.show {
+                    print(&report::documents(&results, show == Show::All))?;
+                }
+                all.push(results);
+            }
+        }
+    }
+    print(&report::text(&all))?;
+    if let Some(path) = &args.json {
+        let figures = Figures {
+            model: args.model_name(),
+            results: &all,
+        };
+        write(path, &serde_json::to_string(&figures)?)?;
+    }
+    if let Some(path) = &args.card {
+        write(path, &card::markdown(&args.model_name(), &all))?;
+    }
+    if let Some(folder) = &args.plots {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("{} cannot be made", folder.display()))?;
+        write(&folder.join("calibration.svg"), &plots::calibration(&all)?)?;
+        if let Some(curve) = &curve {
+            write(&folder.join("training.svg"), &plots::training(curve)?)?;
+        }
+    }
+    Ok(())
+}
+
+impl Args {
+    /// The model, with the draft model that a strategy needs.
+    fn open(&self) -> anyhow::Result<Model> {
+        let mut options = self.model.options()?.with_workers(self.jobs);
+        let drafts = self.strategies.contains(&Strategy::Speculative);
+        match (&self.draft_model, &self.model.model) {
+            (Some(_), _) if !drafts => {
+                bail!("--draft-model is for --strategy speculative, which is not asked for")
+            }
+            (Some(folder), _) => {
+                options = options.with_draft(DraftSource::Folder(folder.clone()));
+            }
+            (None, None) if drafts => options = options.with_draft(DraftSource::Embedded),
+            (None, Some(_)) if drafts => {
+                bail!(
+                    "--strategy speculative needs a draft model: name its folder by --draft-model"
+                )
+            }
+            (None, _) => {}
+        }
+        self.model.open(&options)
+    }
+
+    fn model_name(&self) -> String {
+        match &self.model.model {
+            Some(folder) => folder.display().to_string(),
+            None => "embedded".to_owned(),
+        }
+    }
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
+}
+
+/// All that was measured, for programs.
+#[derive(Serialize)]
+struct Figures<'r> {
+    model: String,
+    results: &'r [Results],
+}

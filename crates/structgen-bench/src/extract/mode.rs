@@ -1,0 +1,115 @@
+//! In what ways a model is asked.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::bail;
+use clap::ValueEnum;
+use structgen::SchemaExtractor;
+use structgen::decode::{BeamOptions, Confidence, Generation, PromptLookup, Speculation};
+
+/// What the output is constrained to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Mode {
+    /// The documents that are valid against the schema.
+    Constrained,
+    /// Nothing: the model alone.
+    Unconstrained,
+}
+
+/// What a model wrote.
+pub(super) struct Written {
+    pub(super) json: String,
+    pub(super) confidence: Option<Confidence>,
+    /// One, or one for each window of a long text.
+    pub(super) outputs: Vec<Generation>,
+}
+
+impl Mode {
+    pub(super) fn ask(self, extractor: &SchemaExtractor, text: &str) -> structgen::Result<Written> {
+        match self {
+            Self::Constrained => {
+                let found = extractor.extract(text)?;
+                let outputs = found.outputs.into_iter();
+                Ok(Written {
+                    json: found.json,
+                    confidence: found.confidence,
+                    outputs: outputs.map(|output| output.generation).collect(),
+                })
+            }
+            Self::Unconstrained => {
+                let request = extractor.request(text)?.with_constraint(None);
+                let output = extractor.model().submit(request)?.wait()?.single()?;
+                Ok(Written {
+                    json: output.text.clone(),
+                    // Text that is not JSON has none.
+                    confidence: output.confidence().ok(),
+                    outputs: vec![output],
+                })
+            }
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Constrained => "constrained",
+            Self::Unconstrained => "unconstrained",
+        })
+    }
+}
+
+/// How the output is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Strategy {
+    /// The most probable token each time.
+    Greedy,
+    /// Beam search of this width.
+    Beam(usize),
+    /// The greedy output, drafted by a smaller model, by lookup in the prompt and by what the constraint forces.
+    Speculative,
+}
+
+impl Strategy {
+    pub(super) fn options(self) -> structgen::Strategy {
+        match self {
+            Self::Greedy => structgen::Strategy::default(),
+            Self::Beam(width) => BeamOptions {
+                width,
+                ..BeamOptions::default()
+            }
+            .into(),
+            Self::Speculative => Speculation {
+                model: true,
+                lookup: Some(PromptLookup::default()),
+                forced_text: true,
+                ..Speculation::default()
+            }
+            .into(),
+        }
+    }
+}
+
+impl FromStr for Strategy {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        Ok(match (text, text.strip_prefix("beam:").map(str::parse)) {
+            ("greedy", _) => Self::Greedy,
+            ("speculative", _) => Self::Speculative,
+            (_, Some(Ok(width))) if width > 0 => Self::Beam(width),
+            _ => bail!("a strategy is greedy, speculative or beam:N, such as beam:4"),
+        })
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Greedy => f.write_str("greedy"),
+            Self::Beam(width) => write!(f, "beam:{width}"),
+            Self::Speculative => f.write_str("speculative"),
+        }
+    }
+}
