@@ -56,7 +56,7 @@ impl Link {
 impl Terminal {
     /// The stretch that begins at a state; `None` where no large class of bytes leads to one state. Beside one that ends there may be one that
     /// does not, of fewer characters.
-    pub(crate) fn find_span(&mut self, state: TerminalState) -> Result<Option<Found>, StepError> {
+    pub(crate) fn find_span(&self, state: TerminalState) -> Result<Option<Found>, StepError> {
         let link = self.link(state)?;
         if link.closed.len() < FEWEST && !link.closed.contains(b' ') {
             return Ok(None);
@@ -97,7 +97,7 @@ impl Terminal {
     }
 
     /// The stretch of the characters that lead from one state to one other, and so on.
-    fn find_chain(&mut self, state: TerminalState, link: &Link) -> Result<Span, StepError> {
+    fn find_chain(&self, state: TerminalState, link: &Link) -> Result<Span, StepError> {
         let closed = link.closed;
         let mut span = Span {
             closed,
@@ -125,7 +125,7 @@ impl Terminal {
     /// The endless stretch of characters that lead to states from which all of them go on, most of these and not only those of the link; `None`
     /// where there are no others.
     fn find_wide_span(
-        &mut self,
+        &self,
         state: TerminalState,
         link: &Link,
         mut closed: ByteClasses,
@@ -166,7 +166,7 @@ impl Terminal {
 
     /// The stretch of these characters, which go on from a state, as far as all of them go on from every state to which they lead.
     fn find_wide_chain(
-        &mut self,
+        &self,
         state: TerminalState,
         closed: ByteClasses,
     ) -> Result<Span, StepError> {
@@ -204,7 +204,7 @@ impl Terminal {
         Ok(span)
     }
 
-    fn link(&mut self, state: TerminalState) -> Result<Arc<Link>, StepError> {
+    fn link(&self, state: TerminalState) -> Result<Arc<Link>, StepError> {
         if let Some(known) = self.links.get(&state) {
             return Ok(known.clone());
         }
@@ -247,12 +247,11 @@ impl Terminal {
             complete,
             targets,
         });
-        self.links.insert(state, link.clone());
-        Ok(link)
+        Ok(self.links.insert(state, link).clone())
     }
 
     /// The runs of bytes that lead to the same states, in order, cut where UTF-8 tells bytes apart.
-    fn runs(&mut self, state: TerminalState, utf8: Utf8) -> Result<Vec<Run>, StepError> {
+    fn runs(&self, state: TerminalState, utf8: Utf8) -> Result<Vec<Run>, StepError> {
         let first = self.known_first(state).unwrap_or(ByteSet::ALL);
         let mut runs = Vec::with_capacity(16);
         let (mut low, last) = match utf8 {
@@ -277,7 +276,7 @@ impl Terminal {
 
     /// Collects where the rests of a character lead, where UTF-8 stands so behind the bytes so far; returns whether all of them go on.
     fn collect(
-        &mut self,
+        &self,
         state: TerminalState,
         utf8: Option<Utf8>,
         found: &mut Vec<TerminalState>,
