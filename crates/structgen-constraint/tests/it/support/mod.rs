@@ -91,10 +91,6 @@ fn vocabulary_with(more: &[&str]) -> Arc<VocabularyTables> {
 }
 
 /// The same with tokens that are longer than chains of counting states are followed, and longer than short ones.
-#[allow(
-    dead_code,
-    reason = "not every test that has this module compiles with it"
-)]
 pub(crate) fn compile_with_long_tokens(grammar: Grammar) -> CompiledConstraint {
     let longer = [
         "aaaaaaaaaaaaaaaaaaaa",
@@ -125,7 +121,6 @@ pub(crate) fn compile_with(grammar: Grammar, tables: &Arc<VocabularyTables>) -> 
 pub(crate) struct SplitMix(u64);
 
 impl SplitMix {
-    #[allow(dead_code, reason = "walks that are compared make their own")]
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }

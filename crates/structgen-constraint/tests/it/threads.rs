@@ -1,9 +1,5 @@
 //! Matchers of one constraint on several threads see what they would see on one, and none waits for another's work.
 
-#![allow(dead_code, reason = "the tests' support is shared")]
-
-mod support;
-
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Barrier, Mutex};
 use std::thread;
@@ -35,7 +31,10 @@ fn grammars() -> Vec<Grammar> {
         r##"{"type": "object", "minProperties": 2, "patternProperties": {"^[ab]+$": {"type": "boolean"}}, "additionalProperties": {"$ref": "#"}}"##,
     ];
     let mut grammars: Vec<Grammar> = schemas.into_iter().map(schema).collect();
-    grammars.push(support::json(support::any_value, JsonForm::generate()));
+    grammars.push(crate::support::json(
+        crate::support::any_value,
+        JsonForm::generate(),
+    ));
     grammars
 }
 
@@ -55,7 +54,7 @@ struct Seen {
 
 /// A walk that depends on the seed and on what the matcher answers.
 fn walk(constraint: &CompiledConstraint, seed: u64) -> Vec<Seen> {
-    let mut random = support::SplitMix::new(seed);
+    let mut random = crate::support::SplitMix::new(seed);
     let mut matcher = constraint.matcher();
     let mut seen = Vec::new();
     let ids = constraint.vocabulary().len();
@@ -109,9 +108,9 @@ fn walks_side_by_side(constraint: &CompiledConstraint) -> Vec<(u64, Vec<Seen>)> 
 fn any_number_of_threads_sees_the_same() {
     for grammar in grammars() {
         let shown = grammar.to_string();
-        let alone = support::compile(grammar.clone());
+        let alone = crate::support::compile(grammar.clone());
         let expected: Vec<Vec<Seen>> = (0..SEEDS).map(|seed| walk(&alone, seed)).collect();
-        let shared = support::compile(grammar);
+        let shared = crate::support::compile(grammar);
         for (seed, seen) in walks_side_by_side(&shared) {
             assert!(seen == expected[seed as usize], "seed {seed} of {shown}");
         }
@@ -120,8 +119,8 @@ fn any_number_of_threads_sees_the_same() {
 
 #[test]
 fn states_that_are_replaced_under_load_change_nothing() {
-    let tables = support::vocabulary();
-    let grammar = support::json(support::any_value, JsonForm::exact());
+    let tables = crate::support::vocabulary();
+    let grammar = crate::support::json(crate::support::any_value, JsonForm::exact());
     let small = ConstraintOptions {
         state_bytes: 1,
         mask_bytes: 1,
@@ -165,7 +164,7 @@ fn batches_and_warming_on_many_threads_change_nothing() {
     for grammar in grammars() {
         let shown = grammar.to_string();
         let of_threads = [1, THREADS].map(|threads| {
-            let constraint = support::compile(grammar.clone());
+            let constraint = crate::support::compile(grammar.clone());
             pool(threads).install(|| {
                 let limits = WarmLimits {
                     states: 60,
@@ -173,7 +172,7 @@ fn batches_and_warming_on_many_threads_change_nothing() {
                 };
                 let warmth = constraint.warm(&limits).unwrap();
                 let mut matchers: Vec<Matcher> = (0..40).map(|_| constraint.matcher()).collect();
-                let mut random = support::SplitMix::new(1);
+                let mut random = crate::support::SplitMix::new(1);
                 let mut seen = Vec::new();
                 for _ in 0..12 {
                     let masks = batch_masks(&mut matchers).into_iter();
@@ -225,7 +224,7 @@ impl Subscriber for Gate {
 
 #[test]
 fn a_request_in_the_middle_of_its_step_stops_no_other() {
-    let constraint = support::compile(schema(
+    let constraint = crate::support::compile(schema(
         r#"{"type": "object", "properties": {
             "urls": {"type": "array", "uniqueItems": true, "items": {"type": "string", "format": "uri"}},
             "name": {"type": "string", "maxLength": 9}
