@@ -8,14 +8,17 @@ mod numbering;
 mod span;
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use structgen_memo::{Memo, Segments};
+use rustc_hash::FxHashMap;
+use structgen_memo::Segments;
 
 pub use self::cursor::TerminalCursor;
 use self::numbering::{Numbered, Numbering};
-use self::span::Link;
+use self::span::{Link, Run};
+use crate::bytes::common_run;
 use crate::{
     ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Machine, SHORT_TEXT, Span, StepError,
     TokenLengths, Uniform,
@@ -43,7 +46,10 @@ pub(crate) enum Reach {
 }
 
 /// For how many states there is room from the start.
-const FEW_STATES: usize = 4;
+const FEW_STATES: usize = 16;
+
+/// For how many rows there is room once there is one.
+const FEW_ROWS: usize = 4;
 
 /// For how many runs of bytes a state's steps are kept without a row: most states are stepped from by no more.
 const FEW_STEPS: usize = 4;
@@ -57,24 +63,28 @@ struct Steps {
 }
 
 impl Steps {
-    #[inline]
-    fn has(self, byte: u8) -> bool {
-        self.low <= byte && byte <= self.high
-    }
-
-    /// As a number other than 0, which stands for no steps.
+    /// As one number: how many bytes the run has, which is 0 where there are no steps, its first byte, and where it leads.
     #[inline]
     fn pack(self) -> u64 {
-        u64::from(self.next) << 32 | u64::from(self.high) << 16 | u64::from(self.low) << 8 | 1
+        let len = u64::from(self.high - self.low) + 1;
+        u64::from(self.next) << 32 | u64::from(self.low) << 16 | len
     }
 
-    #[inline]
     fn unpack(packed: u64) -> Option<Self> {
-        (packed != 0).then_some(Self {
-            low: (packed >> 8) as u8,
-            high: (packed >> 16) as u8,
+        let low = (packed >> 16) as u8;
+        let last = (packed as u16).checked_sub(1)?;
+        Some(Self {
+            low,
+            high: low + last as u8,
             next: (packed >> 32) as u32,
         })
+    }
+
+    /// Where a byte leads, if it is one of the run.
+    #[inline]
+    fn next(packed: u64, byte: u8) -> Option<TerminalState> {
+        let at = byte.wrapping_sub((packed >> 16) as u8);
+        (u16::from(at) < packed as u16).then_some((packed >> 32) as u32)
     }
 }
 
@@ -132,18 +142,24 @@ impl Default for Row {
 pub struct Terminal {
     known: Segments<State>,
     /// The steps of states that many bytes have been asked of.
-    table: Segments<Row>,
+    table: Segments<OnceLock<Box<Row>>>,
     /// What tokens are like.
     tokens: TokenLengths,
     found_spans: Segments<OnceLock<Span>>,
-    /// For states whose span ends: another one that does not, of fewer characters.
-    endless: Memo<TerminalState, Span>,
-    pub(crate) links: Memo<TerminalState, Arc<Link>>,
-    firsts: Memo<TerminalState, ByteSet>,
     nullable: Option<u32>,
     counts: bool,
     is_live: bool,
     source: Mutex<Source>,
+    rare: Mutex<Rare>,
+}
+
+/// What is asked for seldom: a lock costs less than tables that could do without.
+#[derive(Default)]
+struct Rare {
+    /// For states whose span ends: another one that does not, of fewer characters.
+    endless: FxHashMap<TerminalState, Span>,
+    links: FxHashMap<TerminalState, Arc<Link>>,
+    firsts: FxHashMap<TerminalState, ByteSet>,
 }
 
 /// What is locked for a step that nobody has asked for yet.
@@ -179,13 +195,9 @@ impl Terminal {
             .store(START, Ordering::Relaxed);
         Ok(Self {
             known,
-            // A row is large, and most terminals have few.
-            table: Segments::with_room(1),
+            table: Segments::with_room(FEW_ROWS),
             tokens: TokenLengths::UNKNOWN,
             found_spans: Segments::with_room(2),
-            endless: Memo::default(),
-            links: Memo::default(),
-            firsts: Memo::default(),
             nullable,
             counts,
             is_live,
@@ -195,11 +207,16 @@ impl Terminal {
                 rows: 0,
                 spans: 0,
             }),
+            rare: Mutex::default(),
         })
     }
 
     fn source(&self) -> MutexGuard<'_, Source> {
         self.source.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rare(&self) -> MutexGuard<'_, Rare> {
+        self.rare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The terminal for such tokens: what none of them reaches may be forgotten.
@@ -283,20 +300,17 @@ impl Terminal {
         }
     }
 
-    #[inline]
+    /// The state behind one more byte, if it is known.
+    #[inline(always)]
     fn known_step(&self, known: &State, byte: u8) -> Option<TerminalState> {
         let row = known.row.load(Ordering::Acquire);
         if row != UNKNOWN {
-            let next = self.table[row as usize].0[usize::from(byte)].load(Ordering::Acquire);
+            let Row(row) = &**self.table[row as usize].get()?;
+            let next = row[usize::from(byte)].load(Ordering::Acquire);
             return (next != UNKNOWN).then_some(next);
         }
-        for steps in &known.few {
-            let steps = Steps::unpack(steps.load(Ordering::Acquire))?;
-            if steps.has(byte) {
-                return Some(steps.next);
-            }
-        }
-        None
+        let mut few = known.few.iter();
+        few.find_map(|steps| Steps::next(steps.load(Ordering::Acquire), byte))
     }
 
     #[cold]
@@ -306,31 +320,78 @@ impl Terminal {
         }
         let mut source = self.source();
         // Another thread may just have made it.
-        let known = &self.known[state as usize];
-        if let Some(next) = self.known_step(known, byte) {
-            return Ok(next);
+        match self.known_step(&self.known[state as usize], byte) {
+            Some(next) => Ok(next),
+            None => Ok(self.make_steps(&mut source, state, byte)?.next),
         }
+    }
+
+    /// The steps by the bytes around one that is not known yet.
+    fn make_steps(
+        &self,
+        source: &mut Source,
+        state: TerminalState,
+        byte: u8,
+    ) -> Result<Steps, StepError> {
         let next = source.numbered.step(state, byte)?;
-        self.describe(&mut source, next);
+        self.describe(source, next);
         let (low, high) = source.numbered.alike(state, byte);
         let steps = Steps { low, high, next };
-        let mut row = known.row.load(Ordering::Relaxed);
-        if row == UNKNOWN {
-            let mut few = known.few.iter();
-            if let Some(free) = few.find(|few| few.load(Ordering::Relaxed) == 0) {
-                free.store(steps.pack(), Ordering::Release);
-                return Ok(next);
+        let known = &self.known[state as usize];
+        let row = known.row.load(Ordering::Relaxed);
+        if row != UNKNOWN {
+            if let Some(row) = self.table[row as usize].get() {
+                fill(row, steps);
             }
-            row = source.rows;
-            source.rows += 1;
-            let few = known.few.iter().map(|few| few.load(Ordering::Relaxed));
-            for steps in few.filter_map(Steps::unpack) {
-                fill(self.table.make(row as usize), steps);
-            }
-            known.row.store(row, Ordering::Release);
+            return Ok(steps);
         }
-        fill(&self.table[row as usize], steps);
-        Ok(next)
+        let mut few = known.few.iter();
+        if let Some(free) = few.find(|few| few.load(Ordering::Relaxed) == 0) {
+            free.store(steps.pack(), Ordering::Release);
+            return Ok(steps);
+        }
+        let row = source.rows;
+        source.rows += 1;
+        self.table.make(row as usize).get_or_init(|| {
+            let row = Box::default();
+            let few = known.few.iter().map(|few| few.load(Ordering::Relaxed));
+            few.filter_map(Steps::unpack)
+                .for_each(|steps| fill(&row, steps));
+            fill(&row, steps);
+            row
+        });
+        known.row.store(row, Ordering::Release);
+        Ok(steps)
+    }
+
+    /// Where the bytes of a range lead, run by run, each within what `alike` returns for its first byte: all found under one lock.
+    pub(crate) fn runs(
+        &self,
+        state: TerminalState,
+        range: RangeInclusive<u8>,
+        alike: impl Fn(u8) -> (u8, u8),
+    ) -> Result<Vec<Run>, StepError> {
+        let mut source = self.source();
+        let first = source.numbered.first(state).unwrap_or(ByteSet::ALL);
+        let mut runs = Vec::with_capacity(16);
+        let (mut low, last) = range.into_inner();
+        loop {
+            let known = self.known_step(&self.known[state as usize], low);
+            let (next, run) = match known {
+                Some(next) => (next, source.numbered.alike(state, low)),
+                None if state != DEAD && first.contains(low) => {
+                    let steps = self.make_steps(&mut source, state, low)?;
+                    (steps.next, (steps.low, steps.high))
+                }
+                None => (DEAD, source.numbered.alike(state, low)),
+            };
+            let (_, high) = common_run(run, alike(low));
+            runs.push((low, high, next));
+            if high >= last {
+                return Ok(runs);
+            }
+            low = high + 1;
+        }
     }
 
     /// Notes what is to be known of a state that may be new.
@@ -408,11 +469,12 @@ impl Terminal {
 
     /// The bytes that may come next, at most; all of them where a step fails.
     pub fn first(&self, state: TerminalState) -> ByteSet {
-        if let Some(&known) = self.firsts.get(&state) {
+        if let Some(&known) = self.rare().firsts.get(&state) {
             return known;
         }
         if let Some(first) = self.known_first(state) {
-            return *self.firsts.insert(state, first);
+            self.rare().firsts.insert(state, first);
+            return first;
         }
         let mut first = ByteSet::default();
         let mut byte = 0;
@@ -431,7 +493,8 @@ impl Terminal {
                 None => break,
             }
         }
-        *self.firsts.insert(state, first)
+        self.rare().firsts.insert(state, first);
+        first
     }
 
     /// A stretch of text that goes on from here whatever it is made of, if there is one worth the name. To find one that the machine does
@@ -462,7 +525,7 @@ impl Terminal {
                 let found = self.find_span(state).unwrap_or(None);
                 found.map(|(span, endless)| {
                     if let Some(endless) = endless {
-                        self.endless.insert(state, endless);
+                        self.rare().endless.insert(state, endless);
                     }
                     span
                 })
@@ -489,7 +552,7 @@ impl Terminal {
 
     /// Beside the state's span, if that is known and ends: one that does not, of fewer characters.
     pub(crate) fn endless_span(&self, state: TerminalState) -> Option<Span> {
-        self.endless.get(&state).copied()
+        self.rare().endless.get(&state).copied()
     }
 
     /// The place in a list of literals that the state is; see [`Machine::literals`].
@@ -504,9 +567,9 @@ impl Terminal {
 
     /// Whether text of these classes is known to lead from the state back to itself.
     pub(crate) fn is_loop(&self, state: TerminalState, classes: ByteClasses) -> bool {
-        self.links
-            .get(&state)
-            .is_some_and(|link| link.leads_to(state, classes))
+        let rare = self.rare();
+        let link = rare.links.get(&state);
+        link.is_some_and(|link| link.leads_to(state, classes))
     }
 
     /// What is left of text that the form demands, and its label; see [`Machine::forced`].
@@ -524,8 +587,13 @@ impl Terminal {
     #[must_use]
     pub fn memory(&self) -> usize {
         let known = self.known.memory() + self.table.memory() + self.found_spans.memory();
-        let memos = self.endless.memory() + self.links.memory() + self.firsts.memory();
-        known + memos + self.links.len() * 100
+        let rows = self.source().rows as usize * size_of::<Row>();
+        let rare = self.rare();
+        known
+            + rows
+            + rare.endless.capacity() * 24
+            + rare.links.capacity() * 100
+            + rare.firsts.capacity() * 36
     }
 
     /// How many states have been built.

@@ -47,7 +47,9 @@ pub struct CompiledConstraint {
     inner: Arc<Inner>,
 }
 
+/// Apart from the count of owners, which every new matcher changes.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Inner {
     program: Arc<Program>,
     captures: Option<CaptureProgram>,

@@ -136,37 +136,37 @@ impl Masks {
     /// The mask of a state. It is as young as a new one from then on; the second part says how many others went for that.
     #[inline]
     pub(crate) fn find(&self, key: Key) -> Option<(Arc<Mask>, u64)> {
-        let ages = self.ages.load();
-        for young in [&*ages.recent, &self.ahead] {
-            if let Some(kept) = young.by_state.get(&key) {
-                return Some((kept.get(), 0));
-            }
-        }
-        drop(ages);
-        let (kept, gone) = self.find_kept(key)?;
-        Some((kept.get(), gone))
+        self.find_by(key, |kept| kept.get())
     }
 
     /// As [`find`](Self::find), for whoever keeps the mask for another state as well.
     pub(crate) fn find_kept(&self, key: Key) -> Option<(Arc<Kept>, u64)> {
+        self.find_by(key, Arc::clone)
+    }
+
+    #[inline]
+    fn find_by<T>(&self, key: Key, get: impl Fn(&Arc<Kept>) -> T) -> Option<(T, u64)> {
         let ages = self.ages.load();
         for young in [&*ages.recent, &self.ahead] {
             if let Some(kept) = young.by_state.get(&key) {
-                return Some((kept.clone(), 0));
+                return Some((get(kept), 0));
             }
         }
         let kept = ages.old.by_state.get(&key)?.clone();
         drop(ages);
         let gone = self.add(key, kept.clone());
-        Some((kept, gone))
+        Some((get(&kept), gone))
     }
 
     /// Keeps the mask of a state; returns how many others went for it.
     pub(crate) fn add(&self, key: Key, mask: Arc<Kept>) -> u64 {
-        let gone = match self.is_half_full() {
-            true => self.age(),
-            false => 0,
-        };
+        let ages = self.ages.load();
+        if !self.is_full(&ages.recent) {
+            ages.recent.put(key, mask);
+            return 0;
+        }
+        drop(ages);
+        let gone = self.age();
         self.ages.load().recent.put(key, mask);
         gone
     }

@@ -376,7 +376,7 @@ impl Progress {
                 ..self.now
             });
         }
-        if let Some(&known) = visit.states.taken.get(&(self.now.state, token)) {
+        if let Some(known) = visit.states.recall(self.now.state, token) {
             return Ok(known);
         }
         match behind(&visit.network, self.now.state, token, shared)? {
@@ -413,6 +413,21 @@ fn next(network: &Call<'_>, state: SetId) -> Result<Next, LimitExceeded> {
 }
 
 impl Position {
+    /// The position as one number. That an end-of-sequence id was taken is not part of it.
+    pub(crate) fn pack(self) -> u64 {
+        let flags = u64::from(self.accepting) << 1 | u64::from(self.is_final);
+        flags << 32 | u64::from(self.state.number())
+    }
+
+    pub(crate) fn unpack(packed: u64) -> Self {
+        Self {
+            state: SetId::from_number(packed as u32),
+            accepting: packed >> 33 & 1 == 1,
+            is_final: packed >> 32 & 1 == 1,
+            ended: false,
+        }
+    }
+
     fn new(visit: &Visit<'_>, state: SetId, ended: bool) -> Result<Self, LimitExceeded> {
         let accepting = visit.network.is_accepting(state).map_err(limit)?;
         let is_final = accepting && visit.network.is_final(state).map_err(limit)?;

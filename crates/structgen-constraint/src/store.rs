@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use arc_swap::{ArcSwap, Guard};
 use structgen_automata::{LimitExceeded, Network, Program, SetId};
-use structgen_memo::Memo;
+use structgen_memo::{Memo, Numbers};
 use structgen_vocab::{TokenId, TokenMask};
 
 use crate::masks::Masks;
@@ -46,7 +46,7 @@ pub(crate) struct States {
     /// Masks that lie in a file.
     pub(crate) ready: OnceLock<Ready>,
     /// Where tokens lead that have been taken, see [`States::remember`].
-    pub(crate) taken: Memo<(SetId, TokenId), Position>,
+    taken: Numbers,
     /// How many tokens have to be left so that a mask with limits is that of a state; see `limits.rs`.
     pub(crate) needed: Memo<SetId, u64>,
 }
@@ -69,16 +69,22 @@ impl States {
             measure_at: AtomicUsize::new(MEASURE_EVERY),
             steps: Mutex::default(),
             ready: OnceLock::new(),
-            taken: Memo::default(),
+            taken: Numbers::default(),
             needed: Memo::default(),
         }
+    }
+
+    /// Where a token leads, if it has been taken before.
+    #[inline]
+    pub(crate) fn recall(&self, state: SetId, token: TokenId) -> Option<Position> {
+        Some(Position::unpack(self.taken.get(taken_key(state, token))?))
     }
 
     /// Remembers where a token leads, which its bytes lead to one by one. Most outputs go the same ways; where they do not, this ends
     /// before it takes more memory than a small part of what the states do.
     pub(crate) fn remember(&self, state: SetId, token: TokenId, position: Position) {
         if self.taken.len() < FEW_TAKEN.max(self.network.len()) {
-            self.taken.insert((state, token), position);
+            self.taken.insert(taken_key(state, token), position.pack());
         }
     }
 
@@ -91,6 +97,11 @@ impl States {
     pub(crate) fn steps(&self) -> MutexGuard<'_, Vec<Step>> {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+#[inline]
+fn taken_key(state: SetId, token: TokenId) -> u64 {
+    u64::from(state.number()) << 32 | u64::from(token.0)
 }
 
 impl Store {

@@ -63,9 +63,11 @@ impl<'s> Visit<'s> {
 
     fn look_up(&self, sketch: SetId, exact: SetId) -> Option<Arc<Mask>> {
         // Mostly all states of a sketch share its mask; where it depends on their texts, each has its own.
-        let found = [sketch, exact]
-            .into_iter()
-            .find_map(|state| self.known((state, Scope::All)))?;
+        let of_sketch = self.known((sketch, Scope::All));
+        let found = match of_sketch {
+            None if exact != sketch => self.known((exact, Scope::All))?,
+            of_sketch => of_sketch?,
+        };
         self.store.counters.masks_found.add(1);
         Some(found)
     }

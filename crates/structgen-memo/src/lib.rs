@@ -9,17 +9,35 @@
 //! are allocated when they are first needed, each behind a [`OnceLock`](std::sync::OnceLock).
 
 mod memo;
+mod numbers;
 mod parts;
 mod segments;
 mod table;
 
 pub use memo::{Interner, Memo};
+pub use numbers::Numbers;
 pub use segments::Segments;
 
+use std::ops::Deref;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Locks what holds no half-made value when a thread panics.
 #[inline]
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What some threads write, apart from what all threads read: a write takes the whole line of the cache away from the readers, and
+/// processors fetch lines in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Padded<T>(T);
+
+impl<T> Deref for Padded<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.0
+    }
 }

@@ -40,7 +40,7 @@ impl<K: Eq + Hash, V> Memo<K, V> {
 
     /// Remembers the value of a key, unless there is one; returns the one that stays.
     pub fn insert(&self, key: K, value: V) -> &V {
-        self.0.add_new(key, value)
+        self.0.add(key, |_| value).1
     }
 
     /// The value of a key, which is made if there is none, once for all threads. Others that add to the map wait meanwhile: so making it has to be
@@ -116,6 +116,20 @@ impl<T: Eq + Hash, V> Interner<T, V> {
     pub fn number(&self, thing: T, follows: impl FnOnce(&T) -> V) -> (u32, bool) {
         let (number, _, is_new) = self.0.add(thing, follows);
         (number, is_new)
+    }
+
+    /// The same where nothing may follow from the thing, which gets no number then.
+    ///
+    /// # Errors
+    /// When `follows` fails.
+    #[inline]
+    pub fn try_number<E>(
+        &self,
+        thing: T,
+        follows: impl FnOnce(&T) -> Result<V, E>,
+    ) -> Result<(u32, bool), E> {
+        let (number, _, is_new) = self.0.try_add(thing, follows)?;
+        Ok((number, is_new))
     }
 
     /// The thing with a number, and what follows from it.

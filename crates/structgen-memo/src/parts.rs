@@ -25,7 +25,7 @@ impl<T> Default for Parts<T> {
 
 impl<T: Default> Parts<T> {
     /// A slice, if it is there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get(&self, number: usize) -> Option<&[T]> {
         match number {
             0 => self.first.get().map(|part| &**part),

@@ -34,7 +34,7 @@ impl<T: Default> Segments<T> {
     }
 
     /// The part of a place, and the place in it.
-    #[inline]
+    #[inline(always)]
     fn part_of(&self, place: usize) -> (usize, usize) {
         if place < self.first {
             return (0, place);
@@ -45,7 +45,7 @@ impl<T: Default> Segments<T> {
     }
 
     /// The item at a place, if it is there.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn get(&self, place: usize) -> Option<&T> {
         let (number, place) = self.part_of(place);
@@ -72,7 +72,7 @@ impl<T: Default> Index<usize> for Segments<T> {
     type Output = T;
 
     /// The item at a place that somebody has [made](Segments::make).
-    #[inline]
+    #[inline(always)]
     fn index(&self, place: usize) -> &T {
         self.get(place)
             .expect("the place was made before its number was passed on")

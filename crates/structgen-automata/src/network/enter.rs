@@ -95,12 +95,6 @@ impl Call<'_> {
 
     pub(super) fn intern(&self, elements: Vec<Element>) -> Result<SetId, LimitExceeded> {
         let limit = self.program.limits.threads;
-        if self.sets.len() >= self.program.limits.states {
-            return Err(LimitExceeded {
-                what: "states",
-                limit: self.program.limits.states as u64,
-            });
-        }
         self.sets.intern(elements, limit, &self.work)
     }
 
@@ -119,15 +113,16 @@ impl Call<'_> {
 
     /// What goes on once the frame above the set is done.
     fn resume(&self, set: SetId) -> Result<SetId, StepError> {
-        if let Some(&known) = self.resumed.get(&set) {
-            return Ok(known);
+        if let Some(known) = self.resumed.get(u64::from(set.0)) {
+            return Ok(SetId(known as u32));
         }
         let mut jobs = Jobs::default();
         jobs.add(Job::Resume(set));
         let mut found = Vec::new();
         self.run(jobs, &mut found)?;
         let resumed = self.intern(found)?;
-        Ok(*self.resumed.insert(set, resumed))
+        self.resumed.insert(u64::from(set.0), resumed.0.into());
+        Ok(resumed)
     }
 
     fn run(&self, mut jobs: Jobs, found: &mut Vec<Element>) -> Result<(), StepError> {
@@ -292,10 +287,10 @@ impl Call<'_> {
         extra: u32,
         below: SetId,
     ) -> Result<SetId, LimitExceeded> {
-        self.intern(vec![Element {
+        self.sets.single(Element {
             frame: Frame::waiting(place, data, extra),
             below,
-        }])
+        })
     }
 
     /// What waits for a value behind which the node comes.
@@ -449,10 +444,10 @@ impl Call<'_> {
             Place::ObjectKey(object) => {
                 let register = self.take_key(object, frame, label)?;
                 let colon = self.terminals.punctuation(Punctuation::Colon, 0)?;
-                self.intern(vec![Element {
+                self.sets.single(Element {
                     frame: Frame::reading(Place::ObjectColon(object), colon, register, label),
                     below,
-                }])?
+                })?
             }
             Place::ObjectColon(object) => {
                 let mut found = Vec::new();

@@ -29,10 +29,10 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
-use structgen_memo::Memo;
+use structgen_memo::{Memo, Numbers};
 
 use crate::program::{NodeId, Program};
-use crate::terminal::{DEAD, Reach, START, TerminalCursor};
+use crate::terminal::{Reach, START, TerminalCursor};
 use crate::{ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Span, StepError, TokenLengths};
 
 use distinct::Item;
@@ -94,14 +94,15 @@ pub struct Network {
     registers: Registers,
     sets: Sets,
     /// What a waiting set goes on with once the frame above it is done.
-    resumed: Memo<SetId, SetId>,
+    resumed: Numbers,
     /// What follows a terminal that ends in its state.
     followed: Memo<(Frame, u32, SetId), SetId>,
     /// By the state, the byte, and whether texts are kept.
-    stepped: Memo<u64, SetId>,
+    stepped: Numbers,
     firsts: Memo<SetId, ByteSet>,
-    accepting: Memo<SetId, bool>,
-    finals: Memo<SetId, bool>,
+    /// Whether the text may end, where that is not plain to see.
+    accepting: Numbers,
+    finals: Numbers,
     costs: Memo<SetId, u64>,
     /// What reads a single item, for arrays that compare their items: by where it begins, and its depth where that matters.
     items: Memo<(NodeId, u32), Arc<Mutex<Item>>>,
@@ -160,7 +161,6 @@ impl Network {
         let mut network = Self::empty(program, 0, tokens);
         network.sets.make_room(ROOM);
         network.followed = Memo::with_room(ROOM);
-        network.stepped = Memo::with_room(ROOM);
         network.start = network.call().make_start()?;
         Ok(network)
     }
@@ -186,12 +186,12 @@ impl Network {
             terminals: Terminals::new(&program, tokens),
             registers: Registers::default(),
             sets: Sets::new(program.clone(), depth),
-            resumed: Memo::default(),
+            resumed: Numbers::default(),
             followed: Memo::default(),
-            stepped: Memo::default(),
+            stepped: Numbers::default(),
             firsts: Memo::default(),
-            accepting: Memo::default(),
-            finals: Memo::default(),
+            accepting: Numbers::default(),
+            finals: Numbers::default(),
             costs: Memo::default(),
             items: Memo::default(),
             values: Arc::new(Mutex::new(Values::new(program.form.clone()))),
@@ -232,28 +232,27 @@ impl Network {
         self.sets.elements(set)
     }
 
-    /// The frame behind one more byte of its own terminal.
-    fn step_frame(
-        &self,
+    /// The frame behind one more byte of its own terminal, in which it is `at`; and where it is then.
+    #[inline(always)]
+    fn step_frame<'n>(
+        &'n self,
         frame: Frame,
+        at: TerminalCursor<'n>,
         byte: u8,
         memory: Memory,
-    ) -> Result<Option<Frame>, StepError> {
+    ) -> Result<Option<(Frame, TerminalCursor<'n>)>, StepError> {
         // An item begins as a sketch of itself; an exact state takes its very start.
-        let from = match frame.extra {
-            NOT_BEGUN if memory == Memory::Exact => self.terminals.exact_start(frame),
-            _ => frame.state,
+        let at = match frame.extra {
+            NOT_BEGUN if memory == Memory::Exact => at.moved_to(self.terminals.exact_start(frame)),
+            _ => at,
         };
-        let state = match memory {
-            Memory::Exact => self.terminals.get(frame.terminal).step(from, byte)?,
-            _ => {
-                let at = TerminalCursor::new(self.terminals.get(frame.terminal), from);
-                at.step(byte, memory)?.map_or(DEAD, TerminalCursor::state)
-            }
+        let next = match memory {
+            Memory::Exact => at.step_exactly(byte)?,
+            _ => at.step(byte, memory)?,
         };
-        if state == DEAD {
+        let Some(next) = next else {
             return Ok(None);
-        }
+        };
         let extra = match frame.extra {
             text if !frame.keeps_text() => text,
             LOST => LOST,
@@ -261,18 +260,20 @@ impl Network {
             NOT_BEGUN => self.registers.push_text(0, byte),
             text => self.registers.push_text(text, byte),
         };
-        Ok(Some(Frame {
+        let state = next.state();
+        let frame = Frame {
             state,
             extra,
             ..frame
-        }))
+        };
+        Ok(Some((frame, next)))
     }
 
     /// The place in the terminal on top.
     ///
     /// # Panics
     /// When the frame does not read.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn cursor(&self, frame: Frame) -> TerminalCursor<'_> {
         TerminalCursor::new(self.terminals.get(frame.terminal), frame.state)
@@ -407,38 +408,75 @@ impl Call<'_> {
     /// When a limit is exceeded, or a sketch does not suffice.
     #[inline]
     pub fn step(&self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
-        let key = step_key(set, byte, memory);
-        if let Some(&next) = self.stepped.get(&key) {
+        // A text goes through a state once, and where a token led is remembered. Walks come back to a state again and again.
+        if memory == Memory::Exact
+            && let Some(next) = self.step_within(set, byte, memory)?
+        {
             return Ok(next);
         }
+        let key = step_key(set, byte, memory);
+        if let Some(next) = self.stepped.get(key) {
+            return Ok(SetId(next as u32));
+        }
         let next = self.step_uncached(set, byte, memory)?;
-        Ok(*self.stepped.insert(key, next))
+        self.stepped.insert(key, next.0.into());
+        Ok(next)
+    }
+
+    /// The step of a state with one element whose terminal cannot end before or after the byte: mostly it is that.
+    #[inline]
+    fn step_within(
+        &self,
+        set: SetId,
+        byte: u8,
+        memory: Memory,
+    ) -> Result<Option<SetId>, StepError> {
+        let &[Element { frame, below }] = self.sets.elements(set) else {
+            return Ok(None);
+        };
+        if !frame.reads() {
+            return Ok(None);
+        }
+        let at = self.cursor(frame);
+        if at.accept().is_some() {
+            return Ok(None);
+        }
+        match self.step_frame(frame, at, byte, memory)? {
+            None => Ok(Some(SetId::DEAD)),
+            Some((_, at)) if at.is_end() => Ok(None),
+            Some((frame, _)) => Ok(Some(self.sets.single(Element { frame, below })?)),
+        }
     }
 
     /// The same for a caller that keeps the result.
     fn step_once(&self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
-        let key = step_key(set, byte, memory);
-        match self.stepped.get(&key) {
-            Some(&next) => Ok(next),
+        match self.stepped.get(step_key(set, byte, memory)) {
+            Some(next) => Ok(SetId(next as u32)),
             None => self.step_uncached(set, byte, memory),
         }
     }
 
     fn step_uncached(&self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
+        if memory != Memory::Exact
+            && let Some(next) = self.step_within(set, byte, memory)?
+        {
+            return Ok(next);
+        }
         let mut found = Vec::new();
         for &Element { frame, below } in self.sets.elements(set) {
             if !frame.reads() {
                 continue;
             }
-            if let Some(next) = self.step_frame(frame, byte, memory)? {
-                if self.terminals.get(frame.terminal).is_end(next.state) {
+            let at = self.cursor(frame);
+            if let Some((next, at)) = self.step_frame(frame, at, byte, memory)? {
+                if at.is_end() {
                     let after = self.follow(next, below)?;
                     found.extend_from_slice(self.sets.elements(after));
                 } else {
                     found.push(Element { frame: next, below });
                 }
             }
-            if self.accept_label(frame).is_some() {
+            if at.accept().is_some() {
                 let after = self.follow(frame, below)?;
                 let next = self.step(after, byte, memory)?;
                 found.extend_from_slice(self.sets.elements(next));
@@ -477,7 +515,7 @@ impl Call<'_> {
         if frame.reads() && self.terminals.get(frame.terminal).is_end(frame.state) {
             return self.follow(frame, below);
         }
-        Ok(self.intern(vec![Element { frame, below }])?)
+        Ok(self.sets.single(Element { frame, below })?)
     }
 
     /// The state with these elements.
@@ -541,18 +579,28 @@ impl Call<'_> {
     /// # Errors
     /// When a limit is exceeded.
     pub fn is_accepting(&self, set: SetId) -> Result<bool, StepError> {
-        if let Some(&known) = self.accepting.get(&set) {
-            return Ok(known);
+        let elements = self.sets.elements(set);
+        if elements
+            .iter()
+            .any(|element| element.frame == Frame::ACCEPT)
+        {
+            return Ok(true);
+        }
+        let ends = |element: &&Element| self.accept_label(element.frame).is_some();
+        let mut ending = elements.iter().filter(ends).peekable();
+        if ending.peek().is_none() {
+            return Ok(false);
+        }
+        if let Some(known) = self.accepting.get(u64::from(set.0)) {
+            return Ok(known != 0);
         }
         let mut accepting = false;
-        for &Element { frame, below } in self.sets.elements(set) {
-            accepting |= frame == Frame::ACCEPT;
-            if !accepting && self.accept_label(frame).is_some() {
-                let after = self.follow(frame, below)?;
-                accepting = self.is_accepting(after)?;
-            }
+        while !accepting && let Some(&Element { frame, below }) = ending.next() {
+            let after = self.follow(frame, below)?;
+            accepting = self.is_accepting(after)?;
         }
-        Ok(*self.accepting.insert(set, accepting))
+        self.accepting.insert(u64::from(set.0), accepting.into());
+        Ok(accepting)
     }
 
     /// Whether the text may end here and cannot go on.
@@ -560,11 +608,15 @@ impl Call<'_> {
     /// # Errors
     /// When a limit is exceeded.
     pub fn is_final(&self, set: SetId) -> Result<bool, StepError> {
-        if let Some(&known) = self.finals.get(&set) {
-            return Ok(known);
+        if !self.is_accepting(set)? {
+            return Ok(false);
         }
-        let is_final = self.is_accepting(set)? && !self.goes_on(set)?;
-        Ok(*self.finals.insert(set, is_final))
+        if let Some(known) = self.finals.get(u64::from(set.0)) {
+            return Ok(known != 0);
+        }
+        let is_final = !self.goes_on(set)?;
+        self.finals.insert(u64::from(set.0), is_final.into());
+        Ok(is_final)
     }
 
     /// Whether any byte or token can follow.

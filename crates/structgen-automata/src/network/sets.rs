@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use structgen_memo::{Interner, Memo};
+use structgen_memo::{Interner, Numbers};
 
 use super::covered::drop_covered;
 use super::enter::too_many_threads;
@@ -20,6 +20,20 @@ pub struct SetId(pub(crate) u32);
 impl SetId {
     /// The empty set: no text goes on.
     pub const DEAD: Self = Self(0);
+
+    /// The place of the set in the store.
+    #[inline]
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The set with a [`number`](Self::number) of the same network.
+    #[inline]
+    #[must_use]
+    pub fn from_number(number: u32) -> Self {
+        Self(number)
+    }
 }
 
 /// What lies on top of a stack: a terminal in progress, or something that waits for what is above it.
@@ -98,7 +112,7 @@ pub(super) struct Sets {
     /// Number 0 is the set with id 1: the empty set is not among them.
     sets: Interner<Elements, Below>,
     /// By the two sets that were joined, ascending.
-    joined: Memo<(SetId, SetId), SetId>,
+    joined: Numbers,
     /// How many bytes the elements of larger sets take.
     bytes: AtomicUsize,
 }
@@ -110,7 +124,7 @@ impl Sets {
             program,
             depth,
             sets: Interner::default(),
-            joined: Memo::default(),
+            joined: Numbers::default(),
             bytes: AtomicUsize::new(0),
         }
     }
@@ -125,7 +139,7 @@ impl Sets {
         self.sets = Interner::with_room(sets);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn elements(&self, set: SetId) -> &[Element] {
         match set.0.checked_sub(1) {
             Some(number) => self.sets.get(number).0.as_slice(),
@@ -176,16 +190,37 @@ impl Sets {
         if elements.len() > limit {
             return Err(too_many_threads(limit));
         }
-        let elements = match elements[..] {
-            [] => return Ok(SetId::DEAD),
-            [element] => Elements::One(element),
-            _ => Elements::Many(elements.into()),
-        };
-        let owned = match &elements {
-            Elements::One(_) => 0,
-            Elements::Many(elements) => size_of_val(&**elements),
-        };
-        let (number, is_new) = self.sets.number(elements, |elements| {
+        match elements[..] {
+            [] => Ok(SetId::DEAD),
+            [element] => self.single(element),
+            _ => {
+                let owned = size_of_val(&elements[..]);
+                let (set, is_new) = self.number(Elements::Many(elements.into()))?;
+                if is_new {
+                    self.bytes.fetch_add(owned, Ordering::Relaxed);
+                }
+                Ok(set)
+            }
+        }
+    }
+
+    /// The set of one element.
+    #[inline]
+    pub(super) fn single(&self, element: Element) -> Result<SetId, LimitExceeded> {
+        Ok(self.number(Elements::One(element))?.0)
+    }
+
+    /// The number of a set, and whether it is new.
+    #[inline]
+    fn number(&self, elements: Elements) -> Result<(SetId, bool), LimitExceeded> {
+        let (number, is_new) = self.sets.try_number(elements, |elements| {
+            let limit = self.program.limits.states;
+            if self.len() >= limit {
+                return Err(LimitExceeded {
+                    what: "states",
+                    limit: limit as u64,
+                });
+            }
             let elements = elements.as_slice().iter();
             let below = elements.map(|&Element { frame, below }| {
                 let below = self.below(below);
@@ -198,12 +233,9 @@ impl Sets {
                 depth: a.depth.max(b.depth),
                 guided: a.guided || b.guided,
             };
-            below.reduce(join).expect("the empty set is not stored")
-        });
-        if is_new && owned > 0 {
-            self.bytes.fetch_add(owned, Ordering::Relaxed);
-        }
-        Ok(SetId(number + 1))
+            Ok(below.reduce(join).expect("the empty set is not stored"))
+        })?;
+        Ok((SetId(number + 1), is_new))
     }
 
     /// Where elements have the same frame, one takes what is below all of them.
@@ -283,12 +315,14 @@ impl Sets {
         if a == b {
             return Ok(a);
         }
-        let key = (a.min(b), a.max(b));
-        if let Some(&known) = self.joined.get(&key) {
-            return Ok(known);
+        let (first, second) = (a.min(b), a.max(b));
+        let key = u64::from(first.0) << 32 | u64::from(second.0);
+        if let Some(known) = self.joined.get(key) {
+            return Ok(SetId(known as u32));
         }
         let joined = self.join([a, b].into_iter(), limit, work)?;
-        Ok(*self.joined.insert(key, joined))
+        self.joined.insert(key, joined.0.into());
+        Ok(joined)
     }
 
     /// How many sets there are, the empty one among them.

@@ -21,7 +21,8 @@ use structgen_regular::{RegularLimits, RegularMachine};
 #[derive(Debug)]
 pub(crate) struct Terminals {
     program: Arc<Program>,
-    built: Segments<OnceLock<Terminal>>,
+    of_program: Box<[Built]>,
+    others: Segments<Built>,
     /// How many numbers have been given.
     len: AtomicU32,
     punctuation: Memo<(Punctuation, u32), u32>,
@@ -39,6 +40,9 @@ pub(crate) struct Terminals {
     /// The most whitespace that a token has in a row.
     tokens: TokenLengths,
 }
+
+/// A terminal once it is needed.
+type Built = OnceLock<Box<Terminal>>;
 
 /// What the next key of an object depends on: the object, its register, and its depth where that is near the limit.
 type KeyPlace = (u32, u32, u32);
@@ -58,7 +62,8 @@ impl Terminals {
     pub(super) fn new(program: &Arc<Program>, tokens: TokenLengths) -> Self {
         Self {
             program: program.clone(),
-            built: Segments::default(),
+            of_program: program.terminals.iter().map(|_| Built::new()).collect(),
+            others: Segments::default(),
             len: AtomicU32::new(program.terminals.len() as u32),
             punctuation: Memo::default(),
             keys: Memo::default(),
@@ -74,7 +79,7 @@ impl Terminals {
 
     /// Makes sure that a terminal of the program is there.
     pub(super) fn ensure(&self, terminal: u32) -> Result<(), LimitExceeded> {
-        let place = self.built.make(terminal as usize);
+        let place = &self.of_program[terminal as usize];
         if place.get().is_none() {
             let program = &self.program;
             let spec = &program.terminals[terminal as usize];
@@ -83,23 +88,28 @@ impl Terminals {
                 None => spec.terminal(&program.form, &program.limits)?,
             };
             // Of several threads that have built it, one keeps it.
-            place.get_or_init(|| built.for_tokens(self.tokens));
+            place.get_or_init(|| Box::new(built.for_tokens(self.tokens)));
         }
         Ok(())
     }
 
     /// A terminal that is there, since a frame is in it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn get(&self, terminal: u32) -> &Terminal {
-        self.built[terminal as usize]
+        let number = terminal as usize;
+        let built = match self.of_program.get(number) {
+            Some(built) => built,
+            None => &self.others[number - self.of_program.len()],
+        };
+        built
             .get()
             .expect("a frame is made once its terminal is there")
     }
 
     fn add(&self, terminal: Terminal) -> u32 {
         let number = self.len.fetch_add(1, Ordering::Relaxed);
-        let place = self.built.make(number as usize);
-        place.get_or_init(|| terminal.for_tokens(self.tokens));
+        let place = self.others.make(number as usize - self.of_program.len());
+        place.get_or_init(|| Box::new(terminal.for_tokens(self.tokens)));
         number
     }
 
@@ -240,10 +250,13 @@ impl Terminals {
     }
 
     pub(super) fn memory(&self) -> usize {
-        let numbers = 0..self.len.load(Ordering::Relaxed) as usize;
-        let built = numbers.filter_map(|number| self.built.get(number)?.get());
-        built.map(Terminal::memory).sum::<usize>()
-            + self.built.memory()
+        let others = self.len.load(Ordering::Relaxed) as usize - self.of_program.len();
+        let others = (0..others).filter_map(|number| self.others.get(number));
+        let built = self.of_program.iter().chain(others);
+        let built = built.filter_map(|built| Some(built.get()?.memory()));
+        built.sum::<usize>()
+            + size_of_val(&*self.of_program)
+            + self.others.memory()
             + self.items.memory()
             + self.starts.memory()
             + self.listed.memory()

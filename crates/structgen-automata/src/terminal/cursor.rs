@@ -15,7 +15,7 @@ pub struct TerminalCursor<'t> {
 
 impl<'t> TerminalCursor<'t> {
     /// A place at a state of a terminal.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(terminal: &'t Terminal, state: TerminalState) -> Self {
         Self {
             terminal,
@@ -24,26 +24,37 @@ impl<'t> TerminalCursor<'t> {
         }
     }
 
+    /// The same terminal in another state.
+    #[inline(always)]
+    pub(crate) fn moved_to(self, state: TerminalState) -> Self {
+        match state == self.state {
+            true => self,
+            false => Self::new(self.terminal, state),
+        }
+    }
+
+    /// The place behind one more byte; `None` where no text goes on.
+    #[inline(always)]
+    pub(crate) fn step_exactly(self, byte: u8) -> Result<Option<Self>, StepError> {
+        let next = match self.terminal.known_step(self.known, byte) {
+            Some(next) => next,
+            None => self.terminal.resolve(self.state, byte)?,
+        };
+        Ok((next != DEAD).then(|| self.moved_to(next)))
+    }
+
     /// The place behind one more byte, in a state that knows no more than is needed for tokens of this reach; `None` where no text goes on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn step_within(
         self,
         byte: u8,
         reach: Option<Reach>,
     ) -> Result<Option<Self>, StepError> {
         let terminal = self.terminal;
-        let next = match terminal.known_step(self.known, byte) {
-            Some(next) => next,
-            None => terminal.resolve(self.state, byte)?,
-        };
-        if next == DEAD {
+        let Some(at) = self.step_exactly(byte)? else {
             return Ok(None);
-        }
-        let mut at = Self::new(terminal, next);
-        let loose = at.known.loose.load(Ordering::Acquire);
-        if loose != next {
-            at = Self::new(terminal, loose);
-        }
+        };
+        let at = at.moved_to(at.known.loose.load(Ordering::Acquire));
         let Some(reach) = reach else {
             return Ok(Some(at));
         };
@@ -53,8 +64,7 @@ impl<'t> TerminalCursor<'t> {
         };
         match relaxed {
             DEAD => Ok(None),
-            _ if relaxed == at.state => Ok(Some(at)),
-            _ => Ok(Some(Self::new(terminal, relaxed))),
+            _ => Ok(Some(at.moved_to(relaxed))),
         }
     }
 

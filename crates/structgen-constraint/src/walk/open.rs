@@ -36,7 +36,7 @@ pub(super) struct Child {
 }
 
 /// For how many nodes there is room from the start: few tokens are longer, and an allocator is quick with so little.
-const ROOM: usize = 10;
+const ROOM: usize = 8;
 
 /// The open nodes from the root down. What only some of them have lies beside them: the loop copies an open node for every node that it goes
 /// through.
