@@ -82,7 +82,11 @@ impl Walk<'_> {
     fn visit(&mut self, text: &mut Vec<u8>, state: SetId) {
         self.prefixes += 1;
         let shown = String::from_utf8_lossy(text).into_owned();
-        let accepted = self.network.is_accepting(state).expect("within limits");
+        let accepted = self
+            .network
+            .call()
+            .is_accepting(state)
+            .expect("within limits");
         let document = self.documents.get(text);
         let valid = document.is_some_and(|value| self.validator.is_valid(value));
         assert_eq!(accepted, valid, "{shown} for {}", self.schema);
@@ -93,7 +97,7 @@ impl Walk<'_> {
             return;
         }
         for &letter in self.letters {
-            let next = self.network.step(state, letter, Memory::Exact);
+            let next = self.network.call().step(state, letter, Memory::Exact);
             let next = next.expect("within limits");
             if next != SetId::DEAD {
                 text.push(letter);
@@ -105,12 +109,13 @@ impl Walk<'_> {
 
     /// Goes the cheapest way from an allowed prefix to its end, which has to be valid.
     fn complete(&mut self, mut text: Vec<u8>, mut state: SetId) {
-        while self.network.cost(state) > 0 {
-            let cost = self.network.cost(state);
+        while self.network.call().cost(state) > 0 {
+            let cost = self.network.call().cost(state);
             let next = (0..=u8::MAX).find_map(|byte| {
-                let next = self.network.step(state, byte, Memory::Exact);
+                let next = self.network.call().step(state, byte, Memory::Exact);
                 let next = next.expect("within limits");
-                (next != SetId::DEAD && self.network.cost(next) < cost).then_some((byte, next))
+                (next != SetId::DEAD && self.network.call().cost(next) < cost)
+                    .then_some((byte, next))
             });
             let shown = String::from_utf8_lossy(&text).into_owned();
             let (byte, next) =
@@ -177,10 +182,14 @@ fn all_texts_up_to_a_bound_are_judged_right() {
                 valid += 1;
                 let mut state = start;
                 for &byte in text {
-                    let next = walk.network.step(state, byte, Memory::Exact);
+                    let next = walk.network.call().step(state, byte, Memory::Exact);
                     state = next.expect("within limits");
                 }
-                let accepted = walk.network.is_accepting(state).expect("within limits");
+                let accepted = walk
+                    .network
+                    .call()
+                    .is_accepting(state)
+                    .expect("within limits");
                 assert!(accepted, "{} for {schema}", String::from_utf8_lossy(text));
             }
         }

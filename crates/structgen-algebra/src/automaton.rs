@@ -37,20 +37,20 @@ impl Automaton {
     }
 
     pub(crate) fn accepts(&mut self, state: SetId) -> Result<bool, AlgebraError> {
-        Ok(self.network.is_accepting(state)?)
+        Ok(self.network.call().is_accepting(state)?)
     }
 
     /// How many bytes a known completion takes.
     pub(crate) fn cost(&mut self, state: SetId) -> u64 {
-        self.network.cost(state)
+        self.network.call().cost(state)
     }
 
     /// Where the bytes lead that may come next, in their order; neighbours that lead to one state are one step.
     pub(crate) fn steps(&mut self, state: SetId) -> Result<Vec<Step>, AlgebraError> {
-        let first = self.network.first(state);
+        let first = self.network.call().first(state);
         let mut steps: Vec<Step> = Vec::new();
         for byte in (0..=u8::MAX).filter(|&byte| first.contains(byte)) {
-            let next = self.network.step(state, byte, Memory::Exact)?;
+            let next = self.network.call().step(state, byte, Memory::Exact)?;
             if next != SetId::DEAD {
                 push(&mut steps, byte, byte, next);
             }
@@ -63,7 +63,9 @@ impl Automaton {
         let mut text = Vec::new();
         while !self.accepts(state)? {
             let steps = self.steps(state)?;
-            let cheapest = steps.iter().min_by_key(|step| self.network.cost(step.next));
+            let cheapest = steps
+                .iter()
+                .min_by_key(|step| self.network.call().cost(step.next));
             // A live state that is not final has a step.
             let Some(step) = cheapest.copied() else {
                 return Err(AlgebraError::Empty);

@@ -308,7 +308,7 @@ fn compare(
     let Some(mut terminal) = derivatives().filter(|terminal| !terminal.is_never()) else {
         return Ok(None);
     };
-    let text = text(&mut terminal)?;
+    let text = text(&terminal)?;
     let tokens = tokens(vocabulary, &text);
     let run = |terminal: &mut Terminal| masks(terminal, vocabulary, &tokens);
     let expected = run(&mut terminal)?;
@@ -363,7 +363,7 @@ fn measure<E>(
 }
 
 /// A text of the terminal: at random as long as it is short, by the shortest way after that.
-fn text(terminal: &mut Terminal) -> Result<Vec<u8>, Box<dyn Error>> {
+fn text(terminal: &Terminal) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut text = Vec::new();
     let mut state = START;
     let mut random = 1_u64;

@@ -58,12 +58,12 @@ fn with_distinct_items(
     }
     let program = Arc::new(program);
     let mut costs = vec![None; program.arrays.len()];
-    let mut network = Network::empty(program.clone(), 0, TokenLengths::UNKNOWN);
+    let network = Network::empty(program.clone(), 0, TokenLengths::UNKNOWN);
     for ((array, cost), (id, &expr)) in
         { program.arrays.iter().zip(&mut costs) }.zip((0..).zip(array_exprs))
     {
         if is_distinct(array) {
-            *cost = network.distinct_cost(id)?;
+            *cost = network.call().distinct_cost(id)?;
             if cost.is_none() {
                 empty.insert(expr);
             }

@@ -36,7 +36,7 @@ pub struct Limits {
     /// The most alternatives that run side by side.
     pub threads: usize,
     /// How many alternatives may be looked at altogether, for one byte or token: see
-    /// [`Network::begin_call`](crate::Network::begin_call).
+    /// [`Call`](crate::Call).
     pub work: u64,
     /// The limits of regular sets.
     pub regular: RegularLimits,

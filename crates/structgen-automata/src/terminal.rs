@@ -1,15 +1,24 @@
 //! A terminal: a machine whose states are numbered and whose steps are remembered.
+//!
+//! What is known of a state is read without a lock; the machine itself is locked for each step that nobody has asked for yet. A state is
+//! described before its number is stored anywhere, so whoever finds the number finds the description.
 
+mod cursor;
 mod numbering;
 mod span;
 
 use std::fmt;
-use std::sync::Arc;
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
+use structgen_memo::Segments;
 
+pub use self::cursor::TerminalCursor;
 use self::numbering::{Numbered, Numbering};
-use self::span::Link;
+use self::span::{Link, Run};
+use crate::bytes::common_run;
 use crate::{
     ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Machine, SHORT_TEXT, Span, StepError,
     TokenLengths, Uniform,
@@ -36,6 +45,9 @@ pub(crate) enum Reach {
     Tokens,
 }
 
+/// For how many states there is room from the start.
+const FEW_STATES: usize = 16;
+
 /// For how many rows there is room once there is one.
 const FEW_ROWS: usize = 4;
 
@@ -51,82 +63,112 @@ struct Steps {
 }
 
 impl Steps {
-    /// A run without bytes.
-    const NONE: Self = Self {
-        low: 1,
-        high: 0,
-        next: DEAD,
-    };
-
+    /// As one number: how many bytes the run has, which is 0 where there are no steps, its first byte, and where it leads.
     #[inline]
-    fn has(&self, byte: u8) -> bool {
-        self.low <= byte && byte <= self.high
+    fn pack(self) -> u64 {
+        let len = u64::from(self.high - self.low) + 1;
+        u64::from(self.next) << 32 | u64::from(self.low) << 16 | len
     }
 
-    fn is_none(&self) -> bool {
-        self.low > self.high
+    fn unpack(packed: u64) -> Option<Self> {
+        let low = (packed >> 16) as u8;
+        let last = (packed as u16).checked_sub(1)?;
+        Some(Self {
+            low,
+            high: low + last as u8,
+            next: (packed >> 32) as u32,
+        })
+    }
+
+    /// Where a byte leads, if it is one of the run.
+    #[inline]
+    fn next(packed: u64, byte: u8) -> Option<TerminalState> {
+        let at = byte.wrapping_sub((packed >> 16) as u8);
+        (u16::from(at) < packed as u16).then_some((packed >> 32) as u32)
     }
 }
 
 /// What is known of a state: a line of the processor's cache, since whoever steps to it asks for more than one of these.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 #[repr(align(64))]
 struct State {
-    /// Its steps, as long as they are few.
-    few: [Steps; FEW_STEPS],
-    /// Where its steps begin in the table; [`UNKNOWN`] where it has none there.
-    row: u32,
+    /// Its steps, as long as they are few: packed, those that are there first.
+    few: [AtomicU64; FEW_STEPS],
+    /// Its row of the table; [`UNKNOWN`] where it has none.
+    row: AtomicU32,
     /// The label; [`NOT_FINAL`] where it is none.
-    accept: u32,
+    accept: AtomicU32,
     /// One that takes the same tokens; see [`Machine::abstract_whitespace`].
-    loose: TerminalState,
+    loose: AtomicU32,
     /// One that takes the same short tokens, and one that takes the same tokens; see [`Machine::abstract_counters`]. [`UNKNOWN`] where nobody has
     /// asked.
-    relaxed: [TerminalState; 2],
-    /// Where its span is.
-    span: Known,
-    is_end: bool,
+    relaxed: [AtomicU32; 2],
+    /// The place of its span in the list of all spans, or one of the constants below.
+    span: AtomicU32,
+    is_end: AtomicBool,
 }
 
-impl State {
-    /// A state that is not final.
-    fn new(state: TerminalState) -> Self {
+/// Nobody has asked for the span.
+const NOT_ASKED: u32 = u32::MAX;
+
+/// There is no span.
+const NO_SPAN: u32 = u32::MAX - 1;
+
+impl Default for State {
+    /// A state that is not final and of which nothing is known.
+    fn default() -> Self {
         Self {
-            few: [Steps::NONE; FEW_STEPS],
-            row: UNKNOWN,
-            accept: NOT_FINAL,
-            loose: state,
-            relaxed: [UNKNOWN; 2],
-            span: Known::NotAsked,
-            is_end: false,
+            few: [const { AtomicU64::new(0) }; FEW_STEPS],
+            row: AtomicU32::new(UNKNOWN),
+            accept: AtomicU32::new(NOT_FINAL),
+            loose: AtomicU32::new(DEAD),
+            relaxed: [const { AtomicU32::new(UNKNOWN) }; 2],
+            span: AtomicU32::new(NOT_ASKED),
+            is_end: AtomicBool::new(false),
         }
     }
 }
 
-/// What is known of a state's span.
-#[derive(Clone, Copy, Debug)]
-enum Known {
-    NotAsked,
-    None,
-    /// Its place in the list of all spans.
-    Span(u32),
+/// The steps of a state by every byte, as far as they are known.
+struct Row([AtomicU32; 256]);
+
+impl Default for Row {
+    fn default() -> Self {
+        Self([const { AtomicU32::new(UNKNOWN) }; 256])
+    }
 }
 
 /// A lazily built deterministic automaton: what a [`Machine`] computes once is a table look-up from then on.
 pub struct Terminal {
-    known: Vec<State>,
-    /// The steps of states that many bytes have been asked of, 256 each.
-    table: Vec<TerminalState>,
+    known: Segments<State>,
+    /// The steps of states that many bytes have been asked of.
+    table: Segments<OnceLock<Box<Row>>>,
     /// What tokens are like.
     tokens: TokenLengths,
-    found_spans: Vec<Span>,
-    /// For states whose span ends: another one that does not, of fewer characters.
-    endless: FxHashMap<TerminalState, Span>,
-    pub(crate) links: FxHashMap<TerminalState, Arc<Link>>,
-    firsts: FxHashMap<TerminalState, ByteSet>,
+    found_spans: Segments<OnceLock<Span>>,
     nullable: Option<u32>,
     counts: bool,
-    source: Box<dyn Numbered + Send>,
+    is_live: bool,
+    source: Mutex<Source>,
+    rare: Mutex<Rare>,
+}
+
+/// What is asked for seldom: a lock costs less than tables that could do without.
+#[derive(Default)]
+struct Rare {
+    /// For states whose span ends: another one that does not, of fewer characters.
+    endless: FxHashMap<TerminalState, Span>,
+    links: FxHashMap<TerminalState, Arc<Link>>,
+    firsts: FxHashMap<TerminalState, ByteSet>,
+}
+
+/// What is locked for a step that nobody has asked for yet.
+struct Source {
+    numbered: Box<dyn Numbered + Send>,
+    /// How many states have been described.
+    states: u32,
+    rows: u32,
+    spans: u32,
 }
 
 impl Terminal {
@@ -142,34 +184,53 @@ impl Terminal {
         let start = machine.start()?;
         let counts = machine.has_long_counters();
         let nullable = start.as_ref().and_then(|state| machine.accept(state));
-        let source = Numbering::new(machine, start);
-        let dead = State {
-            relaxed: [DEAD; 2],
-            ..State::new(DEAD)
-        };
+        let is_live = start.is_some();
+        let known: Segments<State> = Segments::with_room(FEW_STATES);
+        for reach in &known.make(DEAD as usize).relaxed {
+            reach.store(DEAD, Ordering::Relaxed);
+        }
+        known
+            .make(START as usize)
+            .loose
+            .store(START, Ordering::Relaxed);
         Ok(Self {
-            known: vec![dead, State::new(START)],
-            table: Vec::new(),
+            known,
+            table: Segments::with_room(FEW_ROWS),
             tokens: TokenLengths::UNKNOWN,
-            found_spans: Vec::new(),
-            endless: FxHashMap::default(),
-            links: FxHashMap::default(),
-            firsts: FxHashMap::default(),
+            found_spans: Segments::with_room(2),
             nullable,
             counts,
-            source: Box::new(source),
+            is_live,
+            source: Mutex::new(Source {
+                numbered: Box::new(Numbering::new(machine, start)),
+                states: START + 1,
+                rows: 0,
+                spans: 0,
+            }),
+            rare: Mutex::default(),
         })
+    }
+
+    fn source(&self) -> MutexGuard<'_, Source> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rare(&self) -> MutexGuard<'_, Rare> {
+        self.rare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The terminal for such tokens: what none of them reaches may be forgotten.
     pub(crate) fn for_tokens(mut self, tokens: TokenLengths) -> Self {
         self.tokens = tokens;
         // A start that may take nothing is no other state: those are final.
-        if self.nullable.is_none()
-            && let Some(loose) = self.source.loosen(START, tokens.longest_gap)
-        {
-            self.describe(loose);
-            self.known[START as usize].loose = loose;
+        if self.nullable.is_none() {
+            let mut source = self.source();
+            if let Some(loose) = source.numbered.loosen(START, tokens.longest_gap) {
+                self.describe(&mut source, loose);
+                self.known[START as usize]
+                    .loose
+                    .store(loose, Ordering::Release);
+            }
         }
         self
     }
@@ -177,33 +238,35 @@ impl Terminal {
     /// The state that takes the same tokens and knows no more than is needed for it.
     #[inline]
     pub(crate) fn loosened(&self, state: TerminalState) -> TerminalState {
-        self.known[state as usize].loose
+        self.known[state as usize].loose.load(Ordering::Acquire)
     }
 
     /// The state that takes the same tokens, or the same short ones, and knows no more than is needed for it.
     #[inline]
-    pub(crate) fn relaxed(&mut self, state: TerminalState, reach: Reach) -> TerminalState {
-        match self.known[state as usize].relaxed[reach as usize] {
+    pub(crate) fn relaxed(&self, state: TerminalState, reach: Reach) -> TerminalState {
+        match self.known[state as usize].relaxed[reach as usize].load(Ordering::Acquire) {
             UNKNOWN => self.relax(state, reach),
             known => known,
         }
     }
 
     #[cold]
-    fn relax(&mut self, state: TerminalState, reach: Reach) -> TerminalState {
+    fn relax(&self, state: TerminalState, reach: Reach) -> TerminalState {
         let characters = match reach {
             Reach::Short => SHORT_TEXT,
             Reach::Tokens => self.tokens.most_characters,
         };
+        let mut source = self.source();
         // A start that may take nothing is no other state: those are final.
         let is_nullable_start = state == START && self.nullable.is_some();
         let relaxed = if is_nullable_start {
             state
         } else {
-            self.source.relax(state, characters).unwrap_or(state)
+            let relaxed = source.numbered.relax(state, characters);
+            relaxed.unwrap_or(state)
         };
-        self.describe(relaxed);
-        self.known[state as usize].relaxed[reach as usize] = relaxed;
+        self.describe(&mut source, relaxed);
+        self.known[state as usize].relaxed[reach as usize].store(relaxed, Ordering::Release);
         relaxed
     }
 
@@ -215,7 +278,7 @@ impl Terminal {
     /// Whether the terminal takes no text at all.
     #[must_use]
     pub fn is_never(&self) -> bool {
-        !self.source.is_live()
+        !self.is_live
     }
 
     /// The label under which the empty text is taken. [`START`] itself is never final, so that taking nothing is decided by whoever
@@ -230,80 +293,130 @@ impl Terminal {
     /// # Errors
     /// When the machine runs over a limit, or a sketch does not suffice.
     #[inline]
-    pub fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError> {
-        let known = &self.known[state as usize];
-        if known.row != UNKNOWN {
-            let next = self.table[known.row as usize + usize::from(byte)];
-            if next != UNKNOWN {
-                return Ok(next);
-            }
-        } else if let Some(steps) = known.few.iter().find(|few| few.has(byte)) {
-            return Ok(steps.next);
+    pub fn step(&self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError> {
+        match self.known_step(&self.known[state as usize], byte) {
+            Some(next) => Ok(next),
+            None => self.resolve(state, byte),
         }
-        self.resolve(state, byte)
+    }
+
+    /// The state behind one more byte, if it is known.
+    #[inline(always)]
+    fn known_step(&self, known: &State, byte: u8) -> Option<TerminalState> {
+        let row = known.row.load(Ordering::Acquire);
+        if row != UNKNOWN {
+            let Row(row) = &**self.table[row as usize].get()?;
+            let next = row[usize::from(byte)].load(Ordering::Acquire);
+            return (next != UNKNOWN).then_some(next);
+        }
+        let mut few = known.few.iter();
+        few.find_map(|steps| Steps::next(steps.load(Ordering::Acquire), byte))
     }
 
     #[cold]
-    fn resolve(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError> {
+    fn resolve(&self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError> {
         if state == DEAD {
             return Ok(DEAD);
         }
-        let next = self.source.step(state, byte)?;
-        self.describe(next);
-        let (low, high) = self.source.alike(state, byte);
+        let mut source = self.source();
+        // Another thread may just have made it.
+        match self.known_step(&self.known[state as usize], byte) {
+            Some(next) => Ok(next),
+            None => Ok(self.make_steps(&mut source, state, byte)?.next),
+        }
+    }
+
+    /// The steps by the bytes around one that is not known yet.
+    fn make_steps(
+        &self,
+        source: &mut Source,
+        state: TerminalState,
+        byte: u8,
+    ) -> Result<Steps, StepError> {
+        let next = source.numbered.step(state, byte)?;
+        self.describe(source, next);
+        let (low, high) = source.numbered.alike(state, byte);
         let steps = Steps { low, high, next };
-        let known = &mut self.known[state as usize];
-        if known.row == UNKNOWN {
-            let mut few = known.few.iter_mut();
-            if let Some(free) = few.find(|few| few.is_none()) {
-                *free = steps;
-                return Ok(next);
+        let known = &self.known[state as usize];
+        let row = known.row.load(Ordering::Relaxed);
+        if row != UNKNOWN {
+            if let Some(row) = self.table[row as usize].get() {
+                fill(row, steps);
             }
-            self.spread(state);
+            return Ok(steps);
         }
-        self.fill(state, steps);
-        Ok(next)
+        let mut few = known.few.iter();
+        if let Some(free) = few.find(|few| few.load(Ordering::Relaxed) == 0) {
+            free.store(steps.pack(), Ordering::Release);
+            return Ok(steps);
+        }
+        let row = source.rows;
+        source.rows += 1;
+        self.table.make(row as usize).get_or_init(|| {
+            let row = Box::default();
+            let few = known.few.iter().map(|few| few.load(Ordering::Relaxed));
+            few.filter_map(Steps::unpack)
+                .for_each(|steps| fill(&row, steps));
+            fill(&row, steps);
+            row
+        });
+        known.row.store(row, Ordering::Release);
+        Ok(steps)
     }
 
-    /// Gives a state a row of the table.
-    fn spread(&mut self, state: TerminalState) {
-        if self.table.capacity() == 0 {
-            self.table.reserve(FEW_ROWS * 256);
+    /// Where the bytes of a range lead, run by run, each within what `alike` returns for its first byte: all found under one lock.
+    pub(crate) fn runs(
+        &self,
+        state: TerminalState,
+        range: RangeInclusive<u8>,
+        alike: impl Fn(u8) -> (u8, u8),
+    ) -> Result<Vec<Run>, StepError> {
+        let mut source = self.source();
+        let first = source.numbered.first(state).unwrap_or(ByteSet::ALL);
+        let mut runs = Vec::with_capacity(16);
+        let (mut low, last) = range.into_inner();
+        loop {
+            let known = self.known_step(&self.known[state as usize], low);
+            let (next, run) = match known {
+                Some(next) => (next, source.numbered.alike(state, low)),
+                None if state != DEAD && first.contains(low) => {
+                    let steps = self.make_steps(&mut source, state, low)?;
+                    (steps.next, (steps.low, steps.high))
+                }
+                None => (DEAD, source.numbered.alike(state, low)),
+            };
+            let (_, high) = common_run(run, alike(low));
+            runs.push((low, high, next));
+            if high >= last {
+                return Ok(runs);
+            }
+            low = high + 1;
         }
-        let known = &mut self.known[state as usize];
-        known.row = self.table.len() as u32;
-        let few = known.few;
-        self.table.resize(self.table.len() + 256, UNKNOWN);
-        for steps in few {
-            self.fill(state, steps);
-        }
-    }
-
-    fn fill(&mut self, state: TerminalState, Steps { low, high, next }: Steps) {
-        let row = self.known[state as usize].row as usize;
-        let row = &mut self.table[row..][..256];
-        row[usize::from(low)..=usize::from(high)].fill(next);
     }
 
     /// Notes what is to be known of a state that may be new.
-    fn describe(&mut self, state: TerminalState) {
-        if state as usize == self.known.len() {
-            self.known.push(State {
-                accept: self.source.accept(state).unwrap_or(NOT_FINAL),
-                is_end: self.source.is_end(state),
-                ..State::new(state)
-            });
-            if let Some(loose) = self.source.loosen(state, self.tokens.longest_gap) {
-                self.describe(loose);
-                self.known[state as usize].loose = loose;
+    fn describe(&self, source: &mut Source, state: TerminalState) {
+        if state == source.states {
+            source.states += 1;
+            let known = self.known.make(state as usize);
+            let accept = source.numbered.accept(state).unwrap_or(NOT_FINAL);
+            known.accept.store(accept, Ordering::Relaxed);
+            known
+                .is_end
+                .store(source.numbered.is_end(state), Ordering::Relaxed);
+            known.loose.store(state, Ordering::Relaxed);
+            if let Some(loose) = source.numbered.loosen(state, self.tokens.longest_gap) {
+                self.describe(source, loose);
+                known.loose.store(loose, Ordering::Relaxed);
             }
         }
     }
 
     /// The state behind any plain text; see [`Machine::uniform`].
-    pub fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>> {
-        let uniform = self.source.uniform(state)?;
-        self.describe(uniform.state);
+    pub fn uniform(&self, state: TerminalState) -> Option<Uniform<TerminalState>> {
+        let mut source = self.source();
+        let uniform = source.numbered.uniform(state)?;
+        self.describe(&mut source, uniform.state);
         Some(uniform)
     }
 
@@ -311,9 +424,10 @@ impl Terminal {
     ///
     /// # Errors
     /// When the machine runs over a limit.
-    pub(crate) fn start_without(&mut self, excluded: u32) -> Result<TerminalState, StepError> {
-        let start = self.source.start_without(excluded)?;
-        self.describe(start);
+    pub(crate) fn start_without(&self, excluded: u32) -> Result<TerminalState, StepError> {
+        let mut source = self.source();
+        let start = source.numbered.start_without(excluded)?;
+        self.describe(&mut source, start);
         Ok(start)
     }
 
@@ -321,9 +435,10 @@ impl Terminal {
     ///
     /// # Errors
     /// When the machine runs over a limit.
-    pub fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError> {
-        let sketch = self.source.sketch(state)?;
-        self.describe(sketch);
+    pub fn sketch(&self, state: TerminalState) -> Result<TerminalState, StepError> {
+        let mut source = self.source();
+        let sketch = source.numbered.sketch(state)?;
+        self.describe(&mut source, sketch);
         Ok(sketch)
     }
 
@@ -331,7 +446,7 @@ impl Terminal {
     #[inline]
     #[must_use]
     pub fn accept(&self, state: TerminalState) -> Option<u32> {
-        let label = self.known[state as usize].accept;
+        let label = self.known[state as usize].accept.load(Ordering::Relaxed);
         (label != NOT_FINAL).then_some(label)
     }
 
@@ -339,32 +454,32 @@ impl Terminal {
     #[inline]
     #[must_use]
     pub fn is_end(&self, state: TerminalState) -> bool {
-        self.known[state as usize].is_end
+        self.known[state as usize].is_end.load(Ordering::Relaxed)
     }
 
     /// The bytes around this one that lead to the same state, as far as that is cheap to tell.
-    pub(crate) fn alike(&mut self, state: TerminalState, byte: u8) -> (u8, u8) {
-        self.source.alike(state, byte)
+    pub(crate) fn alike(&self, state: TerminalState, byte: u8) -> (u8, u8) {
+        self.source().numbered.alike(state, byte)
     }
 
     /// The bytes that may come next, at most, where the machine can tell without trying.
-    pub(crate) fn known_first(&mut self, state: TerminalState) -> Option<ByteSet> {
-        self.source.first(state)
+    pub(crate) fn known_first(&self, state: TerminalState) -> Option<ByteSet> {
+        self.source().numbered.first(state)
     }
 
     /// The bytes that may come next, at most; all of them where a step fails.
-    pub fn first(&mut self, state: TerminalState) -> ByteSet {
-        if let Some(&known) = self.firsts.get(&state) {
+    pub fn first(&self, state: TerminalState) -> ByteSet {
+        if let Some(&known) = self.rare().firsts.get(&state) {
             return known;
         }
-        if let Some(first) = self.source.first(state) {
-            self.firsts.insert(state, first);
+        if let Some(first) = self.known_first(state) {
+            self.rare().firsts.insert(state, first);
             return first;
         }
         let mut first = ByteSet::default();
         let mut byte = 0;
         loop {
-            let (_, last) = self.source.alike(state, byte);
+            let (_, last) = self.alike(state, byte);
             match self.step(state, byte) {
                 Ok(DEAD) => {}
                 Ok(_) => (byte..=last).for_each(|byte| first.insert(byte)),
@@ -378,105 +493,132 @@ impl Terminal {
                 None => break,
             }
         }
-        self.firsts.insert(state, first);
+        self.rare().firsts.insert(state, first);
         first
     }
 
     /// A stretch of text that goes on from here whatever it is made of, if there is one worth the name. To find one that the machine does
     /// not know is some work; without `search` that is left undone.
-    pub fn span(&mut self, state: TerminalState, search: bool) -> Option<Span> {
-        match self.known[state as usize].span {
-            Known::Span(at) => return Some(self.found_spans[at as usize]),
-            Known::None => return None,
-            Known::NotAsked => {}
+    #[inline]
+    pub fn span(&self, state: TerminalState, search: bool) -> Option<Span> {
+        self.span_of(state, &self.known[state as usize], search)
+    }
+
+    #[inline]
+    fn span_of(&self, state: TerminalState, known: &State, search: bool) -> Option<Span> {
+        match known.span.load(Ordering::Acquire) {
+            NOT_ASKED => self.ask_for_span(state, search),
+            NO_SPAN => None,
+            place => self.found_spans[place as usize].get().copied(),
         }
-        let span = match self.source.span(state) {
+    }
+
+    #[cold]
+    fn ask_for_span(&self, state: TerminalState, search: bool) -> Option<Span> {
+        let known = self.source().numbered.span(state);
+        let span = match known {
             Some(span) => Some(span),
-            None if self.source.has_classes(state) => {
+            None if self.has_classes(state) => {
                 if !search {
                     return None;
                 }
                 let found = self.find_span(state).unwrap_or(None);
                 found.map(|(span, endless)| {
                     if let Some(endless) = endless {
-                        self.endless.insert(state, endless);
+                        self.rare().endless.insert(state, endless);
                     }
                     span
                 })
             }
             None => None,
         };
-        self.known[state as usize].span = match span {
-            Some(span) => {
-                self.found_spans.push(span);
-                Known::Span(self.found_spans.len() as u32 - 1)
-            }
-            None => Known::None,
-        };
+        let mut source = self.source();
+        let known = &self.known[state as usize].span;
+        // Another thread may have found it as well.
+        if known.load(Ordering::Relaxed) == NOT_ASKED {
+            let place = match span {
+                Some(span) => {
+                    let place = source.spans;
+                    source.spans += 1;
+                    self.found_spans.make(place as usize).get_or_init(|| span);
+                    place
+                }
+                None => NO_SPAN,
+            };
+            known.store(place, Ordering::Release);
+        }
         span
     }
 
     /// Beside the state's span, if that is known and ends: one that does not, of fewer characters.
     pub(crate) fn endless_span(&self, state: TerminalState) -> Option<Span> {
-        self.endless.get(&state).copied()
+        self.rare().endless.get(&state).copied()
     }
 
     /// The place in a list of literals that the state is; see [`Machine::literals`].
     pub(crate) fn literals(&self, state: TerminalState) -> Option<LiteralsPlace> {
-        self.source.literals(state)
+        self.source().numbered.literals(state)
     }
 
     /// Whether large classes of characters may lead from the state to others; see [`Machine::has_classes`].
     pub(crate) fn has_classes(&self, state: TerminalState) -> bool {
-        self.source.has_classes(state)
+        self.source().numbered.has_classes(state)
     }
 
     /// Whether text of these classes is known to lead from the state back to itself.
     pub(crate) fn is_loop(&self, state: TerminalState, classes: ByteClasses) -> bool {
-        self.links
-            .get(&state)
-            .is_some_and(|link| link.leads_to(state, classes))
+        let rare = self.rare();
+        let link = rare.links.get(&state);
+        link.is_some_and(|link| link.leads_to(state, classes))
     }
 
     /// What is left of text that the form demands, and its label; see [`Machine::forced`].
     #[must_use]
     pub fn forced(&self, state: TerminalState) -> Option<(u32, u32)> {
-        self.source.forced(state)
+        self.source().numbered.forced(state)
     }
 
     /// How many bytes a known completion takes; see [`Machine::cost`].
-    pub fn cost(&mut self, state: TerminalState) -> u32 {
-        self.source.cost(state)
+    pub fn cost(&self, state: TerminalState) -> u32 {
+        self.source().numbered.cost(state)
     }
 
     /// About how many bytes the tables take.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.table.capacity() * size_of::<TerminalState>()
-            + self.known.capacity() * size_of::<State>()
-            + self.found_spans.capacity() * size_of::<Span>()
-            + self.endless.capacity() * 64
-            + self.links.capacity() * 160
-            + self.firsts.capacity() * 40
+        let known = self.known.memory() + self.table.memory() + self.found_spans.memory();
+        let rows = self.source().rows as usize * size_of::<Row>();
+        let rare = self.rare();
+        known
+            + rows
+            + rare.endless.capacity() * 24
+            + rare.links.capacity() * 100
+            + rare.firsts.capacity() * 36
     }
 
     /// How many states have been built.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.known.len()
+        self.source().states as usize
     }
 
     /// Whether nothing but the start has been built.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.known.len() <= 2
+        self.len() <= 2
     }
 }
 
 impl fmt::Debug for Terminal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Terminal")
-            .field("states", &self.known.len())
+            .field("states", &self.len())
             .finish_non_exhaustive()
+    }
+}
+
+fn fill(Row(row): &Row, Steps { low, high, next }: Steps) {
+    for step in &row[usize::from(low)..=usize::from(high)] {
+        step.store(next, Ordering::Release);
     }
 }

@@ -6,27 +6,17 @@ use rayon::prelude::*;
 
 use crate::{Mask, Matcher, MatcherError};
 
-/// The [`mask`](Matcher::mask) of every matcher, in their order, computed in parallel.
+/// The [`mask`](Matcher::mask) of every matcher, in their order, computed in parallel. An error is its own matcher's alone.
 ///
-/// Matchers of one constraint find things out together and would wait for each other: they are one thread's work, one after the
-/// other, and different constraints run side by side. An error is its own matcher's alone.
+/// Masks that are known cost no more than from one matcher; threads are for those that are not.
 pub fn batch_masks(matchers: &mut [Matcher]) -> Vec<Result<Arc<Mask>, MatcherError>> {
-    let mut work: Vec<_> = matchers
-        .iter_mut()
-        .enumerate()
-        .map(|(i, matcher)| (matcher.constraint().identity(), i, matcher))
-        .collect();
-    work.sort_by_key(|&(constraint, i, _)| (constraint, i));
-    let mut groups: Vec<_> = work.chunk_by_mut(|a, b| a.0 == b.0).collect();
-    let group_masks = |group: &mut &mut [(usize, usize, &mut Matcher)]| -> Vec<_> {
-        let group = group.iter_mut();
-        group.map(|(_, i, matcher)| (*i, matcher.mask())).collect()
+    let known: Vec<_> = matchers.iter_mut().map(Matcher::known_mask).collect();
+    let missing = known.iter().filter(|mask| mask.is_none()).count();
+    let each = |(matcher, known): (&mut Matcher, Option<Result<Arc<Mask>, MatcherError>>)| {
+        known.unwrap_or_else(|| matcher.mask())
     };
-    let mut masks: Vec<_> = if let [group] = &mut groups[..] {
-        group_masks(group)
-    } else {
-        groups.par_iter_mut().flat_map_iter(group_masks).collect()
-    };
-    masks.sort_by_key(|&(i, _)| i);
-    masks.into_iter().map(|(_, mask)| mask).collect()
+    match missing {
+        0 | 1 => matchers.iter_mut().zip(known).map(each).collect(),
+        _ => matchers.par_iter_mut().zip(known).map(each).collect(),
+    }
 }

@@ -1,7 +1,7 @@
 //! How a mask is computed that nobody has asked for yet: the parts of a state one by one, each in the way that costs least.
 
 use structgen_automata::{
-    ByteClasses, ByteSet, DEAD, Element, LimitExceeded, Memory, Network, SetId, Span, StepError,
+    ByteClasses, ByteSet, Call, Element, LimitExceeded, Memory, SetId, Span, StepError,
 };
 use structgen_vocab::{TokenId, TokenMask, TokenTrie};
 
@@ -27,7 +27,7 @@ impl<'c> Compute<'c> {
     pub(crate) fn tokens(
         self,
         sketch: SetId,
-        network: &mut Network,
+        network: &Call<'_>,
         mask: &mut TokenMask,
     ) -> Result<bool, LimitExceeded> {
         let mut depends_on_texts = false;
@@ -76,7 +76,7 @@ impl<'c> Compute<'c> {
     pub(crate) fn long_tokens(
         self,
         sketch: SetId,
-        network: &mut Network,
+        network: &Call<'_>,
         mask: &mut TokenMask,
     ) -> Result<bool, LimitExceeded> {
         let SignedTrie { trie, signs } = self.tables.long();
@@ -133,7 +133,7 @@ impl<'c> Compute<'c> {
         element: Element,
         from: ByteSet,
         stretch: Stretch,
-        network: &mut Network,
+        network: &Call<'_>,
         mask: &mut TokenMask,
     ) -> Result<bool, LimitExceeded> {
         let Stretch { span, .. } = stretch;
@@ -179,10 +179,9 @@ impl<'c> Compute<'c> {
         };
         let closed = match uniform {
             Some((behind, except, within)) => {
-                let step = network.step_terminal(behind, behind.state(), b'"', self.memory);
-                let closed = match step {
-                    Ok(DEAD) => return Ok(depends_on_texts),
-                    Ok(state) => network.single(behind.with_state(state), element.below),
+                let closed = match network.cursor(behind).step(b'"', self.memory) {
+                    Ok(None) => return Ok(depends_on_texts),
+                    Ok(Some(at)) => network.single(behind.with_state(at.state()), element.below),
                     Err(error) => Err(error),
                 };
                 match closed {
@@ -221,11 +220,11 @@ impl<'c> Compute<'c> {
 /// What a state takes beside the tokens that are told by their bytes: the token terminals that may come next, and whether the text may end.
 /// With it whether that depends on texts that the sketch leaves out.
 pub(crate) fn ends(
-    network: &mut Network,
+    network: &Call<'_>,
     sketch: SetId,
     exact: SetId,
 ) -> Result<((Vec<u32>, bool), bool), StepError> {
-    let mut of = |set| Ok((network.next_tokens(set)?, network.is_accepting(set)?));
+    let of = |set| Ok((network.next_tokens(set)?, network.is_accepting(set)?));
     // What ends here goes on with what comes behind it: that may depend on the very texts that a sketch leaves out.
     match of(sketch) {
         Err(StepError::NeedsExact) => Ok((of(exact)?, true)),

@@ -1,14 +1,16 @@
 //! A grammar joined to a vocabulary.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use structgen_automata::{CaptureProgram, Limits, Program};
+use arc_swap::Guard;
+use structgen_automata::{CaptureProgram, LimitExceeded, Limits, Program};
 use structgen_grammar::Grammar;
 use structgen_vocab::{TokenId, Vocabulary};
 
 use crate::literals;
 use crate::named_tokens::NamedTokens;
-use crate::store::{Shared, Store};
+use crate::store::{Shared, States, Store};
+use crate::visit::Visit;
 use crate::{CompileError, Matcher, Statistics, VocabularyTables};
 
 /// A grammar compiled for a vocabulary: immutable, `Send + Sync`, and cheap to clone.
@@ -45,12 +47,14 @@ pub struct CompiledConstraint {
     inner: Arc<Inner>,
 }
 
+/// Apart from the count of owners, which every new matcher changes.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Inner {
     program: Arc<Program>,
     captures: Option<CaptureProgram>,
     shared: Shared,
-    store: Mutex<Store>,
+    store: Store,
 }
 
 /// How a constraint is compiled.
@@ -109,21 +113,23 @@ impl CompiledConstraint {
             tokens: tokens?,
             eos: options.eos.clone(),
         };
-        let mut store = Store::new(
+        let store = Store::new(
             program.clone(),
             tables,
             options.mask_bytes,
             options.state_bytes,
         )?;
-        literals::warm(&mut store, &shared)?;
-        Ok(Self {
-            inner: Arc::new(Inner {
-                program,
-                captures,
-                shared,
-                store: Mutex::new(store),
-            }),
-        })
+        let inner = Inner {
+            program,
+            captures,
+            shared,
+            store,
+        };
+        let constraint = Self {
+            inner: Arc::new(inner),
+        };
+        literals::warm(constraint.visit(&constraint.states()))?;
+        Ok(constraint)
     }
 
     /// A matcher at the start of an output.
@@ -159,31 +165,36 @@ impl CompiledConstraint {
     /// What has been found out so far; cheap to ask.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        self.store().statistics()
+        self.inner.store.statistics()
     }
 
     /// About how many bytes the states take. Unlike [`statistics`](Self::statistics) it is measured, which takes a while where there are
     /// many.
     #[must_use]
     pub fn state_bytes(&self) -> usize {
-        self.store().network.memory()
-    }
-
-    /// The same number for clones of one constraint, and for no other while they live.
-    pub(crate) fn identity(&self) -> usize {
-        Arc::as_ptr(&self.inner).addr()
+        self.states().memory()
     }
 
     pub(crate) fn shared(&self) -> &Shared {
         &self.inner.shared
     }
 
-    pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
-        // What the store holds is only ever added to: a panic elsewhere leaves nothing half-made that a reader would see.
-        let store = self.inner.store.lock();
-        let mut store = store.unwrap_or_else(PoisonError::into_inner);
-        store.network.begin_call();
-        store
+    /// The states as they are.
+    #[inline]
+    pub(crate) fn states(&self) -> Guard<Arc<States>> {
+        self.inner.store.states()
+    }
+
+    /// The states for a new operation, which is where they are thrown away if they take too much memory.
+    #[inline]
+    pub(crate) fn states_with_room(&self) -> Result<Guard<Arc<States>>, LimitExceeded> {
+        self.inner.store.states_with_room(self.shared())
+    }
+
+    /// An operation on some states of this constraint.
+    #[inline]
+    pub(crate) fn visit<'s>(&'s self, states: &'s States) -> Visit<'s> {
+        Visit::new(states, self.shared(), &self.inner.store)
     }
 }
 

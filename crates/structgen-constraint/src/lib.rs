@@ -23,6 +23,7 @@ mod step;
 mod store;
 mod tables;
 mod texts;
+mod visit;
 mod walk;
 mod warm;
 

@@ -11,66 +11,54 @@ use structgen_vocab::{TokenMask, TokenTrie};
 
 use crate::Mask;
 use crate::masks::Scope;
-use crate::store::{Shared, Store, limit};
+use crate::store::limit;
+use crate::visit::Visit;
 use crate::walk::stretch;
 
-impl Store {
+impl Visit<'_> {
     /// The mask of a state, limits of tokens included.
-    pub(crate) fn limited_mask(
-        &mut self,
-        exact: SetId,
-        shared: &Shared,
-    ) -> Result<Arc<Mask>, LimitExceeded> {
+    pub(crate) fn limited_mask(&self, exact: SetId) -> Result<Arc<Mask>, LimitExceeded> {
         let free = self.network.forget_tokens(exact)?;
-        let (mask, needed) = self.mask_with_all_tokens(free, shared)?;
+        let (mask, needed) = self.mask_with_all_tokens(free)?;
         let left = self.network.tokens_left(exact);
         if left.is_none_or(|left| u64::from(left) >= needed.max(1)) {
             return Ok(mask);
         }
         let key = (exact, Scope::Limited);
-        if let Some(known) = self.at_hand(key) {
+        if let Some(known) = self.known(key) {
             return Ok(known);
         }
-        let (bits, _) = self.within_limits(exact, &mask, shared)?;
+        let (bits, _) = self.within_limits(exact, &mask)?;
         Ok(self.add(key, &bits))
     }
 
     /// The mask of a state in whose parts no token has begun, and how many have to be left so that it is that of another.
-    fn mask_with_all_tokens(
-        &mut self,
-        free: SetId,
-        shared: &Shared,
-    ) -> Result<(Arc<Mask>, u64), LimitExceeded> {
+    fn mask_with_all_tokens(&self, free: SetId) -> Result<(Arc<Mask>, u64), LimitExceeded> {
         let key = (free, Scope::Limited);
-        if let Some(&needed) = self.needed.get(&free)
-            && let Some(known) = self.at_hand(key)
+        if let Some(&needed) = self.states.needed.get(&free)
+            && let Some(known) = self.known(key)
         {
             return Ok((known, needed));
         }
-        let of_text = self.mask_of_text(free, shared)?;
-        let (bits, needed) = self.within_limits(free, &of_text, shared)?;
-        self.needed.insert(free, needed);
+        let of_text = self.mask_of_text(free)?;
+        let (bits, needed) = self.within_limits(free, &of_text)?;
+        self.states.needed.insert(free, needed);
         Ok((self.add(key, &bits), needed))
     }
 
     /// The tokens of a mask behind which the state can be completed, and the most bytes that any of its parts takes then.
-    fn within_limits(
-        &mut self,
-        state: SetId,
-        mask: &Mask,
-        shared: &Shared,
-    ) -> Result<(TokenMask, u64), LimitExceeded> {
+    fn within_limits(&self, state: SetId, mask: &Mask) -> Result<(TokenMask, u64), LimitExceeded> {
         let mut limited = Limited {
-            store: self,
+            visit: self,
             bits: TokenMask::new(mask.bits().len()),
             needed: 0,
         };
-        limited.add_named(state, shared)?;
-        let looping = limited.add_loop(state, shared)?;
+        limited.add_named(state)?;
+        let looping = limited.add_loop(state)?;
         let is_open = |token| {
             mask.contains(token) && !looping.as_ref().is_some_and(|texts| texts.contains(token))
         };
-        let trie = shared.tables.vocabulary().trie();
+        let trie = self.shared.tables.vocabulary().trie();
         let mut todo = vec![(TokenTrie::ROOT, state)];
         while let Some((node, state)) = todo.pop() {
             let mut tokens = trie.tokens(node).iter().copied().filter(|&it| is_open(it));
@@ -84,7 +72,7 @@ impl Store {
             for child in trie.children(node) {
                 if trie.subtree_tokens(child).iter().any(|&it| is_open(it)) {
                     let byte = trie.node(child).byte();
-                    match limited.store.network.step(state, byte, Memory::Exact) {
+                    match self.network.step(state, byte, Memory::Exact) {
                         // An exact state keeps every text, so that nothing depends on what it does not know.
                         Ok(SetId::DEAD) | Err(StepError::NeedsExact) => {}
                         Ok(behind) => todo.push((child, behind)),
@@ -99,7 +87,7 @@ impl Store {
 
 /// A mask in the making.
 struct Limited<'s> {
-    store: &'s mut Store,
+    visit: &'s Visit<'s>,
     bits: TokenMask,
     needed: u64,
 }
@@ -107,33 +95,29 @@ struct Limited<'s> {
 impl Limited<'_> {
     /// Whether a token may end in the state.
     fn goes_on(&mut self, state: SetId) -> Result<bool, LimitExceeded> {
-        let begun = self.store.network.begin_token(state).map_err(limit)?;
+        let begun = self.visit.network.begin_token(state).map_err(limit)?;
         self.needed = self.needed.max(begun.needed);
         Ok(begun.state != SetId::DEAD)
     }
 
     /// Tokens that the grammar names, and those that end the output.
-    fn add_named(&mut self, state: SetId, shared: &Shared) -> Result<(), LimitExceeded> {
-        if self.store.network.is_accepting(state).map_err(limit)? {
-            self.bits.allow_all(&shared.eos);
+    fn add_named(&mut self, state: SetId) -> Result<(), LimitExceeded> {
+        if self.visit.network.is_accepting(state).map_err(limit)? {
+            self.bits.allow_all(&self.visit.shared.eos);
         }
-        let terminals = self.store.network.next_tokens(state).map_err(limit)?;
+        let terminals = self.visit.network.next_tokens(state).map_err(limit)?;
         for terminal in terminals {
-            let behind = self.store.network.step_token(state, terminal);
+            let behind = self.visit.network.step_token(state, terminal);
             if self.goes_on(behind.map_err(limit)?)? {
-                shared.tokens[terminal as usize].allow(&mut self.bits);
+                self.visit.shared.tokens[terminal as usize].allow(&mut self.bits);
             }
         }
         Ok(())
     }
 
     /// Tokens that lead back to the state: free text mostly is nothing else, but for a character that a token begins and does not end.
-    fn add_loop(
-        &mut self,
-        state: SetId,
-        shared: &Shared,
-    ) -> Result<Option<TokenMask>, LimitExceeded> {
-        let network = &mut self.store.network;
+    fn add_loop(&mut self, state: SetId) -> Result<Option<TokenMask>, LimitExceeded> {
+        let network = &self.visit.network;
         let &[element] = network.elements(state) else {
             return Ok(None);
         };
@@ -143,10 +127,10 @@ impl Limited<'_> {
         if !network.is_loop(element.frame, &stretch.span) {
             return Ok(None);
         }
-        let texts = shared.tables.texts();
+        let texts = self.visit.shared.tables.texts();
         let texts = texts.of(stretch.span.closed, stretch.span.code_points);
         let mut texts = TokenMask::clone(&texts);
-        texts.subtract(shared.tables.cut_off());
+        texts.subtract(self.visit.shared.tables.cut_off());
         if self.goes_on(state)? {
             self.bits.union_with(&texts);
         }

@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use memchr::memchr;
 use rustc_hash::FxHashSet;
 use structgen_automata::{
-    ByteSet, Element, LimitExceeded, LiteralsPlace, Memory, Network, SetId, StepError,
+    ByteSet, Call, Element, LimitExceeded, LiteralsPlace, Memory, SetId, StepError,
 };
 use structgen_grammar::LiteralSet;
 use structgen_vocab::{TokenMask, TokenTrie};
@@ -17,7 +17,7 @@ use structgen_vocab::{TokenMask, TokenTrie};
 use crate::VocabularyTables;
 use crate::statistics::WalkCounts;
 use crate::step::behind;
-use crate::store::{Shared, Store};
+use crate::visit::Visit;
 use crate::walk::Walk;
 
 /// A node of the trie, and the place in the list behind its bytes: a node, or an edge of whose label so many bytes are read.
@@ -26,7 +26,7 @@ type Open = (u32, u32, u32);
 /// Adds to `mask` the tokens that an element takes whose terminal stands in a list. Returns whether that depends on what the sketch left
 /// out; `None` where a sketch does not tell what comes behind the list.
 pub(crate) fn walk(
-    network: &mut Network,
+    network: &Call<'_>,
     (element, place, exact, memory): (Element, &LiteralsPlace, SetId, Memory),
     tables: &VocabularyTables,
     counts: &WalkCounts,
@@ -149,10 +149,11 @@ const MANY: u32 = 192;
 
 /// Where a grammar begins with a list of literals, computes the masks of those states from which many of them go on, as far as there is
 /// room: as many texts as a list has, there are few such states.
-pub(crate) fn warm(store: &mut Store, shared: &Shared) -> Result<(), LimitExceeded> {
-    let start = store.start()?;
-    let places = { store.network.elements(start).iter() }
-        .filter_map(|element| store.network.literals(element.frame));
+pub(crate) fn warm(visit: Visit<'_>) -> Result<(), LimitExceeded> {
+    let visit = visit.keeping_masks();
+    let start = visit.start()?;
+    let places = { visit.network.elements(start).iter() }
+        .filter_map(|element| visit.network.literals(element.frame));
     let [LiteralsPlace { set, at, read }] = &places.collect::<Vec<_>>()[..] else {
         return Ok(());
     };
@@ -161,7 +162,7 @@ pub(crate) fn warm(store: &mut Store, shared: &Shared) -> Result<(), LimitExceed
         0 => texts[at as usize],
         _ => texts[set.child(at) as usize],
     };
-    let trie = shared.tables.vocabulary().trie();
+    let trie = visit.shared.tables.vocabulary().trie();
     // The states with the most literals first; of those with as many the first that was found.
     let mut found: Vec<(SetId, (u32, u32))> = vec![(start, (*at, *read))];
     let mut seen: FxHashSet<SetId> = [start].into_iter().collect();
@@ -169,7 +170,11 @@ pub(crate) fn warm(store: &mut Store, shared: &Shared) -> Result<(), LimitExceed
     next.push((behind_place((*at, *read)), Reverse(0)));
     while let Some((count, Reverse(index))) = next.pop() {
         let (state, place) = found[index];
-        if count < MANY || !store.mask_ahead(state, shared)? {
+        if count < MANY {
+            break;
+        }
+        visit.mask(state)?;
+        if visit.states.masks.is_ahead_full() {
             break;
         }
         let mut open: Vec<Open> = vec![(TokenTrie::ROOT, place.0, place.1)];
@@ -183,7 +188,7 @@ pub(crate) fn warm(store: &mut Store, shared: &Shared) -> Result<(), LimitExceed
             let Some(&token) = trie.tokens(node).first() else {
                 continue;
             };
-            if let Ok(behind) = behind(&mut store.network, state, token, shared)?
+            if let Ok(behind) = behind(&visit.network, state, token, visit.shared)?
                 && seen.insert(behind)
             {
                 next.push((behind_place((at, read)), Reverse(found.len())));

@@ -1,24 +1,36 @@
 //! Masks by state, kept while they fit.
 
-use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use arc_swap::ArcSwap;
 use hashbrown::HashTable;
-use rustc_hash::{FxHashMap, FxHasher};
 use structgen_automata::SetId;
-use structgen_vocab::{TokenId, TokenMask};
+use structgen_memo::Memo;
+use structgen_vocab::TokenMask;
 
 use crate::Mask;
+use crate::mask::{fingerprint_of_list, fingerprint_of_words};
+use crate::statistics::{LANES, lane};
 
 /// Masks age in two generations: when the younger one is full, the older one goes. Many states take the same tokens: such masks are one.
+///
+/// A mask that is there is found without a lock.
 #[derive(Debug)]
 pub(crate) struct Masks {
-    recent: Generation,
-    old: Generation,
+    ages: ArcSwap<Ages>,
+    /// Held by whoever begins a new generation.
+    ageing: Mutex<()>,
     /// Masks that were computed ahead and stay as long as their states do.
     ahead: Generation,
-    /// How many bytes the others may take.
+    /// How many bytes all of them may take.
     limit: usize,
+}
+
+#[derive(Debug, Default)]
+struct Ages {
+    recent: Arc<Generation>,
+    old: Arc<Generation>,
 }
 
 /// A state, and what its mask is right for.
@@ -35,173 +47,202 @@ pub(crate) enum Scope {
     Limited,
 }
 
+/// A mask with a copy for each of a few threads: a count of owners that many threads change is what they would wait for.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) mask: Arc<Mask>,
+    copies: OnceLock<Box<[OnceLock<Arc<Mask>>; LANES]>>,
+}
+
+impl Kept {
+    pub(crate) fn new(mask: Mask) -> Self {
+        Self {
+            mask: Arc::new(mask),
+            copies: OnceLock::new(),
+        }
+    }
+
+    /// The mask, for the calling thread.
+    #[inline]
+    pub(crate) fn get(&self) -> Arc<Mask> {
+        let mask = match lane() {
+            0 => &self.mask,
+            lane => {
+                let new = || Box::new([const { OnceLock::new() }; LANES]);
+                let copies = self.copies.get_or_init(new);
+                copies[lane % LANES].get_or_init(|| Arc::new(self.mask.copy()))
+            }
+        };
+        mask.clone()
+    }
+}
+
 #[derive(Debug, Default)]
 struct Generation {
-    by_state: FxHashMap<Key, (u64, Arc<Mask>)>,
-    /// Each mask once, with what [`fingerprint`] tells of it.
-    distinct: HashTable<(u64, Arc<Mask>)>,
-    bytes: usize,
+    by_state: Memo<Key, Arc<Kept>>,
+    /// Each mask once.
+    distinct: Mutex<HashTable<Arc<Kept>>>,
+    bytes: AtomicUsize,
 }
 
 impl Masks {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
-            recent: Generation::default(),
-            old: Generation::default(),
+            ages: ArcSwap::default(),
+            ageing: Mutex::default(),
             ahead: Generation::default(),
             limit,
         }
     }
 
-    /// How many bytes the masks take, those of lists as if their bits were there.
+    /// How many bytes the masks take, those of lists as if their bits were there, and those that are of both generations twice.
     pub(crate) fn bytes(&self) -> usize {
-        self.recent.bytes + self.old.bytes + self.ahead.bytes
+        let ages = self.ages.load();
+        ages.recent.bytes() + ages.old.bytes() + self.ahead.bytes()
     }
 
     /// How many states have a mask that may go.
     pub(crate) fn len(&self) -> usize {
-        self.recent.by_state.len() + self.old.by_state.len()
+        let ages = self.ages.load();
+        ages.recent.by_state.len() + ages.old.by_state.len()
     }
 
     /// Whether the next mask may make older ones go.
     pub(crate) fn is_half_full(&self) -> bool {
-        self.recent.bytes > self.limit / 2
+        self.is_full(&self.ages.load().recent)
     }
 
-    pub(crate) fn clear(&mut self) {
-        *self = Self::new(self.limit + self.ahead.bytes);
+    /// How many bytes the masks may take that do not stay.
+    fn limit(&self) -> usize {
+        self.limit.saturating_sub(self.ahead.bytes())
+    }
+
+    fn is_full(&self, generation: &Generation) -> bool {
+        generation.bytes() > self.limit() / 2
+    }
+
+    /// Whether masks that stay have taken more than half of the memory there is.
+    pub(crate) fn is_ahead_full(&self) -> bool {
+        self.ahead.bytes() > self.limit()
     }
 
     /// The mask of a state, without making it any younger.
-    pub(crate) fn peek(&self, key: Key) -> Option<&Arc<Mask>> {
-        let generations = [&self.recent, &self.ahead, &self.old].into_iter();
-        let mut found = generations.filter_map(|masks| masks.by_state.get(&key));
-        found.next().map(|(_, mask)| mask)
+    pub(crate) fn peek(&self, key: Key) -> Option<Arc<Kept>> {
+        let ages = self.ages.load();
+        let mut generations = [&*ages.recent, &self.ahead, &*ages.old].into_iter();
+        generations.find_map(|masks| masks.by_state.get(&key).cloned())
     }
 
     /// The mask of a state. It is as young as a new one from then on; the second part says how many others went for that.
-    pub(crate) fn find(&mut self, key: Key) -> Option<(Arc<Mask>, u64)> {
-        for young in [&self.recent, &self.ahead] {
-            if let Some((_, mask)) = young.by_state.get(&key) {
-                return Some((mask.clone(), 0));
+    #[inline]
+    pub(crate) fn find(&self, key: Key) -> Option<(Arc<Mask>, u64)> {
+        self.find_by(key, |kept| kept.get())
+    }
+
+    /// As [`find`](Self::find), for whoever keeps the mask for another state as well.
+    pub(crate) fn find_kept(&self, key: Key) -> Option<(Arc<Kept>, u64)> {
+        self.find_by(key, Arc::clone)
+    }
+
+    #[inline]
+    fn find_by<T>(&self, key: Key, get: impl Fn(&Arc<Kept>) -> T) -> Option<(T, u64)> {
+        let ages = self.ages.load();
+        for young in [&*ages.recent, &self.ahead] {
+            if let Some(kept) = young.by_state.get(&key) {
+                return Some((get(kept), 0));
             }
         }
-        let (fingerprint, mask) = self.old.take(key)?;
-        Some((mask.clone(), self.put(key, fingerprint, mask)))
+        let kept = ages.old.by_state.get(&key)?.clone();
+        drop(ages);
+        let gone = self.add(key, kept.clone());
+        Some((get(&kept), gone))
     }
 
-    /// Keeps a mask that was made elsewhere; returns how many went for it.
-    pub(crate) fn keep(&mut self, key: Key, mask: Arc<Mask>) -> u64 {
-        let fingerprint = match mask.list() {
-            Some(list) => fingerprint_of_list(list),
-            None => fingerprint(mask.bits().words()),
-        };
-        self.put(key, fingerprint, mask)
+    /// Keeps the mask of a state; returns how many others went for it.
+    pub(crate) fn add(&self, key: Key, mask: Arc<Kept>) -> u64 {
+        let ages = self.ages.load();
+        if !self.is_full(&ages.recent) {
+            ages.recent.put(key, mask);
+            return 0;
+        }
+        drop(ages);
+        let gone = self.age();
+        self.ages.load().recent.put(key, mask);
+        gone
     }
 
-    /// The mask of these tokens for a state, and how many others went for it.
-    pub(crate) fn add(&mut self, key: Key, bits: &TokenMask) -> (Arc<Mask>, u64) {
-        let (fingerprint, mask) = self.share(bits);
-        (mask.clone(), self.put(key, fingerprint, mask))
+    /// Begins a new generation; returns how many states lose their mask.
+    fn age(&self) -> u64 {
+        let _ageing = self.ageing.lock().unwrap_or_else(PoisonError::into_inner);
+        let ages = self.ages.load();
+        // Another thread may just have begun one.
+        if !self.is_full(&ages.recent) {
+            return 0;
+        }
+        self.ages.store(Arc::new(Ages {
+            recent: Arc::default(),
+            old: ages.recent.clone(),
+        }));
+        ages.old.by_state.len() as u64
+    }
+
+    /// Keeps the mask of a state as long as the states are kept.
+    pub(crate) fn add_ahead(&self, key: Key, mask: Arc<Kept>) {
+        self.ahead.put(key, mask);
     }
 
     /// The mask of these tokens, which is that of another state if that is kept.
-    pub(crate) fn share(&self, bits: &TokenMask) -> (u64, Arc<Mask>) {
-        let (list, fingerprint) = match Mask::list_of(bits) {
-            Some(list) => {
-                let fingerprint = fingerprint_of_list(&list);
-                (Some(list), fingerprint)
-            }
-            None => (None, fingerprint(bits.words())),
+    pub(crate) fn share(&self, bits: &TokenMask) -> Arc<Kept> {
+        // A copy of the bits is made only where nobody has it.
+        let list = Mask::list_of(bits);
+        let fingerprint = match &list {
+            Some(list) => fingerprint_of_list(list),
+            None => fingerprint_of_words(bits.words()),
         };
-        let same = |(other, mask): &(u64, Arc<Mask>)| {
-            *other == fingerprint
+        let same = |Kept { mask, .. }: &Kept| {
+            mask.fingerprint() == fingerprint
                 && match (&list, mask.list()) {
                     (Some(list), Some(other)) => **list == *other,
                     (None, None) => mask.bits() == bits,
                     _ => false,
                 }
         };
-        let generations = [&self.recent, &self.ahead, &self.old].into_iter();
-        let mut known = generations.filter_map(|masks| masks.distinct.find(fingerprint, same));
-        let mask = match known.next() {
-            Some((_, mask)) => mask.clone(),
-            None => Arc::new(match list {
+        let ages = self.ages.load();
+        let generations = [&*ages.recent, &self.ahead, &*ages.old];
+        let mut known = generations.into_iter().filter_map(|masks| {
+            masks
+                .distinct()
+                .find(fingerprint, |kept| same(kept))
+                .cloned()
+        });
+        known.next().unwrap_or_else(|| {
+            let mask = match list {
                 Some(list) => Mask::from_list(&list, bits.len()),
                 None => Mask::from_bits(bits.clone()),
-            }),
-        };
-        (fingerprint, mask)
-    }
-
-    /// Lets the mask of a state, which has just been made, stay as long as its state does; `false` where masks of that kind have taken half of
-    /// the memory there is.
-    pub(crate) fn stay(&mut self, state: SetId) -> bool {
-        let key = (state, Scope::All);
-        // What depends on texts is found under its own state.
-        if let Some((fingerprint, mask)) = self.recent.take(key) {
-            let before = self.ahead.bytes;
-            self.ahead.put(key, fingerprint, mask);
-            let taken = self.ahead.bytes - before;
-            self.limit = self.limit.saturating_sub(taken);
-        }
-        self.ahead.bytes <= self.limit
-    }
-
-    fn put(&mut self, key: Key, fingerprint: u64, mask: Arc<Mask>) -> u64 {
-        let mut gone = 0;
-        if self.is_half_full() {
-            gone = self.old.by_state.len() as u64;
-            self.old = std::mem::take(&mut self.recent);
-        }
-        self.recent.put(key, fingerprint, mask);
-        gone
+            };
+            Arc::new(Kept::new(mask.with_fingerprint(fingerprint)))
+        })
     }
 }
 
 impl Generation {
-    fn take(&mut self, key: Key) -> Option<(u64, Arc<Mask>)> {
-        let (fingerprint, mask) = self.by_state.remove(&key)?;
-        // Nobody else has it but the list of distinct ones.
-        if Arc::strong_count(&mask) == 2 {
-            let same = |(_, other): &(u64, Arc<Mask>)| Arc::ptr_eq(other, &mask);
-            if let Ok(entry) = self.distinct.find_entry(fingerprint, same) {
-                entry.remove();
-                self.bytes -= mask.memory();
-            }
-        }
-        Some((fingerprint, mask))
+    fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
     }
 
-    fn put(&mut self, key: Key, fingerprint: u64, mask: Arc<Mask>) {
-        let same = |(_, other): &(u64, Arc<Mask>)| Arc::ptr_eq(other, &mask);
-        if self.distinct.find(fingerprint, same).is_none() {
-            self.bytes += mask.memory();
-            let entry = (fingerprint, mask.clone());
-            let hash = |(fingerprint, _): &(u64, Arc<Mask>)| *fingerprint;
-            self.distinct.insert_unique(fingerprint, entry, hash);
-        }
-        self.by_state.insert(key, (fingerprint, mask));
+    fn distinct(&self) -> MutexGuard<'_, HashTable<Arc<Kept>>> {
+        self.distinct.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-/// A hash of a set's words, eight at a time: they do not wait for one another.
-fn fingerprint(words: &[u64]) -> u64 {
-    const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mut lanes = [1_u64, 2, 3, 4, 5, 6, 7, 8];
-    let mut chunks = words.chunks_exact(lanes.len());
-    for chunk in &mut chunks {
-        for (lane, word) in lanes.iter_mut().zip(chunk) {
-            *lane = (lane.rotate_left(5) ^ word).wrapping_mul(FACTOR);
+    fn put(&self, key: Key, kept: Arc<Kept>) {
+        let mut distinct = self.distinct();
+        let same = |other: &Arc<Kept>| Arc::ptr_eq(other, &kept);
+        let fingerprint = kept.mask.fingerprint();
+        if distinct.find(fingerprint, same).is_none() {
+            self.bytes.fetch_add(kept.mask.memory(), Ordering::Relaxed);
+            distinct.insert_unique(fingerprint, kept.clone(), |kept| kept.mask.fingerprint());
         }
+        drop(distinct);
+        self.by_state.insert(key, kept);
     }
-    let mut hasher = FxHasher::default();
-    (lanes, chunks.remainder()).hash(&mut hasher);
-    hasher.finish()
-}
-
-fn fingerprint_of_list(list: &[TokenId]) -> u64 {
-    let mut hasher = FxHasher::default();
-    list.hash(&mut hasher);
-    hasher.finish()
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use structgen_automata::{LimitExceeded, Network, SetId};
+use structgen_automata::{Call, LimitExceeded, SetId};
 use structgen_grammar::Temperature;
 use structgen_vocab::{TokenId, TokenMask};
 
 use crate::step::behind;
-use crate::store::{Store, limit};
+use crate::store::limit;
+use crate::visit::Visit;
 use crate::walk::run;
 use crate::{CompiledConstraint, Mask, MatcherError};
 
@@ -17,14 +18,22 @@ use crate::{CompiledConstraint, Mask, MatcherError};
 #[derive(Clone, Debug)]
 pub struct Matcher {
     constraint: CompiledConstraint,
+    progress: Progress,
+}
+
+/// Where an output is, and how it came there.
+#[derive(Clone, Debug)]
+struct Progress {
+    /// Whose states the positions are.
     epoch: u64,
     now: Position,
     /// The tokens taken, each with the position before it.
     history: Vec<(TokenId, Position)>,
 }
 
+/// A place in the output, as far as what comes next depends on it.
 #[derive(Clone, Copy, Debug)]
-struct Position {
+pub(crate) struct Position {
     state: SetId,
     accepting: bool,
     /// Nothing can follow.
@@ -46,22 +55,25 @@ pub struct Refusal {
 
 impl Matcher {
     pub(crate) fn new(constraint: CompiledConstraint) -> Self {
-        let mut store = constraint.store();
-        let begun = store.start();
-        let start = begun.unwrap_or(store.network.start());
-        let now = Position::new(&mut store, start, false).unwrap_or(Position {
+        let states = constraint.states();
+        let visit = constraint.visit(&states);
+        let begun = visit.start();
+        let start = begun.unwrap_or(visit.network.start());
+        let now = Position::new(&visit, start, false).unwrap_or(Position {
             state: start,
             accepting: false,
             is_final: false,
             ended: false,
         });
-        let epoch = store.epoch;
-        drop(store);
-        Self {
-            constraint,
-            epoch,
+        let progress = Progress {
+            epoch: states.epoch,
             now,
             history: Vec::new(),
+        };
+        drop(states);
+        Self {
+            constraint,
+            progress,
         }
     }
 
@@ -76,41 +88,56 @@ impl Matcher {
     /// # Errors
     /// When a limit is exceeded.
     pub fn mask(&mut self) -> Result<Arc<Mask>, MatcherError> {
-        if self.now.ended {
+        if self.progress.now.ended {
             let width = self.constraint.vocabulary().len();
             return Ok(Arc::new(Mask::empty(width)));
         }
-        let constraint = self.constraint.clone();
-        let mut store = constraint.store();
-        self.enter(&mut store)?;
-        Ok(store.mask(self.now.state, constraint.shared())?)
+        let states = self.constraint.states_with_room()?;
+        let visit = self.constraint.visit(&states);
+        self.progress.enter(&visit)?;
+        Ok(visit.mask(self.progress.now.state)?)
     }
 
-    /// The [`mask`](Matcher::mask), if it is at hand or may have one token only.
+    /// The [`mask`](Matcher::mask), if nothing has to be computed for it.
+    pub(crate) fn known_mask(&mut self) -> Option<Result<Arc<Mask>, MatcherError>> {
+        if self.progress.now.ended {
+            return Some(self.mask());
+        }
+        // Where tokens are limited, a mask depends on how many are left.
+        if self.constraint.program().limits_tokens() {
+            return None;
+        }
+        let states = self.constraint.states_with_room().ok()?;
+        let visit = self.constraint.visit(&states);
+        self.progress.enter(&visit).ok()?;
+        visit.find(self.progress.now.state).ok()?.map(Ok)
+    }
+
+    /// The [`mask`](Matcher::mask), if it is known or may have one token only.
     ///
     /// `None` says that it takes work and has more than one token: so a model may run meanwhile, and no forced token is missed.
     ///
     /// # Errors
     /// When a limit is exceeded.
     pub fn ready_mask(&mut self) -> Result<Option<Arc<Mask>>, MatcherError> {
-        if self.now.ended {
+        if self.progress.now.ended {
             return self.mask().map(Some);
         }
-        let constraint = self.constraint.clone();
-        let mut store = constraint.store();
-        self.enter(&mut store)?;
-        if store.network.program().limits_tokens() {
+        let states = self.constraint.states_with_room()?;
+        let visit = self.constraint.visit(&states);
+        self.progress.enter(&visit)?;
+        if visit.network.program().limits_tokens() {
             // A byte may be no token here.
-            return Ok(Some(store.mask(self.now.state, constraint.shared())?));
+            return Ok(Some(visit.mask(self.progress.now.state)?));
         }
-        if let Some(mask) = store.find(self.now.state)? {
+        if let Some(mask) = visit.find(self.progress.now.state)? {
             return Ok(Some(mask));
         }
         // Every byte is a token, so two bytes are two tokens.
-        if let Next::Many = next(&mut store.network, self.now.state)? {
+        if let Next::Many = next(&visit.network, self.progress.now.state)? {
             return Ok(None);
         }
-        Ok(Some(store.mask(self.now.state, constraint.shared())?))
+        Ok(Some(visit.mask(self.progress.now.state)?))
     }
 
     /// Writes the tokens that may come next into a mask of the caller's.
@@ -130,50 +157,30 @@ impl Matcher {
     /// # Errors
     /// When the token is not allowed here, the output has ended, or a limit is exceeded.
     pub fn accept_token(&mut self, token: TokenId) -> Result<(), MatcherError> {
-        let constraint = self.constraint.clone();
-        let mut store = constraint.store();
-        self.enter(&mut store)?;
-        let after = self.after(&mut store, token)?;
-        self.history.push((token, self.now));
-        self.now = after;
+        let states = self.constraint.states_with_room()?;
+        let visit = self.constraint.visit(&states);
+        self.progress.enter(&visit)?;
+        let after = self.progress.after(&visit, token)?;
+        self.progress.history.push((token, self.progress.now));
+        self.progress.now = after;
         Ok(())
-    }
-
-    /// The position behind a token.
-    fn after(&self, store: &mut Store, token: TokenId) -> Result<Position, MatcherError> {
-        if self.now.ended {
-            return Err(MatcherError::Finished);
-        }
-        let shared = self.constraint.shared();
-        if self.now.accepting && shared.eos.contains(&token) {
-            return Ok(Position {
-                accepting: true,
-                is_final: true,
-                ended: true,
-                ..self.now
-            });
-        }
-        match behind(&mut store.network, self.now.state, token, shared)? {
-            Ok(found) => Ok(Position::new(store, found, false)?),
-            Err(offset) => Err(MatcherError::TokenRefused { token, offset }),
-        }
     }
 
     /// Whether the output may end here.
     #[must_use]
     pub fn is_accepting(&self) -> bool {
-        self.now.accepting
+        self.progress.now.accepting
     }
 
     /// Whether an end-of-sequence id was taken, or the output may end here and nothing can follow.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.now.ended || self.now.is_final
+        self.progress.now.ended || self.progress.now.is_final
     }
 
     /// Whether an end-of-sequence id was taken.
     pub(crate) fn has_ended(&self) -> bool {
-        self.now.ended
+        self.progress.now.ended
     }
 
     /// Takes back the last `n` tokens.
@@ -181,20 +188,20 @@ impl Matcher {
     /// # Errors
     /// When fewer tokens were taken.
     pub fn rollback(&mut self, n: usize) -> Result<(), MatcherError> {
-        let taken = self.history.len();
+        let taken = self.progress.history.len();
         if n > taken {
             return Err(MatcherError::RollbackTooFar { asked: n, taken });
         }
         if n > 0 {
-            self.now = self.history[taken - n].1;
-            self.history.truncate(taken - n);
+            self.progress.now = self.progress.history[taken - n].1;
+            self.progress.history.truncate(taken - n);
         }
         Ok(())
     }
 
     /// The tokens taken so far.
     pub fn tokens(&self) -> impl Iterator<Item = TokenId> + '_ {
-        self.history.iter().map(|&(token, _)| token)
+        self.progress.history.iter().map(|&(token, _)| token)
     }
 
     /// The one token that may come next, if there is exactly one.
@@ -217,14 +224,14 @@ impl Matcher {
     /// When a limit is exceeded.
     pub fn forced_text(&mut self, most: usize) -> Result<Vec<u8>, MatcherError> {
         let mut text = Vec::new();
-        if self.now.ended {
+        if self.progress.now.ended {
             return Ok(text);
         }
-        let constraint = self.constraint.clone();
-        let mut store = constraint.store();
-        self.enter(&mut store)?;
-        let network = &mut store.network;
-        let mut state = self.now.state;
+        let states = self.constraint.states_with_room()?;
+        let visit = self.constraint.visit(&states);
+        self.progress.enter(&visit)?;
+        let network = &visit.network;
+        let mut state = self.progress.now.state;
         while text.len() < most && !network.is_accepting(state).map_err(limit)? {
             let Next::One(byte, behind) = next(network, state)? else {
                 break;
@@ -240,12 +247,14 @@ impl Matcher {
 
     /// In how many tokens the output can certainly be completed from here, end-of-sequence not counted: 0 where it may end.
     pub fn completion_cost(&mut self) -> u64 {
-        let constraint = self.constraint.clone();
-        let mut store = constraint.store();
-        if self.now.ended || self.enter(&mut store).is_err() {
+        let Ok(states) = self.constraint.states_with_room() else {
+            return 0;
+        };
+        let visit = self.constraint.visit(&states);
+        if self.progress.now.ended || self.progress.enter(&visit).is_err() {
             return 0;
         }
-        store.network.cost(self.now.state)
+        visit.network.cost(self.progress.now.state)
     }
 
     /// The [`completion_cost`](Matcher::completion_cost) after one more token, which is not taken.
@@ -253,14 +262,14 @@ impl Matcher {
     /// # Errors
     /// When the token is not allowed here, the output has ended, or a limit is exceeded.
     pub fn completion_cost_after(&mut self, token: TokenId) -> Result<u64, MatcherError> {
-        let constraint = self.constraint.clone();
-        let mut store = constraint.store();
-        self.enter(&mut store)?;
-        let after = self.after(&mut store, token)?;
+        let states = self.constraint.states_with_room()?;
+        let visit = self.constraint.visit(&states);
+        self.progress.enter(&visit)?;
+        let after = self.progress.after(&visit, token)?;
         Ok(if after.ended {
             0
         } else {
-            store.network.cost(after.state)
+            visit.network.cost(after.state)
         })
     }
 
@@ -269,13 +278,16 @@ impl Matcher {
     /// # Errors
     /// When a limit is exceeded.
     pub fn temperature(&mut self) -> Result<Option<f32>, MatcherError> {
-        let constraint = self.constraint.clone();
-        if self.now.ended || !constraint.program().sets_temperatures() {
+        if self.progress.now.ended || !self.constraint.program().sets_temperatures() {
             return Ok(None);
         }
-        let mut store = constraint.store();
-        self.enter(&mut store)?;
-        let found = store.network.temperature(self.now.state).map_err(limit)?;
+        let states = self.constraint.states_with_room()?;
+        let visit = self.constraint.visit(&states);
+        self.progress.enter(&visit)?;
+        let found = visit
+            .network
+            .temperature(self.progress.now.state)
+            .map_err(limit)?;
         Ok(found.map(Temperature::get))
     }
 
@@ -285,15 +297,14 @@ impl Matcher {
     /// # Errors
     /// When a limit is exceeded.
     pub fn check_text(&mut self, text: &[u8]) -> Result<Option<Refusal>, MatcherError> {
-        let constraint = self.constraint.clone();
-        let mut store = constraint.store();
-        self.enter(&mut store)?;
-        let network = &mut store.network;
-        let mut state = self.now.state;
+        let states = self.constraint.states_with_room()?;
+        let visit = self.constraint.visit(&states);
+        self.progress.enter(&visit)?;
+        let network = &visit.network;
+        let mut state = self.progress.now.state;
         let mut offset = text.len();
         for (at, byte) in text.iter().enumerate() {
-            network.begin_call();
-            match run(network, state, std::slice::from_ref(byte))? {
+            match run(&visit.again().network, state, std::slice::from_ref(byte))? {
                 Ok(next) => state = next,
                 Err(_) => {
                     offset = at;
@@ -318,22 +329,32 @@ impl Matcher {
         }))
     }
 
-    /// Makes room in the store if it is full, and finds this matcher's states again if they were thrown away.
-    fn enter(&mut self, store: &mut Store) -> Result<(), MatcherError> {
-        store.make_room()?;
-        if self.epoch == store.epoch {
-            return Ok(());
+    /// The state, for the oracle.
+    pub(crate) fn state(&mut self, visit: &Visit<'_>) -> Result<SetId, MatcherError> {
+        self.progress.enter(visit)?;
+        Ok(self.progress.now.state)
+    }
+}
+
+impl Progress {
+    /// Finds the states again if they were thrown away.
+    fn enter(&mut self, visit: &Visit<'_>) -> Result<(), MatcherError> {
+        match self.epoch == visit.states.epoch {
+            true => Ok(()),
+            false => self.replay(visit),
         }
-        let start = store.start()?;
+    }
+
+    #[cold]
+    fn replay(&mut self, visit: &Visit<'_>) -> Result<(), MatcherError> {
+        let start = visit.start()?;
         let mut replayed = Self {
-            constraint: self.constraint.clone(),
-            epoch: store.epoch,
-            now: Position::new(store, start, false)?,
+            epoch: visit.states.epoch,
+            now: Position::new(visit, start, false)?,
             history: Vec::with_capacity(self.history.len()),
         };
         for &(token, _) in &self.history {
-            store.network.begin_call();
-            let after = replayed.after(store, token)?;
+            let after = replayed.after(&visit.again(), token)?;
             replayed.history.push((token, replayed.now));
             replayed.now = after;
         }
@@ -341,10 +362,31 @@ impl Matcher {
         Ok(())
     }
 
-    /// The state, for the oracle.
-    pub(crate) fn state(&mut self, store: &mut Store) -> Result<SetId, MatcherError> {
-        self.enter(store)?;
-        Ok(self.now.state)
+    /// The position behind a token.
+    fn after(&self, visit: &Visit<'_>, token: TokenId) -> Result<Position, MatcherError> {
+        if self.now.ended {
+            return Err(MatcherError::Finished);
+        }
+        let shared = visit.shared;
+        if self.now.accepting && shared.eos.contains(&token) {
+            return Ok(Position {
+                accepting: true,
+                is_final: true,
+                ended: true,
+                ..self.now
+            });
+        }
+        if let Some(known) = visit.states.recall(self.now.state, token) {
+            return Ok(known);
+        }
+        match behind(&visit.network, self.now.state, token, shared)? {
+            Ok(found) => {
+                let after = Position::new(visit, found, false)?;
+                visit.states.remember(self.now.state, token, after);
+                Ok(after)
+            }
+            Err(offset) => Err(MatcherError::TokenRefused { token, offset }),
+        }
     }
 }
 
@@ -356,7 +398,7 @@ enum Next {
     Many,
 }
 
-fn next(network: &mut Network, state: SetId) -> Result<Next, LimitExceeded> {
+fn next(network: &Call<'_>, state: SetId) -> Result<Next, LimitExceeded> {
     let first = network.first(state);
     let mut next = Next::None;
     for byte in (0..=u8::MAX).filter(|&byte| first.contains(byte)) {
@@ -371,9 +413,24 @@ fn next(network: &mut Network, state: SetId) -> Result<Next, LimitExceeded> {
 }
 
 impl Position {
-    fn new(store: &mut Store, state: SetId, ended: bool) -> Result<Self, LimitExceeded> {
-        let accepting = store.network.is_accepting(state).map_err(limit)?;
-        let is_final = accepting && store.network.is_final(state).map_err(limit)?;
+    /// The position as one number. That an end-of-sequence id was taken is not part of it.
+    pub(crate) fn pack(self) -> u64 {
+        let flags = u64::from(self.accepting) << 1 | u64::from(self.is_final);
+        flags << 32 | u64::from(self.state.number())
+    }
+
+    pub(crate) fn unpack(packed: u64) -> Self {
+        Self {
+            state: SetId::from_number(packed as u32),
+            accepting: packed >> 33 & 1 == 1,
+            is_final: packed >> 32 & 1 == 1,
+            ended: false,
+        }
+    }
+
+    fn new(visit: &Visit<'_>, state: SetId, ended: bool) -> Result<Self, LimitExceeded> {
+        let accepting = visit.network.is_accepting(state).map_err(limit)?;
+        let is_final = accepting && visit.network.is_final(state).map_err(limit)?;
         Ok(Self {
             state,
             accepting,

@@ -3,7 +3,7 @@
 //! It shares the automaton with the fast path and nothing else: no trie, no tables of plain tokens, no sketches, no kept masks. The
 //! masks of the two have to be equal; the tests hold the fast path to it.
 
-use structgen_automata::{Network, SetId};
+use structgen_automata::{Call, SetId};
 use structgen_vocab::{TokenId, TokenMask};
 
 use crate::store::limit;
@@ -19,9 +19,9 @@ use crate::{Matcher, MatcherError};
 pub fn state(matcher: &Matcher) -> Result<(u64, SetId), MatcherError> {
     let mut matcher = matcher.clone();
     let constraint = matcher.constraint().clone();
-    let mut store = constraint.store();
-    let state = matcher.state(&mut store)?;
-    Ok((store.epoch, state))
+    let states = constraint.states_with_room()?;
+    let state = matcher.state(&constraint.visit(&states))?;
+    Ok((states.epoch, state))
 }
 
 /// The tokens that may come next, found by trying them all.
@@ -41,9 +41,10 @@ pub fn mask(matcher: &Matcher) -> Result<TokenMask, MatcherError> {
     {
         return Ok(mask);
     }
-    let mut store = constraint.store();
-    let state = matcher.state(&mut store)?;
-    let network = &mut store.network;
+    let states = constraint.states_with_room()?;
+    let visit = constraint.visit(&states);
+    let state = matcher.state(&visit)?;
+    let network = &visit.network;
     for id in (0..vocabulary.len() as u32).map(TokenId) {
         let bytes = vocabulary.token_bytes(id).unwrap_or_default();
         if let Ok(behind) = run(network, state, bytes)?
@@ -68,6 +69,6 @@ pub fn mask(matcher: &Matcher) -> Result<TokenMask, MatcherError> {
 }
 
 /// Whether the output can be completed behind a token, within the limits of tokens.
-fn goes_on(network: &mut Network, behind: SetId) -> Result<bool, MatcherError> {
+fn goes_on(network: &Call<'_>, behind: SetId) -> Result<bool, MatcherError> {
     Ok(network.begin_token(behind).map_err(limit)?.state != SetId::DEAD)
 }

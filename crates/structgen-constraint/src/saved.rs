@@ -19,7 +19,6 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use masks::{MaskWriter, SavedMasks};
 
 use crate::step::behind;
-use crate::store::Store;
 use crate::warm::Step;
 use crate::{
     CompileError, CompiledConstraint, ConstraintOptions, Mask, VocabularyTables, WarmLimits,
@@ -72,12 +71,12 @@ impl CompiledConstraint {
         writer.put(&grammar.to_bytes()?);
         writer.put(self.eos());
         let mut masks = MaskWriter::default();
-        let mut store = self.store();
-        let store = &mut *store;
-        let mut steps = Vec::with_capacity(store.ready.steps.len());
-        for i in 0..store.ready.steps.len() {
-            let step = store.ready.steps[i];
-            let kept = store.kept(step.state).map_err(CompileError::from)?;
+        let states = self.states();
+        let visit = self.visit(&states);
+        let found = states.steps().clone();
+        let mut steps = Vec::with_capacity(found.len());
+        for step in found {
+            let kept = visit.kept(step.state).map_err(CompileError::from)?;
             steps.push(SavedStep {
                 parent: step.parent,
                 token: step.token,
@@ -128,34 +127,30 @@ impl CompiledConstraint {
             return contents("more states than are ever saved");
         }
         let ids = self.vocabulary().len();
-        let mut store = self.store();
-        let store: &mut Store = &mut store;
-        let epoch = store.epoch;
-        let mut ready = Ready {
-            steps: Vec::with_capacity(steps.len()),
-            by_state: FxHashMap::default(),
-            masks: None,
-        };
+        let states = self.states();
+        let mut found: Vec<Step> = Vec::with_capacity(steps.len());
+        let mut by_state = FxHashMap::default();
         for (i, step) in steps.iter().enumerate() {
-            store.make_room().map_err(CompileError::from)?;
-            if store.epoch != epoch {
+            let current = self.states_with_room().map_err(CompileError::from)?;
+            if current.epoch != states.epoch {
                 // The limit on states is too low for them.
                 return Ok(());
             }
+            let visit = self.visit(&states);
             let state = if i == 0 {
-                store.start().map_err(CompileError::from)?
+                visit.start().map_err(CompileError::from)?
             } else {
-                let parent = ready.steps.get(step.parent as usize);
+                let parent = found.get(step.parent as usize);
                 let Some(parent) = parent.filter(|_| step.token.index() < ids) else {
                     return contents("a state comes before the one that leads to it");
                 };
-                let state = behind(&mut store.network, parent.state, step.token, self.shared());
+                let state = behind(&visit.network, parent.state, step.token, self.shared());
                 match state.map_err(CompileError::from)? {
                     Ok(state) => state,
                     Err(_) => return contents("no state is where a mask's should be"),
                 }
             };
-            ready.steps.push(Step {
+            found.push(Step {
                 parent: step.parent,
                 token: step.token,
                 state,
@@ -168,22 +163,21 @@ impl CompiledConstraint {
             }
             let state = match step.is_exact {
                 1 => state,
-                _ => store.network.sketch(state).map_err(CompileError::from)?,
+                _ => visit.network.sketch(state).map_err(CompileError::from)?,
             };
-            ready.by_state.insert(state, step.mask);
+            by_state.insert(state, step.mask);
         }
-        ready.masks = Some(masks);
-        store.ready = ready;
+        *states.steps() = found;
+        states.ready.get_or_init(|| Ready { by_state, masks });
         Ok(())
     }
 }
 
-/// What is known of the states near the start: how they are reached, and which masks lie in a file.
-#[derive(Debug, Default)]
+/// The masks of states that lie in a file.
+#[derive(Debug)]
 pub(crate) struct Ready {
-    pub(crate) steps: Vec<Step>,
     by_state: FxHashMap<SetId, u32>,
-    masks: Option<SavedMasks>,
+    masks: SavedMasks,
 }
 
 impl Ready {
@@ -191,7 +185,7 @@ impl Ready {
     #[inline]
     pub(crate) fn mask(&self, state: SetId) -> Option<Mask> {
         let &mask = self.by_state.get(&state)?;
-        self.masks.as_ref()?.get(mask)
+        self.masks.get(mask)
     }
 }
 
@@ -207,5 +201,5 @@ struct SavedStep {
     is_exact: u32,
 }
 
-/// The mask was not at hand.
+/// The mask was not kept.
 const NO_MASK: u32 = u32::MAX;

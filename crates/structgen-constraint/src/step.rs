@@ -1,6 +1,6 @@
 //! A step by a token.
 
-use structgen_automata::{LimitExceeded, Network, SetId};
+use structgen_automata::{Call, LimitExceeded, SetId};
 use structgen_vocab::TokenId;
 
 use crate::store::{Shared, limit};
@@ -8,7 +8,7 @@ use crate::walk::run;
 
 /// The state behind a token, or the offset of its first byte that does not fit.
 pub(crate) fn behind(
-    network: &mut Network,
+    network: &Call<'_>,
     state: SetId,
     token: TokenId,
     shared: &Shared,

@@ -310,11 +310,11 @@ type Listed<'t> = (TokenId, &'t [u8]);
 /// The tokens with escapes that stay in a string that may hold anything, and those that close it.
 fn sort_escaped<'t>(tokens: &[Listed<'t>], form: EscapeForm) -> (Vec<TokenId>, Vec<Listed<'t>>) {
     let (mut inside, mut closing) = (Vec::new(), Vec::new());
-    let Ok(mut string) = any_string(form) else {
+    let Ok(string) = any_string(form) else {
         // Without it every token closes, as far as is known.
         return (inside, tokens.to_vec());
     };
-    let mut step = |state, byte| {
+    let step = |state, byte| {
         string
             .step(state, byte)
             .map(|state| (state, string.is_end(state)))

@@ -4,7 +4,7 @@ mod cursor;
 mod open;
 mod region;
 
-use structgen_automata::{ByteClasses, ByteSet, LimitExceeded, Memory, Network, SetId, StepError};
+use structgen_automata::{ByteClasses, ByteSet, Call, LimitExceeded, Memory, SetId, StepError};
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
 use self::cursor::{Cursor, MANY_BYTES};
@@ -72,7 +72,7 @@ impl Walk<'_> {
     /// taken at once.
     pub(crate) fn run(
         &self,
-        network: &mut Network,
+        network: &Call<'_>,
         mask: &mut TokenMask,
     ) -> Result<bool, LimitExceeded> {
         self.run_below(TokenTrie::ROOT, network, mask)
@@ -82,7 +82,7 @@ impl Walk<'_> {
     pub(crate) fn run_below(
         &self,
         node: u32,
-        network: &mut Network,
+        network: &Call<'_>,
         mask: &mut TokenMask,
     ) -> Result<bool, LimitExceeded> {
         let mut depends_on_texts = false;
@@ -203,9 +203,9 @@ impl Walk<'_> {
     fn behind_space(
         &self,
         node: u32,
-        cursor: Cursor,
+        cursor: Cursor<'_>,
         texts: &Texts,
-        network: &mut Network,
+        network: &Call<'_>,
         mask: &mut TokenMask,
     ) -> Result<bool, LimitExceeded> {
         let mut depends_on_texts = false;
@@ -242,7 +242,7 @@ impl Walk<'_> {
         Ok(depends_on_texts)
     }
 
-    fn open(&self, node: u32, cursor: Cursor, network: &mut Network) -> Open {
+    fn open<'n>(&self, node: u32, cursor: Cursor<'n>, network: &'n Call<'_>) -> Open<'n> {
         let places = self.trie.child_places(node);
         let children = if places.len() < MANY_CHILDREN {
             Children::All(places, ByteSet::ALL)
@@ -263,12 +263,12 @@ impl Walk<'_> {
 
     /// Opens a node behind which plain text leads to one state, but for text that begins with some bytes: up to what leaves it, text is taken in
     /// the order in which it lies in memory, and without the automaton.
-    fn take_text(
+    fn take_text<'n>(
         &self,
         node: u32,
-        cursor: Cursor,
-        (text, except): (Cursor, ByteSet),
-        stack: &mut Stack,
+        cursor: Cursor<'n>,
+        (text, except): (Cursor<'n>, ByteSet),
+        stack: &mut Stack<'n>,
         mask: &mut TokenMask,
     ) {
         let trie = self.trie;
@@ -328,17 +328,13 @@ impl Walk<'_> {
 }
 
 /// Whether the exact state takes all of the bytes.
-pub(crate) fn takes(
-    network: &mut Network,
-    exact: SetId,
-    bytes: &[u8],
-) -> Result<bool, LimitExceeded> {
+pub(crate) fn takes(network: &Call<'_>, exact: SetId, bytes: &[u8]) -> Result<bool, LimitExceeded> {
     Ok(run(network, exact, bytes)?.is_ok())
 }
 
 /// The state behind the bytes, or the offset of the first one that does not fit.
 pub(crate) fn run(
-    network: &mut Network,
+    network: &Call<'_>,
     exact: SetId,
     bytes: &[u8],
 ) -> Result<Result<SetId, usize>, LimitExceeded> {

@@ -2,12 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use structgen_automata::{LimitExceeded, SetId};
 use structgen_vocab::TokenId;
 
 use crate::step::behind;
-use crate::store::{Shared, Store, limit};
+use crate::store::limit;
+use crate::visit::Visit;
 use crate::walk::run;
 use crate::{CompiledConstraint, MatcherError};
 
@@ -92,50 +94,104 @@ impl CompiledConstraint {
             true => 0,
             false => limits.states.min(WarmLimits::MOST_STATES),
         };
-        let mut search = Search::new(&self.store());
+        let states = self.states();
+        let mut search = Search::new(&self.visit(&states));
         let mut done = 0;
-        while done < search.steps.len() {
-            // The lock is let go of between states.
-            let mut store = self.store();
-            store.make_room()?;
-            let is_over = done >= most || begun.elapsed() > limits.time;
-            if is_over || store.epoch != search.epoch || store.is_half_full() {
-                search.is_complete = false;
-                break;
+        while done < search.steps.len() && search.is_going_on {
+            // All that were found so far are looked at side by side, and what was found from each is added in order: the search
+            // is the same for any number of threads.
+            let look = |step: &Step| {
+                let is_over = begun.elapsed() > limits.time || states.masks.is_half_full();
+                let is_current = self.states_with_room()?.epoch == states.epoch;
+                match is_over || !is_current {
+                    true => Ok(None),
+                    false => Found::new(step.state, &self.visit(&states)).map(Some),
+                }
+            };
+            let next = &search.steps[done..search.steps.len().min(most)];
+            let found: Vec<Result<Option<Found>, LimitExceeded>> = match next {
+                [] => break,
+                [one] => vec![look(one)],
+                _ => next.par_iter().map(look).collect(),
+            };
+            for found in found {
+                let Some(found) = found? else {
+                    search.is_going_on = false;
+                    break;
+                };
+                search.add(done, found, most);
+                done += 1;
             }
-            store.mask(search.steps[done].state, self.shared())?;
-            search.expand(done, most, &mut store, self.shared())?;
-            done += 1;
         }
-        search.steps.truncate(done);
         let warmth = Warmth {
             states: done,
-            is_complete: search.is_complete,
+            is_complete: search.is_complete && done == search.steps.len(),
         };
-        let mut store = self.store();
-        if store.epoch == search.epoch {
-            store.ready.steps = search.steps;
-        }
+        search.steps.truncate(done);
+        *states.steps() = search.steps;
         Ok(warmth)
+    }
+}
+
+/// What is found from a state.
+struct Found {
+    /// Where tokens lead: the state, and its sketch.
+    behind: Vec<(TokenId, SetId, SetId)>,
+    /// Whether nothing was passed over.
+    is_complete: bool,
+}
+
+impl Found {
+    /// Computes the mask of a state and finds the states behind it. Every byte is a token, and longer tokens lead to what their bytes lead to.
+    fn new(state: SetId, visit: &Visit<'_>) -> Result<Self, LimitExceeded> {
+        visit.mask(state)?;
+        let shared = visit.shared;
+        let mut found = Self {
+            behind: Vec::new(),
+            is_complete: true,
+        };
+        let mut reach = |token: TokenId| {
+            if let Ok(behind) = behind(&visit.network, state, token, shared)? {
+                let sketch = visit.network.sketch(behind)?;
+                found.behind.push((token, behind, sketch));
+            }
+            Ok::<(), LimitExceeded>(())
+        };
+        let first = visit.network.first(state);
+        for byte in (0..=u8::MAX).filter(|&byte| first.contains(byte)) {
+            match shared.tables.vocabulary().byte_tokens()[usize::from(byte)] {
+                Some(token) => reach(token)?,
+                // Bytes that stand in no text need no token, but may be within one.
+                None => found.is_complete &= run(&visit.network, state, &[byte])?.is_err(),
+            }
+        }
+        for terminal in visit.network.next_tokens(state).map_err(limit)? {
+            let named = &shared.tokens[terminal as usize];
+            if let Some(token) = named.first() {
+                reach(token)?;
+            }
+            // Others may lead elsewhere: their text may fit as well.
+            found.is_complete &= named.is_one();
+        }
+        Ok(found)
     }
 }
 
 /// A breadth-first search through states.
 struct Search {
-    epoch: u64,
     /// The states that were found, those before them first.
     steps: Vec<Step>,
     states: FxHashSet<SetId>,
     sketches: FxHashSet<SetId>,
     /// Whether nothing was passed over.
     is_complete: bool,
+    is_going_on: bool,
 }
 
 impl Search {
-    fn new(store: &Store) -> Self {
-        let state = store.network.start();
+    fn new(visit: &Visit<'_>) -> Self {
+        let state = visit.network.start();
         Self {
-            epoch: store.epoch,
             steps: vec![Step {
                 parent: 0,
                 token: TokenId(0),
@@ -144,62 +200,27 @@ impl Search {
             states: FxHashSet::from_iter([state]),
             sketches: FxHashSet::default(),
             is_complete: true,
+            is_going_on: true,
         }
     }
 
-    /// Finds the states behind one. Every byte is a token, and longer tokens lead to what their bytes lead to.
-    fn expand(
-        &mut self,
-        from: usize,
-        most: usize,
-        store: &mut Store,
-        shared: &Shared,
-    ) -> Result<(), LimitExceeded> {
-        let state = self.steps[from].state;
-        let first = store.network.first(state);
-        for byte in (0..=u8::MAX).filter(|&byte| first.contains(byte)) {
-            match shared.tables.vocabulary().byte_tokens()[usize::from(byte)] {
-                Some(token) => self.reach(from, token, most, store, shared)?,
-                // Bytes that stand in no text need no token, but may be within one.
-                None => self.is_complete &= run(&mut store.network, state, &[byte])?.is_err(),
+    /// Adds what was found from a state.
+    fn add(&mut self, from: usize, found: Found, most: usize) {
+        self.is_complete &= found.is_complete;
+        for (token, state, sketch) in found.behind {
+            if !self.states.insert(state) {
+                continue;
             }
-        }
-        for terminal in store.network.next_tokens(state).map_err(limit)? {
-            let named = &shared.tokens[terminal as usize];
-            if let Some(token) = named.first() {
-                self.reach(from, token, most, store, shared)?;
+            // States that differ in a text only mostly have one mask: other kinds of states come first.
+            if !self.sketches.insert(sketch) || self.steps.len() >= most {
+                self.is_complete = false;
+                continue;
             }
-            // Others may lead elsewhere: their text may fit as well.
-            self.is_complete &= named.is_one();
+            self.steps.push(Step {
+                parent: from as u32,
+                token,
+                state,
+            });
         }
-        Ok(())
-    }
-
-    fn reach(
-        &mut self,
-        from: usize,
-        token: TokenId,
-        most: usize,
-        store: &mut Store,
-        shared: &Shared,
-    ) -> Result<(), LimitExceeded> {
-        let Ok(state) = behind(&mut store.network, self.steps[from].state, token, shared)? else {
-            return Ok(());
-        };
-        if !self.states.insert(state) {
-            return Ok(());
-        }
-        // States that differ in a text only mostly have one mask: other kinds of states come first.
-        let is_new = self.sketches.insert(store.network.sketch(state)?);
-        if !is_new || self.steps.len() >= most {
-            self.is_complete = false;
-            return Ok(());
-        }
-        self.steps.push(Step {
-            parent: from as u32,
-            token,
-            state,
-        });
-        Ok(())
     }
 }

@@ -180,13 +180,13 @@ impl<'s> Orderer<'s> {
             Judge::Network(network) => {
                 let mut state = network.start();
                 for &byte in document.to_string().as_bytes() {
-                    state = match network.step(state, byte, Memory::Exact) {
+                    state = match network.call().step(state, byte, Memory::Exact) {
                         Ok(SetId::DEAD) => return false,
                         Ok(next) => next,
                         Err(_) => return true,
                     };
                 }
-                network.is_accepting(state).unwrap_or(true)
+                network.call().is_accepting(state).unwrap_or(true)
             }
         }
     }

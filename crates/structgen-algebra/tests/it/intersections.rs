@@ -27,7 +27,7 @@ fn network(grammar: &Grammar) -> Option<Network> {
 
 /// All texts over an alphabet up to a length that a grammar takes, in order.
 fn texts(grammar: &Grammar, alphabet: &str, longest: usize) -> Vec<String> {
-    let Some(mut network) = network(grammar) else {
+    let Some(network) = network(grammar) else {
         return Vec::new();
     };
     let mut found = Vec::new();
@@ -35,7 +35,11 @@ fn texts(grammar: &Grammar, alphabet: &str, longest: usize) -> Vec<String> {
     for _ in 0..=longest {
         let mut next = Vec::new();
         for (text, state) in layer {
-            if network.is_accepting(state).expect("within the limits") {
+            if network
+                .call()
+                .is_accepting(state)
+                .expect("within the limits")
+            {
                 found.push(text.clone());
             }
             for c in alphabet.chars() {
@@ -43,6 +47,7 @@ fn texts(grammar: &Grammar, alphabet: &str, longest: usize) -> Vec<String> {
                 for byte in c.to_string().bytes() {
                     if at != SetId::DEAD {
                         at = network
+                            .call()
                             .step(at, byte, Memory::Exact)
                             .expect("within the limits");
                     }

@@ -331,7 +331,7 @@ impl<'t> Table<'t> {
 
     /// Runs the network of a part without captures.
     fn run_leaf(&mut self, id: u32, key: Key, leaf: &Arc<Program>) -> Result<(), LimitExceeded> {
-        let mut network = match self.networks.remove(&key.expr) {
+        let network = match self.networks.remove(&key.expr) {
             Some(network) => network,
             None => Network::new(leaf.clone())?,
         };
@@ -339,21 +339,25 @@ impl<'t> Table<'t> {
         let mut states = BTreeMap::from([(key.at, network.start())]);
         while let Some((at, state)) = states.pop_first() {
             self.spend(1)?;
-            if network.is_accepting(state).map_err(StepError::limit)? {
+            if network
+                .call()
+                .is_accepting(state)
+                .map_err(StepError::limit)?
+            {
                 self.tell(id, Until::End(at));
             }
             if at == self.text.end() {
-                if !network.is_final(state).map_err(StepError::limit)? {
+                if !network.call().is_final(state).map_err(StepError::limit)? {
                     self.tell(id, Until::Open);
                 }
                 break;
             }
-            let mut lead = |network: &mut Network, to: u32, next: SetId| {
+            let mut lead = |network: &Network, to: u32, next: SetId| {
                 let other = states.get(&to).copied().unwrap_or(SetId::DEAD);
                 let both = match (other, next) {
                     (other, SetId::DEAD) => other,
                     (SetId::DEAD, next) => next,
-                    (other, next) => network.union(other, next)?,
+                    (other, next) => network.call().union(other, next)?,
                 };
                 if both != SetId::DEAD {
                     states.insert(to, both);
@@ -361,8 +365,8 @@ impl<'t> Table<'t> {
                 Ok::<(), LimitExceeded>(())
             };
             if let Some(byte) = self.text.byte(at) {
-                let next = network.step(state, byte, Memory::Exact);
-                lead(&mut network, at + 1, next.map_err(StepError::limit)?)?;
+                let next = network.call().step(state, byte, Memory::Exact);
+                lead(&network, at + 1, next.map_err(StepError::limit)?)?;
             }
             let Some((end, terminals)) = self.text.token(at) else {
                 continue;
@@ -371,8 +375,8 @@ impl<'t> Table<'t> {
                 let terminal = self.terminals.get(terminal as usize);
                 let mut own = leaf.token_terminals().iter();
                 if let Some(own) = own.position(|own| Some(own) == terminal) {
-                    let next = network.step_token(state, own as u32);
-                    lead(&mut network, end, next.map_err(StepError::limit)?)?;
+                    let next = network.call().step_token(state, own as u32);
+                    lead(&network, end, next.map_err(StepError::limit)?)?;
                 }
             }
         }

@@ -4,13 +4,13 @@
 //! state of a smaller cost. Whoever never takes a step to a state that costs more than is left can always finish.
 
 use super::sets::Place;
-use super::{Element, Frame, Network, SetId};
+use super::{Call, Element, Frame, SetId};
 use crate::json::{CLOSE, MORE};
 use crate::program::{Measures, Node, NodeId, ProcId, Program};
 
-impl Network {
+impl Call<'_> {
     /// How many bytes a known completion of the state takes: 0 where the text may end.
-    pub fn cost(&mut self, set: SetId) -> u64 {
+    pub fn cost(&self, set: SetId) -> u64 {
         if let Some(&known) = self.costs.get(&set) {
             return known;
         }
@@ -24,7 +24,7 @@ impl Network {
             .map(|element| element.below)
             .collect();
         while let Some(&waiting) = todo.last() {
-            if self.costs.contains_key(&waiting) {
+            if self.costs.get(&waiting).is_some() {
                 todo.pop();
                 continue;
             }
@@ -33,7 +33,7 @@ impl Network {
                 .elements(waiting)
                 .iter()
                 .map(|element| element.below)
-                .filter(|below| !self.costs.contains_key(below))
+                .filter(|below| self.costs.get(below).is_none())
                 .collect();
             if missing.is_empty() {
                 let cost = self.cheapest(&program, measures, waiting);
@@ -48,10 +48,9 @@ impl Network {
         cost
     }
 
-    fn cheapest(&mut self, program: &Program, measures: &Measures, set: SetId) -> u64 {
+    fn cheapest(&self, program: &Program, measures: &Measures, set: SetId) -> u64 {
         let mut best = if set == SetId::DEAD { 0 } else { u64::MAX };
-        for i in 0..self.sets.elements(set).len() {
-            let Element { frame, below } = self.sets.elements(set)[i];
+        for &Element { frame, below } in self.sets.elements(set) {
             let below_cost = self.costs.get(&below).copied().unwrap_or(0);
             let own = self.own_cost(program, measures, frame, below);
             best = best.min(own.saturating_add(below_cost));
@@ -60,18 +59,12 @@ impl Network {
     }
 
     /// How many bytes it takes to be done with the frame.
-    pub(super) fn cost_within(&mut self, frame: Frame, below: SetId) -> u64 {
+    pub(super) fn cost_within(&self, frame: Frame, below: SetId) -> u64 {
         let program = self.program.clone();
         self.own_cost(&program, program.measures(), frame, below)
     }
 
-    fn own_cost(
-        &mut self,
-        program: &Program,
-        measures: &Measures,
-        frame: Frame,
-        below: SetId,
-    ) -> u64 {
+    fn own_cost(&self, program: &Program, measures: &Measures, frame: Frame, below: SetId) -> u64 {
         // Whitespace that has to be there is counted by the byte where it is being read, and at its widest for every byte elsewhere:
         // a byte of structure comes with no more than that.
         let (own, forced) = if frame.reads() {
@@ -90,14 +83,14 @@ impl Network {
     }
 
     fn reading_cost(
-        &mut self,
+        &self,
         program: &Program,
         measures: &Measures,
         frame: Frame,
         below: SetId,
     ) -> u64 {
         let at = |node: NodeId| measures.cost(node);
-        let own = u64::from(self.terminals.get_mut(frame.terminal).cost(frame.state));
+        let own = u64::from(self.terminals.get(frame.terminal).cost(frame.state));
         let terminal = self.terminals.get(frame.terminal);
         let forced = terminal.forced(frame.state).is_some();
         let more = forced || terminal.accept(frame.state) == Some(MORE);
@@ -128,10 +121,7 @@ impl Network {
             Place::ObjectAfter(object) if more => {
                 match self.key_terminal(object, frame.data, below) {
                     Ok(Some(terminal)) => {
-                        let key = self
-                            .terminals
-                            .get_mut(terminal)
-                            .cost(crate::terminal::START);
+                        let key = self.terminals.get(terminal).cost(crate::terminal::START);
                         self.key_cost(measures, object, frame.data, key, below)
                     }
                     _ => u64::MAX,
@@ -204,7 +194,7 @@ impl Network {
     }
 
     fn waiting_cost(
-        &mut self,
+        &self,
         program: &Program,
         measures: &Measures,
         frame: Frame,
@@ -298,7 +288,7 @@ impl Network {
 
     /// The next item of an array that remembers its items, all that it still needs behind it, and the closing bracket.
     fn next_item_cost(
-        &mut self,
+        &self,
         measures: &Measures,
         array: u32,
         register: u32,
@@ -309,7 +299,7 @@ impl Network {
         let shape = &program.arrays[array as usize];
         if shape.unique {
             let costs = elements.into_iter().map(|Element { frame, below }| {
-                let item = self.terminals.get_mut(frame.terminal).cost(frame.state);
+                let item = self.terminals.get(frame.terminal).cost(frame.state);
                 let rest = self.behind_item_cost(array, frame, below);
                 u64::from(item).saturating_add(rest).saturating_add(1)
             });
@@ -329,7 +319,7 @@ impl Network {
     }
 
     /// What an array of distinct items needs behind the item in progress, each item with its comma.
-    fn behind_item_cost(&mut self, array: u32, frame: Frame, below: SetId) -> u64 {
+    fn behind_item_cost(&self, array: u32, frame: Frame, below: SetId) -> u64 {
         let program = self.program.clone();
         let shape = &program.arrays[array as usize];
         let register = self.registers.array(frame.data).clone();

@@ -83,7 +83,7 @@ impl Item {
         if let Some(&known) = self.known.get(&pair) {
             return Ok(Some(known));
         }
-        if self.network.is_accepting(at)? && !values.is_text(excluded) {
+        if self.network.call().is_accepting(at)? && !values.is_text(excluded) {
             return Ok(Some(Some(0)));
         }
         Ok(None)
@@ -116,9 +116,9 @@ impl Item {
                 return Ok(Some(cost));
             }
             let length = length + 1;
-            let mut first = self.network.first(from.0);
+            let mut first = self.network.call().first(from.0);
             while let Some(byte) = first.pop() {
-                let next = match self.network.step_once(from.0, byte, Memory::Exact) {
+                let next = match self.network.call().step_once(from.0, byte, Memory::Exact) {
                     Ok(SetId::DEAD) => continue,
                     Ok(next) => next,
                     Err(StepError::NeedsExact) => {
@@ -159,7 +159,7 @@ impl Item {
 
     /// How many bytes the item takes from here where nothing is excluded.
     fn cost(&mut self, at: SetId) -> u32 {
-        self.network.cost(at).min(u64::from(u32::MAX / 8)) as u32
+        self.network.call().cost(at).min(u64::from(u32::MAX / 8)) as u32
     }
 }
 
@@ -236,7 +236,7 @@ impl ItemMachine {
         let Some(cost) = item.completion(pair, &mut values)? else {
             return Ok(None);
         };
-        let network = &mut item.network;
+        let network = item.network.call();
         let accepts = network.is_accepting(at)? && !values.is_text(excluded);
         let ends = accepts && network.is_final(at)?;
         let free_for = match *network.elements(at) {
@@ -300,7 +300,11 @@ impl Machine for ItemMachine {
         } else {
             Memory::Sketch
         };
-        let item = self.item().network.step_once(state.pair.0, byte, memory)?;
+        let item = self
+            .item()
+            .network
+            .call()
+            .step_once(state.pair.0, byte, memory)?;
         if item == SetId::DEAD {
             return Ok(None);
         }
@@ -317,7 +321,7 @@ impl Machine for ItemMachine {
     }
 
     fn first(&mut self, state: &ItemState) -> Option<ByteSet> {
-        Some(self.item().network.first(state.pair.0))
+        Some(self.item().network.call().first(state.pair.0))
     }
 
     fn span(&mut self, state: &ItemState) -> Option<Span> {
@@ -329,7 +333,8 @@ impl Machine for ItemMachine {
             return None;
         }
         let (set, mut except) = {
-            let network = &mut self.item().network;
+            let item = self.item();
+            let network = item.network.call();
             let [element] = *network.elements(state.pair.0) else {
                 return None;
             };
@@ -350,7 +355,7 @@ impl Machine for ItemMachine {
     }
 
     fn sketch(&mut self, state: &ItemState) -> Result<Option<ItemState>, StepError> {
-        let item = self.item().network.sketch(state.pair.0)?;
+        let item = self.item().network.call().sketch(state.pair.0)?;
         self.state((item, state.pair.1), false)
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 
 use super::sets::Place;
-use super::{Element, Frame, Network, SetId, StepError};
+use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
 use crate::json::{CLOSE, Punctuation};
 use crate::program::{Node, NodeId, ProcId, Program};
@@ -58,8 +58,8 @@ pub(super) fn too_many_threads(limit: usize) -> LimitExceeded {
     }
 }
 
-impl Network {
-    pub(super) fn make_start(&mut self) -> Result<SetId, LimitExceeded> {
+impl Call<'_> {
+    pub(super) fn make_start(&self) -> Result<SetId, LimitExceeded> {
         let bottom = Element {
             frame: Frame::ACCEPT,
             below: SetId::DEAD,
@@ -84,7 +84,7 @@ impl Network {
     }
 
     /// The start of what begins at the node.
-    pub(super) fn make_start_at(&mut self, node: NodeId) -> Result<SetId, StepError> {
+    pub(super) fn make_start_at(&self, node: NodeId) -> Result<SetId, StepError> {
         let bottom = Element {
             frame: Frame::ACCEPT,
             below: SetId::DEAD,
@@ -93,20 +93,14 @@ impl Network {
         self.value(node, below)
     }
 
-    pub(super) fn intern(&mut self, elements: Vec<Element>) -> Result<SetId, LimitExceeded> {
+    pub(super) fn intern(&self, elements: Vec<Element>) -> Result<SetId, LimitExceeded> {
         let limit = self.program.limits.threads;
-        if self.sets.len() >= self.program.limits.states {
-            return Err(LimitExceeded {
-                what: "states",
-                limit: self.program.limits.states as u64,
-            });
-        }
-        self.sets.intern(elements, limit)
+        self.sets.intern(elements, limit, &self.work)
     }
 
     /// Goes on at a node.
     pub(super) fn enter_into(
-        &mut self,
+        &self,
         node: NodeId,
         below: SetId,
         fresh: bool,
@@ -118,20 +112,20 @@ impl Network {
     }
 
     /// What goes on once the frame above the set is done.
-    fn resume(&mut self, set: SetId) -> Result<SetId, StepError> {
-        if let Some(&known) = self.resumed.get(&set) {
-            return Ok(known);
+    fn resume(&self, set: SetId) -> Result<SetId, StepError> {
+        if let Some(known) = self.resumed.get(u64::from(set.0)) {
+            return Ok(SetId(known as u32));
         }
         let mut jobs = Jobs::default();
         jobs.add(Job::Resume(set));
         let mut found = Vec::new();
         self.run(jobs, &mut found)?;
         let resumed = self.intern(found)?;
-        self.resumed.insert(set, resumed);
+        self.resumed.insert(u64::from(set.0), resumed.0.into());
         Ok(resumed)
     }
 
-    fn run(&mut self, mut jobs: Jobs, found: &mut Vec<Element>) -> Result<(), StepError> {
+    fn run(&self, mut jobs: Jobs, found: &mut Vec<Element>) -> Result<(), StepError> {
         let limit = self.program.limits.threads;
         loop {
             let Some(job) = jobs.todo.pop() else {
@@ -172,8 +166,7 @@ impl Network {
                     self.enter(node, below, true, &mut jobs, found)?;
                 }
                 Job::Resume(set) => {
-                    for i in 0..self.sets.elements(set).len() {
-                        let Element { frame, below } = self.sets.elements(set)[i];
+                    for &Element { frame, below } in self.sets.elements(set) {
                         self.resume_frame(frame, below, &mut jobs, found)?;
                     }
                 }
@@ -182,7 +175,7 @@ impl Network {
     }
 
     /// What waits in any of these.
-    fn set_of_all(&mut self, mut sets: Vec<SetId>) -> Result<SetId, LimitExceeded> {
+    fn set_of_all(&self, mut sets: Vec<SetId>) -> Result<SetId, LimitExceeded> {
         sets.sort_unstable();
         sets.dedup();
         if let [set] = sets[..] {
@@ -194,7 +187,7 @@ impl Network {
     }
 
     fn enter(
-        &mut self,
+        &self,
         node: NodeId,
         below: SetId,
         fresh: bool,
@@ -250,7 +243,7 @@ impl Network {
     }
 
     /// Enters a procedure, whose end is awaited on top of `below`.
-    fn begin(&mut self, proc: ProcId, below: SetId, jobs: &mut Jobs) -> Result<(), StepError> {
+    fn begin(&self, proc: ProcId, below: SetId, jobs: &mut Jobs) -> Result<(), StepError> {
         let below = match self.program.proc(proc).guide {
             None => below,
             Some(_) => self.waiting(Place::Guided(proc), 0, 0, below)?,
@@ -269,7 +262,7 @@ impl Network {
 
     /// Starts every procedure that the left-recursive `root` may begin with, at the places where they begin with a text.
     fn begin_left_corner(
-        &mut self,
+        &self,
         root: ProcId,
         below: SetId,
         jobs: &mut Jobs,
@@ -288,20 +281,20 @@ impl Network {
     }
 
     pub(super) fn waiting(
-        &mut self,
+        &self,
         place: Place,
         data: u32,
         extra: u32,
         below: SetId,
     ) -> Result<SetId, LimitExceeded> {
-        self.intern(vec![Element {
+        self.sets.single(Element {
             frame: Frame::waiting(place, data, extra),
             below,
-        }])
+        })
     }
 
     /// What waits for a value behind which the node comes.
-    fn waiting_for(&mut self, next: NodeId, below: SetId) -> Result<SetId, LimitExceeded> {
+    fn waiting_for(&self, next: NodeId, below: SetId) -> Result<SetId, LimitExceeded> {
         match self.program.node(next) {
             Node::End => Ok(below),
             _ => self.waiting(Place::Return(next), 0, 0, below),
@@ -310,7 +303,7 @@ impl Network {
 
     /// What was above the frame is done.
     fn resume_frame(
-        &mut self,
+        &self,
         frame: Frame,
         below: SetId,
         jobs: &mut Jobs,
@@ -366,7 +359,7 @@ impl Network {
 
     /// One more run of a repeated body is done.
     fn repeat_again(
-        &mut self,
+        &self,
         node: NodeId,
         count: u32,
         below: SetId,
@@ -404,7 +397,7 @@ impl Network {
     ///
     /// # Errors
     /// When a limit is exceeded, or a sketch does not suffice.
-    pub fn follow(&mut self, frame: Frame, below: SetId) -> Result<SetId, StepError> {
+    pub fn follow(&self, frame: Frame, below: SetId) -> Result<SetId, StepError> {
         let label = self.terminals.get(frame.terminal).accept(frame.state);
         self.follow_under(frame, label.unwrap_or(CLOSE), below)
     }
@@ -413,12 +406,7 @@ impl Network {
     ///
     /// # Errors
     /// When a limit is exceeded, or a sketch does not suffice.
-    pub fn follow_under(
-        &mut self,
-        frame: Frame,
-        label: u32,
-        below: SetId,
-    ) -> Result<SetId, StepError> {
+    pub fn follow_under(&self, frame: Frame, label: u32, below: SetId) -> Result<SetId, StepError> {
         // By which way a terminal came to its end does not matter.
         let key = (
             Frame {
@@ -456,10 +444,10 @@ impl Network {
             Place::ObjectKey(object) => {
                 let register = self.take_key(object, frame, label)?;
                 let colon = self.terminals.punctuation(Punctuation::Colon, 0)?;
-                self.intern(vec![Element {
+                self.sets.single(Element {
                     frame: Frame::reading(Place::ObjectColon(object), colon, register, label),
                     below,
-                }])?
+                })?
             }
             Place::ObjectColon(object) => {
                 let mut found = Vec::new();
@@ -486,11 +474,10 @@ impl Network {
                 unreachable!("frames that wait have no terminal")
             }
         };
-        self.followed.insert(key, after);
-        Ok(after)
+        Ok(*self.followed.insert(key, after))
     }
 
-    fn value(&mut self, node: NodeId, below: SetId) -> Result<SetId, StepError> {
+    fn value(&self, node: NodeId, below: SetId) -> Result<SetId, StepError> {
         let mut found = Vec::new();
         self.enter_into(node, below, true, &mut found)?;
         Ok(self.intern(found)?)

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustc_hash::FxHashMap;
+
 use super::distinct::{Completion, Item, ItemMachine};
 use super::values::{Excluded, ValueId, Values};
-use super::{Network, StepError};
+use super::{Call, Fresh, Network, StepError};
 use crate::LimitExceeded;
 use crate::json::escaped_length;
 use crate::program::{Alternative, ArrayProgram, Bounds, Group, NodeId, Use};
@@ -26,11 +28,11 @@ pub(super) type Left = (u64, Excluded);
 /// The label of an item that is compared with values that a sketch does not know.
 const PARTIAL: u32 = u32::MAX;
 
-impl Network {
+impl Call<'_> {
     /// What the items behind the next one cost at most, each with its comma, once that one has been counted; and the values that the next
     /// one must not have. `None` where the array could not be completed behind it.
     pub(super) fn distinct_left(
-        &mut self,
+        &self,
         shape: &ArrayProgram,
         counts: &crate::program::Counts,
         values: Excluded,
@@ -90,7 +92,7 @@ impl Network {
 
     /// The same where what an item may be depends on its place: no place may be left without a value of its own (Hall, 1935).
     fn distinct_in_order(
-        &mut self,
+        &self,
         shape: &ArrayProgram,
         from: u32,
         missing: u32,
@@ -141,7 +143,7 @@ impl Network {
     /// Values of what begins at the node that are not among `values`, up to `n`, each with the bytes it takes, the cheapest known first;
     /// fewer only where there are no more.
     fn fresh(
-        &mut self,
+        &self,
         node: NodeId,
         depth: u32,
         values: Excluded,
@@ -149,7 +151,7 @@ impl Network {
     ) -> Result<Arc<[(u64, ValueId)]>, StepError> {
         let near = self.near(depth);
         let key = (node, near, values);
-        if let Some((complete, known)) = self.fresh.get(&key)
+        if let Some((complete, known)) = self.known_fresh().get(&key)
             && (*complete || known.len() >= n)
         {
             return Ok(known[..known.len().min(n)].into());
@@ -160,13 +162,17 @@ impl Network {
         };
         let complete = found.len() < n;
         let found: Arc<[(u64, ValueId)]> = found.into();
-        self.fresh.insert(key, (complete, found.clone()));
+        self.known_fresh().insert(key, (complete, found.clone()));
         Ok(found)
+    }
+
+    fn known_fresh(&self) -> MutexGuard<'_, FxHashMap<(NodeId, u32, Excluded), Fresh>> {
+        self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The same for values out of a list.
     fn fresh_listed(
-        &mut self,
+        &self,
         texts: &[Box<str>],
         values: Excluded,
         n: usize,
@@ -188,7 +194,7 @@ impl Network {
 
     /// The same for other values: they are searched for.
     fn fresh_found(
-        &mut self,
+        &self,
         node: NodeId,
         depth: u32,
         values: Excluded,
@@ -221,7 +227,7 @@ impl Network {
     }
 
     /// What reads one item.
-    fn item(&mut self, node: NodeId, depth: u32) -> Result<Arc<Mutex<Item>>, LimitExceeded> {
+    fn item(&self, node: NodeId, depth: u32) -> Result<Arc<Mutex<Item>>, LimitExceeded> {
         let near = self.near(depth);
         if let Some(known) = self.items.get(&(node, near)) {
             return Ok(known.clone());
@@ -232,15 +238,14 @@ impl Network {
                 limit: u64::from(MAX_LEVELS),
             });
         }
-        let network = Self::at(self.program.clone(), node, near, self.level + 1)?;
+        let network = Network::at(self.program.clone(), node, near, self.level + 1)?;
         let item = Arc::new(Mutex::new(Item::new(network)));
-        self.items.insert((node, near), item.clone());
-        Ok(item)
+        Ok(self.items.insert((node, near), item).clone())
     }
 
     /// The terminal of an item that is none of some values, and its state before the item; `None` where there is no such item.
     pub(super) fn item_terminal(
-        &mut self,
+        &self,
         node: NodeId,
         depth: u32,
         excluded: Excluded,
@@ -260,7 +265,7 @@ impl Network {
     }
 
     /// The terminal of an item that is compared with values that a sketch does not know.
-    pub(super) fn partial_terminal(&mut self, node: NodeId, depth: u32) -> Result<u32, StepError> {
+    pub(super) fn partial_terminal(&self, node: NodeId, depth: u32) -> Result<u32, StepError> {
         let key = (node, self.near(depth), PARTIAL);
         if let Some(known) = self.terminals.known_item(&key) {
             return Ok(known);
@@ -271,7 +276,7 @@ impl Network {
     }
 
     /// What an array of distinct items costs from its start, or `None` where there are not enough values.
-    pub(crate) fn distinct_cost(&mut self, array: u32) -> Result<Option<u64>, LimitExceeded> {
+    pub(crate) fn distinct_cost(&self, array: u32) -> Result<Option<u64>, LimitExceeded> {
         let program = self.program.clone();
         let shape = &program.arrays[array as usize];
         let bounds = shape.bounds();
@@ -322,7 +327,7 @@ fn cheapest_of(groups: Vec<Group>, n: usize) -> Option<u64> {
 
 /// Whether every place can have a value of its own, without `but`: augmenting paths (Berge, 1957).
 fn is_matching(places: &[Vec<ValueId>], but: Option<ValueId>) -> bool {
-    use rustc_hash::{FxHashMap, FxHashSet};
+    use rustc_hash::FxHashSet;
 
     fn place_finds(
         place: usize,

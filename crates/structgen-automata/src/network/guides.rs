@@ -1,13 +1,14 @@
 //! Guides: how many tokens may still begin in a part of the output, and how warm they are drawn.
 //!
 //! Only this knows of tokens: all else reads bytes. A part with a guide has a frame of its own below it, which waits for the part's end. Where a token ends,
-//! [`Network::begin_token`] counts the next one in all frames whose part it begins in, and gives up what can no longer be completed.
+//! [`Call::begin_token`] counts the next one in all frames whose part it begins in, and gives up what can no longer be completed.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use structgen_grammar::{Guide, Temperature};
+use structgen_memo::Memo;
 
 use super::sets::Place;
-use super::{Element, Frame, Network, SetId};
+use super::{Call, Element, Frame, SetId};
 use crate::program::{ProcId, Program};
 use crate::{LimitExceeded, StepError};
 
@@ -42,17 +43,17 @@ pub struct Begun {
 /// What is known of sets with guides.
 #[derive(Debug, Default)]
 pub(super) struct Guided {
-    begun: FxHashMap<SetId, Begun>,
-    rewritten: FxHashMap<(SetId, Rewrite), Rewritten>,
+    begun: Memo<SetId, Begun>,
+    rewritten: Memo<(SetId, Rewrite), Rewritten>,
 }
 
 impl Guided {
     pub(super) fn memory(&self) -> usize {
-        self.begun.capacity() * 24 + self.rewritten.capacity() * 48
+        self.begun.memory() + self.rewritten.memory()
     }
 }
 
-impl Network {
+impl Call<'_> {
     /// The state as it is where a token begins: the token counts in every part whose tokens are limited, and ways to go on are given up that are not known to
     /// end within the tokens that are left, if each takes a byte.
     ///
@@ -61,7 +62,7 @@ impl Network {
     ///
     /// # Errors
     /// When a limit of the network is exceeded, or a sketch does not suffice.
-    pub fn begin_token(&mut self, set: SetId) -> Result<Begun, StepError> {
+    pub fn begin_token(&self, set: SetId) -> Result<Begun, StepError> {
         if !self.program.limits_tokens() {
             return Ok(Begun {
                 state: set,
@@ -101,15 +102,14 @@ impl Network {
         }
         let state = self.intern(found)?;
         let begun = Begun { state, needed };
-        self.guided.begun.insert(set, begun);
-        Ok(begun)
+        Ok(*self.guided.begun.insert(set, begun))
     }
 
     /// The state as if no token had begun in any part. States that differ in these counts only have one such state together.
     ///
     /// # Errors
     /// When a limit of the network is exceeded.
-    pub fn forget_tokens(&mut self, set: SetId) -> Result<SetId, LimitExceeded> {
+    pub fn forget_tokens(&self, set: SetId) -> Result<SetId, LimitExceeded> {
         if !self.sets.is_guided(set) {
             return Ok(set);
         }
@@ -121,11 +121,11 @@ impl Network {
     }
 
     /// What waits below a frame, with other counts; a list instead of a recursion, since stacks are as deep as texts.
-    fn rewrite(&mut self, set: SetId, how: Rewrite) -> Result<Rewritten, LimitExceeded> {
+    fn rewrite(&self, set: SetId, how: Rewrite) -> Result<Rewritten, LimitExceeded> {
         let program = self.program.clone();
         let mut todo = vec![(set, how)];
         while let Some(&(set, how)) = todo.last() {
-            if self.guided.rewritten.contains_key(&(set, how)) {
+            if self.guided.rewritten.get(&(set, how)).is_some() {
                 todo.pop();
                 continue;
             }
@@ -137,8 +137,7 @@ impl Network {
             if self.sets.is_guided(set) {
                 let mut kept = Vec::new();
                 let before = todo.len();
-                for i in 0..self.sets.elements(set).len() {
-                    let Element { frame, below } = self.sets.elements(set)[i];
+                for &Element { frame, below } in self.sets.elements(set) {
                     let Some((frame, needed)) = counted(&program, frame, how) else {
                         rewritten.gave_up = true;
                         continue;
@@ -176,7 +175,8 @@ impl Network {
             self.guided.rewritten.insert((set, how), rewritten);
             todo.pop();
         }
-        Ok(self.guided.rewritten[&(set, how)])
+        let rewritten = self.guided.rewritten.get(&(set, how));
+        Ok(*rewritten.expect("the list is done with it"))
     }
 
     /// How many more tokens may begin in the limited part that has the fewest left; `None` outside of such parts.
@@ -198,7 +198,7 @@ impl Network {
     ///
     /// # Errors
     /// When a limit of the network is exceeded, or a sketch does not suffice.
-    pub fn temperature(&mut self, set: SetId) -> Result<Option<Temperature>, StepError> {
+    pub fn temperature(&self, set: SetId) -> Result<Option<Temperature>, StepError> {
         let mut highest = None;
         if !self.program.sets_temperatures() {
             return Ok(highest);

@@ -3,15 +3,15 @@
 use super::register::ArrayRegister;
 use super::sets::{LOST, NOT_BEGUN, Place};
 use super::values::Excluded;
-use super::{Element, Frame, Network, SetId, StepError};
+use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
 use crate::json::{KeyContent, Punctuation};
 use crate::program::{Alternative, ArrayProgram, Program};
 use crate::value::Value;
 
-impl Network {
+impl Call<'_> {
     pub(super) fn open_array(
-        &mut self,
+        &self,
         array: u32,
         below: SetId,
     ) -> Result<Option<Element>, StepError> {
@@ -42,7 +42,7 @@ impl Network {
     }
 
     pub(super) fn after_item(
-        &mut self,
+        &self,
         array: u32,
         data: u32,
         below: SetId,
@@ -63,12 +63,7 @@ impl Network {
     }
 
     /// Whether another item may come, and whether the array may end.
-    fn items_go_on(
-        &mut self,
-        array: u32,
-        data: u32,
-        below: SetId,
-    ) -> Result<(bool, bool), StepError> {
+    fn items_go_on(&self, array: u32, data: u32, below: SetId) -> Result<(bool, bool), StepError> {
         let program = self.program.clone();
         let shape = &program.arrays[array as usize];
         if !shape.remembers() {
@@ -85,7 +80,7 @@ impl Network {
     }
 
     /// Whether another item may come. Nothing is entered where that can be told without: items may be arrays like this one.
-    fn has_next_item(&mut self, array: u32, data: u32, below: SetId) -> Result<bool, StepError> {
+    fn has_next_item(&self, array: u32, data: u32, below: SetId) -> Result<bool, StepError> {
         let program = self.program.clone();
         let shape = &program.arrays[array as usize];
         let register = self.registers.array(data).clone();
@@ -123,7 +118,7 @@ impl Network {
 
     /// The elements that read the next item.
     pub(super) fn next_items(
-        &mut self,
+        &self,
         array: u32,
         data: u32,
         below: SetId,
@@ -202,7 +197,7 @@ impl Network {
     }
 
     /// Whether the items are out of so many values that no number of others matters.
-    fn is_vast_item(&mut self, shape: &ArrayProgram) -> bool {
+    fn is_vast_item(&self, shape: &ArrayProgram) -> bool {
         let Some([alternative]) = shape.rest.as_deref() else {
             return false;
         };
@@ -211,8 +206,7 @@ impl Network {
             return known;
         }
         let vast = self.program.has_many_values(node);
-        self.vast.insert(node, vast);
-        vast
+        *self.vast.insert(node, vast)
     }
 
     fn item_fits(&self, shape: &ArrayProgram, below: SetId) -> bool {
@@ -236,12 +230,7 @@ impl Network {
     }
 
     /// The register behind an item that is unlike the others.
-    pub(super) fn take_item(
-        &mut self,
-        array: u32,
-        frame: Frame,
-        label: u32,
-    ) -> Result<u32, StepError> {
+    pub(super) fn take_item(&self, array: u32, frame: Frame, label: u32) -> Result<u32, StepError> {
         let program = self.program.clone();
         let shape = &program.arrays[array as usize];
         let mut register = self.registers.array(frame.data).clone();
@@ -270,7 +259,7 @@ impl Network {
         Ok(self.registers.add_array(register))
     }
 
-    fn with_value(&mut self, values: Excluded, value: Value) -> Result<Excluded, LimitExceeded> {
+    fn with_value(&self, values: Excluded, value: Value) -> Result<Excluded, LimitExceeded> {
         let mut store = self.values();
         let value = store.id(value)?;
         Ok(store.with(values, value))
@@ -278,7 +267,7 @@ impl Network {
 
     /// The terminal of an item out of a list, without those that are there; `None` where none is left.
     fn listed_terminal(
-        &mut self,
+        &self,
         texts: &[Box<str>],
         values: Excluded,
     ) -> Result<Option<u32>, StepError> {

@@ -2,14 +2,14 @@
 
 use super::register::ObjectRegister;
 use super::sets::{LOST, Place};
-use super::{Element, Frame, Network, SetId, StepError};
+use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
 use crate::json::{ClassContent, KeyContent, Punctuation, class_of, is_plain, label_of_class};
 use crate::program::{Alternative, MembersLeft, NodeId, ObjectProgram, Slot};
 
-impl Network {
+impl Call<'_> {
     pub(super) fn open_object(
-        &mut self,
+        &self,
         object: u32,
         below: SetId,
     ) -> Result<Option<Element>, StepError> {
@@ -32,7 +32,7 @@ impl Network {
     }
 
     pub(super) fn after_member(
-        &mut self,
+        &self,
         object: u32,
         register: u32,
         below: SetId,
@@ -54,7 +54,7 @@ impl Network {
 
     /// Whether another key may come, and whether the object may end.
     fn goes_on_with(
-        &mut self,
+        &self,
         object: u32,
         register: u32,
         below: SetId,
@@ -68,7 +68,7 @@ impl Network {
     }
 
     pub(super) fn next_key(
-        &mut self,
+        &self,
         object: u32,
         register: u32,
         below: SetId,
@@ -82,7 +82,7 @@ impl Network {
 
     /// The terminal of the next key, or `None` where none may come.
     pub(super) fn key_terminal(
-        &mut self,
+        &self,
         object: u32,
         register: u32,
         below: SetId,
@@ -111,7 +111,7 @@ impl Network {
     }
 
     fn key_content(
-        &mut self,
+        &self,
         object: u32,
         register: u32,
         depth: u32,
@@ -232,12 +232,7 @@ impl Network {
     }
 
     /// The register of an object with one more key.
-    pub(super) fn take_key(
-        &mut self,
-        object: u32,
-        frame: Frame,
-        label: u32,
-    ) -> Result<u32, StepError> {
+    pub(super) fn take_key(&self, object: u32, frame: Frame, label: u32) -> Result<u32, StepError> {
         let shape = &self.program.objects[object as usize];
         let register = self.registers.object(frame.data);
         let mut register = shape.with_key(register, label);
@@ -263,7 +258,7 @@ impl Network {
 
     /// The ways to go on behind a key and its colon: the register with the value counted, and where the value begins.
     pub(super) fn take_value(
-        &mut self,
+        &self,
         object: u32,
         register: u32,
         label: u32,

@@ -6,6 +6,9 @@
 //!
 //! A frame either reads bytes (a terminal in progress) or waits for what is above it. Every frame that reads is live by itself:
 //! what cannot be completed is never made.
+//!
+//! A [`Network`] is shared: threads find out together what it is, and read what is known without a lock. What a thread does with
+//! it is a [`Call`], which counts its own work. The number of a state depends on who came first; whatever else is asked of a state does not.
 
 mod cost;
 mod covered;
@@ -21,12 +24,15 @@ mod sketch;
 mod terminals;
 mod values;
 
+use std::cell::Cell;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
+use structgen_memo::{Memo, Numbers};
 
 use crate::program::{NodeId, Program};
-use crate::terminal::{DEAD, Reach, START, TerminalState};
+use crate::terminal::{Reach, START, TerminalCursor};
 use crate::{ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Span, StepError, TokenLengths};
 
 use distinct::Item;
@@ -34,7 +40,7 @@ pub use guides::Begun;
 use guides::Guided;
 use register::Registers;
 pub use sets::{Element, Frame, SetId};
-use sets::{LOST, NOT_BEGUN, Sets};
+use sets::{LOST, NOT_BEGUN, Sets, Work};
 use terminals::Terminals;
 use values::{Excluded, ValueId, Values};
 
@@ -48,7 +54,7 @@ pub enum Memory {
     Exact,
     /// The texts that are read from now on are not kept.
     Sketch,
-    /// The same, and counters are forgotten that are out of reach of short tokens; see [`Network::relax`].
+    /// The same, and counters are forgotten that are out of reach of short tokens; see [`Call::relax`].
     Short,
     /// The same, and counters are forgotten that are out of reach of all tokens.
     Tokens,
@@ -66,8 +72,19 @@ impl Memory {
     }
 }
 
+impl TerminalCursor<'_> {
+    /// The place behind one more byte, in a sketch; `None` where no text goes on.
+    ///
+    /// # Errors
+    /// When a limit is exceeded, or a sketch does not suffice.
+    #[inline]
+    pub fn step(self, byte: u8, memory: Memory) -> Result<Option<Self>, StepError> {
+        self.step_within(byte, memory.reach())
+    }
+}
+
 /// For how many entries the tables that grow with every first visit have room from the start.
-const ROOM: usize = 224;
+const ROOM: usize = 256;
 
 /// The states of a program, as far as they have been visited.
 #[derive(Debug)]
@@ -77,28 +94,45 @@ pub struct Network {
     registers: Registers,
     sets: Sets,
     /// What a waiting set goes on with once the frame above it is done.
-    resumed: FxHashMap<SetId, SetId>,
+    resumed: Numbers,
     /// What follows a terminal that ends in its state.
-    followed: FxHashMap<(Frame, u32, SetId), SetId>,
+    followed: Memo<(Frame, u32, SetId), SetId>,
     /// By the state, the byte, and whether texts are kept.
-    stepped: FxHashMap<u64, SetId>,
-    firsts: FxHashMap<SetId, ByteSet>,
-    accepting: FxHashMap<SetId, bool>,
-    finals: FxHashMap<SetId, bool>,
-    costs: FxHashMap<SetId, u64>,
+    stepped: Numbers,
+    firsts: Memo<SetId, ByteSet>,
+    /// Whether the text may end, where that is not plain to see.
+    accepting: Numbers,
+    finals: Numbers,
+    costs: Memo<SetId, u64>,
     /// What reads a single item, for arrays that compare their items: by where it begins, and its depth where that matters.
-    items: FxHashMap<(NodeId, u32), Arc<Mutex<Item>>>,
+    items: Memo<(NodeId, u32), Arc<Mutex<Item>>>,
     /// The values of items that are compared.
     values: Arc<Mutex<Values>>,
-    fresh: FxHashMap<(NodeId, u32, Excluded), Fresh>,
+    /// Replaced where more of them are found.
+    fresh: Mutex<FxHashMap<(NodeId, u32, Excluded), Fresh>>,
     /// Whether so many values begin at a node that no number of others matters.
-    vast: FxHashMap<NodeId, bool>,
+    vast: Memo<NodeId, bool>,
     guided: Guided,
     /// In how many arrays that compare their items the network stands.
     level: u32,
-    /// Whether work is counted over several steps.
-    counts_calls: bool,
     start: SetId,
+}
+
+/// What one caller does with a [`Network`]: steps and all else together may look at as many alternatives as
+/// [`Limits::work`](crate::Limits::work) says.
+#[derive(Debug)]
+pub struct Call<'n> {
+    network: &'n Network,
+    work: Work,
+}
+
+impl Deref for Call<'_> {
+    type Target = Network;
+
+    #[inline]
+    fn deref(&self) -> &Network {
+        self.network
+    }
 }
 
 #[inline]
@@ -119,15 +153,15 @@ impl Network {
     }
 
     /// The start of a program, for such tokens: sketches of states forget how much whitespace was read where none of them tells the
-    /// difference, and [relaxed](Network::relax) ones how far they have counted.
+    /// difference, and [relaxed](Call::relax) ones how far they have counted.
     ///
     /// # Errors
     /// As [`Network::new`].
     pub fn for_tokens(program: Arc<Program>, tokens: TokenLengths) -> Result<Self, LimitExceeded> {
         let mut network = Self::empty(program, 0, tokens);
-        network.followed.reserve(ROOM);
-        network.stepped.reserve(ROOM);
-        network.start = network.make_start()?;
+        network.sets.make_room(ROOM);
+        network.followed = Memo::with_room(ROOM);
+        network.start = network.call().make_start()?;
         Ok(network)
     }
 
@@ -141,7 +175,8 @@ impl Network {
         // What an item is compared with counts its whitespace: so does the item.
         let mut network = Self::empty(program, depth, TokenLengths::UNKNOWN);
         network.level = level;
-        network.start = network.make_start_at(node).map_err(StepError::limit)?;
+        let start = network.call().make_start_at(node);
+        network.start = start.map_err(StepError::limit)?;
         Ok(network)
     }
 
@@ -151,22 +186,31 @@ impl Network {
             terminals: Terminals::new(&program, tokens),
             registers: Registers::default(),
             sets: Sets::new(program.clone(), depth),
-            resumed: FxHashMap::default(),
-            followed: FxHashMap::default(),
-            stepped: FxHashMap::default(),
-            firsts: FxHashMap::default(),
-            accepting: FxHashMap::default(),
-            finals: FxHashMap::default(),
-            costs: FxHashMap::default(),
-            items: FxHashMap::default(),
+            resumed: Numbers::default(),
+            followed: Memo::default(),
+            stepped: Numbers::default(),
+            firsts: Memo::default(),
+            accepting: Numbers::default(),
+            finals: Numbers::default(),
+            costs: Memo::default(),
+            items: Memo::default(),
             values: Arc::new(Mutex::new(Values::new(program.form.clone()))),
-            fresh: FxHashMap::default(),
-            vast: FxHashMap::default(),
+            fresh: Mutex::default(),
+            vast: Memo::default(),
             guided: Guided::default(),
             level: 0,
-            counts_calls: false,
             start: SetId::DEAD,
             program,
+        }
+    }
+
+    /// Begins to count a caller's work.
+    #[inline]
+    #[must_use]
+    pub fn call(&self) -> Call<'_> {
+        Call {
+            network: self,
+            work: Cell::new(0),
         }
     }
 
@@ -188,85 +232,27 @@ impl Network {
         self.sets.elements(set)
     }
 
-    /// Counts work from here: until the next call, steps and all else together may look at as many alternatives as [`Limits::work`] says. A network
-    /// for which this is never called may look at as many in each step.
-    ///
-    /// [`Limits::work`]: crate::Limits::work
-    pub fn begin_call(&mut self) {
-        self.counts_calls = true;
-        self.sets.work = 0;
-    }
-
-    /// The state behind one more byte; [`SetId::DEAD`] where no text goes on.
-    ///
-    /// # Errors
-    /// When a limit is exceeded, or a sketch does not suffice.
-    #[inline]
-    pub fn step(&mut self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
-        let key = step_key(set, byte, memory);
-        if let Some(&next) = self.stepped.get(&key) {
-            return Ok(next);
-        }
-        let next = self.step_uncached(set, byte, memory)?;
-        self.stepped.insert(key, next);
-        Ok(next)
-    }
-
-    /// The same for a caller that keeps the result.
-    fn step_once(&mut self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
-        let key = step_key(set, byte, memory);
-        match self.stepped.get(&key) {
-            Some(&next) => Ok(next),
-            None => self.step_uncached(set, byte, memory),
-        }
-    }
-
-    fn step_uncached(&mut self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
-        if !self.counts_calls {
-            self.sets.work = 0;
-        }
-        let mut found = Vec::new();
-        for i in 0..self.sets.elements(set).len() {
-            let Element { frame, below } = self.sets.elements(set)[i];
-            if !frame.reads() {
-                continue;
-            }
-            if let Some(next) = self.step_frame(frame, byte, memory)? {
-                if self.terminals.get(frame.terminal).is_end(next.state) {
-                    let after = self.follow(next, below)?;
-                    found.extend_from_slice(self.sets.elements(after));
-                } else {
-                    found.push(Element { frame: next, below });
-                }
-            }
-            if self.accept_label(frame).is_some() {
-                let after = self.follow(frame, below)?;
-                let next = self.step(after, byte, memory)?;
-                found.extend_from_slice(self.sets.elements(next));
-            }
-        }
-        Ok(self.intern(found)?)
-    }
-
-    /// The frame behind one more byte of its own terminal.
-    fn step_frame(
-        &mut self,
+    /// The frame behind one more byte of its own terminal, in which it is `at`; and where it is then.
+    #[inline(always)]
+    fn step_frame<'n>(
+        &'n self,
         frame: Frame,
+        at: TerminalCursor<'n>,
         byte: u8,
         memory: Memory,
-    ) -> Result<Option<Frame>, StepError> {
+    ) -> Result<Option<(Frame, TerminalCursor<'n>)>, StepError> {
         // An item begins as a sketch of itself; an exact state takes its very start.
-        let from = match frame.extra {
-            NOT_BEGUN if memory == Memory::Exact => self.terminals.exact_start(frame),
-            _ => frame.state,
+        let at = match frame.extra {
+            NOT_BEGUN if memory == Memory::Exact => at.moved_to(self.terminals.exact_start(frame)),
+            _ => at,
         };
-        let state = match memory {
-            Memory::Exact => self.terminals.step(frame.terminal, from, byte)?,
-            _ => self.step_terminal(frame, from, byte, memory)?,
+        let next = match memory {
+            Memory::Exact => at.step_exactly(byte)?,
+            _ => at.step(byte, memory)?,
         };
-        if state == DEAD {
+        let Some(next) = next else {
             return Ok(None);
-        }
+        };
         let extra = match frame.extra {
             text if !frame.keeps_text() => text,
             LOST => LOST,
@@ -274,32 +260,23 @@ impl Network {
             NOT_BEGUN => self.registers.push_text(0, byte),
             text => self.registers.push_text(text, byte),
         };
-        Ok(Some(Frame {
+        let state = next.state();
+        let frame = Frame {
             state,
             extra,
             ..frame
-        }))
+        };
+        Ok(Some((frame, next)))
     }
 
-    /// The state of the terminal on top, one byte on, in a sketch: the inner loop of every walk.
+    /// The place in the terminal on top.
     ///
-    /// # Errors
-    /// When a limit is exceeded.
-    #[inline]
-    pub fn step_terminal(
-        &mut self,
-        frame: Frame,
-        state: TerminalState,
-        byte: u8,
-        memory: Memory,
-    ) -> Result<TerminalState, StepError> {
-        let terminal = self.terminals.get_mut(frame.terminal);
-        let next = terminal.step(state, byte)?;
-        let next = terminal.loosened(next);
-        Ok(match memory.reach() {
-            Some(reach) => terminal.relaxed(next, reach),
-            None => next,
-        })
+    /// # Panics
+    /// When the frame does not read.
+    #[inline(always)]
+    #[must_use]
+    pub fn cursor(&self, frame: Frame) -> TerminalCursor<'_> {
+        TerminalCursor::new(self.terminals.get(frame.terminal), frame.state)
     }
 
     /// The label under which the terminal may end in the frame's state.
@@ -322,9 +299,9 @@ impl Network {
 
     /// A stretch of text that goes on from the state of the terminal on top. Where none is known, it takes some work to find one, which
     /// is done only if `search` says that it is worth it.
-    pub fn span(&mut self, frame: Frame, search: bool) -> Option<Span> {
+    pub fn span(&self, frame: Frame, search: bool) -> Option<Span> {
         if frame.reads() {
-            let terminal = self.terminals.get_mut(frame.terminal);
+            let terminal = self.terminals.get(frame.terminal);
             terminal.span(frame.state, search)
         } else {
             None
@@ -354,28 +331,171 @@ impl Network {
     }
 
     /// For how many characters every plain text goes on in a string.
-    fn free_for(&mut self, frame: Frame) -> Option<u32> {
+    fn free_for(&self, frame: Frame) -> Option<u32> {
         let span = self.span(frame, true)?;
         (span.closed == ByteClasses::PLAIN).then_some(span.code_points)
     }
 
     /// The bytes that go on within the terminal on top.
-    pub fn first_of(&mut self, frame: Frame) -> ByteSet {
-        self.terminals.get_mut(frame.terminal).first(frame.state)
+    pub fn first_of(&self, frame: Frame) -> ByteSet {
+        self.terminals.get(frame.terminal).first(frame.state)
+    }
+
+    /// The frame behind any plain text, where that is the same for all; see
+    /// [`Machine::uniform`](crate::Machine::uniform). The second part is the first bytes of text of which it is not so.
+    pub fn uniform(&self, frame: Frame) -> Option<(Frame, Vec<u8>)> {
+        if !frame.reads() {
+            return None;
+        }
+        let uniform = self.terminals.get(frame.terminal).uniform(frame.state)?;
+        Some((frame.with_state(uniform.state), uniform.except))
+    }
+
+    /// About how many bytes the states take.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let maps = self.resumed.memory()
+            + self.followed.memory()
+            + self.stepped.memory()
+            + self.firsts.memory()
+            + self.accepting.memory()
+            + self.finals.memory()
+            + self.costs.memory();
+        // One lock after the other: an item's is held by who waits for that of the values.
+        let items = self.items.values().map(|item| {
+            let item = item.lock().unwrap_or_else(PoisonError::into_inner);
+            item.memory()
+        });
+        let items: usize = items.sum();
+        let fresh = self
+            .fresh
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .capacity()
+            * 40;
+        let values = self
+            .values
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .memory();
+        self.sets.memory()
+            + self.registers.memory()
+            + values
+            + fresh
+            + self.guided.memory()
+            + self.terminals.memory()
+            + maps
+            + items
+    }
+
+    /// How many states have been made.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// Whether there are no states; never so.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sets.len() == 0
+    }
+}
+
+impl Call<'_> {
+    /// The state behind one more byte; [`SetId::DEAD`] where no text goes on.
+    ///
+    /// # Errors
+    /// When a limit is exceeded, or a sketch does not suffice.
+    #[inline]
+    pub fn step(&self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
+        // A text goes through a state once, and where a token led is remembered. Walks come back to a state again and again.
+        if memory == Memory::Exact
+            && let Some(next) = self.step_within(set, byte, memory)?
+        {
+            return Ok(next);
+        }
+        let key = step_key(set, byte, memory);
+        if let Some(next) = self.stepped.get(key) {
+            return Ok(SetId(next as u32));
+        }
+        let next = self.step_uncached(set, byte, memory)?;
+        self.stepped.insert(key, next.0.into());
+        Ok(next)
+    }
+
+    /// The step of a state with one element whose terminal cannot end before or after the byte: mostly it is that.
+    #[inline]
+    fn step_within(
+        &self,
+        set: SetId,
+        byte: u8,
+        memory: Memory,
+    ) -> Result<Option<SetId>, StepError> {
+        let &[Element { frame, below }] = self.sets.elements(set) else {
+            return Ok(None);
+        };
+        if !frame.reads() {
+            return Ok(None);
+        }
+        let at = self.cursor(frame);
+        if at.accept().is_some() {
+            return Ok(None);
+        }
+        match self.step_frame(frame, at, byte, memory)? {
+            None => Ok(Some(SetId::DEAD)),
+            Some((_, at)) if at.is_end() => Ok(None),
+            Some((frame, _)) => Ok(Some(self.sets.single(Element { frame, below })?)),
+        }
+    }
+
+    /// The same for a caller that keeps the result.
+    fn step_once(&self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
+        match self.stepped.get(step_key(set, byte, memory)) {
+            Some(next) => Ok(SetId(next as u32)),
+            None => self.step_uncached(set, byte, memory),
+        }
+    }
+
+    fn step_uncached(&self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
+        if memory != Memory::Exact
+            && let Some(next) = self.step_within(set, byte, memory)?
+        {
+            return Ok(next);
+        }
+        let mut found = Vec::new();
+        for &Element { frame, below } in self.sets.elements(set) {
+            if !frame.reads() {
+                continue;
+            }
+            let at = self.cursor(frame);
+            if let Some((next, at)) = self.step_frame(frame, at, byte, memory)? {
+                if at.is_end() {
+                    let after = self.follow(next, below)?;
+                    found.extend_from_slice(self.sets.elements(after));
+                } else {
+                    found.push(Element { frame: next, below });
+                }
+            }
+            if at.accept().is_some() {
+                let after = self.follow(frame, below)?;
+                let next = self.step(after, byte, memory)?;
+                found.extend_from_slice(self.sets.elements(next));
+            }
+        }
+        Ok(self.intern(found)?)
     }
 
     /// The bytes that may come next, at most: those of which a step is known to be dead are not among them.
-    pub fn first(&mut self, set: SetId) -> ByteSet {
+    pub fn first(&self, set: SetId) -> ByteSet {
         if let Some(&known) = self.firsts.get(&set) {
             return known;
         }
         let mut first = ByteSet::default();
-        for i in 0..self.sets.elements(set).len() {
-            let Element { frame, below } = self.sets.elements(set)[i];
+        for &Element { frame, below } in self.sets.elements(set) {
             if !frame.reads() {
                 continue;
             }
-            first.union_with(self.terminals.get_mut(frame.terminal).first(frame.state));
+            first.union_with(self.terminals.get(frame.terminal).first(frame.state));
             if self.accept_label(frame).is_some() {
                 match self.follow(frame, below) {
                     Ok(after) => first.union_with(self.first(after)),
@@ -384,41 +504,25 @@ impl Network {
                 }
             }
         }
-        self.firsts.insert(set, first);
-        first
-    }
-
-    /// The frame behind any plain text, where that is the same for all; see
-    /// [`Machine::uniform`](crate::Machine::uniform). The second part is the first bytes of text of which it is not so.
-    pub fn uniform(&mut self, frame: Frame) -> Option<(Frame, Vec<u8>)> {
-        if !frame.reads() {
-            return None;
-        }
-        let uniform = self
-            .terminals
-            .get_mut(frame.terminal)
-            .uniform(frame.state)?;
-        Some((frame.with_state(uniform.state), uniform.except))
+        *self.firsts.insert(set, first)
     }
 
     /// The state with this one element.
     ///
     /// # Errors
     /// When a limit is exceeded, or a sketch does not suffice.
-    pub fn single(&mut self, frame: Frame, below: SetId) -> Result<SetId, StepError> {
+    pub fn single(&self, frame: Frame, below: SetId) -> Result<SetId, StepError> {
         if frame.reads() && self.terminals.get(frame.terminal).is_end(frame.state) {
             return self.follow(frame, below);
         }
-        Ok(self
-            .sets
-            .intern(vec![Element { frame, below }], self.program.limits.threads)?)
+        Ok(self.sets.single(Element { frame, below })?)
     }
 
     /// The state with these elements.
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub fn set_of(&mut self, elements: Vec<Element>) -> Result<SetId, LimitExceeded> {
+    pub fn set_of(&self, elements: Vec<Element>) -> Result<SetId, LimitExceeded> {
         self.intern(elements)
     }
 
@@ -426,7 +530,7 @@ impl Network {
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub fn union(&mut self, a: SetId, b: SetId) -> Result<SetId, LimitExceeded> {
+    pub fn union(&self, a: SetId, b: SetId) -> Result<SetId, LimitExceeded> {
         let elements = [self.elements(a), self.elements(b)].concat();
         self.intern(elements)
     }
@@ -435,10 +539,9 @@ impl Network {
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub fn step_token(&mut self, set: SetId, token: u32) -> Result<SetId, StepError> {
+    pub fn step_token(&self, set: SetId, token: u32) -> Result<SetId, StepError> {
         let mut found = Vec::new();
-        for i in 0..self.sets.elements(set).len() {
-            let Element { frame, below } = self.sets.elements(set)[i];
+        for &Element { frame, below } in self.sets.elements(set) {
             if let Some((own, next)) = self.token_of(frame) {
                 if own == token {
                     self.enter_into(next, below, false, &mut found)?;
@@ -456,10 +559,9 @@ impl Network {
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub fn next_tokens(&mut self, set: SetId) -> Result<Vec<u32>, StepError> {
+    pub fn next_tokens(&self, set: SetId) -> Result<Vec<u32>, StepError> {
         let mut tokens = Vec::new();
-        for i in 0..self.sets.elements(set).len() {
-            let Element { frame, below } = self.sets.elements(set)[i];
+        for &Element { frame, below } in self.sets.elements(set) {
             if let Some((token, _)) = self.token_of(frame) {
                 tokens.push(token);
             } else if self.accept_label(frame).is_some() {
@@ -476,20 +578,28 @@ impl Network {
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub fn is_accepting(&mut self, set: SetId) -> Result<bool, StepError> {
-        if let Some(&known) = self.accepting.get(&set) {
-            return Ok(known);
+    pub fn is_accepting(&self, set: SetId) -> Result<bool, StepError> {
+        let elements = self.sets.elements(set);
+        if elements
+            .iter()
+            .any(|element| element.frame == Frame::ACCEPT)
+        {
+            return Ok(true);
+        }
+        let ends = |element: &&Element| self.accept_label(element.frame).is_some();
+        let mut ending = elements.iter().filter(ends).peekable();
+        if ending.peek().is_none() {
+            return Ok(false);
+        }
+        if let Some(known) = self.accepting.get(u64::from(set.0)) {
+            return Ok(known != 0);
         }
         let mut accepting = false;
-        for i in 0..self.sets.elements(set).len() {
-            let Element { frame, below } = self.sets.elements(set)[i];
-            accepting |= frame == Frame::ACCEPT;
-            if !accepting && self.accept_label(frame).is_some() {
-                let after = self.follow(frame, below)?;
-                accepting = self.is_accepting(after)?;
-            }
+        while !accepting && let Some(&Element { frame, below }) = ending.next() {
+            let after = self.follow(frame, below)?;
+            accepting = self.is_accepting(after)?;
         }
-        self.accepting.insert(set, accepting);
+        self.accepting.insert(u64::from(set.0), accepting.into());
         Ok(accepting)
     }
 
@@ -497,17 +607,20 @@ impl Network {
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub fn is_final(&mut self, set: SetId) -> Result<bool, StepError> {
-        if let Some(&known) = self.finals.get(&set) {
-            return Ok(known);
+    pub fn is_final(&self, set: SetId) -> Result<bool, StepError> {
+        if !self.is_accepting(set)? {
+            return Ok(false);
         }
-        let is_final = self.is_accepting(set)? && !self.goes_on(set)?;
-        self.finals.insert(set, is_final);
+        if let Some(known) = self.finals.get(u64::from(set.0)) {
+            return Ok(known != 0);
+        }
+        let is_final = !self.goes_on(set)?;
+        self.finals.insert(u64::from(set.0), is_final.into());
         Ok(is_final)
     }
 
     /// Whether any byte or token can follow.
-    fn goes_on(&mut self, set: SetId) -> Result<bool, StepError> {
+    fn goes_on(&self, set: SetId) -> Result<bool, StepError> {
         let elements = self.sets.elements(set);
         if elements
             .iter()
@@ -530,41 +643,5 @@ impl Network {
             }
         }
         Ok(false)
-    }
-
-    /// About how many bytes the states take.
-    #[must_use]
-    pub fn memory(&self) -> usize {
-        let maps = self.resumed.capacity() * 8
-            + self.followed.capacity() * 32
-            + self.stepped.capacity() * 16
-            + self.firsts.capacity() * 40
-            + (self.accepting.capacity() + self.finals.capacity()) * 8
-            + self.costs.capacity() * 16;
-        let items = self.items.values().map(|item| {
-            let item = item.lock().unwrap_or_else(PoisonError::into_inner);
-            item.memory()
-        });
-        let values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
-        self.sets.memory()
-            + self.registers.memory()
-            + values.memory()
-            + self.fresh.capacity() * 40
-            + self.guided.memory()
-            + self.terminals.memory()
-            + maps
-            + items.sum::<usize>()
-    }
-
-    /// How many states have been made.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.sets.len()
-    }
-
-    /// Whether there are no states; never so.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.sets.len() == 0
     }
 }

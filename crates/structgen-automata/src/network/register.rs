@@ -1,11 +1,11 @@
 //! Registers: what a stack remembers beyond its place.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rustc_hash::FxHashMap;
+use structgen_memo::Interner;
 
 use super::values::Excluded;
-use crate::interned::Interned;
 use crate::program::{Counts, ObjectProgram};
 
 /// The members that an object has so far.
@@ -34,49 +34,41 @@ pub(super) struct ArrayRegister {
 }
 
 /// Registers and texts, stored once.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Registers {
-    objects: Interned<ObjectRegister>,
-    arrays: Interned<ArrayRegister>,
-    /// Texts as lists from the end: what is before, and the last byte. Text 0 is empty.
-    texts: Vec<(u32, u8)>,
-    text_ids: FxHashMap<(u32, u8), u32>,
-    bytes: usize,
-}
-
-impl Default for Registers {
-    fn default() -> Self {
-        Self {
-            objects: Interned::default(),
-            arrays: Interned::default(),
-            texts: vec![(0, 0)],
-            text_ids: FxHashMap::default(),
-            bytes: 0,
-        }
-    }
+    objects: Interner<ObjectRegister>,
+    arrays: Interner<ArrayRegister>,
+    /// Texts as lists from the end: what is before, and the last byte. Number 0 is text 1: text 0 is empty.
+    texts: Interner<(u32, u8)>,
+    /// How many bytes the registers of objects own.
+    bytes: AtomicUsize,
 }
 
 impl Registers {
     pub(super) fn object(&self, id: u32) -> &ObjectRegister {
-        self.objects.get(id)
+        &self.objects.get(id).0
     }
 
     pub(super) fn array(&self, id: u32) -> &ArrayRegister {
-        self.arrays.get(id)
+        &self.arrays.get(id).0
     }
 
-    pub(super) fn add_object(&mut self, register: ObjectRegister) -> u32 {
-        self.bytes +=
+    pub(super) fn add_object(&self, register: ObjectRegister) -> u32 {
+        let owned =
             register.seen.len() * 8 + register.others.len() * 16 + register.counts.keys.len() * 8;
-        self.objects.id(register)
+        let (id, is_new) = self.objects.number(register, |_| ());
+        if is_new {
+            self.bytes.fetch_add(owned, Ordering::Relaxed);
+        }
+        id
     }
 
-    pub(super) fn add_array(&mut self, register: ArrayRegister) -> u32 {
-        self.arrays.id(register)
+    pub(super) fn add_array(&self, register: ArrayRegister) -> u32 {
+        self.arrays.number(register, |_| ()).0
     }
 
     /// The register of an array of which a sketch knows only what counts.
-    pub(super) fn without_values(&mut self, id: u32) -> u32 {
+    pub(super) fn without_values(&self, id: u32) -> u32 {
         let counts = self.array(id).counts.clone();
         self.add_array(ArrayRegister {
             counts,
@@ -86,20 +78,15 @@ impl Registers {
     }
 
     /// The text with one more byte.
-    pub(super) fn push_text(&mut self, text: u32, byte: u8) -> u32 {
-        let next = self.texts.len() as u32;
-        let id = *self.text_ids.entry((text, byte)).or_insert(next);
-        if id == next {
-            self.texts.push((text, byte));
-        }
-        id
+    pub(super) fn push_text(&self, text: u32, byte: u8) -> u32 {
+        self.texts.number((text, byte), |_| ()).0 + 1
     }
 
     /// The bytes of a text.
     pub(super) fn text(&self, mut text: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
-        while text != 0 {
-            let (before, byte) = self.texts[text as usize];
+        while let Some(number) = text.checked_sub(1) {
+            let ((before, byte), ()) = *self.texts.get(number);
             bytes.push(byte);
             text = before;
         }
@@ -108,11 +95,10 @@ impl Registers {
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.bytes
+        self.bytes.load(Ordering::Relaxed)
             + self.objects.memory()
             + self.arrays.memory()
-            + self.texts.capacity() * 8
-            + self.text_ids.capacity() * 16
+            + self.texts.memory()
     }
 }
 

@@ -1,9 +1,11 @@
 //! Sets of stacks, stored once.
 
-use hashbrown::HashTable;
-use rustc_hash::{FxHashMap, FxHasher};
+use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use structgen_memo::{Interner, Numbers};
 
 use super::covered::drop_covered;
 use super::enter::too_many_threads;
@@ -18,6 +20,20 @@ pub struct SetId(pub(crate) u32);
 impl SetId {
     /// The empty set: no text goes on.
     pub const DEAD: Self = Self(0);
+
+    /// The place of the set in the store.
+    #[inline]
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The set with a [`number`](Self::number) of the same network.
+    #[inline]
+    #[must_use]
+    pub fn from_number(number: u32) -> Self {
+        Self(number)
+    }
 }
 
 /// What lies on top of a stack: a terminal in progress, or something that waits for what is above it.
@@ -44,46 +60,72 @@ pub struct Element {
     pub below: SetId,
 }
 
+/// How many elements have been looked at, all in all.
+pub(super) type Work = Cell<u64>;
+
+/// What follows from the elements of a set.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    from: u32,
-    to: u32,
+struct Below {
     /// Nested arrays and objects below and in the set, at most.
     depth: u32,
     /// Whether a part with a guide is in it or below.
     guided: bool,
 }
 
+/// The elements of a set, sorted. Most sets have one.
+#[derive(Debug)]
+enum Elements {
+    One(Element),
+    Many(Box<[Element]>),
+}
+
+impl Elements {
+    #[inline]
+    fn as_slice(&self) -> &[Element] {
+        match self {
+            Self::One(element) => std::slice::from_ref(element),
+            Self::Many(elements) => elements,
+        }
+    }
+}
+
+impl PartialEq for Elements {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for Elements {}
+
+impl Hash for Elements {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_slice().hash(state);
+    }
+}
+
 /// The store.
 #[derive(Debug)]
 pub(super) struct Sets {
     program: Arc<Program>,
-    elements: Vec<Element>,
-    entries: Vec<Entry>,
-    ids: HashTable<SetId>,
+    /// The nesting on which all stacks stand.
+    depth: u32,
+    /// Number 0 is the set with id 1: the empty set is not among them.
+    sets: Interner<Elements, Below>,
     /// By the two sets that were joined, ascending.
-    joined: FxHashMap<(SetId, SetId), SetId>,
-    /// How many elements were looked at.
-    pub(super) work: u64,
+    joined: Numbers,
+    /// How many bytes the elements of larger sets take.
+    bytes: AtomicUsize,
 }
 
 impl Sets {
     /// An empty store, whose stacks stand on so many levels of nesting.
     pub(super) fn new(program: Arc<Program>, depth: u32) -> Self {
-        // The empty set comes first.
-        let entries = vec![Entry {
-            from: 0,
-            to: 0,
-            depth,
-            guided: false,
-        }];
         Self {
             program,
-            elements: Vec::new(),
-            entries,
-            ids: HashTable::new(),
-            joined: FxHashMap::default(),
-            work: 0,
+            depth,
+            sets: Interner::default(),
+            joined: Numbers::default(),
+            bytes: AtomicUsize::new(0),
         }
     }
 }
@@ -92,89 +134,116 @@ impl Sets {
 const MOST_IN_PAIRS: usize = 8;
 
 impl Sets {
-    #[inline]
+    /// Makes room for so many sets in a store that has none.
+    pub(super) fn make_room(&mut self, sets: usize) {
+        self.sets = Interner::with_room(sets);
+    }
+
+    #[inline(always)]
     pub(super) fn elements(&self, set: SetId) -> &[Element] {
-        let entry = self.entries[set.0 as usize];
-        &self.elements[entry.from as usize..entry.to as usize]
+        match set.0.checked_sub(1) {
+            Some(number) => self.sets.get(number).0.as_slice(),
+            None => &[],
+        }
+    }
+
+    fn below(&self, set: SetId) -> Below {
+        match set.0.checked_sub(1) {
+            Some(number) => self.sets.get(number).1,
+            None => Below {
+                depth: self.depth,
+                guided: false,
+            },
+        }
     }
 
     /// How deep arrays and objects nest in the set.
     pub(super) fn depth(&self, set: SetId) -> u32 {
-        self.entries[set.0 as usize].depth
+        self.below(set).depth
     }
 
     /// Whether a part with a guide is in the set or below it.
     pub(super) fn is_guided(&self, set: SetId) -> bool {
-        self.entries[set.0 as usize].guided
+        self.below(set).guided
     }
 
     /// The set of these elements, of which at most `limit` may differ. A frame is on top of it once.
     pub(super) fn intern(
-        &mut self,
+        &self,
         mut elements: Vec<Element>,
         limit: usize,
+        work: &Work,
     ) -> Result<SetId, LimitExceeded> {
-        self.meter(elements.len())?;
+        self.meter(elements.len(), work)?;
         if elements.len() > 1 {
             elements.sort_unstable();
             elements.dedup();
             drop_covered(&self.program, &mut elements);
-            self.share_frames(&mut elements, limit)?;
+            self.share_frames(&mut elements, limit, work)?;
             drop_covered(&self.program, &mut elements);
         }
         self.store(elements, limit)
     }
 
     /// The set of these elements, as they are; they are sorted and differ.
-    fn store(&mut self, elements: Vec<Element>, limit: usize) -> Result<SetId, LimitExceeded> {
-        if elements.is_empty() {
-            return Ok(SetId::DEAD);
-        }
+    fn store(&self, elements: Vec<Element>, limit: usize) -> Result<SetId, LimitExceeded> {
         if elements.len() > limit {
             return Err(too_many_threads(limit));
         }
-        let hash = hash(&elements);
-        let Self {
-            elements: stored,
-            entries,
-            ids,
-            ..
-        } = self;
-        let same = |id: &SetId| {
-            let entry = entries[id.0 as usize];
-            stored[entry.from as usize..entry.to as usize] == elements[..]
-        };
-        if let Some(&id) = ids.find(hash, same) {
-            return Ok(id);
+        match elements[..] {
+            [] => Ok(SetId::DEAD),
+            [element] => self.single(element),
+            _ => {
+                let owned = size_of_val(&elements[..]);
+                let (set, is_new) = self.number(Elements::Many(elements.into()))?;
+                if is_new {
+                    self.bytes.fetch_add(owned, Ordering::Relaxed);
+                }
+                Ok(set)
+            }
         }
-        let nesting = |element: &Element| {
-            entries[element.below.0 as usize].depth + u32::from(element.frame.nests())
-        };
-        let nested = elements.iter().map(nesting).max().unwrap_or(0);
-        let guided = elements
-            .iter()
-            .any(|element| element.frame.is_guide() || entries[element.below.0 as usize].guided);
-        let id = SetId(entries.len() as u32);
-        let from = stored.len() as u32;
-        stored.extend_from_slice(&elements);
-        entries.push(Entry {
-            from,
-            to: stored.len() as u32,
-            depth: nested,
-            guided,
-        });
-        ids.insert_unique(hash, id, |id| {
-            let entry = entries[id.0 as usize];
-            self::hash(&stored[entry.from as usize..entry.to as usize])
-        });
-        Ok(id)
+    }
+
+    /// The set of one element.
+    #[inline]
+    pub(super) fn single(&self, element: Element) -> Result<SetId, LimitExceeded> {
+        Ok(self.number(Elements::One(element))?.0)
+    }
+
+    /// The number of a set, and whether it is new.
+    #[inline]
+    fn number(&self, elements: Elements) -> Result<(SetId, bool), LimitExceeded> {
+        let (number, is_new) = self.sets.try_number(elements, |elements| {
+            let limit = self.program.limits.states;
+            if self.len() >= limit {
+                return Err(LimitExceeded {
+                    what: "states",
+                    limit: limit as u64,
+                });
+            }
+            let elements = elements.as_slice().iter();
+            let below = elements.map(|&Element { frame, below }| {
+                let below = self.below(below);
+                Below {
+                    depth: below.depth + u32::from(frame.nests()),
+                    guided: below.guided || frame.is_guide(),
+                }
+            });
+            let join = |a: Below, b: Below| Below {
+                depth: a.depth.max(b.depth),
+                guided: a.guided || b.guided,
+            };
+            Ok(below.reduce(join).expect("the empty set is not stored"))
+        })?;
+        Ok((SetId(number + 1), is_new))
     }
 
     /// Where elements have the same frame, one takes what is below all of them.
     fn share_frames(
-        &mut self,
+        &self,
         elements: &mut Vec<Element>,
         limit: usize,
+        work: &Work,
     ) -> Result<(), LimitExceeded> {
         let (mut kept, mut from) = (0, 0);
         while let Some(&Element { frame, below }) = elements.get(from) {
@@ -185,13 +254,13 @@ impl Sets {
                 2..=MOST_IN_PAIRS => {
                     let mut joined = below;
                     for other in &elements[from + 1..to] {
-                        joined = self.join_two(joined, other.below, limit)?;
+                        joined = self.join_two(joined, other.below, limit, work)?;
                     }
                     joined
                 }
                 _ => {
                     let sets = elements[from..to].iter().map(|it| it.below);
-                    self.join(sets, limit)?
+                    self.join(sets, limit, work)?
                 }
             };
             elements[kept] = Element { frame, below };
@@ -208,13 +277,14 @@ impl Sets {
     /// the text where recursion is ambiguous (`r ::= r{3,6} | "a"`). As it is, what waits was made where something was called, and a place in
     /// the text makes at most one of these for each procedure and frame: the nodes of Tomita's graph-structured stack.
     fn join(
-        &mut self,
+        &self,
         sets: impl Iterator<Item = SetId>,
         limit: usize,
+        work: &Work,
     ) -> Result<SetId, LimitExceeded> {
         let all = sets.flat_map(|set| self.elements(set));
         let mut all: Vec<Element> = all.copied().collect();
-        self.meter(all.len())?;
+        self.meter(all.len(), work)?;
         all.sort_unstable();
         all.dedup();
         drop_covered(&self.program, &mut all);
@@ -222,10 +292,11 @@ impl Sets {
     }
 
     /// Counts elements that are looked at.
-    fn meter(&mut self, elements: usize) -> Result<(), LimitExceeded> {
+    fn meter(&self, elements: usize, work: &Work) -> Result<(), LimitExceeded> {
         let limit = self.program.limits.work;
-        self.work += elements as u64;
-        match self.work > limit {
+        let done = work.get() + elements as u64;
+        work.set(done);
+        match done > limit {
             true => Err(LimitExceeded {
                 what: "alternatives looked at for one token",
                 limit,
@@ -234,35 +305,34 @@ impl Sets {
         }
     }
 
-    fn join_two(&mut self, a: SetId, b: SetId, limit: usize) -> Result<SetId, LimitExceeded> {
+    fn join_two(
+        &self,
+        a: SetId,
+        b: SetId,
+        limit: usize,
+        work: &Work,
+    ) -> Result<SetId, LimitExceeded> {
         if a == b {
             return Ok(a);
         }
-        let key = (a.min(b), a.max(b));
-        if let Some(&known) = self.joined.get(&key) {
-            return Ok(known);
+        let (first, second) = (a.min(b), a.max(b));
+        let key = u64::from(first.0) << 32 | u64::from(second.0);
+        if let Some(known) = self.joined.get(key) {
+            return Ok(SetId(known as u32));
         }
-        let joined = self.join([a, b].into_iter(), limit)?;
-        self.joined.insert(key, joined);
+        let joined = self.join([a, b].into_iter(), limit, work)?;
+        self.joined.insert(key, joined.0.into());
         Ok(joined)
     }
 
+    /// How many sets there are, the empty one among them.
     pub(super) fn len(&self) -> usize {
-        self.entries.len()
+        self.sets.len() + 1
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.elements.capacity() * size_of::<Element>()
-            + self.entries.capacity() * size_of::<Entry>()
-            + self.ids.capacity() * 5
-            + self.joined.capacity() * 16
+        self.sets.memory() + self.joined.memory() + self.bytes.load(Ordering::Relaxed)
     }
-}
-
-fn hash(elements: &[Element]) -> u64 {
-    let mut hasher = FxHasher::default();
-    elements.hash(&mut hasher);
-    hasher.finish()
 }
 
 const NOTHING: u32 = u32::MAX;

@@ -1,19 +1,19 @@
 //! Sketches: states that stand for many others, on which masks are computed.
 //!
-//! A [sketch](Network::sketch) forgets texts, a [relaxed](Network::relax) state counters as well. Both take the tokens that the state
+//! A [sketch](Call::sketch) forgets texts, a [relaxed](Call::relax) state counters as well. Both take the tokens that the state
 //! itself takes; where that cannot be, a step from them fails with [`StepError::NeedsExact`].
 
 use super::sets::{LOST, NOT_BEGUN, Place};
-use super::{Element, Memory, Network, SetId};
+use super::{Call, Element, Memory, SetId};
 use crate::terminal::START;
 use crate::{LimitExceeded, StepError};
 
-impl Network {
+impl Call<'_> {
     /// The state without the texts of keys and items in progress, and without whitespace that makes no difference to a token.
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub fn sketch(&mut self, set: SetId) -> Result<SetId, LimitExceeded> {
+    pub fn sketch(&self, set: SetId) -> Result<SetId, LimitExceeded> {
         let keeps = |element: &Element| {
             let text = element.frame.extra;
             element.frame.keeps_text() && ![0, LOST, NOT_BEGUN].contains(&text)
@@ -33,7 +33,7 @@ impl Network {
         }
         for Element { frame, .. } in elements.iter_mut().filter(|element| keeps(element)) {
             if matches!(frame.place(), Place::ArrayItem(_)) {
-                let terminal = self.terminals.get_mut(frame.terminal);
+                let terminal = self.terminals.get(frame.terminal);
                 frame.state = match terminal.sketch(frame.state) {
                     Ok(state) => state,
                     // It depends on its texts: it is its own sketch.
@@ -55,19 +55,18 @@ impl Network {
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub fn relax(&mut self, set: SetId, memory: Memory) -> Result<Option<SetId>, LimitExceeded> {
+    pub fn relax(&self, set: SetId, memory: Memory) -> Result<Option<SetId>, LimitExceeded> {
         let Some(reach) = memory.reach() else {
             return Ok(None);
         };
         let mut relaxed: Option<Vec<Element>> = None;
         let mut begins = false;
-        for i in 0..self.sets.elements(set).len() {
-            let frame = self.sets.elements(set)[i].frame;
+        for (i, &Element { frame, .. }) in self.sets.elements(set).iter().enumerate() {
             if !frame.reads() || !self.terminals.get(frame.terminal).counts() {
                 continue;
             }
             begins |= frame.state == START;
-            let terminal = self.terminals.get_mut(frame.terminal);
+            let terminal = self.terminals.get(frame.terminal);
             let state = terminal.relaxed(frame.state, reach);
             if state != frame.state {
                 let elements = relaxed.get_or_insert_with(|| self.sets.elements(set).to_vec());

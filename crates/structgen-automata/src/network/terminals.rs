@@ -1,9 +1,10 @@
 //! The terminals of a network: those of the program, and those that depend on what an object or array still allows.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashMap;
 use structgen_grammar::{Regular, Whitespace};
+use structgen_memo::{Memo, Segments};
 
 use super::Frame;
 use super::distinct::ItemMachine;
@@ -20,22 +21,28 @@ use structgen_regular::{RegularLimits, RegularMachine};
 #[derive(Debug)]
 pub(crate) struct Terminals {
     program: Arc<Program>,
-    built: Vec<Option<Terminal>>,
-    punctuation: FxHashMap<(Punctuation, u32), u32>,
-    keys: FxHashMap<KeyPlace, Option<u32>>,
+    of_program: Box<[Built]>,
+    others: Segments<Built>,
+    /// How many numbers have been given.
+    len: AtomicU32,
+    punctuation: Memo<(Punctuation, u32), u32>,
+    keys: Memo<KeyPlace, Option<u32>>,
     /// By object and class of keys.
-    classes: FxHashMap<(u32, usize), ClassMachine>,
-    items: FxHashMap<ItemPlace, u32>,
+    classes: Memo<(u32, usize), ClassMachine>,
+    items: Memo<ItemPlace, u32>,
     /// By the terminal of an item and the sketch of a start the start itself, where that is not [`START`].
-    starts: FxHashMap<(u32, TerminalState), TerminalState>,
-    listed: FxHashMap<ListedPlace, Option<u32>>,
+    starts: Memo<(u32, TerminalState), TerminalState>,
+    listed: Memo<ListedPlace, Option<u32>>,
     /// The lists of such items, by their addresses, each with the numbers of its texts.
-    lists: FxHashMap<usize, List>,
+    lists: Memo<usize, List>,
     /// Which alternative of its slot the terminal of an item reads, where that is not the first.
-    alternatives: FxHashMap<u32, u32>,
+    alternatives: Memo<u32, u32>,
     /// The most whitespace that a token has in a row.
     tokens: TokenLengths,
 }
+
+/// A terminal once it is needed.
+type Built = OnceLock<Box<Terminal>>;
 
 /// What the next key of an object depends on: the object, its register, and its depth where that is near the limit.
 type KeyPlace = (u32, u32, u32);
@@ -55,65 +62,60 @@ impl Terminals {
     pub(super) fn new(program: &Arc<Program>, tokens: TokenLengths) -> Self {
         Self {
             program: program.clone(),
-            built: program.terminals.iter().map(|_| None).collect(),
-            punctuation: FxHashMap::default(),
-            keys: FxHashMap::default(),
-            classes: FxHashMap::default(),
-            items: FxHashMap::default(),
-            starts: FxHashMap::default(),
-            listed: FxHashMap::default(),
-            lists: FxHashMap::default(),
-            alternatives: FxHashMap::default(),
+            of_program: program.terminals.iter().map(|_| Built::new()).collect(),
+            others: Segments::default(),
+            len: AtomicU32::new(program.terminals.len() as u32),
+            punctuation: Memo::default(),
+            keys: Memo::default(),
+            classes: Memo::default(),
+            items: Memo::default(),
+            starts: Memo::default(),
+            listed: Memo::default(),
+            lists: Memo::default(),
+            alternatives: Memo::default(),
             tokens,
         }
     }
 
     /// Makes sure that a terminal of the program is there.
-    pub(super) fn ensure(&mut self, terminal: u32) -> Result<(), LimitExceeded> {
-        if self.built[terminal as usize].is_none() {
-            let program = self.program.clone();
+    pub(super) fn ensure(&self, terminal: u32) -> Result<(), LimitExceeded> {
+        let place = &self.of_program[terminal as usize];
+        if place.get().is_none() {
+            let program = &self.program;
             let spec = &program.terminals[terminal as usize];
             let built = match program.ready.take(terminal) {
                 Some(built) => built,
                 None => spec.terminal(&program.form, &program.limits)?,
             };
-            self.built[terminal as usize] = Some(built.for_tokens(self.tokens));
+            // Of several threads that have built it, one keeps it.
+            place.get_or_init(|| Box::new(built.for_tokens(self.tokens)));
         }
         Ok(())
     }
 
     /// A terminal that is there, since a frame is in it.
+    #[inline(always)]
     pub(super) fn get(&self, terminal: u32) -> &Terminal {
-        self.built[terminal as usize]
-            .as_ref()
+        let number = terminal as usize;
+        let built = match self.of_program.get(number) {
+            Some(built) => built,
+            None => &self.others[number - self.of_program.len()],
+        };
+        built
+            .get()
             .expect("a frame is made once its terminal is there")
     }
 
-    pub(super) fn get_mut(&mut self, terminal: u32) -> &mut Terminal {
-        self.built[terminal as usize]
-            .as_mut()
-            .expect("a frame is made once its terminal is there")
-    }
-
-    #[inline]
-    pub(super) fn step(
-        &mut self,
-        terminal: u32,
-        state: TerminalState,
-        byte: u8,
-    ) -> Result<TerminalState, StepError> {
-        self.get_mut(terminal).step(state, byte)
-    }
-
-    fn add(&mut self, terminal: Terminal) -> u32 {
-        let terminal = terminal.for_tokens(self.tokens);
-        self.built.push(Some(terminal));
-        (self.built.len() - 1) as u32
+    fn add(&self, terminal: Terminal) -> u32 {
+        let number = self.len.fetch_add(1, Ordering::Relaxed);
+        let place = self.others.make(number as usize - self.of_program.len());
+        place.get_or_init(|| Box::new(terminal.for_tokens(self.tokens)));
+        number
     }
 
     /// The terminal of punctuation of an object or array whose members are so deep.
     pub(super) fn punctuation(
-        &mut self,
+        &self,
         punctuation: Punctuation,
         depth: u32,
     ) -> Result<u32, LimitExceeded> {
@@ -126,9 +128,11 @@ impl Terminals {
             return Ok(id);
         }
         let machine = PunctuationMachine::new(punctuation, whitespace, depth);
-        let id = self.add(Terminal::new(machine)?);
-        self.punctuation.insert((punctuation, depth), id);
-        Ok(id)
+        let terminal = Terminal::new(machine)?;
+        let place = (punctuation, depth);
+        Ok(*self
+            .punctuation
+            .get_or_insert_with(place, || self.add(terminal)))
     }
 
     /// The terminal of an object's next key, where it has been asked for already: `Some(None)` where no key may come.
@@ -138,18 +142,19 @@ impl Terminals {
 
     /// Makes the terminal of an object's next key; `None` where no key may come.
     pub(super) fn add_keys(
-        &mut self,
+        &self,
         state: KeyPlace,
         content: KeyContent,
     ) -> Result<Option<u32>, LimitExceeded> {
-        let id = self.add_strings(content)?;
-        self.keys.insert(state, id);
-        Ok(id)
+        let terminal = self.strings(content)?;
+        Ok(*self
+            .keys
+            .get_or_insert_with(state, || terminal.map(|it| self.add(it))))
     }
 
     /// The automaton of a class of an object's keys.
     pub(super) fn class_machine(
-        &mut self,
+        &self,
         class: (u32, usize),
         keys: &Regular,
         limits: RegularLimits,
@@ -158,8 +163,7 @@ impl Terminals {
             return Ok(known.clone());
         }
         let machine = ClassMachine::new(RegularMachine::new(keys, limits)?);
-        self.classes.insert(class, machine.clone());
-        Ok(machine)
+        Ok(self.classes.insert(class, machine).clone())
     }
 
     /// The terminal of an item, where it has been asked for already.
@@ -169,11 +173,11 @@ impl Terminals {
 
     /// The state before an item that is none of some values, without the texts that sketches do not keep; `None` where there is no such item.
     pub(super) fn item_start(
-        &mut self,
+        &self,
         terminal: u32,
         excluded: Excluded,
     ) -> Result<Option<TerminalState>, StepError> {
-        let item = self.get_mut(terminal);
+        let item = self.get(terminal);
         if excluded == Excluded::NONE {
             return Ok(Some(item.sketch(START)?).filter(|_| !item.is_never()));
         }
@@ -198,10 +202,13 @@ impl Terminals {
     }
 
     /// A list of items, as all terminals share it.
-    pub(super) fn list(&mut self, texts: &[Box<str>]) -> List {
-        let list = self.lists.entry(texts.as_ptr().addr());
-        let new = || (texts.into(), (0..texts.len() as u32).collect());
-        list.or_insert_with(new).clone()
+    pub(super) fn list(&self, texts: &[Box<str>]) -> List {
+        let address = texts.as_ptr().addr();
+        if let Some(known) = self.lists.get(&address) {
+            return known.clone();
+        }
+        let list = (texts.into(), (0..texts.len() as u32).collect());
+        self.lists.insert(address, list).clone()
     }
 
     /// The terminal of an item out of a list, where it has been asked for already.
@@ -211,37 +218,48 @@ impl Terminals {
 
     /// Makes the terminal of an item out of a list; `None` where none is left.
     pub(super) fn add_listed(
-        &mut self,
+        &self,
         place: ListedPlace,
         content: KeyContent,
     ) -> Result<Option<u32>, LimitExceeded> {
-        let id = self.add_strings(content)?;
-        self.listed.insert(place, id);
-        Ok(id)
+        let terminal = self.strings(content)?;
+        Ok(*self
+            .listed
+            .get_or_insert_with(place, || terminal.map(|it| self.add(it))))
     }
 
-    fn add_strings(&mut self, content: KeyContent) -> Result<Option<u32>, LimitExceeded> {
+    /// A terminal of strings; `None` where it takes no text.
+    fn strings(&self, content: KeyContent) -> Result<Option<Terminal>, LimitExceeded> {
         let escapes = self.program.form.escapes;
         let terminal = Terminal::new(StringMachine::new(Content::Keys(content), escapes))?;
-        Ok((!terminal.is_never()).then(|| self.add(terminal)))
+        Ok(Some(terminal).filter(|terminal| !terminal.is_never()))
     }
 
     /// Makes the terminal of an item.
     pub(super) fn add_item(
-        &mut self,
+        &self,
         place: ItemPlace,
         machine: ItemMachine,
     ) -> Result<u32, LimitExceeded> {
-        let id = self.add(Terminal::new(machine)?);
-        self.alternatives.insert(id, place.2);
-        self.items.insert(place, id);
-        Ok(id)
+        let terminal = Terminal::new(machine)?;
+        Ok(*self.items.get_or_insert_with(place, || {
+            let number = self.add(terminal);
+            self.alternatives.insert(number, place.2);
+            number
+        }))
     }
 
     pub(super) fn memory(&self) -> usize {
-        let terminals = self.built.iter().flatten().map(Terminal::memory);
-        terminals.sum::<usize>()
-            + self.built.capacity() * size_of::<Option<Terminal>>()
-            + (self.items.capacity() + self.starts.capacity() + self.listed.capacity()) * 20
+        let others = self.len.load(Ordering::Relaxed) as usize - self.of_program.len();
+        let others = (0..others).filter_map(|number| self.others.get(number));
+        let built = self.of_program.iter().chain(others);
+        let built = built.filter_map(|built| Some(built.get()?.memory()));
+        built.sum::<usize>()
+            + size_of_val(&*self.of_program)
+            + self.others.memory()
+            + self.items.memory()
+            + self.starts.memory()
+            + self.listed.memory()
+            + self.keys.memory()
     }
 }

@@ -233,7 +233,7 @@ impl Program {
     }
 
     /// The token terminals of the grammar; a place in this list is what
-    /// [`Network::step_token`](crate::Network::step_token) takes.
+    /// [`Call::step_token`](crate::Call::step_token) takes.
     #[must_use]
     pub fn token_terminals(&self) -> &[TokenTerminal] {
         &self.tokens

@@ -80,7 +80,7 @@ pub(super) fn build(
     let mut ready = Vec::with_capacity(terminals.len());
     let mut costs = Vec::with_capacity(terminals.len());
     for spec in terminals {
-        let mut terminal = spec.terminal(form, limits)?;
+        let terminal = spec.terminal(form, limits)?;
         costs.push((!terminal.is_never()).then(|| terminal.cost(START)));
         ready.push((ready.len() < MAX_READY).then_some(terminal));
     }

@@ -2,12 +2,11 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{DEAD, START, TerminalState};
+use super::{DEAD, TerminalState};
 use crate::{ByteSet, LiteralsPlace, Machine, Span, StepError, Uniform};
 
 /// A machine with its states numbered, whatever their type.
 pub(super) trait Numbered {
-    fn is_live(&self) -> bool;
     fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError>;
     fn start_without(&mut self, excluded: u32) -> Result<TerminalState, StepError>;
     fn accept(&self, state: TerminalState) -> Option<u32>;
@@ -54,10 +53,6 @@ impl<M: Machine> Numbering<M> {
 }
 
 impl<M: Machine> Numbered for Numbering<M> {
-    fn is_live(&self) -> bool {
-        self.states[START as usize].is_some()
-    }
-
     fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError> {
         let Some(from) = &self.states[state as usize] else {
             return Ok(DEAD);

@@ -8,10 +8,9 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use crate::bytes::common_run;
 use crate::json::Utf8;
 use crate::terminal::{DEAD, Terminal, TerminalState};
-use crate::{ByteClasses, ByteSet, Ends, Span, StepError};
+use crate::{ByteClasses, Ends, Span, StepError};
 
 /// A class with fewer members is not worth a stretch: few tokens are made of it. Whitespace is, of which there are long tokens.
 const FEWEST: u32 = 8;
@@ -56,7 +55,7 @@ impl Link {
 impl Terminal {
     /// The stretch that begins at a state; `None` where no large class of bytes leads to one state. Beside one that ends there may be one that
     /// does not, of fewer characters.
-    pub(crate) fn find_span(&mut self, state: TerminalState) -> Result<Option<Found>, StepError> {
+    pub(crate) fn find_span(&self, state: TerminalState) -> Result<Option<Found>, StepError> {
         let link = self.link(state)?;
         if link.closed.len() < FEWEST && !link.closed.contains(b' ') {
             return Ok(None);
@@ -97,7 +96,7 @@ impl Terminal {
     }
 
     /// The stretch of the characters that lead from one state to one other, and so on.
-    fn find_chain(&mut self, state: TerminalState, link: &Link) -> Result<Span, StepError> {
+    fn find_chain(&self, state: TerminalState, link: &Link) -> Result<Span, StepError> {
         let closed = link.closed;
         let mut span = Span {
             closed,
@@ -125,7 +124,7 @@ impl Terminal {
     /// The endless stretch of characters that lead to states from which all of them go on, most of these and not only those of the link; `None`
     /// where there are no others.
     fn find_wide_span(
-        &mut self,
+        &self,
         state: TerminalState,
         link: &Link,
         mut closed: ByteClasses,
@@ -166,7 +165,7 @@ impl Terminal {
 
     /// The stretch of these characters, which go on from a state, as far as all of them go on from every state to which they lead.
     fn find_wide_chain(
-        &mut self,
+        &self,
         state: TerminalState,
         closed: ByteClasses,
     ) -> Result<Span, StepError> {
@@ -204,11 +203,11 @@ impl Terminal {
         Ok(span)
     }
 
-    fn link(&mut self, state: TerminalState) -> Result<Arc<Link>, StepError> {
-        if let Some(known) = self.links.get(&state) {
+    fn link(&self, state: TerminalState) -> Result<Arc<Link>, StepError> {
+        if let Some(known) = self.rare().links.get(&state) {
             return Ok(known.clone());
         }
-        let runs = self.runs(state, Utf8::Boundary)?;
+        let runs = self.runs_of(state, Utf8::Boundary)?;
         let target = common_target(&runs);
         let mut live = ByteClasses::NONE;
         let mut targets: Vec<(ByteClasses, TerminalState)> = Vec::new();
@@ -247,37 +246,22 @@ impl Terminal {
             complete,
             targets,
         });
-        self.links.insert(state, link.clone());
+        self.rare().links.insert(state, link.clone());
         Ok(link)
     }
 
     /// The runs of bytes that lead to the same states, in order, cut where UTF-8 tells bytes apart.
-    fn runs(&mut self, state: TerminalState, utf8: Utf8) -> Result<Vec<Run>, StepError> {
-        let first = self.known_first(state).unwrap_or(ByteSet::ALL);
-        let mut runs = Vec::with_capacity(16);
-        let (mut low, last) = match utf8 {
-            Utf8::Boundary => (0, u8::MAX),
-            _ => (0x80, 0xBF),
+    fn runs_of(&self, state: TerminalState, utf8: Utf8) -> Result<Vec<Run>, StepError> {
+        let range = match utf8 {
+            Utf8::Boundary => 0..=u8::MAX,
+            _ => 0x80..=0xBF,
         };
-        loop {
-            let (_, high) = common_run(self.alike(state, low), Utf8::equivalent_bytes(low));
-            // A run that leads nowhere has no byte among the first ones.
-            let next = if first.contains(low) || first.contains(high) {
-                self.step(state, low)?
-            } else {
-                DEAD
-            };
-            runs.push((low, high, next));
-            if high >= last {
-                return Ok(runs);
-            }
-            low = high + 1;
-        }
+        self.runs(state, range, Utf8::equivalent_bytes)
     }
 
     /// Collects where the rests of a character lead, where UTF-8 stands so behind the bytes so far; returns whether all of them go on.
     fn collect(
-        &mut self,
+        &self,
         state: TerminalState,
         utf8: Option<Utf8>,
         found: &mut Vec<TerminalState>,
@@ -291,7 +275,7 @@ impl Terminal {
             }
             return Ok(true);
         }
-        for (low, _, next) in self.runs(state, utf8)? {
+        for (low, _, next) in self.runs_of(state, utf8)? {
             let behind = utf8.step(low);
             if behind.is_some() && (next == DEAD || !self.collect(next, behind, found)?) {
                 return Ok(false);
@@ -302,7 +286,7 @@ impl Terminal {
 }
 
 /// The first and the last byte of a run, and where they lead.
-type Run = (u8, u8, TerminalState);
+pub(super) type Run = (u8, u8, TerminalState);
 
 /// The state to which most of the printable characters of ASCII lead that lead anywhere; [`DEAD`] where none does.
 fn common_target(runs: &[Run]) -> TerminalState {

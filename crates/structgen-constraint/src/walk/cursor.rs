@@ -1,7 +1,7 @@
 //! Where a walk stands on the automaton's side.
 
 use structgen_automata::{
-    ByteSet, Element, Ends, LimitExceeded, Memory, Network, SetId, Span, StepError,
+    ByteSet, Call, Element, Ends, LimitExceeded, Memory, SetId, Span, StepError, TerminalCursor,
 };
 use structgen_vocab::TokenMask;
 
@@ -9,12 +9,12 @@ use crate::texts::Texts;
 
 /// Where the walk stands on the automaton's side: mostly inside one terminal, where a step is a table look-up.
 #[derive(Clone, Copy)]
-pub(super) enum Cursor {
+pub(super) enum Cursor<'n> {
     /// Inside the terminal on top of one stack, where it cannot end.
-    Inside(Element),
+    Inside(Top<'n>),
     /// The same, where it may end under the label, and what follows then: a number, or whitespace.
     Ending {
-        element: Element,
+        top: Top<'n>,
         label: u32,
         after: SetId,
     },
@@ -24,97 +24,119 @@ pub(super) enum Cursor {
     Nowhere,
 }
 
-impl Cursor {
-    pub(super) fn new(network: &mut Network, set: SetId) -> Result<Self, StepError> {
+/// The top of a stack, a terminal in progress.
+#[derive(Clone, Copy)]
+pub(super) struct Top<'n> {
+    element: Element,
+    at: TerminalCursor<'n>,
+}
+
+impl<'n> Top<'n> {
+    #[inline]
+    fn new(network: &'n Call<'_>, element: Element) -> Self {
+        Self {
+            element,
+            at: network.cursor(element.frame),
+        }
+    }
+
+    /// The top where its terminal is at another place.
+    #[inline]
+    fn moved_to(self, at: TerminalCursor<'n>) -> Self {
+        let frame = self.element.frame.with_state(at.state());
+        Self {
+            element: Element {
+                frame,
+                ..self.element
+            },
+            at,
+        }
+    }
+}
+
+impl<'n> Cursor<'n> {
+    pub(super) fn new(network: &'n Call<'_>, set: SetId) -> Result<Self, StepError> {
         match *network.elements(set) {
-            [element] if element.frame.reads() => Self::of(network, element),
+            [element] if element.frame.reads() => Self::of(network, Top::new(network, element)),
             _ => Ok(Self::Set(set)),
         }
     }
 
-    fn of(network: &mut Network, element: Element) -> Result<Self, StepError> {
-        let Some(label) = network.accept_label(element.frame) else {
-            return Ok(Self::Inside(element));
-        };
-        let after = network.follow(element.frame, element.below)?;
-        if network.is_end(element.frame) {
+    #[inline]
+    fn of(network: &'n Call<'_>, top: Top<'n>) -> Result<Self, StepError> {
+        match top.at.accept() {
+            None => Ok(Self::Inside(top)),
+            Some(label) => Self::ending(network, top, label),
+        }
+    }
+
+    fn ending(network: &'n Call<'_>, top: Top<'n>, label: u32) -> Result<Self, StepError> {
+        let Element { frame, below } = top.element;
+        let after = network.follow_under(frame, label, below)?;
+        if top.at.is_end() {
             return Self::new(network, after);
         }
-        Ok(Self::Ending {
-            element,
-            label,
-            after,
-        })
+        Ok(Self::Ending { top, label, after })
     }
 
     /// The cursor behind one more byte; `None` where no text goes on.
     #[inline]
     pub(super) fn step(
         self,
-        network: &mut Network,
+        network: &'n Call<'_>,
         byte: u8,
         memory: Memory,
     ) -> Result<Option<Self>, StepError> {
-        let (element, known) = match self {
-            Self::Inside(element) => (element, None),
-            Self::Ending {
-                element,
-                label,
-                after,
-            } => (element, Some((label, after))),
-            Self::Nowhere => return Ok(None),
-            Self::Set(set) => {
-                let next = network.step(set, byte, memory)?;
-                return match next {
-                    SetId::DEAD => Ok(None),
-                    next => Self::new(network, next).map(Some),
-                };
+        match self {
+            Self::Inside(top) => match top.at.step(byte, memory)? {
+                Some(at) => Self::of(network, top.moved_to(at)).map(Some),
+                None => Ok(None),
+            },
+            Self::Ending { top, label, after } => {
+                Self::step_both(network, (top, label), after, byte, memory)
             }
-        };
-        let frame = element.frame;
-        let state = network.step_terminal(frame, frame.state(), byte, memory)?;
-        let is_dead = state == structgen_automata::DEAD;
-        let frame = frame.with_state(state);
-        let element = Element { frame, ..element };
-        let Some((label, after)) = known else {
-            return if is_dead {
-                Ok(None)
-            } else {
-                Self::of(network, element).map(Some)
-            };
-        };
+            Self::Nowhere => Ok(None),
+            Self::Set(set) => match network.step(set, byte, memory)? {
+                SetId::DEAD => Ok(None),
+                next => Self::new(network, next).map(Some),
+            },
+        }
+    }
+
+    /// The step of a terminal that may end, and of what follows it then.
+    fn step_both(
+        network: &'n Call<'_>,
+        (top, label): (Top<'n>, u32),
+        after: SetId,
+        byte: u8,
+        memory: Memory,
+    ) -> Result<Option<Self>, StepError> {
+        let own = top.at.step(byte, memory)?.map(|at| top.moved_to(at));
         let next = network.step(after, byte, memory)?;
-        match (is_dead, next) {
-            (true, SetId::DEAD) => Ok(None),
-            (true, next) => Self::new(network, next).map(Some),
+        match (own, next) {
+            (None, SetId::DEAD) => Ok(None),
+            (None, next) => Self::new(network, next).map(Some),
             // The terminal goes on, and what follows it does not change.
-            (false, SetId::DEAD)
-                if network.accept_label(frame) == Some(label) && !network.is_end(frame) =>
-            {
-                Ok(Some(Self::Ending {
-                    element,
-                    label,
-                    after,
-                }))
+            (Some(top), SetId::DEAD) if top.at.accept() == Some(label) && !top.at.is_end() => {
+                Ok(Some(Self::Ending { top, label, after }))
             }
-            (false, SetId::DEAD) => Self::of(network, element).map(Some),
-            (false, next) => {
-                let own = network.single(frame, element.below)?;
+            (Some(top), SetId::DEAD) => Self::of(network, top).map(Some),
+            (Some(top), next) => {
+                let Element { frame, below } = top.element;
+                let own = network.single(frame, below)?;
                 let both = network.union(own, next)?;
                 Self::new(network, both).map(Some)
             }
         }
     }
-}
 
-impl Cursor {
     /// The bytes that may come next, as far as that is known without trying each.
-    pub(super) fn first(self, network: &mut Network) -> ByteSet {
+    pub(super) fn first(self, network: &'n Call<'_>) -> ByteSet {
         match self {
-            Self::Inside(element) => network.first_of(element.frame),
-            Self::Ending { element, after, .. } => {
+            Self::Inside(top) => top.at.first(),
+            Self::Ending { top, after, .. } => {
                 let mut first = network.first(after);
-                first.union_with(network.first_of(element.frame));
+                first.union_with(top.at.first());
                 first
             }
             Self::Set(set) => network.first(set),
@@ -123,10 +145,10 @@ impl Cursor {
     }
 
     /// A stretch of text that goes on from here, with all that may leave it.
-    pub(super) fn stretch(self, network: &mut Network) -> Result<Option<Span>, LimitExceeded> {
+    pub(super) fn stretch(self, network: &'n Call<'_>) -> Result<Option<Span>, LimitExceeded> {
         match self {
-            Self::Inside(element) | Self::Ending { element, .. } => {
-                let stretch = stretch(network, element, true)?;
+            Self::Inside(top) | Self::Ending { top, .. } => {
+                let stretch = stretch(network, top.element, true)?;
                 Ok(stretch.map(|stretch| stretch.span))
             }
             Self::Set(_) | Self::Nowhere => Ok(None),
@@ -134,40 +156,34 @@ impl Cursor {
     }
 
     /// The elements of the state.
-    pub(super) fn elements(self, network: &Network) -> Vec<Element> {
+    pub(super) fn elements(self, network: &'n Call<'_>) -> Vec<Element> {
         match self {
-            Self::Inside(element) | Self::Ending { element, .. } => vec![element],
+            Self::Inside(top) | Self::Ending { top, .. } => vec![top.element],
             Self::Set(set) => network.elements(set).to_vec(),
             Self::Nowhere => Vec::new(),
         }
     }
 
     /// Where plain text leads to from here that begins with none of the bytes, if that is one place.
-    pub(super) fn text(self, network: &mut Network) -> Option<(Self, ByteSet)> {
-        let Self::Inside(element) = self else {
+    pub(super) fn text(self, network: &'n Call<'_>) -> Option<(Self, ByteSet)> {
+        let Self::Inside(Top { element, .. }) = self else {
             return None;
         };
         let (frame, except) = network.uniform(element.frame)?;
-        let text = Self::of(network, Element { frame, ..element });
-        Some((text.ok()?, ByteSet::of(&except)))
+        let text = Top::new(network, Element { frame, ..element });
+        Some((Self::of(network, text).ok()?, ByteSet::of(&except)))
     }
 
     /// A stretch of text that goes on from here whatever it is made of.
-    pub(super) fn span(self, network: &mut Network, search: bool) -> Option<Span> {
+    #[inline]
+    pub(super) fn span(self, network: &'n Call<'_>, search: bool) -> Option<Span> {
         let set = match self {
-            Self::Inside(Element { frame, .. })
-            | Self::Ending {
-                element: Element { frame, .. },
-                ..
-            } => return network.span(frame, search),
+            Self::Inside(top) | Self::Ending { top, .. } => return top.at.span(search),
             Self::Set(set) => set,
             Self::Nowhere => return None,
         };
-        let count = network.elements(set).len().min(MOST_ELEMENTS);
-        let spans = (0..count).filter_map(|i| {
-            let frame = network.elements(set)[i].frame;
-            network.span(frame, search)
-        });
+        let elements = network.elements(set).iter().take(MOST_ELEMENTS);
+        let spans = elements.filter_map(|element| network.span(element.frame, search));
         // One that takes as much as possible: no other does more.
         spans.max_by_key(|span| (span.closed.len(), span.code_points))
     }
@@ -193,7 +209,7 @@ impl Stretch {
 
 /// The texts that go on from the element, with all that may leave them, what follows the terminal's end included.
 pub(crate) fn stretch(
-    network: &mut Network,
+    network: &Call<'_>,
     element: Element,
     search: bool,
 ) -> Result<Option<Stretch>, LimitExceeded> {
@@ -212,7 +228,7 @@ pub(crate) fn stretch(
 
 /// The span with what follows the terminal's end among what leaves it; `None` where both may go on alike.
 fn with_ends(
-    network: &mut Network,
+    network: &Call<'_>,
     element: Element,
     span: Span,
 ) -> Result<Option<Span>, LimitExceeded> {
@@ -242,7 +258,7 @@ pub(super) const MANY_BYTES: u32 = 32;
 /// The elements, and with each the first bytes of what has to be looked at from it. Where one may end and words may follow, what begins
 /// there is an element like the others: its tokens are told by what they are made of, if it is a word, and not by a walk.
 pub(crate) fn parts(
-    network: &mut Network,
+    network: &Call<'_>,
     elements: Vec<Element>,
 ) -> Result<Vec<(Element, ByteSet)>, LimitExceeded> {
     let mut parts = Vec::with_capacity(elements.len());

@@ -9,9 +9,9 @@ use super::cursor::Cursor;
 use super::region::Region;
 
 /// A node of the trie whose children come next.
-pub(super) struct Open {
+pub(super) struct Open<'n> {
     pub(super) children: Children,
-    pub(super) cursor: Cursor,
+    pub(super) cursor: Cursor<'n>,
     /// Whether plain text of any length goes on.
     pub(super) is_free: bool,
 }
@@ -36,17 +36,17 @@ pub(super) struct Child {
 }
 
 /// For how many nodes there is room from the start: few tokens are longer, and an allocator is quick with so little.
-const ROOM: usize = 10;
+const ROOM: usize = 8;
 
 /// The open nodes from the root down. What only some of them have lies beside them: the loop copies an open node for every node that it goes
 /// through.
-pub(super) struct Stack {
-    open: Vec<(Open, bool)>,
+pub(super) struct Stack<'n> {
+    open: Vec<(Open<'n>, bool)>,
     regions: Vec<Region>,
     pub(super) exits: Vec<u32>,
 }
 
-impl Stack {
+impl<'n> Stack<'n> {
     pub(super) fn new() -> Self {
         Self {
             open: Vec::with_capacity(ROOM),
@@ -55,7 +55,7 @@ impl Stack {
         }
     }
 
-    pub(super) fn push(&mut self, open: Open, region: Option<Region>) {
+    pub(super) fn push(&mut self, open: Open<'n>, region: Option<Region>) {
         self.open.push((open, region.is_some()));
         self.regions.extend(region);
     }
@@ -73,7 +73,7 @@ impl Stack {
 
     /// The innermost node, and its next child, if one is left.
     #[inline]
-    pub(super) fn next(&mut self, trie: &TokenTrie) -> Option<(&Open, Option<Child>)> {
+    pub(super) fn next(&mut self, trie: &TokenTrie) -> Option<(&Open<'n>, Option<Child>)> {
         let (parent, _) = self.open.last_mut()?;
         let child = parent.children.next(trie, &mut self.exits);
         Some((parent, child))

@@ -1,8 +1,6 @@
 //! Where everything has been seen, masks and tokens cost no allocation.
 
-mod small;
-
-use small::choices;
+use crate::small::choices;
 use structgen_constraint::Matcher;
 use structgen_vocab::TokenId;
 

@@ -1,7 +1,5 @@
 //! Tables out of a file are those that would be computed, and a file that cannot be trusted is replaced.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +11,7 @@ use structgen_vocab::{TokenId, Vocabulary};
 
 /// A vocabulary that has not made its trie yet.
 fn vocabulary() -> Arc<Vocabulary> {
-    let known = support::vocabulary();
+    let known = crate::support::vocabulary();
     let known = known.vocabulary();
     let tokens = (0..known.len() as u32).map(TokenId);
     let bytes = tokens.map(|id| known.token_bytes(id).unwrap_or_default().to_vec());
@@ -61,12 +59,12 @@ fn masks_of_loaded_tables_are_the_oracles() {
     let (_, _) = VocabularyTables::load_or_build(vocabulary(), folder.path());
     let (loaded, source) = VocabularyTables::load_or_build(vocabulary(), folder.path());
     assert!(is_loaded(&source));
-    let grammar = support::json(support::any_value, JsonForm::generate());
-    let constraint = support::compile_with(grammar.clone(), &Arc::new(loaded));
-    let fresh = support::compile(grammar);
+    let grammar = crate::support::json(crate::support::any_value, JsonForm::generate());
+    let constraint = crate::support::compile_with(grammar.clone(), &Arc::new(loaded));
+    let fresh = crate::support::compile(grammar);
     for seed in 0..20 {
-        let text = support::walk_and_compare(&constraint, seed, 30);
-        assert_eq!(text, support::walk_and_compare(&fresh, seed, 30));
+        let text = crate::support::walk_and_compare(&constraint, seed, 30);
+        assert_eq!(text, crate::support::walk_and_compare(&fresh, seed, 30));
     }
 }
 
@@ -195,8 +193,8 @@ proptest! {
         sign(&mut bytes);
         fs::write(&file, bytes).unwrap();
         let (tables, _) = VocabularyTables::load_or_build(vocabulary(), folder.path());
-        let grammar = support::json(support::any_value, JsonForm::generate());
-        let constraint = support::compile_with(grammar, &Arc::new(tables));
+        let grammar = crate::support::json(crate::support::any_value, JsonForm::generate());
+        let constraint = crate::support::compile_with(grammar, &Arc::new(tables));
         let mut matcher = constraint.matcher();
         for step in 0..12 {
             let mask = matcher.mask().unwrap();

@@ -1,14 +1,11 @@
 //! What is kept of an array of distinct items grows with its items, and not with their square.
 
-#[allow(dead_code, reason = "random walks are compared elsewhere")]
-mod support;
-
+use crate::support::{compile, json};
 use structgen_grammar::{
     ArrayShape, Expr, ExprId, GrammarBuilder, JsonForm, NumberSet, ObjectShape, Property, Slot,
     StringShape,
 };
 use structgen_vocab::TokenId;
-use support::{compile, json};
 
 /// The bytes kept for each of so many items once every mask of the array has been computed.
 fn bytes_an_item(

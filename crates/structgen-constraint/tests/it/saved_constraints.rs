@@ -1,9 +1,5 @@
 //! A constraint out of a file is the one that was saved, and a file that is not what was written is refused.
 
-#![allow(dead_code, reason = "the tests' support is shared")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -36,7 +32,7 @@ fn grammars() -> Vec<Grammar> {
             [Profile::Generate, Profile::Exact].map(|profile| compile(schema, profile))
         })
         .collect();
-    let token = support::json(
+    let token = crate::support::json(
         |builder| {
             let token = builder.expr(Expr::Token(TokenTerminal::Name("<eos>".into())));
             let text = builder.bytes("foo");
@@ -45,7 +41,10 @@ fn grammars() -> Vec<Grammar> {
         JsonForm::generate(),
     );
     grammars.push(token);
-    grammars.push(support::json(support::any_value, JsonForm::exact()));
+    grammars.push(crate::support::json(
+        crate::support::any_value,
+        JsonForm::exact(),
+    ));
     grammars
 }
 
@@ -72,7 +71,7 @@ fn small_with(tables: &Arc<VocabularyTables>, options: &ConstraintOptions) -> Co
 }
 
 fn small() -> CompiledConstraint {
-    let tables = support::vocabulary();
+    let tables = crate::support::vocabulary();
     small_with(&tables, &options(&tables))
 }
 
@@ -91,7 +90,7 @@ fn saved(constraint: &CompiledConstraint, folder: &Path) -> PathBuf {
 }
 
 fn load(file: &Path) -> Result<CompiledConstraint, SavedError> {
-    let tables = support::vocabulary();
+    let tables = crate::support::vocabulary();
     CompiledConstraint::load(&tables, &options(&tables), file)
 }
 
@@ -100,7 +99,7 @@ fn what_is_loaded_is_what_was_saved() {
     let folder = tempfile::tempdir().unwrap();
     for grammar in grammars() {
         let shown = grammar.to_string();
-        let constraint = support::compile(grammar);
+        let constraint = crate::support::compile(grammar);
         let warmth = constraint.warm(&SOME).unwrap();
         let file = saved(&constraint, folder.path());
         let loaded = load(&file).unwrap();
@@ -113,9 +112,9 @@ fn what_is_loaded_is_what_was_saved() {
         assert_eq!(loaded.warm(&SOME).unwrap(), warmth);
         assert_eq!(loaded.statistics().masks_computed, 0, "{shown}");
         for seed in 0..6 {
-            let text = support::walk_and_compare(&constraint, seed, 30);
+            let text = crate::support::walk_and_compare(&constraint, seed, 30);
             assert_eq!(
-                support::walk_and_compare(&loaded, seed, 30),
+                crate::support::walk_and_compare(&loaded, seed, 30),
                 text,
                 "{shown}"
             );
@@ -131,17 +130,20 @@ fn what_is_loaded_is_what_was_saved() {
 fn without_masks_there_is_a_grammar() {
     let folder = tempfile::tempdir().unwrap();
     for grammar in grammars() {
-        let constraint = support::compile(grammar);
+        let constraint = crate::support::compile(grammar);
         let loaded = load(&saved(&constraint, folder.path())).unwrap();
-        let text = support::walk_and_compare(&constraint, 3, 30);
-        assert_eq!(support::walk_and_compare(&loaded, 3, 30), text);
+        let text = crate::support::walk_and_compare(&constraint, 3, 30);
+        assert_eq!(crate::support::walk_and_compare(&loaded, 3, 30), text);
     }
 }
 
 #[test]
 fn where_states_have_no_room_masks_are_computed() {
     let folder = tempfile::tempdir().unwrap();
-    let constraint = support::compile(support::json(support::any_value, JsonForm::generate()));
+    let constraint = crate::support::compile(crate::support::json(
+        crate::support::any_value,
+        JsonForm::generate(),
+    ));
     constraint
         .warm(&WarmLimits {
             states: 10_000,
@@ -149,7 +151,7 @@ fn where_states_have_no_room_masks_are_computed() {
         })
         .unwrap();
     let file = saved(&constraint, folder.path());
-    let tables = support::vocabulary();
+    let tables = crate::support::vocabulary();
     let cramped = ConstraintOptions {
         mask_bytes: 1_000,
         state_bytes: 1_000,
@@ -157,8 +159,8 @@ fn where_states_have_no_room_masks_are_computed() {
     };
     let loaded = CompiledConstraint::load(&tables, &cramped, &file).unwrap();
     for seed in 0..6 {
-        let text = support::walk_and_compare(&constraint, seed, 30);
-        assert_eq!(support::walk_and_compare(&loaded, seed, 30), text);
+        let text = crate::support::walk_and_compare(&constraint, seed, 30);
+        assert_eq!(crate::support::walk_and_compare(&loaded, seed, 30), text);
     }
 }
 
@@ -173,7 +175,7 @@ fn another_version_vocabulary_or_end_is_refused() {
     let refused = CompiledConstraint::load(&other, &ConstraintOptions::default(), &file);
     assert!(matches!(refused, Err(SavedError::File(ArtifactError::Key))));
 
-    let tables = support::vocabulary();
+    let tables = crate::support::vocabulary();
     let refused = CompiledConstraint::load(&tables, &ConstraintOptions::default(), &file);
     let Err(SavedError::Eos { saved, asked }) = refused else {
         panic!("{refused:?}");
@@ -245,7 +247,7 @@ fn sign(bytes: &mut [u8]) {
 static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let written = |grammar| {
-        let constraint = support::compile(grammar);
+        let constraint = crate::support::compile(grammar);
         constraint.warm(&WarmLimits { states: 5, ..SOME }).unwrap();
         fs::read(saved(&constraint, folder.path())).unwrap()
     };

@@ -1,7 +1,8 @@
 //! Parts with guides: limits of tokens, against a count of one's own, and temperatures.
 
-mod support;
-
+use crate::support::{
+    any_value, compile, compile_with_long_tokens, json, vocabulary, walk_and_compare,
+};
 use proptest::prelude::*;
 use structgen_automata::{GuideRefused, ProgramError};
 use structgen_constraint::{CompileError, CompiledConstraint, ConstraintOptions, Matcher, oracle};
@@ -10,7 +11,6 @@ use structgen_grammar::{
     Temperature,
 };
 use structgen_vocab::TokenId;
-use support::{any_value, compile, compile_with_long_tokens, json, vocabulary, walk_and_compare};
 
 fn grammar(build: impl Fn(&mut GrammarBuilder) -> ExprId) -> Grammar {
     json(build, JsonForm::generate())

@@ -1,11 +1,9 @@
 //! Long lists of literals: masks as the oracle's, alone and with something behind them.
 
-mod support;
-
+use crate::support::{any_value, compile, json, vocabulary, walk_and_compare};
 use proptest::prelude::*;
 use structgen_constraint::{CompiledConstraint, ConstraintOptions};
 use structgen_grammar::{ExprId, Grammar, GrammarBuilder, JsonForm};
-use support::{any_value, compile, json, vocabulary, walk_and_compare};
 
 fn grammar(build: impl Fn(&mut GrammarBuilder) -> ExprId) -> Grammar {
     json(build, JsonForm::generate())

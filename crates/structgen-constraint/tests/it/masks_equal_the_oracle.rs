@@ -1,14 +1,14 @@
 //! The fast path against the naive oracle, on every state that random walks meet.
 
-mod support;
-
+use crate::support::{
+    any_value, compile, compile_with_long_tokens, json, vocabulary, walk_and_compare,
+};
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, oracle};
 use structgen_grammar::{
     ArrayShape, CharSet, Decimal, Expr, Grammar, GrammarBuilder, JsonForm, NumberBound, NumberSet,
     ObjectShape, Property, Regular, Slot, StringContent, StringShape, TokenTerminal,
 };
 use structgen_vocab::TokenId;
-use support::{any_value, compile, compile_with_long_tokens, json, vocabulary, walk_and_compare};
 
 fn person(builder: &mut GrammarBuilder, open: bool, ordered: u32) -> structgen_grammar::ExprId {
     let name = builder.expr(Expr::String(StringShape {

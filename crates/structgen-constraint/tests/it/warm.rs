@@ -1,9 +1,5 @@
 //! Masks that are computed ahead.
 
-#![allow(dead_code, reason = "the tests' support is shared")]
-
-mod support;
-
 use std::time::Duration;
 
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, WarmLimits, Warmth};
@@ -11,11 +7,17 @@ use structgen_frontend::json_schema::{self, SchemaOptions};
 use structgen_frontend::regex::{self, RegexOptions};
 use structgen_grammar::{Expr, Grammar, JsonForm, TokenTerminal};
 
+/// The default, with time to spare where other tests run at the same time.
+const LIMITS: WarmLimits = WarmLimits {
+    states: 1_000,
+    time: Duration::from_secs(60),
+};
+
 fn regex(pattern: &str) -> Grammar {
     let set = regex::parse(pattern, RegexOptions::rust()).unwrap();
     let build =
         |builder: &mut structgen_grammar::GrammarBuilder| builder.expr(Expr::Regular(set.clone()));
-    support::json(build, JsonForm::generate())
+    crate::support::json(build, JsonForm::generate())
 }
 
 fn schema(text: &str) -> Grammar {
@@ -29,14 +31,14 @@ fn choices(texts: &[&str]) -> Grammar {
         let arms: Vec<_> = texts.iter().map(|text| builder.bytes(text)).collect();
         builder.choice(arms)
     };
-    support::json(build, JsonForm::generate())
+    crate::support::json(build, JsonForm::generate())
 }
 
 /// Walks at random, and how many masks that computed.
 fn computed(constraint: &CompiledConstraint) -> u64 {
     let before = constraint.statistics().masks_computed;
     for seed in 0..40 {
-        support::walk_and_compare(constraint, seed, 20);
+        crate::support::walk_and_compare(constraint, seed, 20);
     }
     constraint.statistics().masks_computed - before
 }
@@ -65,19 +67,19 @@ fn walks_through_small_grammars_compute_no_mask() {
         schema(
             r#"{"type": "object", "properties": {"a": {"type": "boolean"}, "b": {"enum": [1, 2]}}, "required": ["b"]}"#,
         ),
-        support::json(token, JsonForm::generate()),
+        crate::support::json(token, JsonForm::generate()),
     ];
     for grammar in grammars {
         let shown = grammar.to_string();
-        let constraint = support::compile(grammar.clone());
-        let warmth = constraint.warm(&WarmLimits::default()).unwrap();
+        let constraint = crate::support::compile(grammar.clone());
+        let warmth = constraint.warm(&LIMITS).unwrap();
         assert!(warmth.is_complete, "{warmth:?} {shown}");
         assert_eq!(computed(&constraint), 0, "{shown}");
         // Without it, masks are computed.
-        assert!(computed(&support::compile(grammar)) > 0);
+        assert!(computed(&crate::support::compile(grammar)) > 0);
         // A second time there is nothing left to do.
         let before = constraint.statistics().masks_computed;
-        assert_eq!(constraint.warm(&WarmLimits::default()).unwrap(), warmth);
+        assert_eq!(constraint.warm(&LIMITS).unwrap(), warmth);
         assert_eq!(constraint.statistics().masks_computed, before);
     }
 }
@@ -85,13 +87,13 @@ fn walks_through_small_grammars_compute_no_mask() {
 #[test]
 fn limits_are_kept() {
     let warm = |limits| {
-        let constraint = support::compile(choices(&["foobar", "bar"]));
+        let constraint = crate::support::compile(choices(&["foobar", "bar"]));
         let warmth = constraint.warm(&limits).unwrap();
         assert_eq!(constraint.statistics().masks_computed, warmth.states as u64);
-        support::walk_and_compare(&constraint, 1, 10);
+        crate::support::walk_and_compare(&constraint, 1, 10);
         warmth
     };
-    let all = WarmLimits::default();
+    let all = LIMITS;
     let Warmth {
         states,
         is_complete,
@@ -112,7 +114,10 @@ fn limits_are_kept() {
 
 #[test]
 fn what_has_no_end_is_not_complete() {
-    let constraint = support::compile(support::json(support::any_value, JsonForm::exact()));
+    let constraint = crate::support::compile(crate::support::json(
+        crate::support::any_value,
+        JsonForm::exact(),
+    ));
     let limits = WarmLimits {
         states: 200,
         time: Duration::from_secs(60),
@@ -120,20 +125,20 @@ fn what_has_no_end_is_not_complete() {
     let warmth = constraint.warm(&limits).unwrap();
     assert_eq!((warmth.states, warmth.is_complete), (200, false));
     for seed in 0..5 {
-        support::walk_and_compare(&constraint, seed, 30);
+        crate::support::walk_and_compare(&constraint, seed, 30);
     }
 }
 
 #[test]
 fn masks_are_not_computed_to_be_thrown_away() {
-    let tables = support::vocabulary();
+    let tables = crate::support::vocabulary();
     let options = ConstraintOptions {
         mask_bytes: 1_000,
         ..ConstraintOptions::default()
     };
     let grammar = choices(&["foobar", "bar"]);
     let constraint = CompiledConstraint::new(grammar, &tables, &options).unwrap();
-    let warmth = constraint.warm(&WarmLimits::default()).unwrap();
+    let warmth = constraint.warm(&LIMITS).unwrap();
     assert!(
         (1..7).contains(&warmth.states) && !warmth.is_complete,
         "{warmth:?}"

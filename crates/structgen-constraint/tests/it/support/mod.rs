@@ -91,10 +91,6 @@ fn vocabulary_with(more: &[&str]) -> Arc<VocabularyTables> {
 }
 
 /// The same with tokens that are longer than chains of counting states are followed, and longer than short ones.
-#[allow(
-    dead_code,
-    reason = "not every test that has this module compiles with it"
-)]
 pub(crate) fn compile_with_long_tokens(grammar: Grammar) -> CompiledConstraint {
     let longer = [
         "aaaaaaaaaaaaaaaaaaaa",
@@ -122,10 +118,14 @@ pub(crate) fn compile_with(grammar: Grammar, tables: &Arc<VocabularyTables>) -> 
 }
 
 /// A generator good enough to pick a path (Steele, Lea and Flood, 2014).
-struct SplitMix(u64);
+pub(crate) struct SplitMix(u64);
 
 impl SplitMix {
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

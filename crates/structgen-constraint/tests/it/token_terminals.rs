@@ -101,7 +101,10 @@ fn masks_are_the_oracles_where_text_and_tokens_mix() {
     ] {
         let constraint = compile(text).expect("it compiles");
         constraint
-            .warm(&WarmLimits::default())
+            .warm(&WarmLimits {
+                time: std::time::Duration::from_secs(60),
+                ..WarmLimits::default()
+            })
             .expect("within the limits");
         for seed in 0..20_u32 {
             let mut matcher = constraint.matcher();

@@ -1,9 +1,8 @@
 //! Named parts of outputs, against all ways of reading them.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::{any_value, compile, json, vocabulary, walk_and_compare};
 use proptest::prelude::*;
 use structgen_automata::{CapturePiece, CaptureProgram, Limits, Program, ProgramError};
 use structgen_constraint::{CaptureSpan, CompiledConstraint, ConstraintOptions, Matcher};
@@ -12,7 +11,6 @@ use structgen_grammar::{
     RuleId, Slot, TokenTerminal,
 };
 use structgen_vocab::TokenId;
-use support::{any_value, compile, json, vocabulary, walk_and_compare};
 
 fn grammar(build: impl Fn(&mut GrammarBuilder) -> ExprId) -> Grammar {
     json(build, JsonForm::generate())

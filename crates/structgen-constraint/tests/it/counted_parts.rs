@@ -1,12 +1,9 @@
 //! Parts that run a number of times and can be told apart in several ways.
 
-#[allow(dead_code, reason = "not every test needs all of it")]
-mod support;
-
+use crate::support::{compile, vocabulary, walk_and_compare};
 use structgen_automata::Limits;
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, MatcherError, oracle};
 use structgen_frontend::gbnf::{GbnfOptions, parse};
-use support::{compile, vocabulary, walk_and_compare};
 
 /// Recursion, so that the part is no regular one, which counters elsewhere take care of.
 const PART: &str = "x ::= \"a\" | \"aa\" | \"(\" x \")\"";

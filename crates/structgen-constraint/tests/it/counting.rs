@@ -1,8 +1,6 @@
 //! Counters tell what work was done.
 
-mod small;
-
-use small::choices;
+use crate::small::choices;
 use structgen_vocab::TokenId;
 
 #[test]

@@ -1,8 +1,6 @@
 //! Masks of many sequences at once, and masks that are at hand, are the masks that one matcher gives.
 
-mod small;
-
-use small::choices;
+use crate::small::choices;
 use structgen_constraint::Matcher;
 use structgen_vocab::TokenId;
 

@@ -1,10 +1,7 @@
 //! What GBNF has here beyond llama.cpp.
 
-#[allow(dead_code, reason = "not every test needs all of it")]
-mod support;
-
+use crate::support::{compile, walk_and_compare};
 use structgen_frontend::gbnf::{GbnfOptions, parse};
-use support::{compile, walk_and_compare};
 
 #[test]
 fn extensions_mean_what_is_said_of_them() {

@@ -1,7 +1,6 @@
 //! Objects and arrays that count, compare or have classes of keys: masks as the oracle's, no dead end, costs that hold.
 
-mod support;
-
+use crate::support::{any_value, compile, json, walk_and_compare};
 use serde_json::Value;
 use structgen_constraint::{CompiledConstraint, ConstraintOptions};
 use structgen_grammar::{
@@ -9,7 +8,6 @@ use structgen_grammar::{
     NumberBound, NumberSet, ObjectShape, Property, Regular, Slot, StringContent, StringShape,
     Tally,
 };
-use support::{any_value, compile, json, walk_and_compare};
 
 fn forms() -> [JsonForm; 2] {
     let mut exact = JsonForm::exact();
@@ -444,7 +442,7 @@ fn distinct_items_are_counted_by_kind() {
 
 #[test]
 fn more_members_than_can_be_weighed_are_refused() {
-    let tables = support::vocabulary();
+    let tables = crate::support::vocabulary();
     let compiled = |min_members| {
         let object = |builder: &mut GrammarBuilder| {
             let value = builder.expr(Expr::Number(NumberSet::integers()));
@@ -454,7 +452,7 @@ fn more_members_than_can_be_weighed_are_refused() {
                 ..ObjectShape::default()
             })))
         };
-        let grammar = support::json(object, JsonForm::generate());
+        let grammar = crate::support::json(object, JsonForm::generate());
         CompiledConstraint::new(grammar, &tables, &ConstraintOptions::default())
     };
     assert!(compiled(1 << 16).is_ok());

@@ -1,0 +1,105 @@
+//! A place in a terminal: the inner loop of every walk.
+
+use std::sync::atomic::Ordering;
+
+use super::{DEAD, NOT_FINAL, Reach, State, Terminal, TerminalState, UNKNOWN};
+use crate::{ByteSet, Span, StepError};
+
+/// A state of a terminal, with what is known of it: most steps from here look nothing up but the state that they lead to.
+#[derive(Clone, Copy, Debug)]
+pub struct TerminalCursor<'t> {
+    terminal: &'t Terminal,
+    state: TerminalState,
+    known: &'t State,
+}
+
+impl<'t> TerminalCursor<'t> {
+    /// A place at a state of a terminal.
+    #[inline(always)]
+    pub(crate) fn new(terminal: &'t Terminal, state: TerminalState) -> Self {
+        Self {
+            terminal,
+            state,
+            known: &terminal.known[state as usize],
+        }
+    }
+
+    /// The same terminal in another state.
+    #[inline(always)]
+    pub(crate) fn moved_to(self, state: TerminalState) -> Self {
+        match state == self.state {
+            true => self,
+            false => Self::new(self.terminal, state),
+        }
+    }
+
+    /// The place behind one more byte; `None` where no text goes on.
+    #[inline(always)]
+    pub(crate) fn step_exactly(self, byte: u8) -> Result<Option<Self>, StepError> {
+        let next = match self.terminal.known_step(self.known, byte) {
+            Some(next) => next,
+            None => self.terminal.resolve(self.state, byte)?,
+        };
+        Ok((next != DEAD).then(|| self.moved_to(next)))
+    }
+
+    /// The place behind one more byte, in a state that knows no more than is needed for tokens of this reach; `None` where no text goes on.
+    #[inline(always)]
+    pub(crate) fn step_within(
+        self,
+        byte: u8,
+        reach: Option<Reach>,
+    ) -> Result<Option<Self>, StepError> {
+        let terminal = self.terminal;
+        let Some(at) = self.step_exactly(byte)? else {
+            return Ok(None);
+        };
+        let at = at.moved_to(at.known.loose.load(Ordering::Acquire));
+        let Some(reach) = reach else {
+            return Ok(Some(at));
+        };
+        let relaxed = match at.known.relaxed[reach as usize].load(Ordering::Acquire) {
+            UNKNOWN => terminal.relax(at.state, reach),
+            relaxed => relaxed,
+        };
+        match relaxed {
+            DEAD => Ok(None),
+            _ => Ok(Some(at.moved_to(relaxed))),
+        }
+    }
+
+    /// The state.
+    #[inline]
+    #[must_use]
+    pub fn state(self) -> TerminalState {
+        self.state
+    }
+
+    /// As [`Terminal::accept`].
+    #[inline]
+    #[must_use]
+    pub fn accept(self) -> Option<u32> {
+        let label = self.known.accept.load(Ordering::Relaxed);
+        (label != NOT_FINAL).then_some(label)
+    }
+
+    /// As [`Terminal::is_end`].
+    #[inline]
+    #[must_use]
+    pub fn is_end(self) -> bool {
+        self.known.is_end.load(Ordering::Relaxed)
+    }
+
+    /// As [`Terminal::span`].
+    #[inline]
+    #[must_use]
+    pub fn span(self, search: bool) -> Option<Span> {
+        self.terminal.span_of(self.state, self.known, search)
+    }
+
+    /// As [`Terminal::first`].
+    #[must_use]
+    pub fn first(self) -> ByteSet {
+        self.terminal.first(self.state)
+    }
+}

@@ -1,0 +1,21 @@
+//! Masks and matchers against the naive oracle, alone and side by side, in memory and out of files.
+
+mod batches;
+mod captures;
+mod choice_lists;
+mod counted_parts;
+mod counting;
+mod distinct_memory;
+mod gbnf_extensions;
+mod guides;
+mod masks_equal_the_oracle;
+mod saved_constraints;
+mod saved_tables;
+mod shapes_with_memory;
+mod small;
+mod spans;
+mod steady_state;
+mod support;
+mod threads;
+mod token_terminals;
+mod warm;
