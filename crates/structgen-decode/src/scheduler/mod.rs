@@ -242,10 +242,11 @@ impl Scheduler {
         self.limits
     }
 
-    /// Whether one more row could run beside those of the requests that were submitted.
+    /// Whether one more row could run beside those of the requests that were submitted, and gain by it.
     pub fn has_room(&self) -> bool {
         let jobs = self.running.iter().chain(&self.waiting);
-        jobs.map(|job| job.size.rows).sum::<usize>() < self.limits.rows.max(1)
+        let rows: usize = jobs.map(|job| job.size.rows).sum();
+        rows < self.limits.rows.max(1) && (self.running.is_empty() || !self.is_crowded())
     }
 
     /// Whether every request has ended.
@@ -313,7 +314,7 @@ impl Scheduler {
         &mut self,
         on_delta: OnDelta<'_>,
     ) -> Vec<(Ticket, Result<Outputs, GenerateError>)> {
-        self.admit();
+        self.admit(on_delta);
         self.advance_all(on_delta);
         self.run_demands(on_delta);
         self.advance_all(on_delta);
@@ -362,20 +363,36 @@ impl Scheduler {
     }
 
     /// Moves requests from the queue to those that run, as far as there is room.
-    fn admit(&mut self) {
+    fn admit(&mut self, on_delta: OnDelta<'_>) {
         let bytes_per_token = self.tools.target.cache_bytes_per_token;
         while let Some(next) = self.waiting.front() {
             let sizes = self.running.iter().map(|job| job.size);
-            if !self.limits.has_room(sizes, next.size, bytes_per_token) {
+            if !self.limits.has_room(sizes, next.size, bytes_per_token) || self.is_crowded() {
                 break;
             }
             self.running.extend(self.waiting.pop_front());
+            // Its demands show whether there is room for another.
+            self.advance(self.running.len() - 1, on_delta);
         }
         if let Some(limit) = self.limits.cache_bytes {
             let reserved = self.running.iter().map(|job| job.size);
             let reserved = SchedulerLimits::bytes(reserved, bytes_per_token);
             self.target.evict(limit.saturating_sub(reserved));
         }
+    }
+
+    /// Whether one more row would gain little by running beside the others.
+    ///
+    /// Rows share what a run costs besides them. Where moving their caches takes four times as long, a fifth of a run is left to
+    /// be shared, and caches that leave the processor's own memory make every run slower.
+    fn is_crowded(&self) -> bool {
+        /// As many rows run side by side whatever they take, so that long texts do not keep short ones waiting.
+        const FEW: usize = 4;
+        let info = &self.tools.target;
+        let rows: usize = self.running.iter().map(|job| job.size.rows).sum();
+        let tokens = self.running.iter().map(|job| job.tokens(&self.target));
+        rows >= FEW
+            && tokens.sum::<usize>() * info.cache_bytes_per_token >= 4 * info.run_cost_bytes()
     }
 
     /// Lets every task go on whose demands are met, and retires those that have ended.

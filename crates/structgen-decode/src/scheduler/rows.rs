@@ -61,7 +61,7 @@ impl Rows {
     }
 
     /// The tokens that a row holds.
-    fn tokens(&self, row: RowId) -> &[TokenId] {
+    pub(super) fn tokens(&self, row: RowId) -> &[TokenId] {
         self.tokens.0.get(&row).map_or(&[], Vec::as_slice)
     }
 
