@@ -60,7 +60,7 @@ impl SchedulerLimits {
     /// What tasks of these sizes may take together.
     pub(super) fn bytes(sizes: impl Iterator<Item = TaskSize>, bytes_per_token: usize) -> usize {
         sizes
-            .map(|size| size.rows.saturating_mul(size.tokens))
+            .map(TaskSize::bound)
             .fold(0, usize::saturating_add)
             .saturating_mul(bytes_per_token)
     }

@@ -378,6 +378,24 @@ fn few_rows_run_side_by_side_where_their_caches_are_large() {
 }
 
 #[test]
+fn an_engine_reports_what_its_schedulers_keep() {
+    let vocabulary = vocabulary();
+    let mut limits = SchedulerLimits::default();
+    limits.prefix_bytes = 1 << 20;
+    let scheduler = || scheduler(model(&vocabulary), &vocabulary).with_limits(limits);
+    let engine = Engine::new([scheduler(), scheduler()]).unwrap();
+    assert_eq!(engine.cache_bytes(), 0);
+    for _ in 0..5 {
+        let request = Request::new(prompt(20, 1), free(&vocabulary)).with_options(up_to(3));
+        engine.run(request).unwrap();
+    }
+    let stats = engine.prefix_stats();
+    assert_eq!(stats.hits + stats.misses, 5);
+    assert!(stats.hits >= 3, "{stats:?}");
+    assert!(stats.kept > 0 && stats.bytes == engine.cache_bytes());
+}
+
+#[test]
 fn a_run_is_a_future() {
     let vocabulary = vocabulary();
     let engine = Engine::new([scheduler(model(&vocabulary), &vocabulary)]).unwrap();
