@@ -36,6 +36,6 @@ fn main() -> anyhow::Result<()> {
         phone,
     } = &found.value;
     println!("{reporter} on {product}: {attempts} attempts, {priority:?}, phone {phone:?}");
-    println!("{} ({} tokens)", found.json, found.tokens);
+    println!("{} ({} tokens)", found.json, found.tokens());
     Ok(())
 }

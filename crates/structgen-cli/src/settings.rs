@@ -280,9 +280,7 @@ impl Settings {
             options = options.with_runtime(runtime);
         }
         let mut limits = SchedulerLimits::default();
-        // As many in all as one session would have: rows that run together share the reading of the weights.
-        let rows = (limits.rows / workers).max(1);
-        limits.rows = settings.rows.unwrap_or(rows);
+        limits.rows = settings.rows.unwrap_or(limits.rows);
         limits.prefill_chunk = settings.prefill_chunk.unwrap_or(limits.prefill_chunk);
         limits.cache_bytes = settings.cache.map(megabytes);
         limits.prefix_bytes = megabytes(settings.prefix_cache);

@@ -1,9 +1,9 @@
 //! Requests of mixed schemas and prompt lengths that arrive at random, beside each of them alone.
 //!
-//! `cargo run --release -p structgen --example continuous_batching -- [MODEL_DIR] [REQUESTS] [WORKERS]`
+//! `cargo run --release -p structgen --example continuous_batching -- [MODEL_DIR] [REQUESTS] [WORKERS] [LONGEST_PROMPT]`
 //!
 //! Prints how many outputs equal those of single runs, and how near the two best tokens were where one does not; the time to
-//! the first token; and outputs per second against one after another.
+//! the first token, beside what it would be in the order of arrival; and outputs per second against one after another.
 
 #![expect(
     clippy::print_stdout,
@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |at: usize| arguments.get(at).and_then(|text| text.parse().ok());
     let (requests, workers) = (number(1).unwrap_or(64), number(2).unwrap_or(1));
+    let longest_prompt = number(3).unwrap_or(800);
     structgen::runtime::ensure(|line| eprint!("{line}"))?;
     let workers = NonZeroUsize::new(workers).ok_or("at least one worker")?;
     let options = ModelOptions::new().with_workers(workers);
@@ -42,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .collect::<structgen::Result<Vec<_>>>()?;
     let mut random = Random(7);
     let requests: Vec<_> = (0..requests)
-        .map(|_| request(&model, &compiled, &mut random))
+        .map(|_| request(&model, &compiled, longest_prompt, &mut random))
         .collect();
 
     let started = Instant::now();
@@ -60,7 +61,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pause = one_by_one / (8 * requests.len() as u32);
     let started = Instant::now();
     let mut runs = Vec::new();
+    let mut arrivals = Vec::new();
     for one in &requests {
+        arrivals.push(started.elapsed());
         runs.push(model.submit(one.clone())?);
         thread::sleep(pause.mul_f64(2.0 * random.uniform()));
     }
@@ -85,16 +88,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         nearest.iter().filter(|gap| **gap <= MARGIN).count(),
         nearest.iter().filter(|gap| **gap > MARGIN).count(),
     );
-    let mut first: Vec<Duration> = { together.iter() }
-        .map(|output| output.stats.first_token_time)
-        .collect();
-    first.sort();
-    let at = |share: f64| first[((first.len() - 1) as f64 * share) as usize];
+    let first = together.iter().map(|output| output.stats.first_token_time);
+    let in_order = in_order_of_arrival(&arrivals, &single);
     println!(
-        "time to the first token: median {:.1?}, p99 {:.1?}, longest {:.1?}; a single run takes {:.1?}",
-        at(0.5),
-        at(0.99),
-        at(1.0),
+        "time to the first token: {}; in the order of arrival, one by one: {}; a single run takes {:.1?}",
+        quantiles(first.collect()),
+        quantiles(in_order),
         one_by_one / single.len() as u32,
     );
     println!(
@@ -104,6 +103,23 @@ fn main() -> Result<(), Box<dyn Error>> {
         one_by_one.as_secs_f64() / side_by_side.as_secs_f64(),
     );
     Ok(())
+}
+
+/// When the first tokens would come if each request began when the one before has ended.
+fn in_order_of_arrival(arrivals: &[Duration], single: &[Generation]) -> Vec<Duration> {
+    let mut free = Duration::ZERO;
+    let first = arrivals.iter().zip(single).map(|(&arrival, one)| {
+        let begin = free.max(arrival);
+        free = begin + one.stats.total_time;
+        begin + one.stats.first_token_time - arrival
+    });
+    first.collect()
+}
+
+fn quantiles(mut times: Vec<Duration>) -> String {
+    times.sort();
+    let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
+    format!("median {:.1?}, p99 {:.1?}", at(0.5), at(0.99))
 }
 
 fn schemas() -> Vec<Value> {
@@ -118,8 +134,14 @@ fn schemas() -> Vec<Value> {
     ]
 }
 
-fn request(model: &Model, compiled: &[CompiledConstraint], random: &mut Random) -> Request {
-    let most = model.info().context_length.saturating_sub(180).min(800) as u64;
+fn request(
+    model: &Model,
+    compiled: &[CompiledConstraint],
+    longest_prompt: usize,
+    random: &mut Random,
+) -> Request {
+    let context = model.info().context_length;
+    let most = context.saturating_sub(180).min(longest_prompt) as u64;
     let len = 20 + random.below(most.saturating_sub(20).max(1));
     let ids = model.info().logits_width as u64;
     let prompt: Vec<TokenId> = (0..len)

@@ -21,9 +21,7 @@ pub struct ExtractAll<I, T> {
 
 impl<I, T> ExtractAll<I, T> {
     pub(crate) fn new(extractor: SchemaExtractor, texts: I) -> Self {
-        let model = extractor.model();
-        // As many as can run, and one for each worker to go on with.
-        let most = model.workers() * (model.engine().limits().rows + 1);
+        let most = extractor.model().engine().capacity();
         Self {
             extractor,
             texts,

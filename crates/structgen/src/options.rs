@@ -98,8 +98,9 @@ impl ModelOptions {
         self
     }
 
-    /// Runs `workers` sessions of the model side by side, each with a copy of the weights and on a thread of its own. That is how
-    /// small models use several cores; larger ones gain more by what one session runs together. One by default.
+    /// Runs `workers` sessions of the model side by side, each with a copy of the weights and on one thread unless a
+    /// [device](ModelOptions::with_device) is set. That is how small models use several cores; larger ones gain more by
+    /// what one session runs together. One by default.
     #[must_use]
     pub fn with_workers(mut self, workers: NonZeroUsize) -> Self {
         self.workers = Some(workers);
@@ -163,8 +164,13 @@ impl ModelOptions {
     }
 
     pub(crate) fn load_options(&self) -> LoadOptions {
+        // Sessions side by side use a core each.
+        let default = match self.workers_or_one() > NonZeroUsize::MIN {
+            true => Device::cpu(1),
+            false => Device::default(),
+        };
         LoadOptions {
-            device: self.device_or(Device::default()),
+            device: self.device_or(default),
             variant: self.variant.clone(),
         }
     }

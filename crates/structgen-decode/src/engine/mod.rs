@@ -7,6 +7,7 @@ pub use run::{Event, Run};
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -14,7 +15,7 @@ use crate::request::Resources;
 use crate::scheduler::Tasks;
 use crate::sequence::Codec;
 use crate::{
-    ChoiceProbability, ChoiceRequest, GenerateError, ModelInfo, Outputs, Scheduler,
+    ChoiceProbability, ChoiceRequest, GenerateError, ModelInfo, Outputs, PrefixStats, Scheduler,
     SchedulerLimits, Submit,
 };
 use run::Channel;
@@ -68,6 +69,14 @@ struct Shared {
     queue: Mutex<Queue>,
     /// Something was submitted, or the engine was dropped.
     changed: Condvar,
+    /// What each scheduler takes.
+    usage: Vec<Mutex<Usage>>,
+}
+
+#[derive(Default)]
+struct Usage {
+    prefixes: PrefixStats,
+    cache_bytes: usize,
 }
 
 #[derive(Default)]
@@ -90,8 +99,12 @@ struct Submission {
 
 impl Shared {
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.queue)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Handle {
@@ -116,12 +129,18 @@ impl Engine {
     /// # Errors
     /// [`GenerateError::NoWorker`] without a scheduler, or where the system starts no thread.
     pub fn new(schedulers: impl IntoIterator<Item = Scheduler>) -> Result<Self, GenerateError> {
-        let mut schedulers = schedulers.into_iter().peekable();
-        let first = schedulers.peek().ok_or(GenerateError::NoWorker)?;
+        let mut schedulers: Vec<Scheduler> = schedulers.into_iter().collect();
+        let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        if schedulers.len() > 1 && schedulers.len() >= cores {
+            let alone = schedulers.into_iter().map(Scheduler::without_helpers);
+            schedulers = alone.collect();
+        }
+        let first = schedulers.first().ok_or(GenerateError::NoWorker)?;
         let resources = first.resources();
         let shared = Arc::new(Shared {
             queue: Mutex::default(),
             changed: Condvar::new(),
+            usage: schedulers.iter().map(|_| Mutex::default()).collect(),
         });
         let handle = Handle {
             shared: Arc::clone(&shared),
@@ -131,9 +150,9 @@ impl Engine {
             codec: resources.codec.clone(),
             limits: first.limits(),
         };
-        for scheduler in schedulers {
+        for (number, scheduler) in schedulers.into_iter().enumerate() {
             shared.queue().workers += 1;
-            let worker = Worker::new(scheduler, Arc::clone(&shared));
+            let worker = Worker::new(number, scheduler, Arc::clone(&shared));
             let thread = thread::Builder::new().name("structgen".to_owned());
             let spawned = thread.spawn(move || worker.run());
             spawned.map_err(|_| GenerateError::NoWorker)?;
@@ -203,6 +222,29 @@ impl Engine {
     /// How much each scheduler does at once.
     pub fn limits(&self) -> SchedulerLimits {
         self.handle.limits
+    }
+
+    /// The number of outputs under way that keep all schedulers busy: as many as run side by side, and one more for each. What
+    /// reads requests from somewhere need not be further ahead than that.
+    pub fn capacity(&self) -> usize {
+        let handle = &*self.handle;
+        let all = handle.shared.usage.len() * (handle.limits.rows + 1);
+        all.min(handle.limits.queue).max(1)
+    }
+
+    /// What came of keeping texts for prompts that begin alike, over all schedulers, when a request last ended.
+    pub fn prefix_stats(&self) -> PrefixStats {
+        let mut all = PrefixStats::default();
+        for usage in &self.handle.shared.usage {
+            all.add(lock(usage).prefixes);
+        }
+        all
+    }
+
+    /// The bytes of cache that are in use, texts kept for later included, when a request last ended.
+    pub fn cache_bytes(&self) -> usize {
+        let usage = self.handle.shared.usage.iter();
+        usage.map(|usage| lock(usage).cache_bytes).sum()
     }
 
     /// The number of outputs that wait for a scheduler.

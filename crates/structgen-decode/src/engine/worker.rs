@@ -5,10 +5,12 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError};
 
 use super::run::{Channel, Event};
-use super::{Queue, Shared, Submission};
+use super::{Queue, Shared, Submission, Usage, lock};
 use crate::{Delta, GenerateError, Scheduler, Ticket};
 
 pub(super) struct Worker {
+    /// Which of the engine's workers it is.
+    number: usize,
     scheduler: Scheduler,
     shared: Arc<Shared>,
     runs: BTreeMap<Ticket, Active>,
@@ -23,8 +25,9 @@ struct Active {
 }
 
 impl Worker {
-    pub(super) fn new(scheduler: Scheduler, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(number: usize, scheduler: Scheduler, shared: Arc<Shared>) -> Self {
         Self {
+            number,
             scheduler,
             shared,
             runs: BTreeMap::new(),
@@ -42,11 +45,24 @@ impl Worker {
                 }
                 ControlFlow::Continue(())
             });
+            if !ended.is_empty() {
+                self.report();
+            }
             for (ticket, outcome) in ended {
                 if let Some(active) = self.runs.remove(&ticket) {
                     active.channel.end(outcome);
                 }
             }
+        }
+    }
+
+    /// Reports what the scheduler takes, before whoever waits for an output can ask.
+    fn report(&self) {
+        if let Some(usage) = self.shared.usage.get(self.number) {
+            *lock(usage) = Usage {
+                prefixes: self.scheduler.prefix_stats(),
+                cache_bytes: self.scheduler.cache_bytes(),
+            };
         }
     }
 

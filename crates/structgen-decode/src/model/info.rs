@@ -19,6 +19,8 @@ pub struct ModelInfo {
     /// Bytes of cache that a token of a row takes: 2 x layers x key-value heads x head size x bytes of a number. Zero where
     /// unknown.
     pub cache_bytes_per_token: usize,
+    /// Bytes of the weights as they are stored; zero where unknown.
+    pub weight_bytes: usize,
     /// The width of the last layer's hidden state, where the model returns it.
     pub hidden_width: Option<usize>,
     /// Which rows one run of the backend may hold.
@@ -38,6 +40,7 @@ impl ModelInfo {
             eos: eos.into_iter().collect(),
             bos: None,
             cache_bytes_per_token: 0,
+            weight_bytes: 0,
             hidden_width: None,
             packing: Packing::Apart,
         }
@@ -55,6 +58,20 @@ impl ModelInfo {
     pub fn with_cache_bytes_per_token(mut self, bytes: usize) -> Self {
         self.cache_bytes_per_token = bytes;
         self
+    }
+
+    /// Sets the bytes of the weights.
+    #[must_use]
+    pub fn with_weight_bytes(mut self, bytes: usize) -> Self {
+        self.weight_bytes = bytes;
+        self
+    }
+
+    /// What a run costs whatever its rows are, as the bytes of cache that could be moved in that time: those of the weights, which
+    /// it reads once, and for a small model those of the calls of its operators. A run of the embedded model takes about 90 us
+    /// besides its rows, and a mebibyte of cache is read and written again in that time.
+    pub fn run_cost_bytes(&self) -> usize {
+        self.weight_bytes.max(1 << 20)
     }
 
     /// Sets the start token.

@@ -105,6 +105,13 @@ impl MockModel {
         self
     }
 
+    /// The same model, which is described as taking this many bytes of cache for a token.
+    #[must_use]
+    pub fn with_cache_bytes_per_token(mut self, bytes: usize) -> Self {
+        self.info.cache_bytes_per_token = bytes;
+        self
+    }
+
     /// The same model with other logits.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> Self {

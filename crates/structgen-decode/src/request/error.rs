@@ -57,7 +57,7 @@ pub enum GenerateError {
     },
     /// The tokens to keep when others are left out fill the context.
     #[error(
-        "{keep} tokens are to be kept at the beginning, and the model's context of {context_length} has no room behind them; keep at most {}",
+        "{keep} tokens are to be kept at the beginning, and the model's context of {context_length} has no room after them; keep at most {}",
         context_length.saturating_sub(2)
     )]
     CropKeepsAll {

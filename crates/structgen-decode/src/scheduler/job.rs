@@ -98,6 +98,18 @@ impl Job {
             .collect()
     }
 
+    /// The tokens that the target model's rows hold, and those that they are to hold.
+    pub(super) fn tokens(&self, rows: &Rows) -> usize {
+        let is_of_target = |text: &Text| !text.is_drafted();
+        let texts = Text::ALL.into_iter().filter(is_of_target);
+        let held = texts.flat_map(|text| &self.rows[text as usize]);
+        let demanded = { self.demands.iter() }.filter(|open| is_of_target(&open.demand.text));
+        held.map(|&row| rows.tokens(row).len()).sum::<usize>()
+            + demanded
+                .map(|open| open.left() * open.demand.rows.len())
+                .sum::<usize>()
+    }
+
     /// Makes the rows of a demand's text those that it continues.
     pub(super) fn begin(&mut self, at: usize, rows: &mut Rows) -> Result<(), ModelError> {
         let open = &mut self.demands[at];

@@ -5,7 +5,8 @@ use crate::task::TaskSize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchedulerLimits {
-    /// The most rows that run side by side. A request that needs more runs alone.
+    /// The most rows that run side by side; fewer do where moving their caches takes longer than what they share. A request that
+    /// needs more runs alone.
     pub rows: usize,
     /// The most requests that wait, each of its outputs counted; one more is refused.
     pub queue: usize,
@@ -21,14 +22,14 @@ pub struct SchedulerLimits {
 }
 
 impl Default for SchedulerLimits {
-    /// 64 rows, 1,024 waiting outputs, prompts in pieces of 256 tokens beside others and of 2,048 alone; no limit of memory, and nothing
+    /// 64 rows, 1,024 waiting outputs, prompts in pieces of 256 tokens beside others and of 512 alone; no limit of memory, and nothing
     /// kept.
     fn default() -> Self {
         Self {
             rows: 64,
             queue: 1_024,
             prefill_chunk: 256,
-            prefill_most: 2_048,
+            prefill_most: 512,
             cache_bytes: None,
             prefix_bytes: 0,
         }
@@ -59,7 +60,7 @@ impl SchedulerLimits {
     /// What tasks of these sizes may take together.
     pub(super) fn bytes(sizes: impl Iterator<Item = TaskSize>, bytes_per_token: usize) -> usize {
         sizes
-            .map(|size| size.rows.saturating_mul(size.tokens))
+            .map(TaskSize::bound)
             .fold(0, usize::saturating_add)
             .saturating_mul(bytes_per_token)
     }

@@ -73,6 +73,8 @@ pub struct Scheduler {
     submitted: u64,
     /// The number of turns that long prompts have had.
     turns: u64,
+    /// Whether masks are computed on other threads while the model runs.
+    has_helpers: bool,
 }
 
 /// What tasks work with besides their own state; models and rows are apart.
@@ -180,7 +182,14 @@ impl Scheduler {
             requests: BTreeMap::new(),
             submitted: 0,
             turns: 0,
+            has_helpers: true,
         }
+    }
+
+    /// Computes masks on its own thread, for schedulers side by side that use all cores without others.
+    pub(crate) fn without_helpers(mut self) -> Self {
+        self.has_helpers = false;
+        self
     }
 
     /// Sets a tokenizer, which writes forced text in tokens: for drafts of it, and for
@@ -242,10 +251,21 @@ impl Scheduler {
         self.limits
     }
 
-    /// Whether one more row could run beside those of the requests that were submitted.
+    /// Whether one more row could run beside those of the requests that were submitted, and gain by it.
     pub fn has_room(&self) -> bool {
-        let jobs = self.running.iter().chain(&self.waiting);
-        jobs.map(|job| job.size.rows).sum::<usize>() < self.limits.rows.max(1)
+        let waiting = self
+            .waiting
+            .iter()
+            .map(|job| (job.size.rows, job.size.bound()));
+        let load = self.running_load().chain(waiting);
+        let rows: usize = load.clone().map(|(rows, _)| rows).sum();
+        rows < self.limits.rows.max(1) && !self.is_crowded(load)
+    }
+
+    /// The rows of the running tasks, and the tokens that these hold.
+    fn running_load(&self) -> impl Iterator<Item = (usize, usize)> + Clone {
+        let running = self.running.iter();
+        running.map(|job| (job.size.rows, job.tokens(&self.target)))
     }
 
     /// Whether every request has ended.
@@ -313,7 +333,7 @@ impl Scheduler {
         &mut self,
         on_delta: OnDelta<'_>,
     ) -> Vec<(Ticket, Result<Outputs, GenerateError>)> {
-        self.admit();
+        self.admit(on_delta);
         self.advance_all(on_delta);
         self.run_demands(on_delta);
         self.advance_all(on_delta);
@@ -362,20 +382,40 @@ impl Scheduler {
     }
 
     /// Moves requests from the queue to those that run, as far as there is room.
-    fn admit(&mut self) {
+    fn admit(&mut self, on_delta: OnDelta<'_>) {
         let bytes_per_token = self.tools.target.cache_bytes_per_token;
         while let Some(next) = self.waiting.front() {
             let sizes = self.running.iter().map(|job| job.size);
-            if !self.limits.has_room(sizes, next.size, bytes_per_token) {
+            if !self.limits.has_room(sizes, next.size, bytes_per_token)
+                || self.is_crowded(self.running_load())
+            {
                 break;
             }
             self.running.extend(self.waiting.pop_front());
+            // Its demands show whether there is room for another.
+            self.advance(self.running.len() - 1, on_delta);
         }
         if let Some(limit) = self.limits.cache_bytes {
             let reserved = self.running.iter().map(|job| job.size);
             let reserved = SchedulerLimits::bytes(reserved, bytes_per_token);
             self.target.evict(limit.saturating_sub(reserved));
         }
+    }
+
+    /// Whether one more row would gain little by running beside the others.
+    ///
+    /// Rows share what a run costs besides them. Where moving their caches takes four times as long, a fifth of a run is left to
+    /// be shared, and caches that leave the processor's own memory make every run slower.
+    fn is_crowded(&self, load: impl Iterator<Item = (usize, usize)>) -> bool {
+        /// As many rows run side by side whatever they take, so that long texts do not keep short ones waiting.
+        const FEW: usize = 4;
+        let info = &self.tools.target;
+        let sum = |(rows, tokens): (usize, usize), more: (usize, usize)| {
+            (rows + more.0, tokens.saturating_add(more.1))
+        };
+        let (rows, tokens) = load.fold((0, 0), sum);
+        let bytes = tokens.saturating_mul(info.cache_bytes_per_token);
+        rows >= FEW && bytes >= 4 * info.run_cost_bytes()
     }
 
     /// Lets every task go on whose demands are met, and retires those that have ended.

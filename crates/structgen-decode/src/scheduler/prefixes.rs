@@ -1,3 +1,13 @@
+//! Rows that are kept for texts that begin alike.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use structgen_vocab::TokenId;
+
+use super::rows::common;
+use crate::RowId;
+
 /// What came of keeping the rows of finished requests for prompts that begin alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -14,4 +24,91 @@ pub struct PrefixStats {
     pub kept: usize,
     /// The bytes that these take.
     pub bytes: usize,
+}
+
+impl PrefixStats {
+    /// Adds those of another scheduler.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.reused_tokens += other.reused_tokens;
+        self.evicted += other.evicted;
+        self.kept += other.kept;
+        self.bytes += other.bytes;
+    }
+}
+
+/// Rows that no task uses, by their texts, none of which begins with another.
+///
+/// In lexicographic order, what begins most like a text stands beside it.
+#[derive(Default)]
+pub(super) struct Kept {
+    texts: BTreeMap<Vec<TokenId>, KeptRow>,
+    uses: u64,
+}
+
+struct KeptRow {
+    row: RowId,
+    /// The number of its last use.
+    used: u64,
+}
+
+type Entry<'k> = (&'k Vec<TokenId>, &'k KeptRow);
+
+impl Kept {
+    pub(super) fn rows(&self) -> impl ExactSizeIterator<Item = RowId> {
+        self.texts.values().map(|kept| kept.row)
+    }
+
+    /// The row with the longest beginning of a text, and the number of tokens that they have in common.
+    pub(super) fn longest(&self, text: &[TokenId]) -> Option<(RowId, usize)> {
+        let (before, after) = self.neighbours(text);
+        let found = { before.into_iter().chain(after) }
+            .map(|(tokens, kept)| (kept.row, common(tokens, text)));
+        found.max_by_key(|&(_, known)| known)
+    }
+
+    /// Counts a use of a row, if it is one of these.
+    pub(super) fn count_use(&mut self, row: RowId) {
+        self.uses += 1;
+        let kept = self.texts.values_mut().find(|kept| kept.row == row);
+        if let Some(kept) = kept {
+            kept.used = self.uses;
+        }
+    }
+
+    /// Whether some kept text begins with this one.
+    pub(super) fn covers(&self, text: &[TokenId]) -> bool {
+        let (_, after) = self.neighbours(text);
+        after.is_some_and(|(tokens, _)| tokens.starts_with(text))
+    }
+
+    /// Keeps a row; returns the one with which its text begins, which is kept no longer.
+    pub(super) fn insert(&mut self, text: Vec<TokenId>, row: RowId) -> Option<RowId> {
+        let (before, _) = self.neighbours(&text);
+        let shorter = before.filter(|(tokens, _)| text.starts_with(tokens));
+        let shorter = shorter.map(|(tokens, _)| tokens.clone());
+        let replaced = shorter.and_then(|tokens| self.texts.remove(&tokens));
+        self.uses += 1;
+        let used = self.uses;
+        self.texts.insert(text, KeptRow { row, used });
+        replaced.map(|kept| kept.row)
+    }
+
+    /// Takes out the row that was not used for longest.
+    pub(super) fn take_oldest(&mut self) -> Option<RowId> {
+        let oldest = self.texts.iter().min_by_key(|(_, kept)| kept.used);
+        let text = oldest?.0.clone();
+        self.texts.remove(&text).map(|kept| kept.row)
+    }
+
+    /// The last text before this one, and the first that is it or comes after it.
+    fn neighbours(&self, text: &[TokenId]) -> (Option<Entry<'_>>, Option<Entry<'_>>) {
+        let before = (Bound::Unbounded, Bound::Excluded(text));
+        let after = (Bound::Included(text), Bound::Unbounded);
+        (
+            self.texts.range::<[TokenId], _>(before).next_back(),
+            self.texts.range::<[TokenId], _>(after).next(),
+        )
+    }
 }

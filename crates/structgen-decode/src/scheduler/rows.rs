@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use structgen_vocab::TokenId;
 
-use super::prefixes::PrefixStats;
+use super::prefixes::{Kept, PrefixStats};
 use crate::task::RowDemand;
 use crate::{LanguageModel, ModelError, RowId};
 
@@ -24,8 +24,7 @@ impl RowTokens {
 pub(super) struct Rows {
     pub(super) model: Box<dyn LanguageModel>,
     tokens: RowTokens,
-    /// Rows that no task uses, least recently used first.
-    kept: Vec<RowId>,
+    kept: Kept,
     /// The most bytes that kept rows may take.
     max_kept_bytes: usize,
     stats: PrefixStats,
@@ -36,7 +35,7 @@ impl Rows {
         Self {
             model,
             tokens: RowTokens::default(),
-            kept: Vec::new(),
+            kept: Kept::default(),
             max_kept_bytes: 0,
             stats: PrefixStats::default(),
         }
@@ -49,8 +48,8 @@ impl Rows {
 
     pub(super) fn prefix_stats(&self) -> PrefixStats {
         PrefixStats {
-            kept: self.kept.len(),
-            bytes: self.kept.iter().map(|&row| self.model.row_bytes(row)).sum(),
+            kept: self.kept.rows().len(),
+            bytes: self.kept_bytes(),
             ..self.stats
         }
     }
@@ -61,15 +60,17 @@ impl Rows {
     }
 
     /// The tokens that a row holds.
-    fn tokens(&self, row: RowId) -> &[TokenId] {
+    pub(super) fn tokens(&self, row: RowId) -> &[TokenId] {
         self.tokens.0.get(&row).map_or(&[], Vec::as_slice)
     }
 
-    /// The longest beginning of a text, of at most so many tokens, that some row holds.
+    /// The longest beginning of a text, of at most `most` tokens, that some row holds.
     pub(super) fn longest_known(&self, tokens: &[TokenId], most: usize) -> Option<(RowId, usize)> {
         // Of several as long, the oldest.
         { self.tokens.0.iter() }
-            .map(|(&row, own)| (row, common(own, tokens).min(most)))
+            .map(|(&row, own)| (row, common(own, tokens)))
+            .chain(self.kept.longest(tokens))
+            .map(|(row, known)| (row, known.min(most)))
             .filter(|&(_, known)| known > 0)
             .max_by_key(|&(row, known)| (known, Reverse(row)))
     }
@@ -86,20 +87,17 @@ impl Rows {
             self.tokens.0.insert(row, Vec::new());
             return Ok((row, 0));
         };
-        if let Some(at) = self.kept.iter().position(|&row| row == known) {
-            let row = self.kept.remove(at);
-            self.kept.push(row);
-        }
-        let row = self.fork(known, len)?;
+        self.kept.count_use(known);
+        let row = self.fork(known, &tokens[..len])?;
         self.stats.hits += 1;
         self.stats.reused_tokens += len as u64;
         Ok((row, len))
     }
 
-    fn fork(&mut self, row: RowId, len: usize) -> Result<RowId, ModelError> {
-        let fork = self.model.fork_row(row, len)?;
-        let tokens = self.tokens(row)[..len].to_vec();
-        self.tokens.0.insert(fork, tokens);
+    /// Opens a row with the first tokens of another, which are these.
+    fn fork(&mut self, row: RowId, tokens: &[TokenId]) -> Result<RowId, ModelError> {
+        let fork = self.model.fork_row(row, tokens.len())?;
+        self.tokens.0.insert(fork, tokens.to_vec());
         Ok(fork)
     }
 
@@ -153,7 +151,10 @@ impl Rows {
                             self.cut(parent, demand.keep)?;
                             parent
                         }
-                        false => self.fork(parent, demand.keep)?,
+                        false => {
+                            let tokens = self.tokens(parent)[..demand.keep].to_vec();
+                            self.fork(parent, &tokens)?
+                        }
                     }
                 }
                 _ => {
@@ -189,40 +190,38 @@ impl Rows {
 
     fn keep(&mut self, row: RowId) {
         let tokens = self.tokens(row);
-        let is_known = |&other: &RowId| self.tokens(other).starts_with(tokens);
         if tokens.is_empty()
             || self.model.row_bytes(row) > self.max_kept_bytes
-            || self.kept.iter().any(is_known)
+            || self.kept.covers(tokens)
         {
             return self.close(row);
         }
-        let is_shorter = |&other: &RowId| tokens.starts_with(self.tokens(other));
-        let (shorter, kept): (Vec<RowId>, Vec<RowId>) =
-            self.kept.iter().copied().partition(is_shorter);
-        self.kept = kept;
-        self.kept.push(row);
-        for row in shorter {
-            self.close(row);
+        if let Some(tokens) = self.tokens.0.remove(&row)
+            && let Some(shorter) = self.kept.insert(tokens, row)
+        {
+            self.model.close_row(shorter);
         }
         self.evict(self.max_kept_bytes);
     }
 
-    /// Closes kept rows, least recently used first, until the others take at most so many bytes.
+    /// Closes kept rows, least recently used first, until the others take at most `max_bytes`.
     pub(super) fn evict(&mut self, max_bytes: usize) {
-        let mut bytes: usize = self.kept.iter().map(|&row| self.model.row_bytes(row)).sum();
-        while bytes > max_bytes && !self.kept.is_empty() {
-            let row = self.kept.remove(0);
-            bytes -= self.model.row_bytes(row).min(bytes);
+        while self.kept_bytes() > max_bytes
+            && let Some(row) = self.kept.take_oldest()
+        {
             self.stats.evicted += 1;
-            self.close(row);
+            self.model.close_row(row);
         }
+    }
+
+    fn kept_bytes(&self) -> usize {
+        self.kept.rows().map(|row| self.model.row_bytes(row)).sum()
     }
 
     /// The bytes of all rows.
     pub(super) fn bytes(&self) -> usize {
-        { self.tokens.0.keys() }
-            .map(|&row| self.model.row_bytes(row))
-            .sum()
+        let used = self.tokens.0.keys().map(|&row| self.model.row_bytes(row));
+        used.sum::<usize>() + self.kept_bytes()
     }
 }
 

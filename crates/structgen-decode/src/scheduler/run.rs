@@ -166,6 +166,7 @@ impl Scheduler {
         let runner = Runner {
             running: &mut self.running,
             tools: &mut self.tools,
+            has_helpers: self.has_helpers,
         };
         (rows, runner)
     }
@@ -189,6 +190,7 @@ impl Scheduler {
 struct Runner<'s> {
     running: &'s mut [Job],
     tools: &'s mut Tools,
+    has_helpers: bool,
 }
 
 impl Runner<'_> {
@@ -222,7 +224,7 @@ impl Runner<'_> {
                 }));
                 left = rest;
             }
-            if task.can_prepare() {
+            if self.has_helpers && task.can_prepare() {
                 preparing.push(task);
             }
         }

@@ -7,6 +7,7 @@ pub(crate) mod contrastive_search;
 pub(crate) mod faithful;
 pub(crate) mod sample;
 pub(crate) mod speculate;
+mod writing;
 
 pub use beam::{BeamError, BeamOptions, Distinct, EarlyStopping};
 pub use contrast::{ClassifierFreeGuidance, ContrastError, ContrastiveDecoding};

@@ -55,6 +55,13 @@ pub(crate) struct TaskSize {
     pub(crate) tokens: usize,
 }
 
+impl TaskSize {
+    /// The most tokens of all rows.
+    pub(crate) fn bound(self) -> usize {
+        self.rows.saturating_mul(self.tokens)
+    }
+}
+
 /// What a task works with besides its own state.
 pub(crate) struct Context<'a> {
     pub(crate) codec: &'a Codec,

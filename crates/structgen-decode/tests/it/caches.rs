@@ -223,7 +223,7 @@ fn cropping_is_asked_for_and_has_to_leave_room() {
         Err(GenerateError::ContextOverflow { new: 30, .. })
     ));
     options.overflow = ContextOverflow::Crop { keep: 23 };
-    expect_test::expect!["23 tokens are to be kept at the beginning, and the model's context of 24 has no room behind them; keep at most 22"]
+    expect_test::expect!["23 tokens are to be kept at the beginning, and the model's context of 24 has no room after them; keep at most 22"]
         .assert_eq(&generate(&options).unwrap_err().to_string());
     options.overflow = ContextOverflow::Crop { keep: 22 };
     assert_eq!(generate(&options).unwrap().tokens.len(), 30);

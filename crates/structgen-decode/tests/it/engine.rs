@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -16,7 +17,7 @@ use structgen_decode::{
 };
 use structgen_vocab::{TokenId, Vocabulary};
 
-use crate::support::{EOS, constraints, essence, hooked, prompt, scheduler, vocabulary};
+use crate::support::{EOS, constraints, essence, hooked, prompt, run_all, scheduler, vocabulary};
 
 fn model(vocabulary: &Vocabulary) -> MockModel {
     MockModel::new(vocabulary.len(), 900, [EOS]).with_seed(4)
@@ -353,6 +354,45 @@ fn urgent_requests_are_admitted_first() {
         order.extend(scheduler.step().into_iter().map(|(ticket, _)| ticket));
     }
     assert_eq!(order, [tickets[1], tickets[2], tickets[3], tickets[0]]);
+}
+
+#[test]
+fn few_rows_run_side_by_side_where_their_caches_are_large() {
+    let vocabulary = vocabulary();
+    for (bytes, expected) in [(1, 9), (1 << 14, 9), (1 << 16, 7), (1 << 20, 4)] {
+        let model = model(&vocabulary).with_cache_bytes_per_token(bytes);
+        let most = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&most);
+        let model = hooked(model, move |model, _| {
+            seen.fetch_max(model.rows(), Ordering::Relaxed);
+            Ok(())
+        });
+        let mut scheduler = scheduler(model, &vocabulary);
+        let requests = (0..9).map(|seed| {
+            let request = Request::new(prompt(10, seed), free(&vocabulary));
+            request.with_options(up_to(3))
+        });
+        assert!(run_all(&mut scheduler, requests).iter().all(Result::is_ok));
+        assert_eq!(most.load(Ordering::Relaxed), expected, "{bytes}");
+    }
+}
+
+#[test]
+fn an_engine_reports_what_its_schedulers_keep() {
+    let vocabulary = vocabulary();
+    let mut limits = SchedulerLimits::default();
+    limits.prefix_bytes = 1 << 20;
+    let scheduler = || scheduler(model(&vocabulary), &vocabulary).with_limits(limits);
+    let engine = Engine::new([scheduler(), scheduler()]).unwrap();
+    assert_eq!(engine.cache_bytes(), 0);
+    for _ in 0..5 {
+        let request = Request::new(prompt(20, 1), free(&vocabulary)).with_options(up_to(3));
+        engine.run(request).unwrap();
+    }
+    let stats = engine.prefix_stats();
+    assert_eq!(stats.hits + stats.misses, 5);
+    assert!(stats.hits >= 3, "{stats:?}");
+    assert!(stats.kept > 0 && stats.bytes == engine.cache_bytes());
 }
 
 #[test]

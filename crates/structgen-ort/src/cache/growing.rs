@@ -1,16 +1,19 @@
 //! Caches that grow: a run takes the past and returns new tensors, past and present together.
 //!
 //! A row is a light handle on tensors that it may share with other rows. A fork is another handle, a cut is a number,
-//! and nothing is copied before a run needs it: a run whose rows are those of one block, whole and uncut, is fed the block
-//! as it is. Any other choice of rows is gathered into new tensors first, padded on the left to the longest.
+//! and nothing is copied before a run needs it: a run whose rows are those of one block, whole and uncut, is fed the
+//! block as it is. Any other choice of rows is gathered into new tensors first, padded on the left to the longest.
+//! [`grouping`](super::grouping) decides which rows share a run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ort::memory::Allocator;
 use ort::session::SessionInputValue;
 use ort::value::DynValue;
 use structgen_decode::{ModelError, RowId};
 
+use super::grouping::{Group, join};
 use super::tensors::{Place, beginning, by_float, compact, fetched, gathered, is_writable};
 use crate::signature::CacheTensor;
 
@@ -18,6 +21,10 @@ use crate::signature::CacheTensor;
 #[derive(Debug)]
 pub(crate) struct GrowingRows {
     layout: Vec<CacheTensor>,
+    /// What a run costs besides its rows, in positions of a row that could be moved in that time.
+    run_cost: usize,
+    /// Where gathered tensors are.
+    memory: Allocator,
     rows: BTreeMap<RowId, Row>,
 }
 
@@ -87,9 +94,13 @@ impl Block {
 }
 
 impl GrowingRows {
-    pub(crate) fn new(layout: Vec<CacheTensor>) -> Self {
+    /// No rows yet, for a graph of which a run costs as much as moving `run_cost_bytes` of cache.
+    pub(crate) fn new(layout: Vec<CacheTensor>, run_cost_bytes: usize, memory: Allocator) -> Self {
+        let position: usize = layout.iter().map(CacheTensor::bytes).sum();
         Self {
             layout,
+            run_cost: run_cost_bytes / position.max(1),
+            memory,
             rows: BTreeMap::new(),
         }
     }
@@ -132,10 +143,50 @@ impl GrowingRows {
         })
     }
 
-    /// The row's place in its block, by which the rows of a run are put in the order that copies nothing.
-    pub(crate) fn place_of(&self, row: RowId) -> usize {
-        let held = self.rows.get(&row).and_then(|row| row.held.as_ref());
-        held.map_or(usize::MAX, |(_, place)| *place)
+    /// The rows in groups that are best run together, each in the order that copies the least; as indices.
+    pub(crate) fn grouped(&self, rows: &[RowId]) -> Vec<Vec<usize>> {
+        let mut groups: Vec<(Option<&Arc<Block>>, Group)> = Vec::new();
+        for (at, id) in rows.iter().enumerate() {
+            let row = self.rows.get(id);
+            let block = row
+                .and_then(|row| row.held.as_ref())
+                .map(|(block, _)| block);
+            let len = row.map_or(0, |row| row.len);
+            let same = { groups.iter_mut() }.find(|(other, _)| match (block, other) {
+                (Some(block), Some(other)) => Arc::ptr_eq(block, other),
+                // Rows without tokens are all alike.
+                (None, None) => true,
+                _ => false,
+            });
+            match same {
+                Some((_, group)) => {
+                    group.rows.push(at);
+                    group.longest = group.longest.max(len);
+                }
+                None => {
+                    let group = Group {
+                        rows: vec![at],
+                        longest: len,
+                        is_block: false,
+                    };
+                    groups.push((block, group));
+                }
+            }
+        }
+        for (block, group) in &mut groups {
+            group.is_block = block.is_none_or(|block| block.rows() == group.rows.len());
+        }
+        let groups = groups.into_iter().map(|(_, group)| group).collect();
+        let place = |&at: &usize| {
+            let row = self.rows.get(&rows[at]);
+            row.and_then(|row| row.held.as_ref())
+                .map_or(usize::MAX, |(_, place)| *place)
+        };
+        let joined = join(groups, self.run_cost).into_iter().map(|mut group| {
+            group.rows.sort_by_key(place);
+            group.rows
+        });
+        joined.collect()
     }
 
     /// A block of these rows, in this order and no others: the one that they have, or a new one.
@@ -205,7 +256,7 @@ impl GrowingRows {
                 Some((tensor, block.place(*place), row.len))
             });
             let places: Vec<_> = places.collect();
-            by_float!(layout, gathered(layout, &places, len))
+            by_float!(layout, gathered(&self.memory, layout, &places, len))
         });
         let tensors = copies.collect::<Result<_, _>>()?;
         let padding = rows.iter().map(|row| len - row.len).collect();

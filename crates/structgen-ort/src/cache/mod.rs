@@ -4,12 +4,14 @@
 //! keep it in [slots]. Either is the bookkeeping of rows and the copies between tensors; what is run on them is in
 //! `model/`.
 
+mod grouping;
 pub(crate) mod growing;
 pub(crate) mod slots;
 mod tensors;
 
 pub(crate) use tensors::backend;
 
+use ort::memory::Allocator;
 use ort::value::DynValue;
 use structgen_decode::ModelError;
 
@@ -18,8 +20,9 @@ use tensors::{by_float, gathered};
 
 /// The cache of one row without tokens.
 pub(crate) fn empty(layout: &[CacheTensor]) -> Result<Vec<DynValue>, ModelError> {
+    let memory = Allocator::default();
     let tensors = layout.iter();
     tensors
-        .map(|layout| by_float!(layout, gathered(layout, &[None], 0)))
+        .map(|layout| by_float!(layout, gathered(&memory, layout, &[None], 0)))
         .collect()
 }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use ort::memory::{AllocationDevice, Allocator};
 use ort::session::SessionInputValue;
 use ort::value::{
-    DynTensor, DynTensorRef, DynTensorValueType, DynValue, PrimitiveTensorElementType, Tensor,
+    DynTensor, DynTensorRef, DynTensorValueType, DynValue, PrimitiveTensorElementType,
     TensorElementType, TensorRef,
 };
 use structgen_decode::ModelError;
@@ -60,12 +60,21 @@ pub(super) fn zeros<T: Number>(
     rows: usize,
     room: usize,
 ) -> Result<DynValue, ModelError> {
-    let shape = layout.shape(rows, room);
-    let element: TensorElementType = T::into_tensor_element_type();
-    let tensor = DynTensor::new(&Allocator::default(), element, shape).map_err(backend)?;
-    let mut tensor = tensor.into_dyn();
+    let mut tensor = uninitialised::<T>(&Allocator::default(), layout, rows, room)?;
     numbers_mut::<T>(&mut tensor)?.fill(T::default());
     Ok(tensor)
+}
+
+/// A tensor whose numbers are yet to be written.
+fn uninitialised<T: Number>(
+    memory: &Allocator,
+    layout: &CacheTensor,
+    rows: usize,
+    room: usize,
+) -> Result<DynValue, ModelError> {
+    let element: TensorElementType = T::into_tensor_element_type();
+    let tensor = DynTensor::new(memory, element, layout.shape(rows, room)).map_err(backend)?;
+    Ok(tensor.into_dyn())
 }
 
 /// Copies the first `positions` of a place to another.
@@ -92,44 +101,43 @@ pub(super) fn copy<T: Number>(
 }
 
 /// A tensor of rows of `len` positions, each the first positions of a place at the end of its row, zeros before them.
+///
+/// In the session's own memory, which is used again: new memory costs several times the copy in page faults.
 pub(super) fn gathered<T: Number>(
+    memory: &Allocator,
     layout: &CacheTensor,
     rows: &[Option<(&DynValue, Place, usize)>],
     len: usize,
 ) -> Result<DynValue, ModelError> {
-    let row = layout.heads * len * layout.head_dim;
-    let mut gathered: Vec<T> = Vec::with_capacity(layout.parts() * rows.len() * row);
+    let mut gathered = uninitialised::<T>(memory, layout, rows.len(), len)?;
     let places = rows.iter().map(|place| match *place {
         Some((tensor, place, positions)) => Ok(Some((numbers::<T>(tensor)?, place, positions))),
         None => Ok(None),
     });
     let places: Vec<_> = places.collect::<Result<_, ModelError>>()?;
+    let head = len * layout.head_dim;
+    if head == 0 {
+        return Ok(gathered);
+    }
+    let mut heads = numbers_mut::<T>(&mut gathered)?.chunks_exact_mut(head);
     for part in 0..layout.parts() {
         for place in &places {
+            let heads = heads.by_ref().take(layout.heads);
             let Some((numbers, place, positions)) = *place else {
-                gathered.resize(gathered.len() + row, T::default());
+                heads.for_each(|head| head.fill(T::default()));
                 continue;
             };
-            let positions = positions.min(len);
-            let taken = positions * layout.head_dim;
-            for start in place
-                .heads(layout)
-                .skip(part * layout.heads)
-                .take(layout.heads)
-            {
-                let padding = (len - positions) * layout.head_dim;
-                gathered.resize(gathered.len() + padding, T::default());
-                let head = numbers.get(start..start + taken);
-                gathered.extend_from_slice(
-                    head.ok_or_else(|| too_short(numbers.len(), start + taken))?,
-                );
+            let taken = positions.min(len) * layout.head_dim;
+            let starts = place.heads(layout).skip(part * layout.heads);
+            for (to, start) in heads.zip(starts) {
+                let (padding, text) = to.split_at_mut(head - taken);
+                padding.fill(T::default());
+                let from = numbers.get(start..start + taken);
+                text.copy_from_slice(from.ok_or_else(|| too_short(numbers.len(), start + taken))?);
             }
         }
     }
-    let shape = layout.shape(rows.len(), len);
-    Ok(Tensor::from_array((shape, gathered))
-        .map_err(backend)?
-        .into_dyn())
+    Ok(gathered)
 }
 
 /// Moves the first `new` of each head's `old` positions together at the beginning of the tensor's memory.

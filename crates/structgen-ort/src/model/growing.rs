@@ -9,8 +9,8 @@ use super::inputs::Feed;
 use super::outputs::{OutputPlace, Outputs};
 use crate::cache::growing::{Block, GrowingRows};
 
-/// Runs rows that take the same number of tokens together. Where the graph does not leave out padding, they must be of
-/// one length as well.
+/// Runs rows that take the same number of tokens together, as far as that pays. Where the graph does not leave out padding,
+/// they must be of one length as well.
 pub(super) fn run(
     graph: &mut Graph,
     rows: &mut GrowingRows,
@@ -19,42 +19,47 @@ pub(super) fn run(
     hidden: bool,
     outputs: &mut Outputs,
 ) -> Result<Vec<OutputPlace>, ModelError> {
-    let mut groups: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    let mut alike: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for (index, run) in runs.iter().enumerate() {
         let len = rows.len(run.row).filter(|_| !takes_padding).unwrap_or(0);
-        let group = groups.entry((run.tokens.len(), len)).or_default();
-        group.push(index);
+        alike
+            .entry((run.tokens.len(), len))
+            .or_default()
+            .push(index);
     }
     let mut places = vec![OutputPlace { run: 0, row: 0 }; runs.len()];
-    let mut grown = Vec::with_capacity(groups.len());
-    for ((n, _), mut group) in groups {
-        group.sort_by_key(|&index| rows.place_of(runs[index].row));
-        let ids: Vec<_> = group.iter().map(|&index| runs[index].row).collect();
-        let past = rows.assemble(&ids)?;
-        let columns = past.len() + n;
-        let feeds = group
-            .iter()
-            .zip(past.padding())
-            .map(|(&index, &padding)| Feed {
-                tokens: runs[index].tokens,
-                valid: padding..columns,
-            });
-        let feeds: Vec<_> = feeds.collect();
-        let positions = group.iter().map(|&index| runs[index].positions).max();
-        let call = Call {
-            rows: &feeds,
-            columns,
-            positions: positions.unwrap_or(1).max(1),
-            hidden,
-            counted: group.len() * n,
-        };
-        let (given, present) = graph.run_growing(&call, &past)?;
-        let run = outputs.keep(given, group.len(), n, call.positions, hidden)?;
-        for (row, index) in group.into_iter().enumerate() {
-            places[index] = OutputPlace { run, row };
+    let mut grown = Vec::with_capacity(alike.len());
+    for ((n, _), alike) in alike {
+        let ids: Vec<_> = alike.iter().map(|&index| runs[index].row).collect();
+        for group in rows.grouped(&ids) {
+            let group: Vec<usize> = group.into_iter().map(|at| alike[at]).collect();
+            let ids: Vec<_> = group.iter().map(|&index| runs[index].row).collect();
+            let past = rows.assemble(&ids)?;
+            let columns = past.len() + n;
+            let feeds = group
+                .iter()
+                .zip(past.padding())
+                .map(|(&index, &padding)| Feed {
+                    tokens: runs[index].tokens,
+                    valid: padding..columns,
+                });
+            let feeds: Vec<_> = feeds.collect();
+            let positions = group.iter().map(|&index| runs[index].positions).max();
+            let call = Call {
+                rows: &feeds,
+                columns,
+                positions: positions.unwrap_or(1).max(1),
+                hidden,
+                counted: group.len() * n,
+            };
+            let (given, present) = graph.run_growing(&call, &past)?;
+            let run = outputs.keep(given, group.len(), n, call.positions, hidden)?;
+            for (row, index) in group.into_iter().enumerate() {
+                places[index] = OutputPlace { run, row };
+            }
+            let block = Block::new(present, past.padding().to_vec(), columns);
+            grown.push((ids, block, n));
         }
-        let block = Block::new(present, past.padding().to_vec(), columns);
-        grown.push((ids, block, n));
     }
     // Nothing fails from here on: either all rows have grown or none.
     for (ids, block, n) in grown {

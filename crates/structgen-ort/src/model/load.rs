@@ -1,15 +1,16 @@
 //! From files and options to a model.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use ort::ep::CUDA;
-use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
+use ort::memory::{AllocationDevice, Allocator, AllocatorType, MemoryInfo, MemoryType};
 use ort::session::Session;
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
 use structgen_decode::{ModelInfo, Packing};
 
-use super::graph::Graph;
+use super::graph::{Graph, cpu_memory};
 use super::outputs::Outputs;
 use super::{OrtModel, Rows};
 use crate::cache::growing::GrowingRows;
@@ -100,11 +101,11 @@ impl ModelSource {
     /// [`LoadError`]: what is missing or not understood, by name.
     pub fn open(&self, runtime: &'static Runtime) -> Result<OrtModel, LoadError> {
         let builder = session_builder(runtime, self.device)?;
-        let session = match &self.graph {
-            GraphSource::File(file) => session_from_file(builder, file)?,
-            GraphSource::Bytes(bytes) => session_from_bytes(builder, bytes)?,
+        let (session, bytes) = match &self.graph {
+            GraphSource::File(file) => (session_from_file(builder, file)?, file_bytes(file)),
+            GraphSource::Bytes(bytes) => (session_from_bytes(builder, bytes)?, bytes.len()),
         };
-        let mut model = OrtModel::new(session, &self.names, &self.config, self.device)?;
+        let mut model = OrtModel::new(session, &self.names, &self.config, self.device, bytes)?;
         match self.shares_buffers && model.graph.cache_memory.is_none() {
             true => model.share_buffers()?,
             false => model.try_padding(),
@@ -149,6 +150,7 @@ impl OrtModel {
         names: &Names,
         config: &ModelConfig,
         device: Device,
+        weight_bytes: usize,
     ) -> Result<Self, LoadError> {
         let signature = Signature::read(session.inputs(), session.outputs(), names, config)?;
         let context_length = config.context_length.ok_or(LoadError::Untold {
@@ -159,12 +161,19 @@ impl OrtModel {
         let info = ModelInfo::new(signature.width, context_length, config.eos.iter().copied())
             .with_bos(config.bos)
             .with_cache_bytes_per_token(signature.cache_bytes_per_token())
+            .with_weight_bytes(weight_bytes)
             .with_hidden_width(signature.hidden.map(|(_, width)| width));
         let session_error = |error: ort::Error| refused("the session", &error);
         let memory = cache_memory(device).map_err(session_error)?;
+        let processor = cpu_memory().and_then(|memory| Allocator::new(&session, memory));
+        let rows = GrowingRows::new(
+            signature.cache.clone(),
+            info.run_cost_bytes(),
+            processor.map_err(session_error)?,
+        );
         Ok(Self {
             info,
-            rows: Rows::Growing(GrowingRows::new(signature.cache.clone())),
+            rows: Rows::Growing(rows),
             opened: 0,
             takes_padding: false,
             outputs: Outputs::new(logits, signature.hidden),
@@ -181,6 +190,20 @@ fn session_from_file(mut builder: SessionBuilder, file: &Path) -> Result<Session
 fn session_from_bytes(mut builder: SessionBuilder, bytes: &[u8]) -> Result<Session, LoadError> {
     let session = builder.commit_from_memory(bytes);
     session.map_err(|error| refused("the model in memory", &error))
+}
+
+/// The bytes of a model file and of the files beside it that have its external data, by the names that exporters give them.
+fn file_bytes(file: &Path) -> usize {
+    let name = file
+        .file_name()
+        .map(OsStr::to_string_lossy)
+        .unwrap_or_default();
+    let entries = file.parent().and_then(|folder| folder.read_dir().ok());
+    let files = entries.into_iter().flatten().flatten();
+    let own = files.filter(|entry| entry.file_name().to_string_lossy().starts_with(&*name));
+    // Links are followed: a cache of downloads consists of them.
+    let sizes = own.filter_map(|entry| entry.path().metadata().ok());
+    sizes.map(|file| file.len() as usize).sum()
 }
 
 /// Where the cache of a model on this device stays; none is the processor's memory.

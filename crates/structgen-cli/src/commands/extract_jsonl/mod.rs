@@ -35,8 +35,7 @@ pub(crate) fn run(
     mut output: Output,
 ) -> Outcome {
     let model = extractor.model();
-    // As many as can run, and one for each worker to go on with.
-    let most = model.workers() * (model.engine().limits().rows + 1);
+    let most = model.engine().capacity();
     let lines = read_lines(input, most);
     let progress = progress_bar();
     let mut pending: VecDeque<Pending> = VecDeque::new();

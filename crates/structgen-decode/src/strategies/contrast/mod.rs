@@ -11,35 +11,20 @@ use std::sync::Arc;
 
 use structgen_vocab::TokenId;
 
-use crate::request::{Output, Outputs, Resources};
+use super::writing::Writing;
+use crate::request::{Outputs, Resources};
 use crate::samplers::{ContrastRule, Opinions};
-use crate::sequence::{Next, Sequence, SomeMask};
 use crate::task::{Context, Demand, Given, Task, TaskSize, Text};
 use crate::{Constraint, FinishReason, GenerateError, GenerateOptions, ModelError};
 
 /// A sequence whose tokens are chosen by two opinions.
 pub(crate) struct Contrast<C: Constraint> {
-    /// Which output of its request it is.
-    number: usize,
-    sequence: Sequence<C>,
-    state: State,
-    /// What the next token is chosen by, once it is there.
-    mask: SomeMask<C>,
+    writing: Writing<C>,
+    /// Whether the logits after both texts are demanded, by which the next token is chosen.
+    is_waiting: bool,
     other: OtherText,
     /// The logits after both texts.
     opinions: Arc<Opinions>,
-}
-
-#[derive(Debug, PartialEq)]
-enum State {
-    /// Nothing was delivered or forced yet.
-    New,
-    /// The next token is chosen by the logits after both texts, which are not demanded yet.
-    Choosing,
-    /// Both are demanded.
-    Waiting,
-    /// The output has ended; log probabilities of its last tokens may be missing.
-    Ended(FinishReason),
 }
 
 /// The text that the other opinion is about: another prompt and the output, or the same text.
@@ -135,46 +120,25 @@ impl<C: Constraint> Contrast<C> {
         number: usize,
         resources: &Resources<'_>,
     ) -> Result<Self, GenerateError> {
-        let (info, codec) = (resources.target, resources.codec);
-        let options = Arc::clone(options);
-        let stream = number as u64;
-        let mut sequence = Sequence::start(prompt, constraint, options, stream, info, codec)?;
-        sequence.chain.set_contrast(rule);
+        let mut writing = Writing::start(prompt, constraint, options, number, resources)?;
+        writing.sequence.chain.set_contrast(rule);
         Ok(Self {
-            number,
-            sequence,
-            state: State::New,
-            mask: None,
+            writing,
+            is_waiting: false,
             other,
             opinions: Arc::default(),
         })
     }
 
-    fn set(&mut self, next: Next<C::Mask>) {
-        match next {
-            Next::Ended(reason) => self.state = State::Ended(reason),
-            Next::Logits(mask) => {
-                self.state = State::Choosing;
-                self.mask = mask.map(Ok);
-            }
-        }
-    }
-
     /// Chooses a token by both opinions.
-    fn choose(&mut self, cx: &mut Context<'_>) -> Result<Next<C::Mask>, GenerateError> {
-        let number = self.number;
+    fn choose(&mut self, cx: &mut Context<'_>) -> Result<(), GenerateError> {
         Arc::make_mut(&mut self.opinions).set_totals();
-        self.sequence.chain.set_opinions(Arc::clone(&self.opinions));
-        let next = self.sequence.choose(
-            &self.opinions.own,
-            self.mask.take(),
-            cx.step,
-            cx.codec,
-            &mut |delta| (cx.on_delta)(number, delta),
-        );
+        let opinions = Arc::clone(&self.opinions);
+        self.writing.sequence.chain.set_opinions(opinions);
+        let chosen = self.writing.choose(&self.opinions.own, cx);
         // The next ones are written where these are.
-        self.sequence.chain.set_opinions(Arc::default());
-        next
+        self.writing.sequence.chain.set_opinions(Arc::default());
+        chosen
     }
 }
 
@@ -184,22 +148,16 @@ impl<C: Constraint> Task for Contrast<C> {
         cx: &mut Context<'_>,
         demands: &mut Vec<Demand>,
     ) -> Result<(), GenerateError> {
-        let number = self.number;
-        if self.state == State::New {
-            let next = self
-                .sequence
-                .begin(cx.codec, &mut |delta| (cx.on_delta)(number, delta))?;
-            self.set(next);
-        } else if self.state == State::Waiting {
-            let next = self.choose(cx)?;
-            self.set(next);
+        match std::mem::take(&mut self.is_waiting) && !self.writing.has_ended() {
+            true => self.choose(cx)?,
+            false => self.writing.begin(cx)?,
         }
-        let has_ended = matches!(self.state, State::Ended(_));
-        demands.extend(self.sequence.demand(has_ended, cx.target.context_length));
+        let has_ended = self.writing.has_ended();
+        let sequence = &mut self.writing.sequence;
+        demands.extend(sequence.demand(has_ended, cx.target.context_length));
         if !has_ended {
-            let output = self.sequence.output();
-            demands.push(self.other.demand(output, cx)?);
-            self.state = State::Waiting;
+            demands.push(self.other.demand(sequence.output(), cx)?);
+            self.is_waiting = true;
         }
         Ok(())
     }
@@ -207,10 +165,10 @@ impl<C: Constraint> Task for Contrast<C> {
     fn give(&mut self, _: &mut Context<'_>, given: &Given<'_>) -> Result<(), GenerateError> {
         let output = &given.rows[0];
         match given.text {
-            Text::Main => self.sequence.take_run(given, output),
+            Text::Main => self.writing.sequence.take_run(given, output),
             Text::OtherPrompt | Text::Draft => self.other.seen += given.reused + given.tokens,
         }
-        if given.is_done && self.state == State::Waiting {
+        if given.is_done && self.is_waiting {
             let opinions = Arc::make_mut(&mut self.opinions);
             let logits = match given.text {
                 Text::Main => &mut opinions.own,
@@ -223,40 +181,33 @@ impl<C: Constraint> Task for Contrast<C> {
     }
 
     fn size(&self) -> TaskSize {
-        let tokens = self.sequence.most_tokens();
+        let size = self.writing.size();
         match self.other.text {
             Text::OtherPrompt => {
-                let other = tokens - self.sequence.prompt_len() + self.other.prompt.len();
-                let (rows, tokens) = (2, tokens.max(other));
-                TaskSize { rows, tokens }
+                let prompt = self.writing.sequence.prompt_len();
+                let other = size.tokens - prompt + self.other.prompt.len();
+                TaskSize {
+                    rows: 2,
+                    tokens: size.tokens.max(other),
+                }
             }
-            Text::Main | Text::Draft => TaskSize { rows: 1, tokens },
+            Text::Main | Text::Draft => size,
         }
     }
 
     fn can_prepare(&self) -> bool {
-        self.state == State::Waiting && self.mask.is_none()
+        self.is_waiting && self.writing.needs_mask()
     }
 
     fn prepare(&mut self) {
-        self.mask = Some(self.sequence.constraint.mask());
+        self.writing.compute_mask();
     }
 
     fn stop(&mut self, reason: FinishReason) {
-        if !matches!(self.state, State::Ended(_)) {
-            self.state = State::Ended(reason);
-        }
+        self.writing.stop(reason);
     }
 
     fn finish(self: Box<Self>, cx: &mut Context<'_>) -> Result<Outputs, GenerateError> {
-        let number = self.number;
-        let reason = match self.state {
-            State::Ended(reason) => reason,
-            State::New | State::Choosing | State::Waiting => FinishReason::Cancelled,
-        };
-        let output = self
-            .sequence
-            .finish(reason, cx.codec, &mut |delta| (cx.on_delta)(number, delta));
-        Ok(Outputs::new(vec![output.map(Output::from)]))
+        Ok(self.writing.finish(cx))
     }
 }

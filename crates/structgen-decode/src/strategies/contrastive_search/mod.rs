@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use structgen_vocab::TokenId;
 
 use super::contrast::{ContrastError, check};
-use crate::request::{DRAWING, Output, Outputs, Resources};
-use crate::sequence::{Best, Chosen, Next, Scores, Sequence, SomeMask};
+use super::writing::Writing;
+use crate::request::{DRAWING, Outputs, Resources};
+use crate::sequence::{Best, Chosen, Next, Scores};
 use crate::task::{Context, Demand, Given, RowDemand, Task, TaskSize, Text};
 use crate::{
     Accepted, Constraint, FinishReason, GenerateError, GenerateOptions, ModelError, RowOutput,
@@ -103,29 +104,17 @@ impl ContrastiveSearch {
 /// A contrastive search. Its rows are the text or, while tokens are compared, the text with each of them.
 pub(crate) struct Search<C: Constraint> {
     options: ContrastiveSearch,
-    sequence: Sequence<C>,
-    state: State<C>,
+    writing: Writing<C>,
+    /// The tokens that the model looks at, with the mask that they are of.
+    compared: Option<(Best, Arc<C::Mask>)>,
     /// The states of the tokens that the model has seen.
     states: States,
     /// What comes after them.
     logits: Vec<f32>,
-    /// What the next token is chosen by, once it is there.
-    mask: SomeMask<C>,
     /// The row of the last demand that is the text.
     row: usize,
-}
-
-enum State<C: Constraint> {
-    /// Nothing was delivered or forced yet.
-    New,
-    /// The next token is chosen once the model has seen the text.
-    Choosing,
-    /// The model looks at what may come next.
-    Comparing { best: Best, mask: Arc<C::Mask> },
-    /// The output has ended; log probabilities of its last tokens may be missing.
-    Ended(FinishReason),
-    /// The output was ended from outside, and nothing more is demanded.
-    Stopped(FinishReason),
+    /// Whether the output was ended from outside: then nothing more is demanded.
+    is_stopped: bool,
 }
 
 impl<C: Constraint> Search<C> {
@@ -137,34 +126,23 @@ impl<C: Constraint> Search<C> {
         resources: &Resources<'_>,
     ) -> Result<Self, GenerateError> {
         search.validate()?;
-        let (info, codec) = (resources.target, resources.codec);
-        let width = info.hidden_width.ok_or(ModelError::NoHiddenStates)?;
+        let width = { resources.target.hidden_width }.ok_or(ModelError::NoHiddenStates)?;
         Ok(Self {
             options: search,
-            sequence: Sequence::start(prompt, constraint, Arc::clone(options), 0, info, codec)?,
-            state: State::New,
+            writing: Writing::start(prompt, constraint, options, 0, resources)?,
+            compared: None,
             states: States::new(width),
             logits: Vec::new(),
-            mask: None,
             row: 0,
+            is_stopped: false,
         })
-    }
-
-    fn set(&mut self, next: Next<C::Mask>) {
-        match next {
-            Next::Ended(reason) => self.state = State::Ended(reason),
-            Next::Logits(mask) => {
-                self.state = State::Choosing;
-                self.mask = mask.map(Ok);
-            }
-        }
     }
 
     /// A run of some tokens after those of the text that the model has seen.
     fn row_demand(&self, tokens: Vec<TokenId>, positions: usize) -> RowDemand {
         RowDemand {
             parent: self.row,
-            keep: self.sequence.seen,
+            keep: self.writing.sequence.seen,
             tokens,
             positions,
         }
@@ -173,12 +151,12 @@ impl<C: Constraint> Search<C> {
     /// A run of the tokens that the model has not seen: the prompt, and what was forced. The states of all of them
     /// count.
     fn reading(&mut self, has_ended: bool) -> Option<Demand> {
-        let n = self.sequence.unseen(has_ended);
+        let n = self.writing.sequence.unseen(has_ended);
         if n == 0 {
             return None;
         }
-        let seen = self.sequence.seen;
-        let tokens = self.sequence.all()[seen..seen + n].to_vec();
+        let seen = self.writing.sequence.seen;
+        let tokens = self.writing.sequence.all()[seen..seen + n].to_vec();
         let row = self.row_demand(tokens, n);
         self.row = 0;
         Some(Demand::rows(Text::Main, vec![row]).with_hidden(true))
@@ -188,8 +166,11 @@ impl<C: Constraint> Search<C> {
     /// what comes after it.
     fn choose(&mut self, cx: &mut Context<'_>) -> Result<Option<Demand>, GenerateError> {
         let most = self.options.top_k;
-        let mask = self.mask.take();
-        let (mask, best) = self.sequence.best(&self.logits, mask, most, cx.step)?;
+        let mask = self.writing.mask.take();
+        let (mask, best) = self
+            .writing
+            .sequence
+            .best(&self.logits, mask, most, cx.step)?;
         if best.tokens.len() == 1 {
             self.take(&best, &mask, 0, cx)?;
             return Ok(None);
@@ -197,7 +178,7 @@ impl<C: Constraint> Search<C> {
         let tokens = best.tokens.iter();
         let rows = tokens.map(|&(token, _)| self.row_demand(vec![token], 1));
         let demand = Demand::rows(Text::Main, rows.collect()).with_hidden(true);
-        self.state = State::Comparing { best, mask };
+        self.compared = Some((best, mask));
         Ok(Some(demand))
     }
 
@@ -212,16 +193,17 @@ impl<C: Constraint> Search<C> {
         let (token, _) = best.tokens[place];
         let chosen = Chosen {
             accepted: Accepted::certain(token),
-            scores: Scores::new(&self.logits, mask, token, self.sequence.wanted()),
+            scores: Scores::new(&self.logits, mask, token, self.writing.sequence.wanted()),
             steered: best.steered,
             lifted: best.lifted,
         };
         let mut on_delta = |delta: crate::Delta<'_>| (cx.on_delta)(0, delta);
-        let next = match self.sequence.take_chosen(chosen, cx.codec, &mut on_delta)? {
+        let sequence = &mut self.writing.sequence;
+        let next = match sequence.take_chosen(chosen, cx.codec, &mut on_delta)? {
             Some(reason) => Next::Ended(reason),
-            None => self.sequence.advance(cx.codec, &mut on_delta)?,
+            None => sequence.advance(cx.codec, &mut on_delta)?,
         };
-        self.set(next);
+        self.writing.set(next);
         Ok(())
     }
 
@@ -236,11 +218,11 @@ impl<C: Constraint> Search<C> {
         let state = |row: usize| rows[row].hidden(0).ok_or(ModelError::NoHiddenStates);
         let states = &self.states;
         let row = { self.options }.best_row(best, |row| Ok(states.largest_cosine(state(row)?)))?;
-        let known = self.sequence.all().len();
+        let known = self.writing.sequence.all().len();
         self.take(best, mask, row, cx)?;
         // An end is no token of the text.
-        if self.sequence.all().len() > known {
-            self.sequence.see(1, &rows[row], 0);
+        if self.writing.sequence.all().len() > known {
+            self.writing.sequence.see(1, &rows[row], 0);
             self.states.push(state(row)?);
         }
         self.row = row;
@@ -260,33 +242,23 @@ impl<C: Constraint> Task for Search<C> {
         cx: &mut Context<'_>,
         demands: &mut Vec<Demand>,
     ) -> Result<(), GenerateError> {
-        if let State::New = self.state {
-            let next = self
-                .sequence
-                .begin(cx.codec, &mut |delta| (cx.on_delta)(0, delta))?;
-            self.set(next);
-        }
-        while let State::Choosing = self.state
-            && demands.is_empty()
-        {
-            demands.extend(match self.sequence.unseen(false) {
+        self.writing.begin(cx)?;
+        while !self.writing.has_ended() && demands.is_empty() {
+            demands.extend(match self.writing.sequence.unseen(false) {
                 0 => self.choose(cx)?,
                 _ => self.reading(false),
             });
         }
-        if let State::Ended(_) = self.state {
+        if demands.is_empty() && !self.is_stopped {
             demands.extend(self.reading(true));
         }
         Ok(())
     }
 
     fn give(&mut self, cx: &mut Context<'_>, given: &Given<'_>) -> Result<(), GenerateError> {
-        if let State::Comparing { .. } = self.state
-            && let State::Comparing { best, mask } =
-                std::mem::replace(&mut self.state, State::Choosing)
-        {
+        if let Some((best, mask)) = self.compared.take() {
             self.compare(&best, &mask, given.rows, cx)?;
-            self.sequence.count_run(&given.times);
+            self.writing.sequence.count_run(&given.times);
             return Ok(());
         }
         let output = &given.rows[0];
@@ -294,7 +266,7 @@ impl<C: Constraint> Task for Search<C> {
             let state = output.hidden(position);
             self.states.push(state.ok_or(ModelError::NoHiddenStates)?);
         }
-        self.sequence.take_run(given, output);
+        self.writing.sequence.take_run(given, output);
         self.keep_logits(output);
         Ok(())
     }
@@ -302,33 +274,25 @@ impl<C: Constraint> Task for Search<C> {
     fn size(&self) -> TaskSize {
         TaskSize {
             rows: self.options.top_k,
-            tokens: self.sequence.most_tokens(),
+            ..self.writing.size()
         }
     }
 
     fn can_prepare(&self) -> bool {
-        matches!(self.state, State::Choosing) && self.mask.is_none()
+        self.compared.is_none() && self.writing.needs_mask()
     }
 
     fn prepare(&mut self) {
-        self.mask = Some(self.sequence.constraint.mask());
+        self.writing.compute_mask();
     }
 
     fn stop(&mut self, reason: FinishReason) {
-        self.state = match std::mem::replace(&mut self.state, State::New) {
-            State::Ended(reason) | State::Stopped(reason) => State::Stopped(reason),
-            State::New | State::Choosing | State::Comparing { .. } => State::Stopped(reason),
-        };
+        self.writing.stop(reason);
+        self.compared = None;
+        self.is_stopped = true;
     }
 
     fn finish(self: Box<Self>, cx: &mut Context<'_>) -> Result<Outputs, GenerateError> {
-        let reason = match self.state {
-            State::Ended(reason) | State::Stopped(reason) => reason,
-            State::New | State::Choosing | State::Comparing { .. } => FinishReason::Cancelled,
-        };
-        let output = self
-            .sequence
-            .finish(reason, cx.codec, &mut |delta| (cx.on_delta)(0, delta));
-        Ok(Outputs::new(vec![output.map(Output::from)]))
+        Ok(self.writing.finish(cx))
     }
 }

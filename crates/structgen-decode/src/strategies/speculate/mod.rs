@@ -17,8 +17,9 @@ use std::sync::Arc;
 
 use structgen_vocab::TokenId;
 
-use crate::request::{Output, Outputs, Report, Resources};
-use crate::sequence::{Next, Sequence, SomeMask};
+use super::writing::Writing;
+use crate::request::{Outputs, Report, Resources};
+use crate::sequence::Next;
 use crate::task::{Context, Demand, Given, Task, TaskSize, Text};
 use crate::{Constraint, Delta, FinishReason, GenerateError, GenerateOptions, RowOutput};
 use draft::{Drafted, Drafter, Drafting};
@@ -38,12 +39,8 @@ enum Source {
 
 /// A sequence whose tokens are drafted.
 pub(crate) struct Speculate<C: Constraint> {
-    /// Which output of its request it is.
-    number: usize,
-    sequence: Sequence<C>,
+    writing: Writing<C>,
     state: State,
-    /// What the next token is chosen by, once it is there.
-    mask: SomeMask<C>,
     options: Speculation,
     drafter: Drafter,
     /// The number of tokens to draft next.
@@ -54,16 +51,12 @@ pub(crate) struct Speculate<C: Constraint> {
 
 #[derive(Debug, PartialEq)]
 enum State {
-    /// Nothing was delivered or forced yet.
-    New,
-    /// The next token is chosen after a draft was made.
-    Choosing,
+    /// A draft comes next, unless the output has ended.
+    Idle,
     /// A draft is being made, or is made.
     Drafting(Drafting),
-    /// The model looks at the first so many drafted tokens, after the tokens that it has not seen.
+    /// The model looks at the first `fed` drafted tokens, after the tokens that it has not seen.
     Checking { unseen: usize, fed: usize },
-    /// The output has ended; log probabilities of its last tokens may be missing.
-    Ended(FinishReason),
 }
 
 /// The wanted positions of a demand, where they came in several runs.
@@ -112,30 +105,15 @@ impl<C: Constraint> Speculate<C> {
         if speculation.heads {
             heads::check(resources.heads_width, info)?;
         }
-        let stream = number as u64;
         let seed = options.sampling.seed;
-        let sequence =
-            Sequence::start(prompt, constraint, Arc::clone(options), stream, info, codec)?;
         Ok(Self {
-            number,
-            sequence,
-            state: State::New,
-            mask: None,
+            writing: Writing::start(prompt, constraint, options, number, resources)?,
+            state: State::Idle,
             options: speculation,
-            drafter: Drafter::new(speculation, seed, stream),
+            drafter: Drafter::new(speculation, seed, number as u64),
             length: speculation.length.first(),
             pieces: Pieces::default(),
         })
-    }
-
-    fn set(&mut self, next: Next<C::Mask>) {
-        match next {
-            Next::Ended(reason) => self.state = State::Ended(reason),
-            Next::Logits(mask) => {
-                self.state = State::Choosing;
-                self.mask = mask.map(Ok);
-            }
-        }
     }
 
     /// What it takes to go on: the draft model's opinion of what follows, or the target's of the whole draft.
@@ -144,18 +122,19 @@ impl<C: Constraint> Speculate<C> {
         if drafting == Drafting::NeedsModel {
             return self.drafter.demand();
         }
-        let eos = self.sequence.limits().eos;
+        let sequence = &self.writing.sequence;
+        let eos = sequence.limits().eos;
         let drafts = self.drafter.drafts.iter();
         // Nobody asks what comes after an end.
         let fed = drafts
             .filter(|drafted| !eos.contains(&drafted.token))
             .count();
-        let unseen = self.sequence.unseen(false);
-        let seen = self.sequence.seen;
-        let mut tokens = self.sequence.all()[seen..].to_vec();
+        let unseen = sequence.unseen(false);
+        let seen = sequence.seen;
+        let mut tokens = sequence.all()[seen..].to_vec();
         let drafted = self.drafter.drafts[..fed].iter();
         tokens.extend(drafted.map(|drafted| drafted.token));
-        let positions = self.sequence.positions(unseen) + fed;
+        let positions = sequence.positions(unseen) + fed;
         self.state = State::Checking { unseen, fed };
         self.pieces = Pieces::default();
         Demand::row(Text::Main, seen, tokens, positions).with_hidden(self.options.heads)
@@ -168,15 +147,15 @@ impl<C: Constraint> Speculate<C> {
         fed: usize,
         cx: &mut Context<'_>,
     ) -> Result<(), GenerateError> {
-        let (codec, number) = (cx.codec, self.number);
+        let (codec, number) = (cx.codec, self.writing.number());
         let on_delta = &mut *cx.on_delta;
         let on_delta: &mut dyn FnMut(Delta<'_>) -> ControlFlow<()> =
             &mut |delta| on_delta(number, delta);
         let drafts = std::mem::take(&mut self.drafter.drafts);
-        let sequence = &mut self.sequence;
+        let mut mask = self.writing.mask.take();
+        let sequence = &mut self.writing.sequence;
         let stats = &mut self.drafter.stats;
         stats.target_runs += 1;
-        let mut mask = self.mask.take();
         let mut at = 0;
         let mut tested = 0;
         let next = loop {
@@ -226,13 +205,14 @@ impl<C: Constraint> Speculate<C> {
             output.hidden(output.positions() - 1 - fed + at.min(fed)),
         ) {
             // After it, the token was chosen that is the last but for forced ones.
-            self.drafter.state.set(hidden, self.sequence.seen);
+            self.drafter.state.set(hidden, self.writing.sequence.seen);
         }
         if !drafts.is_empty() {
             let kept_whole = at == drafts.len();
             self.length = self.options.length.after(self.length, kept_whole);
         }
-        self.set(next);
+        self.state = State::Idle;
+        self.writing.set(next);
         Ok(())
     }
 }
@@ -243,30 +223,29 @@ impl<C: Constraint> Task for Speculate<C> {
         cx: &mut Context<'_>,
         demands: &mut Vec<Demand>,
     ) -> Result<(), GenerateError> {
-        let number = self.number;
-        if self.state == State::New {
-            let next = self
-                .sequence
-                .begin(cx.codec, &mut |delta| (cx.on_delta)(number, delta))?;
-            self.set(next);
-        }
+        self.writing.begin(cx)?;
         let context_length = cx.target.context_length;
-        match self.state {
-            State::Choosing => {
-                if self.sequence.crop(context_length) {
+        let has_ended = self.writing.has_ended();
+        let sequence = &mut self.writing.sequence;
+        if has_ended {
+            demands.extend(sequence.demand(true, context_length));
+            return Ok(());
+        }
+        let drafting = match self.state {
+            State::Idle => {
+                if sequence.crop(context_length) {
                     self.drafter.state.forget();
                 }
-                let room = context_length - self.sequence.all().len();
+                let room = context_length - sequence.all().len();
                 // The target's own choice after the draft takes the last token that is left.
-                let remaining = self.sequence.limits().remaining - 1;
+                let remaining = sequence.limits().remaining - 1;
                 let most = self.length.min(remaining).min(room);
-                let drafting = self.drafter.begin(&mut self.sequence, most, cx)?;
-                demands.push(self.demand(drafting));
+                self.drafter.begin(sequence, most, cx)?
             }
-            State::Drafting(drafting) => demands.push(self.demand(drafting)),
-            State::Ended(_) => demands.extend(self.sequence.demand(true, context_length)),
-            State::New | State::Checking { .. } => {}
-        }
+            State::Drafting(drafting) => drafting,
+            State::Checking { .. } => return Ok(()),
+        };
+        demands.push(self.demand(drafting));
         Ok(())
     }
 
@@ -276,16 +255,17 @@ impl<C: Constraint> Task for Speculate<C> {
             self.drafter.count_run(given.times.model);
             if given.is_done && matches!(self.state, State::Drafting(_)) {
                 let logits = Some(output.last());
-                let drafting = self.drafter.go_on(&mut self.sequence, logits, cx)?;
+                let drafting = self.drafter.go_on(&mut self.writing.sequence, logits, cx)?;
                 self.state = State::Drafting(drafting);
             }
             return Ok(());
         }
+        let sequence = &mut self.writing.sequence;
         let State::Checking { unseen, fed } = self.state else {
-            self.sequence.take_run(given, output);
+            sequence.take_run(given, output);
             return Ok(());
         };
-        self.sequence.reuse(given.reused);
+        sequence.reuse(given.reused);
         let unseen = unseen - given.reused;
         self.state = State::Checking { unseen, fed };
         let mut pieces = std::mem::take(&mut self.pieces);
@@ -294,46 +274,34 @@ impl<C: Constraint> Task for Speculate<C> {
         }
         if !given.is_done {
             self.pieces = pieces;
-            self.sequence.count_run(&given.times);
+            sequence.count_run(&given.times);
             return Ok(());
         }
         let output = match pieces.logits.is_empty() {
             true => *output,
             false => pieces.output(output),
         };
-        self.sequence.see(unseen, &output, fed);
-        self.sequence.count_run(&given.times);
+        sequence.see(unseen, &output, fed);
+        sequence.count_run(&given.times);
         self.check(&output, fed, cx)
     }
 
     fn size(&self) -> TaskSize {
-        TaskSize {
-            rows: 1,
-            tokens: self.sequence.most_tokens(),
-        }
+        self.writing.size()
     }
 
     fn stop(&mut self, reason: FinishReason) {
-        if !matches!(self.state, State::Ended(_)) {
-            self.state = State::Ended(reason);
-        }
+        self.writing.stop(reason);
+        self.state = State::Idle;
     }
 
     fn finish(mut self: Box<Self>, cx: &mut Context<'_>) -> Result<Outputs, GenerateError> {
-        self.drafter.end(&mut self.sequence)?;
-        let number = self.number;
-        let reason = match self.state {
-            State::Ended(reason) => reason,
-            _ => FinishReason::Cancelled,
-        };
+        self.drafter.end(&mut self.writing.sequence)?;
         let mut stats = self.drafter.stats;
-        stats.tokens += self.sequence.len() as u64;
-        let output = self
-            .sequence
-            .finish(reason, cx.codec, &mut |delta| (cx.on_delta)(number, delta));
+        stats.tokens += self.writing.sequence.len() as u64;
         Ok(Outputs {
             report: Report::Speculation(stats),
-            ..Outputs::new(vec![output.map(Output::from)])
+            ..self.writing.finish(cx)
         })
     }
 }
