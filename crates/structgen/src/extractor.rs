@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use structgen_constraint::CompiledConstraint;
 use structgen_decode::{
-    Confidence, FinishReason, GenerateOptions, Generation, GenerationStats, Run, Strategy,
+    Confidence, FinishReason, GenerateOptions, Generation, Run, Strategy, request::GenerationStats,
 };
 use structgen_frontend::json_schema::{CompileReport, SchemaOptions};
 
