@@ -8,8 +8,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use structgen::constraint::{CompiledConstraint, Matcher};
 use structgen::decode::{
-    BeamOptions, Distinct, EarlyStopping, GenerateError, GenerateOptions, Generation, JumpForward,
-    MockEncoder, MockModel, PromptLookup, Request, Scheduler, Speculation,
+    GenerateError, GenerateOptions, Generation, MockModel, Request, Scheduler,
+    model::MockEncoder,
+    request::JumpForward,
+    strategies::{BeamOptions, Distinct, EarlyStopping, PromptLookup, Speculation},
 };
 use structgen::vocab::TokenId;
 use structgen::{Checker, Constraint, SamplingParams, SchemaOptions};

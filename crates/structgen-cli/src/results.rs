@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use anyhow::anyhow;
 use serde_json::{Map, Value, json};
 use structgen::decode::{
-    GeneratedToken, Generation, GenerationStats, Output, Outputs, Report, TokenLogProbs,
+    GeneratedToken, Generation, Output, Outputs,
+    request::{GenerationStats, Report, TokenLogProbs},
 };
 use structgen::vocab::{TokenId, Vocabulary};
 use structgen::{Constraint, Extraction, GenerateOptions, Model, Request};

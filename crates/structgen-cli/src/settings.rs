@@ -11,7 +11,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use structgen::constraint::CompiledConstraint;
 use structgen::decode::params::set_parameter;
-use structgen::decode::{ContextOverflow, Params, SchedulerLimits, Speculation};
+use structgen::decode::{
+    SchedulerLimits,
+    request::{ContextOverflow, Params},
+    strategies::Speculation,
+};
 use structgen::vocab::TokenId;
 use structgen::{
     DraftSource, GenerateOptions, HeadsSource, Model, ModelOptions, Strategy, TaskPreset,

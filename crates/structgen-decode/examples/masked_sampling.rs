@@ -1,11 +1,12 @@
-//! What sampling from allowed tokens costs, in passes: one pass is a sum over all logits in sixteen lanes, measured in the same run.
+//! What sampling from allowed tokens costs, in passes: one pass is a sum over all logits in sixteen lanes, measured in
+//! the same run.
 //!
 //! ```text
 //! cargo run --release -p structgen-decode --example masked_sampling
 //! ```
 //!
-//! 128,256 logits, one thread, the fastest of 301 runs each. A mask's tokens are scattered at random, the worst case, or lie in
-//! runs.
+//! 128,256 logits, one thread, the fastest of 301 runs each. A mask's tokens are scattered at random, the worst case,
+//! or lie in runs.
 
 mod yardstick;
 
@@ -14,7 +15,9 @@ use std::io::Write;
 
 use self::yardstick::{fastest, sum};
 use structgen_decode::{
-    Candidates, PlainMask, SamplerChain, SamplingParams, SequenceRng, masked_argmax, masked_softmax,
+    SamplingParams,
+    constraint::PlainMask,
+    samplers::{Candidates, SamplerChain, SequenceRng, masked_argmax, masked_softmax},
 };
 use structgen_vocab::{TokenId, TokenMask};
 

@@ -1,11 +1,12 @@
-//! What chains of samplers cost, in passes: one pass is a sum over all logits in sixteen lanes, measured in the same run.
+//! What chains of samplers cost, in passes: one pass is a sum over all logits in sixteen lanes, measured in the same
+//! run.
 //!
 //! ```text
 //! cargo run --release -p structgen-decode --example sampler_chains
 //! ```
 //!
-//! 128,256 logits, all of them allowed but where a mask of 20 tokens is named; one thread, the fastest of 301 runs each, filling and drawing
-//! included.
+//! 128,256 logits, all of them allowed but where a mask of 20 tokens is named; one thread, the fastest of 301 runs
+//! each, filling and drawing included.
 
 mod yardstick;
 
@@ -14,7 +15,9 @@ use std::io::Write;
 
 use self::yardstick::{fastest, sum};
 use structgen_decode::{
-    Accepted, Candidates, PlainMask, SamplerChain, SamplingParams, SequenceRng,
+    SamplingParams,
+    constraint::PlainMask,
+    samplers::{Accepted, Candidates, SamplerChain, SequenceRng},
 };
 use structgen_vocab::{TokenId, TokenMask};
 

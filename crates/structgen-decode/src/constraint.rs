@@ -61,7 +61,8 @@ pub trait Constraint: Send {
     /// When the token is not allowed, or a limit is exceeded.
     fn completion_cost_after(&mut self, token: TokenId) -> Result<u64, ConstraintError>;
 
-    /// The text that comes next whatever is chosen, in bytes: at most so many. A constraint that does not know says nothing.
+    /// The text that comes next whatever is chosen, in bytes: at most `most`. A constraint that does not know it
+    /// returns an empty one.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -70,7 +71,7 @@ pub trait Constraint: Send {
         Ok(Vec::new())
     }
 
-    /// Whether [`temperature`](Constraint::temperature) ever says anything.
+    /// Whether [`temperature`](Constraint::temperature) ever returns one.
     fn sets_temperatures(&self) -> bool {
         false
     }
@@ -157,7 +158,7 @@ pub trait AllowedTokens {
     /// The set as bits.
     fn bits(&self) -> &TokenMask;
 
-    /// The set as a list, lowest id first, where one is at hand.
+    /// The set as a list, lowest id first, where one is known.
     fn list(&self) -> Option<&[TokenId]>;
 
     /// How many tokens are in the set.

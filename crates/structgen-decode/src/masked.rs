@@ -1,12 +1,13 @@
-//! What a sampler asks of the allowed logits, answered where the logits lie: nothing is copied, and no `-inf` is written.
+//! What a sampler asks of the allowed logits, answered where the logits lie: nothing is copied, and no `-inf` is
+//! written.
 //!
-//! A mask with a list costs one read for each of its tokens. A mask of bits is gone through in groups of words: a group that is
-//! allowed as a whole is a plain slice, an empty word is skipped, and in a mixed word the logits that are not allowed become NaN,
-//! which every computation here leaves out anyway.
+//! A mask with a list costs one read for each of its tokens. A mask of bits is gone through in groups of words: a group
+//! that is allowed as a whole is a plain slice, an empty word is skipped, and in a mixed word the logits that are not
+//! allowed become NaN, which every computation here leaves out anyway.
 
 use structgen_vocab::{TokenId, TokenMask};
 
-use crate::AllowedTokens;
+use crate::constraint::AllowedTokens;
 use crate::numeric::{self, LaneSum};
 use crate::wide::wide;
 
@@ -20,7 +21,7 @@ const GROUP: usize = 16;
 /// NaN and `-inf` are never chosen: where the allowed tokens have nothing else, there is none.
 ///
 /// ```
-/// use structgen_decode::{PlainMask, masked_argmax};
+/// use structgen_decode::{constraint::PlainMask, samplers::masked_argmax};
 /// use structgen_vocab::{TokenId, TokenMask};
 ///
 /// let mut mask = TokenMask::new(4);
@@ -87,7 +88,7 @@ pub fn masked_softmax(
 /// A softmax over allowed tokens: what it takes to turn a logit into a probability.
 ///
 /// ```
-/// use structgen_decode::{PlainMask, masked_softmax};
+/// use structgen_decode::{constraint::PlainMask, samplers::masked_softmax};
 /// use structgen_vocab::TokenMask;
 ///
 /// let softmax = masked_softmax(&[0.0, 0.0], &PlainMask::new(TokenMask::full(2)), &[]).unwrap();
@@ -364,7 +365,7 @@ fn for_each_group(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Candidates, PlainMask};
+    use crate::{constraint::PlainMask, samplers::Candidates};
     use proptest::prelude::*;
     use structgen_vocab::TokenMask;
 
@@ -436,7 +437,7 @@ mod tests {
 
     #[test]
     fn bans_count_in_a_last_word_that_is_no_whole_one() {
-        // The largest are banned, several of them behind the last whole word.
+        // The largest are banned, several of them after the last whole word.
         let logits: Vec<f32> = (0..265u16).map(f32::from).collect();
         let mut mask = TokenMask::new(logits.len());
         (0..265).for_each(|id| mask.allow(TokenId(id)));
@@ -487,7 +488,7 @@ mod tests {
             k in 1usize..100,
             temperature in prop_oneof![Just(1.0f32), 0.1f32..3.0, Just(1e-38), Just(1e38)],
         ) {
-            use crate::{Sampler, Temperature};
+            use crate::samplers::{Sampler, Temperature};
             let mut expected = Candidates::default();
             expected.fill(&logits, &mask, &banned);
             Temperature::new(temperature).apply(&mut expected);

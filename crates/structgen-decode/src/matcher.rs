@@ -5,7 +5,10 @@ use std::sync::Arc;
 use structgen_constraint::{Mask, Matcher};
 use structgen_vocab::{TokenId, TokenMask};
 
-use crate::{AllowedTokens, Constraint, ConstraintError};
+use crate::{
+    Constraint,
+    constraint::{AllowedTokens, ConstraintError},
+};
 
 impl AllowedTokens for Mask {
     fn bits(&self) -> &TokenMask {

@@ -35,7 +35,8 @@ pub(crate) fn exp(x: f32) -> f32 {
     p = p * r + 0.5;
     p = p * r + 1.0;
     p = p * r + 1.0;
-    // The last bits of the rounded number are those of n. Conversions of floats to integers saturate, which does not vectorise.
+    // The last bits of the rounded number are those of n. Conversions of floats to integers saturate, which does not
+    // vectorise.
     let scale = f32::from_bits(rounded.to_bits().wrapping_add(127) << 23);
     // The comparison is the negated one, so that NaN weighs nothing.
     if x >= EXP_UNDERFLOW { p * scale } else { 0.0 }

@@ -9,7 +9,7 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 /// so that a sequence draws the same numbers however many run beside it.
 ///
 /// ```
-/// use structgen_decode::SequenceRng;
+/// use structgen_decode::samplers::SequenceRng;
 ///
 /// let mut first = SequenceRng::new(7, 0);
 /// let mut again = first.clone();
@@ -25,7 +25,8 @@ impl SequenceRng {
         Self::keyed(seed, 0, sequence)
     }
 
-    /// The generator of decisions that are no draws, such as [`Xtc`](crate::Xtc)'s: independent of [`new`](SequenceRng::new)'s.
+    /// The generator of decisions that are no draws, such as [`Xtc`](crate::samplers::Xtc)'s: independent of
+    /// [`new`](SequenceRng::new)'s.
     pub fn coins(seed: u64, sequence: u64) -> Self {
         Self::keyed(seed, 1, sequence)
     }

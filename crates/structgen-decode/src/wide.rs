@@ -1,14 +1,15 @@
 //! Loops with the widest registers that the processor has.
 //!
-//! A program is compiled for the oldest processors; `pulp` compiles a closure for newer ones, too, and chooses when it runs. Each of these
-//! loops does the same operations in the same order whatever the width, so that results have the same bits everywhere.
+//! A program is compiled for the oldest processors; `pulp` compiles a closure for newer ones, too, and chooses when it
+//! runs. Each of these loops does the same operations in the same order whatever the width, so that results have the
+//! same bits everywhere.
 
 use structgen_vocab::TokenId;
 
 use crate::numeric::{self, LaneSum};
 
-/// A closure that owns this can be called only once. So it is called itself, and becomes part of what is compiled for newer processors; one that could be called again is
-/// called through a function of its own, which is not.
+/// A closure that owns this can be called only once. So it is called itself, and becomes part of what is compiled for
+/// newer processors; one that could be called again is called through a function of its own, which is not.
 pub(crate) struct Once;
 
 impl Once {
@@ -127,8 +128,8 @@ pub(crate) fn for_each_from(logits: &[f32], smallest: f32, mut visit: impl FnMut
     });
 }
 
-/// Where the block of weights begins with which their sum, on top of `sum`, passes `target`, and the sum before it; the end and the sum of all where it does
-/// not. Only weights of logits that are at least `smallest` count.
+/// Where the block of weights begins with which their sum, on top of `sum`, passes `target`, and the sum before it; the
+/// end and the sum of all where it does not. Only weights of logits that are at least `smallest` count.
 pub(crate) fn block_that_passes(
     logits: &[f32],
     weights: &[f32],
@@ -160,7 +161,8 @@ pub(crate) fn block_that_passes(
     })
 }
 
-/// Nearly the sums of the weights of what has a logit of at least each threshold: additions are in single precision for a while.
+/// Nearly the sums of the weights of what has a logit of at least each threshold: additions are in single precision for
+/// a while.
 pub(crate) fn masses_from(logits: &[f32], weights: &[f32], thresholds: [f32; 4]) -> [f64; 4] {
     wide!({
         let mut totals = [0.0; 4];
@@ -168,7 +170,7 @@ pub(crate) fn masses_from(logits: &[f32], weights: &[f32], thresholds: [f32; 4])
         for (logits, weights) in blocks {
             let (chunks, rest) = logits.as_chunks::<16>();
             let (weights, weights_of_rest) = weights.as_chunks::<16>();
-            // One after another, over a block that is at hand: all four in one loop were not vectorised well.
+            // One after another, over a block that is loaded: all four in one loop were not vectorised well.
             for (total, threshold) in totals.iter_mut().zip(thresholds) {
                 let mut lanes = [0.0f32; 16];
                 for (logits, weights) in chunks.iter().zip(weights) {
@@ -211,8 +213,8 @@ pub(crate) fn nth_equal(logits: &[f32], value: f32, n: usize) -> usize {
     })
 }
 
-/// The sum of the weights of what has a logit of at least `high`, and how many these are; `visit` is called with the places of logits
-/// from `low` to below `high`.
+/// The sum of the weights of what has a logit of at least `high`, and how many these are; `visit` is called with the
+/// places of logits from `low` to below `high`.
 pub(crate) fn split(
     logits: &[f32],
     weights: &[f32],
@@ -225,7 +227,8 @@ pub(crate) fn split(
         let mut counts = [0u32; 16];
         let blocks = logits.chunks(BLOCK).zip(weights.chunks(BLOCK));
         for (at, (logits, weights)) in blocks.enumerate() {
-            // Nothing is called within this loop, so that its sums stay in registers; runs in which something is to be visited are noted.
+            // Nothing is called within this loop, so that its sums stay in registers; runs in which something is to be
+            // visited are noted.
             let (mut sums, mut numbers) = (lanes, counts);
             let mut noted = [0u32; BLOCK / 16];
             let (runs, rest) = logits.as_chunks::<16>();

@@ -1,5 +1,5 @@
-//! Tokens per second of greedy decoding by the number of rows in a run, without samplers and constraints: the fastest of
-//! several windows of steps, so that other work on the machine counts little.
+//! Tokens per second of greedy decoding by the number of rows in a run, without samplers and constraints: the fastest
+//! of several windows of steps, so that other work on the machine counts little.
 //!
 //! ```text
 //! cargo run --release -p structgen-ort --example batched_decoding -- MODEL_FOLDER [PROMPT_TOKENS] [WINDOWS] [THREADS]
@@ -13,7 +13,10 @@ use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use structgen_decode::{LanguageModel, RowId, RowRun};
+use structgen_decode::{
+    LanguageModel,
+    model::{RowId, RowRun},
+};
 use structgen_ort::{Device, LoadOptions, OrtModel, Runtime, Search};
 use structgen_vocab::TokenId;
 

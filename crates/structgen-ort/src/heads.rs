@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ort::session::Session;
 use ort::value::{DynValue, TensorElementType, TensorRef};
-use structgen_decode::{DraftHeads, ModelError};
+use structgen_decode::{ModelError, model::DraftHeads};
 
 use crate::cache::backend;
 use crate::model::{refused, session_builder};
@@ -15,11 +15,11 @@ use crate::{Device, LoadError, Runtime};
 const STATES: &str = "hidden_states";
 const LOGITS: &str = "logits";
 
-/// Heads that guess the tokens after the next one (Medusa, Cai et al. 2024), as a graph of their own: `hidden_states`, f32
-/// `[n, width]`, to `logits`, f32 `[heads, n, vocabulary]`.
+/// Heads that guess the tokens after the next one (Medusa, Cai et al. 2024), as a graph of their own: `hidden_states`,
+/// f32 `[n, width]`, to `logits`, f32 `[heads, n, vocabulary]`.
 ///
 /// ```no_run
-/// use structgen_decode::DraftHeads;
+/// use structgen_decode::model::DraftHeads;
 /// use structgen_ort::{Device, OrtHeads, Runtime, Search};
 ///
 /// let runtime = Runtime::load(&Search::from_env(None))?;

@@ -264,7 +264,8 @@ fn logits(outlet: &Outlet, config: &ModelConfig) -> Result<(Float, usize), LoadE
     Ok((float, width))
 }
 
-/// The hidden states of all positions, `[batch, sequence, width]`. An output of this name with another shape is ignored.
+/// The hidden states of all positions, `[batch, sequence, width]`. An output of this name with another shape is
+/// ignored.
 fn hidden(outlet: &Outlet) -> Option<(Float, usize)> {
     let (ty, dims) = tensor(outlet).ok()?;
     match (outlet.name(), dims) {

@@ -1,6 +1,6 @@
 //! How probable each of some choices is.
 
-use structgen_decode::{AllLimits, ChoiceProbability, ChoiceRequest, Choices};
+use structgen_decode::strategies::{AllLimits, ChoiceProbability, ChoiceRequest, Choices};
 use structgen_vocab::TokenId;
 
 use crate::{Model, Result};

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use structgen_constraint::{CompileError, MatcherError};
 #[cfg(feature = "ort")]
-use structgen_decode::{ChatError, ConfidenceError, EventError, GenerateError};
+use structgen_decode::{
+    GenerateError, chat::ChatError, confidence::ConfidenceError, events::EventError,
+};
 use structgen_frontend::gbnf::GbnfError;
 use structgen_frontend::json_schema::SchemaError;
 use structgen_frontend::regex::RegexError;

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use structgen_decode::{Confidence, GenerateError, GenerationStats, Output, Outputs, Run};
+use structgen_decode::{Confidence, GenerateError, Output, Outputs, Run, request::GenerationStats};
 
 use crate::{Error, Extraction, Result, SchemaExtractor};
 

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use structgen_constraint::CompiledConstraint;
-use structgen_decode::{Confidence, GenerateOptions, GenerationStats, Output, Strategy};
+use structgen_decode::{Confidence, GenerateOptions, Output, Strategy, request::GenerationStats};
 use structgen_frontend::json_schema::{CompileReport, SchemaOptions};
 
 use crate::extract_all::ExtractAll;

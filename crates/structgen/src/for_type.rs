@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 use structgen_constraint::Matcher;
-use structgen_decode::SequenceRng;
+use structgen_decode::samplers::SequenceRng;
 use structgen_frontend::json_schema::{IntegerKeys, Profile, SchemaOptions};
 use structgen_vocab::TokenId;
 

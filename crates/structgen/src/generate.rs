@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use structgen_constraint::CompiledConstraint;
 use structgen_decode::{
-    EventStream, GenerateOptions, Generation, OutputEvent, Outputs, Run, Unconstrained,
+    GenerateOptions, Generation, Outputs, Run, Unconstrained,
+    events::{EventStream, OutputEvent},
 };
 use structgen_vocab::TokenId;
 
@@ -13,7 +14,7 @@ use crate::{Model, Result};
 /// A prompt, the constraint of its outputs or none for free text, and how they are generated.
 ///
 /// ```no_run
-/// use structgen::decode::BeamOptions;
+/// use structgen::decode::strategies::BeamOptions;
 /// use structgen::{Constraint, Model, ModelOptions, Request};
 ///
 /// let model = Model::open("path/to/model", &ModelOptions::new())?;
@@ -63,7 +64,7 @@ impl Model {
     ///
     /// ```no_run
     /// use std::ops::ControlFlow;
-    /// use structgen::decode::{OutputEvent, OutputPart};
+    /// use structgen::decode::events::{OutputEvent, OutputPart};
     /// use structgen::{Constraint, Model, ModelOptions, Request, SchemaOptions};
     ///
     /// let model = Model::embedded(&ModelOptions::new())?;

@@ -125,7 +125,10 @@ pub use structgen_tools as tools;
 pub use structgen_vocab as vocab;
 
 #[cfg(feature = "ort")]
-pub use structgen_decode::{GenerateOptions, OrderPreset, SamplingParams, Strategy, TaskPreset};
+pub use structgen_decode::{
+    GenerateOptions, SamplingParams, Strategy,
+    samplers::{OrderPreset, TaskPreset},
+};
 pub use structgen_frontend::json_schema::{
     FormatMode, IntegerKeys, KeyOrder, Profile, SchemaOptions,
 };

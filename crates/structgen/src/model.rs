@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use structgen_constraint::{CompiledConstraint, VocabularyTables};
-use structgen_decode::{ChatError, ChatTemplate, Engine, LanguageModel, ModelInfo, Scheduler};
+use structgen_decode::{
+    ChatTemplate, Engine, LanguageModel, ModelInfo, Scheduler, chat::ChatError,
+};
 use structgen_ort::{Device, ModelConfig, ModelSource, OrtHeads, OrtModel, Runtime};
 use structgen_vocab::{TokenId, Tokenizer, TokenizerOptions, Vocabulary};
 
@@ -231,7 +233,7 @@ fn scheduler(
     tokenizer: &Arc<Tokenizer>,
     options: &ModelOptions,
 ) -> Result<Scheduler> {
-    let encoder = Arc::clone(tokenizer) as Arc<dyn structgen_decode::TextEncoder>;
+    let encoder = Arc::clone(tokenizer) as Arc<dyn structgen_decode::request::TextEncoder>;
     let mut scheduler = Scheduler::new(model, tokenizer.vocabulary().clone())
         .with_encoder(encoder)
         .with_limits(options.scheduler_limits());

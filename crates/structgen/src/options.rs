@@ -114,15 +114,15 @@ impl ModelOptions {
         self
     }
 
-    /// Loads a second model, which drafts for [speculation](structgen_decode::Speculation) and is the amateur of
-    /// [contrastive decoding](structgen_decode::ContrastiveDecoding).
+    /// Loads a second model, which drafts for [speculation](structgen_decode::strategies::Speculation) and is the amateur of
+    /// [contrastive decoding](structgen_decode::strategies::ContrastiveDecoding).
     #[must_use]
     pub fn with_draft(mut self, draft: DraftSource) -> Self {
         self.draft = Some(draft);
         self
     }
 
-    /// Loads extra heads, which draft for [speculation](structgen_decode::Speculation).
+    /// Loads extra heads, which draft for [speculation](structgen_decode::strategies::Speculation).
     #[must_use]
     pub fn with_heads(mut self, heads: HeadsSource) -> Self {
         self.heads = Some(heads);

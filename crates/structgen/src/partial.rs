@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use structgen_decode::{EventError, EventStream, JsonKind, OutputEvent, OutputPart};
+use structgen_decode::events::{EventError, EventStream, JsonKind, OutputEvent, OutputPart};
 
 use crate::extracting::Extracting;
 use crate::{Extraction, Result};

@@ -5,7 +5,10 @@ use std::io;
 use std::path::Path;
 
 use serde_json::Value;
-use structgen_decode::{ChatError, ChatMessage, ChatOptions, ChatTemplate};
+use structgen_decode::{
+    ChatTemplate,
+    chat::{ChatError, ChatMessage, ChatOptions},
+};
 use structgen_frontend::json_schema::SchemaOptions;
 use structgen_grammar::Whitespace;
 use structgen_ort::LoadError;

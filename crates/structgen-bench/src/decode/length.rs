@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use serde::Serialize;
-use structgen::decode::{LanguageModel, ModelError, RowRun};
+use structgen::decode::{LanguageModel, ModelError, model::RowRun};
 use structgen::ort::OrtModel;
 use structgen::vocab::TokenId;
 

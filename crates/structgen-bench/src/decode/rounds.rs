@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use structgen::GenerateOptions;
 use structgen::decode::{
-    Constraint, Delta, Generation, JumpForward, LanguageModel, PromptLookup, Request, Scheduler,
-    Speculation, Unconstrained,
+    Constraint, Delta, Generation, LanguageModel, Request, Scheduler, Unconstrained,
+    request::JumpForward,
+    strategies::{PromptLookup, Speculation},
 };
 use structgen::ort::OrtModel;
 use structgen::vocab::TokenMask;

@@ -6,7 +6,10 @@ use std::str::FromStr;
 use anyhow::bail;
 use clap::ValueEnum;
 use structgen::SchemaExtractor;
-use structgen::decode::{BeamOptions, Confidence, Generation, PromptLookup, Speculation};
+use structgen::decode::{
+    Confidence, Generation,
+    strategies::{BeamOptions, PromptLookup, Speculation},
+};
 
 /// What the output is constrained to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

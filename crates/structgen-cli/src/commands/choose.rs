@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use structgen::ChooseOptions;
-use structgen::decode::AllLimits;
+use structgen::decode::strategies::AllLimits;
 
 use crate::Outcome;
 use crate::args::LoadArgs;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use structgen::decode::{ModelInfo, Packing};
+use structgen::decode::{ModelInfo, model::Packing};
 use structgen::ort::{ModelFolder, Runtime, cuda_libraries};
 use structgen::{Constraint, GenerateOptions, Model};
 

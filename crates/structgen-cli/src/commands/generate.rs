@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use serde_json::{Value, json};
-use structgen::decode::{GenerateError, Generation, Output, Report, Run};
+use structgen::decode::{GenerateError, Generation, Output, Run, request::Report};
 use structgen::tools::{Message, ToolGrammar};
 use structgen::vocab::Vocabulary;
 use structgen::{Constraint, Error, Model, Request};

@@ -8,7 +8,10 @@ pub(crate) use select::logit_of;
 use structgen_vocab::TokenId;
 
 use crate::numeric::{self, LaneSum};
-use crate::{AllowedTokens, Sampler, SequenceRng, Temperature};
+use crate::{
+    constraint::AllowedTokens,
+    samplers::{Sampler, SequenceRng, Temperature},
+};
 use crate::{masked, wide};
 
 use select::Nucleus;
@@ -19,7 +22,7 @@ use select::Nucleus;
 /// are not in it. The order by id never changes, so that sums and draws do not depend on how the tokens got here.
 ///
 /// ```
-/// use structgen_decode::{Candidates, PlainMask};
+/// use structgen_decode::{constraint::PlainMask, samplers::Candidates};
 /// use structgen_vocab::{TokenId, TokenMask};
 ///
 /// let mut mask = TokenMask::new(4);
@@ -114,11 +117,11 @@ impl Candidates {
         });
     }
 
-    /// [`fill`](Candidates::fill), but only with what `largest` asks for, which is all that matters where nothing before a top-k looks at
-    /// more.
+    /// [`fill`](Candidates::fill), but only with what `largest` asks for, which is all that matters where nothing
+    /// before a top-k looks at more.
     ///
-    /// The logits stay as they are, and those that are too small are never copied. Dividing by a temperature can make two
-    /// different logits equal, and then the lower id goes first: therefore it is counted in.
+    /// The logits stay as they are, and those that are too small are never copied. Dividing by a temperature can make
+    /// two different logits equal, and then the lower id goes first: therefore it is counted in.
     pub(crate) fn fill_largest(
         &mut self,
         logits: &[f32],
@@ -145,7 +148,8 @@ impl Candidates {
             self.fill(logits, allowed, banned);
             return;
         }
-        // The largest logits of groups of tokens are logits: the `k`-th of them is at most as large as the `k`-th of all.
+        // The largest logits of groups of tokens are logits: the `k`-th of them is at most as large as the `k`-th of
+        // all.
         let mut threshold = f32::NEG_INFINITY;
         if k <= self.weights.len() {
             self.logits.extend_from_slice(&self.weights);
@@ -337,12 +341,14 @@ impl Candidates {
         sum.total()
     }
 
-    /// The weights of the last [`weigh`](Candidates::weigh), one for each of [`ids`](Candidates::ids) as they were then.
+    /// The weights of the last [`weigh`](Candidates::weigh), one for each of [`ids`](Candidates::ids) as they were
+    /// then.
     pub fn weights(&self) -> &[f32] {
         &self.weights
     }
 
-    /// The probability of a candidate by the weights of the last [`weigh`](Candidates::weigh), which came to this total; none where it has no weight.
+    /// The probability of a candidate by the weights of the last [`weigh`](Candidates::weigh), which came to this
+    /// total; none where it has no weight.
     pub(crate) fn probability(&self, token: TokenId, total: f64) -> Option<f32> {
         let weight = *self.weights.get(self.ids.binary_search(&token).ok()?)?;
         (weight > 0.0).then(|| (f64::from(weight) / total) as f32)
@@ -363,8 +369,8 @@ impl Candidates {
         Some((f64::from(self.logits[i]) - f64::from(max) - numeric::ln(total)) as f32)
     }
 
-    /// What filling, [`Temperature`], top-p and [`draw`](Candidates::draw) do one after another, without a list of what may be nearly all
-    /// tokens. Where that list is short, or the logits are not finite, it is made, and drawn from.
+    /// What filling, [`Temperature`], top-p and [`draw`](Candidates::draw) do one after another, without a list of what
+    /// may be nearly all tokens. Where that list is short, or the logits are not finite, it is made, and drawn from.
     pub(crate) fn draw_nucleus(
         &mut self,
         logits: &[f32],
@@ -421,7 +427,8 @@ impl Candidates {
         drawn
     }
 
-    /// Where the block of candidates begins with which the sum of a nucleus' weights passes the target, and the sum before it.
+    /// Where the block of candidates begins with which the sum of a nucleus' weights passes the target, and the sum
+    /// before it.
     fn block_of(&self, nucleus: &Nucleus, target: f64) -> (usize, f64) {
         // Of those that equal the smallest, only what is up to its place belongs to the nucleus.
         let behind = nucleus.place.saturating_add(1).min(self.logits.len());
@@ -446,7 +453,8 @@ impl Candidates {
         let target = rng.uniform() * total;
         let (mut sum, mut start) = (0.0, 0);
         if self.len() > DRAWN {
-            // Adding one weight to another takes its time: most are passed over in blocks of ids, with many sums at once.
+            // Adding one weight to another takes its time: most are passed over in blocks of ids, with many sums at
+            // once.
             while start < self.len() {
                 let block = self.ids[start].index() / DRAWN;
                 let rest = &self.ids[start..];

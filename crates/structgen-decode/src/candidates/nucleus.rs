@@ -8,7 +8,7 @@ use crate::wide;
 const MANY: usize = 4096;
 /// Candidates that are sorted for the estimate.
 const SAMPLE: usize = 512;
-/// The bounds are near enough when so many of the sample lie between them.
+/// The bounds are near enough when this many of the sample lie between them.
 const NEAR: usize = 4;
 /// How far the first guesses are from the estimate, in places of the sample.
 const GUESS: usize = 12;
@@ -24,15 +24,16 @@ pub(super) const EVERYTHING: (f32, f32) = (f32::NEG_INFINITY, f32::INFINITY);
 const LANES: usize = 16;
 /// How many such runs.
 const RUNS: usize = 512;
-/// From so many candidates on a guess is cheaper than sums over all of them.
+/// From this many candidates on a guess is cheaper than sums over all of them.
 const VERY_MANY: usize = 1 << 15;
 /// How many standard deviations of the sample's mass a guess leaves on either side.
 const DEVIATIONS: f64 = 2.5;
 
 /// [`bounds`] that are right nearly always: the sample's mass below them may differ from that of all.
 ///
-/// The mass that is *not* in the prefix is what is estimated, since its weights are small and alike, and `total` is known: a few large weights, of which a
-/// sample may have any number, do no harm. Nothing where there are too few candidates.
+/// The mass that is *not* in the prefix is what is estimated, since its weights are small and alike, and `total` is
+/// known: a few large weights, of which a sample may have any number, do no harm. Nothing where there are too few
+/// candidates.
 pub(super) fn guess(
     logits: &[f32],
     weights: &[f32],
@@ -176,8 +177,9 @@ fn valid(sample: &[u64; SAMPLE], logits: &[f32]) -> usize {
     sample.iter().take_while(allowed).count()
 }
 
-/// Two bounds, between which is the logit with which the mass is reached, out of the `total` of all weights: what is at the upper one or above it is in any case part of the
-/// shortest prefix with the mass, and what is below the lower one is not.
+/// Two bounds, between which is the logit with which the mass is reached, out of the `total` of all weights: what is at
+/// the upper one or above it is in any case part of the shortest prefix with the mass, and what is below the lower one
+/// is not.
 ///
 /// The lower bound counts as between them, the upper one does not.
 pub(super) fn bounds(
@@ -198,7 +200,7 @@ pub(super) fn bounds(
         let share = found / mass - 1.0;
         (share.abs() >= ERROR).then_some(share > 0.0)
     };
-    // The prefix ends behind the sample's number `first - 1`, and not behind `low`; what these have.
+    // The prefix ends after the sample's number `first - 1`, and not after `low`; what these have.
     let (mut first, mut low) = (0, valid);
     let (mut mass_above, mut mass_low) = (0.0, total);
     for pass in 0..PASSES {

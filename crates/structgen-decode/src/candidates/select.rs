@@ -7,7 +7,8 @@ use crate::{numeric, wide};
 
 /// Ranges of candidates up to this length are sorted.
 const SORTED: usize = 64;
-/// So many candidates between guessed bounds are too many: many are equal, and bounds that are found take them together.
+/// So many candidates between guessed bounds are too many: many are equal, and bounds that are found take them
+/// together.
 const MOST_BETWEEN: usize = 8192;
 /// Candidates that go together where none of them stays.
 const BLOCK: usize = 32;
@@ -57,8 +58,8 @@ impl Candidates {
         self.retain(|_, logit| logit >= smallest);
     }
 
-    /// Keeps the shortest prefix, by falling logit and rising id, that has at least the share `p` of the softmax's mass and at
-    /// least `min_keep` candidates.
+    /// Keeps the shortest prefix, by falling logit and rising id, that has at least the share `p` of the softmax's mass
+    /// and at least `min_keep` candidates.
     pub fn keep_mass(&mut self, p: f32, min_keep: usize) {
         let total = self.weigh();
         let min_keep = min_keep.max(1);
@@ -136,7 +137,8 @@ impl Candidates {
         (sum >= mass).then(|| self.nucleus_to(last, sum, len))
     }
 
-    /// The same where the prefix ends among those that have the lower bound as their logit: they weigh the same. And whether it does.
+    /// The same where the prefix ends among those that have the lower bound as their logit: they weigh the same. And
+    /// whether it does.
     fn last_of_equal(&self, mass: f64, (logit, above): (f32, f32)) -> (Nucleus, bool) {
         let split = wide::split(&self.logits, &self.weights, (above, above), |_| {});
         let (sum, before) = split;
@@ -158,8 +160,8 @@ impl Candidates {
         (nucleus, is_there)
     }
 
-    /// [`keep_mass`](Candidates::keep_mass) by falling rank instead of logit, with the mass in units of the weights, which have to
-    /// be there.
+    /// [`keep_mass`](Candidates::keep_mass) by falling rank instead of logit, with the mass in units of the weights,
+    /// which have to be there.
     pub(crate) fn keep_mass_by(&mut self, mass: f64, min_keep: usize, rank: impl Fn(f32) -> f32) {
         if self.len() <= min_keep.max(1) {
             return;
@@ -186,8 +188,8 @@ impl Candidates {
         }
     }
 
-    /// Takes away the candidates with these ids, which are sorted, unless that would leave nothing: then the ban is lifted, and
-    /// counted.
+    /// Takes away the candidates with these ids, which are sorted, unless that would leave nothing: then the ban is
+    /// lifted, and counted.
     pub fn ban(&mut self, ids: &[TokenId]) {
         let found = |id: &&TokenId| self.ids.binary_search(id).is_ok();
         let Some(first) = ids.iter().find(found) else {
@@ -250,7 +252,7 @@ impl Candidates {
         &self.head
     }
 
-    /// Keeps the candidates of which `keep` says so, given place and logit.
+    /// Keeps the candidates for which `keep` returns true, given place and logit.
     pub(crate) fn retain(&mut self, keep: impl Fn(usize, f32) -> bool) {
         let n = self.ids.len();
         let (ids, logits) = (&mut self.ids[..], &mut self.logits[..n]);
@@ -283,8 +285,9 @@ impl Candidates {
     }
 }
 
-/// The last key of the shortest prefix, in rising order, whose weights sum to at least `mass`, of at least `min_keep` keys, and what it weighs and how many
-/// these are; sum and number begin with what is before all of them. Where there is no such prefix, the last of all.
+/// The last key of the shortest prefix, in rising order, whose weights sum to at least `mass`, of at least `min_keep`
+/// keys, and what it weighs and how many these are; sum and number begin with what is before all of them. Where there
+/// is no such prefix, the last of all.
 ///
 /// Halves the range in which the prefix ends: linear, where sorting is not.
 fn last_of_mass(
@@ -323,7 +326,7 @@ fn weight(weights: &[f32], key: u64) -> f64 {
     f64::from(weights[index(key)])
 }
 
-/// The place that a key tells.
+/// The place that a key encodes.
 pub(super) fn index(key: u64) -> usize {
     (key & u64::from(u32::MAX)) as usize
 }
@@ -338,8 +341,8 @@ fn at_least(threshold: f64) -> f32 {
     }
 }
 
-/// The logit from which on a probability is at least `p`, for a softmax of which `max` is the largest logit and `total` the sum of
-/// weights.
+/// The logit from which on a probability is at least `p`, for a softmax of which `max` is the largest logit and `total`
+/// the sum of weights.
 pub(crate) fn logit_of(p: f64, max: f32, total: f64) -> f64 {
     if p <= 0.0 {
         return f64::NEG_INFINITY;

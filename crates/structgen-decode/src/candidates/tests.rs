@@ -1,5 +1,5 @@
 use super::*;
-use crate::{PlainMask, masked_argmax as argmax};
+use crate::{constraint::PlainMask, samplers::masked_argmax as argmax};
 use structgen_vocab::TokenMask;
 
 pub(crate) fn candidates(logits: &[f32]) -> Candidates {

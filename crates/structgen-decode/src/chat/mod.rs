@@ -25,7 +25,7 @@ use error::Raised;
 /// messages and nothing else.
 ///
 /// ```
-/// use structgen_decode::{ChatMessage, ChatOptions, ChatTemplate};
+/// use structgen_decode::{ChatTemplate, chat::{ChatMessage, ChatOptions}};
 ///
 /// let template = ChatTemplate::from_tokenizer_config(
 ///     r#"{"bos_token": "<s>", "chat_template":
@@ -34,7 +34,7 @@ use error::Raised;
 /// )?;
 /// let prompt = template.render(&[ChatMessage::user("Hello!")], &ChatOptions::default())?;
 /// assert_eq!(prompt, "<s>[user] Hello!\n[assistant] ");
-/// # Ok::<(), structgen_decode::ChatError>(())
+/// # Ok::<(), structgen_decode::chat::ChatError>(())
 /// ```
 #[derive(Debug)]
 pub struct ChatTemplate {
@@ -81,13 +81,13 @@ impl ChatMessage {
 pub struct ChatOptions {
     /// Whether the prompt ends where the model's answer begins.
     pub add_generation_prompt: bool,
-    /// The beginning of the answer, put behind the prompt as it is.
+    /// The beginning of the answer, put after the prompt as it is.
     pub prefill: String,
     /// Tools that the model may call, in the form that the template expects.
     pub tools: Option<serde_json::Value>,
     /// Further variables of the template, by name.
     pub variables: serde_json::Map<String, serde_json::Value>,
-    /// The time that `strftime_now` tells, in UTC.
+    /// The time that `strftime_now` returns, in UTC.
     pub now: SystemTime,
 }
 
@@ -254,7 +254,7 @@ fn special_tokens(config: &serde_json::Value) -> BTreeMap<String, String> {
 }
 
 /// Turns `{% generation %}` blocks, which mark the model's words for training and print as they are, into blocks that
-/// the template engine knows. Lines and columns stay where they are but for those behind a marker.
+/// the template engine knows. Lines and columns stay where they are but for those after a marker.
 fn plain_generation_blocks(source: &str) -> String {
     let mut plain = String::with_capacity(source.len());
     let mut rest = source;
@@ -265,7 +265,7 @@ fn plain_generation_blocks(source: &str) -> String {
             rest = tag;
             break;
         };
-        let (tag, behind) = tag.split_at(end);
+        let (tag, after) = tag.split_at(end);
         match tag
             .trim_start_matches(['{', '%', '-', '+'])
             .trim_end_matches(['-', '+'])
@@ -275,7 +275,7 @@ fn plain_generation_blocks(source: &str) -> String {
             "endgeneration" => plain.push_str(&tag.replacen("endgeneration", "endif", 1)),
             _ => plain.push_str(tag),
         }
-        rest = behind;
+        rest = after;
     }
     plain.push_str(rest);
     plain

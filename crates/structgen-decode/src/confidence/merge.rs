@@ -1,7 +1,7 @@
 //! One document of several that answer the same question about parts of a text.
 
 use super::{Confidence, FieldConfidence, SpanScore};
-use crate::JsonKind;
+use crate::events::JsonKind;
 
 /// A value that some parts say is absent is taken from another part only if it is at least so probable.
 const PRESENT: f64 = 0.5;
@@ -236,7 +236,7 @@ impl<'a> Merger<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{JsonEvents, OutputEvent, OutputPart};
+    use crate::events::{JsonEvents, OutputEvent, OutputPart};
 
     /// The confidence of a text whose values have these probabilities, in the order in which they begin.
     fn confidence(text: &str, probabilities: &[f64]) -> Confidence {

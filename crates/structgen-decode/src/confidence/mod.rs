@@ -9,16 +9,21 @@ use std::ops::Range;
 
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 
-use crate::{Generation, JsonEvents, JsonKind, NotJson, OutputEvent, OutputPart};
+use crate::{
+    Generation,
+    events::{JsonEvents, JsonKind, NotJson, OutputEvent, OutputPart},
+};
 use score::Sums;
 
 /// How sure the model was of each value of a JSON output, containers and what is in them.
 ///
-/// It is about what was written and not about whether that is true; how tokens at the borders of values and forced ones count, [`SpanScore`] says. Keys, commas and
-/// whitespace count in the container that they are in. The choice to end a number is that of the token behind it, and counts there.
+/// It is about what was written and not about whether that is true; [`SpanScore`] defines how tokens at the borders of
+/// values and forced ones count. Keys, commas and whitespace count in the container that they are in. The choice to end
+/// a number is that of the token after it, and counts there.
 ///
-/// As JSON it is a list of `{"pointer", "kind", "span": {"start", "end"}, "tokens", "forced", "model": {"log_prob", "mean", "lowest"}, "allowed": {…}}`, of which
-/// numbers that are minus infinity are null; what an output that was cut had begun has `"complete": false`.
+/// As JSON it is a list of `{"pointer", "kind", "span": {"start", "end"}, "tokens", "forced", "model": {"log_prob",
+/// "mean", "lowest"}, "allowed": {…}}`, of which numbers that are minus infinity are null; what an output that was cut
+/// had begun has `"complete": false`.
 ///
 /// ```
 /// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
@@ -80,7 +85,8 @@ impl Generation {
     /// How sure the model was of each value of a JSON output, or of the beginning of one.
     ///
     /// # Errors
-    /// When the output is no beginning of JSON, or was generated without [log probabilities](crate::GenerateOptions::log_probs).
+    /// When the output is no beginning of JSON, or was generated without [log
+    /// probabilities](crate::GenerateOptions::log_probs).
     pub fn confidence(&self) -> Result<Confidence, ConfidenceError> {
         let sums = Sums::new(&self.tokens).ok_or(ConfidenceError::NoLogProbs)?;
         let mut fields: Vec<FieldConfidence> = Vec::new();

@@ -8,9 +8,9 @@ use crate::{GeneratedToken, Generation};
 
 /// How probable a stretch of an output is, under the model alone and under the model and the constraint.
 ///
-/// A token counts in every stretch of which it has a byte, and counts there as a whole: it is one choice, of which the model says no more than its probability. So a
-/// token such as `","` between two strings counts in both, for it ended one and began the other, and stretches side by side may count a token twice. What was
-/// given as a prefill counts nowhere.
+/// A token counts in every span of which it has a byte, and counts there as a whole: it is one choice, of which no more
+/// is known than its probability. So a token such as `","` between two strings counts in both, for it ended one and
+/// began the other, and stretches side by side may count a token twice. What was given as a prefill counts nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct SpanScore {
@@ -152,7 +152,8 @@ impl Sum {
     }
 }
 
-/// The sums of all stretches of tokens: a binary tree of sums, so that values nested deep in others cost a logarithm each.
+/// The sums of all stretches of tokens: a binary tree of sums, so that values nested deep in others cost a logarithm
+/// each.
 pub(super) struct Sums<'t> {
     tokens: &'t [GeneratedToken],
     /// Of node `i` those of the nodes `2 i` and `2 i + 1`; the tokens' own are the second half.

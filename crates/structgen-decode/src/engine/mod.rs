@@ -1,8 +1,9 @@
-//! Schedulers on threads of their own, behind a handle that anybody may submit to.
+//! Schedulers on threads of their own, and a handle that anybody may submit to.
 
 mod run;
 mod worker;
 
+pub use crate::scheduler::{OnDelta, PrefixStats, Scheduler, SchedulerLimits, Submit, Ticket};
 pub use run::{Event, Run};
 
 use std::collections::VecDeque;
@@ -15,18 +16,18 @@ use crate::request::Resources;
 use crate::scheduler::Tasks;
 use crate::sequence::Codec;
 use crate::{
-    ChoiceProbability, ChoiceRequest, GenerateError, ModelInfo, Outputs, PrefixStats, Scheduler,
-    SchedulerLimits, Submit,
+    GenerateError, ModelInfo, Outputs,
+    strategies::{ChoiceProbability, ChoiceRequest},
 };
 use run::Channel;
 use worker::Worker;
 
 /// Runs requests from any number of threads on one model.
 ///
-/// An engine is a handle: cloning it is cheap, and all clones submit to the same queue. Behind it are one or more
-/// [schedulers](Scheduler), each with a session of the model and a thread of its own. One scheduler batches what is submitted at
-/// the same time; several use as many cores, which is what small models gain by. When the last handle is dropped, requests
-/// that were submitted are still run to their ends.
+/// An engine is a handle: cloning it is cheap, and all clones submit to the same queue. It stands for one or more
+/// [schedulers](Scheduler), each with a session of the model and a thread of its own. One scheduler batches what is
+/// submitted at the same time; several use as many cores, which is what small models gain by. When the last handle is
+/// dropped, requests that were submitted are still run to their ends.
 ///
 /// ```
 /// use structgen_decode::{Engine, GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
@@ -165,7 +166,8 @@ impl Engine {
     /// Submits a request, which begins as soon as there is room.
     ///
     /// # Errors
-    /// What is wrong with the request; [`GenerateError::QueueFull`] and [`GenerateError::CacheLimit`] by the schedulers' limits.
+    /// What is wrong with the request; [`GenerateError::QueueFull`] and [`GenerateError::CacheLimit`] by the
+    /// schedulers' limits.
     pub fn submit(&self, request: impl Submit) -> Result<Run, GenerateError> {
         let handle = &*self.handle;
         let resources = Resources {

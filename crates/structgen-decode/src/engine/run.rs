@@ -29,8 +29,8 @@ pub struct Event {
 /// A request that was submitted.
 ///
 /// Its outputs come by [`wait`](Run::wait), or by awaiting it: a run is a future. Where the request asked for
-/// [events](crate::Request::events), the run is an iterator over them too, which ends with the request. Dropping a run cancels its
-/// request.
+/// [events](crate::Request::events), the run is an iterator over them too, which ends with the request. Dropping a run
+/// cancels its request.
 pub struct Run {
     channel: Arc<Channel>,
 }

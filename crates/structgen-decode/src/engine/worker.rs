@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::run::{Channel, Event};
 use super::{Queue, Shared, Submission, Usage, lock};
-use crate::{Delta, GenerateError, Scheduler, Ticket};
+use crate::{Delta, GenerateError, Scheduler, engine::Ticket};
 
 pub(super) struct Worker {
     /// Which of the engine's workers it is.

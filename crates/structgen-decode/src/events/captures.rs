@@ -1,6 +1,7 @@
 //! The named parts of an output, told as they are found.
 //!
-//! Captures are found anew in the whole output after each piece, since only the whole says how it is read. What has changed from one finding to the next is told.
+//! Captures are found anew in the whole output after each piece, since only the whole decides how it is read. What has
+//! changed from one finding to the next is reported.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};

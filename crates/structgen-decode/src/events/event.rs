@@ -7,8 +7,9 @@ use serde::Serialize;
 
 /// What became certain about an output.
 ///
-/// Events borrow from whoever tells them, so that a value deep inside others costs no copy of its pointer; [`into_owned`](OutputEvent::into_owned) keeps one.
-/// As JSON they are flat: `{"event": "started", "pointer": "/name", "kind": "string", "start": 8}`.
+/// Events borrow from their source, so that a value deep inside others costs no copy of its pointer;
+/// [`into_owned`](OutputEvent::into_owned) keeps one. As JSON they are flat: `{"event": "started", "pointer": "/name",
+/// "kind": "string", "start": 8}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -26,7 +27,8 @@ pub enum OutputEvent<'a> {
         /// The offset of its first byte.
         start: usize,
     },
-    /// More of a part: of a string its text without quotes and escapes, of other values and of captures what is written. Objects and arrays have none.
+    /// More of a part: of a string its text without quotes and escapes, of other values and of captures what is
+    /// written. Objects and arrays have none.
     Delta {
         /// Which one.
         #[serde(flatten)]
@@ -42,7 +44,8 @@ pub enum OutputEvent<'a> {
         /// Its bytes, quotes and brackets included.
         span: Range<usize>,
     },
-    /// A capture is none: what has come since is read in another way. All that was told of it is void. Parts of JSON never are.
+    /// A capture is none: what has come since is read in another way. All that was told of it is void. Parts of JSON
+    /// never are.
     Withdrawn {
         /// Which one.
         #[serde(flatten)]

@@ -10,17 +10,19 @@ use super::{JsonEvents, NotJson, OutputEvent};
 
 /// Tells what becomes of an output's parts while it is generated.
 ///
-/// Which parts there are is up to the constraint's grammar. Where its texts are JSON, they are the values, which [`JsonEvents`] follows; the matcher knows in which state an
-/// output is but not by which way it came there, and in JSON the text alone decides what belongs to which value. Where the grammar names parts (`@name(…)`, named groups), they are these
-/// captures beside the text, as a matcher of the stream's own finds them. Else it is the text.
+/// Which parts there are is up to the constraint's grammar. Where its texts are JSON, they are the values, which
+/// [`JsonEvents`] follows; the matcher knows in which state an output is but not by which way it came there, and in
+/// JSON the text alone decides what belongs to which value. Where the grammar names parts (`@name(…)`, named groups),
+/// they are these captures beside the text, as a matcher of the stream's own finds them. Else it is the text.
 ///
-/// A stream is fed the deltas of any way to generate, which are of what stays: drafts and beams that were given up leave no trace.
+/// A stream is fed the deltas of any way to generate, which are of what stays: drafts and beams that were given up
+/// leave no trace.
 ///
 /// ```
 /// use std::ops::ControlFlow;
 /// use std::sync::Arc;
 /// use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
-/// use structgen_decode::{EventStream, MockModel, Request, Scheduler};
+/// use structgen_decode::{MockModel, Request, Scheduler, events::EventStream};
 /// use structgen_frontend::json_schema::{SchemaOptions, compile};
 /// use structgen_vocab::{TokenId, Vocabulary};
 ///
@@ -32,7 +34,7 @@ use super::{JsonEvents, NotJson, OutputEvent};
 ///
 /// let mut events = EventStream::new(&constraint);
 /// let mut told = Vec::new();
-/// let mut on_event = |event: structgen_decode::OutputEvent<'_>| told.push(event.into_owned());
+/// let mut on_event = |event: structgen_decode::events::OutputEvent<'_>| told.push(event.into_owned());
 /// let request = Request::new([TokenId(0)], constraint.matcher());
 /// Scheduler::new(MockModel::new(256, 100, []), vocabulary).run_with(request, |_, delta| {
 ///     match events.push(delta.text, delta.output, &mut on_event) {
@@ -109,7 +111,8 @@ impl EventStream {
         matches!(self.kind, Kind::Json(_))
     }
 
-    /// Takes the next piece of the output's text; `output` are all tokens so far, the prefill included. No piece may be left out.
+    /// Takes the next piece of the output's text; `output` are all tokens so far, the prefill included. No piece may be
+    /// left out.
     ///
     /// With captures it takes time in proportion to the whole text so far.
     ///

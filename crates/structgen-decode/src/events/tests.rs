@@ -58,7 +58,7 @@ fn captures_are_told_as_they_come() {
             "done pair 0 {start:0,end:6}",
         ]
     );
-    // All at once, and with a part that is empty: spans do not say whether it is in what ends there or behind it.
+    // All at once, and with a part that is empty: spans do not say whether it is in what ends there or after it.
     assert_eq!(
         lines(source, &["a=."]),
         [

@@ -56,7 +56,7 @@ pub enum ModelError {
         "the model returns no hidden states: export it with the output hidden_states, the last layer's normalised states"
     )]
     NoHiddenStates,
-    /// A tensor has another size than its shape says.
+    /// The size of a tensor does not match its shape.
     #[error("{what} have {got} numbers where {expected} were expected")]
     Shape {
         /// What has the wrong size.

@@ -1,4 +1,4 @@
-//! What a model says of itself: its shape, how its rows may be packed, and what it has done.
+//! The description of a model: its shape, how its rows may be packed, and its counters.
 
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use structgen_vocab::TokenId;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelInfo {
-    /// The number of logits of each position: at least the largest token id plus one, often padded beyond the vocabulary.
+    /// The number of logits of each position: at least the largest token id plus one, often padded beyond the
+    /// vocabulary.
     pub logits_width: usize,
     /// The number of positions the model can attend to.
     pub context_length: usize,
@@ -16,8 +17,8 @@ pub struct ModelInfo {
     pub eos: Vec<TokenId>,
     /// The id that starts a text, where the configuration names one.
     pub bos: Option<TokenId>,
-    /// Bytes of cache that a token of a row takes: 2 x layers x key-value heads x head size x bytes of a number. Zero where
-    /// unknown.
+    /// Bytes of cache that a token of a row takes: 2 x layers x key-value heads x head size x bytes of a number. Zero
+    /// where unknown.
     pub cache_bytes_per_token: usize,
     /// Bytes of the weights as they are stored; zero where unknown.
     pub weight_bytes: usize,
@@ -46,7 +47,8 @@ impl ModelInfo {
         }
     }
 
-    /// Sets the width of the [hidden states](crate::RowOutput::hidden) that the model returns; `None` where it returns none.
+    /// Sets the width of the [hidden states](crate::model::RowOutput::hidden) that the model returns; `None` where it returns
+    /// none.
     #[must_use]
     pub fn with_hidden_width(mut self, width: Option<usize>) -> Self {
         self.hidden_width = width;
@@ -67,9 +69,9 @@ impl ModelInfo {
         self
     }
 
-    /// What a run costs whatever its rows are, as the bytes of cache that could be moved in that time: those of the weights, which
-    /// it reads once, and for a small model those of the calls of its operators. A run of the embedded model takes about 90 us
-    /// besides its rows, and a mebibyte of cache is read and written again in that time.
+    /// What a run costs whatever its rows are, as the bytes of cache that could be moved in that time: those of the
+    /// weights, which it reads once, and for a small model those of the calls of its operators. A run of the embedded
+    /// model takes about 90 us besides its rows, and a mebibyte of cache is read and written again in that time.
     pub fn run_cost_bytes(&self) -> usize {
         self.weight_bytes.max(1 << 20)
     }
@@ -91,7 +93,8 @@ impl ModelInfo {
 
 /// Which rows one run of the backend may hold, so that the scheduler plans steps that the backend need not take apart.
 ///
-/// Any plan is valid for any packing: [`LanguageModel::run`](crate::LanguageModel::run) takes apart what its graph cannot run together.
+/// Any plan is valid for any packing: [`LanguageModel::run`](crate::LanguageModel::run) takes apart what its graph
+/// cannot run together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Packing {

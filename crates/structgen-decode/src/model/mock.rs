@@ -10,7 +10,7 @@ use super::{
     LanguageModel, ModelError, ModelInfo, ModelStats, Packing, RowId, RowOutput, RowRun, RunOutput,
     check_run,
 };
-use crate::TextEncoder;
+use crate::request::TextEncoder;
 
 /// A deterministic model whose logits depend on the tokens of a row and on nothing else.
 ///
@@ -18,7 +18,7 @@ use crate::TextEncoder;
 /// decoding strategies compare exactly on it.
 ///
 /// ```
-/// use structgen_decode::{LanguageModel, MockModel, RowRun};
+/// use structgen_decode::{LanguageModel, MockModel, model::RowRun};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut model = MockModel::new(8, 32, [TokenId(0)]);
@@ -45,7 +45,7 @@ pub struct MockModel {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use structgen_decode::{MockEncoder, TextEncoder};
+/// use structgen_decode::{model::MockEncoder, request::TextEncoder};
 /// use structgen_vocab::{TokenId, Vocabulary};
 ///
 /// let vocabulary = Vocabulary::from_tokens(["a", "b", "ab"].map(|text| text.as_bytes().to_vec()), &[]).unwrap();

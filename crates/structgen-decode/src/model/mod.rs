@@ -18,14 +18,14 @@ use structgen_vocab::TokenId;
 
 /// An autoregressive model over token ids that keeps the keys and values of several texts, each in a row of its own.
 ///
-/// A row is opened, grows by what is [run](LanguageModel::run) on it, and is cut, forked and closed. That is all that sampling,
-/// batches, beams and speculation need: a beam that goes on in two ways is a fork, a draft that is refused is a cut, a
-/// prompt that begins like another is a fork of that one's beginning. How rows share tensors is the backend's business: any
-/// rows may be run together, of any lengths, and what the graph cannot run at once is run one after another.
-/// [`ModelInfo::packing`] says what it can.
+/// A row is opened, grows by what is [run](LanguageModel::run) on it, and is cut, forked and closed. That is all that
+/// sampling, batches, beams and speculation need: a beam that goes on in two ways is a fork, a draft that is refused is
+/// a cut, a prompt that begins like another is a fork of that one's beginning. How rows share tensors is the backend's
+/// business: any rows may be run together, of any lengths, and what the graph cannot run at once is run one after
+/// another. [`ModelInfo::packing`] describes what it can.
 ///
 /// ```
-/// use structgen_decode::{LanguageModel, MockModel, RowRun};
+/// use structgen_decode::{LanguageModel, MockModel, model::RowRun};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut model = MockModel::new(16, 64, [TokenId(0)]);
@@ -72,8 +72,8 @@ pub trait LanguageModel: Send {
     /// Appends tokens to rows, and returns the logits of the last positions of each, with the hidden states of these
     /// positions where `hidden` asks for them.
     ///
-    /// A row's logits depend on its own tokens alone, up to the last bits of floating-point sums. After an error each row
-    /// holds what it held before.
+    /// A row's logits depend on its own tokens alone, up to the last bits of floating-point sums. After an error each
+    /// row holds what it held before.
     ///
     /// # Errors
     /// What [`check_run`] finds, and whatever the backend reports.
@@ -111,12 +111,12 @@ impl<'a> RowRun<'a> {
     }
 }
 
-/// Checks a run before anything is computed. Implementations of [`LanguageModel::run`] call this first, so that all of them refuse
-/// alike.
+/// Checks a run before anything is computed. Implementations of [`LanguageModel::run`] call this first, so that all of
+/// them refuse alike.
 ///
 /// # Errors
-/// [`ModelError::UnknownRow`], [`ModelError::Positions`], [`ModelError::UnknownToken`], [`ModelError::ContextOverflow`] and
-/// [`ModelError::NoHiddenStates`].
+/// [`ModelError::UnknownRow`], [`ModelError::Positions`], [`ModelError::UnknownToken`], [`ModelError::ContextOverflow`]
+/// and [`ModelError::NoHiddenStates`].
 pub fn check_run(
     model: &(impl LanguageModel + ?Sized),
     rows: &[RowRun<'_>],

@@ -88,7 +88,8 @@ impl<'a> RowOutput<'a> {
         self.logits(self.positions() - 1)
     }
 
-    /// The last layer's state at a position, as the output matrix takes it: normalised. `None` where the run did not ask.
+    /// The last layer's state at a position, as the output matrix takes it: normalised. `None` where the run did not
+    /// ask.
     ///
     /// # Panics
     /// When `position` is not below [`positions`](RowOutput::positions).

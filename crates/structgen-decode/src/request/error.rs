@@ -1,8 +1,10 @@
 use structgen_vocab::TokenId;
 
 use crate::{
-    BeamError, ChoiceError, ConstraintError, ContrastError, FaithfulError, FinishReason,
-    Generation, ModelError, SamplingError,
+    FinishReason, Generation, ModelError,
+    constraint::ConstraintError,
+    samplers::SamplingError,
+    strategies::{BeamError, ChoiceError, ContrastError, FaithfulError},
 };
 
 /// Why there is no complete output.
@@ -82,7 +84,7 @@ pub enum GenerateError {
     Prefill {
         /// Its place in the prefill, from zero.
         index: usize,
-        /// What the constraint says.
+        /// The constraint's error.
         #[source]
         source: ConstraintError,
     },
@@ -120,7 +122,7 @@ pub enum GenerateError {
     HeadsWidth {
         /// What the heads take.
         heads: usize,
-        /// What the model gives out.
+        /// The end that the model returns.
         model: usize,
     },
     /// An engine has no scheduler, or the system started no thread for one.
@@ -151,7 +153,7 @@ pub enum GenerateError {
     Constraint {
         /// Tokens generated before.
         step: usize,
-        /// What the constraint says.
+        /// The constraint's error.
         #[source]
         source: ConstraintError,
     },
@@ -193,7 +195,7 @@ pub enum GenerateError {
     partial.finish
 )]
 pub struct Incomplete {
-    /// The beginning of an output. Its [`finish`](Generation::finish) says what cut it.
+    /// The beginning of an output. Its [`finish`](Generation::finish) is what cut it.
     pub partial: Generation,
 }
 

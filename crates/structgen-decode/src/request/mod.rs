@@ -4,7 +4,7 @@ mod encoder;
 mod error;
 mod options;
 mod outputs;
-mod params;
+pub mod params;
 mod result;
 mod strategy;
 
@@ -13,10 +13,7 @@ pub use error::{GenerateError, Incomplete};
 pub(crate) use options::ids;
 pub use options::{ContextOverflow, GenerateOptions, JumpForward, StopText};
 pub use outputs::{Delta, Output, Outputs, Report};
-pub use params::{
-    NumberAt, PARAMETERS, Parameter, ParameterError, ParameterKind, Params, Place, Range,
-    find_parameters, set_parameter,
-};
+pub use params::Params;
 pub use result::{
     Alternative, FinishReason, GeneratedToken, Generation, GenerationStats, TokenLogProbs,
 };

@@ -23,10 +23,11 @@ use crate::SamplingParams;
 pub struct GenerateOptions {
     /// How tokens are chosen.
     pub sampling: SamplingParams,
-    /// The number of outputs after one prompt, which is run once; each draws random numbers of its own. At temperature zero all are
-    /// the same.
+    /// The number of outputs after one prompt, which is run once; each draws random numbers of its own. At temperature
+    /// zero all are the same.
     pub sequences: usize,
-    /// The most tokens to generate, end-of-sequence not counted. None is what the context leaves; see [`ContextOverflow`].
+    /// The most tokens to generate, end-of-sequence not counted. None is what the context leaves; see
+    /// [`ContextOverflow`].
     pub max_new_tokens: Option<usize>,
     /// No end-of-sequence id before this many tokens, unless nothing else is allowed.
     pub min_new_tokens: usize,
@@ -39,8 +40,9 @@ pub struct GenerateOptions {
     pub time_limit: Option<Duration>,
     /// Whether to compute log probabilities, which costs a pass over the logits of each step.
     pub log_probs: bool,
-    /// How many of the most probable tokens of each choice are kept as [alternatives](crate::GeneratedToken::alternatives), which costs a copy of the allowed logits
-    /// of each step. None by default.
+    /// How many of the most probable tokens of each choice are kept as
+    /// [alternatives](crate::GeneratedToken::alternatives), which costs a copy of the allowed logits of each step. None
+    /// by default.
     pub alternatives: usize,
     /// Whether each token has the [time](crate::GeneratedToken::time) at which it was taken.
     pub token_times: bool,
@@ -122,12 +124,14 @@ pub enum ContextOverflow {
     /// Nothing is generated: prompt and new tokens have to fit.
     #[default]
     Error,
-    /// The model goes on without the oldest tokens. Whenever the context is full, the first tokens stay, such as a system message, and the last ones, half of what is left of the context; all of these are
-    /// run again, at their new positions. A prompt that is too long is cut like that as well. The constraint, the samplers and the output know all tokens.
+    /// The model goes on without the oldest tokens. Whenever the context is full, the first tokens stay, such as a
+    /// system message, and the last ones, half of what is left of the context; all of these are run again, at their new
+    /// positions. A prompt that is too long is cut like that as well. The constraint, the samplers and the output know
+    /// all tokens.
     ///
-    /// What the model writes is another text than with a longer context, and forced tokens that were left out before they were run have no log probabilities. Without
-    /// [`max_new_tokens`](GenerateOptions::max_new_tokens), there are as many new tokens as the context is long. Beam search, guidance, contrast and
-    /// faithful samplers refuse it.
+    /// What the model writes is another text than with a longer context, and forced tokens that were left out before
+    /// they were run have no log probabilities. Without [`max_new_tokens`](GenerateOptions::max_new_tokens), there are
+    /// as many new tokens as the context is long. Beam search, guidance, contrast and faithful samplers refuse it.
     Crop {
         /// How many of the first tokens stay, at most those of prompt and prefill.
         keep: usize,
@@ -152,12 +156,12 @@ pub enum JumpForward {
     /// A token is forced where no other is allowed. That changes nothing about the distribution.
     #[default]
     Exact,
-    /// Moreover, where the text is forced and several ways to write it in tokens are allowed, it is written as the scheduler's
-    /// [encoder](crate::Scheduler::with_encoder) writes it, up to where what is not known yet could belong to a token. The model
-    /// is not asked, and runs over all of it at once.
+    /// Moreover, where the text is forced and several ways to write it in tokens are allowed, it is written as the
+    /// scheduler's [encoder](crate::Scheduler::with_encoder) writes it, up to where what is not known yet could belong
+    /// to a token. The model is not asked, and runs over all of it at once.
     ///
-    /// It takes from the model the choice of other tokens for the same text, which changes the distribution slightly. Where the output so far is not
-    /// what the encoder would have written, nothing is forced this way; so it is with tokenizers that put a space before every text. Beam search
-    /// refuses it.
+    /// It takes from the model the choice of other tokens for the same text, which changes the distribution slightly.
+    /// Where the output so far is not what the encoder would have written, nothing is forced this way; so it is with
+    /// tokenizers that put a space before every text. Beam search refuses it.
     Canonical,
 }

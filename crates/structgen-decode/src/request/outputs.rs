@@ -1,7 +1,7 @@
 use structgen_vocab::TokenId;
 
 use super::{GenerateError, GeneratedToken, Generation};
-use crate::{AttemptCounts, ChoiceProbability, SmcEstimates, SpeculationStats};
+use crate::strategies::{AttemptCounts, ChoiceProbability, SmcEstimates, SpeculationStats};
 
 /// What a request came to.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ pub struct Output {
     /// Of faithful samplers: for each token, and last for the end, the natural logarithm of the probability that the
     /// mask let through.
     ///
-    /// What it removed is one less the exponential. Where the end is [free](crate::ForcedEnd::Free) and forced, it has
+    /// What it removed is one less the exponential. Where the end is [free](crate::strategies::ForcedEnd::Free) and forced, it has
     /// no entry.
     pub log_kept: Option<Vec<f64>>,
 }
@@ -60,7 +60,7 @@ pub enum Report {
     Attempts(AttemptCounts),
     /// Of [SMC](crate::Strategy::Smc): what the particles come to as a whole.
     Smc(SmcEstimates),
-    /// The probabilities of the choices of a [`ChoiceRequest`](crate::ChoiceRequest), in their order.
+    /// The probabilities of the choices of a [`ChoiceRequest`](crate::strategies::ChoiceRequest), in their order.
     Choices(Vec<ChoiceProbability>),
 }
 
@@ -105,7 +105,7 @@ impl Outputs {
             .map(|output| output.generation)
     }
 
-    /// The probabilities of a [`ChoiceRequest`](crate::ChoiceRequest)'s choices, in their order.
+    /// The probabilities of a [`ChoiceRequest`](crate::strategies::ChoiceRequest)'s choices, in their order.
     ///
     /// # Errors
     /// [`GenerateError::NoOutput`] where the request was another one.

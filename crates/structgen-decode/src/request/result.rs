@@ -27,20 +27,26 @@ pub struct Generation {
 pub struct GeneratedToken {
     /// The token.
     pub id: TokenId,
-    /// Its bytes of the [text](Generation::text); they may begin and end within a character. Special tokens have none, and neither has what was trimmed.
+    /// Its bytes of the [text](Generation::text); they may begin and end within a character. Special tokens have none,
+    /// and neither has what was trimmed.
     ///
-    /// Bytes that are no UTF-8 are those of the U+FFFD in their place, which tokens may share. While an output comes, they count as they are.
+    /// Bytes that are no UTF-8 are those of the U+FFFD in their place, which tokens may share. While an output comes,
+    /// they count as they are.
     pub span: Range<usize>,
-    /// Whether the constraint allowed no other token, or, with [`JumpForward::Canonical`](crate::JumpForward::Canonical), no other text, so that nothing was sampled.
+    /// Whether the constraint allowed no other token, or, with
+    /// [`JumpForward::Canonical`](crate::request::JumpForward::Canonical), no other text, so that nothing was sampled.
     pub forced: bool,
     /// Its log probabilities, where [`log_probs`](crate::GenerateOptions::log_probs) asked for them.
     ///
-    /// A forced token's are those of the run that takes it: they are there once the output is complete, not as soon as the token is.
+    /// A forced token's are those of the run that takes it: they are there once the output is complete, not as soon as
+    /// the token is.
     pub log_probs: Option<TokenLogProbs>,
-    /// The most probable tokens of its step, it among them if it is one of these: as many as [`alternatives`](crate::GenerateOptions::alternatives) asked for,
-    /// best first, of those that the constraint allowed and before every sampler. A forced token has none.
+    /// The most probable tokens of its step, it among them if it is one of these: as many as
+    /// [`alternatives`](crate::GenerateOptions::alternatives) asked for, best first, of those that the constraint
+    /// allowed and before every sampler. A forced token has none.
     pub alternatives: Vec<Alternative>,
-    /// When it was taken, counted from the start, where [`token_times`](crate::GenerateOptions::token_times) asked for it.
+    /// When it was taken, counted from the start, where [`token_times`](crate::GenerateOptions::token_times) asked for
+    /// it.
     pub time: Option<Duration>,
 }
 
@@ -63,13 +69,14 @@ pub struct TokenLogProbs {
 }
 
 impl TokenLogProbs {
-    /// The probability that the mask of the token's step took from all other tokens, from 0 to 1: what the model had wanted to write and may not.
+    /// The probability that the mask of the token's step took from all other tokens, from 0 to 1: what the model had
+    /// wanted to write and may not.
     ///
-    /// It is the difference of the two, exact to about 1e-6. Of text that [`JumpForward::Canonical`](crate::JumpForward::Canonical) forces it is what was not
-    /// asked for, allowed or not.
+    /// It is the difference of the two, exact to about 1e-6. Of text that
+    /// [`JumpForward::Canonical`](crate::request::JumpForward::Canonical) forces it is what was not asked for, allowed or not.
     ///
     /// ```
-    /// use structgen_decode::TokenLogProbs;
+    /// use structgen_decode::request::TokenLogProbs;
     ///
     /// let log_probs = TokenLogProbs { model: 0.02_f32.ln(), allowed: 0.1_f32.ln() };
     /// assert!((log_probs.removed_mass() - 0.8).abs() < 1e-6);
@@ -124,7 +131,8 @@ pub struct GenerationStats {
     /// Of these, tokens that the model did not run because some row held them: of a request beside this one, or
     /// [kept](crate::SchedulerLimits::prefix_bytes) of an earlier one.
     pub reused_tokens: usize,
-    /// How often the oldest tokens were left out to make room, and the rest was run again: see [`ContextOverflow`](crate::ContextOverflow).
+    /// How often the oldest tokens were left out to make room, and the rest was run again: see
+    /// [`ContextOverflow`](crate::request::ContextOverflow).
     pub crops: usize,
     /// Generated tokens that were forced.
     pub forced_tokens: usize,

@@ -12,7 +12,10 @@ use crate::strategies::faithful::{self, Attempts, Smc};
 use crate::strategies::sample::Sample;
 use crate::strategies::speculate::{Speculate, Speculation};
 use crate::task::Task;
-use crate::{Constraint, FaithfulOptions, ModelInfo, SmcOptions};
+use crate::{
+    Constraint, ModelInfo,
+    strategies::{FaithfulOptions, SmcOptions},
+};
 
 /// How outputs are looked for.
 ///
@@ -44,15 +47,15 @@ pub enum Strategy {
     /// [`Rejection`](Strategy::Rejection) learns the same and is exact from the first output on; this takes one attempt
     /// for each output.
     ///
-    /// The target counts the end as [`ForcedEnd`](crate::ForcedEnd) says, and knows no steering: an attempt that comes
+    /// [`ForcedEnd`](crate::strategies::ForcedEnd) decides how the end counts; nothing steers towards it: an attempt that comes
     /// to the last of `max_new_tokens` without being complete is begun anew. The temperature has to be one. An output's
     /// text comes as a whole.
     ///
     /// ```
     /// use structgen_decode::{
-    ///     ExpectedGrammaticality, FaithfulOptions, GenerateOptions, MockModel, Request, SamplingParams, Scheduler,
-    ///     Strategy, Unconstrained,
+    ///     GenerateOptions, MockModel, Request, SamplingParams, Scheduler, Strategy, Unconstrained,
     /// };
+    /// use structgen_decode::strategies::{ExpectedGrammaticality, FaithfulOptions};
     /// use structgen_vocab::{TokenId, Vocabulary};
     ///
     /// let vocabulary = Vocabulary::from_tokens(
@@ -80,9 +83,9 @@ pub enum Strategy {
     /// its allowed tokens share `c`, each by the model's probability times its own bound, and what is missing to `c` is
     /// the chance of rejection. The bounds' product telescopes to that of the empty beginning, so that each complete
     /// output comes with its probability over one constant.
-    /// [`ExpectedGrammaticality::with_limit`](crate::ExpectedGrammaticality::with_limit) of zero makes it plain
+    /// [`ExpectedGrammaticality::with_limit`](crate::strategies::ExpectedGrammaticality::with_limit) of zero makes it plain
     /// rejection. Where the model hardly ever writes a complete output, it ends with
-    /// [`FaithfulError::Attempts`](crate::FaithfulError::Attempts).
+    /// [`FaithfulError::Attempts`](crate::strategies::FaithfulError::Attempts).
     Rejection(FaithfulOptions),
     /// Weighted outputs by sequential Monte Carlo (Loula et al. 2025, "Syntactic and Semantic Control of Large Language
     /// Models via Sequential Monte Carlo").
@@ -93,15 +96,14 @@ pub enum Strategy {
     /// there more than once. They tend to the target as the number of particles grows: for few, the distribution of an
     /// output drawn by weight lies between that of masks and the target.
     ///
-    /// The target counts the end as [`ForcedEnd`](crate::ForcedEnd) says, and knows no steering: a particle that comes
+    /// [`ForcedEnd`](crate::strategies::ForcedEnd) decides how the end counts; nothing steers towards it: a particle that comes
     /// to the last of `max_new_tokens` without being complete has no weight, and neither has one that is not complete
     /// in time. Particles that are equal share their runs of the model. The temperature has to be one. The texts come
     /// at the end.
     ///
     /// ```
-    /// use structgen_decode::{
-    ///     GenerateOptions, MockModel, Request, SamplingParams, Scheduler, SmcOptions, Unconstrained,
-    /// };
+    /// use structgen_decode::{GenerateOptions, MockModel, Request, SamplingParams, Scheduler, Unconstrained};
+    /// use structgen_decode::strategies::SmcOptions;
     /// use structgen_vocab::{TokenId, Vocabulary};
     ///
     /// let vocabulary = Vocabulary::from_tokens(

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use structgen_vocab::TokenId;
 
 use super::SequenceStart;
-use crate::{Accepted, Candidates, Sampler};
+use crate::samplers::{Accepted, Candidates, Sampler};
 
 /// How far around the target probabilities are favoured.
 const WIDTH: f32 = 0.3;
@@ -37,12 +37,13 @@ impl Default for AdaptivePParams {
 
 /// Favours candidates whose probability is near a target, which an average of past picks corrects.
 ///
-/// Adaptive-p of llama.cpp (#17927, by MrJackSpade and ddh0). The target of a step is `2 t - average`, from 0 to 1; a candidate of probability `p` gets
-/// the logit `5 - 10 d^2 / (1 + d)` with `d = |p - target| / 0.3`. The average is of the picks' probabilities *before* this change, and begins at `t`. It is
-/// the last of a chain: the draw behind it is its own. Forced tokens do not count.
+/// Adaptive-p of llama.cpp (#17927, by MrJackSpade and ddh0). The target of a step is `2 t - average`, from 0 to 1; a
+/// candidate of probability `p` gets the logit `5 - 10 d^2 / (1 + d)` with `d = |p - target| / 0.3`. The average is of
+/// the picks' probabilities *before* this change, and begins at `t`. It is the last of a chain: the draw after it is
+/// its own. Forced tokens do not count.
 ///
 /// ```
-/// use structgen_decode::{AdaptiveP, Candidates, Sampler};
+/// use structgen_decode::samplers::{AdaptiveP, Candidates, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let logits = [0.7f32, 0.3].map(f32::ln);

@@ -2,16 +2,16 @@ use structgen_vocab::TokenId;
 
 use super::SequenceStart;
 use super::history::{History, sort_ids};
-use crate::{Accepted, Candidates, Sampler};
+use crate::samplers::{Accepted, Candidates, Sampler};
 
 /// Takes away the last token of every banned sequence whose other tokens have just come.
 ///
-/// The processor `NoBadWords` of transformers. The beginning of a sequence may lie in the prompt; a sequence of one token is
-/// never allowed. A sequence is of tokens: the same text in other tokens is another sequence. Where nothing would be left the ban is
-/// lifted for the step, and counted ([`Candidates::lifted_bans`]).
+/// The processor `NoBadWords` of transformers. The beginning of a sequence may lie in the prompt; a sequence of one
+/// token is never allowed. A sequence is of tokens: the same text in other tokens is another sequence. Where nothing
+/// would be left the ban is lifted for the step, and counted ([`Candidates::lifted_bans`]).
 ///
 /// ```
-/// use structgen_decode::{Accepted, BadWords, Candidates, Sampler};
+/// use structgen_decode::samplers::{Accepted, BadWords, Candidates, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut bad = BadWords::new(vec![vec![TokenId(7), TokenId(2)]]);

@@ -19,7 +19,10 @@ use super::{
     SequenceStart, Suppress, Temperature, TopH, TopK, TopNSigma, TopP, TypicalP, Watermark, Xtc,
 };
 use crate::candidates::Largest;
-use crate::{AllowedTokens, Candidates, SequenceRng, masked_argmax};
+use crate::{
+    constraint::AllowedTokens,
+    samplers::{Candidates, SequenceRng, masked_argmax},
+};
 
 /// Below it, quotients may leave the range of `f32`.
 const SMALL_TEMPERATURE: f32 = 1e-3;
@@ -27,13 +30,13 @@ const SMALL_TEMPERATURE: f32 = 1e-3;
 /// Samplers in order, and the choice at their end: an arg-max or a seeded draw.
 ///
 /// ```
-/// use structgen_decode::{Candidates, SamplerChain, SamplingParams};
+/// use structgen_decode::{SamplingParams, samplers::{Candidates, SamplerChain}};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut chain = SamplerChain::new(&SamplingParams::default(), 0)?;
 /// let mut candidates = Candidates::from_pairs([(TokenId(1), 0.5), (TokenId(4), 2.0)]);
 /// assert_eq!(chain.choose(&mut candidates).unwrap().token, TokenId(4));
-/// # Ok::<(), structgen_decode::SamplingError>(())
+/// # Ok::<(), structgen_decode::samplers::SamplingError>(())
 /// ```
 pub struct SamplerChain {
     samplers: Vec<Box<dyn Sampler>>,
@@ -49,7 +52,8 @@ pub struct SamplerChain {
     contrast: Option<Contrast>,
 }
 
-/// The beginning of a chain in which top-k comes first, or behind a temperature, or behind samplers that touch few tokens.
+/// The beginning of a chain in which top-k comes first, or after a temperature, or after samplers that touch few
+/// tokens.
 #[derive(Debug, Clone)]
 struct LeadingTopK {
     /// How many samplers come before.
@@ -95,8 +99,10 @@ impl SamplerChain {
         })
     }
 
-    /// The same for a constraint that sets temperatures ([`Constraint::sets_temperatures`](crate::Constraint::sets_temperatures)): what the next token is chosen
-    /// at is said by [`set_temperature`](SamplerChain::set_temperature). Where that is zero, what is off at temperature zero is off.
+    /// The same for a constraint that sets temperatures
+    /// ([`Constraint::sets_temperatures`](crate::Constraint::sets_temperatures)): what the next token is chosen at is
+    /// said by [`set_temperature`](SamplerChain::set_temperature). Where that is zero, what is off at temperature zero
+    /// is off.
     ///
     /// The temperature has its place in the order of the parameters, or comes last.
     ///
@@ -133,10 +139,11 @@ impl SamplerChain {
         })
     }
 
-    /// Sets the temperature at which the next token is chosen; none is the chain's own. A chain that is not [guided](SamplerChain::guided) keeps its own.
+    /// Sets the temperature at which the next token is chosen; none is the chain's own. A chain that is not
+    /// [guided](SamplerChain::guided) keeps its own.
     ///
     /// ```
-    /// use structgen_decode::{Candidates, SamplerChain, SamplingParams};
+    /// use structgen_decode::{SamplingParams, samplers::{Candidates, SamplerChain}};
     /// use structgen_vocab::TokenId;
     ///
     /// let params = SamplingParams { temperature: 1.0, ..SamplingParams::default() };
@@ -145,7 +152,7 @@ impl SamplerChain {
     /// let mut candidates = Candidates::from_pairs([(TokenId(1), 0.5), (TokenId(4), 0.6)]);
     /// let chosen = chain.choose(&mut candidates).unwrap();
     /// assert_eq!((chosen.token, chosen.probability), (TokenId(4), None));
-    /// # Ok::<(), structgen_decode::SamplingError>(())
+    /// # Ok::<(), structgen_decode::samplers::SamplingError>(())
     /// ```
     pub fn set_temperature(&mut self, temperature: Option<f32>) {
         if let Some(guided) = &mut self.guided {
@@ -176,8 +183,8 @@ impl SamplerChain {
 
     /// Fills `candidates` with the allowed tokens, `banned` (sorted) left out, for [`choose`](SamplerChain::choose).
     ///
-    /// Tokens that the chain would remove before it looks at any other may be left out at once: what is chosen, and with which
-    /// probability, stays the same.
+    /// Tokens that the chain would remove before it looks at any other may be left out at once: what is chosen, and
+    /// with which probability, stays the same.
     pub fn fill(
         &mut self,
         candidates: &mut Candidates,
@@ -220,8 +227,8 @@ impl SamplerChain {
         candidates.fill_largest(logits, allowed, banned, &largest);
     }
 
-    /// [`fill`](SamplerChain::fill) and [`choose`](SamplerChain::choose) in one, without a list of candidates where none is needed: for an
-    /// arg-max, and for top-p alone. What is in `candidates` afterwards is not said.
+    /// [`fill`](SamplerChain::fill) and [`choose`](SamplerChain::choose) in one, without a list of candidates where
+    /// none is needed: for an arg-max, and for top-p alone. What is in `candidates` afterwards is not said.
     pub fn pick(
         &mut self,
         candidates: &mut Candidates,
@@ -258,7 +265,8 @@ impl SamplerChain {
         }
     }
 
-    /// Runs the samplers: the softmax of what remains is the distribution that [`choose`](SamplerChain::choose) would draw from.
+    /// Runs the samplers: the softmax of what remains is the distribution that [`choose`](SamplerChain::choose) would
+    /// draw from.
     ///
     /// Where the chain [is greedy](SamplerChain::is_greedy), it would take the largest instead.
     pub fn apply(&mut self, candidates: &mut Candidates) {
@@ -356,7 +364,8 @@ fn leading_top_k(kinds: &[SamplerKind], params: &SamplingParams) -> Option<Leadi
     }
     let few_touched = at > 0 && kinds[0] != SamplerKind::Temperature;
     if few_touched && params.temperature < SMALL_TEMPERATURE {
-        // Which logits become equal when they are divided then depends on the largest, which may be one that is touched.
+        // Which logits become equal when they are divided then depends on the largest, which may be one that is
+        // touched.
         return None;
     }
     let (before, temperature) = match kinds[..at].split_last() {

@@ -23,7 +23,7 @@ pub enum PenaltyScope {
     Output,
 }
 
-/// Tokens of a scope with their counts, all of them or the last so many.
+/// Tokens of a scope with their counts, all of them or the last few.
 #[derive(Debug, Clone)]
 pub(super) struct TokenCounts {
     scope: PenaltyScope,

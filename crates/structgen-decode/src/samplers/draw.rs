@@ -1,5 +1,5 @@
 use super::Accepted;
-use crate::{Candidates, SequenceRng};
+use crate::samplers::{Candidates, SequenceRng};
 
 /// The end of the chain.
 #[derive(Debug, Clone)]

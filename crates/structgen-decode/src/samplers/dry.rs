@@ -3,7 +3,10 @@ use structgen_vocab::TokenId;
 
 use super::SequenceStart;
 use super::history::{History, sort_ids};
-use crate::{Accepted, Candidates, Sampler, numeric};
+use crate::{
+    numeric,
+    samplers::{Accepted, Candidates, Sampler},
+};
 
 /// Largest exponent times `ln(base)`: beyond it the penalty would not be an `f32`.
 const LARGEST: f64 = 88.722_839_1;
@@ -38,13 +41,13 @@ impl Default for DryParams {
 
 /// Takes `m * base^(len - allowed)` from the logits of tokens that would go on with a repetition of `len` tokens.
 ///
-/// "Don't repeat yourself", by p-e-w (text-generation-webui #5677), with the details of llama.cpp: `len` is the longest suffix of prompt and output
-/// that has come before, followed by the token; repetitions shorter than `allowed` are free; no suffix reaches beyond the last breaker; a
-/// breaker of one token is never punished; the exponent is capped where `f32` ends. A step is linear in the range (Z-algorithm, Gusfield
-/// 1997).
+/// "Don't repeat yourself", by p-e-w (text-generation-webui #5677), with the details of llama.cpp: `len` is the longest
+/// suffix of prompt and output that has come before, followed by the token; repetitions shorter than `allowed` are
+/// free; no suffix reaches beyond the last breaker; a breaker of one token is never punished; the exponent is capped
+/// where `f32` ends. A step is linear in the range (Z-algorithm, Gusfield 1997).
 ///
 /// ```
-/// use structgen_decode::{Accepted, Candidates, Dry, DryParams, Sampler};
+/// use structgen_decode::samplers::{Accepted, Candidates, Dry, DryParams, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut dry = Dry::new(&DryParams { multiplier: 1.0, base: 2.0, allowed_length: 1, ..DryParams::default() });
@@ -141,7 +144,7 @@ impl Dry {
         self.found = found;
     }
 
-    /// How many tokens came behind the last breaker.
+    /// How many tokens came after the last breaker.
     fn since_breaker(&self, tokens: &[TokenId]) -> usize {
         for start in (0..tokens.len()).rev() {
             let here = self
@@ -188,7 +191,8 @@ impl Sampler for Dry {
     }
 }
 
-/// For each `k`, how many tokens up to the one `k` places before the last are the last ones again: Z-algorithm, from the end.
+/// For each `k`, how many tokens up to the one `k` places before the last are the last ones again: Z-algorithm, from
+/// the end.
 fn suffixes(tokens: &[TokenId], z: &mut Vec<usize>) {
     let n = tokens.len();
     let at = |i: usize| tokens[n - 1 - i];
@@ -236,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_longest_repetition_counts() {
-        // "1 2 3" comes again with 4 behind it, "2 3" with 5, "3" with nothing new.
+        // "1 2 3" comes again with 4 after it, "2 3" with 5, "3" with nothing new.
         let seen = [1, 2, 3, 4, 0, 2, 3, 5, 1, 2, 3];
         assert_eq!(penalties(&params(), &seen), [0.0, 0.0, 0.0, 0.0, 2.0, 1.0]);
     }

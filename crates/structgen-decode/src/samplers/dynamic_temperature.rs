@@ -1,6 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{Candidates, Sampler, Temperature, numeric};
+use crate::{
+    numeric,
+    samplers::{Candidates, Sampler, Temperature},
+};
 
 /// How the temperature follows the entropy. The exponent's default is one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -23,11 +26,11 @@ impl Default for DynamicTemperatureParams {
 
 /// Divides the logits by a temperature between two bounds: low where the model is sure, high where it is not.
 ///
-/// `T = min + (max - min) * (H / ln n)^e`, with the entropy `H` of `n` candidates. Entropy-based dynamic temperature of llama.cpp and
-/// koboldcpp (kalomaze 2023). One candidate stays as it is; where `T` is zero only the largest stays.
+/// `T = min + (max - min) * (H / ln n)^e`, with the entropy `H` of `n` candidates. Entropy-based dynamic temperature of
+/// llama.cpp and koboldcpp (kalomaze 2023). One candidate stays as it is; where `T` is zero only the largest stays.
 ///
 /// ```
-/// use structgen_decode::{Candidates, DynamicTemperature, Sampler};
+/// use structgen_decode::samplers::{Candidates, DynamicTemperature, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut candidates = Candidates::from_pairs([(TokenId(0), 1.0), (TokenId(1), 1.0)]);

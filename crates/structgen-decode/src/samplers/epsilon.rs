@@ -1,12 +1,16 @@
 use crate::candidates::logit_of;
-use crate::{Candidates, Sampler, numeric};
+use crate::{
+    numeric,
+    samplers::{Candidates, Sampler},
+};
 
 /// Keeps the candidates whose probability is at least `epsilon`.
 ///
-/// Epsilon sampling, Hewitt, Manning and Liang 2022. Zero is off; the largest and `min_keep` candidates stay in any case.
+/// Epsilon sampling, Hewitt, Manning and Liang 2022. Zero is off; the largest and `min_keep` candidates stay in any
+/// case.
 ///
 /// ```
-/// use structgen_decode::{Candidates, Epsilon, Sampler};
+/// use structgen_decode::samplers::{Candidates, Epsilon, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let logits = [0.6f32, 0.395, 0.005].map(f32::ln);

@@ -1,13 +1,16 @@
 use crate::candidates::logit_of;
-use crate::{Candidates, Sampler, numeric};
+use crate::{
+    numeric,
+    samplers::{Candidates, Sampler},
+};
 
 /// Keeps the candidates whose probability is at least `min(epsilon, sqrt(epsilon) * exp(-H))`, with the entropy `H`.
 ///
-/// Eta sampling, Hewitt, Manning and Liang 2022: epsilon sampling that lets more through where the model is not sure. Zero is off; the
-/// largest and `min_keep` candidates stay in any case.
+/// Eta sampling, Hewitt, Manning and Liang 2022: epsilon sampling that lets more through where the model is not sure.
+/// Zero is off; the largest and `min_keep` candidates stay in any case.
 ///
 /// ```
-/// use structgen_decode::{Candidates, Eta, Sampler};
+/// use structgen_decode::samplers::{Candidates, Eta, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let logits = [0.9f32, 0.09, 0.01].map(f32::ln);
@@ -22,7 +25,8 @@ pub struct Eta {
 }
 
 impl Eta {
-    /// Cuts at `epsilon` or below, by the entropy, and never keeps fewer than `min_keep` candidates, itself never less than one.
+    /// Cuts at `epsilon` or below, by the entropy, and never keeps fewer than `min_keep` candidates, itself never less
+    /// than one.
     pub fn new(epsilon: f32, min_keep: usize) -> Self {
         Self {
             epsilon,

@@ -3,16 +3,16 @@ use std::collections::BTreeMap;
 use structgen_vocab::TokenId;
 
 use super::SequenceStart;
-use crate::{Accepted, Candidates, Sampler};
+use crate::samplers::{Accepted, Candidates, Sampler};
 
 /// Leaves one token alone at places of the output, counted from zero.
 ///
-/// As the processors for forced first and last tokens in transformers, at any place. Where the constraint does not allow the token
-/// the wish is lifted for the step, and counted ([`Candidates::lifted_bans`]).
+/// As the processors for forced first and last tokens in transformers, at any place. Where the constraint does not
+/// allow the token the wish is lifted for the step, and counted ([`Candidates::lifted_bans`]).
 ///
 /// ```
 /// use std::collections::BTreeMap;
-/// use structgen_decode::{Candidates, ForcedTokens, Sampler};
+/// use structgen_decode::samplers::{Candidates, ForcedTokens, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut candidates = Candidates::from_pairs([(TokenId(1), 1.0), (TokenId(2), 9.0)]);

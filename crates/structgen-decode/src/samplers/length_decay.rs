@@ -2,7 +2,10 @@ use serde::{Deserialize, Serialize};
 use structgen_vocab::TokenId;
 
 use super::SequenceStart;
-use crate::{Accepted, Candidates, Sampler, numeric};
+use crate::{
+    numeric,
+    samplers::{Accepted, Candidates, Sampler},
+};
 
 /// From where on, and how fast, ending becomes more likely.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -14,13 +17,14 @@ pub struct LengthDecayParams {
     pub factor: f32,
 }
 
-/// Adds `|l| * (f^(t - start) - 1)` to the logit `l` of every end-of-sequence token behind `t > start` tokens of output.
+/// Adds `|l| * (f^(t - start) - 1)` to the logit `l` of every end-of-sequence token after `t > start` tokens of output.
 ///
-/// The exponential decay length penalty of transformers. With `f > 1` the end becomes ever more likely, and with `f < 1` less so. A power that `f32` cannot
-/// hold is taken as the largest that it can. Only tokens that the constraint allows are there to be changed.
+/// The exponential decay length penalty of transformers. With `f > 1` the end becomes ever more likely, and with `f <
+/// 1` less so. A power that `f32` cannot hold is taken as the largest that it can. Only tokens that the constraint
+/// allows are there to be changed.
 ///
 /// ```
-/// use structgen_decode::{Accepted, Candidates, LengthDecay, Sampler, SequenceStart};
+/// use structgen_decode::samplers::{Accepted, Candidates, LengthDecay, Sampler, SequenceStart};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut decay = LengthDecay::new(1, 2.0);
@@ -40,7 +44,7 @@ pub struct LengthDecay {
 }
 
 impl LengthDecay {
-    /// Multiplies by `factor`, above zero, for each token behind the first `start` ones.
+    /// Multiplies by `factor`, above zero, for each token after the first `start` ones.
     pub fn new(start: usize, factor: f32) -> Self {
         Self {
             start,

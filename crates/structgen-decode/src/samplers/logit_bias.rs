@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use structgen_vocab::TokenId;
 
-use crate::{Candidates, Sampler};
+use crate::samplers::{Candidates, Sampler};
 
 /// Adds a fixed number to the logits of chosen tokens.
 ///
@@ -11,7 +11,7 @@ use crate::{Candidates, Sampler};
 ///
 /// ```
 /// use std::collections::BTreeMap;
-/// use structgen_decode::{Candidates, LogitBias, Sampler};
+/// use structgen_decode::samplers::{Candidates, LogitBias, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut bias = LogitBias::new(BTreeMap::from([(TokenId(1), 0.5), (TokenId(2), f32::NEG_INFINITY)]));

@@ -2,15 +2,15 @@ use structgen_vocab::TokenId;
 
 use super::SequenceStart;
 use super::history::sort_ids;
-use crate::{Accepted, Candidates, Sampler};
+use crate::samplers::{Accepted, Candidates, Sampler};
 
 /// Takes the end-of-sequence tokens away until prompt and output, or the output alone, have a minimum of tokens.
 ///
-/// The processors `MinLength` and `MinNewTokensLength` of transformers. Where the constraint leaves nothing but the end, the ban is lifted for the step,
-/// and counted ([`Candidates::lifted_bans`]).
+/// The processors `MinLength` and `MinNewTokensLength` of transformers. Where the constraint leaves nothing but the
+/// end, the ban is lifted for the step, and counted ([`Candidates::lifted_bans`]).
 ///
 /// ```
-/// use structgen_decode::{Accepted, Candidates, MinLength, Sampler, SequenceStart};
+/// use structgen_decode::samplers::{Accepted, Candidates, MinLength, Sampler, SequenceStart};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut min = MinLength::new(0, 1);

@@ -1,12 +1,15 @@
 use crate::candidates::logit_of;
-use crate::{Candidates, Sampler, numeric};
+use crate::{
+    numeric,
+    samplers::{Candidates, Sampler},
+};
 
 /// Keeps the candidates whose probability is at least `m` times the largest.
 ///
 /// Nguyen et al. 2024. Zero is off; `min_keep` candidates stay in any case.
 ///
 /// ```
-/// use structgen_decode::{Candidates, MinP, Sampler};
+/// use structgen_decode::samplers::{Candidates, MinP, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let logits = [0.1f32, 0.6, 0.3].map(f32::ln);

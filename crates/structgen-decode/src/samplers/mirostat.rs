@@ -2,7 +2,10 @@ use serde::{Deserialize, Serialize};
 
 use super::SequenceStart;
 use crate::candidates::logit_of;
-use crate::{Accepted, Candidates, Sampler, numeric};
+use crate::{
+    numeric,
+    samplers::{Accepted, Candidates, Sampler},
+};
 
 /// How many of the largest candidates Zipf's exponent is estimated from.
 const HEAD: usize = 100;
@@ -47,7 +50,7 @@ impl Surprise {
         }
     }
 
-    /// `S = -log2 p` of the draw, after truncation. A token that was not drawn says nothing.
+    /// `S = -log2 p` of the draw, after truncation. A token that was not drawn does not count.
     fn accept(&mut self, accepted: Accepted) {
         if let Some(p) = accepted.probability.filter(|&p| p > 0.0) {
             let surprise = -numeric::ln(p.into()) / std::f64::consts::LN_2;
@@ -60,14 +63,14 @@ impl Surprise {
     }
 }
 
-/// Keeps so many of the largest candidates that a draw is as surprising as wanted, by an estimate of Zipf's law.
+/// Keeps the number of largest candidates with which a draw is as surprising as wanted, by an estimate of Zipf's law.
 ///
 /// Mirostat, Basu et al. 2021. `s` is estimated from the hundred largest candidates;
-/// `k = ((e * 2^mu) / (1 - N^-e))^(1/s)` with `e = s - 1` and the number `N` of candidates, from one to `N`. It is the last of a chain: the draw behind it
-/// is mirostat's own, and corrects `mu` when it is accepted. Forced tokens do not.
+/// `k = ((e * 2^mu) / (1 - N^-e))^(1/s)` with `e = s - 1` and the number `N` of candidates, from one to `N`. It is the
+/// last of a chain: the draw after it is mirostat's own, and corrects `mu` when it is accepted. Forced tokens do not.
 ///
 /// ```
-/// use structgen_decode::{Accepted, Candidates, Mirostat, Sampler};
+/// use structgen_decode::samplers::{Accepted, Candidates, Mirostat, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut mirostat = Mirostat::new(3.0, 0.1);
@@ -145,11 +148,12 @@ fn kept(s: f64, mu: f64, n: f64) -> usize {
 
 /// Drops the candidates that are more surprising than `mu`.
 ///
-/// Mirostat 2, Basu et al. 2021 as llama.cpp has it: what has `-log2 p > mu` goes, the largest stays in any case. It is the last of a chain: the
-/// draw behind it is mirostat's own, and corrects `mu` when it is accepted. Forced tokens do not.
+/// Mirostat 2, Basu et al. 2021 as llama.cpp has it: what has `-log2 p > mu` goes, the largest stays in any case. It is
+/// the last of a chain: the draw after it is mirostat's own, and corrects `mu` when it is accepted. Forced tokens do
+/// not.
 ///
 /// ```
-/// use structgen_decode::{Accepted, Candidates, Mirostat2, Sampler};
+/// use structgen_decode::samplers::{Accepted, Candidates, Mirostat2, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let logits = [0.5f32, 0.25, 0.125, 0.125].map(f32::ln);

@@ -35,6 +35,9 @@ mod validate;
 mod watermark;
 mod xtc;
 
+pub use crate::candidates::Candidates;
+pub use crate::masked::{MaskedSoftmax, masked_argmax, masked_softmax};
+pub use crate::rng::SequenceRng;
 pub use adaptive_p::{AdaptiveP, AdaptivePParams};
 pub use bad_words::BadWords;
 pub use chain::SamplerChain;
@@ -68,15 +71,14 @@ pub use xtc::{Xtc, XtcParams};
 
 use structgen_vocab::TokenId;
 
-use crate::Candidates;
-
 /// One stage of the chain: reads and changes the candidates' logits, or removes candidates.
 ///
-/// Samplers that choose the token themselves in other libraries (mirostat, adaptive-p) shape the candidates here, leave the draw to
-/// the chain, and learn of it in [`accept`](Sampler::accept): with its probability. A draw that is not accepted leaves no trace.
+/// Samplers that choose the token themselves in other libraries (mirostat, adaptive-p) shape the candidates here, leave
+/// the draw to the chain, and learn of it in [`accept`](Sampler::accept): with its probability. A draw that is not
+/// accepted leaves no trace.
 ///
 /// ```
-/// use structgen_decode::{Candidates, Sampler, TopK};
+/// use structgen_decode::samplers::{Candidates, Sampler, TopK};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut candidates = Candidates::from_pairs([(TokenId(1), 0.5), (TokenId(4), 2.0), (TokenId(9), 1.0)]);
@@ -100,11 +102,11 @@ pub trait Sampler: Send {
         let _ = start;
     }
 
-    /// Adds to `tokens` all those that the next [`apply`](Sampler::apply) may change or remove, in any order; false where that depends on
-    /// other candidates.
+    /// Adds to `tokens` all those that the next [`apply`](Sampler::apply) may change or remove, in any order; false
+    /// where that depends on other candidates.
     ///
-    /// A chain that begins with such samplers, and goes on with top-k, leaves out what top-k would remove before anything is copied. The default
-    /// says nothing, which is always right.
+    /// A chain that begins with such samplers, and goes on with top-k, leaves out what top-k would remove before
+    /// anything is copied. The default returns none, which is always right.
     fn touched(&mut self, tokens: &mut Vec<TokenId>) -> bool {
         let _ = tokens;
         false

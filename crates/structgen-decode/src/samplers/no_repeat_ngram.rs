@@ -2,16 +2,16 @@ use structgen_vocab::TokenId;
 
 use super::SequenceStart;
 use super::history::{History, sort_ids};
-use crate::{Accepted, Candidates, Sampler};
+use crate::samplers::{Accepted, Candidates, Sampler};
 
 /// Takes away every token that would complete a sequence of `n` tokens that has come before.
 ///
-/// The processor `NoRepeatNGram` of transformers, after fairseq. Prompt and output count alike. One bans every token that was
-/// ever seen; zero is off. Where nothing would be left the ban is lifted for the step, and counted ([`Candidates::lifted_bans`]). A
-/// step looks at each token so far once.
+/// The processor `NoRepeatNGram` of transformers, after fairseq. Prompt and output count alike. One bans every token
+/// that was ever seen; zero is off. Where nothing would be left the ban is lifted for the step, and counted
+/// ([`Candidates::lifted_bans`]). A step looks at each token so far once.
 ///
 /// ```
-/// use structgen_decode::{Accepted, Candidates, NoRepeatNGram, Sampler};
+/// use structgen_decode::samplers::{Accepted, Candidates, NoRepeatNGram, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut no_repeat = NoRepeatNGram::new(2);

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 /// The name of a sampler, for the order of the chain.
 ///
 /// ```
-/// use structgen_decode::SamplerKind;
+/// use structgen_decode::samplers::SamplerKind;
 ///
 /// assert_eq!("top-k".parse(), Ok(SamplerKind::TopK));
 /// assert_eq!(SamplerKind::TopNSigma.name(), "top-n-sigma");
@@ -12,58 +12,59 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum SamplerKind {
-    /// [`ForcedTokens`](crate::ForcedTokens)
+    /// [`ForcedTokens`](crate::samplers::ForcedTokens)
     ForcedTokens,
-    /// [`Suppress`](crate::Suppress)
+    /// [`Suppress`](crate::samplers::Suppress)
     Suppress,
-    /// [`LogitBias`](crate::LogitBias)
+    /// [`LogitBias`](crate::samplers::LogitBias)
     LogitBias,
-    /// [`MinLength`](crate::MinLength)
+    /// [`MinLength`](crate::samplers::MinLength)
     MinLength,
-    /// [`BadWords`](crate::BadWords)
+    /// [`BadWords`](crate::samplers::BadWords)
     BadWords,
-    /// [`RepetitionPenalty`](crate::RepetitionPenalty)
+    /// [`RepetitionPenalty`](crate::samplers::RepetitionPenalty)
     RepetitionPenalty,
-    /// [`FrequencyPresencePenalty`](crate::FrequencyPresencePenalty)
+    /// [`FrequencyPresencePenalty`](crate::samplers::FrequencyPresencePenalty)
     FrequencyPresencePenalty,
-    /// [`Dry`](crate::Dry)
+    /// [`Dry`](crate::samplers::Dry)
     Dry,
-    /// [`NoRepeatNGram`](crate::NoRepeatNGram)
+    /// [`NoRepeatNGram`](crate::samplers::NoRepeatNGram)
     NoRepeatNgram,
-    /// [`LengthDecay`](crate::LengthDecay)
+    /// [`LengthDecay`](crate::samplers::LengthDecay)
     LengthDecay,
-    /// [`TopNSigma`](crate::TopNSigma)
+    /// [`TopNSigma`](crate::samplers::TopNSigma)
     TopNSigma,
-    /// [`Temperature`](crate::Temperature), or [`DynamicTemperature`](crate::DynamicTemperature)
+    /// [`Temperature`](crate::samplers::Temperature), or [`DynamicTemperature`](crate::samplers::DynamicTemperature)
     Temperature,
-    /// [`TopH`](crate::TopH)
+    /// [`TopH`](crate::samplers::TopH)
     TopH,
-    /// [`TopK`](crate::TopK)
+    /// [`TopK`](crate::samplers::TopK)
     TopK,
-    /// [`TypicalP`](crate::TypicalP)
+    /// [`TypicalP`](crate::samplers::TypicalP)
     TypicalP,
-    /// [`TopP`](crate::TopP)
+    /// [`TopP`](crate::samplers::TopP)
     TopP,
-    /// [`MinP`](crate::MinP)
+    /// [`MinP`](crate::samplers::MinP)
     MinP,
-    /// [`Epsilon`](crate::Epsilon)
+    /// [`Epsilon`](crate::samplers::Epsilon)
     Epsilon,
-    /// [`Eta`](crate::Eta)
+    /// [`Eta`](crate::samplers::Eta)
     Eta,
-    /// [`Xtc`](crate::Xtc)
+    /// [`Xtc`](crate::samplers::Xtc)
     Xtc,
-    /// [`Watermark`](crate::Watermark)
+    /// [`Watermark`](crate::samplers::Watermark)
     Watermark,
-    /// [`Mirostat`](crate::Mirostat), or [`Mirostat2`](crate::Mirostat2)
+    /// [`Mirostat`](crate::samplers::Mirostat), or [`Mirostat2`](crate::samplers::Mirostat2)
     Mirostat,
-    /// [`AdaptiveP`](crate::AdaptiveP)
+    /// [`AdaptiveP`](crate::samplers::AdaptiveP)
     AdaptiveP,
 }
 
 use SamplerKind as S;
 
 impl SamplerKind {
-    /// The order [`OrderPreset::Structgen`]: bans and biases, penalties, temperature, then truncation from the coarsest to the finest.
+    /// The order [`OrderPreset::Structgen`]: bans and biases, penalties, temperature, then truncation from the coarsest
+    /// to the finest.
     pub const DEFAULT_ORDER: [Self; 23] = [
         S::ForcedTokens,
         S::Suppress,
@@ -125,7 +126,7 @@ impl SamplerKind {
         }
     }
 
-    /// Whether the draw behind it is its own, so that no other sampler may come after.
+    /// Whether the draw after it is its own, so that no other sampler may come after.
     pub(super) fn is_last(self) -> bool {
         matches!(self, S::Mirostat | S::AdaptiveP)
     }
@@ -143,7 +144,7 @@ impl std::str::FromStr for SamplerKind {
 /// An order of samplers by name. It is about the order alone: no parameter changes.
 ///
 /// ```
-/// use structgen_decode::{OrderPreset, SamplerKind, SamplingParams};
+/// use structgen_decode::{SamplingParams, samplers::{OrderPreset, SamplerKind}};
 ///
 /// let order: OrderPreset = "llama.cpp".parse().unwrap();
 /// let params = SamplingParams { temperature: 0.8, order: order.order(), ..SamplingParams::default() };
@@ -182,7 +183,7 @@ impl OrderPreset {
         match self {
             Self::Structgen => SamplerKind::DEFAULT_ORDER.to_vec(),
             Self::LlamaCpp => {
-                // The same, with the temperature behind all that truncates.
+                // The same, with the temperature after all that truncates.
                 let mut order = SamplerKind::DEFAULT_ORDER.to_vec();
                 order.retain(|&kind| kind != S::Temperature);
                 let last = order.iter().position(|&kind| kind == S::Xtc);

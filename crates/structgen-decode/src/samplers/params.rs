@@ -9,9 +9,9 @@ use super::{
 
 /// How tokens are chosen among the allowed ones.
 ///
-/// The default is greedy: the largest logit, ties going to the lowest id. Every other field is off by default. Each sampler's own
-/// documentation has its formula and its source; [`TaskPreset`](crate::TaskPreset) sets several fields together. In JSON, `order` may be the name
-/// of an [`OrderPreset`](crate::OrderPreset).
+/// The default is greedy: the largest logit, ties going to the lowest id. Every other field is off by default. Each
+/// sampler's own documentation has its formula and its source; [`TaskPreset`](crate::samplers::TaskPreset) sets several fields
+/// together. In JSON, `order` may be the name of an [`OrderPreset`](crate::samplers::OrderPreset).
 ///
 /// At temperature zero bans, biases and penalties count, and everything else is off.
 ///
@@ -47,7 +47,7 @@ pub struct SamplingParams {
     pub epsilon_cutoff: f32,
     /// Keeps probabilities from here or, by the entropy, from below on, below 1; zero is off.
     pub eta_cutoff: f32,
-    /// Keeps logits up to so many standard deviations below the largest; zero is off.
+    /// Keeps logits up to this many standard deviations below the largest; zero is off.
     pub top_n_sigma: f32,
     /// Keeps this share of the entropy of the hundred largest, from 0 to 1; zero is off.
     pub top_h: f32,
@@ -75,7 +75,7 @@ pub struct SamplingParams {
     pub frequency_window: usize,
     /// Punishes going on with what has come before, the more the longer.
     pub dry: Option<DryParams>,
-    /// No sequence of so many tokens comes twice in prompt and output; zero is off.
+    /// No sequence of this many tokens comes twice in prompt and output; zero is off.
     pub no_repeat_ngram: usize,
     /// Added to the logits of token ids; minus infinity suppresses, and is `"-inf"` in JSON.
     #[serde(with = "biases")]
@@ -86,7 +86,7 @@ pub struct SamplingParams {
     pub bad_words: Vec<Vec<u32>>,
     /// The token id at places of the output, counted from zero.
     pub forced_tokens: BTreeMap<usize, u32>,
-    /// No end-of-sequence id before prompt and output have so many tokens.
+    /// No end-of-sequence id before prompt and output have this many tokens.
     /// [`GenerateOptions::min_new_tokens`](crate::GenerateOptions::min_new_tokens) counts the output alone.
     pub min_length: usize,
     /// Makes the end more likely, or less, as the output grows.

@@ -2,15 +2,15 @@ use structgen_vocab::TokenId;
 
 use super::counts::TokenCounts;
 use super::{PenaltyScope, SequenceStart};
-use crate::{Accepted, Candidates, Sampler};
+use crate::samplers::{Accepted, Candidates, Sampler};
 
 /// Divides positive logits of tokens already seen by `r`, and multiplies the others by it.
 ///
 /// CTRL, Keskar et al. 2019. How often a token came does not matter. Prompt and output count alike unless
-/// [`within`](RepetitionPenalty::within) says otherwise. One is off; below one repetition is encouraged.
+/// [`within`](RepetitionPenalty::within) is set otherwise. One is off; below one repetition is encouraged.
 ///
 /// ```
-/// use structgen_decode::{Accepted, Candidates, RepetitionPenalty, Sampler};
+/// use structgen_decode::samplers::{Accepted, Candidates, RepetitionPenalty, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut penalty = RepetitionPenalty::new(2.0);
@@ -74,11 +74,12 @@ impl Sampler for RepetitionPenalty {
 
 /// Takes `f * count + p` from the logits of tokens that the output already has.
 ///
-/// The formula of OpenAI's interface. The prompt does not count unless [`within`](FrequencyPresencePenalty::within) says so. Both zero
-/// is off; negative values encourage repetition. Unlike CTRL's penalty it does not commute with the temperature, and comes before it.
+/// The formula of OpenAI's interface. The prompt does not count unless [`within`](FrequencyPresencePenalty::within) is
+/// set so. Both zero is off; negative values encourage repetition. Unlike CTRL's penalty it does not commute with the
+/// temperature, and comes before it.
 ///
 /// ```
-/// use structgen_decode::{Accepted, Candidates, FrequencyPresencePenalty, Sampler};
+/// use structgen_decode::samplers::{Accepted, Candidates, FrequencyPresencePenalty, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut penalty = FrequencyPresencePenalty::new(0.5, 1.0);
@@ -144,19 +145,19 @@ mod tests {
     use super::*;
     use crate::candidates::tests::candidates;
 
-    fn behind(prompt: &[TokenId]) -> SequenceStart<'_> {
+    fn after(prompt: &[TokenId]) -> SequenceStart<'_> {
         SequenceStart { prompt, eos: &[] }
     }
 
     #[test]
     fn repetition_counts_prompt_and_output_once_and_by_sign() {
         let mut sampler = RepetitionPenalty::new(2.0);
-        sampler.reset(behind(&[TokenId(0), TokenId(0)]));
+        sampler.reset(after(&[TokenId(0), TokenId(0)]));
         sampler.accept(Accepted::certain(TokenId(2)));
         let mut c = candidates(&[4.0, 4.0, -4.0, -4.0]);
         sampler.apply(&mut c);
         assert_eq!(c.logits(), [2.0, 4.0, -8.0, -4.0]);
-        sampler.reset(behind(&[]));
+        sampler.reset(after(&[]));
         sampler.apply(&mut c);
         assert_eq!(c.logits(), [2.0, 4.0, -8.0, -4.0]);
     }
@@ -165,7 +166,7 @@ mod tests {
     #[test]
     fn frequency_counts_each_and_presence_once_in_the_output_only() {
         let mut sampler = FrequencyPresencePenalty::new(0.5, 1.0);
-        sampler.reset(behind(&[TokenId(0)]));
+        sampler.reset(after(&[TokenId(0)]));
         sampler.accept(Accepted::certain(TokenId(1)));
         sampler.accept(Accepted::certain(TokenId(1)));
         let mut c = candidates(&[4.0, 4.0, 4.0]);
@@ -178,7 +179,7 @@ mod tests {
         let mut repetition = RepetitionPenalty::new(2.0).within(PenaltyScope::Output, 1);
         let mut frequency = FrequencyPresencePenalty::new(1.0, 0.0).within(PenaltyScope::All, 2);
         for sampler in [&mut repetition as &mut dyn Sampler, &mut frequency] {
-            sampler.reset(behind(&[TokenId(0), TokenId(1)]));
+            sampler.reset(after(&[TokenId(0), TokenId(1)]));
             sampler.accept(Accepted::certain(TokenId(2)));
         }
         let mut c = candidates(&[4.0, 4.0, 4.0]);

@@ -12,7 +12,7 @@ use super::{DryParams, SamplingParams, XtcParams};
 /// | `brainstorm` | temperature 1.5, min-p 0.1, presence 0.5, XTC 0.5 from 0.1 on | Nguyen et al. 2024 |
 ///
 /// ```
-/// use structgen_decode::{SamplingParams, TaskPreset};
+/// use structgen_decode::{SamplingParams, samplers::TaskPreset};
 ///
 /// let task: TaskPreset = "code".parse().unwrap();
 /// let params = SamplingParams { seed: 7, ..task.params() };

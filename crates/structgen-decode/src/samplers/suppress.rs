@@ -1,14 +1,14 @@
 use structgen_vocab::TokenId;
 
-use crate::{Candidates, Sampler};
+use crate::samplers::{Candidates, Sampler};
 
 /// Takes tokens away at every step.
 ///
-/// The processor `SuppressTokens` of transformers. Where nothing would be left the ban is lifted for the step, and counted
-/// ([`Candidates::lifted_bans`]): the constraint goes before it.
+/// The processor `SuppressTokens` of transformers. Where nothing would be left the ban is lifted for the step, and
+/// counted ([`Candidates::lifted_bans`]): the constraint goes before it.
 ///
 /// ```
-/// use structgen_decode::{Candidates, Sampler, Suppress};
+/// use structgen_decode::samplers::{Candidates, Sampler, Suppress};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut candidates = Candidates::from_pairs([(TokenId(1), 1.0), (TokenId(2), 9.0)]);

@@ -1,4 +1,4 @@
-use crate::{Candidates, Sampler};
+use crate::samplers::{Candidates, Sampler};
 
 /// Divides every logit by a positive temperature.
 ///
@@ -6,7 +6,7 @@ use crate::{Candidates, Sampler};
 /// to the lowest id. The order of the logits stays, but for quotients that become equal.
 ///
 /// ```
-/// use structgen_decode::{Candidates, Sampler, Temperature};
+/// use structgen_decode::samplers::{Candidates, Sampler, Temperature};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut candidates = Candidates::from_pairs([(TokenId(1), 1.0), (TokenId(2), -4.0)]);

@@ -1,17 +1,20 @@
 use structgen_vocab::TokenId;
 
-use crate::{Candidates, Sampler, numeric};
+use crate::{
+    numeric,
+    samplers::{Candidates, Sampler},
+};
 
 /// How many of the largest candidates are looked at.
 const HEAD: usize = 100;
 
 /// Keeps the longest prefix, by falling probability, whose part of the entropy stays within `alpha` of the whole.
 ///
-/// Top-H, Baghaei Potraghloo et al. 2025, as transformers 5 has it: of the hundred largest candidates, renormalised, the longest prefix whose
-/// summed `-p ln p` is at most `alpha * H`. The largest stays in any case; zero is off.
+/// Top-H, Baghaei Potraghloo et al. 2025, as transformers 5 has it: of the hundred largest candidates, renormalised,
+/// the longest prefix whose summed `-p ln p` is at most `alpha * H`. The largest stays in any case; zero is off.
 ///
 /// ```
-/// use structgen_decode::{Candidates, Sampler, TopH};
+/// use structgen_decode::samplers::{Candidates, Sampler, TopH};
 /// use structgen_vocab::TokenId;
 ///
 /// let logits = [0.5f32, 0.25, 0.25].map(f32::ln);

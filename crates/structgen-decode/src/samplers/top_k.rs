@@ -1,12 +1,13 @@
-use crate::{Candidates, Sampler};
+use crate::samplers::{Candidates, Sampler};
 
-/// Keeps the `k` candidates with the largest logits: exactly `k`, of equal ones those with the lowest ids, unless ties are asked for.
+/// Keeps the `k` candidates with the largest logits: exactly `k`, of equal ones those with the lowest ids, unless ties
+/// are asked for.
 ///
-/// Fan, Lewis and Dauphin 2018. Zero is off, and so is a `k` that reaches the number of candidates. transformers keeps all that equal the
-/// `k`-th: [`with_ties`](TopK::with_ties).
+/// Fan, Lewis and Dauphin 2018. Zero is off, and so is a `k` that reaches the number of candidates. transformers keeps
+/// all that equal the `k`-th: [`with_ties`](TopK::with_ties).
 ///
 /// ```
-/// use structgen_decode::{Candidates, Sampler, TopK};
+/// use structgen_decode::samplers::{Candidates, Sampler, TopK};
 /// use structgen_vocab::TokenId;
 ///
 /// let all = Candidates::from_pairs((0..4).map(TokenId).zip([1.0, 2.0, 1.0, 3.0]));

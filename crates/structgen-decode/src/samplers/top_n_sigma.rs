@@ -1,12 +1,15 @@
-use crate::{Candidates, Sampler, numeric};
+use crate::{
+    numeric,
+    samplers::{Candidates, Sampler},
+};
 
 /// Keeps the candidates whose logit is at least the largest less `n` standard deviations.
 ///
-/// Tang et al. 2024, "Top-nσ: Not All Logits Are You Need". The deviation is that of the population of candidates, whose logits are finite. Zero
-/// is off; the largest stays in any case. It commutes with the temperature.
+/// Tang et al. 2024, "Top-nσ: Not All Logits Are You Need". The deviation is that of the population of candidates,
+/// whose logits are finite. Zero is off; the largest stays in any case. It commutes with the temperature.
 ///
 /// ```
-/// use structgen_decode::{Candidates, Sampler, TopNSigma};
+/// use structgen_decode::samplers::{Candidates, Sampler, TopNSigma};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut candidates = Candidates::from_pairs((0..4).map(TokenId).zip([10.0, 9.5, 0.0, 0.0]));

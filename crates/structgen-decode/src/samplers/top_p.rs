@@ -1,12 +1,12 @@
-use crate::{Candidates, Sampler};
+use crate::samplers::{Candidates, Sampler};
 
 /// Keeps the shortest prefix, by falling probability, whose mass reaches `p`; of equal ones, the lowest ids first.
 ///
-/// Nucleus sampling, Holtzman et al. 2020. The candidate with which the mass is reached stays. One is off; `min_keep` candidates stay in any
-/// case, and zero keeps no more than these.
+/// Nucleus sampling, Holtzman et al. 2020. The candidate with which the mass is reached stays. One is off; `min_keep`
+/// candidates stay in any case, and zero keeps no more than these.
 ///
 /// ```
-/// use structgen_decode::{Candidates, Sampler, TopP};
+/// use structgen_decode::samplers::{Candidates, Sampler, TopP};
 /// use structgen_vocab::TokenId;
 ///
 /// let logits = [0.1f32, 0.5, 0.15, 0.25].map(f32::ln);

@@ -1,12 +1,15 @@
-use crate::{Candidates, Sampler, numeric};
+use crate::{
+    numeric,
+    samplers::{Candidates, Sampler},
+};
 
 /// Keeps the candidates whose surprise is nearest to the entropy, until they have mass `p`.
 ///
-/// Locally typical sampling, Meister et al. 2023: by rising `|-ln p - H|`, lowest ids first among equals, the shortest prefix with the mass. One is
-/// off; `min_keep` candidates stay in any case. The largest may go.
+/// Locally typical sampling, Meister et al. 2023: by rising `|-ln p - H|`, lowest ids first among equals, the shortest
+/// prefix with the mass. One is off; `min_keep` candidates stay in any case. The largest may go.
 ///
 /// ```
-/// use structgen_decode::{Candidates, Sampler, TypicalP};
+/// use structgen_decode::samplers::{Candidates, Sampler, TypicalP};
 /// use structgen_vocab::TokenId;
 ///
 /// // One token is too sure, four are just as expected.

@@ -34,12 +34,12 @@ pub enum SamplingError {
     /// A sampler is switched on but not in the order.
     #[error("{} is switched on but missing from the sampler order", .0.name())]
     NotInOrder(SamplerKind),
-    /// A sampler comes behind one that chooses the token.
+    /// A sampler comes after one that chooses the token.
     #[error("{} comes after {} in the sampler order, which chooses the token and must be the last that is on", .after.name(), .chooser.name())]
     BehindChooser {
         /// The one that chooses.
         chooser: SamplerKind,
-        /// The one behind it.
+        /// The one after it.
         after: SamplerKind,
     },
 }
@@ -184,7 +184,7 @@ fn not_empty(name: &'static str, sequences: &[Vec<u32>]) -> Result<(), SamplingE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
+    use crate::samplers::{
         AdaptivePParams, DryParams, DynamicTemperatureParams, LengthDecayParams, MirostatParams,
         WatermarkParams, XtcParams,
     };

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use structgen_vocab::TokenId;
 
 use super::SequenceStart;
-use crate::{Accepted, Candidates, Sampler};
+use crate::samplers::{Accepted, Candidates, Sampler};
 
 /// How the vocabulary is parted, and what the green part gets. The defaults are those of transformers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -26,14 +26,15 @@ impl Default for WatermarkParams {
     }
 }
 
-/// Adds `delta` to a keyed share `gamma` of the vocabulary, another one behind each token.
+/// Adds `delta` to a keyed share `gamma` of the vocabulary, another one after each token.
 ///
-/// The green list of Kirchenbauer et al. 2023, and token for token that of transformers' `lefthash`: the key times the token before seeds a Mersenne
-/// Twister, which permutes the vocabulary, and the first share of that is green. So the detectors of both know each other's texts. The
-/// vocabulary is as wide as the model's logits. Behind no token nothing is green. A step takes time linear in the vocabulary.
+/// The green list of Kirchenbauer et al. 2023, and token for token that of transformers' `lefthash`: the key times the
+/// token before seeds a Mersenne Twister, which permutes the vocabulary, and the first share of that is green. So the
+/// detectors of both know each other's texts. The vocabulary is as wide as the model's logits. Behind no token nothing
+/// is green. A step takes time linear in the vocabulary.
 ///
 /// ```
-/// use structgen_decode::{Accepted, Candidates, Sampler, Watermark, WatermarkParams};
+/// use structgen_decode::samplers::{Accepted, Candidates, Sampler, Watermark, WatermarkParams};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut watermark = Watermark::new(WatermarkParams { gamma: 0.5, ..WatermarkParams::default() });
@@ -91,7 +92,7 @@ impl Sampler for Watermark {
 /// Tells whether tokens carry a [`Watermark`].
 ///
 /// ```
-/// use structgen_decode::{WatermarkDetector, WatermarkParams};
+/// use structgen_decode::samplers::{WatermarkDetector, WatermarkParams};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut detector = WatermarkDetector::new(WatermarkParams::default(), 1000);
@@ -117,7 +118,7 @@ impl WatermarkDetector {
         }
     }
 
-    /// Counts the green tokens, each token behind the first by the one before it.
+    /// Counts the green tokens, each token after the first by the one before it.
     pub fn score(&mut self, tokens: &[TokenId]) -> WatermarkScore {
         let pairs = tokens.iter().zip(tokens.iter().skip(1));
         let mut pairs: Vec<(TokenId, TokenId)> = pairs.map(|(&a, &b)| (a, b)).collect();
@@ -163,7 +164,7 @@ impl WatermarkScore {
     }
 }
 
-/// The green tokens behind one token.
+/// The green tokens after one token.
 #[derive(Debug, Clone, Default)]
 struct GreenList {
     /// What the list was drawn for.
@@ -244,8 +245,8 @@ impl MersenneTwister {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SequenceRng;
     use crate::candidates::tests::token;
+    use crate::samplers::SequenceRng;
 
     #[test]
     fn the_generator_is_the_standard_one() {

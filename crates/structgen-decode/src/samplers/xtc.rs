@@ -2,7 +2,10 @@ use serde::{Deserialize, Serialize};
 
 use super::SequenceStart;
 use crate::candidates::logit_of;
-use crate::{Accepted, Candidates, Sampler, SequenceRng, numeric};
+use crate::{
+    numeric,
+    samplers::{Accepted, Candidates, Sampler, SequenceRng},
+};
 
 /// When and from where on likely tokens are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -16,14 +19,15 @@ pub struct XtcParams {
 
 /// With some probability, drops every candidate whose probability reaches a threshold but the least likely of them.
 ///
-/// "Exclude top choices", by p-e-w (text-generation-webui #6335). Of candidates that are equally unlikely the one with the highest id
-/// stays. A threshold above one half is off, as two candidates cannot reach it; so is a step that would leave fewer than `min_keep`.
+/// "Exclude top choices", by p-e-w (text-generation-webui #6335). Of candidates that are equally unlikely the one with
+/// the highest id stays. A threshold above one half is off, as two candidates cannot reach it; so is a step that would
+/// leave fewer than `min_keep`.
 ///
-/// Whether a step drops is decided once for each place of the output, by random numbers of the sampler's own: a step that is repeated, and
-/// one that is checked beside a draft, see the same coin.
+/// Whether a step drops is decided once for each place of the output, by random numbers of the sampler's own: a step
+/// that is repeated, and one that is checked beside a draft, see the same coin.
 ///
 /// ```
-/// use structgen_decode::{Candidates, Sampler, SequenceRng, Xtc};
+/// use structgen_decode::samplers::{Candidates, Sampler, SequenceRng, Xtc};
 /// use structgen_vocab::TokenId;
 ///
 /// let logits = [0.5f32, 0.3, 0.2].map(f32::ln);
@@ -41,7 +45,8 @@ pub struct Xtc {
 }
 
 impl Xtc {
-    /// Drops with this probability what reaches `threshold`, leaving at least `min_keep` candidates; `rng` decides when.
+    /// Drops with this probability what reaches `threshold`, leaving at least `min_keep` candidates; `rng` decides
+    /// when.
     pub fn new(probability: f32, threshold: f32, min_keep: usize, mut rng: SequenceRng) -> Self {
         Self {
             probability,
@@ -116,7 +121,8 @@ mod tests {
         assert_eq!(kept(0.1, 3, &[0.2, 0.5, 0.26, 0.04]), [0, 1, 2, 3]);
     }
 
-    /// Kills the mutation "reseeding inside the loop" for the coin: it is tossed once for each place, and not by `apply`.
+    /// Kills the mutation "reseeding inside the loop" for the coin: it is tossed once for each place, and not by
+    /// `apply`.
     #[test]
     fn the_coin_is_the_same_within_a_step_and_fair_over_steps() {
         let mut sampler = Xtc::new(0.25, 0.1, 1, SequenceRng::new(9, 0));

@@ -2,7 +2,7 @@
 
 use super::rows::{Rows, common};
 use crate::task::{Demand, RowDemand, Task, TaskSize, Text};
-use crate::{GenerateError, ModelError, RowId};
+use crate::{GenerateError, ModelError, model::RowId};
 
 /// A task that was admitted.
 pub(super) struct Job {
@@ -122,7 +122,8 @@ impl Job {
         Ok(())
     }
 
-    /// Whether a demand is for a new text of which another one, which is being run, will have a longer beginning soon than any row has now.
+    /// Whether a demand is for a new text of which another one, which is being run, will have a longer beginning soon
+    /// than any row has now.
     pub(super) fn should_wait(&self, at: usize, rows: &Rows, running: &[Self]) -> bool {
         /// Below this many tokens, running them again is cheaper than waiting.
         const SHARED: usize = 8;

@@ -5,25 +5,26 @@ use crate::task::TaskSize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchedulerLimits {
-    /// The most rows that run side by side; fewer do where moving their caches takes longer than what they share. A request that
-    /// needs more runs alone.
+    /// The most rows that run side by side; fewer do where moving their caches takes longer than what they share. A
+    /// request that needs more runs alone.
     pub rows: usize,
     /// The most requests that wait, each of its outputs counted; one more is refused.
     pub queue: usize,
-    /// The most tokens of a prompt in one run while other requests are being written; they wait no longer than that run takes.
+    /// The most tokens of a prompt in one run while other requests are being written; they wait no longer than that run
+    /// takes.
     pub prefill_chunk: usize,
     /// The most tokens of a prompt in any run, which bounds what a run takes in memory.
     pub prefill_most: usize,
-    /// The most bytes of cache, over all rows and kept texts; none is no limit. A request waits until what it may need at most is free,
-    /// and is refused where it would never fit.
+    /// The most bytes of cache, over all rows and kept texts; none is no limit. A request waits until what it may need
+    /// at most is free, and is refused where it would never fit.
     pub cache_bytes: Option<usize>,
     /// The most bytes of cache that texts of ended requests take, for prompts that begin alike; zero keeps nothing.
     pub prefix_bytes: usize,
 }
 
 impl Default for SchedulerLimits {
-    /// 64 rows, 1,024 waiting outputs, prompts in pieces of 256 tokens beside others and of 512 alone; no limit of memory, and nothing
-    /// kept.
+    /// 64 rows, 1,024 waiting outputs, prompts in pieces of 256 tokens beside others and of 512 alone; no limit of
+    /// memory, and nothing kept.
     fn default() -> Self {
         Self {
             rows: 64,

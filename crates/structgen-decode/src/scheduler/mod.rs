@@ -1,9 +1,9 @@
 //! One loop that owns models, caches and clocks: admit, plan, run, commit.
 //!
-//! Requests become [tasks](crate::task), which say what they need run. Each step admits what there is room for, collects the demands
-//! of all tasks, runs those together that the model can run together, gives each task its logits, and lets it go on. So
-//! requests join and leave while others run, a long prompt is run in pieces between the steps of the others, and a request that fails,
-//! ends or is cancelled leaves at once.
+//! Requests become [tasks](crate::task), which demand what they need run. Each step admits what there is room for,
+//! collects the demands of all tasks, runs those together that the model can run together, gives each task its logits,
+//! and lets it go on. So requests join and leave while others run, a long prompt is run in pieces between the steps of
+//! the others, and a request that fails, ends or is cancelled leaves at once.
 
 mod draft;
 mod job;
@@ -28,8 +28,10 @@ use crate::request::Resources;
 use crate::sequence::{Codec, Step};
 use crate::task::{Context, Task};
 use crate::{
-    ChoiceProbability, ChoiceRequest, Delta, DraftHeads, FinishReason, GenerateError,
-    LanguageModel, ModelInfo, Outputs, TextEncoder,
+    Delta, FinishReason, GenerateError, LanguageModel, ModelInfo, Outputs,
+    model::DraftHeads,
+    request::TextEncoder,
+    strategies::{ChoiceProbability, ChoiceRequest},
 };
 use job::{Job, Open};
 use rows::Rows;
@@ -37,8 +39,8 @@ use rows::Rows;
 /// Runs requests on a model: any number side by side, whatever their strategies.
 ///
 /// This is the loop itself, without threads: whoever owns it [submits](Scheduler::submit) requests and calls
-/// [`step`](Scheduler::step) until nothing is left; [`run`](Scheduler::run) does both for one request. [`Engine`](crate::Engine) puts it on a
-/// thread and gives out handles.
+/// [`step`](Scheduler::step) until nothing is left; [`run`](Scheduler::run) does both for one request.
+/// [`Engine`](crate::Engine) puts it on a thread and returns handles.
 ///
 /// ```
 /// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
@@ -193,7 +195,7 @@ impl Scheduler {
     }
 
     /// Sets a tokenizer, which writes forced text in tokens: for drafts of it, and for
-    /// [`JumpForward::Canonical`](crate::JumpForward::Canonical).
+    /// [`JumpForward::Canonical`](crate::request::JumpForward::Canonical).
     #[must_use]
     pub fn with_encoder(mut self, encoder: Arc<dyn TextEncoder>) -> Self {
         self.tools.codec.encoder = Some(encoder);
@@ -276,7 +278,8 @@ impl Scheduler {
     /// Takes a request in, to be run by later [steps](Scheduler::step).
     ///
     /// # Errors
-    /// [`GenerateError`] when nothing could come of it, [`GenerateError::QueueFull`] and [`GenerateError::CacheLimit`] by the limits.
+    /// [`GenerateError`] when nothing could come of it, [`GenerateError::QueueFull`] and [`GenerateError::CacheLimit`]
+    /// by the limits.
     pub fn submit(&mut self, request: impl Submit) -> Result<Ticket, GenerateError> {
         let tasks = request.tasks(&self.resources())?;
         self.submit_tasks(tasks)
@@ -348,8 +351,8 @@ impl Scheduler {
         self.run_with(request, |_, _| ControlFlow::Continue(()))
     }
 
-    /// Runs one request to its end, and passes on its texts as they come, each with the number of the output. A callback that breaks
-    /// ends that output.
+    /// Runs one request to its end, and passes on its texts as they come, each with the number of the output. A
+    /// callback that breaks ends that output.
     ///
     /// # Errors
     /// [`GenerateError`].
@@ -404,8 +407,8 @@ impl Scheduler {
 
     /// Whether one more row would gain little by running beside the others.
     ///
-    /// Rows share what a run costs besides them. Where moving their caches takes four times as long, a fifth of a run is left to
-    /// be shared, and caches that leave the processor's own memory make every run slower.
+    /// Rows share what a run costs besides them. Where moving their caches takes four times as long, a fifth of a run
+    /// is left to be shared, and caches that leave the processor's own memory make every run slower.
     fn is_crowded(&self, load: impl Iterator<Item = (usize, usize)>) -> bool {
         /// As many rows run side by side whatever they take, so that long texts do not keep short ones waiting.
         const FEW: usize = 4;

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use structgen_vocab::TokenId;
 
 use super::rows::common;
-use crate::RowId;
+use crate::model::RowId;
 
 /// What came of keeping the rows of finished requests for prompts that begin alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

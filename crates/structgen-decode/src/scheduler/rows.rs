@@ -7,7 +7,7 @@ use structgen_vocab::TokenId;
 
 use super::prefixes::{Kept, PrefixStats};
 use crate::task::RowDemand;
-use crate::{LanguageModel, ModelError, RowId};
+use crate::{LanguageModel, ModelError, model::RowId};
 
 /// The tokens that each row holds.
 #[derive(Debug, Default)]
@@ -75,7 +75,8 @@ impl Rows {
             .max_by_key(|&(row, known)| (known, Reverse(row)))
     }
 
-    /// Opens a row for a new text, with as much of its beginning as is known, at most `most` tokens; also returns how much that is.
+    /// Opens a row for a new text, with as much of its beginning as is known, at most `most` tokens; also returns how
+    /// much that is.
     pub(super) fn open(
         &mut self,
         tokens: &[TokenId],

@@ -7,9 +7,13 @@ use super::job::Job;
 use super::rows::Rows;
 use super::{OnDelta, Scheduler, Ticket, Tools};
 use crate::task::{Given, RunTimes, Task};
-use crate::{Delta, ModelError, Packing, RowRun};
+use crate::{
+    Delta, ModelError,
+    model::{Packing, RowRun},
+};
 
-/// A demand of at most this many tokens belongs to a text that is being written; a longer one is a prompt, which is run in pieces.
+/// A demand of at most this many tokens belongs to a text that is being written; a longer one is a prompt, which is run
+/// in pieces.
 const WRITTEN: usize = 32;
 
 /// A demand of a job, by their places, and how many of its tokens are run.

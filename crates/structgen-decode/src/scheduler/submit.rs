@@ -2,7 +2,7 @@
 
 use super::Tasks;
 use crate::request::{Resources, Strategy};
-use crate::{ChoiceRequest, Constraint, GenerateError, Request};
+use crate::{Constraint, GenerateError, Request, strategies::ChoiceRequest};
 
 /// What can be submitted: a [`Request`] for outputs, or a [`ChoiceRequest`] for the probabilities of choices.
 pub trait Submit: sealed::Submit {}

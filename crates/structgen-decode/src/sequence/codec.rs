@@ -1,12 +1,16 @@
-//! Tokens into text and text into tokens; and canonical forcing, which writes text that the constraint forces in the tokens
-//! that the tokenizer gives.
+//! Tokens into text and text into tokens; and canonical forcing, which writes text that the constraint forces in the
+//! tokens that the tokenizer gives.
 
 use std::fmt;
 use std::sync::Arc;
 
 use structgen_vocab::{TokenId, Vocabulary};
 
-use crate::{AllowedTokens, Constraint, ConstraintError, TextEncoder};
+use crate::{
+    Constraint,
+    constraint::{AllowedTokens, ConstraintError},
+    request::TextEncoder,
+};
 
 /// Turns tokens into text and, where there is a tokenizer, text into tokens.
 #[derive(Clone)]
@@ -31,7 +35,7 @@ impl Codec {
         self.vocabulary.token_bytes(token).map_or(0, <[u8]>::len)
     }
 
-    /// Whether a token longer than so many bytes may come next.
+    /// Whether a token longer than `left` bytes may come next.
     fn may_be_longer(&self, mask: &impl AllowedTokens, left: usize) -> bool {
         if left >= self.vocabulary.max_token_len() {
             return false;
@@ -43,11 +47,12 @@ impl Codec {
         }
     }
 
-    /// The tokens that follow `output` as the tokenizer would write the text that the constraint forces, last one first.
+    /// The tokens that follow `output` as the tokenizer would write the text that the constraint forces, last one
+    /// first.
     ///
-    /// A token is certain where no token that may come is longer than what is left of the forced text: else, what is not known yet could
-    /// belong to it. And what was written before has to be what the tokenizer gives as well. At most `room` tokens, each within the budget.
-    /// The constraint is where it was afterwards.
+    /// A token is certain where no token that may come is longer than what is left of the forced text: else, what is
+    /// not known yet could belong to it. And what was written before has to be what the tokenizer gives as well. At
+    /// most `room` tokens, each within the budget. The constraint is where it was afterwards.
     pub(crate) fn jump<C: Constraint>(
         &self,
         output: &[TokenId],
@@ -59,7 +64,7 @@ impl Codec {
             return Ok(Vec::new());
         };
         let forced = constraint.forced_text(FORCED_BYTES)?;
-        // Mostly this says that nothing is certain, and encoding is spared.
+        // Mostly nothing is certain, and encoding is spared.
         if forced.is_empty() || self.may_be_longer(mask, forced.len()) {
             return Ok(Vec::new());
         }

@@ -3,7 +3,7 @@
 use structgen_vocab::TokenId;
 
 use super::Sequence;
-use crate::{Constraint, ContextOverflow, GenerateError, GenerateOptions, ModelInfo};
+use crate::{Constraint, GenerateError, GenerateOptions, ModelInfo, request::ContextOverflow};
 
 /// The first tokens and the last ones of a sequence.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ impl Cropped {
     }
 }
 
-/// How many tokens may be generated behind a prompt of so many.
+/// How many tokens may be generated after a prompt.
 pub(super) fn budget(
     prompt: usize,
     options: &GenerateOptions,
@@ -39,7 +39,7 @@ pub(super) fn budget(
             Ok(options.max_new_tokens.unwrap_or(context_length - prompt))
         }
         ContextOverflow::Crop { keep } => {
-            // One that is new, and one behind which it comes.
+            // One that is new, and one before it.
             if keep.saturating_add(2) > context_length {
                 return Err(GenerateError::CropKeepsAll {
                     keep,
@@ -52,8 +52,8 @@ pub(super) fn budget(
 }
 
 impl<C: Constraint> Sequence<C> {
-    /// Where the tokens are more than the model can attend to, leaves out those behind the first ones, so that half of the room behind these is free; whether
-    /// it did. All that is shown has to be run then.
+    /// Where the tokens are more than the model can attend to, leaves out those after the first ones, so that half of
+    /// the room after these is free; whether it did. All that is shown has to be run then.
     pub(crate) fn crop(&mut self, context_length: usize) -> bool {
         let shown = self.all().len();
         let ContextOverflow::Crop { keep } = self.options.overflow else {

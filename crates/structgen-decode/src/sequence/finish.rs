@@ -2,7 +2,7 @@
 
 use super::Codec;
 use super::{OnDelta, Sequence};
-use crate::{Constraint, Delta, FinishReason, GenerateError, Generation, Incomplete};
+use crate::{Constraint, Delta, FinishReason, GenerateError, Generation, request::Incomplete};
 
 impl<C: Constraint> Sequence<C> {
     /// The output, which ended so; an error if it was cut before it was complete.

@@ -19,9 +19,11 @@ use structgen_vocab::TokenId;
 use crate::strategies::DraftedDraw;
 use crate::task::{Demand, Given, RunTimes, Text};
 use crate::{
-    Accepted, AllowedTokens, Constraint, ConstraintError, Delta, FinishReason, GenerateError,
-    GenerateOptions, GeneratedToken, GenerationStats, JumpForward, ModelInfo, RowOutput,
-    SamplerChain, SequenceStart, StopText, TokenLogProbs,
+    Constraint, Delta, FinishReason, GenerateError, GenerateOptions, GeneratedToken, ModelInfo,
+    constraint::{AllowedTokens, ConstraintError},
+    model::RowOutput,
+    request::{GenerationStats, JumpForward, StopText, TokenLogProbs},
+    samplers::{Accepted, SamplerChain, SequenceStart},
 };
 use crop::Cropped;
 use step::model_log_prob;
@@ -67,12 +69,12 @@ pub(crate) struct Sequence<C> {
 pub(crate) enum Next<M> {
     /// Nothing: it has ended.
     Ended(FinishReason),
-    /// The logits behind all of its tokens; and the mask to choose by, where that was ready.
+    /// The logits after all of its tokens; and the mask to choose by, where that was ready.
     Logits(Option<Arc<M>>),
 }
 
 impl<C: Constraint> Sequence<C> {
-    /// The sequence behind `prompt`, before its first token.
+    /// The sequence after `prompt`, before its first token.
     pub(crate) fn start(
         prompt: &[TokenId],
         mut constraint: C,
@@ -143,7 +145,7 @@ impl<C: Constraint> Sequence<C> {
         })
     }
 
-    /// Hands out the text of the prefill, then [`advance`](Sequence::advance).
+    /// Passes on the text of the prefill, then [`advance`](Sequence::advance).
     pub(crate) fn begin(
         &mut self,
         codec: &Codec,
@@ -198,7 +200,8 @@ impl<C: Constraint> Sequence<C> {
             .map_err(|source| GenerateError::Constraint { step, source })
     }
 
-    /// The token that comes next without a choice. A mask that is not ready has several, and no text is forced behind it.
+    /// The token that comes next without a choice. A mask that is not ready has several, and no text is forced after
+    /// it.
     pub(crate) fn forced_token(
         &mut self,
         ready: Option<&C::Mask>,
@@ -227,7 +230,7 @@ impl<C: Constraint> Sequence<C> {
         Ok(self.jump.pop())
     }
 
-    /// Chooses a token by the logits behind all of them, and takes it and what is forced behind it.
+    /// Chooses a token by the logits after all of them, and takes it and what is forced after it.
     ///
     /// The mask is computed if it is not given.
     pub(crate) fn choose(
@@ -245,7 +248,7 @@ impl<C: Constraint> Sequence<C> {
         }
     }
 
-    /// Chooses a token by the logits behind all of them, and does not take it. The mask is computed if it is not given.
+    /// Chooses a token by the logits after all of them, and does not take it. The mask is computed if it is not given.
     pub(crate) fn pick(
         &mut self,
         logits: &[f32],
@@ -267,7 +270,7 @@ impl<C: Constraint> Sequence<C> {
         )
     }
 
-    /// The best tokens by the logits behind all of them, at most so many, with the mask, which is computed if it is not given.
+    /// The `most` best tokens by the logits after all of them, with the mask, which is computed if it is not given.
     pub(crate) fn best(
         &mut self,
         logits: &[f32],
@@ -459,7 +462,7 @@ impl<C: Constraint> Sequence<C> {
     pub(crate) fn unseen(&self, has_ended: bool) -> usize {
         let end = match has_ended {
             false => self.all().len(),
-            // The last token's own logits are not needed: they would speak of the one behind it.
+            // The last token's own logits are not needed: they would be about the one after it.
             true if self.wants_scores() => self.all().len() - 1,
             true => 0,
         };
@@ -503,7 +506,8 @@ impl<C: Constraint> Sequence<C> {
         self.seen = end;
     }
 
-    /// What the model has to run before the sequence can go on, or, where it has ended, before all log probabilities are known.
+    /// What the model has to run before the sequence can go on, or, where it has ended, before all log probabilities
+    /// are known.
     pub(crate) fn demand(&mut self, has_ended: bool, context_length: usize) -> Option<Demand> {
         if !has_ended || self.unseen(true) > 0 {
             self.crop(context_length);

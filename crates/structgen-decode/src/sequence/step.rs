@@ -6,8 +6,11 @@ use structgen_vocab::TokenId;
 
 use crate::strategies::{Distribution, DraftedDraw, DraftedFrom};
 use crate::{
-    Accepted, AllowedTokens, Alternative, Candidates, Constraint, ConstraintError, GenerateError,
-    SamplerChain, TokenLogProbs, masked_softmax, numeric,
+    Constraint, GenerateError,
+    constraint::{AllowedTokens, ConstraintError},
+    numeric,
+    request::{Alternative, TokenLogProbs},
+    samplers::{Accepted, Candidates, SamplerChain, masked_softmax},
 };
 
 /// After this many refused choices in one step, every candidate is checked at once.
@@ -67,7 +70,8 @@ pub(crate) struct Step {
 impl Step {
     /// Chooses among the allowed tokens in the order of force: constraint, budget, bans, samplers.
     ///
-    /// Where a drafted token is given, the first draw is made by testing it, which is a draw from the same distribution.
+    /// Where a drafted token is given, the first draw is made by testing it, which is a draw from the same
+    /// distribution.
     #[expect(
         clippy::too_many_arguments,
         reason = "the parts of a sequence, which its owner has apart"
@@ -125,7 +129,8 @@ impl Step {
         }
     }
 
-    /// The best of the allowed tokens, at most so many and at least one, in the order of force of [`choose`](Step::choose). Nothing is drawn.
+    /// The best of the allowed tokens, at most `most` and at least one, in the order of force of
+    /// [`choose`](Step::choose). Nothing is drawn.
     pub(crate) fn best<C: Constraint>(
         &mut self,
         logits: &[f32],
@@ -226,7 +231,8 @@ impl Step {
         }
     }
 
-    /// What the chain would draw from where the mask allows; nothing where it takes the largest, which comes as the token.
+    /// What the chain would draw from where the mask allows; nothing where it takes the largest, which comes as the
+    /// token.
     pub(crate) fn distribution(
         &mut self,
         logits: &[f32],
@@ -338,7 +344,7 @@ fn log_prob(logit: Option<f32>, total: Option<f64>) -> f32 {
     }
 }
 
-/// Whether the output can still be completed in time behind a token.
+/// Whether the output can still be completed in time after a token.
 pub(crate) fn fits<C: Constraint>(
     constraint: &mut C,
     token: TokenId,

@@ -7,7 +7,7 @@ use super::stop::{StopMatch, StopStrings};
 /// Bytes of U+FFFD.
 const REPLACED: usize = char::REPLACEMENT_CHARACTER.len_utf8();
 
-/// Collects the bytes of the output and hands out what is certain to stay, at character borders.
+/// Collects the bytes of the output and returns what is certain to stay, at character borders.
 ///
 /// Held back are the beginning of a character and, where stop strings are trimmed, the beginning of one of them.
 #[derive(Debug, Clone)]
@@ -85,7 +85,7 @@ impl OutputText {
         start..self.place(bytes.end, REPLACED).max(start)
     }
 
-    /// Where a byte is in the text; within what was replaced, so far behind the beginning of what took its place.
+    /// Where a byte is in the text; within what was replaced, as far after the beginning of the replacement.
     fn place(&self, byte: usize, within: usize) -> usize {
         let byte = byte.min(self.bytes.len());
         let before = self.replaced.partition_point(|(gone, _)| gone.start < byte);

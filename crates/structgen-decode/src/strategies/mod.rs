@@ -10,7 +10,12 @@ pub(crate) mod speculate;
 mod writing;
 
 pub use beam::{BeamError, BeamOptions, Distinct, EarlyStopping};
+pub use choose::{AllLimits, ChoiceError, ChoiceProbability, ChoiceRequest, Choices};
 pub use contrast::{ClassifierFreeGuidance, ContrastError, ContrastiveDecoding};
 pub use contrastive_search::ContrastiveSearch;
+pub use faithful::{
+    AttemptCounts, ExpectedGrammaticality, FaithfulError, FaithfulOptions, ForcedEnd, Resampling,
+    SmcEstimates, SmcOptions,
+};
 pub(crate) use speculate::{Distribution, DraftedDraw, DraftedFrom};
 pub use speculate::{DraftLength, PromptLookup, SourceStats, Speculation, SpeculationStats};

@@ -1,8 +1,8 @@
 //! The seam between strategies and models: a request under way that never sees a model.
 //!
-//! A [`Task`] says which tokens of which of its rows have to be run ([`Demand`]) and is given their logits ([`Given`]). Who runs
-//! them, together with whose rows, and in how many pieces, is the scheduler's business; so every strategy batches, streams, can be
-//! cancelled and shares prompts without knowing of it.
+//! A [`Task`] demands tokens to be run on its rows ([`Demand`]) and is given their logits ([`Given`]). Who runs
+//! them, together with whose rows, and in how many pieces, is the scheduler's business; so every strategy batches,
+//! streams, can be cancelled and shares prompts without knowing of it.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -10,13 +10,16 @@ use std::time::Duration;
 use structgen_vocab::TokenId;
 
 use crate::sequence::{Codec, Step};
-use crate::{Delta, DraftHeads, FinishReason, GenerateError, ModelInfo, Outputs, RowOutput};
+use crate::{
+    Delta, FinishReason, GenerateError, ModelInfo, Outputs,
+    model::{DraftHeads, RowOutput},
+};
 
 /// A request under way: a state machine that owns its constraint, samplers and text, and no model.
 ///
 /// The scheduler calls [`advance`](Task::advance); while that demands something, it runs the model and
-/// [gives](Task::give) the task what came of it, demand by demand, and then lets it advance again. A task that demands nothing has
-/// ended, and is [finished](Task::finish).
+/// [gives](Task::give) the task what came of it, demand by demand, and then lets it advance again. A task that demands
+/// nothing has ended, and is [finished](Task::finish).
 pub(crate) trait Task: Send {
     /// Goes on as far as the task can without a model, and adds what it then needs. Every demand before has been met.
     fn advance(
@@ -110,7 +113,8 @@ pub(crate) struct Demand {
 pub(crate) struct RowDemand {
     /// The row of the text's last demand that this one continues; of the first demand, zero.
     pub(crate) parent: usize,
-    /// The number of the parent's tokens that it begins with. At zero it is a new text, and what is known of it need not be run.
+    /// The number of the parent's tokens that it begins with. At zero it is a new text, and what is known of it need
+    /// not be run.
     pub(crate) keep: usize,
     /// The tokens after these, at least one.
     pub(crate) tokens: Vec<TokenId>,
@@ -140,7 +144,7 @@ impl Demand {
         }
     }
 
-    /// The same demand, which asks for hidden states where `hidden` says so.
+    /// The same demand, which asks for hidden states where `hidden` is set.
     pub(crate) fn with_hidden(mut self, hidden: bool) -> Self {
         self.hidden = hidden;
         self

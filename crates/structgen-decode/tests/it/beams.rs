@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use structgen_decode::{
-    BeamOptions, Constraint, Distinct, EarlyStopping, FinishReason, GenerateError, GenerateOptions,
-    MockModel, Output, Request, SamplingParams, Unconstrained,
+    Constraint, FinishReason, GenerateError, GenerateOptions, MockModel, Output, Request,
+    SamplingParams, Unconstrained,
+    strategies::{BeamOptions, Distinct, EarlyStopping},
 };
 use structgen_vocab::{TokenId, Vocabulary};
 

@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 use structgen_decode::{
-    BeamOptions, ContextOverflow, GenerateError, GenerateOptions, LanguageModel, MockModel,
-    ModelError, PromptLookup, Request, RowRun, SamplingParams, SchedulerLimits, Speculation,
-    Unconstrained,
+    GenerateError, GenerateOptions, LanguageModel, MockModel, ModelError, Request, SamplingParams,
+    SchedulerLimits, Unconstrained,
+    model::RowRun,
+    request::ContextOverflow,
+    strategies::{BeamOptions, PromptLookup, Speculation},
 };
 use structgen_vocab::{TokenId, TokenMask};
 

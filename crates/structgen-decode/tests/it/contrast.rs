@@ -6,9 +6,10 @@ use expect_test::expect;
 use serde_json::Value;
 use structgen_constraint::Matcher;
 use structgen_decode::{
-    Accepted, Candidates, ClassifierFreeGuidance, ContrastiveDecoding, GenerateError,
-    GenerateOptions, Generation, MockModel, Request, SamplerChain, SamplingParams, Scheduler,
-    SchedulerLimits, SequenceStart, Strategy, Unconstrained,
+    GenerateError, GenerateOptions, Generation, MockModel, Request, SamplingParams, Scheduler,
+    SchedulerLimits, Strategy, Unconstrained,
+    samplers::{Accepted, Candidates, SamplerChain, SequenceStart},
+    strategies::{ClassifierFreeGuidance, ContrastiveDecoding},
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 

@@ -6,9 +6,11 @@ use expect_test::expect;
 use serde_json::Value;
 use structgen_constraint::Matcher;
 use structgen_decode::{
-    Constraint, ContrastiveSearch, FinishReason, GenerateError, GenerateOptions, Generation,
-    LanguageModel, MockModel, ModelError, ModelInfo, ModelStats, Request, RowId, RowOutput, RowRun,
-    RunOutput, SamplingParams, Scheduler, SchedulerLimits, Strategy, Unconstrained,
+    Constraint, FinishReason, GenerateError, GenerateOptions, Generation, LanguageModel, MockModel,
+    ModelError, ModelInfo, Request, SamplingParams, Scheduler, SchedulerLimits, Strategy,
+    Unconstrained,
+    model::{ModelStats, RowId, RowOutput, RowRun, RunOutput},
+    strategies::ContrastiveSearch,
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 

@@ -1,4 +1,5 @@
-//! Requests from many threads on one engine: each is what it would be alone, and none waits for another longer than a step.
+//! Requests from many threads on one engine: each is what it would be alone, and none waits for another longer than a
+//! step.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -12,8 +13,9 @@ use std::time::Duration;
 
 use structgen_constraint::Matcher;
 use structgen_decode::{
-    Engine, FinishReason, GenerateError, GenerateOptions, MockModel, ModelError, Packing, Request,
-    SamplingParams, Scheduler, SchedulerLimits, Speculation, Unconstrained,
+    Engine, FinishReason, GenerateError, GenerateOptions, MockModel, ModelError, Request,
+    SamplingParams, Scheduler, SchedulerLimits, Unconstrained, model::Packing,
+    strategies::Speculation,
 };
 use structgen_vocab::{TokenId, Vocabulary};
 

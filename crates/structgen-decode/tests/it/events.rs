@@ -7,9 +7,10 @@ use std::sync::Arc;
 use serde_json::json;
 use structgen_constraint::{CompiledConstraint, Matcher};
 use structgen_decode::{
-    BeamOptions, Constraint, EventStream, GenerateError, GenerateOptions, Generation, JsonEvents,
-    MockModel, OutputEvent, OutputPart, PromptLookup, Request, SamplingParams, Scheduler,
-    Speculation,
+    Constraint, GenerateError, GenerateOptions, Generation, MockModel, Request, SamplingParams,
+    Scheduler,
+    events::{EventStream, JsonEvents, OutputEvent, OutputPart},
+    strategies::{BeamOptions, PromptLookup, Speculation},
 };
 use structgen_frontend::gbnf::{self, GbnfOptions};
 use structgen_vocab::{TokenId, Vocabulary};

@@ -10,11 +10,14 @@ use std::time::Duration;
 use expect_test::expect;
 use structgen_constraint::Matcher;
 use structgen_decode::{
-    AttemptCounts, ContextOverflow, ExpectedGrammaticality, FaithfulError, FaithfulOptions,
-    FinishReason, ForcedEnd, GenerateError, GenerateOptions, JumpForward, LanguageModel,
-    ModelError, ModelInfo, ModelStats, Output, Outputs, Packing, Report, Request, Resampling,
-    RowId, RowOutput, RowRun, RunOutput, SamplingParams, Scheduler, SmcEstimates, SmcOptions,
-    Strategy, Unconstrained, check_run,
+    FinishReason, GenerateError, GenerateOptions, LanguageModel, ModelError, ModelInfo, Output,
+    Outputs, Request, SamplingParams, Scheduler, Strategy, Unconstrained,
+    model::{ModelStats, Packing, RowId, RowOutput, RowRun, RunOutput, check_run},
+    request::{ContextOverflow, JumpForward, Report},
+    strategies::{
+        AttemptCounts, ExpectedGrammaticality, FaithfulError, FaithfulOptions, ForcedEnd,
+        Resampling, SmcEstimates, SmcOptions,
+    },
 };
 use structgen_vocab::{TokenId, Vocabulary};
 

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use structgen_decode::{
-    AllowedTokens, Constraint, ConstraintError, FinishReason, GenerateError, GenerateOptions,
-    Generation, MockModel, PlainMask, SamplingParams, StopText, Unconstrained,
+    Constraint, FinishReason, GenerateError, GenerateOptions, Generation, MockModel,
+    SamplingParams, Unconstrained,
+    constraint::{AllowedTokens, ConstraintError, PlainMask},
+    request::StopText,
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 

@@ -1,17 +1,21 @@
-//! Samplers give what transformers and llama.cpp give: 200 vectors for each, peaked, flat, bimodal, ordinary and odd ones.
+//! Samplers give what transformers and llama.cpp give: 200 vectors for each, peaked, flat, bimodal, ordinary and odd
+//! ones.
 //!
-//! The recorded values are in `goldens/`, beside the scripts that made them; vectors and histories come from their numbers, here as in
-//! `goldens/vectors.py`.
+//! The recorded values are in `goldens/`, beside the scripts that made them; vectors and histories come from their
+//! numbers, here as in `goldens/vectors.py`.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use structgen_decode::{
-    Accepted, AdaptiveP, BadWords, Candidates, Dry, DryParams, DynamicTemperature, Epsilon, Eta,
-    FrequencyPresencePenalty, LengthDecay, LogitBias, MinLength, MinP, Mirostat, Mirostat2,
-    NoRepeatNGram, OrderPreset, PenaltyScope, RepetitionPenalty, Sampler, SamplerChain,
-    SamplingParams, SequenceRng, SequenceStart, Suppress, Temperature, TopH, TopK, TopNSigma, TopP,
-    TypicalP, Watermark, WatermarkParams, Xtc,
+    SamplingParams,
+    samplers::{
+        Accepted, AdaptiveP, BadWords, Candidates, Dry, DryParams, DynamicTemperature, Epsilon,
+        Eta, FrequencyPresencePenalty, LengthDecay, LogitBias, MinLength, MinP, Mirostat,
+        Mirostat2, NoRepeatNGram, OrderPreset, PenaltyScope, RepetitionPenalty, Sampler,
+        SamplerChain, SequenceRng, SequenceStart, Suppress, Temperature, TopH, TopK, TopNSigma,
+        TopP, TypicalP, Watermark, WatermarkParams, Xtc,
+    },
 };
 use structgen_vocab::TokenId;
 

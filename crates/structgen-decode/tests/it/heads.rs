@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use structgen_decode::{
-    Constraint, DraftHeads, DraftLength, GenerateError, GenerateOptions, Generation, LanguageModel,
-    MockModel, ModelError, Outputs, PromptLookup, Report, Request, RowRun, SamplingParams,
-    SchedulerLimits, Speculation, SpeculationStats, Unconstrained,
+    Constraint, GenerateError, GenerateOptions, Generation, LanguageModel, MockModel, ModelError,
+    Outputs, Request, SamplingParams, SchedulerLimits, Unconstrained,
+    model::{DraftHeads, RowRun},
+    request::Report,
+    strategies::{DraftLength, PromptLookup, Speculation, SpeculationStats},
 };
 use structgen_vocab::TokenId;
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use structgen_constraint::Matcher;
 use structgen_decode::{
-    GenerateError, GenerateOptions, Generation, JumpForward, MockModel, PromptLookup, Request,
-    SamplingParams, Scheduler, Speculation,
+    GenerateError, GenerateOptions, Generation, MockModel, Request, SamplingParams, Scheduler,
+    request::JumpForward,
+    strategies::{PromptLookup, Speculation},
 };
 use structgen_vocab::Vocabulary;
 

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Barrier};
 
 use structgen_decode::{
-    Constraint, ConstraintError, GenerateError, GenerateOptions, Generation, MockModel, PlainMask,
-    Request, SamplingParams, Scheduler, Unconstrained,
+    Constraint, GenerateError, GenerateOptions, Generation, MockModel, Request, SamplingParams,
+    Scheduler, Unconstrained,
+    constraint::{ConstraintError, PlainMask},
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 

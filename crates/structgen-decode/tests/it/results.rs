@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use serde_json::json;
 use structgen_decode::{
-    BeamOptions, ConfidenceError, Constraint, FinishReason, GenerateError, GenerateOptions,
-    Generation, LanguageModel, MockModel, ModelError, ModelInfo, ModelStats, Outputs, PromptLookup,
-    Request, RowId, RowOutput, RowRun, RunOutput, SamplingParams, Scheduler, Speculation, StopText,
-    Unconstrained,
+    Constraint, FinishReason, GenerateError, GenerateOptions, Generation, LanguageModel, MockModel,
+    ModelError, ModelInfo, Outputs, Request, SamplingParams, Scheduler, Unconstrained,
+    confidence::ConfidenceError,
+    model::{ModelStats, RowId, RowOutput, RowRun, RunOutput},
+    request::StopText,
+    strategies::{BeamOptions, PromptLookup, Speculation},
 };
 use structgen_vocab::{TokenId, Vocabulary};
 

@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use structgen_decode::{
-    Candidates, Constraint, DraftLength, GenerateError, GenerateOptions, LanguageModel, MockModel,
-    PromptLookup, Report, Request, RowRun, SamplerChain, SamplingParams, Scheduler,
-    SchedulerLimits, SequenceStart, Speculation, SpeculationStats, Unconstrained,
+    Constraint, GenerateError, GenerateOptions, LanguageModel, MockModel, Request, SamplingParams,
+    Scheduler, SchedulerLimits, Unconstrained,
+    model::RowRun,
+    request::Report,
+    samplers::{Candidates, SamplerChain, SequenceStart},
+    strategies::{DraftLength, PromptLookup, Speculation, SpeculationStats},
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 
@@ -165,7 +168,7 @@ fn enumerate<C: Constraint + Clone>(
                 continue;
             }
             let mut chain = chain.clone();
-            chain.accept(structgen_decode::Accepted::drawn(id, 0.0));
+            chain.accept(structgen_decode::samplers::Accepted::drawn(id, 0.0));
             let mut tokens = tokens.clone();
             tokens.push(id);
             open.push((tokens, next, chain, probability));

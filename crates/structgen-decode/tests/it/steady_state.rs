@@ -1,8 +1,12 @@
 //! Sampling from a mask that is ready allocates nothing once its buffers have grown.
 
 use structgen_decode::{
-    AdaptivePParams, Candidates, DryParams, LengthDecayParams, PlainMask, SamplerChain,
-    SamplingParams, SequenceStart, WatermarkParams, XtcParams, masked_argmax, masked_softmax,
+    SamplingParams,
+    constraint::PlainMask,
+    samplers::{
+        AdaptivePParams, Candidates, DryParams, LengthDecayParams, SamplerChain, SequenceStart,
+        WatermarkParams, XtcParams, masked_argmax, masked_softmax,
+    },
 };
 use structgen_vocab::{TokenId, TokenMask};
 

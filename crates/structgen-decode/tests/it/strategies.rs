@@ -8,9 +8,12 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use structgen_constraint::Matcher;
 use structgen_decode::{
-    BeamOptions, ClassifierFreeGuidance, ContrastiveDecoding, ContrastiveSearch, Distinct,
-    FinishReason, GenerateError, GenerateOptions, MockModel, ModelError, Outputs, Packing, Request,
-    RowRun, Scheduler, Strategy,
+    FinishReason, GenerateError, GenerateOptions, MockModel, ModelError, Outputs, Request,
+    Scheduler, Strategy,
+    model::{Packing, RowRun},
+    strategies::{
+        BeamOptions, ClassifierFreeGuidance, ContrastiveDecoding, ContrastiveSearch, Distinct,
+    },
 };
 use structgen_vocab::{TokenId, Vocabulary};
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
 use structgen_decode::{
-    GenerateOptions, Generation, MockModel, PromptLookup, Request, SamplingParams, Speculation,
-    Strategy,
+    GenerateOptions, Generation, MockModel, Request, SamplingParams, Strategy,
+    strategies::{PromptLookup, Speculation},
 };
 use structgen_frontend::gbnf::{GbnfOptions, parse};
 use structgen_vocab::{TokenId, Vocabulary};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ort::memory::Allocator;
 use ort::session::SessionInputValue;
 use ort::value::DynValue;
-use structgen_decode::{ModelError, RowId};
+use structgen_decode::{ModelError, model::RowId};
 
 use super::grouping::{Group, join};
 use super::tensors::{Place, beginning, by_float, compact, fetched, gathered, is_writable};

@@ -1,14 +1,14 @@
 //! Caches that a graph writes in place: past and present are one buffer with room for more.
 //!
-//! The graph takes one token of each row of a buffer, whatever the rows' lengths, or several tokens of a buffer of one row.
-//! So a row has a buffer of its own, a slot in the buffer that all rows share, or both, and each side knows how many of its
-//! positions are right: a row that goes back and forth between them copies only what the other side has not seen. Rows
-//! begin at the beginning of their buffer; numbers after a row's end are never read.
+//! The graph takes one token of each row of a buffer, whatever the rows' lengths, or several tokens of a buffer of one
+//! row. So a row has a buffer of its own, a slot in the buffer that all rows share, or both, and each side knows how
+//! many of its positions are right: a row that goes back and forth between them copies only what the other side has not
+//! seen. Rows begin at the beginning of their buffer; numbers after a row's end are never read.
 
 use std::collections::BTreeMap;
 
 use ort::value::DynValue;
-use structgen_decode::{ModelError, RowId};
+use structgen_decode::{ModelError, model::RowId};
 
 use super::tensors::{Place, by_float, copy, zeros};
 use crate::signature::CacheTensor;
@@ -388,8 +388,8 @@ impl SlotRows {
         }
     }
 
-    /// Seats these rows, brings their slots up to date, and returns the shared buffer with what each of its slots is used
-    /// for by a run of one token of these rows.
+    /// Seats these rows, brings their slots up to date, and returns the shared buffer with what each of its slots is
+    /// used for by a run of one token of these rows.
     pub(crate) fn shared(
         &mut self,
         named: &[RowId],

@@ -142,8 +142,8 @@ pub(super) fn gathered<T: Number>(
 
 /// Moves the first `new` of each head's `old` positions together at the beginning of the tensor's memory.
 ///
-/// Fresh memory for a copy costs more in page faults than the copy, and for a small model more than the run that a draft
-/// saves.
+/// Fresh memory for a copy costs more in page faults than the copy, and for a small model more than the run that a
+/// draft saves.
 pub(super) fn compact<T: Number>(
     tensor: &mut DynValue,
     layout: &CacheTensor,

@@ -24,12 +24,12 @@ pub struct BareRun {
 }
 
 impl OrtModel {
-    /// Chooses `steps` tokens by the largest logit in a loop of `Session::run`, without checks, constraint and text: the
-    /// measure of other loops over the same session.
+    /// Chooses `steps` tokens by the largest logit in a loop of `Session::run`, without checks, constraint and text:
+    /// the measure of other loops over the same session.
     ///
     /// # Errors
-    /// [`ModelError::Backend`], also where ids are not i64, where logits are not f32, and where prompt and tokens exceed the
-    /// context.
+    /// [`ModelError::Backend`], also where ids are not i64, where logits are not f32, and where prompt and tokens
+    /// exceed the context.
     pub fn bare_greedy(&mut self, prompt: &[TokenId], steps: usize) -> Result<BareRun, ModelError> {
         let started = Instant::now();
         let graph = &mut self.graph;

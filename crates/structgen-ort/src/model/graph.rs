@@ -5,7 +5,7 @@ use std::time::Instant;
 use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
 use ort::session::{Session, SessionInputValue, SessionInputs};
 use ort::value::DynValue;
-use structgen_decode::{ModelError, ModelStats};
+use structgen_decode::{ModelError, model::ModelStats};
 
 use super::inputs::{self, Buffers, Feed};
 use super::outputs::{Given, Selection};

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use structgen_decode::{ModelError, RowRun};
+use structgen_decode::{ModelError, model::RowRun};
 
 use super::graph::{Call, Graph};
 use super::inputs::Feed;
 use super::outputs::{OutputPlace, Outputs};
 use crate::cache::growing::{Block, GrowingRows};
 
-/// Runs rows that take the same number of tokens together, as far as that pays. Where the graph does not leave out padding,
-/// they must be of one length as well.
+/// Runs rows that take the same number of tokens together, as far as that pays. Where the graph does not leave out
+/// padding, they must be of one length as well.
 pub(super) fn run(
     graph: &mut Graph,
     rows: &mut GrowingRows,
@@ -70,7 +70,7 @@ pub(super) fn run(
 
 #[cfg(test)]
 mod tests {
-    use structgen_decode::{LanguageModel, RowId};
+    use structgen_decode::{LanguageModel, model::RowId};
 
     use super::super::tests::{open, tokens};
     use super::super::{OrtModel, Rows};

@@ -8,7 +8,7 @@ use ort::ep::CUDA;
 use ort::memory::{AllocationDevice, Allocator, AllocatorType, MemoryInfo, MemoryType};
 use ort::session::Session;
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
-use structgen_decode::{ModelInfo, Packing};
+use structgen_decode::{ModelInfo, model::Packing};
 
 use super::graph::{Graph, cpu_memory};
 use super::outputs::Outputs;
@@ -30,8 +30,8 @@ pub struct LoadOptions {
 
 /// Where a model comes from, for opening it several times: models that run side by side, each on a thread of its own.
 ///
-/// Each has a session and a cache of its own, and the weights once more: ONNX Runtime packs them anew for every session. Workers
-/// are for small models; a large one gains more from running many rows at once.
+/// Each has a session and a cache of its own, and the weights once more: ONNX Runtime packs them anew for every
+/// session. Workers are for small models; a large one gains more from running many rows at once.
 ///
 /// ```no_run
 /// use structgen_ort::{Device, LoadOptions, ModelSource, Runtime, Search};
@@ -192,7 +192,8 @@ fn session_from_bytes(mut builder: SessionBuilder, bytes: &[u8]) -> Result<Sessi
     session.map_err(|error| refused("the model in memory", &error))
 }
 
-/// The bytes of a model file and of the files beside it that have its external data, by the names that exporters give them.
+/// The bytes of a model file and of the files beside it that have its external data, by the names that exporters give
+/// them.
 fn file_bytes(file: &Path) -> usize {
     let name = file
         .file_name()

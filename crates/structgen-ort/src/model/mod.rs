@@ -14,7 +14,8 @@ pub use load::{LoadOptions, ModelSource};
 pub(crate) use load::{refused, session_builder};
 
 use structgen_decode::{
-    LanguageModel, ModelError, ModelInfo, ModelStats, RowId, RowRun, RunOutput, check_run,
+    LanguageModel, ModelError, ModelInfo,
+    model::{ModelStats, RowId, RowRun, RunOutput, check_run},
 };
 
 use crate::cache::growing::GrowingRows;
@@ -25,9 +26,9 @@ use outputs::Outputs;
 /// A language model that ONNX Runtime runs.
 ///
 /// Where the graph returns its cache, rows that are run together share tensors
-/// ([`Packing::Uniform`](structgen_decode::Packing::Uniform)), and are fed back without a copy as long as the same rows are
-/// run. Where it [writes its cache in place](OrtModel::shares_buffers), rows have buffers with room for more
-/// ([`Packing::Slots`](structgen_decode::Packing::Slots)), and a token costs no copy at all.
+/// ([`Packing::Uniform`](structgen_decode::model::Packing::Uniform)), and are fed back without a copy as long as the
+/// same rows are run. Where it [writes its cache in place](OrtModel::shares_buffers), rows have buffers with room for
+/// more ([`Packing::Slots`](structgen_decode::model::Packing::Slots)), and a token costs no copy at all.
 ///
 /// ```no_run
 /// use structgen_decode::LanguageModel;
@@ -62,7 +63,8 @@ impl OrtModel {
     /// Whether keys and values of past and present are one buffer, which each run writes to: what
     /// `past_present_share_buffer` in `genai_config.json` says.
     ///
-    /// Then a token costs no copy of the past. On a device, such models run as others do: each run returns new tensors there.
+    /// Then a token costs no copy of the past. On a device, such models run as others do: each run returns new tensors
+    /// there.
     #[must_use]
     pub fn shares_buffers(&self) -> bool {
         matches!(self.rows, Rows::Slots(_))

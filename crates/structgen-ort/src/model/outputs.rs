@@ -4,7 +4,10 @@ use half::f16;
 use ort::session::HasSelectedOutputs;
 use ort::session::{OutputSelector, RunOptions, Session};
 use ort::value::DynValue;
-use structgen_decode::{ModelError, RowOutput, RowRun, RunOutput};
+use structgen_decode::{
+    ModelError,
+    model::{RowOutput, RowRun, RunOutput},
+};
 
 use crate::cache::backend;
 use crate::signature::{Float, Output};

@@ -2,10 +2,13 @@
 //!
 //! Most take the attention mask as it is. ONNX Runtime's operator `GroupQueryAttention` takes from it the number of
 //! positions that a row has, and counts them from the row's first one: where rows are padded on the left, it attends to
-//! the padding and not to the end of the text, and reports nothing. Which operators a graph has cannot be seen from outside,
-//! so it is tried.
+//! the padding and not to the end of the text, and reports nothing. Which operators a graph has cannot be seen from
+//! outside, so it is tried.
 
-use structgen_decode::{LanguageModel, ModelError, ModelStats, RowRun};
+use structgen_decode::{
+    LanguageModel, ModelError,
+    model::{ModelStats, RowRun},
+};
 use structgen_vocab::TokenId;
 
 use super::OrtModel;

@@ -1,13 +1,16 @@
 //! Runs of graphs whose past and present are one buffer.
 //!
-//! Such a graph has ONNX Runtime's operator `GroupQueryAttention`: where it finds past and present in the same memory, it
-//! writes new keys and values after those that are there. How many these are it takes from the attention mask, as a
-//! number for each row; so rows begin at the beginning of their buffer, and are padded on the right. After a past it takes
-//! one token of each row, or several tokens of a single row.
+//! Such a graph has ONNX Runtime's operator `GroupQueryAttention`: where it finds past and present in the same memory,
+//! it writes new keys and values after those that are there. How many these are it takes from the attention mask, as a
+//! number for each row; so rows begin at the beginning of their buffer, and are padded on the right. After a past it
+//! takes one token of each row, or several tokens of a single row.
 
 use std::error::Error;
 
-use structgen_decode::{LanguageModel, ModelError, ModelStats, RowRun};
+use structgen_decode::{
+    LanguageModel, ModelError,
+    model::{ModelStats, RowRun},
+};
 use structgen_vocab::TokenId;
 
 use super::graph::{Call, Graph};
@@ -152,7 +155,7 @@ fn run_together(
 
 #[cfg(test)]
 mod tests {
-    use structgen_decode::RowId;
+    use structgen_decode::model::RowId;
 
     use super::super::tests::{open, tokens};
     use super::*;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use structgen_decode::{
-    FinishReason, GenerateOptions, LanguageModel, ModelError, ModelStats, Packing, Request, RowRun,
-    Scheduler, Unconstrained,
+    FinishReason, GenerateOptions, LanguageModel, ModelError, Request, Scheduler, Unconstrained,
+    model::{ModelStats, Packing, RowRun},
 };
 use structgen_ort::{Device, LoadOptions, ModelConfig, OrtModel};
 use structgen_vocab::{TokenId, TokenMask};

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use structgen_decode::{LanguageModel, RowId, RowRun};
+use structgen_decode::{
+    LanguageModel,
+    model::{RowId, RowRun},
+};
 use structgen_ort::OrtModel;
 use structgen_vocab::TokenId;
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use structgen_decode::{
-    GenerateOptions, LanguageModel, ModelStats, Packing, PromptLookup, Request, RowId, RowRun,
-    Scheduler, Speculation, Strategy, Unconstrained,
+    GenerateOptions, LanguageModel, Request, Scheduler, Strategy, Unconstrained,
+    model::{ModelStats, Packing, RowId, RowRun},
+    strategies::{PromptLookup, Speculation},
 };
 use structgen_ort::{LoadError, OrtModel};
 use structgen_vocab::{TokenId, TokenMask};

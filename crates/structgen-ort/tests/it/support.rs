@@ -5,7 +5,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use structgen_decode::{LanguageModel, RowId, RowRun};
+use structgen_decode::{
+    LanguageModel,
+    model::{RowId, RowRun},
+};
 use structgen_ort::{Device, LoadOptions, ModelConfig, OrtModel, Runtime, ensure_runtime};
 use structgen_vocab::{TokenId, Vocabulary};
 

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use structgen::decode::{
-    BeamOptions, EarlyStopping, FinishReason, Generation, Request, SamplingParams, Unconstrained,
+    FinishReason, Generation, Request, SamplingParams, Unconstrained,
+    strategies::{BeamOptions, EarlyStopping},
 };
 use structgen::vocab::{TokenId, TokenMask};
 use structgen::{GenerateOptions, Model};

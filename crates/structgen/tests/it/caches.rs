@@ -1,7 +1,7 @@
 //! The cache on the embedded model: what comes out with it is what comes out without, up to rounding.
 
 use structgen::decode::{
-    ContextOverflow, LanguageModel, Request, Scheduler, SchedulerLimits, Unconstrained,
+    LanguageModel, Request, Scheduler, SchedulerLimits, Unconstrained, request::ContextOverflow,
 };
 use structgen::vocab::{TokenId, TokenMask};
 use structgen::{Constraint, GenerateOptions, ModelOptions, SchemaOptions};

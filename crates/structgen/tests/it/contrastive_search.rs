@@ -1,7 +1,7 @@
 //! Contrastive search on a small model against transformers' own, in PyTorch.
 
 use serde_json::Value;
-use structgen::decode::ContrastiveSearch;
+use structgen::decode::strategies::ContrastiveSearch;
 use structgen::vocab::TokenId;
 use structgen::{GenerateOptions, Request};
 

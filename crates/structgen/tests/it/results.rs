@@ -3,7 +3,11 @@
 use std::ops::ControlFlow;
 
 use serde_json::json;
-use structgen::decode::{ContextOverflow, FinishReason, OutputEvent, OutputPart};
+use structgen::decode::{
+    FinishReason,
+    events::{OutputEvent, OutputPart},
+    request::ContextOverflow,
+};
 use structgen::{Constraint, GenerateOptions, Request, SchemaExtractor, SchemaOptions};
 
 use crate::support::model;

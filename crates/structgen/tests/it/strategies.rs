@@ -2,8 +2,10 @@
 
 use structgen::constraint::CompiledConstraint;
 use structgen::decode::{
-    BeamOptions, DraftHeads, Generation, PromptLookup, Report, Speculation, SpeculationStats,
-    Strategy,
+    Generation, Strategy,
+    model::DraftHeads,
+    request::Report,
+    strategies::{BeamOptions, PromptLookup, Speculation, SpeculationStats},
 };
 use structgen::ort::{Device, OrtHeads, OrtModel};
 use structgen::vocab::TokenId;

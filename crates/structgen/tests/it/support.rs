@@ -5,7 +5,10 @@ use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use structgen::decode::{LanguageModel, RowId, RowRun};
+use structgen::decode::{
+    LanguageModel,
+    model::{RowId, RowRun},
+};
 use structgen::ort::{Device, ModelConfig, ModelSource, OrtModel, Runtime};
 use structgen::vocab::TokenId;
 use structgen::{Model, ModelOptions};

@@ -15,12 +15,12 @@ pub use whole::JsonEventsOf;
 
 /// Tells the values of a JSON text as it comes, in pieces of any size.
 ///
-/// Every byte is looked at once, by a machine with a stack: what is remembered are the open containers and the pointer to the current value. How the text was cut
-/// changes nothing but the borders of deltas. A text is followed to its end exactly if it is JSON as RFC 8259 has it, lone surrogates left out; keys that come twice
-/// are told twice.
+/// Every byte is looked at once, by a machine with a stack: what is remembered are the open containers and the pointer
+/// to the current value. How the text was cut changes nothing but the borders of deltas. A text is followed to its end
+/// exactly if it is JSON as RFC 8259 has it, lone surrogates left out; keys that come twice are told twice.
 ///
 /// ```
-/// use structgen_decode::JsonEvents;
+/// use structgen_decode::events::JsonEvents;
 ///
 /// let mut events = JsonEvents::new();
 /// let mut told = Vec::new();
@@ -32,7 +32,7 @@ pub use whole::JsonEventsOf;
 /// assert_eq!(told[2], r#"{"event":"delta","pointer":"/name","kind":"string","text":"Zo"}"#);
 /// assert_eq!(told[3], r#"{"event":"delta","pointer":"/name","kind":"string","text":"ë"}"#);
 /// assert_eq!(told[4], r#"{"event":"done","pointer":"/name","kind":"string","span":{"start":9,"end":19}}"#);
-/// # Ok::<(), structgen_decode::NotJson>(())
+/// # Ok::<(), structgen_decode::events::NotJson>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct JsonEvents {
@@ -204,13 +204,13 @@ impl JsonEvents {
             };
             if plain > 0 {
                 // What ends it is a byte of ASCII, so that characters stay whole.
-                let (run, behind) = rest.split_at(plain);
+                let (run, after) = rest.split_at(plain);
                 match self.state {
                     State::InKey(_) => run.chars().for_each(|c| push_escaped(&mut self.pointer, c)),
                     _ => self.pending.push_str(run),
                 }
                 self.offset += plain;
-                rest = behind;
+                rest = after;
                 continue;
             }
             self.step(bytes[0], on_event)?;

@@ -14,11 +14,11 @@ enum Escape {
     None,
     /// Behind the backslash.
     Begun,
-    /// Behind so many digits of a code.
+    /// After this many digits of a code.
     Code { digits: u8, code: u16 },
 }
 
-/// What a byte says.
+/// What a byte means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Said {
     /// Nothing yet.

@@ -1,4 +1,4 @@
-//! The events of a JSON text that is at hand.
+//! The events of a complete JSON text.
 
 use std::collections::VecDeque;
 
@@ -17,10 +17,10 @@ pub struct JsonEventsOf<'t> {
 }
 
 impl JsonEvents {
-    /// The events of a text that is at hand, such as that of a finished output.
+    /// The events of a complete text, such as that of a finished output.
     ///
     /// ```
-    /// use structgen_decode::{JsonEvents, OutputEvent};
+    /// use structgen_decode::events::{JsonEvents, OutputEvent};
     ///
     /// let text = r#"{"sizes": [37, 41]}"#;
     /// let mut spans = Vec::new();
@@ -30,7 +30,7 @@ impl JsonEvents {
     ///     }
     /// }
     /// assert_eq!(spans, ["37", "41", "[37, 41]", text]);
-    /// # Ok::<(), structgen_decode::NotJson>(())
+    /// # Ok::<(), structgen_decode::events::NotJson>(())
     /// ```
     #[must_use]
     pub fn of(text: &str) -> JsonEventsOf<'_> {

@@ -59,12 +59,13 @@ fn near_names(near: &[&'static str]) -> String {
     }
 }
 
-/// Sets the parameter of a name to a value as text, in anything whose serde form has the places of a table: [`Params`](crate::Params), or
-/// a program's own settings around them.
+/// Sets the parameter of a name to a value as text, in anything whose serde form has the places of a table:
+/// [`Params`](crate::request::Params), or a program's own settings around them.
 ///
-/// The name may be the parameter's [name](Parameter::name), its [path](Parameter::path), or the end of its name where that is
-/// enough: `multiplier` for `dry.multiplier`. Where several names end so, it is the parameter of the strategy that is chosen. `-`
-/// counts as `_`. The strategy itself is the parameter `strategy`; another one begins with its defaults.
+/// The name may be the parameter's [name](Parameter::name), its [path](Parameter::path), or the end of its name where
+/// that is enough: `multiplier` for `dry.multiplier`. Where several names end so, it is the parameter of the strategy
+/// that is chosen. `-` counts as `_`. The strategy itself is the parameter `strategy`; another one begins with its
+/// defaults.
 ///
 /// # Errors
 /// [`ParameterError`]; nothing is changed then.
@@ -109,7 +110,8 @@ pub fn set_parameter<T: Serialize + DeserializeOwned>(
     Ok(())
 }
 
-/// The serde form of something, by way of text, which has numbers as people write them: 0.1 instead of the `f32` next to it.
+/// The serde form of something, by way of text, which has numbers as people write them: 0.1 instead of the `f32` next
+/// to it.
 pub(super) fn form_of(source: &impl Serialize) -> Value {
     let text = serde_json::to_string(source).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
@@ -230,7 +232,7 @@ impl Parameter {
                 let ids = ids.map(|id| id.trim().parse::<u32>().ok());
                 ids.collect::<Option<Vec<u32>>>().map(Value::from)
             }
-            ParameterKind::Order => Some(match text.parse::<crate::OrderPreset>() {
+            ParameterKind::Order => Some(match text.parse::<crate::samplers::OrderPreset>() {
                 Ok(_) => text.into(),
                 Err(_) => text.split(',').map(str::trim).collect(),
             }),

@@ -14,10 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{GenerateError, GenerateOptions, Strategy};
 
-/// How outputs are generated and looked for: what a [`Request`](crate::Request) has beside its prompt and its constraint.
+/// How outputs are generated and looked for: what a [`Request`](crate::Request) has beside its prompt and its
+/// constraint.
 ///
 /// ```
-/// use structgen_decode::Params;
+/// use structgen_decode::request::Params;
 ///
 /// let mut params: Params = serde_json::from_str(r#"{"options": {"max_new_tokens": 20}, "strategy": {"name": "beam"}}"#)?;
 /// params.set("width", "8")?;
@@ -40,13 +41,14 @@ impl Params {
     /// Sets the parameter of a name, as [`set_parameter`] does, to a value as text.
     ///
     /// # Errors
-    /// [`ParameterError`]: the name is unknown, or stands for several parameters; the parameter is one of another strategy; the
-    /// value has another type or is outside the range.
+    /// [`ParameterError`]: the name is unknown, or stands for several parameters; the parameter is one of another
+    /// strategy; the value has another type or is outside the range.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), ParameterError> {
         set_parameter(self, PARAMETERS, name, value)
     }
 
-    /// Checks what can be checked without a model: the sampling parameters, and that the strategy honours all that is set.
+    /// Checks what can be checked without a model: the sampling parameters, and that the strategy honours all that is
+    /// set.
     ///
     /// # Errors
     /// [`GenerateError::Sampling`], [`GenerateError::NotHonoured`].

@@ -53,10 +53,11 @@ pub enum ParameterKind {
     Ids,
     /// The names of samplers with commas between them or as a JSON list, or the name of an order.
     Order,
-    /// A word, and for some a whole number after a colon: `error`, `crop:8`. The second of each pair is where the number is in the
-    /// serde form.
+    /// A word, and for some a whole number after a colon: `error`, `crop:8`. The second of each pair is where the
+    /// number is in the serde form.
     Tagged(&'static [(&'static str, NumberAt)]),
-    /// Several parameters that are switched on together: `on`, `off`, or a JSON object. Those that are not set are as in this one.
+    /// Several parameters that are switched on together: `on`, `off`, or a JSON object. Those that are not set are as
+    /// in this one.
     Group(&'static str),
     /// JSON of this form.
     Json(&'static str),
@@ -160,7 +161,8 @@ impl Parameter {
         }
     }
 
-    /// Its value where nobody sets it. That of a parameter in a [group](ParameterKind::Group) is what it has once the group is on.
+    /// Its value where nobody sets it. That of a parameter in a [group](ParameterKind::Group) is what it has once the
+    /// group is on.
     #[must_use]
     pub fn default_value(&self) -> Value {
         let mut form = form_of(&Params::default());

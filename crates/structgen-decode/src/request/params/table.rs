@@ -32,7 +32,7 @@ pub const PARAMETERS: &[Parameter] = &[
     sampling(
         "top_k",
         COUNT,
-        "Keeps so many of the largest logits; 0 is off",
+        "Keeps this many of the largest logits; 0 is off",
     ),
     sampling(
         "top_k_ties",
@@ -67,7 +67,7 @@ pub const PARAMETERS: &[Parameter] = &[
     sampling(
         "top_n_sigma",
         NOT_NEGATIVE,
-        "Keeps logits up to so many standard deviations below the largest; 0 is off",
+        "Keeps logits up to this many standard deviations below the largest; 0 is off",
     ),
     sampling(
         "top_h",
@@ -199,7 +199,7 @@ pub const PARAMETERS: &[Parameter] = &[
     sampling(
         "no_repeat_ngram",
         COUNT,
-        "No sequence of so many tokens comes twice; 0 is off",
+        "No sequence of this many tokens comes twice; 0 is off",
     ),
     sampling(
         "logit_bias",
@@ -220,7 +220,7 @@ pub const PARAMETERS: &[Parameter] = &[
     sampling(
         "min_length",
         COUNT,
-        "No end before prompt and output have so many tokens",
+        "No end before prompt and output have this many tokens",
     ),
     sampling(
         "length_decay",
@@ -277,7 +277,7 @@ pub const PARAMETERS: &[Parameter] = &[
     option(
         "min_new_tokens",
         COUNT,
-        "No end before so many tokens, unless nothing else is allowed",
+        "No end before this many tokens, unless nothing else is allowed",
     ),
     option("stop", K::Texts, "Texts that end the output"),
     option(
@@ -425,13 +425,13 @@ pub const PARAMETERS: &[Parameter] = &[
     strategy(
         "asap.attempts",
         COUNT,
-        "After so many attempts at one output, it gives up",
+        "Gives up after this many attempts at one output",
     ),
     strategy("asap.forced_end", FORCED_END, FORCED_END_HELP),
     strategy(
         "rejection.attempts",
         COUNT,
-        "After so many attempts at one output, it gives up",
+        "Gives up after this many attempts at one output",
     ),
     strategy("rejection.forced_end", FORCED_END, FORCED_END_HELP),
     strategy(

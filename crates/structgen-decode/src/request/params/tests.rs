@@ -189,7 +189,7 @@ fn names_may_be_short_where_one_parameter_has_them() {
     assert_eq!(set(&mut params, "strategy", "contrastive-search"), "");
     assert_eq!(set(&mut params, "alpha", "0.25"), "");
     assert_eq!(set(&mut params, "strategy.top_k", "2"), "");
-    let search = crate::ContrastiveSearch {
+    let search = crate::strategies::ContrastiveSearch {
         alpha: 0.25,
         top_k: 2,
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use structgen_vocab::TokenId;
 
-use crate::{Candidates, numeric};
+use crate::{numeric, samplers::Candidates};
 
 /// How two opinions become one.
 #[derive(Debug, Clone, Copy, PartialEq)]

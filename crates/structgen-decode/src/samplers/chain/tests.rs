@@ -1,6 +1,9 @@
 use super::*;
 use crate::candidates::tests::{candidates, ids, log};
-use crate::{DryParams, LengthDecayParams, OrderPreset, PlainMask, WatermarkParams, XtcParams};
+use crate::{
+    constraint::PlainMask,
+    samplers::{DryParams, LengthDecayParams, OrderPreset, WatermarkParams, XtcParams},
+};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use structgen_vocab::TokenMask;
@@ -83,7 +86,8 @@ fn steps_draw_on_and_do_not_begin_again() {
     assert!(kept.iter().all(|n| n.abs_diff(2000) < 160), "{kept:?}");
 }
 
-/// Kills the mutation "softmax before the chain": what samplers see are the model's logits, and they are what a temperature divides.
+/// Kills the mutation "softmax before the chain": what samplers see are the model's logits, and they are what a
+/// temperature divides.
 #[test]
 fn samplers_work_on_logits_and_not_on_probabilities() {
     let logits = log(&[0.8, 0.2]);
@@ -96,7 +100,8 @@ fn samplers_work_on_logits_and_not_on_probabilities() {
     assert_eq!(c.logits(), [logits[0] / 2.0, logits[1] / 2.0]);
 }
 
-/// Kills the mutation "wrong order": each preset's order shows in what is kept, and penalties come before the temperature.
+/// Kills the mutation "wrong order": each preset's order shows in what is kept, and penalties come before the
+/// temperature.
 #[test]
 fn the_order_is_the_one_asked_for() {
     let kept = |order: Vec<SamplerKind>| {
@@ -316,7 +321,7 @@ proptest! {
         version in 0u8..4,
     ) {
         let sampling = SamplingParams {
-            dynamic_temperature: Some(crate::DynamicTemperatureParams { range: 0.9, exponent: 0.5 }),
+            dynamic_temperature: Some(crate::samplers::DynamicTemperatureParams { range: 0.9, exponent: 0.5 }),
             top_k: 50,
             top_p: 0.9,
             min_p: 0.01,
@@ -326,7 +331,7 @@ proptest! {
             top_n_sigma: 2.0,
             top_h: 0.9,
             xtc: Some(XtcParams { probability: 0.9, threshold: 0.1 }),
-            mirostat: (version > 1).then(|| crate::MirostatParams { version: version - 1, ..Default::default() }),
+            mirostat: (version > 1).then(|| crate::samplers::MirostatParams { version: version - 1, ..Default::default() }),
             adaptive_p: (version == 1).then(Default::default),
             repetition_penalty: 1.2,
             dry: Some(DryParams { breakers: vec![vec![3]], ..DryParams::default() }),

@@ -13,8 +13,10 @@ use super::{BeamOptions, Distinct, distinct};
 use crate::sequence::{Chosen, Codec, Limits, Scores, Sequence, fits};
 use crate::task::{Demand, RowDemand, Text};
 use crate::{
-    Accepted, AllowedTokens, Constraint, ConstraintError, Delta, FinishReason, GenerateError,
-    RowOutput, SequenceRng,
+    Constraint, Delta, FinishReason, GenerateError,
+    constraint::{AllowedTokens, ConstraintError},
+    model::RowOutput,
+    samplers::{Accepted, SequenceRng},
 };
 
 /// All beams of a search, in groups.

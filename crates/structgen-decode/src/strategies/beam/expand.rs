@@ -5,7 +5,12 @@ use std::cmp::Ordering;
 use structgen_vocab::TokenId;
 
 use crate::sequence::{Sequence, fits, set_temperature};
-use crate::{Candidates, Constraint, ConstraintError, SequenceRng, masked_softmax, numeric};
+use crate::{
+    Constraint,
+    constraint::ConstraintError,
+    numeric,
+    samplers::{Candidates, SequenceRng, masked_softmax},
+};
 
 /// A token after a beam.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -16,7 +16,7 @@ use structgen_vocab::TokenId;
 use crate::request::{DRAWING, Outputs, Resources};
 use crate::sequence::Sequence;
 use crate::task::{Context, Demand, Given, Task, TaskSize};
-use crate::{Constraint, FinishReason, GenerateError, GenerateOptions, SequenceRng};
+use crate::{Constraint, FinishReason, GenerateError, GenerateOptions, samplers::SequenceRng};
 use choose::Beams;
 use group::Beam;
 use ranking::Ranking;

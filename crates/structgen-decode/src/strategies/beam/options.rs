@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 /// refused unless beams are drawn; [`sequences`](crate::GenerateOptions::sequences) is refused in favour of `n_best`.
 ///
 /// ```
-/// use structgen_decode::{BeamOptions, GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
+/// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
+/// use structgen_decode::strategies::BeamOptions;
 /// use structgen_vocab::{TokenId, Vocabulary};
 ///
 /// let vocabulary = Vocabulary::from_tokens(

@@ -156,7 +156,7 @@ impl All {
             return None;
         }
         if self.open_mass <= self.limits.tolerance {
-            // What was added and taken away is not quite what is there.
+            // What was added and taken away is not quite what is left.
             self.open_mass = self.open.iter().map(|open| open.log.exp()).sum();
             if self.open_mass <= self.limits.tolerance {
                 return None;

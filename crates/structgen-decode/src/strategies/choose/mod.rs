@@ -11,7 +11,7 @@ use structgen_vocab::TokenId;
 
 use crate::request::Resources;
 use crate::task::Task;
-use crate::{FinishReason, GenerateError, ModelError, Outputs, Report};
+use crate::{FinishReason, GenerateError, ModelError, Outputs, request::Report};
 use all::All;
 use canonical::Canonical;
 
@@ -19,7 +19,7 @@ use canonical::Canonical;
 /// constraint.
 ///
 /// ```
-/// use structgen_decode::{ChoiceRequest, Choices, MockModel, Scheduler};
+/// use structgen_decode::{MockModel, Scheduler, strategies::{ChoiceRequest, Choices}};
 /// use structgen_vocab::{TokenId, Vocabulary};
 ///
 /// // All single bytes, and "no" as one token: "no" can be written in two ways.

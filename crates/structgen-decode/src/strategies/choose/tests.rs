@@ -6,8 +6,8 @@ use structgen_vocab::Vocabulary;
 
 use super::*;
 use crate::{
-    Engine, LanguageModel, MockModel, ModelInfo, ModelStats, Packing, RowId, RowOutput, RowRun,
-    RunOutput, Scheduler, SchedulerLimits,
+    Engine, LanguageModel, MockModel, ModelInfo, Scheduler, SchedulerLimits,
+    model::{ModelStats, Packing, RowId, RowOutput, RowRun, RunOutput},
 };
 
 fn tokens(ids: &[u32]) -> Vec<TokenId> {

@@ -15,7 +15,8 @@ use crate::request::ids;
 /// the model.
 ///
 /// ```
-/// use structgen_decode::{ClassifierFreeGuidance, GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
+/// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
+/// use structgen_decode::strategies::ClassifierFreeGuidance;
 /// use structgen_vocab::{TokenId, Vocabulary};
 ///
 /// let vocabulary = Vocabulary::from_tokens(
@@ -64,7 +65,8 @@ impl Default for ClassifierFreeGuidance {
 /// text that the amateur's context does not hold is an error.
 ///
 /// ```
-/// use structgen_decode::{ContrastiveDecoding, GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
+/// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
+/// use structgen_decode::strategies::ContrastiveDecoding;
 /// use structgen_vocab::{TokenId, Vocabulary};
 ///
 /// let vocabulary = Vocabulary::from_tokens(

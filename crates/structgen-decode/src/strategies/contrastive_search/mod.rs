@@ -13,7 +13,8 @@ use crate::request::{DRAWING, Outputs, Resources};
 use crate::sequence::{Best, Chosen, Next, Scores};
 use crate::task::{Context, Demand, Given, RowDemand, Task, TaskSize, Text};
 use crate::{
-    Accepted, Constraint, FinishReason, GenerateError, GenerateOptions, ModelError, RowOutput,
+    Constraint, FinishReason, GenerateError, GenerateOptions, ModelError, model::RowOutput,
+    samplers::Accepted,
 };
 use states::States;
 
@@ -30,7 +31,8 @@ use states::States;
 /// is not forced is one run, of a row for each token looked at. Log probabilities are the model's own.
 ///
 /// ```
-/// use structgen_decode::{ContrastiveSearch, GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
+/// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
+/// use structgen_decode::strategies::ContrastiveSearch;
 /// use structgen_vocab::{TokenId, Vocabulary};
 ///
 /// let vocabulary = Vocabulary::from_tokens(

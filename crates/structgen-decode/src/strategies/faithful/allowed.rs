@@ -5,7 +5,10 @@ use structgen_vocab::{TokenId, TokenMask};
 use super::FaithfulError;
 use super::path::Continuation;
 use crate::{
-    AllowedTokens, Candidates, GenerateError, PlainMask, SequenceRng, masked_softmax, numeric,
+    GenerateError,
+    constraint::{AllowedTokens, PlainMask},
+    numeric,
+    samplers::{Candidates, SequenceRng, masked_softmax},
 };
 
 /// Draws among allowed tokens, with a buffer and the set of tokens that end.

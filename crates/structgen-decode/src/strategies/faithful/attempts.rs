@@ -12,14 +12,16 @@ use super::visit::{Beginning, Draws, Visit, Visitor};
 use super::{FaithfulError, ForcedEnd, Score, Template};
 use crate::request::Resources;
 use crate::task::{Context, Demand, Given, Task, TaskSize};
-use crate::{Constraint, FinishReason, GenerateError, GenerateOptions, Output, Outputs, Report};
+use crate::{
+    Constraint, FinishReason, GenerateError, GenerateOptions, Output, Outputs, request::Report,
+};
 
 /// How [`Strategy::Asap`](crate::Strategy::Asap) and [`Strategy::Rejection`](crate::Strategy::Rejection) draw outputs:
 /// as many as [`sequences`](GenerateOptions::sequences), one after another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FaithfulOptions {
-    /// After so many attempts at one output, the sampler gives up.
+    /// The sampler gives up after this many attempts at one output.
     pub attempts: u64,
     /// How the end counts where nothing can follow.
     pub forced_end: ForcedEnd,

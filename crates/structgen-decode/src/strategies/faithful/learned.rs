@@ -44,7 +44,7 @@ impl PartialEq for ExpectedGrammaticality {
 }
 
 impl ExpectedGrammaticality {
-    /// Nothing known, and at most so many beginnings remembered. With none at all, masks and rejection are the plain
+    /// Nothing known, and at most this many beginnings remembered. With none at all, masks and rejection are the plain
     /// ones.
     #[must_use]
     pub fn with_limit(beginnings: usize) -> Self {

@@ -7,8 +7,8 @@
 //! > P(tokens, end) / Z, for every complete output, and nothing for any other,
 //!
 //! where P is the model's at temperature one over all of its tokens, and Z the sum of P over all complete outputs of at
-//! most [`max_new_tokens`](crate::GenerateOptions::max_new_tokens) tokens. The end counts as [`ForcedEnd`] says. Forced
-//! tokens count by their probability like any other, so the model runs on them, too: on several at once.
+//! most [`max_new_tokens`](crate::GenerateOptions::max_new_tokens) tokens. [`ForcedEnd`] decides how the end counts.
+//! Forced tokens count by their probability like any other, so the model runs on them, too: on several at once.
 
 mod allowed;
 mod attempts;
@@ -37,8 +37,8 @@ use crate::request::{DRAWING, Resources};
 use crate::sequence::{Scores, Sequence};
 use crate::task::{Context, Demand, Given, RowDemand, Text};
 use crate::{
-    Constraint, Delta, FinishReason, GenerateError, GenerateOptions, GenerationStats, Output,
-    TokenLogProbs,
+    Constraint, Delta, FinishReason, GenerateError, GenerateOptions, Output,
+    request::{GenerationStats, TokenLogProbs},
 };
 use path::Path;
 
@@ -88,7 +88,7 @@ const REFUSED: [&str; 24] = [
 
 /// The options that faithful samplers refuse.
 ///
-/// The temperature is not among them: it has to be one, and [`FaithfulError::OtherTarget`] says so.
+/// The temperature is not among them: it has to be one, or [`FaithfulError::OtherTarget`] is returned.
 pub(crate) fn refused() -> Vec<&'static str> {
     let drawing = DRAWING.into_iter();
     let drawing = drawing.filter(|&option| option != "sampling.temperature");

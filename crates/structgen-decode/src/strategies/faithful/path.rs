@@ -6,7 +6,7 @@ use std::sync::Arc;
 use structgen_vocab::TokenId;
 
 use super::ForcedEnd;
-use crate::{AllowedTokens, Constraint, FinishReason, GenerateError};
+use crate::{Constraint, FinishReason, GenerateError, constraint::AllowedTokens};
 
 /// The most positions of forced tokens to look ahead: each takes a row of logits.
 const LOOKAHEAD: usize = 32;

@@ -12,8 +12,8 @@ use super::{FaithfulError, ForcedEnd, Score, Template};
 use crate::request::Resources;
 use crate::task::{Context, Demand, Given, RowDemand, Task, TaskSize};
 use crate::{
-    AllowedTokens, Constraint, FinishReason, GenerateError, GenerateOptions, Output, Outputs,
-    Report, SequenceRng, numeric,
+    Constraint, FinishReason, GenerateError, GenerateOptions, Output, Outputs,
+    constraint::AllowedTokens, numeric, request::Report, samplers::SequenceRng,
 };
 
 /// How [`Strategy::Smc`](crate::Strategy::Smc) draws weighted outputs.
@@ -338,7 +338,7 @@ impl<C: Constraint + Clone> Task for Smc<C> {
     }
 }
 
-/// As many indices as there are weights, which add up to one, each expected as often as its weight says.
+/// As many indices as there are weights, which add up to one, each expected in proportion to its weight.
 fn choose(weights: &[f64], resampling: Resampling, rng: &mut SequenceRng) -> Vec<usize> {
     let n = weights.len();
     let first = rng.uniform();

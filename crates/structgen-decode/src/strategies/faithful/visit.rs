@@ -6,7 +6,7 @@ use super::Score;
 use super::allowed::{AllowedDraw, ln_mass, ln_of, ln_sum, ln_total};
 use super::learned::{BoundTree, NodeId};
 use super::path::Continuation;
-use crate::{AllowedTokens, GenerateError, SequenceRng, numeric};
+use crate::{GenerateError, constraint::AllowedTokens, numeric, samplers::SequenceRng};
 
 /// What came of a position.
 pub(super) enum Visit {

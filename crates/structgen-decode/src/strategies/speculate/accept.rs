@@ -2,7 +2,7 @@
 
 use structgen_vocab::TokenId;
 
-use crate::{Accepted, Candidates, SamplerChain};
+use crate::samplers::{Accepted, Candidates, SamplerChain};
 
 /// A distribution over tokens.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,8 +52,9 @@ pub(crate) struct DraftedDraw {
 }
 
 impl DraftedDraw {
-    /// Draws from `p`, the distribution that the chain leaves of the candidates, by way of a token that was drawn from `q`: it is kept with probability
-    /// min(1, p/q), else another is drawn from max(0, p - q), normalised (Leviathan, Kalman and Matias 2023, appendix A.1). That is a draw from `p`, whatever `q` is.
+    /// Draws from `p`, the distribution that the chain leaves of the candidates, by way of a token that was drawn from
+    /// `q`: it is kept with probability min(1, p/q), else another is drawn from max(0, p - q), normalised (Leviathan,
+    /// Kalman and Matias 2023, appendix A.1). That is a draw from `p`, whatever `q` is.
     ///
     /// `p` is computed once: a sampler that tosses a coin tosses the same one for the test and for what is left.
     pub(crate) fn test(
@@ -79,7 +80,8 @@ impl DraftedDraw {
     }
 }
 
-/// The first token at which the sum passes `target`; where rounding leaves the sum short of it, the last that has any probability.
+/// The first token at which the sum passes `target`; where rounding leaves the sum short of it, the last that has any
+/// probability.
 fn pick(terms: impl Iterator<Item = (TokenId, f64)>, target: f64) -> Option<TokenId> {
     let mut sum = 0.0;
     let mut found = None;
@@ -98,7 +100,7 @@ fn pick(terms: impl Iterator<Item = (TokenId, f64)>, target: f64) -> Option<Toke
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SamplingParams, SequenceRng};
+    use crate::{SamplingParams, samplers::SequenceRng};
 
     const DRAWS: u32 = 200_000;
 

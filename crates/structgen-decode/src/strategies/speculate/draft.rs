@@ -8,7 +8,11 @@ use super::heads::State;
 use super::{DraftedDraw, DraftedFrom, Source, Speculation, SpeculationStats};
 use crate::sequence::{Limits, Sequence, set_temperature};
 use crate::task::{Context, Demand, Text};
-use crate::{Accepted, AllowedTokens, Constraint, GenerateError, SamplerChain, SequenceRng};
+use crate::{
+    Constraint, GenerateError,
+    constraint::AllowedTokens,
+    samplers::{Accepted, SamplerChain, SequenceRng},
+};
 
 /// The most bytes of forced text that are looked at.
 const FORCED_BYTES: usize = 256;
@@ -105,8 +109,8 @@ impl Drafter {
         self.go_on(sequence, None, cx)
     }
 
-    /// Goes on with a draft; `logits` are the draft model's, where it was asked. Once the draft is made, the constraint is where it was
-    /// before.
+    /// Goes on with a draft; `logits` are the draft model's, where it was asked. Once the draft is made, the constraint
+    /// is where it was before.
     pub(super) fn go_on<C: Constraint>(
         &mut self,
         sequence: &mut Sequence<C>,

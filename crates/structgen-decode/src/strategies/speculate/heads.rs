@@ -4,7 +4,10 @@ use structgen_vocab::TokenId;
 
 use super::SpeculationStats;
 use crate::sequence::Limits;
-use crate::{AllowedTokens, DraftHeads, GenerateError, ModelError, ModelInfo, masked_argmax};
+use crate::{
+    GenerateError, ModelError, ModelInfo, constraint::AllowedTokens, model::DraftHeads,
+    samplers::masked_argmax,
+};
 
 /// An error unless there are heads, and the model returns the states that they take.
 pub(super) fn check(heads: Option<usize>, info: &ModelInfo) -> Result<(), GenerateError> {
@@ -39,7 +42,8 @@ impl State {
         self.seen = Some(seen);
     }
 
-    /// The allowed token that follows `tokens` tokens, as the head for that position guesses; none where none looks so far.
+    /// The allowed token that follows `tokens` tokens, as the head for that position guesses; none where none looks so
+    /// far.
     pub(super) fn guess(
         &mut self,
         heads: &mut dyn DraftHeads,

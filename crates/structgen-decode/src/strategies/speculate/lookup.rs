@@ -24,7 +24,7 @@ impl Default for PromptLookup {
 }
 
 impl PromptLookup {
-    /// What followed the last tokens when they last came before: at most so many tokens.
+    /// What followed the last tokens when they last came before: at most `most` tokens.
     pub(super) fn find<'t>(&self, tokens: &'t [TokenId], most: usize) -> &'t [TokenId] {
         for n in (self.shortest.max(1)..=self.longest).rev() {
             let Some(at) = tokens.len().checked_sub(n) else {

@@ -21,7 +21,7 @@ use super::writing::Writing;
 use crate::request::{Outputs, Report, Resources};
 use crate::sequence::Next;
 use crate::task::{Context, Demand, Given, Task, TaskSize, Text};
-use crate::{Constraint, Delta, FinishReason, GenerateError, GenerateOptions, RowOutput};
+use crate::{Constraint, Delta, FinishReason, GenerateError, GenerateOptions, model::RowOutput};
 use draft::{Drafted, Drafter, Drafting};
 
 /// Which source a drafted token comes from.

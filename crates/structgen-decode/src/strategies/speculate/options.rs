@@ -6,18 +6,19 @@ use super::PromptLookup;
 
 /// Where drafts come from and how long they are.
 ///
-/// Drafts never change what is generated. At temperature zero the output is that of [`Strategy::Sample`](crate::Strategy::Sample), token for
-/// token, and so it is for every seed where no model drafts: then drafts are tested by making the choice as always. What a
-/// model drafts by drawing is kept by the rule of Leviathan, Kalman and Matias (2023), so that outputs have the same
-/// distribution. The distributions compared are those after constraint and samplers.
+/// Drafts never change what is generated. At temperature zero the output is that of
+/// [`Strategy::Sample`](crate::Strategy::Sample), token for token, and so it is for every seed where no model drafts:
+/// then drafts are tested by making the choice as always. What a model drafts by drawing is kept by the rule of
+/// Leviathan, Kalman and Matias (2023), so that outputs have the same distribution. The distributions compared are
+/// those after constraint and samplers.
 ///
-/// Sources are asked in this order, for each token: what the constraint forces; the text that it forces, as a tokenizer writes
-/// it; what followed the last tokens before; extra heads; the draft model.
+/// Sources are asked in this order, for each token: what the constraint forces; the text that it forces, as a tokenizer
+/// writes it; what followed the last tokens before; extra heads; the draft model.
 ///
 /// ```
-/// use structgen_decode::{
-///     GenerateOptions, MockModel, PromptLookup, Report, Request, Scheduler, Speculation, Unconstrained,
-/// };
+/// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
+/// use structgen_decode::request::Report;
+/// use structgen_decode::strategies::{PromptLookup, Speculation};
 /// use structgen_vocab::{TokenId, Vocabulary};
 ///
 /// let vocabulary = Vocabulary::from_tokens(
@@ -44,8 +45,8 @@ pub struct Speculation {
     pub model: bool,
     /// Drafts what followed the last tokens when they came before, in the prompt or in the output.
     pub lookup: Option<PromptLookup>,
-    /// Whether the scheduler's [extra heads](crate::Scheduler::with_heads) draft: from the target's state after the last tokens
-    /// that it has run, each head guesses one token, the largest that is allowed.
+    /// Whether the scheduler's [extra heads](crate::Scheduler::with_heads) draft: from the target's state after the
+    /// last tokens that it has run, each head guesses one token, the largest that is allowed.
     pub heads: bool,
     /// Whether text that the constraint forces is drafted, in the tokens that the scheduler's
     /// [encoder](crate::Scheduler::with_encoder) gives.
@@ -60,8 +61,8 @@ pub struct Speculation {
 pub enum DraftLength {
     /// Always the same.
     Fixed(NonZeroUsize),
-    /// Two more after a draft that was kept whole, one fewer after one that was not, from 1 to this many: the schedule of
-    /// transformers.
+    /// Two more after a draft that was kept whole, one fewer after one that was not, from 1 to this many: the schedule
+    /// of transformers.
     Adaptive(NonZeroUsize),
 }
 

@@ -14,9 +14,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
 use structgen_decode::{
-    Constraint, Delta, GenerateError, GenerateOptions, Generation, LanguageModel, MockEncoder,
-    MockModel, ModelError, ModelInfo, ModelStats, Outputs, Request, RowId, RowRun, RunOutput,
-    Scheduler,
+    Constraint, Delta, GenerateError, GenerateOptions, Generation, LanguageModel, MockModel,
+    ModelError, ModelInfo, Outputs, Request, Scheduler,
+    model::{MockEncoder, ModelStats, RowId, RowRun, RunOutput},
 };
 use structgen_frontend::json_schema::{SchemaOptions, compile};
 use structgen_frontend::regex::{self, RegexOptions};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{SamplerChain, SamplingParams};
+use crate::{SamplingParams, samplers::SamplerChain};
 
 const OWN: [f32; 6] = [2.0, 1.5, -0.5, 0.25, -3.0, 1.75];
 const OTHER: [f32; 6] = [2.5, 0.5, -1.0, f32::NEG_INFINITY, 4.0, 1.0];
