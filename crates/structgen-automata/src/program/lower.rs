@@ -249,7 +249,9 @@ impl Builder<'_> {
                 self.node(Node::Split(arms?))
             }
             Expr::Repeat { body, min, max } => self.repeat(*body, *min, *max, next, depth),
-            Expr::Capture { body, .. } => self.expr(*body, next, depth + 1),
+            Expr::Capture { body, .. } | Expr::Grounded { body, .. } => {
+                self.expr(*body, next, depth + 1)
+            }
             Expr::Guided { guide, body } => {
                 let proc = self.own_proc(*body, Some(*guide), depth)?;
                 self.node(Node::Call { proc, next })

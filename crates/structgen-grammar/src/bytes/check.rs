@@ -49,6 +49,7 @@ pub(super) fn check(grammar: &Grammar) -> Result<(), BytesError> {
             | Expr::Choice(_)
             | Expr::Capture { .. }
             | Expr::Guided { .. }
+            | Expr::Grounded { .. }
             | Expr::Token(_) => {}
         }
     }

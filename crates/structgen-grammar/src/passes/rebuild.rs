@@ -29,6 +29,14 @@ pub(super) fn copy(
             let body = map(body);
             builder.guided(guide, body)
         }
+        Expr::Grounded {
+            place,
+            format,
+            body,
+        } => {
+            let body = map(body);
+            builder.grounded(place, format, body)
+        }
         Expr::Object(mut shape) => {
             for property in &mut shape.properties {
                 property.value = property.value.map(&mut map);
