@@ -28,13 +28,13 @@ mod walk;
 mod warm;
 
 pub use batch::batch_masks;
-pub use constraint::{CompiledConstraint, ConstraintOptions};
+pub use constraint::{BoundConstraint, CompiledConstraint, ConstraintOptions};
 pub use error::{CompileError, MatcherError};
 pub use mask::Mask;
 pub use matcher::{Matcher, Refusal};
 pub use saved::SavedError;
 pub use statistics::Statistics;
 pub use structgen_artifact::ArtifactError;
-pub use structgen_automata::CaptureSpan;
+pub use structgen_automata::{Candidate, CandidateValue, CaptureSpan, Input};
 pub use tables::{TablesSource, VocabularyTables};
 pub use warm::{WarmLimits, Warmth};

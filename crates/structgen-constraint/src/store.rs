@@ -23,13 +23,19 @@ use crate::{Statistics, VocabularyTables};
 #[derive(Debug)]
 pub(crate) struct Store {
     states: ArcSwap<States>,
-    mask_bytes: usize,
-    state_bytes: usize,
+    bytes: StoreBytes,
     /// Held by whoever measures states and replaces them.
     making_room: Mutex<()>,
     pub(crate) counters: Counters,
     /// Masks in the making that wait to be used again.
     scratch: Mutex<Vec<TokenMask>>,
+}
+
+/// How many bytes may be kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoreBytes {
+    pub(crate) masks: usize,
+    pub(crate) states: usize,
 }
 
 /// The states of a time, and what is known of them.
@@ -108,18 +114,20 @@ impl Store {
     pub(crate) fn new(
         program: Arc<Program>,
         tables: &VocabularyTables,
-        mask_bytes: usize,
-        state_bytes: usize,
+        bytes: StoreBytes,
     ) -> Result<Self, LimitExceeded> {
         let network = Network::for_tokens(program, tables.token_lengths())?;
         Ok(Self {
-            states: ArcSwap::from_pointee(States::new(network, 0, mask_bytes)),
-            mask_bytes,
-            state_bytes,
+            states: ArcSwap::from_pointee(States::new(network, 0, bytes.masks)),
+            bytes,
             making_room: Mutex::default(),
             counters: Counters::default(),
             scratch: Mutex::default(),
         })
+    }
+
+    pub(crate) fn bytes(&self) -> StoreBytes {
+        self.bytes
     }
 
     /// The states as they are. They stay as long as the guard is held: for one operation.
@@ -161,12 +169,12 @@ impl Store {
         states
             .measure_at
             .store(len + MEASURE_EVERY, Ordering::Relaxed);
-        if states.memory() <= self.state_bytes {
+        if states.memory() <= self.bytes.states {
             return Ok(states);
         }
         let program = states.network.program().clone();
         let network = Network::for_tokens(program, shared.tables.token_lengths())?;
-        let next = States::new(network, states.epoch + 1, self.mask_bytes);
+        let next = States::new(network, states.epoch + 1, self.bytes.masks);
         add(&self.counters.states_dropped, 1);
         add(&self.counters.masks_evicted, states.masks.len() as u64);
         self.states.store(Arc::new(next));

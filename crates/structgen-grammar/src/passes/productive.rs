@@ -67,7 +67,8 @@ fn is_clean(grammar: &Grammar, productive: &[bool]) -> bool {
 }
 
 /// Which expressions derive some text.
-fn productive(grammar: &Grammar) -> Vec<bool> {
+#[must_use]
+pub fn productive(grammar: &Grammar) -> Vec<bool> {
     let exprs = grammar.exprs();
     // An expression waits for groups of children: for one child of each.
     let mut waiting: Vec<usize> = vec![0; exprs.len()];
