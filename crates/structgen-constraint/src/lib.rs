@@ -9,6 +9,7 @@ mod captures;
 mod compute;
 mod constraint;
 mod error;
+mod grounded;
 mod limits;
 mod literals;
 mod mask;

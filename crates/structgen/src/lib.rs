@@ -62,6 +62,7 @@ mod extractor;
 mod for_type;
 #[cfg(feature = "ort")]
 mod generate;
+mod locate;
 #[cfg(feature = "ort")]
 mod model;
 mod notation;
@@ -89,6 +90,7 @@ pub use extract_all::ExtractAll;
 pub use extractor::{Extraction, Extractor, SchemaExtractor};
 #[cfg(feature = "ort")]
 pub use generate::Request;
+pub use locate::{LocatedValue, locate};
 #[cfg(feature = "ort")]
 pub use model::Model;
 pub use notation::compact_notation;
@@ -119,7 +121,7 @@ pub use structgen_vocab as vocab;
 #[cfg(feature = "ort")]
 pub use structgen_decode::{GenerateOptions, OrderPreset, SamplingParams, Strategy, TaskPreset};
 pub use structgen_frontend::json_schema::{
-    FormatMode, IntegerKeys, KeyOrder, Profile, SchemaOptions,
+    FormatMode, IntegerKeys, KeyOrder, Profile, SchemaOptions, Source,
 };
 #[cfg(feature = "ort")]
 pub use structgen_ort::Device;

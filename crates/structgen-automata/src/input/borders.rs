@@ -13,20 +13,21 @@ impl Borders {
     /// Adds the borders of a text whose first byte has this place.
     pub(super) fn add(&mut self, text: &str, offset: usize) {
         self.ends.resize((offset + text.len()) / 64 + 1, 0);
-        let mut before = None;
+        let mut before = Kind::Space;
         for (at, c) in text.char_indices() {
-            if is_border(before, Some(c)) {
+            let kind = Kind::of(c);
+            if is_border(before, kind) {
                 let place = offset + at;
-                if before.is_some_and(|c| !c.is_whitespace()) {
+                if before != Kind::Space {
                     self.add_end(place);
                 }
-                if !c.is_whitespace() {
+                if kind != Kind::Space {
                     self.starts.push(place as u32);
                 }
             }
-            before = Some(c);
+            before = before.then(kind);
         }
-        if before.is_some_and(|c| !c.is_whitespace()) {
+        if before != Kind::Space {
             self.add_end(offset + text.len());
         }
     }
@@ -53,23 +54,61 @@ impl Borders {
     }
 }
 
-/// Whether a word may end, and another begin, between two characters.
-fn is_border(before: Option<char>, after: Option<char>) -> bool {
-    let (Some(before), Some(after)) = (before, after) else {
-        return true;
-    };
-    if !before.is_whitespace() && (is_mark(after) || before == ZERO_WIDTH_JOINER) {
-        return false;
+/// What a character is, as far as borders depend on it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Space,
+    /// A letter or digit of a word.
+    Word,
+    /// Belongs to the character before it.
+    Mark,
+    /// Joins the characters around it.
+    Joiner,
+    /// Alone: punctuation, or a character of a script without spaces.
+    Other,
+}
+
+impl Kind {
+    #[inline]
+    fn of(c: char) -> Self {
+        match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => Self::Word,
+            ' ' | '\t'..='\r' => Self::Space,
+            '\0'..='\x7F' => Self::Other,
+            ZERO_WIDTH_JOINER => Self::Joiner,
+            _ if c.is_whitespace() => Self::Space,
+            _ if is_mark(c) => Self::Mark,
+            _ if c.is_alphanumeric() && !stands_alone(c) => Self::Word,
+            _ => Self::Other,
+        }
     }
-    let is_within_word = (is_in_word(before) || is_mark(before)) && is_in_word(after);
-    !is_within_word || stands_alone(before) || stands_alone(after)
+
+    /// What is before a border after this character and the next.
+    fn then(self, next: Self) -> Self {
+        match next {
+            // A word goes on after a mark.
+            Self::Mark if self != Self::Space => self,
+            next => next,
+        }
+    }
+}
+
+/// Whether a span may end, and another begin, between two characters.
+#[inline]
+fn is_border(before: Kind, after: Kind) -> bool {
+    match (before, after) {
+        (Kind::Space, Kind::Space) => false,
+        (Kind::Space, _) | (_, Kind::Space) => true,
+        (Kind::Word, Kind::Word) | (Kind::Joiner, _) | (_, Kind::Mark | Kind::Joiner) => false,
+        _ => true,
+    }
 }
 
 const ZERO_WIDTH_JOINER: char = '\u{200D}';
 
 /// Whether the character belongs to a word, as a letter or a digit.
 pub(super) fn is_in_word(c: char) -> bool {
-    c == '_' || c.is_alphanumeric()
+    Kind::of(c) == Kind::Word
 }
 
 /// Whether the character only changes the one before it.
@@ -85,7 +124,6 @@ fn is_mark(c: char) -> bool {
         | '\u{E31}' | '\u{E34}'..='\u{E3A}' | '\u{E47}'..='\u{E4E}'
         | '\u{1AB0}'..='\u{1AFF}'
         | '\u{1DC0}'..='\u{1DFF}'
-        | ZERO_WIDTH_JOINER
         | '\u{20D0}'..='\u{20FF}'
         | '\u{FE00}'..='\u{FE0F}'
         | '\u{FE20}'..='\u{FE2F}'

@@ -1,6 +1,7 @@
 //! An input: a text that values come from, and what a recogniser has found in it.
 
 mod borders;
+mod place;
 mod sources;
 mod spans;
 
@@ -11,6 +12,8 @@ use structgen_grammar::Decimal;
 use crate::LimitExceeded;
 use borders::Borders;
 
+pub use place::GroundedPlace;
+pub(crate) use place::length_cost;
 pub(crate) use spans::{Spans, SpansState};
 
 /// The most bytes of an input.
@@ -110,6 +113,19 @@ impl Input {
     #[must_use]
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
+    }
+
+    /// The byte of a place in a form of the text; `None` at its end.
+    #[inline]
+    pub(crate) fn byte(&self, place: u32) -> Option<u8> {
+        let byte = self.bytes[place as usize];
+        (byte != END).then_some(byte)
+    }
+
+    /// Whether a span that has begun may end before this place.
+    #[inline]
+    pub(crate) fn may_end(&self, place: u32) -> bool {
+        self.borders.is_end(place)
     }
 
     /// The numbers that it has, as JSON writes them.

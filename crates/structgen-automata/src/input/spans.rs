@@ -44,6 +44,10 @@ impl Spans {
         }
     }
 
+    pub(crate) fn input(&self) -> &Arc<Input> {
+        &self.input
+    }
+
     /// The place before the first byte; `None` where there is no span.
     pub(crate) fn start(&self) -> Option<SpansState> {
         let high = self.suffixes.len() as u32;
@@ -109,17 +113,6 @@ impl Spans {
             && self
                 .places(state)
                 .any(|place| self.input.borders.is_end(place))
-    }
-
-    /// Whether a span that has begun may end before this place.
-    pub(crate) fn ends_at(&self, place: u32) -> bool {
-        self.input.borders.is_end(place)
-    }
-
-    /// The byte of a place; `None` at the end of the text.
-    pub(crate) fn byte(&self, place: u32) -> Option<u8> {
-        let byte = self.input.bytes[place as usize];
-        (byte != END).then_some(byte)
     }
 
     /// The next byte of the first suffix.

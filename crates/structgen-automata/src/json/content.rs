@@ -2,8 +2,8 @@
 
 use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
-use crate::bytes::common_run;
-use crate::{ByteSet, LimitExceeded, Machine, SHORT_TEXT, Span, Uniform};
+use crate::bytes::{LONGEST_ESCAPE, common_run, escaped_length};
+use crate::{ByteSet, GroundedPlace, LimitExceeded, Machine, SHORT_TEXT, Span, Uniform};
 use structgen_regular::{RegularLimits, RegularMachine};
 
 use super::grounded::{GroundedContent, GroundedState};
@@ -255,6 +255,14 @@ impl Content {
         }
     }
 
+    /// The place in an input; see [`Machine::grounded`](crate::Machine::grounded).
+    pub(crate) fn grounded(&self, state: &ContentState) -> Option<GroundedPlace> {
+        match (self, state) {
+            (Self::Grounded(spans), ContentState::Grounded(state)) => spans.place(state),
+            _ => None,
+        }
+    }
+
     /// Whether some character may follow, as far as the structure shows.
     pub(crate) fn goes_on(&self, state: &ContentState) -> bool {
         match (self, state) {
@@ -441,20 +449,6 @@ pub(super) fn listed_run(texts: &[Box<str>], range: (u32, u32), depth: u32, byte
             )
         }
     }
-}
-
-/// The bytes of the longest escape of one byte, `\u001f`.
-pub(crate) const LONGEST_ESCAPE: u32 = 6;
-
-/// How many bytes the text takes in a JSON string, written in the shortest way.
-pub(crate) fn escaped_length(text: &[u8]) -> u32 {
-    text.iter()
-        .map(|byte| match byte {
-            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0C => 2,
-            0x00..=0x1F => LONGEST_ESCAPE,
-            _ => 1,
-        })
-        .sum()
 }
 
 /// How many characters of a range [`is_plain`] looks at: more than there are control characters and specials before the

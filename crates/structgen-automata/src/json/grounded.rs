@@ -7,9 +7,9 @@ use structgen_grammar::{StringContent, StringShape};
 use structgen_regular::RegularLimits;
 
 use super::content::{Content, ContentState};
-use super::escaped_length;
 use super::utf8::Utf8;
-use crate::input::{Input, Spans, SpansState};
+use crate::bytes::escaped_length;
+use crate::input::{GroundedPlace, Input, Spans, SpansState, length_cost};
 use crate::{ByteSet, LimitExceeded};
 
 /// The most pairs of a place in the input and a state of the set that are looked at.
@@ -24,15 +24,8 @@ pub(crate) struct GroundedContent {
 /// A set of strings, as far as it leaves spans out.
 enum Set {
     Any,
-    Lengths {
-        min: u32,
-        max: u32,
-    },
-    Content {
-        content: Box<Content>,
-        /// What is known of a place in the input and a state: the cost of the completion there.
-        known: FxHashMap<(u32, ContentState), Option<u32>>,
-    },
+    Lengths { min: u32, max: u32 },
+    Content(Box<SetStates>),
 }
 
 /// Where in a span a text stands.
@@ -48,7 +41,71 @@ enum SetState {
     Any,
     /// So many code points have begun.
     Length(u32),
-    Content(Box<ContentState>),
+    Content(u32),
+}
+
+/// A set with its states numbered and its steps remembered: the text is gone over in many of them.
+struct SetStates {
+    content: Content,
+    states: Vec<ContentState>,
+    ids: FxHashMap<ContentState, u32>,
+    /// By state and byte; [`DEAD`] where no text of the set goes on so.
+    steps: FxHashMap<(u32, u8), u32>,
+    /// By state, whether it is final.
+    accepts: Vec<bool>,
+    /// What is known of a place in the input and a state: the cost of the completion there.
+    known: FxHashMap<(u32, u32), Option<u32>>,
+}
+
+const DEAD: u32 = u32::MAX;
+
+/// How many bytes of a way are looked at before it is remembered: most end sooner.
+const SHORT_WAY: usize = 32;
+
+impl SetStates {
+    fn new(content: Content) -> Self {
+        Self {
+            content,
+            states: Vec::new(),
+            ids: FxHashMap::default(),
+            steps: FxHashMap::default(),
+            accepts: Vec::new(),
+            known: FxHashMap::default(),
+        }
+    }
+
+    fn start(&mut self) -> Result<Option<u32>, LimitExceeded> {
+        let start = self.content.start()?;
+        Ok(start.map(|start| self.number(start)))
+    }
+
+    fn number(&mut self, state: ContentState) -> u32 {
+        if let Some(&known) = self.ids.get(&state) {
+            return known;
+        }
+        let id = self.states.len() as u32;
+        self.accepts.push(self.content.accept(&state).is_some());
+        self.states.push(state.clone());
+        self.ids.insert(state, id);
+        id
+    }
+
+    fn step(&mut self, state: u32, byte: u8) -> Result<Option<u32>, LimitExceeded> {
+        let next = match self.steps.get(&(state, byte)) {
+            Some(&next) => next,
+            None => {
+                let next = self.content.step(&self.states[state as usize], byte)?;
+                let next = next.map_or(DEAD, |next| self.number(next));
+                self.steps.insert((state, byte), next);
+                next
+            }
+        };
+        Ok((next != DEAD).then_some(next))
+    }
+
+    fn accepts(&self, state: u32) -> bool {
+        self.accepts[state as usize]
+    }
 }
 
 impl GroundedContent {
@@ -70,10 +127,7 @@ impl GroundedContent {
                 min,
                 max: max.unwrap_or(u32::MAX),
             },
-            _ => Set::Content {
-                content: Box::new(Content::new(shape, limits)?),
-                known: FxHashMap::default(),
-            },
+            _ => Set::Content(Box::new(SetStates::new(Content::new(shape, limits)?))),
         };
         Ok(Self {
             spans: Spans::new(input),
@@ -85,8 +139,8 @@ impl GroundedContent {
         let set = match &mut self.set {
             Set::Any => SetState::Any,
             Set::Lengths { .. } => SetState::Length(0),
-            Set::Content { content, .. } => match content.start()? {
-                Some(state) => SetState::Content(Box::new(state)),
+            Set::Content(set) => match set.start()? {
+                Some(state) => SetState::Content(state),
                 None => return Ok(None),
             },
         };
@@ -112,12 +166,10 @@ impl GroundedContent {
             (Set::Lengths { .. }, &SetState::Length(length)) => {
                 SetState::Length(length + u32::from(state.utf8 == Utf8::Boundary))
             }
-            (Set::Content { content, .. }, SetState::Content(set)) => {
-                match content.step(set, byte)? {
-                    Some(set) => SetState::Content(Box::new(set)),
-                    None => return Ok(None),
-                }
-            }
+            (Set::Content(set), &SetState::Content(state)) => match set.step(state, byte)? {
+                Some(next) => SetState::Content(next),
+                None => return Ok(None),
+            },
             _ => SetState::Any,
         };
         self.if_live(GroundedState { at, utf8, set })
@@ -128,7 +180,7 @@ impl GroundedContent {
         let is_live = match state.set {
             // Whatever begins goes on to the end of a word.
             SetState::Any => true,
-            _ => self.costs(&state, |_| true)?.is_some(),
+            _ => self.completion(&state, true)?.is_some(),
         };
         Ok(is_live.then_some(state))
     }
@@ -136,46 +188,69 @@ impl GroundedContent {
     pub(super) fn accepts(&self, state: &GroundedState) -> bool {
         let is_in_set = match (&self.set, &state.set) {
             (Set::Lengths { min, .. }, SetState::Length(length)) => length >= min,
-            (Set::Content { content, .. }, SetState::Content(set)) => content.accept(set).is_some(),
+            (Set::Content(set), &SetState::Content(state)) => set.accepts(state),
             _ => true,
         };
         is_in_set && self.spans.is_end(state.at)
     }
 
-    /// How many bytes of JSON the shortest completion takes, the closing quote excluded.
+    /// How many bytes of JSON a known completion takes, the closing quote excluded.
     pub(super) fn cost(&mut self, state: &GroundedState) -> u32 {
         // The steps that made the state live have passed the limits already.
-        let cost = self.costs(state, |cost| cost == 0);
+        let cost = self.completion(state, false);
         cost.ok().flatten().unwrap_or(u32::MAX)
     }
 
-    /// The least cost of a completion, or the first that is good enough; `None` where there is no completion.
-    fn costs(
+    /// The cost of a completion; `None` where there is none.
+    ///
+    /// It is the shortest, or where the set takes long to go through, or `any` will do, that of the first suffix that
+    /// has one: suffixes keep their order, so this stays the first until it is completed, and gets cheaper on the way.
+    fn completion(
         &mut self,
         state: &GroundedState,
-        is_enough: impl Fn(u32) -> bool,
+        any: bool,
     ) -> Result<Option<u32>, LimitExceeded> {
-        let mut best: Option<u32> = None;
         let has_begun = state.at.depth > 0;
+        let mut best: Option<u32> = None;
         for place in self.spans.places(state.at) {
             let cost = match (&mut self.set, &state.set) {
+                (Set::Content(set), &SetState::Content(state)) => {
+                    let cost = content_cost(self.spans.input(), place, has_begun, set, state)?;
+                    if cost.is_some() {
+                        return Ok(cost);
+                    }
+                    continue;
+                }
+                // A character that has begun is counted.
                 (Set::Lengths { min, max }, &SetState::Length(length)) => {
-                    // A character that has begun is counted.
-                    length_cost(&self.spans, place, has_begun, (length, *min, *max))
+                    length_cost(self.spans.input(), place, has_begun, (length, *min, *max))
                 }
-                (Set::Content { content, known }, SetState::Content(set)) => {
-                    content_cost(&self.spans, place, has_begun, (content, set), known)?
-                }
-                _ => length_cost(&self.spans, place, has_begun, (0, 0, u32::MAX)),
+                _ => length_cost(self.spans.input(), place, has_begun, (0, 0, u32::MAX)),
             };
             if let Some(cost) = cost {
                 best = Some(best.map_or(cost, |best| best.min(cost)));
-                if is_enough(cost) {
+                // None is cheaper.
+                if any || cost <= u32::from(!has_begun) {
                     break;
                 }
             }
         }
         Ok(best)
+    }
+
+    /// The place in the text; `None` where more than that and a length matters.
+    pub(super) fn place(&self, state: &GroundedState) -> Option<GroundedPlace> {
+        let (length, min, max) = match (&self.set, &state.set) {
+            _ if state.utf8 != Utf8::Boundary => return None,
+            (Set::Any, _) => (0, 0, u32::MAX),
+            (Set::Lengths { min, max }, &SetState::Length(length)) => (length, *min, *max),
+            _ => return None,
+        };
+        Some(GroundedPlace::new(
+            &self.spans,
+            state.at,
+            (length, min, max),
+        ))
     }
 
     pub(super) fn first(&mut self, state: &GroundedState) -> ByteSet {
@@ -187,78 +262,50 @@ impl GroundedContent {
     }
 }
 
-/// What is left to write from a place in the input up to the first end with enough characters; `None` where they would
-/// be too many.
-fn length_cost(
-    spans: &Spans,
-    mut place: u32,
-    mut has_begun: bool,
-    (mut length, min, max): (u32, u32, u32),
-) -> Option<u32> {
-    let mut cost = 0_u32;
-    loop {
-        if has_begun && length >= min && spans.ends_at(place) {
-            return (length <= max).then_some(cost);
-        }
-        let byte = spans.byte(place).filter(|_| length <= max)?;
-        let begins = byte & 0xC0 != 0x80;
-        length += u32::from(begins);
-        cost += escaped_length(&[byte]);
-        has_begun = true;
-        place += 1;
-    }
-}
-
-/// The same up to the first end that is in the set. From a place in the input there is one way on, and all of it is
+/// What is left to write from a place in the input up to the first end that is in the set; `None` where there is none.
 /// remembered.
 fn content_cost(
-    spans: &Spans,
+    input: &Input,
     mut place: u32,
     mut has_begun: bool,
-    (content, state): (&mut Content, &ContentState),
-    known: &mut FxHashMap<(u32, ContentState), Option<u32>>,
+    set: &mut SetStates,
+    mut state: u32,
 ) -> Result<Option<u32>, LimitExceeded> {
-    let mut state = state.clone();
-    let mut way: Vec<((u32, ContentState), u32)> = Vec::new();
-    let mut cost = loop {
-        if has_begun {
-            if spans.ends_at(place) && content.accept(&state).is_some() {
-                break Some(0);
-            }
-            if let Some(&known) = known.get(&(place, state.clone())) {
-                break known;
-            }
+    let mut read = 0;
+    let mut way: Vec<((u32, u32), u32)> = Vec::new();
+    let mut cost = 0_u32;
+    let mut rest = loop {
+        if has_begun && input.may_end(place) && set.accepts(state) {
+            break Some(0);
         }
-        let Some(byte) = spans.byte(place) else {
+        // What is remembered of a place is what follows there in a span that has begun.
+        if has_begun && let Some(&known) = set.known.get(&(place, state)) {
+            break known;
+        }
+        let Some(byte) = input.byte(place) else {
             break None;
         };
-        let next = content.step(&state, byte)?;
-        if has_begun {
-            way.push(((place, state), escaped_length(&[byte])));
+        let bytes = escaped_length(&[byte]);
+        if read >= SHORT_WAY {
+            way.push(((place, state), bytes));
         } else {
-            // Before the first byte a span cannot end, which is not what is remembered of a place.
-            let Some(next) = next else {
-                return Ok(None);
-            };
-            let rest = content_cost(spans, place + 1, true, (content, &next), known)?;
-            return Ok(rest.map(|rest| rest + escaped_length(&[byte])));
+            cost += bytes;
         }
-        match next {
+        match set.step(state, byte)? {
             Some(next) => state = next,
             None => break None,
         }
-        has_begun = true;
-        place += 1;
+        (has_begun, read, place) = (true, read + 1, place + 1);
     };
-    if known.len() + way.len() > MAX_PLACES {
+    if set.known.len() + way.len() > MAX_PLACES {
         return Err(LimitExceeded {
             what: "places in the input",
             limit: MAX_PLACES as u64,
         });
     }
     for (at, bytes) in way.into_iter().rev() {
-        cost = cost.map(|cost| cost.saturating_add(bytes));
-        known.insert(at, cost);
+        rest = rest.map(|rest| rest.saturating_add(bytes));
+        set.known.insert(at, rest);
     }
-    Ok(cost)
+    Ok(rest.map(|rest| rest.saturating_add(cost)))
 }

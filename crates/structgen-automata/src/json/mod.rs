@@ -8,7 +8,7 @@ mod punctuation;
 mod string;
 mod utf8;
 
-pub(crate) use content::{Content, LONGEST_ESCAPE, escaped_length, is_plain};
+pub(crate) use content::{Content, is_plain};
 pub(crate) use gap::GapMachine;
 pub(crate) use grounded::GroundedContent;
 pub(crate) use keys::{ClassContent, ClassMachine, KeyContent, class_of, label_of_class};

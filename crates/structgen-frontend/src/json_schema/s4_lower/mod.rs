@@ -181,9 +181,9 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         })));
         let string = self.builder.expr(Expr::String(StringShape::default()));
         let place = std::mem::replace(&mut self.place, "json-value".to_owned());
-        let string = self.from_source(string, None, None);
+        let string = self.with_source(string, None, None);
         let number = self.builder.expr(Expr::Number(NumberSet::default()));
-        let number = self.from_source(number, None, None);
+        let number = self.with_source(number, None, None);
         self.place = place;
         let Words { yes, no, null } = self.part.words;
         let words = [yes, no, null].map(|word| self.builder.bytes(word));
@@ -219,7 +219,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         } in &values.strings
         {
             let strings = self.builder.expr(Expr::String(shape.clone()));
-            arms.push(self.from_source(strings, *source, format.clone()));
+            arms.push(self.with_source(strings, *source, format.clone()));
         }
         for point in &values.points {
             let set = NumberSet::point(point.clone());
@@ -251,11 +251,11 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             set.written_whole |= set.multiples_of.iter().any(Decimal::is_integer);
         }
         let number = self.builder.expr(Expr::Number(set));
-        Ok(self.from_source(number, numbers.source, None))
+        Ok(self.with_source(number, numbers.source, None))
     }
 
     /// Strings or numbers of this source, or of the one that is inherited.
-    fn from_source(
+    fn with_source(
         &mut self,
         values: ExprId,
         source: Option<Source>,
