@@ -46,6 +46,17 @@ impl Borders {
         self.starts.binary_search(&place).is_ok()
     }
 
+    /// The first place from this one on before which a span may end.
+    pub(super) fn end_from(&self, place: u32) -> Option<u32> {
+        let mut word = place as usize / 64;
+        let mut bits = self.ends.get(word)? & (u64::MAX << (place % 64));
+        while bits == 0 {
+            word += 1;
+            bits = *self.ends.get(word)?;
+        }
+        Some(word as u32 * 64 + bits.trailing_zeros())
+    }
+
     /// Whether a span may end before the byte of this place.
     #[inline]
     pub(super) fn is_end(&self, place: u32) -> bool {

@@ -13,7 +13,6 @@ use crate::LimitExceeded;
 use borders::Borders;
 
 pub use place::GroundedPlace;
-pub(crate) use place::length_cost;
 pub(crate) use spans::{Spans, SpansState};
 
 /// The most bytes of an input.
@@ -35,6 +34,10 @@ pub struct Input {
     /// The text, without whitespace at its ends, and with single spaces if it has others. [`END`] follows each.
     bytes: Box<[u8]>,
     borders: Borders,
+    /// Where the text as it stands ends.
+    first_end: u32,
+    /// Where its characters begin, unless each is a byte.
+    characters: Option<Box<[u32]>>,
     candidates: Vec<Candidate>,
 }
 
@@ -95,7 +98,17 @@ impl Input {
             bytes.extend_from_slice(spaced.as_bytes());
             bytes.push(END);
         }
+        let starts = |bytes: &[u8]| {
+            let is_start = |(_, byte): &(u32, &u8)| **byte & 0xC0 != 0x80;
+            (0..)
+                .zip(bytes)
+                .filter(is_start)
+                .map(|(at, _)| at)
+                .collect()
+        };
         Ok(Self {
+            characters: (!trimmed.is_ascii()).then(|| starts(&bytes)),
+            first_end: trimmed.len() as u32,
             text: text.into(),
             bytes: bytes.into(),
             borders,
@@ -120,6 +133,30 @@ impl Input {
     pub(crate) fn byte(&self, place: u32) -> Option<u8> {
         let byte = self.bytes[place as usize];
         (byte != END).then_some(byte)
+    }
+
+    /// How many characters begin before a place, in all forms of the text; what follows each counts as one.
+    fn character(&self, place: u32) -> u32 {
+        match &self.characters {
+            Some(starts) => starts.partition_point(|&start| start < place) as u32,
+            None => place,
+        }
+    }
+
+    /// Where a character begins.
+    fn start_of(&self, character: u32) -> Option<u32> {
+        match &self.characters {
+            Some(starts) => starts.get(character as usize).copied(),
+            None => ((character as usize) < self.bytes.len()).then_some(character),
+        }
+    }
+
+    /// Where the form of the text ends that has a place.
+    fn form_end(&self, place: u32) -> u32 {
+        match self.first_end {
+            end if place <= end => end,
+            _ => self.bytes.len() as u32 - 1,
+        }
     }
 
     /// Whether a span that has begun may end before this place.

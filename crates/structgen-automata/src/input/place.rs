@@ -61,28 +61,32 @@ impl GroundedPlace {
         }
         let lengths = (self.length + characters, self.min, self.max);
         let has_begun = self.has_begun || characters > 0;
-        length_cost(&self.input, place, has_begun, lengths).is_some()
+        self.input.completion(place, has_begun, lengths).is_some()
     }
 }
 
-/// What is left to write from a place in the input up to the first end with enough characters; `None` where they would
-/// be too many.
-pub(crate) fn length_cost(
-    input: &Input,
-    mut place: u32,
-    mut has_begun: bool,
-    (mut length, min, max): (u32, u32, u32),
-) -> Option<u32> {
-    let mut cost = 0_u32;
-    loop {
-        if has_begun && length >= min && input.may_end(place) {
-            return (length <= max).then_some(cost);
-        }
-        let byte = input.byte(place).filter(|_| length <= max)?;
-        let begins = byte & 0xC0 != 0x80;
-        length += u32::from(begins);
-        cost += escaped_length(&[byte]);
-        has_begun = true;
-        place += 1;
+/// How many characters of a span were read, and how many it may have at least and at most.
+pub(crate) type Lengths = (u32, u32, u32);
+
+impl Input {
+    /// Where a span is completed that stands at a place: the first end with enough characters. `None` where these would
+    /// be too many.
+    pub(crate) fn completion(
+        &self,
+        place: u32,
+        has_begun: bool,
+        (length, min, max): Lengths,
+    ) -> Option<u32> {
+        // No span is empty. A character that has begun is counted.
+        let missing = min.saturating_sub(length).max(u32::from(!has_begun));
+        let first = self.character(place);
+        let end = self.borders.end_from(self.start_of(first + missing)?)?;
+        let length = length + (self.character(end) - first);
+        (self.form_end(place) >= end && length <= max).then_some(end)
+    }
+
+    /// How many bytes of JSON the text between two places takes.
+    pub(crate) fn written_length(&self, place: u32, end: u32) -> u32 {
+        escaped_length(&self.bytes[place as usize..end as usize])
     }
 }

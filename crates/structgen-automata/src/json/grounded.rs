@@ -9,7 +9,7 @@ use structgen_regular::RegularLimits;
 use super::content::{Content, ContentState};
 use super::utf8::Utf8;
 use crate::bytes::escaped_length;
-use crate::input::{GroundedPlace, Input, Spans, SpansState, length_cost};
+use crate::input::{GroundedPlace, Input, Spans, SpansState};
 use crate::{ByteSet, LimitExceeded};
 
 /// The most pairs of a place in the input and a state of the set that are looked at.
@@ -180,7 +180,7 @@ impl GroundedContent {
         let is_live = match state.set {
             // Whatever begins goes on to the end of a word.
             SetState::Any => true,
-            _ => self.completion(&state, true)?.is_some(),
+            _ => self.completion(&state)?.is_some(),
         };
         Ok(is_live.then_some(state))
     }
@@ -197,45 +197,47 @@ impl GroundedContent {
     /// How many bytes of JSON a known completion takes, the closing quote excluded.
     pub(super) fn cost(&mut self, state: &GroundedState) -> u32 {
         // The steps that made the state live have passed the limits already.
-        let cost = self.completion(state, false);
+        let cost = self.completion(state);
         cost.ok().flatten().unwrap_or(u32::MAX)
     }
 
     /// The cost of a completion; `None` where there is none.
     ///
-    /// It is the shortest, or where the set takes long to go through, or `any` will do, that of the first suffix that
-    /// has one: suffixes keep their order, so this stays the first until it is completed, and gets cheaper on the way.
-    fn completion(
-        &mut self,
-        state: &GroundedState,
-        any: bool,
-    ) -> Result<Option<u32>, LimitExceeded> {
+    /// It is the shortest, or where the set leaves spans out, that of the first suffix that has one: suffixes keep their
+    /// order, so this stays the first until it is completed, and gets cheaper on the way.
+    fn completion(&mut self, state: &GroundedState) -> Result<Option<u32>, LimitExceeded> {
         let has_begun = state.at.depth > 0;
-        let mut best: Option<u32> = None;
-        for place in self.spans.places(state.at) {
-            let cost = match (&mut self.set, &state.set) {
-                (Set::Content(set), &SetState::Content(state)) => {
-                    let cost = content_cost(self.spans.input(), place, has_begun, set, state)?;
+        let input = self.spans.input();
+        let mut places = self.spans.places(state.at);
+        let written = |place, lengths| {
+            let end = input.completion(place, has_begun, lengths)?;
+            Some(input.written_length(place, end))
+        };
+        match (&mut self.set, &state.set) {
+            (Set::Content(set), &SetState::Content(state)) => {
+                for place in places {
+                    let cost = content_cost(input, place, has_begun, set, state)?;
                     if cost.is_some() {
                         return Ok(cost);
                     }
-                    continue;
                 }
-                // A character that has begun is counted.
-                (Set::Lengths { min, max }, &SetState::Length(length)) => {
-                    length_cost(self.spans.input(), place, has_begun, (length, *min, *max))
+                Ok(None)
+            }
+            (Set::Lengths { min, max }, &SetState::Length(length)) => {
+                Ok(places.find_map(|place| written(place, (length, *min, *max))))
+            }
+            _ => {
+                let mut best: Option<u32> = None;
+                for cost in places.filter_map(|place| written(place, (0, 0, u32::MAX))) {
+                    best = Some(best.map_or(cost, |best| best.min(cost)));
+                    // None is cheaper.
+                    if cost <= u32::from(!has_begun) {
+                        break;
+                    }
                 }
-                _ => length_cost(self.spans.input(), place, has_begun, (0, 0, u32::MAX)),
-            };
-            if let Some(cost) = cost {
-                best = Some(best.map_or(cost, |best| best.min(cost)));
-                // None is cheaper.
-                if any || cost <= u32::from(!has_begun) {
-                    break;
-                }
+                Ok(best)
             }
         }
-        Ok(best)
     }
 
     /// The place in the text; `None` where more than that and a length matters.

@@ -119,11 +119,14 @@ fn characters_of_scripts_without_spaces_are_words() {
 #[test]
 fn a_set_leaves_out_the_spans_that_are_not_in_it() {
     type Holds = fn(&str) -> bool;
-    let cases: [(Value, Holds); 6] = [
+    let cases: [(Value, Holds); 7] = [
         (json!({"minLength": 4, "maxLength": 9}), |it| {
             (4..=9).contains(&it.chars().count())
         }),
         (json!({"maxLength": 1}), |it| it.chars().count() == 1),
+        (json!({"minLength": 3, "maxLength": 3}), |it| {
+            it.chars().count() == 3
+        }),
         (json!({"minLength": 6}), |it| it.chars().count() >= 6),
         (json!({"pattern": "^[a-z ]+$"}), |it| {
             it.chars().all(|c| c == ' ' || c.is_ascii_lowercase())
@@ -267,6 +270,27 @@ fn an_empty_text_has_nothing() {
         assert_eq!(bound.ungrounded, ["#".into()]);
         let bound = bind(&json!({"type": "array", "items": {"type": "string"}}), text);
         assert_eq!(texts(&bound.constraint), ["[]".to_owned()].into());
+    }
+}
+
+#[test]
+fn a_long_text_of_few_words_is_bound() {
+    let texts = ["a ".repeat(5_000), "ab\ncd, ".repeat(2_000)];
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "exact": {"type": ["string", "null"], "minLength": 4_999, "maxLength": 4_999},
+            "found": {"type": ["string", "null"], "pattern": "zz"},
+            "any": {"type": "string"},
+        },
+        "required": ["exact", "found", "any"],
+        "additionalProperties": false,
+    });
+    for text in texts {
+        let bound = bind(&schema, &text);
+        assert_eq!(bound.ungrounded, [""; 0].map(Box::from));
+        let mut random = SplitMix::new(1);
+        generate(&bound.constraint, Taste::Letters, &mut random);
     }
 }
 
