@@ -51,7 +51,7 @@ impl Program {
                 program => {
                     return Ok(BoundProgram {
                         program: program?,
-                        ungrounded: places(grammar, &ungrounded),
+                        ungrounded: pointers(grammar, &ungrounded),
                     });
                 }
             }
@@ -124,13 +124,13 @@ fn lift(grammar: &Grammar, ungrounded: &FxHashSet<ExprId>) -> Grammar {
     })
 }
 
-fn places(grammar: &Grammar, values: &FxHashSet<ExprId>) -> Vec<Box<str>> {
-    let place = |&id: &ExprId| match grammar.expr(id) {
-        Expr::Grounded { place, .. } => Some(place.clone()),
+fn pointers(grammar: &Grammar, values: &FxHashSet<ExprId>) -> Vec<Box<str>> {
+    let pointer = |&id: &ExprId| match grammar.expr(id) {
+        Expr::Grounded { pointer, .. } => Some(pointer.clone()),
         _ => None,
     };
-    let mut places: Vec<Box<str>> = values.iter().filter_map(place).collect();
-    places.sort_unstable();
-    places.dedup();
-    places
+    let mut pointers: Vec<Box<str>> = values.iter().filter_map(pointer).collect();
+    pointers.sort_unstable();
+    pointers.dedup();
+    pointers
 }

@@ -50,7 +50,7 @@ pub use structgen_regular::{LimitExceeded, SHORT_TEXT};
 pub use bind::BoundProgram;
 pub use bytes::{ByteClasses, ByteSet, Ends, Span};
 pub use captures::{CapturePiece, CaptureProgram, CaptureSpan};
-pub use input::{Candidate, CandidateValue, GroundedPlace, Input};
+pub use input::{Candidate, CandidateValue, Input, InputPositions};
 pub use json::Utf8;
 pub use limit::{Limits, StepError};
 pub use machine::{LiteralsPlace, Machine, Uniform};

@@ -4,7 +4,7 @@ use std::hash::Hash;
 
 use structgen_grammar::LiteralSet;
 
-use crate::{ByteSet, GroundedPlace, LimitExceeded, Span, StepError};
+use crate::{ByteSet, InputPositions, LimitExceeded, Span, StepError};
 
 /// How a string goes on that may hold any text; see [`Machine::uniform`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,14 +96,14 @@ pub trait Machine {
         None
     }
 
-    /// Whether some state is a [place in an input](Machine::grounded).
+    /// Whether some state is a [position in an input](Machine::grounded).
     fn is_grounded(&self) -> bool {
         false
     }
 
-    /// The place in an input that the state is, within a JSON string whose escapes are only those that are needed, where
+    /// Where in an input the state is, within a JSON string whose escapes are only those that are needed, where
     /// the machine is of its spans.
-    fn grounded(&self, _state: &Self::State) -> Option<GroundedPlace> {
+    fn grounded(&self, _state: &Self::State) -> Option<InputPositions> {
         None
     }
 

@@ -20,7 +20,7 @@ use self::numbering::{Numbered, Numbering};
 use self::span::{Link, Run};
 use crate::bytes::common_run;
 use crate::{
-    ByteClasses, ByteSet, GroundedPlace, LimitExceeded, LiteralsPlace, Machine, SHORT_TEXT, Span,
+    ByteClasses, ByteSet, InputPositions, LimitExceeded, LiteralsPlace, Machine, SHORT_TEXT, Span,
     StepError, TokenLengths, Uniform,
 };
 
@@ -569,8 +569,8 @@ impl Terminal {
         self.is_grounded
     }
 
-    /// The place in an input that the state is; see [`Machine::grounded`].
-    pub(crate) fn grounded(&self, state: TerminalState) -> Option<GroundedPlace> {
+    /// Where in an input the state is; see [`Machine::grounded`].
+    pub(crate) fn grounded(&self, state: TerminalState) -> Option<InputPositions> {
         match self.is_grounded {
             true => self.source().numbered.grounded(state),
             false => None,

@@ -1,13 +1,13 @@
 //! Which tokens go on in a span of an input: the text and the trie of the tokens are walked side by side.
 //!
 //! Where a span begins, thousands of tokens go on at the words of the text, and most of these states are asked for once.
-//! So no state of an automaton is made for what is only passed through: at a node of the trie are the places of the text
+//! So no state of an automaton is made for what is only passed through: at a node of the trie are the positions of the text
 //! that go on with its bytes.
 
 use std::sync::Arc;
 
 use structgen_automata::{
-    ByteSet, Call, Element, GroundedPlace, LimitExceeded, Memory, SetId, StepError, TerminalState,
+    ByteSet, Call, Element, InputPositions, LimitExceeded, Memory, SetId, StepError, TerminalState,
 };
 use structgen_memo::Memo;
 use structgen_vocab::{TokenId, TokenMask, TokenTrie};
@@ -16,7 +16,7 @@ use crate::VocabularyTables;
 use crate::statistics::WalkCounts;
 use crate::walk::{Walk, run};
 
-/// A node of the trie, its depth, the characters read since the walk began, and where its places stand in the list.
+/// A node of the trie, its depth, the characters read since the walk began, and where its positions stand in the list.
 #[derive(Clone, Copy)]
 struct Open {
     node: u32,
@@ -58,10 +58,10 @@ pub(crate) fn walk(
     let found = match known.get(&state) {
         Some(known) => known.clone(),
         None => {
-            let Some(place) = network.grounded(frame) else {
+            let Some(position) = network.grounded(frame) else {
                 return Ok(None);
             };
-            let found = Arc::new(SpanTokens::find(&place, trie, counts));
+            let found = Arc::new(SpanTokens::find(&position, trie, counts));
             if found.tokens.len() >= MANY {
                 known.insert(state, found.clone());
             }
@@ -112,26 +112,26 @@ pub(crate) fn walk(
 }
 
 impl SpanTokens {
-    fn find(place: &GroundedPlace, trie: &TokenTrie, counts: &WalkCounts) -> Self {
+    fn find(position: &InputPositions, trie: &TokenTrie, counts: &WalkCounts) -> Self {
         let mut found = Self::default();
-        let mut places: Vec<u32> = place.places().to_vec();
+        let mut positions: Vec<u32> = position.positions().to_vec();
         let mut open = vec![Open {
             node: TokenTrie::ROOT,
             depth: 0,
             characters: 0,
             low: 0,
-            high: places.len(),
+            high: positions.len(),
         }];
         let mut next: Vec<(u8, u32)> = Vec::new();
         while let Some(at) = open.pop() {
-            // What stands after these places was of nodes that are closed by now.
-            places.truncate(at.high);
+            // What stands after these positions was of nodes that are closed by now.
+            positions.truncate(at.high);
             counts.step();
             next.clear();
             let mut may_end = false;
-            for &before in &places[at.low..at.high] {
-                may_end |= place.may_end(before, at.characters);
-                next.extend(place.byte(before).map(|byte| (byte, before)));
+            for &before in &positions[at.low..at.high] {
+                may_end |= position.may_end(before, at.characters);
+                next.extend(position.byte(before).map(|byte| (byte, before)));
             }
             if may_end {
                 found.ends.extend(trie.child(at.node, b'"'));
@@ -148,10 +148,10 @@ impl SpanTokens {
                     continue;
                 };
                 let characters = at.characters + u32::from(byte & 0xC0 != 0x80);
-                let low = places.len();
+                let low = positions.len();
                 let after = alike.iter().map(|&(_, before)| before + 1);
-                places.extend(after.filter(|&after| place.is_live(after, characters)));
-                let high = places.len();
+                positions.extend(after.filter(|&after| position.is_live(after, characters)));
+                let high = positions.len();
                 if low == high {
                     continue;
                 }

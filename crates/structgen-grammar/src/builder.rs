@@ -191,14 +191,14 @@ impl GrammarBuilder {
     /// The body, whose value is to come from an input.
     pub fn grounded(
         &mut self,
-        place: impl Into<Box<str>>,
+        pointer: impl Into<Box<str>>,
         format: Option<Box<str>>,
         body: ExprId,
     ) -> ExprId {
         match self.get(body) {
             Expr::Never => body,
             _ => self.expr(Expr::Grounded {
-                place: place.into(),
+                pointer: pointer.into(),
                 format,
                 body,
             }),

@@ -71,8 +71,9 @@ pub enum Expr {
     /// A text of the body, a JSON string or number whose value is to come from an input. A grammar that is not bound to
     /// an input has all texts of the body.
     Grounded {
-        /// Where the schema describes the value: equal values of different places are bound one by one.
-        place: Box<str>,
+        /// The JSON Pointers of the schemas that describe the value: equal values of different schemas are bound one by
+        /// one.
+        pointer: Box<str>,
         /// The format that the schema names for the value.
         format: Option<Box<str>>,
         /// What may be written.

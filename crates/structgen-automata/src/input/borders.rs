@@ -1,6 +1,6 @@
 //! Where a span of a text may begin and end.
 
-/// The places at which a span may begin, and those at which it may end.
+/// The positions at which a span may begin, and those at which it may end.
 #[derive(Debug, Default)]
 pub(super) struct Borders {
     /// Sorted.
@@ -10,19 +10,19 @@ pub(super) struct Borders {
 }
 
 impl Borders {
-    /// Adds the borders of a text whose first byte has this place.
+    /// Adds the borders of a text whose first byte has this position.
     pub(super) fn add(&mut self, text: &str, offset: usize) {
         self.ends.resize((offset + text.len()) / 64 + 1, 0);
         let mut before = Kind::Space;
         for (at, c) in text.char_indices() {
             let kind = Kind::of(c);
             if is_border(before, kind) {
-                let place = offset + at;
+                let position = offset + at;
                 if before != Kind::Space {
-                    self.add_end(place);
+                    self.add_end(position);
                 }
                 if kind != Kind::Space {
-                    self.starts.push(place as u32);
+                    self.starts.push(position as u32);
                 }
             }
             before = before.then(kind);
@@ -32,8 +32,8 @@ impl Borders {
         }
     }
 
-    fn add_end(&mut self, place: usize) {
-        self.ends[place / 64] |= 1 << (place % 64);
+    fn add_end(&mut self, position: usize) {
+        self.ends[position / 64] |= 1 << (position % 64);
     }
 
     /// Where a span may begin.
@@ -41,15 +41,15 @@ impl Borders {
         &self.starts
     }
 
-    /// Whether a span may begin with the byte of this place.
-    pub(super) fn is_start(&self, place: u32) -> bool {
-        self.starts.binary_search(&place).is_ok()
+    /// Whether a span may begin with the byte of this position.
+    pub(super) fn is_start(&self, position: u32) -> bool {
+        self.starts.binary_search(&position).is_ok()
     }
 
-    /// The first place from this one on before which a span may end.
-    pub(super) fn end_from(&self, place: u32) -> Option<u32> {
-        let mut word = place as usize / 64;
-        let mut bits = self.ends.get(word)? & (u64::MAX << (place % 64));
+    /// The first position from this one on before which a span may end.
+    pub(super) fn end_from(&self, position: u32) -> Option<u32> {
+        let mut word = position as usize / 64;
+        let mut bits = self.ends.get(word)? & (u64::MAX << (position % 64));
         while bits == 0 {
             word += 1;
             bits = *self.ends.get(word)?;
@@ -57,11 +57,11 @@ impl Borders {
         Some(word as u32 * 64 + bits.trailing_zeros())
     }
 
-    /// Whether a span may end before the byte of this place.
+    /// Whether a span may end before the byte of this position.
     #[inline]
-    pub(super) fn is_end(&self, place: u32) -> bool {
-        let word = self.ends.get(place as usize / 64).copied().unwrap_or(0);
-        word >> (place % 64) & 1 == 1
+    pub(super) fn is_end(&self, position: u32) -> bool {
+        let word = self.ends.get(position as usize / 64).copied().unwrap_or(0);
+        word >> (position % 64) & 1 == 1
     }
 }
 

@@ -1,7 +1,7 @@
 //! An input: a text that values come from, and what a recogniser has found in it.
 
 mod borders;
-mod place;
+mod positions;
 mod sources;
 mod spans;
 
@@ -12,7 +12,7 @@ use structgen_grammar::Decimal;
 use crate::LimitExceeded;
 use borders::Borders;
 
-pub use place::GroundedPlace;
+pub use positions::InputPositions;
 pub(crate) use spans::{Spans, SpansState};
 
 /// The most bytes of an input.
@@ -128,18 +128,18 @@ impl Input {
         &self.candidates
     }
 
-    /// The byte of a place in a form of the text; `None` at its end.
+    /// The byte of a position in a form of the text; `None` at its end.
     #[inline]
-    pub(crate) fn byte(&self, place: u32) -> Option<u8> {
-        let byte = self.bytes[place as usize];
+    pub(crate) fn byte(&self, position: u32) -> Option<u8> {
+        let byte = self.bytes[position as usize];
         (byte != END).then_some(byte)
     }
 
-    /// How many characters begin before a place, in all forms of the text; what follows each counts as one.
-    fn character(&self, place: u32) -> u32 {
+    /// How many characters begin before a position, in all forms of the text; what follows each counts as one.
+    fn character(&self, position: u32) -> u32 {
         match &self.characters {
-            Some(starts) => starts.partition_point(|&start| start < place) as u32,
-            None => place,
+            Some(starts) => starts.partition_point(|&start| start < position) as u32,
+            None => position,
         }
     }
 
@@ -151,18 +151,18 @@ impl Input {
         }
     }
 
-    /// Where the form of the text ends that has a place.
-    fn form_end(&self, place: u32) -> u32 {
+    /// Where the form of the text ends that has a position.
+    fn form_end(&self, position: u32) -> u32 {
         match self.first_end {
-            end if place <= end => end,
+            end if position <= end => end,
             _ => self.bytes.len() as u32 - 1,
         }
     }
 
-    /// Whether a span that has begun may end before this place.
+    /// Whether a span that has begun may end before this position.
     #[inline]
-    pub(crate) fn may_end(&self, place: u32) -> bool {
-        self.borders.is_end(place)
+    pub(crate) fn may_end(&self, position: u32) -> bool {
+        self.borders.is_end(position)
     }
 
     /// The numbers that it has, as JSON writes them.

@@ -26,13 +26,13 @@ impl Input {
                 words.push((at, word.as_ptr().addr() - trimmed.as_ptr().addr()));
                 at += word.len() + 1;
             }
-            let in_text = |place: usize| {
+            let in_text = |position: usize| {
                 let word = words
-                    .partition_point(|&(at, _)| at <= place)
+                    .partition_point(|&(at, _)| at <= position)
                     .saturating_sub(1);
                 words
                     .get(word)
-                    .map_or(0, |&(at, original)| original + place - at)
+                    .map_or(0, |&(at, original)| original + position - at)
             };
             for span in self.occurrences(value, spaced, second) {
                 // No span begins or ends with whitespace: its last byte is in a word.
@@ -69,7 +69,7 @@ impl Input {
         count(bytes.start)..count(bytes.end)
     }
 
-    /// Where the value is in a form of the text, whose first byte has this place, from border to border.
+    /// Where the value is in a form of the text, whose first byte has this position, from border to border.
     fn occurrences<'i>(
         &'i self,
         value: &'i str,

@@ -1,7 +1,7 @@
 //! The spans of an input as a suffix tree over its word starts, made where a walk goes (write-only, top-down: Giegerich
 //! and Kurtz, 1995).
 //!
-//! A place in the tree is an interval of suffixes that begin alike. To go on from one, its suffixes are sorted by their
+//! A node of the tree is an interval of suffixes that begin alike. To go on from one, its suffixes are sorted by their
 //! next byte, once.
 
 use std::collections::hash_map::Entry;
@@ -26,9 +26,9 @@ pub(crate) struct SpansState {
 #[derive(Debug)]
 pub(crate) struct Spans {
     input: Arc<Input>,
-    /// Where the suffixes begin; those of a place in the tree stand together.
+    /// Where the suffixes begin; those of a node of the tree stand together.
     suffixes: Box<[u32]>,
-    /// By place: the next bytes, sorted, and where the suffixes with each of them begin.
+    /// By node: the next bytes, sorted, and where the suffixes with each of them begin.
     branches: FxHashMap<SpansState, Box<[(u8, u32)]>>,
     /// What the suffixes are sorted in.
     scratch: Vec<u32>,
@@ -48,7 +48,7 @@ impl Spans {
         &self.input
     }
 
-    /// The place before the first byte; `None` where there is no span.
+    /// The node before the first byte; `None` where there is no span.
     pub(crate) fn start(&self) -> Option<SpansState> {
         let high = self.suffixes.len() as u32;
         (high > 0).then_some(SpansState {
@@ -58,7 +58,7 @@ impl Spans {
         })
     }
 
-    /// The place after one more byte.
+    /// The node after one more byte.
     pub(crate) fn step(&mut self, state: SpansState, byte: u8) -> Option<SpansState> {
         if byte == END {
             return None;
@@ -102,7 +102,7 @@ impl Spans {
     }
 
     /// Where in the input's bytes the suffixes go on.
-    pub(crate) fn places(&self, state: SpansState) -> impl Iterator<Item = u32> + use<'_> {
+    pub(crate) fn positions(&self, state: SpansState) -> impl Iterator<Item = u32> + use<'_> {
         let suffixes = &self.suffixes[state.low as usize..state.high as usize];
         suffixes.iter().map(move |suffix| suffix + state.depth)
     }
@@ -111,8 +111,8 @@ impl Spans {
     pub(crate) fn is_end(&self, state: SpansState) -> bool {
         state.depth > 0
             && self
-                .places(state)
-                .any(|place| self.input.borders.is_end(place))
+                .positions(state)
+                .any(|position| self.input.borders.is_end(position))
     }
 
     /// The next byte of the first suffix.
@@ -148,9 +148,9 @@ impl Spans {
         self.scratch.clear();
         self.scratch.extend_from_slice(suffixes);
         for &suffix in &self.scratch {
-            let place = &mut counts[usize::from(byte(suffix))];
-            suffixes[*place as usize] = suffix;
-            *place += 1;
+            let position = &mut counts[usize::from(byte(suffix))];
+            suffixes[*position as usize] = suffix;
+            *position += 1;
         }
         entry.insert(branches.into())
     }

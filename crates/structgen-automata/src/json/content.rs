@@ -3,7 +3,7 @@
 use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
 use crate::bytes::{LONGEST_ESCAPE, common_run, escaped_length};
-use crate::{ByteSet, GroundedPlace, LimitExceeded, Machine, SHORT_TEXT, Span, Uniform};
+use crate::{ByteSet, InputPositions, LimitExceeded, Machine, SHORT_TEXT, Span, Uniform};
 use structgen_regular::{RegularLimits, RegularMachine};
 
 use super::grounded::{GroundedContent, GroundedState};
@@ -43,7 +43,7 @@ pub(crate) enum ContentState {
     },
     /// A place in a key.
     Key(KeyState),
-    /// A place in the spans of an input.
+    /// A position in the spans of an input.
     Grounded(GroundedState),
 }
 
@@ -255,10 +255,10 @@ impl Content {
         }
     }
 
-    /// The place in an input; see [`Machine::grounded`](crate::Machine::grounded).
-    pub(crate) fn grounded(&self, state: &ContentState) -> Option<GroundedPlace> {
+    /// The positions in an input; see [`Machine::grounded`](crate::Machine::grounded).
+    pub(crate) fn grounded(&self, state: &ContentState) -> Option<InputPositions> {
         match (self, state) {
-            (Self::Grounded(spans), ContentState::Grounded(state)) => spans.place(state),
+            (Self::Grounded(spans), ContentState::Grounded(state)) => spans.positions(state),
             _ => None,
         }
     }

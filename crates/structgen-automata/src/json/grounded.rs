@@ -9,11 +9,11 @@ use structgen_regular::RegularLimits;
 use super::content::{Content, ContentState};
 use super::utf8::Utf8;
 use crate::bytes::escaped_length;
-use crate::input::{GroundedPlace, Input, Spans, SpansState};
+use crate::input::{Input, InputPositions, Spans, SpansState};
 use crate::{ByteSet, LimitExceeded};
 
-/// The most pairs of a place in the input and a state of the set that are looked at.
-const MAX_PLACES: usize = 1 << 22;
+/// The most pairs of a position in the input and a state of the set that are looked at.
+const MAX_POSITIONS: usize = 1 << 22;
 
 /// The spans of an input that are in a set of strings.
 pub(crate) struct GroundedContent {
@@ -53,7 +53,7 @@ struct SetStates {
     steps: FxHashMap<(u32, u8), u32>,
     /// By state, whether it is final.
     accepts: Vec<bool>,
-    /// What is known of a place in the input and a state: the cost of the completion there.
+    /// What is known of a position in the input and a state: the cost of the completion there.
     known: FxHashMap<(u32, u32), Option<u32>>,
 }
 
@@ -203,20 +203,20 @@ impl GroundedContent {
 
     /// The cost of a completion; `None` where there is none.
     ///
-    /// It is the shortest, or where the set leaves spans out, that of the first suffix that has one: suffixes keep their
-    /// order, so this stays the first until it is completed, and gets cheaper on the way.
+    /// It is the shortest, or where the set leaves spans out, that of the first suffix that has one: suffixes keep
+    /// their order, so this stays the first until it is completed, and gets cheaper on the way.
     fn completion(&mut self, state: &GroundedState) -> Result<Option<u32>, LimitExceeded> {
         let has_begun = state.at.depth > 0;
         let input = self.spans.input();
-        let mut places = self.spans.places(state.at);
-        let written = |place, lengths| {
-            let end = input.completion(place, has_begun, lengths)?;
-            Some(input.written_length(place, end))
+        let mut positions = self.spans.positions(state.at);
+        let written = |position, lengths| {
+            let end = input.completion(position, has_begun, lengths)?;
+            Some(input.written_length(position, end))
         };
         match (&mut self.set, &state.set) {
             (Set::Content(set), &SetState::Content(state)) => {
-                for place in places {
-                    let cost = content_cost(input, place, has_begun, set, state)?;
+                for position in positions {
+                    let cost = content_cost(input, position, has_begun, set, state)?;
                     if cost.is_some() {
                         return Ok(cost);
                     }
@@ -224,11 +224,11 @@ impl GroundedContent {
                 Ok(None)
             }
             (Set::Lengths { min, max }, &SetState::Length(length)) => {
-                Ok(places.find_map(|place| written(place, (length, *min, *max))))
+                Ok(positions.find_map(|position| written(position, (length, *min, *max))))
             }
             _ => {
                 let mut best: Option<u32> = None;
-                for cost in places.filter_map(|place| written(place, (0, 0, u32::MAX))) {
+                for cost in positions.filter_map(|position| written(position, (0, 0, u32::MAX))) {
                     best = Some(best.map_or(cost, |best| best.min(cost)));
                     // None is cheaper.
                     if cost <= u32::from(!has_begun) {
@@ -240,15 +240,15 @@ impl GroundedContent {
         }
     }
 
-    /// The place in the text; `None` where more than that and a length matters.
-    pub(super) fn place(&self, state: &GroundedState) -> Option<GroundedPlace> {
+    /// The position in the text; `None` where more than that and a length matters.
+    pub(super) fn positions(&self, state: &GroundedState) -> Option<InputPositions> {
         let (length, min, max) = match (&self.set, &state.set) {
             _ if state.utf8 != Utf8::Boundary => return None,
             (Set::Any, _) => (0, 0, u32::MAX),
             (Set::Lengths { min, max }, &SetState::Length(length)) => (length, *min, *max),
             _ => return None,
         };
-        Some(GroundedPlace::new(
+        Some(InputPositions::new(
             &self.spans,
             state.at,
             (length, min, max),
@@ -264,11 +264,11 @@ impl GroundedContent {
     }
 }
 
-/// What is left to write from a place in the input up to the first end that is in the set; `None` where there is none.
-/// remembered.
+/// What is left to write from a position in the input up to the first end that is in the set; `None` where there is
+/// none. remembered.
 fn content_cost(
     input: &Input,
-    mut place: u32,
+    mut position: u32,
     mut has_begun: bool,
     set: &mut SetStates,
     mut state: u32,
@@ -277,19 +277,19 @@ fn content_cost(
     let mut way: Vec<((u32, u32), u32)> = Vec::new();
     let mut cost = 0_u32;
     let mut rest = loop {
-        if has_begun && input.may_end(place) && set.accepts(state) {
+        if has_begun && input.may_end(position) && set.accepts(state) {
             break Some(0);
         }
-        // What is remembered of a place is what follows there in a span that has begun.
-        if has_begun && let Some(&known) = set.known.get(&(place, state)) {
+        // What is remembered of a position is what follows there in a span that has begun.
+        if has_begun && let Some(&known) = set.known.get(&(position, state)) {
             break known;
         }
-        let Some(byte) = input.byte(place) else {
+        let Some(byte) = input.byte(position) else {
             break None;
         };
         let bytes = escaped_length(&[byte]);
         if read >= SHORT_WAY {
-            way.push(((place, state), bytes));
+            way.push(((position, state), bytes));
         } else {
             cost += bytes;
         }
@@ -297,12 +297,12 @@ fn content_cost(
             Some(next) => state = next,
             None => break None,
         }
-        (has_begun, read, place) = (true, read + 1, place + 1);
+        (has_begun, read, position) = (true, read + 1, position + 1);
     };
-    if set.known.len() + way.len() > MAX_PLACES {
+    if set.known.len() + way.len() > MAX_POSITIONS {
         return Err(LimitExceeded {
-            what: "places in the input",
-            limit: MAX_PLACES as u64,
+            what: "positions in the input",
+            limit: MAX_POSITIONS as u64,
         });
     }
     for (at, bytes) in way.into_iter().rev() {

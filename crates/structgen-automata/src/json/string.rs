@@ -3,7 +3,7 @@
 use structgen_grammar::EscapeForm;
 
 use crate::bytes::{common_run, run_between};
-use crate::{ByteSet, GroundedPlace, LimitExceeded, Machine, Span, Uniform};
+use crate::{ByteSet, InputPositions, LimitExceeded, Machine, Span, Uniform};
 
 use super::content::{Content, ContentState};
 
@@ -440,7 +440,7 @@ impl Machine for StringMachine {
         matches!(self.content, Content::Grounded(_))
     }
 
-    fn grounded(&self, state: &StringState) -> Option<GroundedPlace> {
+    fn grounded(&self, state: &StringState) -> Option<InputPositions> {
         match state {
             StringState::Body(content) if self.escapes == EscapeForm::Needed => {
                 self.content.grounded(content)

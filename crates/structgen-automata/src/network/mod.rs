@@ -34,7 +34,7 @@ use structgen_memo::{Memo, Numbers};
 use crate::program::{NodeId, Program};
 use crate::terminal::{Reach, START, TerminalCursor, TerminalState};
 use crate::{
-    ByteClasses, ByteSet, GroundedPlace, LimitExceeded, LiteralsPlace, Span, StepError,
+    ByteClasses, ByteSet, InputPositions, LimitExceeded, LiteralsPlace, Span, StepError,
     TokenLengths,
 };
 
@@ -333,9 +333,9 @@ impl Network {
         is_grounded.then_some((frame.terminal, frame.state))
     }
 
-    /// The place in an input where the terminal on top stands, if it is one.
+    /// Where in an input the terminal on top stands, if it is one.
     #[must_use]
-    pub fn grounded(&self, frame: Frame) -> Option<GroundedPlace> {
+    pub fn grounded(&self, frame: Frame) -> Option<InputPositions> {
         match frame.reads() {
             true => self.terminals.get(frame.terminal).grounded(frame.state),
             false => None,

@@ -30,12 +30,12 @@ pub(super) fn copy(
             builder.guided(guide, body)
         }
         Expr::Grounded {
-            place,
+            pointer,
             format,
             body,
         } => {
             let body = map(body);
-            builder.grounded(place, format, body)
+            builder.grounded(pointer, format, body)
         }
         Expr::Object(mut shape) => {
             for property in &mut shape.properties {

@@ -48,7 +48,7 @@ struct Lowering<'c, 'p, 'j, 'b> {
     /// Where the strings and numbers come from that are being lowered, unless their own schema says so.
     source: Source,
     /// The pointers of the schemas that are being lowered.
-    place: String,
+    pointer: String,
     rules: FxHashMap<(NodeId, Source), Option<ExprId>>,
     names: FxHashSet<String>,
     pending: Vec<(NodeId, Source, RuleId)>,
@@ -64,7 +64,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
     ) -> Self {
         Self {
             source: canonical.options.source,
-            place: String::new(),
+            pointer: String::new(),
             canonical,
             builder,
             part,
@@ -86,7 +86,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         while let Some(&(node, source, rule)) = self.pending.get(next) {
             next += 1;
             self.source = source;
-            self.place = self.canonical.node_name(node);
+            self.pointer = self.canonical.node_name(node);
             let values = self.canonical.expand(node)?;
             let body = self.values(&values)?;
             self.builder.define(rule, body);
@@ -180,11 +180,11 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             ..ArrayShape::default()
         })));
         let string = self.builder.expr(Expr::String(StringShape::default()));
-        let place = std::mem::replace(&mut self.place, "json-value".to_owned());
+        let pointer = std::mem::replace(&mut self.pointer, "json-value".to_owned());
         let string = self.with_source(string, None, None);
         let number = self.builder.expr(Expr::Number(NumberSet::default()));
         let number = self.with_source(number, None, None);
-        self.place = place;
+        self.pointer = pointer;
         let Words { yes, no, null } = self.part.words;
         let words = [yes, no, null].map(|word| self.builder.bytes(word));
         let arms = [object, array, string, number].into_iter().chain(words);
@@ -263,7 +263,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
     ) -> ExprId {
         match source.unwrap_or(self.source) {
             Source::Model => values,
-            Source::Input => self.builder.grounded(&*self.place, format, values),
+            Source::Input => self.builder.grounded(&*self.pointer, format, values),
         }
     }
 
