@@ -265,7 +265,7 @@ impl GroundedContent {
 }
 
 /// What is left to write from a position in the input up to the first end that is in the set; `None` where there is
-/// none. remembered.
+/// none. From a position there is one way on, and a long one is remembered.
 fn content_cost(
     input: &Input,
     mut position: u32,
