@@ -129,7 +129,8 @@ fn nests_without_end(grammar: &Grammar) -> bool {
                 Expr::Choice(arms) => stack.extend(arms.iter().map(|&arm| (arm, beside))),
                 Expr::Repeat { body, .. }
                 | Expr::Capture { body, .. }
-                | Expr::Guided { body, .. } => {
+                | Expr::Guided { body, .. }
+                | Expr::Grounded { body, .. } => {
                     stack.push((*body, beside));
                 }
                 _ => {}

@@ -189,6 +189,7 @@ impl Writer<'_> {
             | Expr::Literals(_)
             | Expr::Capture { .. }
             | Expr::Guided { .. }
+            | Expr::Grounded { .. }
             | Expr::String(_)
             | Expr::Number(_)
             | Expr::Object(_)

@@ -113,7 +113,9 @@ impl Maker<'_> {
                     self.builder.repeat(body, *min, *max)
                 }
                 // They say nothing about which texts there are.
-                Expr::Capture { body, .. } | Expr::Guided { body, .. } => self.copies[body],
+                Expr::Capture { body, .. }
+                | Expr::Guided { body, .. }
+                | Expr::Grounded { body, .. } => self.copies[body],
                 Expr::Object(shape) => self.object(shape)?,
                 Expr::Array(shape) => self.array(shape)?,
                 Expr::String(_) | Expr::Number(_) => self.leaf(expr)?,

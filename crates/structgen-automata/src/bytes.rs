@@ -318,6 +318,20 @@ pub(crate) fn run_between(specials: &[u8], byte: u8) -> (u8, u8) {
     }
 }
 
+/// The bytes of the longest escape of one byte, `\u001f`.
+pub(crate) const LONGEST_ESCAPE: u32 = 6;
+
+/// How many bytes the text takes in a JSON string, written in the shortest way.
+pub(crate) fn escaped_length(text: &[u8]) -> u32 {
+    text.iter()
+        .map(|byte| match byte {
+            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0C => 2,
+            0x00..=0x1F => LONGEST_ESCAPE,
+            _ => 1,
+        })
+        .sum()
+}
+
 /// The bytes that are in both runs.
 pub(crate) fn common_run(a: (u8, u8), b: (u8, u8)) -> (u8, u8) {
     (a.0.max(b.0), a.1.min(b.1))

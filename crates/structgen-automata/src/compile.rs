@@ -11,7 +11,7 @@ use structgen_grammar::{Expr, ExprId, Grammar, passes};
 
 use crate::network::Network;
 use crate::program::{ArrayProgram, Lowered, Program, ProgramError, lower};
-use crate::{Limits, TokenLengths};
+use crate::{Input, Limits, TokenLengths};
 
 impl Program {
     /// Compiles a grammar. Names of captures make no difference: [`CaptureProgram`](crate::CaptureProgram) looks for
@@ -19,7 +19,16 @@ impl Program {
     ///
     /// # Errors
     /// When no text matches the grammar, or a limit is exceeded.
-    pub fn new(mut grammar: Grammar, limits: Limits) -> Result<Self, ProgramError> {
+    pub fn new(grammar: Grammar, limits: Limits) -> Result<Self, ProgramError> {
+        Self::lowered(grammar, limits, None)
+    }
+
+    /// The program of a grammar, bound to the input if there is one.
+    pub(crate) fn lowered(
+        mut grammar: Grammar,
+        limits: Limits,
+        input: Option<&Arc<Input>>,
+    ) -> Result<Self, ProgramError> {
         loop {
             let (narrowed, report) = passes::run(grammar);
             if report.productive.root_is_never {
@@ -27,7 +36,7 @@ impl Program {
                     rules: report.productive.never,
                 });
             }
-            let (narrowed, empty) = match lower(narrowed, &limits)? {
+            let (narrowed, empty) = match lower(narrowed, &limits, input)? {
                 Lowered::Empty(narrowed, empty) => (narrowed, empty),
                 Lowered::Program(program, array_exprs) => {
                     let (program, empty) = with_distinct_items(*program, &array_exprs)?;

@@ -11,6 +11,9 @@ mod interned;
 mod limit;
 mod token_lengths;
 
+// `Input`: a text that values come from.
+mod input;
+
 // `Machine`: an automaton over bytes, given by functions.
 mod machine;
 
@@ -36,13 +39,18 @@ mod network;
 // `Program::new`: the passes, the program, and what takes a network to find out.
 mod compile;
 
+// `Program::bind`: a program whose grounded values are in an input.
+mod bind;
+
 // `CaptureProgram`: which parts of a text named expressions match.
 mod captures;
 
 pub use structgen_regular::{LimitExceeded, SHORT_TEXT};
 
+pub use bind::BoundProgram;
 pub use bytes::{ByteClasses, ByteSet, Ends, Span};
 pub use captures::{CapturePiece, CaptureProgram, CaptureSpan};
+pub use input::{Candidate, CandidateValue, Input, InputPositions};
 pub use json::Utf8;
 pub use limit::{Limits, StepError};
 pub use machine::{LiteralsPlace, Machine, Uniform};

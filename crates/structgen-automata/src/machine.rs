@@ -4,7 +4,7 @@ use std::hash::Hash;
 
 use structgen_grammar::LiteralSet;
 
-use crate::{ByteSet, LimitExceeded, Span, StepError};
+use crate::{ByteSet, InputPositions, LimitExceeded, Span, StepError};
 
 /// How a string goes on that may hold any text; see [`Machine::uniform`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +93,17 @@ pub trait Machine {
 
     /// The place in a list of literals that the state is, where the machine is one.
     fn literals(&self, _state: &Self::State) -> Option<LiteralsPlace> {
+        None
+    }
+
+    /// Whether some state is a [position in an input](Machine::grounded).
+    fn is_grounded(&self) -> bool {
+        false
+    }
+
+    /// Where in an input the state is, within a JSON string whose escapes are only those that are needed, where
+    /// the machine is of its spans.
+    fn grounded(&self, _state: &Self::State) -> Option<InputPositions> {
         None
     }
 

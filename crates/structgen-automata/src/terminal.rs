@@ -20,8 +20,8 @@ use self::numbering::{Numbered, Numbering};
 use self::span::{Link, Run};
 use crate::bytes::common_run;
 use crate::{
-    ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Machine, SHORT_TEXT, Span, StepError,
-    TokenLengths, Uniform,
+    ByteClasses, ByteSet, InputPositions, LimitExceeded, LiteralsPlace, Machine, SHORT_TEXT, Span,
+    StepError, TokenLengths, Uniform,
 };
 
 /// The number of a state within its terminal. [`DEAD`] and [`START`] are the same in every terminal.
@@ -148,6 +148,7 @@ pub struct Terminal {
     found_spans: Segments<OnceLock<Span>>,
     nullable: Option<u32>,
     counts: bool,
+    is_grounded: bool,
     is_live: bool,
     source: Mutex<Source>,
     rare: Mutex<Rare>,
@@ -183,6 +184,7 @@ impl Terminal {
     {
         let start = machine.start()?;
         let counts = machine.has_long_counters();
+        let is_grounded = machine.is_grounded();
         let nullable = start.as_ref().and_then(|state| machine.accept(state));
         let is_live = start.is_some();
         let known: Segments<State> = Segments::with_room(FEW_STATES);
@@ -200,6 +202,7 @@ impl Terminal {
             found_spans: Segments::with_room(2),
             nullable,
             counts,
+            is_grounded,
             is_live,
             source: Mutex::new(Source {
                 numbered: Box::new(Numbering::new(machine, start)),
@@ -558,6 +561,20 @@ impl Terminal {
     /// The place in a list of literals that the state is; see [`Machine::literals`].
     pub(crate) fn literals(&self, state: TerminalState) -> Option<LiteralsPlace> {
         self.source().numbered.literals(state)
+    }
+
+    /// See [`Machine::is_grounded`].
+    #[inline]
+    pub(crate) fn is_grounded(&self) -> bool {
+        self.is_grounded
+    }
+
+    /// Where in an input the state is; see [`Machine::grounded`].
+    pub(crate) fn grounded(&self, state: TerminalState) -> Option<InputPositions> {
+        match self.is_grounded {
+            true => self.source().numbered.grounded(state),
+            false => None,
+        }
     }
 
     /// Whether large classes of characters may lead from the state to others; see [`Machine::has_classes`].

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use arc_swap::Guard;
-use structgen_automata::{CaptureProgram, LimitExceeded, Limits, Program};
+use structgen_automata::{BoundProgram, CaptureProgram, Input, LimitExceeded, Limits, Program};
 use structgen_grammar::Grammar;
 use structgen_vocab::{TokenId, Vocabulary};
 
 use crate::literals;
 use crate::named_tokens::NamedTokens;
-use crate::store::{Shared, States, Store};
+use crate::store::{Shared, States, Store, StoreBytes};
 use crate::visit::Visit;
 use crate::{CompileError, Matcher, Statistics, VocabularyTables};
 
@@ -52,9 +52,19 @@ pub struct CompiledConstraint {
 #[repr(align(64))]
 struct Inner {
     program: Arc<Program>,
-    captures: Option<CaptureProgram>,
+    captures: Option<Arc<CaptureProgram>>,
     shared: Shared,
     store: Store,
+}
+
+/// A constraint that is bound to an input.
+#[derive(Clone, Debug)]
+pub struct BoundConstraint {
+    /// The constraint.
+    pub constraint: CompiledConstraint,
+    /// Where the schema describes values that have to be there and of which the input has none, sorted: the model writes
+    /// them as if they were not grounded.
+    pub ungrounded: Vec<Box<str>>,
 }
 
 /// How a constraint is compiled.
@@ -92,7 +102,7 @@ impl CompiledConstraint {
         options: &ConstraintOptions,
     ) -> Result<Self, CompileError> {
         let span = tracing::debug_span!("compile", nodes = tracing::field::Empty).entered();
-        let captures = CaptureProgram::new(&grammar, &options.limits)?;
+        let captures = CaptureProgram::new(&grammar, &options.limits)?.map(Arc::new);
         let program = Arc::new(Program::new(grammar, options.limits.clone())?);
         span.record("nodes", program.len());
         let vocabulary = tables.vocabulary();
@@ -103,33 +113,97 @@ impl CompiledConstraint {
                 len: vocabulary.len(),
             });
         }
+        let bytes = StoreBytes {
+            masks: options.mask_bytes,
+            states: options.state_bytes,
+        };
+        let constraint = Self::of_program(program, captures, tables, &options.eos, bytes)?;
+        literals::warm(constraint.visit(&constraint.states()))?;
+        Ok(constraint)
+    }
+
+    fn of_program(
+        program: Arc<Program>,
+        captures: Option<Arc<CaptureProgram>>,
+        tables: &Arc<VocabularyTables>,
+        eos: &[TokenId],
+        bytes: StoreBytes,
+    ) -> Result<Self, CompileError> {
         let tokens: Result<Vec<NamedTokens>, CompileError> = program
             .token_terminals()
             .iter()
-            .map(|token| NamedTokens::find(token, vocabulary, &options.eos))
+            .map(|token| NamedTokens::find(token, tables.vocabulary(), eos))
             .collect();
         let shared = Shared {
             tables: tables.clone(),
             tokens: tokens?,
-            eos: options.eos.clone(),
+            eos: eos.into(),
         };
-        let store = Store::new(
-            program.clone(),
-            tables,
-            options.mask_bytes,
-            options.state_bytes,
-        )?;
+        let store = Store::new(program.clone(), tables, bytes)?;
         let inner = Inner {
             program,
             captures,
             shared,
             store,
         };
-        let constraint = Self {
+        Ok(Self {
             inner: Arc::new(inner),
-        };
-        literals::warm(constraint.visit(&constraint.states()))?;
-        Ok(constraint)
+        })
+    }
+
+    /// The constraint whose grounded values are those of the input: for one request. The schema is not compiled again.
+    ///
+    /// Binding a bound constraint binds the one that it came from.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use structgen_constraint::{CompiledConstraint, ConstraintOptions, Input, VocabularyTables};
+    /// use structgen_grammar::{Expr, GrammarBuilder, JsonForm, StringShape};
+    /// use structgen_vocab::Vocabulary;
+    ///
+    /// let mut builder = GrammarBuilder::new();
+    /// let root = builder.declare("name");
+    /// let string = builder.expr(Expr::String(StringShape::default()));
+    /// let body = builder.grounded("name", None, string);
+    /// builder.define(root, body);
+    /// let grammar = builder.finish(root, JsonForm::generate());
+    ///
+    /// let tokens = (0..=255).map(|byte| vec![byte]);
+    /// let tables = Arc::new(VocabularyTables::new(Arc::new(Vocabulary::from_tokens(tokens, &[])?)));
+    /// let constraint = CompiledConstraint::new(grammar, &tables, &ConstraintOptions::default())?;
+    ///
+    /// let input = Arc::new(Input::new("Ada Lovelace\nwas 36.")?);
+    /// let mut matcher = constraint.bind(&input)?.constraint.matcher();
+    /// assert_eq!(matcher.check_text(b"\"Ada Lovelace\"")?, None);
+    /// assert_eq!(matcher.check_text(b"\"Lovelace was\"")?, None);
+    /// assert!(matcher.check_text(b"\"Ada was\"")?.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn bind(&self, input: &Arc<Input>) -> Result<BoundConstraint, CompileError> {
+        let Inner {
+            program,
+            captures,
+            shared,
+            store,
+        } = &*self.inner;
+        let BoundProgram {
+            program,
+            ungrounded,
+        } = program.bind(input)?;
+        let constraint = Self::of_program(
+            Arc::new(program),
+            captures.clone(),
+            &shared.tables,
+            &shared.eos,
+            store.bytes(),
+        )?;
+        Ok(BoundConstraint {
+            constraint,
+            ungrounded,
+        })
     }
 
     /// A matcher at the start of an output.
@@ -153,7 +227,7 @@ impl CompiledConstraint {
     /// What finds the captures of the grammar, if it has any.
     #[must_use]
     pub fn captures(&self) -> Option<&CaptureProgram> {
-        self.inner.captures.as_ref()
+        self.inner.captures.as_deref()
     }
 
     /// The end-of-sequence ids.

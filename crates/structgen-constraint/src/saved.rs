@@ -40,6 +40,9 @@ pub enum SavedError {
     /// The grammar in it is none, or is too large for a file.
     #[error(transparent)]
     Grammar(#[from] BytesError),
+    /// The constraint is bound to an input, which no file holds.
+    #[error("a constraint that is bound to an input cannot be saved")]
+    Bound,
     /// The grammar in it cannot be compiled within the options' limits.
     #[error(transparent)]
     Compile(#[from] CompileError),
@@ -62,6 +65,9 @@ impl CompiledConstraint {
     /// # Errors
     /// When the grammar is too large for a file, or the system refuses.
     pub fn save(&self, file: &Path) -> Result<(), SavedError> {
+        if self.program().is_bound() {
+            return Err(SavedError::Bound);
+        }
         let mut writer = Writer::new(FORMAT, self.vocabulary().fingerprint());
         // The passes take captures out of a grammar: one that has any is written as it was given.
         let grammar = match self.captures() {

@@ -8,6 +8,7 @@ use structgen_automata::{LimitExceeded, Network, Program, SetId};
 use structgen_memo::{Memo, Numbers};
 use structgen_vocab::{TokenId, TokenMask};
 
+use crate::grounded::KnownSpans;
 use crate::masks::Masks;
 use crate::matcher::Position;
 use crate::named_tokens::NamedTokens;
@@ -23,13 +24,19 @@ use crate::{Statistics, VocabularyTables};
 #[derive(Debug)]
 pub(crate) struct Store {
     states: ArcSwap<States>,
-    mask_bytes: usize,
-    state_bytes: usize,
+    bytes: StoreBytes,
     /// Held by whoever measures states and replaces them.
     making_room: Mutex<()>,
     pub(crate) counters: Counters,
     /// Masks in the making that wait to be used again.
     scratch: Mutex<Vec<TokenMask>>,
+}
+
+/// How many bytes may be kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoreBytes {
+    pub(crate) masks: usize,
+    pub(crate) states: usize,
 }
 
 /// The states of a time, and what is known of them.
@@ -47,6 +54,7 @@ pub(crate) struct States {
     pub(crate) ready: OnceLock<Ready>,
     /// Where tokens lead that have been taken, see [`States::remember`].
     taken: Numbers,
+    pub(crate) known_spans: KnownSpans,
     /// How many tokens have to be left so that a mask with limits is that of a state; see `limits.rs`.
     pub(crate) needed: Memo<SetId, u64>,
 }
@@ -70,6 +78,7 @@ impl States {
             steps: Mutex::default(),
             ready: OnceLock::new(),
             taken: Numbers::default(),
+            known_spans: KnownSpans::default(),
             needed: Memo::default(),
         }
     }
@@ -108,18 +117,20 @@ impl Store {
     pub(crate) fn new(
         program: Arc<Program>,
         tables: &VocabularyTables,
-        mask_bytes: usize,
-        state_bytes: usize,
+        bytes: StoreBytes,
     ) -> Result<Self, LimitExceeded> {
         let network = Network::for_tokens(program, tables.token_lengths())?;
         Ok(Self {
-            states: ArcSwap::from_pointee(States::new(network, 0, mask_bytes)),
-            mask_bytes,
-            state_bytes,
+            states: ArcSwap::from_pointee(States::new(network, 0, bytes.masks)),
+            bytes,
             making_room: Mutex::default(),
             counters: Counters::default(),
             scratch: Mutex::default(),
         })
+    }
+
+    pub(crate) fn bytes(&self) -> StoreBytes {
+        self.bytes
     }
 
     /// The states as they are. They stay as long as the guard is held: for one operation.
@@ -161,12 +172,12 @@ impl Store {
         states
             .measure_at
             .store(len + MEASURE_EVERY, Ordering::Relaxed);
-        if states.memory() <= self.state_bytes {
+        if states.memory() <= self.bytes.states {
             return Ok(states);
         }
         let program = states.network.program().clone();
         let network = Network::for_tokens(program, shared.tables.token_lengths())?;
-        let next = States::new(network, states.epoch + 1, self.mask_bytes);
+        let next = States::new(network, states.epoch + 1, self.bytes.masks);
         add(&self.counters.states_dropped, 1);
         add(&self.counters.masks_evicted, states.masks.len() as u64);
         self.states.store(Arc::new(next));

@@ -188,6 +188,23 @@ impl GrammarBuilder {
         self.expr(Expr::Guided { guide, body })
     }
 
+    /// The body, whose value is to come from an input.
+    pub fn grounded(
+        &mut self,
+        pointer: impl Into<Box<str>>,
+        format: Option<Box<str>>,
+        body: ExprId,
+    ) -> ExprId {
+        match self.get(body) {
+            Expr::Never => body,
+            _ => self.expr(Expr::Grounded {
+                pointer: pointer.into(),
+                format,
+                body,
+            }),
+        }
+    }
+
     /// A new rule, to be defined later: rules may refer to one another. Its name should be unique.
     pub fn declare(&mut self, name: impl Into<String>) -> RuleId {
         let id = RuleId(u32::try_from(self.rules.len()).unwrap_or(u32::MAX));

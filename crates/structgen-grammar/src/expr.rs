@@ -68,6 +68,17 @@ pub enum Expr {
         /// What is written.
         body: ExprId,
     },
+    /// A text of the body, a JSON string or number whose value is to come from an input. A grammar that is not bound to
+    /// an input has all texts of the body.
+    Grounded {
+        /// The JSON Pointers of the schemas that describe the value: equal values of different schemas are bound one by
+        /// one.
+        pointer: Box<str>,
+        /// The format that the schema names for the value.
+        format: Option<Box<str>>,
+        /// What may be written.
+        body: ExprId,
+    },
     /// A text of that rule.
     Rule(RuleId),
     /// One token of the vocabulary, not its text.
@@ -194,9 +205,10 @@ impl Expr {
     pub fn children(&self) -> impl Iterator<Item = ExprId> + '_ {
         let (slice, body, object, array): (&[ExprId], Option<ExprId>, _, _) = match self {
             Self::Sequence(parts) | Self::Choice(parts) => (parts, None, None, None),
-            Self::Repeat { body, .. } | Self::Capture { body, .. } | Self::Guided { body, .. } => {
-                (&[], Some(*body), None, None)
-            }
+            Self::Repeat { body, .. }
+            | Self::Capture { body, .. }
+            | Self::Guided { body, .. }
+            | Self::Grounded { body, .. } => (&[], Some(*body), None, None),
             Self::Object(shape) => (&[], None, Some(shape), None),
             Self::Array(shape) => (&[], None, None, Some(shape)),
             _ => (&[], None, None, None),

@@ -156,6 +156,12 @@ impl<'g> Printer<'g> {
                 self.stack.push(Piece::Expr(*body, Place::Rule));
                 self.text(")");
             }
+            Expr::Grounded { format, body, .. } => {
+                let format = format.as_deref().map(|format| format!("{format}: "));
+                self.owned(format!("input({}", format.unwrap_or_default()));
+                self.stack.push(Piece::Expr(*body, Place::Rule));
+                self.text(")");
+            }
             Expr::Rule(rule) => self.owned(grammar.rule(*rule).name.clone()),
             Expr::Token(token) => self.owned(token_terminal(token)),
             Expr::String(shape) => self.string(shape),

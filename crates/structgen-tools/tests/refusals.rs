@@ -52,6 +52,16 @@ fn schemas_are_refused_with_the_tools_name_and_the_pointer() {
             "#: the format glm cannot write this: a fewest number",
         ),
         (
+            "qwen-coder",
+            object(json!({"a": {"type": "string", "x-structgen": {"source": "input"}}})),
+            "#/properties/a: the format qwen-coder cannot write this: a string that comes from an input",
+        ),
+        (
+            "functiongemma",
+            object(json!({"a": {"type": "string", "x-structgen": {"source": "input"}}})),
+            "#/properties/a: the format functiongemma cannot write this: a string that comes from an input",
+        ),
+        (
             "gemma",
             object(json!({"a-b": true})),
             "#/properties/a-b: the format gemma cannot write this: the key is no identifier",

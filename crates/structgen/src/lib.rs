@@ -64,6 +64,7 @@ mod extractor;
 mod for_type;
 #[cfg(feature = "ort")]
 mod generate;
+mod locate;
 #[cfg(feature = "ort")]
 mod model;
 mod notation;
@@ -95,6 +96,7 @@ pub use extracting::Extracting;
 pub use extractor::{Extraction, Extractor, SchemaExtractor};
 #[cfg(feature = "ort")]
 pub use generate::Request;
+pub use locate::{LocatedValue, locate};
 #[cfg(feature = "ort")]
 pub use model::Model;
 pub use notation::compact_notation;
@@ -130,7 +132,7 @@ pub use structgen_decode::{
     samplers::{OrderPreset, TaskPreset},
 };
 pub use structgen_frontend::json_schema::{
-    FormatMode, IntegerKeys, KeyOrder, Profile, SchemaOptions,
+    FormatMode, IntegerKeys, KeyOrder, Profile, SchemaOptions, Source,
 };
 #[cfg(feature = "ort")]
 pub use structgen_ort::Device;

@@ -2,10 +2,11 @@
 
 use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
-use crate::bytes::common_run;
-use crate::{ByteSet, LimitExceeded, Machine, SHORT_TEXT, Span, Uniform};
+use crate::bytes::{LONGEST_ESCAPE, common_run, escaped_length};
+use crate::{ByteSet, InputPositions, LimitExceeded, Machine, SHORT_TEXT, Span, Uniform};
 use structgen_regular::{RegularLimits, RegularMachine};
 
+use super::grounded::{GroundedContent, GroundedState};
 use super::keys::{KeyContent, KeyState};
 use super::utf8::Utf8;
 
@@ -22,6 +23,8 @@ pub(crate) enum Content {
     Literals(Box<[Box<str>]>),
     /// A key of an object.
     Keys(KeyContent),
+    /// A span of an input.
+    Grounded(Box<GroundedContent>),
 }
 
 /// Where in the content a text stands.
@@ -40,6 +43,8 @@ pub(crate) enum ContentState {
     },
     /// A place in a key.
     Key(KeyState),
+    /// A position in the spans of an input.
+    Grounded(GroundedState),
 }
 
 impl Content {
@@ -96,6 +101,7 @@ impl Content {
                 utf8: Utf8::Boundary,
             }),
             Self::Keys(keys) => keys.start()?.map(ContentState::Key),
+            Self::Grounded(spans) => spans.start()?.map(ContentState::Grounded),
         })
     }
 
@@ -159,6 +165,9 @@ impl Content {
             (Self::Keys(keys), ContentState::Key(state)) => {
                 Ok(keys.step(state, byte)?.map(ContentState::Key))
             }
+            (Self::Grounded(spans), ContentState::Grounded(state)) => {
+                Ok(spans.step(state, byte)?.map(ContentState::Grounded))
+            }
             _ => unreachable!("a state belongs to its content"),
         }
     }
@@ -174,6 +183,7 @@ impl Content {
                 (texts[*low as usize].len() == *depth as usize, 0)
             }
             (Self::Keys(keys), ContentState::Key(state)) => return keys.accept(state),
+            (Self::Grounded(spans), ContentState::Grounded(state)) => (spans.accepts(state), 0),
             _ => unreachable!("a state belongs to its content"),
         };
         (is_accepted && state.is_boundary()).then_some(label)
@@ -208,6 +218,7 @@ impl Content {
                 .min()
                 .unwrap_or(0),
             (Self::Keys(keys), ContentState::Key(state)) => keys.cost(state),
+            (Self::Grounded(spans), ContentState::Grounded(state)) => spans.cost(state),
             _ => unreachable!("a state belongs to its content"),
         }
     }
@@ -229,7 +240,7 @@ impl Content {
     }
 
     /// The bytes of text that may come next, at most; see [`Machine::first`].
-    pub(crate) fn first(&self, state: &ContentState) -> Option<ByteSet> {
+    pub(crate) fn first(&mut self, state: &ContentState) -> Option<ByteSet> {
         match (self, state) {
             (Self::Any { .. }, _) => Some(ByteSet::PRINTABLE),
             (
@@ -239,6 +250,15 @@ impl Content {
                 },
             ) => Some(listed_first(texts, (*low, *high), *depth)),
             (Self::Keys(keys), ContentState::Key(state)) => keys.first(state),
+            (Self::Grounded(spans), ContentState::Grounded(state)) => Some(spans.first(state)),
+            _ => None,
+        }
+    }
+
+    /// The positions in an input; see [`Machine::grounded`](crate::Machine::grounded).
+    pub(crate) fn grounded(&self, state: &ContentState) -> Option<InputPositions> {
+        match (self, state) {
+            (Self::Grounded(spans), ContentState::Grounded(state)) => spans.positions(state),
             _ => None,
         }
     }
@@ -281,6 +301,9 @@ impl Content {
                 },
             ) => listed_run(texts, (*low, *high), *depth, byte),
             (Self::Keys(keys), ContentState::Key(state)) => keys.equivalent_bytes(state, byte),
+            (Self::Grounded(spans), ContentState::Grounded(state)) => {
+                spans.equivalent_bytes(state, byte)
+            }
             _ => (0, u8::MAX),
         };
         common_run(run, Utf8::equivalent_bytes(byte))
@@ -292,7 +315,7 @@ impl Content {
             Self::Any { min, max } => *min > SHORT_TEXT || max.is_some_and(|max| max > SHORT_TEXT),
             Self::Regular { machine, .. } => machine.has_long_counters(),
             Self::Keys(keys) => keys.has_long_counters(),
-            Self::Literals(_) => false,
+            Self::Literals(_) | Self::Grounded(_) => false,
         }
     }
 
@@ -372,7 +395,8 @@ impl ContentState {
         let (Self::Any(_, utf8)
         | Self::Regular(_, utf8)
         | Self::Literals { utf8, .. }
-        | Self::Key(KeyState { utf8, .. })) = self;
+        | Self::Key(KeyState { utf8, .. })
+        | Self::Grounded(GroundedState { utf8, .. })) = self;
         *utf8 == Utf8::Boundary
     }
 }
@@ -425,20 +449,6 @@ pub(super) fn listed_run(texts: &[Box<str>], range: (u32, u32), depth: u32, byte
             )
         }
     }
-}
-
-/// The bytes of the longest escape of one byte, `\u001f`.
-pub(crate) const LONGEST_ESCAPE: u32 = 6;
-
-/// How many bytes the text takes in a JSON string, written in the shortest way.
-pub(crate) fn escaped_length(text: &[u8]) -> u32 {
-    text.iter()
-        .map(|byte| match byte {
-            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0C => 2,
-            0x00..=0x1F => LONGEST_ESCAPE,
-            _ => 1,
-        })
-        .sum()
 }
 
 /// How many characters of a range [`is_plain`] looks at: more than there are control characters and specials before the

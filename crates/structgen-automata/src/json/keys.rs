@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::content::{LONGEST_ESCAPE, escaped_length, listed_first, listed_run, narrow};
+use super::content::{listed_first, listed_run, narrow};
 use super::utf8::Utf8;
 use crate::bytes::common_run;
+use crate::bytes::{LONGEST_ESCAPE, escaped_length};
 use crate::machine::MAX_COST;
 use crate::{ByteSet, LimitExceeded, Machine};
 use structgen_regular::{RegularMachine, RegularState};

@@ -2,13 +2,15 @@
 
 mod content;
 mod gap;
+mod grounded;
 mod keys;
 mod punctuation;
 mod string;
 mod utf8;
 
-pub(crate) use content::{Content, LONGEST_ESCAPE, escaped_length, is_plain};
+pub(crate) use content::{Content, is_plain};
 pub(crate) use gap::GapMachine;
+pub(crate) use grounded::GroundedContent;
 pub(crate) use keys::{ClassContent, ClassMachine, KeyContent, class_of, label_of_class};
 pub(crate) use punctuation::{CLOSE, MORE, Punctuation, PunctuationMachine};
 pub(crate) use string::StringMachine;

@@ -3,7 +3,7 @@
 use structgen_grammar::EscapeForm;
 
 use crate::bytes::{common_run, run_between};
-use crate::{ByteSet, LimitExceeded, Machine, Span, Uniform};
+use crate::{ByteSet, InputPositions, LimitExceeded, Machine, Span, Uniform};
 
 use super::content::{Content, ContentState};
 
@@ -433,6 +433,19 @@ impl Machine for StringMachine {
         match state {
             StringState::Body(content) => self.content.has_classes(content),
             _ => false,
+        }
+    }
+
+    fn is_grounded(&self) -> bool {
+        matches!(self.content, Content::Grounded(_))
+    }
+
+    fn grounded(&self, state: &StringState) -> Option<InputPositions> {
+        match state {
+            StringState::Body(content) if self.escapes == EscapeForm::Needed => {
+                self.content.grounded(content)
+            }
+            _ => None,
         }
     }
 

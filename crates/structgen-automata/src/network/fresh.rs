@@ -8,7 +8,7 @@ use super::distinct::{Completion, Item, ItemMachine};
 use super::values::{Excluded, ValueId, Values};
 use super::{Call, Fresh, Network, StepError};
 use crate::LimitExceeded;
-use crate::json::escaped_length;
+use crate::bytes::escaped_length;
 use crate::program::{Alternative, ArrayProgram, Bounds, Group, NodeId, Use};
 use crate::terminal::TerminalState;
 use crate::value::Value;

@@ -32,8 +32,11 @@ use rustc_hash::FxHashMap;
 use structgen_memo::{Memo, Numbers};
 
 use crate::program::{NodeId, Program};
-use crate::terminal::{Reach, START, TerminalCursor};
-use crate::{ByteClasses, ByteSet, LimitExceeded, LiteralsPlace, Span, StepError, TokenLengths};
+use crate::terminal::{Reach, START, TerminalCursor, TerminalState};
+use crate::{
+    ByteClasses, ByteSet, InputPositions, LimitExceeded, LiteralsPlace, Span, StepError,
+    TokenLengths,
+};
 
 use distinct::Item;
 pub use guides::Begun;
@@ -319,6 +322,22 @@ impl Network {
     pub fn literals(&self, frame: Frame) -> Option<LiteralsPlace> {
         match frame.reads() {
             true => self.terminals.get(frame.terminal).literals(frame.state),
+            false => None,
+        }
+    }
+
+    /// The terminal on top and its state, if it is of the spans of an input.
+    #[must_use]
+    pub fn spans_state(&self, frame: Frame) -> Option<(u32, TerminalState)> {
+        let is_grounded = frame.reads() && self.terminals.get(frame.terminal).is_grounded();
+        is_grounded.then_some((frame.terminal, frame.state))
+    }
+
+    /// Where in an input the terminal on top stands, if it is one.
+    #[must_use]
+    pub fn grounded(&self, frame: Frame) -> Option<InputPositions> {
+        match frame.reads() {
+            true => self.terminals.get(frame.terminal).grounded(frame.state),
             false => None,
         }
     }

@@ -6,7 +6,8 @@ use rustc_hash::FxHashMap;
 use structgen_grammar::Regular;
 
 use super::{KeyClass, Slot};
-use crate::json::{LONGEST_ESCAPE, is_plain};
+use crate::bytes::LONGEST_ESCAPE;
+use crate::json::is_plain;
 use crate::{LimitExceeded, Machine};
 use structgen_regular::{RegularLimits, RegularMachine, RegularState};
 

@@ -2,7 +2,7 @@
 
 mod shapes;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{Expr, ExprId, Grammar, Guide, TokenTerminal};
@@ -11,9 +11,10 @@ use super::ProgramError;
 use super::left_recursion::LeftRecursion;
 use super::nullable::nullable;
 use super::{
-    ArrayProgram, Node, NodeId, ObjectProgram, Proc, ProcId, Program, TerminalSpec, terminals,
+    ArrayProgram, Node, NodeId, ObjectProgram, Proc, ProcId, Program, TerminalSpec, grounded,
+    terminals,
 };
-use crate::{LimitExceeded, Limits};
+use crate::{Input, LimitExceeded, Limits};
 
 /// How deep expressions may nest within one rule.
 const MAX_NESTING: u32 = 4_000;
@@ -27,13 +28,18 @@ pub(crate) enum Lowered {
     Empty(Grammar, FxHashSet<ExprId>),
 }
 
-/// Lowers a grammar that the passes have been over.
-pub(crate) fn lower(grammar: Grammar, limits: &Limits) -> Result<Lowered, ProgramError> {
+/// Lowers a grammar that the passes have been over, with its grounded values bound to the input, if there is one.
+pub(crate) fn lower(
+    grammar: Grammar,
+    limits: &Limits,
+    input: Option<&Arc<Input>>,
+) -> Result<Lowered, ProgramError> {
     let nullable = nullable(&grammar);
     let mut builder = Builder {
         grammar: &grammar,
         nullable: &nullable,
         limits,
+        input,
         nodes: vec![Node::End],
         node_ids: FxHashMap::default(),
         procs: Vec::new(),
@@ -90,6 +96,7 @@ pub(crate) fn lower(grammar: Grammar, limits: &Limits) -> Result<Lowered, Progra
     });
     let program = Program {
         most_tokens: limits_of_tokens.max().unwrap_or(0),
+        is_bound: input.is_some(),
         sets_temperatures: guides().any(|guide| matches!(guide, Guide::Temperature(_))),
         nodes,
         procs,
@@ -158,6 +165,7 @@ struct Builder<'g> {
     grammar: &'g Grammar,
     nullable: &'g [bool],
     limits: &'g Limits,
+    input: Option<&'g Arc<Input>>,
     nodes: Vec<Node>,
     node_ids: FxHashMap<Node, NodeId>,
     procs: Vec<Proc>,
@@ -249,7 +257,16 @@ impl Builder<'_> {
                 self.node(Node::Split(arms?))
             }
             Expr::Repeat { body, min, max } => self.repeat(*body, *min, *max, next, depth),
-            Expr::Capture { body, .. } => self.expr(*body, next, depth + 1),
+            Expr::Grounded { format, body, .. } if let Some(input) = self.input => {
+                let (value, form) = (grammar.expr(*body), grammar.form());
+                match grounded::terminal(value, format.as_deref(), input, form, self.limits)? {
+                    Some(terminal) => self.terminal(id, terminal, next),
+                    None => self.expr(*body, next, depth + 1),
+                }
+            }
+            Expr::Capture { body, .. } | Expr::Grounded { body, .. } => {
+                self.expr(*body, next, depth + 1)
+            }
             Expr::Guided { guide, body } => {
                 let proc = self.own_proc(*body, Some(*guide), depth)?;
                 self.node(Node::Call { proc, next })

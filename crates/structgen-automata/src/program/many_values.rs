@@ -82,7 +82,10 @@ impl Program {
 
     fn is_large_terminal(&self, spec: &TerminalSpec) -> bool {
         match spec {
-            TerminalSpec::Bytes(_) | TerminalSpec::Literals(_) | TerminalSpec::Regular(_) => false,
+            TerminalSpec::Bytes(_)
+            | TerminalSpec::Literals(_)
+            | TerminalSpec::Regular(_)
+            | TerminalSpec::Span(..) => false,
             TerminalSpec::Number(set) => {
                 let is_small = |number: &Decimal| number.exponent() <= 4;
                 let NumberSet { lower, upper, .. } = set;

@@ -2,7 +2,8 @@
 
 use super::{ArrayProgram, MembersLeft, Node, NodeId, ObjectProgram, ProcId, Program, Slot};
 use crate::LimitExceeded;
-use crate::json::{class_of, escaped_length};
+use crate::bytes::escaped_length;
+use crate::json::class_of;
 use crate::machine::MAX_COST;
 
 /// The bytes that a key takes beyond its text: two quotes and a colon.

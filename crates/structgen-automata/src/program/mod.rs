@@ -3,6 +3,7 @@
 //! A program is immutable and knows no state; [`Network`](crate::Network) runs it.
 
 mod error;
+mod grounded;
 mod guides;
 mod ids;
 mod keys;
@@ -15,15 +16,17 @@ mod nullable;
 mod plan;
 mod terminals;
 
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use structgen_grammar::{
     Grammar, Guide, JsonForm, LiteralSet, NumberSet, Regular, StringShape, Tally, TokenTerminal,
 };
 
-use crate::Limits;
 use crate::json::class_of;
+use crate::{Input, Limits};
 pub use error::ProgramError;
+pub(crate) use grounded::is_in_input;
 pub use guides::GuideRefused;
 pub(crate) use ids::{NodeId, ProcId};
 pub(crate) use keys::KeyLengths;
@@ -77,6 +80,26 @@ pub(crate) enum TerminalSpec {
     Regular(Regular),
     Number(NumberSet),
     String(StringShape),
+    /// A string of the shape that is a span of the input.
+    Span(StringShape, SharedInput),
+}
+
+/// An input, which equals itself alone.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedInput(pub(crate) Arc<Input>);
+
+impl PartialEq for SharedInput {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for SharedInput {}
+
+impl Hash for SharedInput {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
+    }
 }
 
 /// An object: the nodes at which the values of its keys begin, and its keys sorted.
@@ -213,6 +236,7 @@ pub struct Program {
     widest_byte: OnceLock<u64>,
     most_tokens: u64,
     sets_temperatures: bool,
+    is_bound: bool,
 }
 
 impl Program {
@@ -230,6 +254,12 @@ impl Program {
     pub(crate) fn set_distinct_costs(&mut self, costs: Box<[Option<u64>]>) {
         self.distinct_costs = costs;
         self.measures = OnceLock::new();
+    }
+
+    /// Whether its grounded values are those of an input.
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        self.is_bound
     }
 
     /// The token terminals of the grammar; a place in this list is what
@@ -254,6 +284,10 @@ impl Program {
     /// The largest of all limits of tokens.
     pub(crate) fn most_tokens(&self) -> u64 {
         self.most_tokens
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// The form of the JSON in the grammar.

@@ -14,9 +14,10 @@ pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
             Expr::Sequence(parts) | Expr::Choice(parts) => {
                 parts.iter().for_each(|part| users[part.index()].push(i))
             }
-            Expr::Repeat { body, .. } | Expr::Capture { body, .. } | Expr::Guided { body, .. } => {
-                users[body.index()].push(i)
-            }
+            Expr::Repeat { body, .. }
+            | Expr::Capture { body, .. }
+            | Expr::Guided { body, .. }
+            | Expr::Grounded { body, .. } => users[body.index()].push(i),
             _ => {}
         }
     }
@@ -53,6 +54,7 @@ fn needed(expr: &Expr) -> usize {
         Expr::Choice(_)
         | Expr::Capture { .. }
         | Expr::Guided { .. }
+        | Expr::Grounded { .. }
         | Expr::Rule(_)
         | Expr::Never
         | Expr::Token(_)

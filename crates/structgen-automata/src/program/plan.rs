@@ -7,7 +7,7 @@
 use super::measure::KEY_PUNCTUATION;
 use super::{ArrayProgram, NodeId, ObjectProgram, Slot};
 use crate::LimitExceeded;
-use crate::json::escaped_length;
+use crate::bytes::escaped_length;
 use rustc_hash::FxHashMap;
 use structgen_grammar::Tally;
 use structgen_regular::RegularLimits;

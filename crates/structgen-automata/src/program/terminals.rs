@@ -7,7 +7,7 @@ use structgen_grammar::{EscapeForm, JsonForm};
 use structgen_regular::RegularMachine;
 
 use super::TerminalSpec;
-use crate::json::{Content, GapMachine, StringMachine};
+use crate::json::{Content, GapMachine, GroundedContent, StringMachine};
 use crate::literal::LiteralMachine;
 use crate::literals::LiteralsMachine;
 use crate::number::{ExcludingMachine, NumberMachine};
@@ -36,6 +36,11 @@ impl TerminalSpec {
                 Content::new(shape, &limits.regular)?,
                 form.escapes,
             )),
+            Self::Span(shape, input) => {
+                let spans = GroundedContent::new(input.0.clone(), shape, &limits.regular)?;
+                let content = Content::Grounded(Box::new(spans));
+                Terminal::new(StringMachine::new(content, form.escapes))
+            }
         }
     }
 }

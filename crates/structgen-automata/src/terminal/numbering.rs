@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{DEAD, TerminalState};
-use crate::{ByteSet, LiteralsPlace, Machine, Span, StepError, Uniform};
+use crate::{ByteSet, InputPositions, LiteralsPlace, Machine, Span, StepError, Uniform};
 
 /// A machine with its states numbered, whatever their type.
 pub(super) trait Numbered {
@@ -15,6 +15,7 @@ pub(super) trait Numbered {
     fn span(&mut self, state: TerminalState) -> Option<Span>;
     fn has_classes(&self, state: TerminalState) -> bool;
     fn literals(&self, state: TerminalState) -> Option<LiteralsPlace>;
+    fn grounded(&self, state: TerminalState) -> Option<InputPositions>;
     fn first(&mut self, state: TerminalState) -> Option<ByteSet>;
     fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>>;
     fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError>;
@@ -97,6 +98,10 @@ impl<M: Machine> Numbered for Numbering<M> {
 
     fn literals(&self, state: TerminalState) -> Option<LiteralsPlace> {
         self.machine.literals(self.states[state as usize].as_ref()?)
+    }
+
+    fn grounded(&self, state: TerminalState) -> Option<InputPositions> {
+        self.machine.grounded(self.states[state as usize].as_ref()?)
     }
 
     fn span(&mut self, state: TerminalState) -> Option<Span> {

@@ -7,6 +7,7 @@ mod counted_parts;
 mod counting;
 mod distinct_memory;
 mod gbnf_extensions;
+mod grounded;
 mod guides;
 mod masks_equal_the_oracle;
 mod saved_constraints;

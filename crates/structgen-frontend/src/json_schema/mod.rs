@@ -35,7 +35,7 @@ mod tests;
 pub use error::SchemaError;
 pub use options::{
     Draft, FormatMode, IntegerKeys, KeyOrder, PartOptions, Profile, SchemaLimits, SchemaOptions,
-    Words,
+    Source, Words,
 };
 pub use part::{CompiledPart, compile_part, compile_part_str};
 pub use pipeline::{Compiled, compile, compile_at, compile_str, compile_str_at};

@@ -94,6 +94,27 @@ pub enum FormatMode {
     Annotate,
 }
 
+/// Where the strings and numbers of an output come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Source {
+    /// The model writes what it likes.
+    #[default]
+    Model,
+    /// They are in the input, once the constraint is bound to one. Strings of an `enum` or `const` are not concerned.
+    Input,
+}
+
+impl Source {
+    /// The source of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "model" => Self::Model,
+            "input" => Self::Input,
+            _ => return None,
+        })
+    }
+}
+
 /// Limits on the work and memory for a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SchemaLimits {
@@ -225,6 +246,8 @@ pub struct SchemaOptions {
     pub lenient: bool,
     /// Which integers profile `rust` writes as keys of maps.
     pub integer_keys: IntegerKeys,
+    /// Where strings and numbers come from, unless the schema says so at a node.
+    pub source: Source,
     /// What was set by a method below, even to the default: the schema does not override it.
     set: ChosenOptions,
 }
@@ -235,6 +258,7 @@ struct ChosenOptions {
     profile: bool,
     formats: bool,
     lenient: bool,
+    source: bool,
 }
 
 impl SchemaOptions {
@@ -317,6 +341,14 @@ impl SchemaOptions {
         self
     }
 
+    /// Sets where strings and numbers come from.
+    #[must_use]
+    pub fn with_source(mut self, source: Source) -> Self {
+        self.source = source;
+        self.set.source = true;
+        self
+    }
+
     /// The written form of the values: the profile's, overridden by what is set.
     #[must_use]
     pub fn form(&self) -> JsonForm {
@@ -351,6 +383,11 @@ impl SchemaOptions {
     /// Whether the caller chose the mode of formats.
     pub(crate) fn sets_formats(&self) -> bool {
         self.set.formats || self.formats != FormatMode::default()
+    }
+
+    /// Whether the caller chose where values come from.
+    pub(crate) fn sets_source(&self) -> bool {
+        self.set.source || self.source != Source::default()
     }
 
     /// Whether the caller chose if assertions may be dropped.

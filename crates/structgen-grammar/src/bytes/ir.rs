@@ -33,6 +33,7 @@ coded!(enum Expr {
     13 = Literals { 0: set },
     14 = Capture { name: name, body: body },
     15 = Guided { guide: guide, body: body },
+    16 = Grounded { pointer: pointer, format: format, body: body },
 });
 
 coded!(enum Guide {

@@ -67,7 +67,8 @@ fn is_clean(grammar: &Grammar, productive: &[bool]) -> bool {
 }
 
 /// Which expressions derive some text.
-fn productive(grammar: &Grammar) -> Vec<bool> {
+#[must_use]
+pub fn productive(grammar: &Grammar) -> Vec<bool> {
     let exprs = grammar.exprs();
     // An expression waits for groups of children: for one child of each.
     let mut waiting: Vec<usize> = vec![0; exprs.len()];
@@ -124,9 +125,10 @@ fn demands(
         Expr::Choice(arms) => needs(&mut arms.iter().copied()),
         Expr::Repeat { min, max, .. } if max.is_some_and(|max| max < *min) => return false,
         Expr::Repeat { min: 0, .. } => {}
-        Expr::Repeat { body, .. } | Expr::Capture { body, .. } | Expr::Guided { body, .. } => {
-            needs(&mut std::iter::once(*body))
-        }
+        Expr::Repeat { body, .. }
+        | Expr::Capture { body, .. }
+        | Expr::Guided { body, .. }
+        | Expr::Grounded { body, .. } => needs(&mut std::iter::once(*body)),
         Expr::Rule(rule) => needs(&mut std::iter::once(grammar.rule(*rule).body)),
         Expr::String(shape) => return has_strings(shape),
         Expr::Number(set) => return has_numbers(set),

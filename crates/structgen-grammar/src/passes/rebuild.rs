@@ -29,6 +29,14 @@ pub(super) fn copy(
             let body = map(body);
             builder.guided(guide, body)
         }
+        Expr::Grounded {
+            pointer,
+            format,
+            body,
+        } => {
+            let body = map(body);
+            builder.grounded(pointer, format, body)
+        }
         Expr::Object(mut shape) => {
             for property in &mut shape.properties {
                 property.value = property.value.map(&mut map);

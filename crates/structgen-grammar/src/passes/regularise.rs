@@ -270,6 +270,7 @@ fn form(
         }
         Expr::Capture { .. }
         | Expr::Guided { .. }
+        | Expr::Grounded { .. }
         | Expr::Literals(_)
         | Expr::Token(_)
         | Expr::String(_)

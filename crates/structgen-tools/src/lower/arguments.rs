@@ -55,6 +55,9 @@ pub(super) fn leaves(
     leaves
 }
 
+/// Why a string that comes from an input is refused.
+pub(super) const GROUNDED: &str = "a string that comes from an input is written as JSON only";
+
 impl Lowering<'_> {
     /// The arguments as tags, in the order in which they are declared.
     pub(super) fn tagged(
@@ -111,6 +114,9 @@ impl Lowering<'_> {
         parameter: &Parameter,
     ) -> Result<(ExprId, ArgumentKind), ToolError> {
         let leaves = leaves(&self.builder, property.value.values());
+        if leaves.iter().any(|&leaf| self.is_grounded_string(leaf)) {
+            return Err(self.unsupported(tool, property, GROUNDED));
+        }
         let strings: Vec<StringShape> = leaves
             .iter()
             .filter_map(|&leaf| match self.builder.get(leaf) {
@@ -288,6 +294,14 @@ impl Lowering<'_> {
             }
         }
         Ok(shape)
+    }
+
+    /// Whether it is a string that comes from an input. It is bound as JSON writes it, and in no other way.
+    pub(super) fn is_grounded_string(&self, leaf: ExprId) -> bool {
+        let Expr::Grounded { body, .. } = self.builder.get(leaf) else {
+            return false;
+        };
+        matches!(self.builder.get(*body), Expr::String(_))
     }
 
     pub(super) fn unsupported(

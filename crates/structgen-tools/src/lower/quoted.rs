@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use structgen_grammar::{ArrayShape, Expr, ExprId, ObjectShape, Property};
 
 use super::Lowering;
-use super::arguments::{as_it_is, leaves};
+use super::arguments::{GROUNDED, as_it_is, leaves};
 use super::raw::text_before;
 use crate::{Tool, ToolError};
 
@@ -73,6 +73,9 @@ impl Lowering<'_> {
         let mut arms = Vec::new();
         let mut deepest = 0;
         for leaf in leaves(&self.builder, values.collect::<Vec<_>>()) {
+            if self.is_grounded_string(leaf) {
+                return Err(self.unsupported(tool, quoting.top, GROUNDED));
+            }
             match self.builder.get(leaf).clone() {
                 Expr::String(shape) => {
                     let set = as_it_is(&shape, text_before([quoting.quote]));

@@ -61,14 +61,13 @@ impl<'j> Assertion<'j> for StringFormat {
         _: TypeSet,
         context: &mut dyn Context<'j>,
     ) -> Result<Vec<Part<'j>>, SchemaError> {
-        let Some(atom) = self.atom(Format::regular, origin, context) else {
-            return Ok(Vec::new());
-        };
-        let strings = || formats::rust::texts_of_format(self.0.name());
-        let rust = rust_strings(origin, context, strings);
-        Ok(std::iter::once(Part::atom(atom, origin))
-            .chain(rust)
-            .collect())
+        let mut parts = vec![Part::atom(Atom::Format(self.0.name()), origin)];
+        if let Some(atom) = self.atom(Format::regular, origin, context) {
+            parts.push(Part::atom(atom, origin));
+            let strings = || formats::rust::texts_of_format(self.0.name());
+            parts.extend(rust_strings(origin, context, strings));
+        }
+        Ok(parts)
     }
 
     fn negated(
@@ -136,6 +135,7 @@ impl<'j> Assertion<'j> for RustFormat<'j> {
         }
         let strings = || formats::rust::texts_of_format(self.0);
         parts.extend(rust_strings(origin, context, strings));
+        parts.push(Part::atom(Atom::Format(self.0), origin));
         Ok(parts)
     }
 

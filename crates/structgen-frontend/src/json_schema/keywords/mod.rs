@@ -29,6 +29,7 @@ mod property_names;
 mod reference;
 mod required;
 mod rust;
+mod source;
 mod types;
 mod unevaluated;
 mod unique_items;
@@ -40,6 +41,7 @@ use crate::json_schema::Draft;
 
 pub(crate) use any_of::any_of;
 pub(crate) use rust::rust_strings;
+pub(crate) use source::read as read_source;
 pub(crate) use values::none_of;
 
 /// What a keyword is in a draft.

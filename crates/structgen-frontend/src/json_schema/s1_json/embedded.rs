@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use structgen_grammar::{EscapeForm, Indent, Whitespace};
 
 use super::Json;
-use crate::json_schema::{FormatMode, KeyOrder, Profile, SchemaError, SchemaOptions};
+use crate::json_schema::{FormatMode, KeyOrder, Profile, SchemaError, SchemaOptions, Source};
 
 /// The name of the object.
 pub(crate) const KEYWORD: &str = "x-structgen";
@@ -52,6 +52,12 @@ pub(crate) fn options<'o>(
                     all = all.with_formats(formats);
                 }
             }
+            "source" => {
+                let source = choice(name, value, &SOURCES)?;
+                if !options.sets_source() {
+                    all = all.with_source(source);
+                }
+            }
             "lenient" => {
                 let Json::Bool(lenient) = value else {
                     return Err(wrong(Some(name), "true or false"));
@@ -62,8 +68,7 @@ pub(crate) fn options<'o>(
             }
             "limits" => limits(value, &mut all)?,
             _ => {
-                let known =
-                    "an option: profile, order, whitespace, escapes, formats, lenient or limits";
+                let known = "an option: profile, order, whitespace, escapes, formats, source, lenient or limits";
                 return Err(wrong(Some(name), known));
             }
         }
@@ -89,6 +94,8 @@ const FORMATS: [(&str, FormatMode); 2] = [
     ("assert", FormatMode::Assert),
     ("annotate", FormatMode::Annotate),
 ];
+
+const SOURCES: [(&str, Source); 2] = [("model", Source::Model), ("input", Source::Input)];
 
 const SPACES: [(&str, Whitespace); 3] = [
     ("compact", Whitespace::Compact),
@@ -203,6 +210,7 @@ mod tests {
             "whitespace": {"bounded": 3},
             "escapes": "needed",
             "formats": "annotate",
+            "source": "input",
             "lenient": true,
             "limits": {"max_steps": 10, "max_values": 9_000_000_000_u64, "max_depth": 7},
         }});
@@ -212,6 +220,7 @@ mod tests {
         assert_eq!(options.whitespace, Some(Whitespace::Bounded { max: 3 }));
         assert_eq!(options.escapes, Some(EscapeForm::Needed));
         assert_eq!(options.formats, FormatMode::Annotate);
+        assert_eq!(options.source, Source::Input);
         assert!(options.lenient);
         assert_eq!(options.limits.max_steps, 10);
         assert_eq!(options.limits.max_depth, 7);
@@ -237,13 +246,14 @@ mod tests {
     #[test]
     fn what_the_caller_sets_counts_also_where_it_is_the_default() {
         let schema = json!({"x-structgen": {
-            "profile": "exact", "order": "any", "whitespace": "spaced", "formats": "annotate", "lenient": true,
+            "profile": "exact", "order": "any", "whitespace": "spaced", "formats": "annotate", "source": "input", "lenient": true,
         }});
         let caller = SchemaOptions::new()
             .with_profile(Profile::Generate)
             .with_order(KeyOrder::Declared)
             .with_whitespace(Whitespace::Compact)
             .with_formats(FormatMode::Assert)
+            .with_source(Source::Model)
             .with_lenient(false);
         assert_eq!(effective(&schema, &caller), caller);
     }
@@ -264,7 +274,7 @@ mod tests {
         );
         refused(
             json!({"a/b": 1}),
-            "#/x-structgen/a~1b: `a/b` must be an option: profile, order, whitespace, escapes, formats, lenient or limits",
+            "#/x-structgen/a~1b: `a/b` must be an option: profile, order, whitespace, escapes, formats, source, lenient or limits",
         );
         refused(
             json!({"lenient": "yes"}),

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use structgen_grammar::{Decimal, NumberBound, Regular};
 
 use super::SchemaId;
+use crate::json_schema::Source;
 use crate::json_schema::s1_json::Json;
 
 /// A set of types; integers and other numbers are two types.
@@ -26,6 +27,9 @@ impl TypeSet {
     pub(crate) const OBJECT: Self = Self(1 << 5);
     pub(crate) const ARRAY: Self = Self(1 << 6);
     pub(crate) const ALL: Self = Self(0x7f);
+    /// The types of values that come from somewhere, or that hold others which do.
+    pub(crate) const MARKED: Self =
+        Self(Self::NUMBER.0 | Self::STRING.0 | Self::OBJECT.0 | Self::ARRAY.0);
 
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
@@ -164,6 +168,10 @@ pub(crate) enum Atom<'j> {
     MaxItems(u32),
     Unique,
     Contains(Rc<ItemCount>),
+    /// Strings and numbers here and below come from there. It holds for every value.
+    Source(Source),
+    /// Strings are of the format of this name, whatever that asserts. It holds for every value.
+    Format(&'j str),
     /// Something about values of these types that is not compiled, and why.
     Refused(TypeSet, &'static str),
 }

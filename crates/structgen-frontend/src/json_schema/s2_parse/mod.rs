@@ -78,6 +78,8 @@ pub(crate) struct Program<'j> {
     /// Schemas that do not occur in a document: each is the union of the listed ones.
     unions: FxHashMap<Vec<SchemaId>, SchemaId>,
     pub(crate) scopes: Scopes<'j>,
+    /// Whether some schema says where its values come from.
+    pub(crate) names_sources: bool,
     /// The approximate number of values that were read again for a scope, and its limit.
     pub(crate) read_again: u64,
     pub(crate) most_read_again: u64,
@@ -106,6 +108,7 @@ impl<'j> Program<'j> {
             resources,
             unions: FxHashMap::default(),
             scopes: Scopes::new(),
+            names_sources: false,
             read_again: 0,
             most_read_again,
         }

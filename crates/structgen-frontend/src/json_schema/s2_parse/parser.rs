@@ -81,11 +81,10 @@ impl<'p, 'j> SchemaParser<'p, 'j> {
             draft <= Draft::Draft7 && matches!(self.json().get("$ref"), Some(Json::String(_)));
         for (name, value) in entries {
             let Some(row) = keywords::find(name) else {
-                let note = match name.as_ref() {
-                    embedded::KEYWORD => "options of structgen, which apply at the root only",
-                    _ => "not a keyword of any draft",
-                };
-                self.annotation(name, note);
+                match name.as_ref() {
+                    embedded::KEYWORD => keywords::read_source(self, value),
+                    _ => self.annotation(name, "not a keyword of any draft"),
+                }
                 continue;
             };
             let (keyword, role) = (row.name, row.role(draft));
@@ -108,6 +107,16 @@ impl<'p, 'j> SchemaParser<'p, 'j> {
                 }
             }
         }
+    }
+
+    /// Notes that some schema says where its values come from.
+    pub(crate) fn names_source(&mut self) {
+        self.program.names_sources = true;
+    }
+
+    /// Whether the schema is the root of the document that is compiled.
+    pub(crate) fn is_root(&self) -> bool {
+        matches!(self.schema.location, Location::Root(None))
     }
 
     pub(crate) fn annotation(&mut self, name: &'j str, note: &'static str) {

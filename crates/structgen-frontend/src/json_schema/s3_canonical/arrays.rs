@@ -19,6 +19,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         let mut contains: Vec<(&Rc<ItemCount>, Origin)> = Vec::new();
         let mut others: Vec<(Rc<Elements>, Origin)> = Vec::new();
         let mut arrays = Arrays::any();
+        arrays.source = branch.source();
         let at_most = |max: &mut Option<u32>, count: u32| {
             *max = Some(max.map_or(count, |max| max.min(count)));
         };

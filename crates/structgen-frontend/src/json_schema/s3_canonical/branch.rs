@@ -7,7 +7,7 @@ use crate::json_schema::formats;
 use crate::json_schema::keywords::{none_of, rust_strings};
 use crate::json_schema::s2_parse::atoms::{Atom, Literal, Origin, Subject, TracedAtom, TypeSet};
 use crate::json_schema::s2_parse::{Arm, Keyword, Part, SchemaId};
-use crate::json_schema::{Profile, SchemaError};
+use crate::json_schema::{Profile, SchemaError, Source};
 
 /// A conjunction that is being expanded to sets of values.
 #[derive(Clone, Debug)]
@@ -61,6 +61,16 @@ impl<'j> Branch<'j> {
     /// Whether the conjunction contains the literal.
     pub(super) fn has(&self, literal: Literal) -> bool {
         self.seen.contains(&literal)
+    }
+
+    /// Where strings and numbers come from, if the schema says so.
+    pub(super) fn source(&self) -> Option<Source> {
+        let sources = self.atoms.iter().filter_map(|traced| match traced.atom {
+            Atom::Source(source) => Some(source),
+            _ => None,
+        });
+        // Of several, what asks for more.
+        sources.max_by_key(|source| *source == Source::Input)
     }
 
     /// The cost of copying the branch.

@@ -12,7 +12,7 @@ use structgen_regular::RegularLimits;
 use super::lengths::Lengths;
 use super::objects::KeyRules;
 use super::values::Class;
-use super::{Canonicalizer, Field, Member, NodeId, Objects};
+use super::{Canonicalizer, Field, Member, NodeId, Objects, Strings};
 use crate::json_schema::SchemaError;
 use crate::json_schema::s2_parse::SchemaId;
 use crate::json_schema::s2_parse::atoms::{Fields, KeyLiteral, Literal, Origin, SomeMember};
@@ -356,7 +356,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             .iter()
             .map(|text| Regular::literal(text.as_ref()))
             .collect();
-        for shape in &values.strings {
+        for Strings { shape, .. } in &values.strings {
             if *shape == StringShape::default() {
                 return Ok(None);
             }

@@ -6,9 +6,9 @@ use structgen_grammar::NumberSet;
 
 use super::branch::Branch;
 use super::{Arrays, Canonicalizer, Field, NodeId, Numbers, Objects, State, Values};
-use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{Atom, Literal, TracedAtom, TypeSet};
+use crate::json_schema::{SchemaError, Source};
 
 /// The maximal number of nested expansions.
 const MAX_NESTING: usize = 32;
@@ -61,7 +61,10 @@ impl<'j> Canonicalizer<'_, 'j> {
         for &literal in self.literals(id).iter() {
             self.add_literal(&mut first, literal, &None)?;
         }
-        let mut values = Values::default();
+        let mut values = Values {
+            keeps_listed: self.may_ground(),
+            ..Values::default()
+        };
         let mut branches = vec![first];
         while let Some(mut branch) = branches.pop() {
             if branch.is_dead() {
@@ -189,6 +192,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                         ..NumberSet::point(number.clone())
                     };
                     out.add_numbers(Numbers {
+                        source: Some(Source::Model),
                         set,
                         ..Numbers::default()
                     });
@@ -242,6 +246,11 @@ impl<'j> Canonicalizer<'_, 'j> {
     fn value_node(&mut self, value: &'j Json<'j>) -> Result<NodeId, SchemaError> {
         let literal = self.value_literal(value);
         self.node([literal])
+    }
+
+    /// Whether values may have to come from the input.
+    fn may_ground(&self) -> bool {
+        self.options.source == Source::Input || self.program.names_sources
     }
 
     /// A name for a node: the pointers of its literals.

@@ -3,7 +3,7 @@
 use structgen_grammar::StringContent;
 
 use super::numbers::{contains, is_multiple_of};
-use super::{Arrays, Canonicalizer, Member, NodeId, Objects};
+use super::{Arrays, Canonicalizer, Member, NodeId, Objects, Strings};
 use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
 
@@ -26,7 +26,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     return Ok(true);
                 }
                 let length = text.chars().count();
-                for shape in &values.strings {
+                for Strings { shape, .. } in &values.strings {
                     let fits = match &shape.content {
                         StringContent::Any => true,
                         StringContent::Regular(regular) => self.matches(regular, text)?,

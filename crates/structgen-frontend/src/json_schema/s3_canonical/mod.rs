@@ -39,7 +39,9 @@ use crate::json_schema::s2_parse::{Arm, Context, Form, Of, Part, Program, Schema
 use crate::json_schema::{Effect, SchemaError, SchemaOptions};
 use crate::regex::{self, RegexOptions};
 
-pub(crate) use values::{Arrays, Counted, Field, Member, Numbers, Objects, Obligation, Values};
+pub(crate) use values::{
+    Arrays, Counted, Field, Member, Numbers, Objects, Obligation, Strings, Values,
+};
 
 /// A node of the canonical form: a set of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

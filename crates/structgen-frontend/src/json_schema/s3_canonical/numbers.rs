@@ -18,7 +18,10 @@ impl<'j> Canonicalizer<'_, 'j> {
         out: &mut Values,
     ) -> Result<(), SchemaError> {
         let types = branch.types.intersection(TypeSet::NUMBER);
-        let mut numbers = Numbers::default();
+        let mut numbers = Numbers {
+            source: branch.source(),
+            ..Numbers::default()
+        };
         let mut excluded: Vec<&Decimal> = Vec::new();
         if types == TypeSet::INTEGER {
             numbers.set.multiples_of.push(Decimal::from(1));

@@ -135,6 +135,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             });
         };
         let mut objects = Objects::any();
+        objects.source = branch.source();
         for TracedAtom { atom, origin } in &branch.atoms {
             match atom {
                 Atom::Fields(fields) => {

@@ -112,7 +112,10 @@ impl<'j> Canonicalizer<'_, 'j> {
             | Atom::MultipleOf(_)
             | Atom::NotMultipleOf(_)
             | Atom::WrittenWhole => about(TypeSet::NUMBER),
-            Atom::MinLength(_) | Atom::MaxLength(_) | Atom::Text(_) => about(TypeSet::STRING),
+            Atom::MinLength(_) | Atom::MaxLength(_) | Atom::Text(_) | Atom::Format(_) => {
+                about(TypeSet::STRING)
+            }
+            Atom::Source(_) => about(TypeSet::MARKED),
             Atom::Required(keys) => {
                 about(TypeSet::OBJECT) || keys.iter().all(|key| rules.required.contains(key))
             }

@@ -6,7 +6,7 @@ use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
 use super::branch::Branch;
 use super::lengths::Lengths;
-use super::{Canonicalizer, Values};
+use super::{Canonicalizer, Strings, Values};
 use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{Atom, TypeSet};
@@ -22,6 +22,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         out: &mut Values,
     ) -> Result<(), SchemaError> {
         let mut shape = StringShape::default();
+        let mut format = None;
         let mut patterns: Vec<&Regular> = Vec::new();
         let mut excluded: BTreeSet<&str> = BTreeSet::new();
         for traced in &branch.atoms {
@@ -31,6 +32,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     shape.max_length = Some(shape.max_length.map_or(*count, |max| max.min(*count)));
                 }
                 Atom::Text(regular) if !patterns.contains(&regular) => patterns.push(regular),
+                Atom::Format(name) => format = format.or(Some(*name)),
                 Atom::NotValues(values) => {
                     excluded.extend(values.iter().filter_map(|value| match value {
                         Json::String(text) => Some(text.as_ref()),
@@ -80,7 +82,11 @@ impl<'j> Canonicalizer<'_, 'j> {
             1 => StringContent::Regular(arms.remove(0)),
             _ => StringContent::Regular(Regular::Intersection(arms.into())),
         };
-        out.add_strings(shape);
+        out.add_strings(Strings {
+            shape,
+            source: branch.source(),
+            format: format.map(Into::into),
+        });
         Ok(())
     }
 

@@ -5,25 +5,39 @@ use std::collections::BTreeSet;
 use structgen_grammar::{Decimal, NumberSet, Regular, StringContent, StringShape};
 
 use super::NodeId;
+use crate::json_schema::Source;
 use crate::json_schema::s2_parse::atoms::{Literal, Origin};
 
 /// A set of values: the union of everything in it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values {
+    /// Whether a listed string or number stays although a set contains it: what is in the set may have to be in the
+    /// input.
+    pub(crate) keeps_listed: bool,
     pub(crate) null: bool,
     pub(crate) no: bool,
     pub(crate) yes: bool,
     pub(crate) points: BTreeSet<Decimal>,
     pub(crate) numbers: Vec<Numbers>,
     pub(crate) literals: BTreeSet<Box<str>>,
-    pub(crate) strings: Vec<StringShape>,
+    pub(crate) strings: Vec<Strings>,
     pub(crate) objects: Vec<Objects>,
     pub(crate) arrays: Vec<Arrays>,
+}
+
+/// A set of strings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Strings {
+    pub(crate) shape: StringShape,
+    pub(crate) source: Option<Source>,
+    /// The format that the schema names.
+    pub(crate) format: Option<Box<str>>,
 }
 
 /// A set of numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Numbers {
+    pub(crate) source: Option<Source>,
     pub(crate) set: NumberSet,
     /// The numbers are multiples of none of these.
     pub(crate) not_multiples_of: Vec<(Decimal, Origin)>,
@@ -32,6 +46,8 @@ pub(crate) struct Numbers {
 /// A set of objects.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Objects {
+    /// Where strings and numbers in them come from.
+    pub(crate) source: Option<Source>,
     /// The keys that are mentioned: those that the schema declares, in order, then the others.
     pub(crate) properties: Vec<Field>,
     /// Classes of other keys; no key is in two of them.
@@ -88,6 +104,8 @@ pub(crate) enum Member {
 /// A set of arrays.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Arrays {
+    /// Where strings and numbers in them come from.
+    pub(crate) source: Option<Source>,
     pub(crate) prefix: Vec<NodeId>,
     pub(crate) rest: NodeId,
     pub(crate) min: u32,
@@ -119,35 +137,37 @@ impl Values {
     }
 
     /// Adds strings, unless all are present.
-    pub(crate) fn add_strings(&mut self, shape: StringShape) {
-        let all = StringShape::default();
-        if self.strings.first() == Some(&all) || recent(&self.strings).contains(&shape) {
+    pub(crate) fn add_strings(&mut self, strings: Strings) {
+        if self.has_all_strings() || recent(&self.strings).contains(&strings) {
             return;
         }
-        if shape == all {
+        if strings.is_all() && !self.keeps_listed {
             self.strings.clear();
             self.literals.clear();
         }
-        match shape.content {
+        match strings.shape.content {
             StringContent::Literals(texts) => self.literals.extend(texts),
-            _ => self.strings.push(shape),
+            _ => self.strings.push(strings),
         }
     }
 
     /// Adds one string, unless all are present.
     pub(crate) fn add_literal(&mut self, text: &str) {
-        if self.strings.first() != Some(&StringShape::default()) && !self.literals.contains(text) {
+        if !self.has_all_strings() && !self.literals.contains(text) {
             self.literals.insert(text.into());
         }
     }
 
+    fn has_all_strings(&self) -> bool {
+        !self.keeps_listed && self.strings.first().is_some_and(Strings::is_all)
+    }
+
     /// Adds numbers, unless all are present.
     pub(crate) fn add_numbers(&mut self, numbers: Numbers) {
-        let all = Numbers::default();
-        if self.numbers.first() == Some(&all) || recent(&self.numbers).contains(&numbers) {
+        if self.has_all_numbers() || recent(&self.numbers).contains(&numbers) {
             return;
         }
-        if numbers == all {
+        if numbers == Numbers::default() && !self.keeps_listed {
             self.numbers.clear();
             self.points.clear();
         }
@@ -156,9 +176,20 @@ impl Values {
 
     /// Adds one number, unless all are present.
     pub(crate) fn add_point(&mut self, point: &Decimal) {
-        if self.numbers.first() != Some(&Numbers::default()) {
+        if !self.has_all_numbers() {
             self.points.insert(point.clone());
         }
+    }
+
+    fn has_all_numbers(&self) -> bool {
+        !self.keeps_listed && self.numbers.first() == Some(&Numbers::default())
+    }
+}
+
+impl Strings {
+    /// Whether these are all strings.
+    fn is_all(&self) -> bool {
+        self.shape == StringShape::default()
     }
 }
 
@@ -200,12 +231,14 @@ impl Objects {
             min: 0,
             max: None,
             obligations: Vec::new(),
+            source: None,
         }
     }
 
     /// Whether these are all objects.
     fn is_any(&self) -> bool {
-        self.properties.is_empty()
+        self.source.is_none()
+            && self.properties.is_empty()
             && self.classes.is_empty()
             && self.additional == NodeId::ANY
             && (self.min, self.max) == (0, None)
@@ -238,6 +271,7 @@ impl Arrays {
             max: None,
             unique: None,
             counted: Vec::new(),
+            source: None,
         }
     }
 

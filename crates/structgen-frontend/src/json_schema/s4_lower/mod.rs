@@ -12,9 +12,10 @@ use structgen_grammar::{
 
 use crate::json_schema::s2_parse::atoms::{Literal, Origin};
 use crate::json_schema::s3_canonical::{
-    Arrays, Canonicalizer, Counted, Field, Member, NodeId, Numbers, Objects, Obligation, Values,
+    Arrays, Canonicalizer, Counted, Field, Member, NodeId, Numbers, Objects, Obligation, Strings,
+    Values,
 };
-use crate::json_schema::{Effect, KeyOrder, PartOptions, Profile, SchemaError, Words};
+use crate::json_schema::{Effect, KeyOrder, PartOptions, Profile, SchemaError, Source, Words};
 
 /// Lowers the node and everything below it.
 pub(crate) fn lower(
@@ -44,10 +45,15 @@ struct Lowering<'c, 'p, 'j, 'b> {
     canonical: &'c mut Canonicalizer<'p, 'j>,
     builder: &'b mut GrammarBuilder,
     part: PartOptions<'b>,
-    rules: FxHashMap<NodeId, Option<ExprId>>,
+    /// Where the strings and numbers come from that are being lowered, unless their own schema says so.
+    source: Source,
+    /// The pointers of the schemas that are being lowered.
+    pointer: String,
+    rules: FxHashMap<(NodeId, Source), Option<ExprId>>,
     names: FxHashSet<String>,
-    pending: Vec<(NodeId, RuleId)>,
-    json_value: Option<ExprId>,
+    pending: Vec<(NodeId, Source, RuleId)>,
+    /// Any JSON value, by the source of what is in it.
+    json_values: [Option<ExprId>; 2],
 }
 
 impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
@@ -57,13 +63,15 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         part: PartOptions<'b>,
     ) -> Self {
         Self {
+            source: canonical.options.source,
+            pointer: String::new(),
             canonical,
             builder,
             part,
             rules: FxHashMap::default(),
             names: FxHashSet::default(),
             pending: Vec::new(),
-            json_value: None,
+            json_values: [None; 2],
         }
     }
 
@@ -75,8 +83,10 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         };
         // A work list instead of recursion: nodes may nest as deep as there are definitions.
         let mut next = 0;
-        while let Some(&(node, rule)) = self.pending.get(next) {
+        while let Some(&(node, source, rule)) = self.pending.get(next) {
             next += 1;
+            self.source = source;
+            self.pointer = self.canonical.node_name(node);
             let values = self.canonical.expand(node)?;
             let body = self.values(&values)?;
             self.builder.define(rule, body);
@@ -92,7 +102,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         if id == NodeId::ANY {
             return Ok(Some(self.json_value()));
         }
-        if let Some(&known) = self.rules.get(&id) {
+        if let Some(&known) = self.rules.get(&(id, self.source)) {
             return Ok(known);
         }
         let expr = if self.canonical.is_empty(id)? {
@@ -100,10 +110,10 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         } else {
             let name = self.unique_name(self.canonical.node_name(id));
             let rule = self.builder.declare(name);
-            self.pending.push((id, rule));
+            self.pending.push((id, self.source, rule));
             Some(self.builder.rule(rule))
         };
-        self.rules.insert(id, expr);
+        self.rules.insert((id, self.source), expr);
         Ok(expr)
     }
 
@@ -154,13 +164,13 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
 
     /// Any JSON value: one shared rule.
     fn json_value(&mut self) -> ExprId {
-        if let Some(expr) = self.json_value {
+        if let Some(expr) = self.json_values[self.source as usize] {
             return expr;
         }
         let name = self.unique_name("json-value".to_owned());
         let rule = self.builder.declare(name);
         let value = self.builder.rule(rule);
-        self.json_value = Some(value);
+        self.json_values[self.source as usize] = Some(value);
         let object = self.builder.expr(Expr::Object(Box::new(ObjectShape {
             additional: Some(Slot::of(value)),
             ..ObjectShape::default()
@@ -170,7 +180,11 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             ..ArrayShape::default()
         })));
         let string = self.builder.expr(Expr::String(StringShape::default()));
+        let pointer = std::mem::replace(&mut self.pointer, "json-value".to_owned());
+        let string = self.with_source(string, None, None);
         let number = self.builder.expr(Expr::Number(NumberSet::default()));
+        let number = self.with_source(number, None, None);
+        self.pointer = pointer;
         let Words { yes, no, null } = self.part.words;
         let words = [yes, no, null].map(|word| self.builder.bytes(word));
         let arms = [object, array, string, number].into_iter().chain(words);
@@ -181,12 +195,16 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
 
     fn values(&mut self, values: &Values) -> Result<ExprId, SchemaError> {
         let mut arms: Vec<ExprId> = Vec::new();
+        let inherited = self.source;
         for objects in &values.objects {
+            self.source = objects.source.unwrap_or(inherited);
             arms.extend(self.objects(objects)?);
         }
         for arrays in &values.arrays {
+            self.source = arrays.source.unwrap_or(inherited);
             arms.extend(self.arrays(arrays)?);
         }
+        self.source = inherited;
         if !values.literals.is_empty() {
             let literals = values.literals.iter().cloned().collect();
             arms.push(self.builder.expr(Expr::String(StringShape {
@@ -194,8 +212,14 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
                 ..StringShape::default()
             })));
         }
-        for strings in &values.strings {
-            arms.push(self.builder.expr(Expr::String(strings.clone())));
+        for Strings {
+            shape,
+            source,
+            format,
+        } in &values.strings
+        {
+            let strings = self.builder.expr(Expr::String(shape.clone()));
+            arms.push(self.with_source(strings, *source, format.clone()));
         }
         for point in &values.points {
             let set = NumberSet::point(point.clone());
@@ -226,7 +250,21 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         if self.canonical.options.profile != Profile::Exact {
             set.written_whole |= set.multiples_of.iter().any(Decimal::is_integer);
         }
-        Ok(self.builder.expr(Expr::Number(set)))
+        let number = self.builder.expr(Expr::Number(set));
+        Ok(self.with_source(number, numbers.source, None))
+    }
+
+    /// Strings or numbers of this source, or of the one that is inherited.
+    fn with_source(
+        &mut self,
+        values: ExprId,
+        source: Option<Source>,
+        format: Option<Box<str>>,
+    ) -> ExprId {
+        match source.unwrap_or(self.source) {
+            Source::Model => values,
+            Source::Input => self.builder.grounded(&*self.pointer, format, values),
+        }
     }
 
     fn objects(&mut self, objects: &Objects) -> Result<Option<ExprId>, SchemaError> {

@@ -3,6 +3,7 @@
 mod corpus;
 mod dynamic;
 mod evaluation;
+mod grounding;
 mod hostile;
 mod messages;
 mod patterns;

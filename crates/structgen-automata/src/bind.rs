@@ -1,0 +1,136 @@
+//! Binding a program to an input.
+//!
+//! The grammar is lowered again, with terminals of the input in the place of its grounded values. A value of which the
+//! input has none is left out where the grammar allows that; where it has to be there, it keeps the texts that it has
+//! without an input.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+use structgen_grammar::passes::productive::productive;
+use structgen_grammar::{Expr, ExprId, Grammar};
+
+use crate::program::{Program, ProgramError, is_in_input};
+use crate::{Input, Limits};
+
+/// A program that is bound to an input.
+#[derive(Debug)]
+pub struct BoundProgram {
+    /// The program.
+    pub program: Program,
+    /// Where the schema describes the values that have to be there and of which the input has none, sorted: they are
+    /// written as if they were not grounded.
+    pub ungrounded: Vec<Box<str>>,
+}
+
+impl Program {
+    /// The program whose grounded values are in the input.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn bind(&self, input: &Arc<Input>) -> Result<BoundProgram, ProgramError> {
+        let (grammar, limits) = (self.grammar(), self.limits());
+        match Self::lowered(grammar.clone(), limits.clone(), Some(input)) {
+            Err(ProgramError::Unsatisfiable { .. }) => {}
+            program => {
+                return Ok(BoundProgram {
+                    program: program?,
+                    ungrounded: Vec::new(),
+                });
+            }
+        }
+        let missing = missing(grammar, input, limits)?;
+        let needed = needed(grammar, &missing);
+        let all = grounded(grammar);
+        let most = all.len();
+        // There may be too few distinct values instead of none, and which have to be others is not worked out.
+        for ungrounded in [needed, missing, all] {
+            let lifted = lift(grammar, &ungrounded);
+            match Self::lowered(lifted, limits.clone(), Some(input)) {
+                Err(ProgramError::Unsatisfiable { .. }) if ungrounded.len() < most => {}
+                program => {
+                    return Ok(BoundProgram {
+                        program: program?,
+                        ungrounded: pointers(grammar, &ungrounded),
+                    });
+                }
+            }
+        }
+        unreachable!("the last try is as large as all")
+    }
+}
+
+/// The grounded values of which the input has none.
+fn missing(
+    grammar: &Grammar,
+    input: &Arc<Input>,
+    limits: &Limits,
+) -> Result<FxHashSet<ExprId>, ProgramError> {
+    let mut missing = FxHashSet::default();
+    for (id, expr) in (0..).map(ExprId).zip(grammar.exprs()) {
+        if !is_in_input(grammar, expr, input, limits)? {
+            missing.insert(id);
+        }
+    }
+    Ok(missing)
+}
+
+/// Which of the missing values have to be there: those that nothing can stand for.
+fn needed(grammar: &Grammar, missing: &FxHashSet<ExprId>) -> FxHashSet<ExprId> {
+    let without = grammar
+        .clone()
+        .replace(|id, _| missing.contains(&id).then_some(Expr::Never));
+    let productive = productive(&without);
+    let mut needed = FxHashSet::default();
+    let mut seen = FxHashSet::default();
+    let mut todo = vec![grammar.rule(grammar.root()).body];
+    while let Some(id) = todo.pop() {
+        if productive[id.index()] || !seen.insert(id) {
+            continue;
+        }
+        if missing.contains(&id) {
+            needed.insert(id);
+            continue;
+        }
+        match grammar.expr(id) {
+            Expr::Rule(rule) => todo.push(grammar.rule(*rule).body),
+            Expr::Object(shape) => {
+                for property in shape.properties.iter().filter(|it| it.required) {
+                    let lives = |value: ExprId| productive[value.index()];
+                    if !property.value.values().any(lives) {
+                        todo.extend(property.value.values());
+                    }
+                }
+            }
+            expr => todo.extend(expr.children()),
+        }
+    }
+    needed
+}
+
+fn grounded(grammar: &Grammar) -> FxHashSet<ExprId> {
+    let exprs = (0..).map(ExprId).zip(grammar.exprs());
+    let grounded = exprs.filter(|(_, expr)| matches!(expr, Expr::Grounded { .. }));
+    grounded.map(|(id, _)| id).collect()
+}
+
+/// The grammar with these values as if they were not grounded.
+fn lift(grammar: &Grammar, ungrounded: &FxHashSet<ExprId>) -> Grammar {
+    grammar.clone().replace(|id, expr| match expr {
+        Expr::Grounded { body, .. } if ungrounded.contains(&id) => {
+            Some(grammar.expr(*body).clone())
+        }
+        _ => None,
+    })
+}
+
+fn pointers(grammar: &Grammar, values: &FxHashSet<ExprId>) -> Vec<Box<str>> {
+    let pointer = |&id: &ExprId| match grammar.expr(id) {
+        Expr::Grounded { pointer, .. } => Some(pointer.clone()),
+        _ => None,
+    };
+    let mut pointers: Vec<Box<str>> = values.iter().filter_map(pointer).collect();
+    pointers.sort_unstable();
+    pointers.dedup();
+    pointers
+}

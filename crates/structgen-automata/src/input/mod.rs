@@ -1,0 +1,276 @@
+//! An input: a text that values come from, and what a recogniser has found in it.
+
+mod borders;
+mod positions;
+mod sources;
+mod spans;
+
+use std::ops::Range;
+
+use structgen_grammar::Decimal;
+
+use crate::LimitExceeded;
+use borders::Borders;
+
+pub use positions::InputPositions;
+pub(crate) use spans::{Spans, SpansState};
+
+/// The most bytes of an input.
+const MAX_BYTES: usize = 1 << 28;
+
+/// Follows a text where it ends: no byte of UTF-8.
+const END: u8 = 0xFF;
+
+/// A text that values come from.
+///
+/// A string may be any span of the text that begins and ends at borders of words, as it stands or with one space for
+/// each run of whitespace. A border is between two characters of which not both belong to a word, so punctuation may be
+/// part of a span; whitespace at an end of it may not. Words are runs of letters, digits and underscores; of scripts
+/// that are written without spaces each character is one. Numbers, and strings of formats that have candidates, are
+/// [candidates](Candidate).
+#[derive(Debug)]
+pub struct Input {
+    text: Box<str>,
+    /// The text, without whitespace at its ends, and with single spaces if it has others. [`END`] follows each.
+    bytes: Box<[u8]>,
+    borders: Borders,
+    /// Where the text as it stands ends.
+    first_end: u32,
+    /// Where its characters begin, unless each is a byte.
+    characters: Option<Box<[u32]>>,
+    candidates: Vec<Candidate>,
+}
+
+/// A value that was recognised in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Which bytes of the text it was read from.
+    pub span: Range<usize>,
+    /// The value.
+    pub value: CandidateValue,
+}
+
+/// The value of a [`Candidate`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CandidateValue {
+    /// A number, for every number that the schema asks for.
+    Number(Decimal),
+    /// A string, for strings of this format.
+    String {
+        /// The format, such as `date`.
+        format: Box<str>,
+        /// The string.
+        text: Box<str>,
+    },
+}
+
+impl Input {
+    /// An input whose candidates are the numbers that it has in digits.
+    ///
+    /// # Errors
+    /// When the text is too long.
+    pub fn new(text: &str) -> Result<Self, LimitExceeded> {
+        Self::with_candidates(text, plain_numbers(text))
+    }
+
+    /// An input with candidates of a recogniser's.
+    ///
+    /// # Errors
+    /// When the text is too long.
+    pub fn with_candidates(
+        text: &str,
+        candidates: impl IntoIterator<Item = Candidate>,
+    ) -> Result<Self, LimitExceeded> {
+        if text.len() > MAX_BYTES {
+            return Err(LimitExceeded {
+                what: "bytes of the input",
+                limit: MAX_BYTES as u64,
+            });
+        }
+        let trimmed = text.trim();
+        let mut bytes = Vec::with_capacity(trimmed.len() + 1);
+        bytes.extend_from_slice(trimmed.as_bytes());
+        bytes.push(END);
+        let mut borders = Borders::default();
+        borders.add(trimmed, 0);
+        if let Some(spaced) = single_spaced(trimmed) {
+            borders.add(&spaced, bytes.len());
+            bytes.extend_from_slice(spaced.as_bytes());
+            bytes.push(END);
+        }
+        let starts = |bytes: &[u8]| {
+            let is_start = |(_, byte): &(u32, &u8)| **byte & 0xC0 != 0x80;
+            (0..)
+                .zip(bytes)
+                .filter(is_start)
+                .map(|(at, _)| at)
+                .collect()
+        };
+        Ok(Self {
+            characters: (!trimmed.is_ascii()).then(|| starts(&bytes)),
+            first_end: trimmed.len() as u32,
+            text: text.into(),
+            bytes: bytes.into(),
+            borders,
+            candidates: candidates.into_iter().collect(),
+        })
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What was recognised in it.
+    #[must_use]
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.candidates
+    }
+
+    /// The byte of a position in a form of the text; `None` at its end.
+    #[inline]
+    pub(crate) fn byte(&self, position: u32) -> Option<u8> {
+        let byte = self.bytes[position as usize];
+        (byte != END).then_some(byte)
+    }
+
+    /// How many characters begin before a position, in all forms of the text; what follows each counts as one.
+    fn character(&self, position: u32) -> u32 {
+        match &self.characters {
+            Some(starts) => starts.partition_point(|&start| start < position) as u32,
+            None => position,
+        }
+    }
+
+    /// Where a character begins.
+    fn start_of(&self, character: u32) -> Option<u32> {
+        match &self.characters {
+            Some(starts) => starts.get(character as usize).copied(),
+            None => ((character as usize) < self.bytes.len()).then_some(character),
+        }
+    }
+
+    /// Where the form of the text ends that has a position.
+    fn form_end(&self, position: u32) -> u32 {
+        match self.first_end {
+            end if position <= end => end,
+            _ => self.bytes.len() as u32 - 1,
+        }
+    }
+
+    /// Whether a span that has begun may end before this position.
+    #[inline]
+    pub(crate) fn may_end(&self, position: u32) -> bool {
+        self.borders.is_end(position)
+    }
+
+    /// The numbers that it has, as JSON writes them.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = String> + '_ {
+        self.candidates.iter().filter_map(|it| match &it.value {
+            CandidateValue::Number(number) => Some(number.to_string()),
+            CandidateValue::String { .. } => None,
+        })
+    }
+
+    /// The strings of a format that it has.
+    pub(crate) fn strings<'i>(&'i self, of: &'i str) -> impl Iterator<Item = &'i str> + 'i {
+        self.candidates
+            .iter()
+            .filter_map(move |it| match &it.value {
+                CandidateValue::String { format, text } if **format == *of => Some(&**text),
+                _ => None,
+            })
+    }
+}
+
+/// The text with one space for each run of whitespace; `None` where that is the text.
+fn single_spaced(text: &str) -> Option<String> {
+    let mut before = 'x';
+    let is_other = |c: char| {
+        let is_other = c.is_whitespace() && (c != ' ' || before.is_whitespace());
+        before = c;
+        is_other
+    };
+    if !text.contains(is_other) {
+        return None;
+    }
+    let mut spaced = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !spaced.is_empty() {
+            spaced.push(' ');
+        }
+        spaced.push_str(word);
+    }
+    Some(spaced)
+}
+
+/// The numbers that a text has in digits, as JSON writes them. A sign counts where nothing but whitespace or an opening
+/// bracket is before it.
+fn plain_numbers(text: &str) -> Vec<Candidate> {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| {
+        let rest = &bytes[from..];
+        rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    };
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(next) = bytes.get(at) {
+        if !next.is_ascii_digit() {
+            at += 1;
+            continue;
+        }
+        let mut end = at + digits(at);
+        let fraction = match bytes.get(end) {
+            Some(b'.') => digits(end + 1),
+            _ => 0,
+        };
+        if fraction > 0 {
+            end += 1 + fraction;
+        }
+        let before = text[..at].chars().next_back();
+        let in_word = before.is_some_and(borders::is_in_word)
+            || text[end..].chars().next().is_some_and(borders::is_in_word);
+        let is_sign = before == Some('-') && {
+            let earlier = text[..at - 1].chars().next_back();
+            earlier.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '['))
+        };
+        let start = at - usize::from(is_sign);
+        let value = text[start..end].parse();
+        if let (false, Ok(value)) = (in_word, value) {
+            found.push(Candidate {
+                span: start..end,
+                value: CandidateValue::Number(value),
+            });
+        }
+        at = end;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_digits_are_candidates() {
+        let found = |text: &str| {
+            let input = Input::new(text).unwrap();
+            input.numbers().collect::<Vec<_>>()
+        };
+        assert_eq!(
+            found("36 and 1.50, (-3) a-4 b2 7th 8."),
+            ["36", "1.5", "-3", "4", "8"]
+        );
+        assert_eq!(found("no number"), [""; 0]);
+    }
+
+    #[test]
+    fn a_text_with_single_spaces_is_kept_once() {
+        assert_eq!(single_spaced("a b c"), None);
+        assert_eq!(single_spaced("a  b\nc").as_deref(), Some("a b c"));
+        assert_eq!(single_spaced("a\u{a0}b").as_deref(), Some("a b"));
+        assert_eq!(Input::new(" a b\n").unwrap().bytes.len(), 4);
+        assert_eq!(Input::new("a\nb").unwrap().bytes.len(), 8);
+    }
+}

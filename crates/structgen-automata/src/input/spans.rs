@@ -1,0 +1,157 @@
+//! The spans of an input as a suffix tree over its word starts, made where a walk goes (write-only, top-down: Giegerich
+//! and Kurtz, 1995).
+//!
+//! A node of the tree is an interval of suffixes that begin alike. To go on from one, its suffixes are sorted by their
+//! next byte, once.
+
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::{END, Input};
+use crate::ByteSet;
+use crate::bytes::run_between;
+
+/// Suffixes of an input that begin with the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SpansState {
+    low: u32,
+    high: u32,
+    /// How many bytes they have in common that were read.
+    pub(crate) depth: u32,
+}
+
+/// The spans of an input.
+#[derive(Debug)]
+pub(crate) struct Spans {
+    input: Arc<Input>,
+    /// Where the suffixes begin; those of a node of the tree stand together.
+    suffixes: Box<[u32]>,
+    /// By node: the next bytes, sorted, and where the suffixes with each of them begin.
+    branches: FxHashMap<SpansState, Box<[(u8, u32)]>>,
+    /// What the suffixes are sorted in.
+    scratch: Vec<u32>,
+}
+
+impl Spans {
+    pub(crate) fn new(input: Arc<Input>) -> Self {
+        Self {
+            suffixes: input.borders.starts().into(),
+            input,
+            branches: FxHashMap::default(),
+            scratch: Vec::new(),
+        }
+    }
+
+    pub(crate) fn input(&self) -> &Arc<Input> {
+        &self.input
+    }
+
+    /// The node before the first byte; `None` where there is no span.
+    pub(crate) fn start(&self) -> Option<SpansState> {
+        let high = self.suffixes.len() as u32;
+        (high > 0).then_some(SpansState {
+            low: 0,
+            high,
+            depth: 0,
+        })
+    }
+
+    /// The node after one more byte.
+    pub(crate) fn step(&mut self, state: SpansState, byte: u8) -> Option<SpansState> {
+        if byte == END {
+            return None;
+        }
+        let SpansState { low, high, depth } = state;
+        let depth = depth + 1;
+        if high - low == 1 {
+            return (self.next_byte(state) == byte).then_some(SpansState { low, high, depth });
+        }
+        let branches = self.branches(state);
+        let at = branches
+            .binary_search_by_key(&byte, |&(byte, _)| byte)
+            .ok()?;
+        let high = branches.get(at + 1).map_or(high, |&(_, low)| low);
+        let low = branches[at].1;
+        Some(SpansState { low, high, depth })
+    }
+
+    /// The bytes that lead on.
+    pub(crate) fn first(&mut self, state: SpansState) -> ByteSet {
+        let mut first = ByteSet::default();
+        for byte in self.next_bytes(state) {
+            first.insert(byte);
+        }
+        first
+    }
+
+    /// The bytes around this one that lead on nowhere; one that does stands alone.
+    pub(crate) fn equivalent_bytes(&mut self, state: SpansState, byte: u8) -> (u8, u8) {
+        let next: Vec<u8> = self.next_bytes(state).collect();
+        run_between(&next, byte)
+    }
+
+    fn next_bytes(&mut self, state: SpansState) -> impl Iterator<Item = u8> + '_ {
+        let (one, many) = match state.high - state.low {
+            1 => (Some(self.next_byte(state)), None),
+            _ => (None, Some(self.branches(state))),
+        };
+        let many = many.into_iter().flatten().map(|&(byte, _)| byte);
+        one.into_iter().chain(many).filter(|&byte| byte != END)
+    }
+
+    /// Where in the input's bytes the suffixes go on.
+    pub(crate) fn positions(&self, state: SpansState) -> impl Iterator<Item = u32> + use<'_> {
+        let suffixes = &self.suffixes[state.low as usize..state.high as usize];
+        suffixes.iter().map(move |suffix| suffix + state.depth)
+    }
+
+    /// Whether a span may end here.
+    pub(crate) fn is_end(&self, state: SpansState) -> bool {
+        state.depth > 0
+            && self
+                .positions(state)
+                .any(|position| self.input.borders.is_end(position))
+    }
+
+    /// The next byte of the first suffix.
+    fn next_byte(&self, state: SpansState) -> u8 {
+        self.input.bytes[(self.suffixes[state.low as usize] + state.depth) as usize]
+    }
+
+    fn branches(&mut self, state: SpansState) -> &[(u8, u32)] {
+        let entry = match self.branches.entry(state) {
+            Entry::Occupied(known) => return known.into_mut(),
+            Entry::Vacant(entry) => entry,
+        };
+        let bytes = &self.input.bytes;
+        let suffixes = &mut self.suffixes[state.low as usize..state.high as usize];
+        let byte = |suffix: u32| bytes[(suffix + state.depth) as usize];
+        let first = byte(suffixes[0]);
+        if suffixes.iter().all(|&suffix| byte(suffix) == first) {
+            return entry.insert([(first, state.low)].into());
+        }
+        // A counting sort, which leaves the suffixes with a byte in their order.
+        let mut counts = [0_u32; 256];
+        for &suffix in &*suffixes {
+            counts[usize::from(byte(suffix))] += 1;
+        }
+        let mut branches = Vec::new();
+        let mut from = 0;
+        for (byte, count) in (0..=u8::MAX).zip(&mut counts) {
+            if *count > 0 {
+                branches.push((byte, state.low + from));
+                from += std::mem::replace(count, from);
+            }
+        }
+        self.scratch.clear();
+        self.scratch.extend_from_slice(suffixes);
+        for &suffix in &self.scratch {
+            let position = &mut counts[usize::from(byte(suffix))];
+            suffixes[*position as usize] = suffix;
+            *position += 1;
+        }
+        entry.insert(branches.into())
+    }
+}

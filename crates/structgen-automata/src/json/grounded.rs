@@ -1,0 +1,313 @@
+//! The content of a string that comes from an input: a span of it that is in a set.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use structgen_grammar::{StringContent, StringShape};
+use structgen_regular::RegularLimits;
+
+use super::content::{Content, ContentState};
+use super::utf8::Utf8;
+use crate::bytes::escaped_length;
+use crate::input::{Input, InputPositions, Spans, SpansState};
+use crate::{ByteSet, LimitExceeded};
+
+/// The most pairs of a position in the input and a state of the set that are looked at.
+const MAX_POSITIONS: usize = 1 << 22;
+
+/// The spans of an input that are in a set of strings.
+pub(crate) struct GroundedContent {
+    spans: Spans,
+    set: Set,
+}
+
+/// A set of strings, as far as it leaves spans out.
+enum Set {
+    Any,
+    Lengths { min: u32, max: u32 },
+    Content(Box<SetStates>),
+}
+
+/// Where in a span a text stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct GroundedState {
+    at: SpansState,
+    pub(super) utf8: Utf8,
+    set: SetState,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum SetState {
+    Any,
+    /// So many code points have begun.
+    Length(u32),
+    Content(u32),
+}
+
+/// A set with its states numbered and its steps remembered: the text is gone over in many of them.
+struct SetStates {
+    content: Content,
+    states: Vec<ContentState>,
+    ids: FxHashMap<ContentState, u32>,
+    /// By state and byte; [`DEAD`] where no text of the set goes on so.
+    steps: FxHashMap<(u32, u8), u32>,
+    /// By state, whether it is final.
+    accepts: Vec<bool>,
+    /// What is known of a position in the input and a state: the cost of the completion there.
+    known: FxHashMap<(u32, u32), Option<u32>>,
+}
+
+const DEAD: u32 = u32::MAX;
+
+/// How many bytes of a way are looked at before it is remembered: most end sooner.
+const SHORT_WAY: usize = 32;
+
+impl SetStates {
+    fn new(content: Content) -> Self {
+        Self {
+            content,
+            states: Vec::new(),
+            ids: FxHashMap::default(),
+            steps: FxHashMap::default(),
+            accepts: Vec::new(),
+            known: FxHashMap::default(),
+        }
+    }
+
+    fn start(&mut self) -> Result<Option<u32>, LimitExceeded> {
+        let start = self.content.start()?;
+        Ok(start.map(|start| self.number(start)))
+    }
+
+    fn number(&mut self, state: ContentState) -> u32 {
+        if let Some(&known) = self.ids.get(&state) {
+            return known;
+        }
+        let id = self.states.len() as u32;
+        self.accepts.push(self.content.accept(&state).is_some());
+        self.states.push(state.clone());
+        self.ids.insert(state, id);
+        id
+    }
+
+    fn step(&mut self, state: u32, byte: u8) -> Result<Option<u32>, LimitExceeded> {
+        let next = match self.steps.get(&(state, byte)) {
+            Some(&next) => next,
+            None => {
+                let next = self.content.step(&self.states[state as usize], byte)?;
+                let next = next.map_or(DEAD, |next| self.number(next));
+                self.steps.insert((state, byte), next);
+                next
+            }
+        };
+        Ok((next != DEAD).then_some(next))
+    }
+
+    fn accepts(&self, state: u32) -> bool {
+        self.accepts[state as usize]
+    }
+}
+
+impl GroundedContent {
+    /// The spans of an input that are in the shape.
+    pub(crate) fn new(
+        input: Arc<Input>,
+        shape: &StringShape,
+        limits: &RegularLimits,
+    ) -> Result<Self, LimitExceeded> {
+        let StringShape {
+            content,
+            min_length,
+            max_length,
+        } = shape;
+        let set = match (content, min_length, max_length) {
+            // No span is empty.
+            (StringContent::Any, 0 | 1, None) => Set::Any,
+            (StringContent::Any, &min, max) => Set::Lengths {
+                min,
+                max: max.unwrap_or(u32::MAX),
+            },
+            _ => Set::Content(Box::new(SetStates::new(Content::new(shape, limits)?))),
+        };
+        Ok(Self {
+            spans: Spans::new(input),
+            set,
+        })
+    }
+
+    pub(super) fn start(&mut self) -> Result<Option<GroundedState>, LimitExceeded> {
+        let set = match &mut self.set {
+            Set::Any => SetState::Any,
+            Set::Lengths { .. } => SetState::Length(0),
+            Set::Content(set) => match set.start()? {
+                Some(state) => SetState::Content(state),
+                None => return Ok(None),
+            },
+        };
+        let Some(at) = self.spans.start() else {
+            return Ok(None);
+        };
+        let utf8 = Utf8::Boundary;
+        self.if_live(GroundedState { at, utf8, set })
+    }
+
+    pub(super) fn step(
+        &mut self,
+        state: &GroundedState,
+        byte: u8,
+    ) -> Result<Option<GroundedState>, LimitExceeded> {
+        let Some(at) = self.spans.step(state.at, byte) else {
+            return Ok(None);
+        };
+        let Some(utf8) = state.utf8.step(byte) else {
+            return Ok(None);
+        };
+        let set = match (&mut self.set, &state.set) {
+            (Set::Lengths { .. }, &SetState::Length(length)) => {
+                SetState::Length(length + u32::from(state.utf8 == Utf8::Boundary))
+            }
+            (Set::Content(set), &SetState::Content(state)) => match set.step(state, byte)? {
+                Some(next) => SetState::Content(next),
+                None => return Ok(None),
+            },
+            _ => SetState::Any,
+        };
+        self.if_live(GroundedState { at, utf8, set })
+    }
+
+    /// The state, if some span goes on to an end that is in the set.
+    fn if_live(&mut self, state: GroundedState) -> Result<Option<GroundedState>, LimitExceeded> {
+        let is_live = match state.set {
+            // Whatever begins goes on to the end of a word.
+            SetState::Any => true,
+            _ => self.completion(&state)?.is_some(),
+        };
+        Ok(is_live.then_some(state))
+    }
+
+    pub(super) fn accepts(&self, state: &GroundedState) -> bool {
+        let is_in_set = match (&self.set, &state.set) {
+            (Set::Lengths { min, .. }, SetState::Length(length)) => length >= min,
+            (Set::Content(set), &SetState::Content(state)) => set.accepts(state),
+            _ => true,
+        };
+        is_in_set && self.spans.is_end(state.at)
+    }
+
+    /// How many bytes of JSON a known completion takes, the closing quote excluded.
+    pub(super) fn cost(&mut self, state: &GroundedState) -> u32 {
+        // The steps that made the state live have passed the limits already.
+        let cost = self.completion(state);
+        cost.ok().flatten().unwrap_or(u32::MAX)
+    }
+
+    /// The cost of a completion; `None` where there is none.
+    ///
+    /// It is the shortest, or where the set leaves spans out, that of the first suffix that has one: suffixes keep
+    /// their order, so this stays the first until it is completed, and gets cheaper on the way.
+    fn completion(&mut self, state: &GroundedState) -> Result<Option<u32>, LimitExceeded> {
+        let has_begun = state.at.depth > 0;
+        let input = self.spans.input();
+        let mut positions = self.spans.positions(state.at);
+        let written = |position, lengths| {
+            let end = input.completion(position, has_begun, lengths)?;
+            Some(input.written_length(position, end))
+        };
+        match (&mut self.set, &state.set) {
+            (Set::Content(set), &SetState::Content(state)) => {
+                for position in positions {
+                    let cost = content_cost(input, position, has_begun, set, state)?;
+                    if cost.is_some() {
+                        return Ok(cost);
+                    }
+                }
+                Ok(None)
+            }
+            (Set::Lengths { min, max }, &SetState::Length(length)) => {
+                Ok(positions.find_map(|position| written(position, (length, *min, *max))))
+            }
+            _ => {
+                let mut best: Option<u32> = None;
+                for cost in positions.filter_map(|position| written(position, (0, 0, u32::MAX))) {
+                    best = Some(best.map_or(cost, |best| best.min(cost)));
+                    // None is cheaper.
+                    if cost <= u32::from(!has_begun) {
+                        break;
+                    }
+                }
+                Ok(best)
+            }
+        }
+    }
+
+    /// The position in the text; `None` where more than that and a length matters.
+    pub(super) fn positions(&self, state: &GroundedState) -> Option<InputPositions> {
+        let (length, min, max) = match (&self.set, &state.set) {
+            _ if state.utf8 != Utf8::Boundary => return None,
+            (Set::Any, _) => (0, 0, u32::MAX),
+            (Set::Lengths { min, max }, &SetState::Length(length)) => (length, *min, *max),
+            _ => return None,
+        };
+        Some(InputPositions::new(
+            &self.spans,
+            state.at,
+            (length, min, max),
+        ))
+    }
+
+    pub(super) fn first(&mut self, state: &GroundedState) -> ByteSet {
+        self.spans.first(state.at)
+    }
+
+    pub(super) fn equivalent_bytes(&mut self, state: &GroundedState, byte: u8) -> (u8, u8) {
+        self.spans.equivalent_bytes(state.at, byte)
+    }
+}
+
+/// What is left to write from a position in the input up to the first end that is in the set; `None` where there is
+/// none. From a position there is one way on, and a long one is remembered.
+fn content_cost(
+    input: &Input,
+    mut position: u32,
+    mut has_begun: bool,
+    set: &mut SetStates,
+    mut state: u32,
+) -> Result<Option<u32>, LimitExceeded> {
+    let mut read = 0;
+    let mut way: Vec<((u32, u32), u32)> = Vec::new();
+    let mut cost = 0_u32;
+    let mut rest = loop {
+        if has_begun && input.may_end(position) && set.accepts(state) {
+            break Some(0);
+        }
+        // What is remembered of a position is what follows there in a span that has begun.
+        if has_begun && let Some(&known) = set.known.get(&(position, state)) {
+            break known;
+        }
+        let Some(byte) = input.byte(position) else {
+            break None;
+        };
+        let bytes = escaped_length(&[byte]);
+        if read >= SHORT_WAY {
+            way.push(((position, state), bytes));
+        } else {
+            cost += bytes;
+        }
+        match set.step(state, byte)? {
+            Some(next) => state = next,
+            None => break None,
+        }
+        (has_begun, read, position) = (true, read + 1, position + 1);
+    };
+    if set.known.len() + way.len() > MAX_POSITIONS {
+        return Err(LimitExceeded {
+            what: "positions in the input",
+            limit: MAX_POSITIONS as u64,
+        });
+    }
+    for (at, bytes) in way.into_iter().rev() {
+        rest = rest.map(|rest| rest.saturating_add(bytes));
+        set.known.insert(at, rest);
+    }
+    Ok(rest.map(|rest| rest.saturating_add(cost)))
+}
