@@ -137,6 +137,7 @@ fn a_folder_in_the_layout_of_onnxruntime_genai_answers_alike() {
     for (from, to) in [
         ("model.onnx", "decoder.onnx"),
         ("tokenizer.json", "tokenizer.json"),
+        ("tokenizer_config.json", "tokenizer_config.json"),
     ] {
         std::fs::copy(model_folder().join(from), genai.join(to)).unwrap();
     }
@@ -545,19 +546,19 @@ fn a_reader_that_goes_away_ends_the_program_quietly() {
 fn a_text_goes_on_after_the_context_where_that_is_asked_for() {
     runtime();
     let generate = |extra: &[&str]| {
-        let words = "one two three ".repeat(90);
+        let words = "one two three ".repeat(600);
         let mut command = structgen(["generate", "--max-tokens", "900", "--regex", "[a-z ]{890}"]);
         run(command.args(extra).arg(words))
     };
     let refused = generate(&[]);
     assert_eq!(refused.code, 2, "{refused:?}");
-    assert!(refused.err.contains("context of 1024"), "{}", refused.err);
+    assert!(refused.err.contains("context of 4096"), "{}", refused.err);
     let cropped = generate(&["--set", "overflow=crop:8"]);
     assert_eq!(cropped.code, 0, "{cropped:?}");
     assert_eq!(cropped.out.trim_end_matches('\n').len(), 890);
-    let keeps = generate(&["--set", "overflow=crop:1023"]);
+    let keeps = generate(&["--set", "overflow=crop:4095"]);
     assert_eq!(keeps.code, 2, "{keeps:?}");
-    assert!(keeps.err.contains("keep at most 1022"), "{}", keeps.err);
+    assert!(keeps.err.contains("keep at most 4094"), "{}", keeps.err);
 }
 
 #[test]

@@ -14,7 +14,6 @@ mod saved_constraints;
 mod saved_tables;
 mod shapes_with_memory;
 mod small;
-mod spans;
 mod steady_state;
 mod support;
 mod threads;

@@ -1,10 +1,13 @@
 //! Spans tell what work was done. A program of its own: what `tracing` remembers of a span that nobody listens to is shared by threads.
 
+#[path = "it/small/mod.rs"]
+mod small;
+
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::small::choices;
+use small::choices;
 use structgen_vocab::TokenId;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
