@@ -1,7 +1,7 @@
 //! What is printed of an output beside its text.
 
 use std::io;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use anyhow::anyhow;
 use serde_json::{Map, Value, json};
@@ -101,24 +101,47 @@ impl ResultArgs {
     }
 
     /// An extraction as a JSON object: the members of [`object`](Self::object) for a text that was read at once, and
-    /// {"text", "fields", "windows"} for one that was read in windows, with what the model wrote of each.
+    /// {"text", "fields", "windows"} for one that was read in windows, with what the model wrote of each; {"sources", "ungrounded"} beside
+    /// them where the values' places are asked for.
     pub(crate) fn extraction<T>(
         &self,
         found: &Extraction<T>,
         model: &Model,
+        sources: bool,
     ) -> anyhow::Result<Map<String, Value>> {
-        if let [only] = &found.outputs[..] {
-            return self.object(only, model);
+        let mut object = match &found.outputs[..] {
+            [only] => self.object(only, model)?,
+            windows => {
+                let mut object = Map::new();
+                object.insert("text".to_owned(), found.json.as_str().into());
+                if let (true, Some(confidence)) = (self.confidence, &found.confidence) {
+                    object.insert("fields".to_owned(), serde_json::to_value(confidence)?);
+                }
+                let windows = windows.iter();
+                let windows: anyhow::Result<Vec<Value>> =
+                    { windows.map(|output| Ok(self.object(output, model)?.into())) }.collect();
+                object.insert("windows".to_owned(), windows?.into());
+                object
+            }
+        };
+        if sources {
+            let spans = |spans: &[Range<usize>]| -> Value {
+                { spans.iter() }
+                    .map(|span| json!({"start": span.start, "end": span.end}))
+                    .collect()
+            };
+            let sources: Value = { found.sources.iter() }
+                .map(|value| {
+                    json!({
+                        "pointer": value.pointer,
+                        "bytes": spans(&value.bytes),
+                        "characters": spans(&value.characters),
+                    })
+                })
+                .collect();
+            object.insert("sources".to_owned(), sources);
+            object.insert("ungrounded".to_owned(), found.ungrounded.clone().into());
         }
-        let mut object = Map::new();
-        object.insert("text".to_owned(), found.json.as_str().into());
-        if let (true, Some(confidence)) = (self.confidence, &found.confidence) {
-            object.insert("fields".to_owned(), serde_json::to_value(confidence)?);
-        }
-        let windows = found.outputs.iter();
-        let windows: anyhow::Result<Vec<Value>> =
-            { windows.map(|output| Ok(self.object(output, model)?.into())) }.collect();
-        object.insert("windows".to_owned(), windows?.into());
         Ok(object)
     }
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use structgen_decode::{GenerateOptions, SamplingParams, Strategy};
+use structgen_frontend::json_schema::{SchemaOptions, Source};
 use structgen_ort::Device;
 
 use crate::{Extractor, Model, ModelOptions, Result};
@@ -32,6 +33,7 @@ pub struct ExtractorBuilder<T> {
     model: ModelOptions,
     generate: GenerateOptions,
     strategy: Strategy,
+    source: Option<Source>,
     value: PhantomData<fn() -> T>,
 }
 
@@ -42,6 +44,7 @@ impl<T> ExtractorBuilder<T> {
             model: ModelOptions::new(),
             generate: GenerateOptions::default(),
             strategy: Strategy::default(),
+            source: None,
             value: PhantomData,
         }
     }
@@ -84,6 +87,15 @@ impl<T> ExtractorBuilder<T> {
         self
     }
 
+    /// Makes strings and numbers come from the text, or not, whatever the type's schema says of the whole: see [`Extraction::sources`](crate::Extraction::sources).
+    pub fn grounded(mut self, wanted: bool) -> Self {
+        self.source = Some(match wanted {
+            true => Source::Input,
+            false => Source::Model,
+        });
+        self
+    }
+
     /// Sets all options of the model at once.
     pub fn model_options(mut self, options: ModelOptions) -> Self {
         self.model = options;
@@ -119,7 +131,12 @@ impl<T: JsonSchema + DeserializeOwned> ExtractorBuilder<T> {
             Some(folder) => Model::open(folder, &self.model)?,
             None => Model::embedded(&self.model)?,
         };
-        Ok(Extractor::with_model(model, self.generate)?.with_strategy(self.strategy))
+        let mut options = SchemaOptions::new();
+        if let Some(source) = self.source {
+            options = options.with_source(source);
+        }
+        let extractor = Extractor::with_options(model, &options, self.generate)?;
+        Ok(extractor.with_strategy(self.strategy))
     }
 }
 

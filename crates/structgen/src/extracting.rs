@@ -8,9 +8,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use structgen_constraint::Input;
 use structgen_decode::{Confidence, GenerateError, Output, Outputs, Run, request::GenerationStats};
 
-use crate::{Error, Extraction, Result, SchemaExtractor};
+use crate::{Error, Extraction, LocatedValue, Result, SchemaExtractor, locate, recognized_input};
 
 /// An extraction under way: [`SchemaExtractor::submit`]. Dropping it cancels the extraction.
 #[must_use = "an extraction that is dropped is cancelled"]
@@ -20,19 +21,31 @@ pub struct Extracting<T> {
     /// What of a long text is not submitted yet.
     rest: VecDeque<Range<usize>>,
     text: Arc<str>,
+    /// What a text that is read at once has of the values that come from it.
+    input: Option<Arc<Input>>,
+    ungrounded: Vec<String>,
     value: PhantomData<fn() -> T>,
 }
 
 impl<T> Extracting<T> {
     /// A text that is read at once.
-    pub(crate) fn one(extractor: SchemaExtractor, run: Run) -> Self {
-        Self {
+    pub(crate) fn one(extractor: SchemaExtractor, text: &str, events: bool) -> Result<Self> {
+        let (mut request, grounding) = extractor.prepare(text)?;
+        request.events = events;
+        let run = extractor.model().submit(request)?;
+        let (input, ungrounded) = match grounding {
+            Some(grounding) => (Some(grounding.input), grounding.ungrounded),
+            None => (None, Vec::new()),
+        };
+        Ok(Self {
             extractor,
             runs: VecDeque::from([run]),
             rest: VecDeque::new(),
             text: Arc::from(""),
+            input,
+            ungrounded,
             value: PhantomData,
-        }
+        })
     }
 
     /// A text that is read in windows.
@@ -48,6 +61,8 @@ impl<T> Extracting<T> {
             runs: VecDeque::new(),
             rest: windows.into(),
             text: Arc::from(text),
+            input: None,
+            ungrounded: Vec::new(),
             value: PhantomData,
         };
         // As many as can run, and one for each worker to go on with.
@@ -66,7 +81,12 @@ impl<T> Extracting<T> {
         let Some(window) = self.rest.pop_front() else {
             return Ok(());
         };
-        let mut request = self.extractor.request(&self.text[window])?;
+        let (mut request, grounding) = self.extractor.prepare(&self.text[window])?;
+        for pointer in grounding.into_iter().flat_map(|it| it.ungrounded) {
+            if !self.ungrounded.contains(&pointer) {
+                self.ungrounded.push(pointer);
+            }
+        }
         // Which answer is taken depends on how probable it is.
         request.options.log_probs = true;
         self.runs.push_back(self.extractor.model().submit(request)?);
@@ -129,13 +149,32 @@ impl<T: DeserializeOwned> Extracting<T> {
         for output in &outputs {
             stats += &output.generation.stats;
         }
+        let sources = self.locate(&json)?;
         Ok(Extraction {
             value,
             json,
             confidence,
             stats,
             outputs,
+            sources,
+            ungrounded: self.ungrounded,
         })
+    }
+
+    /// Where in the text the values of a document are.
+    fn locate(&self, json: &str) -> Result<Vec<LocatedValue>> {
+        let whole;
+        let input = match &self.input {
+            Some(input) => &**input,
+            None if self.extractor.is_grounded() && !self.text.is_empty() => {
+                whole = recognized_input(&self.text)?;
+                &whole
+            }
+            None => return Ok(Vec::new()),
+        };
+        // What serde_json cannot hold has no places.
+        let document = serde_json::from_str(json);
+        Ok(document.map_or_else(|_| Vec::new(), |document| locate(&document, input)))
     }
 
     /// The answers of all windows as one document, or the most probable of them where that one does not fit the schema.

@@ -17,9 +17,10 @@ use structgen_frontend::json_schema::{CompileReport, SchemaOptions};
 use crate::extract_all::ExtractAll;
 use crate::extracting::Extracting;
 use crate::for_type::schema_of;
+use crate::grounded::{Grounding, is_grounded};
 use crate::partial::ExtractionStream;
 use crate::windows::{LongText, windows};
-use crate::{Constraint, ExtractorBuilder, Model, Request, Result};
+use crate::{Constraint, ExtractorBuilder, LocatedValue, Model, Request, Result};
 
 /// The most tokens of an output, where the caller says nothing.
 const MAX_NEW_TOKENS: usize = 4_096;
@@ -41,6 +42,12 @@ pub struct Extraction<T> {
     pub stats: GenerationStats,
     /// What the model wrote: one output, or one for each window of a [long text](crate::LongText).
     pub outputs: Vec<Output>,
+    /// Of an extractor whose values [come from the text](crate::Source::Input): where in the text each string and number of
+    /// the value is. Spans are of the text that was given, and a value has all of them that it can have come from.
+    pub sources: Vec<LocatedValue>,
+    /// The values that had to come from the text and could not, since the text, or a window of it, has none that fits: JSON Pointers into the
+    /// schema. They were written as if they were not to come from it.
+    pub ungrounded: Vec<String>,
 }
 
 impl<T> Extraction<T> {
@@ -98,7 +105,7 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
     /// An extractor with the embedded model.
     ///
     /// # Errors
-    /// As [`Constraint::for_type`]; [`Error::Load`] when there is no runtime library.
+    /// As [`Constraint::for_type`]; [`Error::Load`](crate::Error::Load) when there is no runtime library.
     pub fn embedded() -> Result<Self> {
         Self::builder().build()
     }
@@ -121,7 +128,15 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
     /// # Errors
     /// As [`Constraint::for_type`].
     pub fn with_model(model: Model, options: GenerateOptions) -> Result<Self> {
-        let constraint = Constraint::for_type::<T>(&model.written_form(&SchemaOptions::new()))?;
+        Self::with_options(model, &SchemaOptions::new(), options)
+    }
+
+    pub(crate) fn with_options(
+        model: Model,
+        schema_options: &SchemaOptions,
+        options: GenerateOptions,
+    ) -> Result<Self> {
+        let constraint = Constraint::for_type::<T>(&model.written_form(schema_options))?;
         let inner = SchemaExtractor::with_constraint(model, Self::schema(), &constraint, options)?;
         Ok(Self {
             inner,
@@ -138,8 +153,8 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
     /// Extracts a value from a text.
     ///
     /// # Errors
-    /// [`Error::Generate`] when prompt and output do not fit the model's context, and whatever the model reports;
-    /// [`Error::Deserialize`] when the type refuses a text as rare as to be missed when it was [tried](Constraint::for_type).
+    /// [`Error::Generate`](crate::Error::Generate) when prompt and output do not fit the model's context, and whatever the model reports;
+    /// [`Error::Deserialize`](crate::Error::Deserialize) when the type refuses a text as rare as to be missed when it was [tried](Constraint::for_type).
     pub fn extract(&self, text: &str) -> Result<Extraction<T>> {
         self.inner.submit(text)?.wait()
     }
@@ -213,6 +228,9 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
 
 /// Extracts values that are valid against a schema from texts. As [`Extractor`], it is a handle.
 ///
+/// Where the schema says `"x-structgen": {"source": "input"}`, or the options say it of the whole schema
+/// ([`SchemaOptions::with_source`]), strings and numbers come from the text: see [`Extraction::sources`].
+///
 /// ```no_run
 /// use serde_json::json;
 /// use structgen::{GenerateOptions, Model, ModelOptions, SchemaExtractor, SchemaOptions};
@@ -236,13 +254,14 @@ pub struct SchemaExtractor {
     options: GenerateOptions,
     strategy: Strategy,
     long_text: LongText,
+    is_grounded: bool,
 }
 
 impl SchemaExtractor {
     /// Compiles a schema for a model. Where the options say nothing of whitespace, the embedded model writes none.
     ///
     /// # Errors
-    /// [`Error::Schema`] with the keyword and its JSON Pointer, [`Error::Compile`].
+    /// [`Error::Schema`](crate::Error::Schema) with the keyword and its JSON Pointer, [`Error::Compile`](crate::Error::Compile).
     pub fn new(
         model: Model,
         schema: Value,
@@ -257,7 +276,7 @@ impl SchemaExtractor {
     /// what the model is shown.
     ///
     /// # Errors
-    /// [`Error::Compile`].
+    /// [`Error::Compile`](crate::Error::Compile).
     pub fn with_constraint(
         model: Model,
         schema: Value,
@@ -266,6 +285,7 @@ impl SchemaExtractor {
     ) -> Result<Self> {
         let compiled = model.compile(constraint)?;
         Ok(Self {
+            is_grounded: is_grounded(&compiled),
             compiled,
             report: Arc::new(constraint.report().clone()),
             model,
@@ -293,7 +313,7 @@ impl SchemaExtractor {
     /// Extracts a value from a text.
     ///
     /// # Errors
-    /// [`Error::Generate`], [`Error::Tokenizer`]; [`Error::Deserialize`] where serde_json cannot hold the value, which is
+    /// [`Error::Generate`](crate::Error::Generate), [`Error::Tokenizer`](crate::Error::Tokenizer); [`Error::Deserialize`](crate::Error::Deserialize) where serde_json cannot hold the value, which is
     /// nested more than 127 deep.
     pub fn extract(&self, text: &str) -> Result<Extraction<Value>> {
         self.submit(text)?.wait()
@@ -329,16 +349,29 @@ impl SchemaExtractor {
     /// events.
     ///
     /// # Errors
-    /// As [`Model::extraction_prompt`].
+    /// As [`Model::extraction_prompt`]; [`Error::Compile`](crate::Error::Compile) when values come from the text, and a limit is exceeded.
     pub fn request(&self, text: &str) -> Result<Request> {
+        Ok(self.prepare(text)?.0)
+    }
+
+    /// The request of a text, and what the text has of the values that come from it.
+    pub(crate) fn prepare(&self, text: &str) -> Result<(Request, Option<Grounding>)> {
         let prompt = self.model.extraction_prompt(&self.schema, text)?;
+        let grounding = { self.is_grounded }
+            .then(|| Grounding::of(&self.compiled, text))
+            .transpose()?;
+        let constraint = match &grounding {
+            Some(grounding) => grounding.constraint.clone(),
+            None => self.compiled.clone(),
+        };
         let mut options = self.options.clone();
         if options.max_new_tokens.is_none() {
             options.max_new_tokens = Some(self.model.room_after(&prompt, MAX_NEW_TOKENS));
         }
-        Ok(Request::new(prompt, Some(self.compiled.clone()))
+        let request = Request::new(prompt, Some(constraint))
             .with_options(options)
-            .with_strategy(self.strategy.clone()))
+            .with_strategy(self.strategy.clone());
+        Ok((request, grounding))
     }
 
     /// What became of each keyword of the schema.
@@ -375,8 +408,7 @@ impl SchemaExtractor {
         if let Some(windows) = self.windows(text)? {
             return Extracting::windows(self.clone(), text, windows);
         }
-        let run = self.model.submit(self.request(text)?)?;
-        Ok(Extracting::one(self.clone(), run))
+        Extracting::one(self.clone(), text, false)
     }
 
     /// The windows in which a text is read; none where it is read at once.
@@ -399,8 +431,11 @@ impl SchemaExtractor {
     }
 
     fn submit_with_events<T>(&self, text: &str) -> Result<Extracting<T>> {
-        let run = self.model.submit(self.request(text)?.with_events())?;
-        Ok(Extracting::one(self.clone(), run))
+        Extracting::one(self.clone(), text, true)
+    }
+
+    pub(crate) fn is_grounded(&self) -> bool {
+        self.is_grounded
     }
 
     pub(crate) fn has_log_probs(&self) -> bool {

@@ -64,6 +64,7 @@ mod extractor;
 mod for_type;
 #[cfg(feature = "ort")]
 mod generate;
+mod grounded;
 mod locate;
 #[cfg(feature = "ort")]
 mod model;
@@ -96,6 +97,7 @@ pub use extracting::Extracting;
 pub use extractor::{Extraction, Extractor, SchemaExtractor};
 #[cfg(feature = "ort")]
 pub use generate::Request;
+pub use grounded::recognized_input;
 pub use locate::{LocatedValue, locate};
 #[cfg(feature = "ort")]
 pub use model::Model;
@@ -121,6 +123,7 @@ pub use structgen_frontend as frontend;
 pub use structgen_grammar as grammar;
 #[cfg(feature = "ort")]
 pub use structgen_ort as ort;
+pub use structgen_recognize as recognize;
 pub use structgen_regular as regular;
 #[cfg(feature = "tools")]
 pub use structgen_tools as tools;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::Value;
 use structgen::decode::{Confidence, GenerateError, Generation};
-use structgen::{Error, GenerateOptions, LongText, Model, SchemaExtractor, SchemaOptions};
+use structgen::{Error, GenerateOptions, LongText, Model, SchemaExtractor};
 use structgen_bench::scoring::{Failure, Probability, Sample, Summary};
 use structgen_maskbench::Percentiles;
 
@@ -78,6 +78,7 @@ impl Extractors {
     pub(super) fn compile(
         model: &Model,
         samples: &[Sample],
+        mode: Mode,
         long_text: LongText,
         max_tokens: Option<usize>,
     ) -> Self {
@@ -90,7 +91,7 @@ impl Extractors {
         };
         let extractor = |sample: &Sample| {
             let (schema, options) = (sample.schema.clone(), options.clone());
-            SchemaExtractor::new(model.clone(), schema, &SchemaOptions::new(), options)
+            SchemaExtractor::new(model.clone(), schema, &mode.schema_options(), options)
                 .map(|extractor| extractor.with_long_text(long_text))
                 .map_err(failure)
         };

@@ -115,9 +115,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let model = args.open()?;
     let mut all = Vec::new();
     for set in &sets {
-        let extractors =
-            Extractors::compile(&model, &set.samples, args.long_text.into(), args.max_tokens);
         for &mode in &args.modes {
+            let extractors = Extractors::compile(
+                &model,
+                &set.samples,
+                mode,
+                args.long_text.into(),
+                args.max_tokens,
+            );
             for &strategy in &args.strategies {
                 tell(&format!("{}: {mode}, {strategy}", set.name));
                 let results = extractors.ask(set, mode, strategy, args.jobs)?;

@@ -5,17 +5,19 @@ use std::str::FromStr;
 
 use anyhow::bail;
 use clap::ValueEnum;
-use structgen::SchemaExtractor;
 use structgen::decode::{
     Confidence, Generation,
     strategies::{BeamOptions, PromptLookup, Speculation},
 };
+use structgen::{SchemaExtractor, SchemaOptions, Source};
 
 /// What the output is constrained to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Mode {
     /// The documents that are valid against the schema.
     Constrained,
+    /// The valid documents whose strings and numbers come from the text.
+    Grounded,
     /// Nothing: the model alone.
     Unconstrained,
 }
@@ -29,9 +31,17 @@ pub(super) struct Written {
 }
 
 impl Mode {
+    /// How schemas are compiled.
+    pub(super) fn schema_options(self) -> SchemaOptions {
+        match self {
+            Self::Grounded => SchemaOptions::new().with_source(Source::Input),
+            Self::Constrained | Self::Unconstrained => SchemaOptions::new(),
+        }
+    }
+
     pub(super) fn ask(self, extractor: &SchemaExtractor, text: &str) -> structgen::Result<Written> {
         match self {
-            Self::Constrained => {
+            Self::Constrained | Self::Grounded => {
                 let found = extractor.extract(text)?;
                 let outputs = found.outputs.into_iter();
                 Ok(Written {
@@ -58,6 +68,7 @@ impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Constrained => "constrained",
+            Self::Grounded => "grounded",
             Self::Unconstrained => "unconstrained",
         })
     }

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use structgen::grammar::Whitespace;
-use structgen::{Error, Extraction, LongText, SchemaExtractor, Strategy};
+use structgen::{Error, Extraction, LongText, SchemaExtractor, Source, Strategy};
 
 use super::extract_jsonl;
 use super::generate::failure;
@@ -16,7 +16,7 @@ use crate::Outcome;
 use crate::args::{ModelArgs, read_schema};
 use crate::error::DONE;
 use crate::input::TextArgs;
-use crate::output::write_line;
+use crate::output::{tell, write_line};
 use crate::results::ResultArgs;
 use crate::settings::{Settings, SettingsArgs};
 
@@ -48,6 +48,14 @@ pub(crate) struct Args {
     /// one by how probable they are
     #[arg(long)]
     refuse_long: bool,
+    /// Strings and numbers come from the text: spans of it, and numbers, dates, times and addresses however the text writes them. What the
+    /// text has no value for and must be there is written freely, with a note on standard error
+    #[arg(long)]
+    grounded: bool,
+    /// Print the output as JSON: {"text", "sources", "ungrounded"}, where a source reports where in the text a value is, in bytes and
+    /// characters
+    #[arg(long, requires = "grounded", conflicts_with_all = ["events", "outputs"])]
+    spans: bool,
     #[command(flatten)]
     settings: SettingsArgs,
     #[command(flatten)]
@@ -65,6 +73,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.model.model.is_none() {
         // The form that the embedded model was trained to write.
         schema_options.whitespace.get_or_insert(Whitespace::Compact);
+    }
+    if args.grounded {
+        schema_options = schema_options.with_source(Source::Input);
     }
     let (schema, constraint) =
         read_schema(&args.schema, settings.schema.at.as_deref(), &schema_options)?;
@@ -91,7 +102,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let lines = args.text.open_lines()?;
         let output = extract_jsonl::Output::open(args.resume.as_deref())?;
         let extractor = extractor(args.workers())?;
-        return extract_jsonl::run(&extractor, &args.results, lines, output);
+        return extract_jsonl::run(&extractor, &args.results, args.spans, lines, output);
     }
     let text = args.text.read()?;
     let extractor = extractor(NonZeroUsize::MIN)?;
@@ -121,8 +132,11 @@ impl Args {
             return self.list(extractor, text);
         }
         let found: Extraction<IgnoredAny> = extractor.submit(text)?.wait().map_err(failure)?;
-        let line = match self.results.is_whole() {
-            true => Value::from(self.results.extraction(&found, model)?).to_string(),
+        for pointer in &found.ungrounded {
+            tell(&format!("note: the text has no value for {pointer}"));
+        }
+        let line = match self.spans || self.results.is_whole() {
+            true => Value::from(self.results.extraction(&found, model, self.spans)?).to_string(),
             false => found.json,
         };
         write_line(&line)?;

@@ -562,6 +562,32 @@ fn a_text_goes_on_after_the_context_where_that_is_asked_for() {
 }
 
 #[test]
+fn grounded_values_are_reported_with_their_places() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let extract = |extra: &[&str], text: &str| {
+        let mut command = structgen(["extract", "--grounded", "--schema"]);
+        run(command.arg(&schema).args(extra).arg(text))
+    };
+    let found = extract(&["--spans"], "Zoë is 36 years old");
+    assert_eq!((found.code, found.err.as_str()), (0, ""), "{found:?}");
+    let line: Value = serde_json::from_str(&found.out).unwrap();
+    let age = { line["sources"].as_array().unwrap().iter() }
+        .find(|source| source["pointer"] == "/age")
+        .unwrap();
+    assert_eq!(age["bytes"], json!([{"start": 8, "end": 10}]));
+    assert_eq!(age["characters"], json!([{"start": 7, "end": 9}]));
+    assert_eq!(line["ungrounded"], json!([]));
+    let found = extract(&[], "Zoë is old");
+    assert_eq!(found.code, 0, "{found:?}");
+    assert!(
+        found.err.contains("no value for /properties/age"),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn kept_beginnings_change_no_extraction() {
     runtime();
     let dir = tempfile::tempdir().unwrap();

@@ -6,6 +6,7 @@ mod contrastive_search;
 mod errors;
 mod extract_all;
 mod extract_stream;
+mod grounded;
 mod handles;
 mod long_texts;
 mod notation;

@@ -31,6 +31,7 @@ struct Pending {
 pub(crate) fn run(
     extractor: &SchemaExtractor,
     results: &ResultArgs,
+    spans: bool,
     input: Box<dyn Read + Send>,
     mut output: Output,
 ) -> Outcome {
@@ -77,7 +78,8 @@ pub(crate) fn run(
             break;
         };
         let Pending { number, id, found } = next;
-        let line = match found.and_then(|found| finished(found, id.as_ref(), results, model)) {
+        let line = match found.and_then(|found| finished(found, id.as_ref(), results, spans, model))
+        {
             Ok(line) => line,
             Err(error) => {
                 bad += 1;
@@ -108,15 +110,16 @@ fn finished(
     found: Extracting<IgnoredAny>,
     id: Option<&Value>,
     results: &ResultArgs,
+    spans: bool,
     model: &Model,
 ) -> anyhow::Result<String> {
     let found = found.wait()?;
-    if results.is_whole() {
+    if spans || results.is_whole() {
         let mut line = Map::new();
         if let Some(id) = id {
             line.insert("id".to_owned(), id.clone());
         }
-        line.extend(results.extraction(&found, model)?);
+        line.extend(results.extraction(&found, model, spans)?);
         return Ok(Value::from(line).to_string());
     }
     // In JSON a line break is never more than whitespace.

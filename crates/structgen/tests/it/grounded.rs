@@ -1,0 +1,132 @@
+//! Values that come from the text, whatever the model would rather write.
+
+use serde_json::{Value, json};
+use structgen::{
+    Extractor, GenerateOptions, SamplingParams, SchemaExtractor, SchemaOptions, Source,
+};
+
+use crate::support::{PEOPLE, Person, model};
+
+fn extractor(schema: Value, sampling: SamplingParams) -> SchemaExtractor {
+    let options = GenerateOptions {
+        sampling,
+        ..GenerateOptions::default()
+    };
+    let schema_options = SchemaOptions::new().with_source(Source::Input);
+    SchemaExtractor::new(model(), schema, &schema_options, options).unwrap()
+}
+
+const TEXTS: [&str; 5] = [
+    "Mia Brandt ordered three lamps\nfor 12 May 2024, at 1.249,50 EUR; write to mia@lamps.example.",
+    "Die Sitzung beginnt um halb zehn, am 3. Juni 2025, mit zwölf Gästen.",
+    "On a reçu deux caisses \u{ab}\u{a0}fragiles\u{a0}\u{bb} \u{2014} il en manque 4\u{202f}000.",
+    "a \"quoted\" word, a \\ and\ta tab: 7",
+    "x",
+];
+
+#[test]
+fn no_value_is_invented_however_tokens_are_drawn() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "short": {"type": "string", "maxLength": 12},
+            "note": {"type": ["string", "null"]},
+            "count": {"type": ["integer", "null"]},
+            "price": {"type": ["number", "null"]},
+            "day": {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]},
+            "words": {"type": "array", "items": {"type": "string"}, "maxItems": 3, "uniqueItems": true},
+        },
+        "required": ["name", "note", "count", "price", "day", "words"],
+    });
+    for seed in 0..6 {
+        let sampling = SamplingParams {
+            temperature: 2.5,
+            seed,
+            ..SamplingParams::default()
+        };
+        let extractor = extractor(schema.clone(), sampling);
+        for text in TEXTS {
+            let found = extractor.extract(text).unwrap();
+            assert_eq!(found.ungrounded, Vec::<String>::new(), "{text}");
+            for value in &found.sources {
+                assert!(
+                    !value.bytes.is_empty(),
+                    "{} of {} in {text}",
+                    value.pointer,
+                    found.json
+                );
+            }
+            // Strings stand in the text, but for how its whitespace is written.
+            for key in ["name", "short", "note"] {
+                if let Some(string) = found.value[key].as_str() {
+                    let single = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+                    assert!(
+                        single(text).contains(&single(string)),
+                        "{string:?} in {text}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_text_says_in_another_notation_can_be_written() {
+    let free = SamplingParams::default();
+    let day = json!({"type": "string", "format": "date"});
+    let found = extractor(day, free.clone()).extract(TEXTS[1]).unwrap();
+    assert_eq!(found.value, "2025-06-03");
+    let guests = json!({"type": "integer", "minimum": 11, "maximum": 20});
+    let found = extractor(guests, free.clone()).extract(TEXTS[1]).unwrap();
+    assert_eq!(found.value, 12);
+    let price = json!({"type": "number", "minimum": 1000});
+    let found = extractor(price, free).extract(TEXTS[0]).unwrap();
+    assert!(
+        [1249.5, 2024.0].contains(&found.value.as_f64().unwrap()),
+        "{}",
+        found.value
+    );
+}
+
+#[test]
+fn a_value_that_the_text_lacks_is_reported() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"age": {"type": "integer"}, "size": {"type": "integer"}},
+        "required": ["age"],
+    });
+    let found = extractor(schema, SamplingParams::default());
+    let found = found.extract("nobody knows how old she is").unwrap();
+    assert_eq!(found.ungrounded, ["/properties/age"]);
+    // What is optional is left out.
+    assert_eq!(found.value.as_object().unwrap().len(), 1);
+}
+
+#[test]
+fn types_and_single_nodes_can_be_grounded() {
+    let people = Extractor::<Person>::builder()
+        .grounded(true)
+        .build()
+        .unwrap();
+    let found = people.extract(PEOPLE[2]).unwrap();
+    assert_eq!(found.value.age, 41);
+    assert!(
+        PEOPLE[2].contains(&found.value.name),
+        "{}",
+        found.value.name
+    );
+
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "x-structgen": {"source": "input"}},
+            "comment": {"type": "string", "maxLength": 9},
+        },
+        "required": ["name", "comment"],
+    });
+    let options = GenerateOptions::default();
+    let extractor = SchemaExtractor::new(model(), schema, &SchemaOptions::new(), options).unwrap();
+    let found = extractor.extract(PEOPLE[2]).unwrap();
+    assert!(PEOPLE[2].contains(found.value["name"].as_str().unwrap()));
+}
