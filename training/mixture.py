@@ -68,11 +68,28 @@ def words(schema):
 def reshape(c, x):
     """Bounds that hold, arrays of rows as maps or tuples: what users write, and the notation shows."""
     schema, value = x.schema, x.value
+    if c.chance(0.25):
+        schema = unrequired(schema)
     if c.chance(0.10):
         schema, value = rows(c, schema, value)
     if c.chance(0.25):
         schema = bounded(c, schema, value)
     return Sample(schema, x.text, value, x.kind)
+
+
+def unrequired(schema):
+    """Nullable values need not be there, as in the schemas of Rust's and Python's optional types; they are answered all the same."""
+    if not isinstance(schema, dict) or "properties" not in schema:
+        return schema
+    properties = {k: unrequired(s) for k, s in schema["properties"].items()}
+    return {**schema, "properties": properties, "required": [k for k in schema.get("required", ()) if not is_nullable(properties[k])]}
+
+
+def is_nullable(schema):
+    if not isinstance(schema, dict):
+        return False
+    kinds = schema.get("type", ())
+    return "null" in kinds and kinds != "null" or None in schema.get("enum", ()) or any(s == {"type": "null"} for s in schema.get("anyOf", ()))
 
 
 def rows(c, schema, value):

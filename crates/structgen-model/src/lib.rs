@@ -1,6 +1,6 @@
 //! The embedded extraction model: weights, tokenizer and draft model.
 //!
-//! Two small decoders of the same vocabulary that fill a JSON Schema from a short text, as bytes in the binary. What
+//! Two small decoders of the same vocabulary that fill a JSON Schema from a text, as bytes in the binary. What
 //! they were trained on and what they reach is in this crate's `MODEL_CARD.md`. Their prompt is
 //! `<schema>SCHEMA<text>TEXT<json>`, with the schema in the compact notation that the crate `structgen` renders.
 //!
@@ -52,7 +52,7 @@ pub const MAIN: Assets = assets!("main");
 /// A smaller model of the same vocabulary, which drafts tokens for [`MAIN`] in speculative decoding.
 pub const DRAFT: Assets = assets!("draft");
 
-/// `heads.onnx`: two heads that guess the tokens behind the next one from a hidden state of [`MAIN`], for drafts without a second model.
+/// `heads.onnx`: two heads that guess the tokens after the next one from a hidden state of [`MAIN`], for drafts without a second model.
 pub const HEADS: &[u8] = include_bytes!("../assets/main/heads.onnx");
 
 impl std::fmt::Debug for Assets {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use structgen::ort::ensure_runtime;
 use structgen::{
     Checker, Constraint, Extraction, GenerateOptions, Model, ModelOptions, Profile,
-    SchemaExtractor, SchemaOptions, compact_notation,
+    SchemaExtractor, SchemaOptions, Source, compact_notation,
 };
 
 use super::demo_samples::{Sample, Wrong, compare, samples};
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     write(&format!(
         "{}\n\nA tiny model inside this program ({} kB) reads each text. Every token that it may\n\
-         write keeps the JSON on the way to fitting the schema.\n\
+         write keeps the JSON on the way to fitting the schema, with values from the text.\n\
          ONNX Runtime {}, one thread; model ready in {:.0} ms.\n",
         paint.bold("structgen: guaranteed JSON from real text"),
         structgen_model::MAIN.model.len() / 1000,
@@ -91,7 +91,7 @@ fn show(
     let extractor = SchemaExtractor::new(
         model.clone(),
         schema.clone(),
-        &SchemaOptions::new(),
+        &SchemaOptions::new().with_source(Source::Input),
         GenerateOptions::default(),
     )?;
     let compiled = started.elapsed();
