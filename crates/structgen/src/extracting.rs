@@ -55,7 +55,7 @@ impl<T> Extracting<T> {
         windows: Vec<Range<usize>>,
     ) -> Result<Self> {
         let model = extractor.model();
-        let most = model.workers() * (model.engine().limits().rows + 1);
+        let most = model.engine().capacity();
         let mut extracting = Self {
             extractor,
             runs: VecDeque::new(),
