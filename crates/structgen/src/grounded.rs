@@ -100,7 +100,7 @@ impl Grounding {
             input,
             constraint: bound.constraint,
             ungrounded: { bound.ungrounded.iter() }
-                .map(ToString::to_string)
+                .map(|pointer| pointer.trim_start_matches('#').to_owned())
                 .collect(),
         })
     }
