@@ -259,7 +259,8 @@ fn forced_text_is_a_prefix_of_the_rest_of_every_instance() {
             }
         }
     }
-    assert!(forced_bytes > 500, "{forced_bytes}");
+    // Some of the text is forced; how often it is counted depends on how many tokens the instances have.
+    assert!(forced_bytes > 300, "{forced_bytes}");
 }
 
 #[test]
