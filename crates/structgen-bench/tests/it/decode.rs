@@ -54,7 +54,7 @@ fn every_strategy_is_timed_and_writes_what_the_plain_one_writes() {
     assert!(tasks[1]["prompt_ids"].as_array().unwrap().len() > 10);
     let lengths = figures["lengths"].as_array().unwrap();
     assert_eq!(lengths.first().unwrap()["length"], 16);
-    assert_eq!(lengths.last().unwrap()["length"], 1024);
+    assert_eq!(lengths.last().unwrap()["length"], 4096);
 
     let svg = std::fs::read_to_string(&plot).unwrap();
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
