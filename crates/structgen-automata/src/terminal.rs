@@ -291,7 +291,7 @@ impl Terminal {
         self.nullable
     }
 
-    /// The state behind one more byte, [`DEAD`] where no text goes on.
+    /// The state after one more byte, [`DEAD`] where no text goes on.
     ///
     /// # Errors
     /// When the machine runs over a limit, or a sketch does not suffice.
@@ -303,7 +303,7 @@ impl Terminal {
         }
     }
 
-    /// The state behind one more byte, if it is known.
+    /// The state after one more byte, if it is known.
     #[inline(always)]
     fn known_step(&self, known: &State, byte: u8) -> Option<TerminalState> {
         let row = known.row.load(Ordering::Acquire);

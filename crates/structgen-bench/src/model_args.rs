@@ -27,7 +27,7 @@ pub(crate) struct ModelArgs {
     /// The ONNX Runtime library's file, instead of looking for one
     #[arg(long, value_name = "FILE")]
     runtime: Option<PathBuf>,
-    /// Keep at most so many megabytes of what the model has run, for prompts that begin alike; 0 keeps nothing
+    /// Keep at most this many megabytes of what the model has run, for prompts that begin alike; 0 keeps nothing
     #[arg(long, value_name = "MB", default_value_t = 0)]
     prefix_cache: usize,
     /// Compute the tables of the tokenizer's vocabulary, which are otherwise kept in the folder `tables` of structgen's cache folder

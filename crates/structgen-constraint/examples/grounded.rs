@@ -4,7 +4,7 @@
 //! cargo run --release -p structgen-constraint --example grounded -- --tokenizer tokenizer.json --text FILE [--words 1000]
 //! ```
 //!
-//! Each window of so many words of the text is an input. A document is written whose strings are random spans of it, and
+//! Each window of a given number of words of the text is an input. A document is written whose strings are random spans of it, and
 //! its masks are computed as a request would compute them: bound to the input, without it and with nothing known yet,
 //! and without it once more, when all masks are known.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
@@ -79,7 +79,7 @@ fn schemas() -> [(&'static str, Value); 3] {
     ]
 }
 
-/// The parts of the text of so many words.
+/// The parts of the text of a given number of words.
 fn windows(text: &str, words: usize) -> Vec<String> {
     let starts: Vec<usize> = text
         .split_whitespace()

@@ -18,7 +18,7 @@ pub struct InputPositions {
 }
 
 impl InputPositions {
-    /// The position of a state, with so many characters read, of so many at least and at most.
+    /// The position of a state: the number of characters read, and the least and the most that are allowed.
     pub(crate) fn new(spans: &Spans, at: SpansState, (length, min, max): (u32, u32, u32)) -> Self {
         Self {
             input: spans.input().clone(),
@@ -43,7 +43,7 @@ impl InputPositions {
         self.input.byte(position)
     }
 
-    /// Whether the span may end before a position, so many characters further on.
+    /// Whether the span may end before a position that is `characters` further on.
     #[inline]
     #[must_use]
     pub fn may_end(&self, position: u32, characters: u32) -> bool {
@@ -52,7 +52,7 @@ impl InputPositions {
             && self.input.may_end(position)
     }
 
-    /// Whether the span can be completed from a position, so many characters further on.
+    /// Whether the span can be completed from a position that is `characters` further on.
     #[inline]
     #[must_use]
     pub fn is_live(&self, position: u32, characters: u32) -> bool {

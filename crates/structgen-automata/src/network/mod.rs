@@ -76,7 +76,7 @@ impl Memory {
 }
 
 impl TerminalCursor<'_> {
-    /// The place behind one more byte, in a sketch; `None` where no text goes on.
+    /// The place after one more byte, in a sketch; `None` where no text goes on.
     ///
     /// # Errors
     /// When a limit is exceeded, or a sketch does not suffice.
@@ -235,7 +235,7 @@ impl Network {
         self.sets.elements(set)
     }
 
-    /// The frame behind one more byte of its own terminal, in which it is `at`; and where it is then.
+    /// The frame after one more byte of its own terminal, in which it is `at`; and where it is then.
     #[inline(always)]
     fn step_frame<'n>(
         &'n self,
@@ -421,7 +421,7 @@ impl Network {
 }
 
 impl Call<'_> {
-    /// The state behind one more byte; [`SetId::DEAD`] where no text goes on.
+    /// The state after one more byte; [`SetId::DEAD`] where no text goes on.
     ///
     /// # Errors
     /// When a limit is exceeded, or a sketch does not suffice.

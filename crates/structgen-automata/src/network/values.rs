@@ -175,7 +175,7 @@ impl Values {
         true
     }
 
-    /// The values that are left behind one more byte.
+    /// The values that are left after one more byte.
     pub(super) fn step(&mut self, set: Excluded, byte: u8) -> Result<Excluded, StepError> {
         self.step_part(set.0, byte).map(Excluded)
     }

@@ -33,7 +33,7 @@ impl<'t> TerminalCursor<'t> {
         }
     }
 
-    /// The place behind one more byte; `None` where no text goes on.
+    /// The place after one more byte; `None` where no text goes on.
     #[inline(always)]
     pub(crate) fn step_exactly(self, byte: u8) -> Result<Option<Self>, StepError> {
         let next = match self.terminal.known_step(self.known, byte) {
@@ -43,7 +43,7 @@ impl<'t> TerminalCursor<'t> {
         Ok((next != DEAD).then(|| self.moved_to(next)))
     }
 
-    /// The place behind one more byte, in a state that knows no more than is needed for tokens of this reach; `None` where no text goes on.
+    /// The place after one more byte, in a state that knows no more than is needed for tokens of this reach; `None` where no text goes on.
     #[inline(always)]
     pub(crate) fn step_within(
         self,

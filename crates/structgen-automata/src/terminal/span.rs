@@ -176,7 +176,7 @@ impl Terminal {
             goes_on: true,
             ends: Ends::Never,
         };
-        // Those behind so many characters; all others among the states that were met have been looked at.
+        // Those after that many characters; all others among the states that were met have been looked at.
         let mut level = vec![state];
         let mut states = level.clone();
         loop {

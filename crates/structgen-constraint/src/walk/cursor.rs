@@ -79,7 +79,7 @@ impl<'n> Cursor<'n> {
         Ok(Self::Ending { top, label, after })
     }
 
-    /// The cursor behind one more byte; `None` where no text goes on.
+    /// The cursor after one more byte; `None` where no text goes on.
     #[inline]
     pub(super) fn step(
         self,

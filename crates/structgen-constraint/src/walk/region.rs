@@ -38,7 +38,7 @@ impl Region {
         }
     }
 
-    /// The region behind one more byte, where `endless` is the walk's endless stretch; `None` where that leaves it.
+    /// The region after one more byte, where `endless` is the walk's endless stretch; `None` where that leaves it.
     #[inline]
     pub(super) fn behind(self, byte: u8, endless: Option<&Span>) -> Option<Self> {
         let utf8 = self.utf8.step(byte)?;
