@@ -68,19 +68,27 @@ class Block(nn.Module):
         nn.init.zeros_(self.o.weight)
         nn.init.zeros_(self.down.weight)
 
-    def forward(self, x, cos, sin):
+    def forward(self, x, cos, sin, at=None):
+        """The output at all positions, or at those of `at`, [batch, n]: the others are only attended to."""
         b, t, _ = x.shape
+        heads = lambda h: h.view(b, -1, self.c.heads, self.c.head_dim).transpose(1, 2)
         h = self.norm1(x)
-        q, k, v = (p(h).view(b, t, self.c.heads, self.c.head_dim).transpose(1, 2) for p in (self.q, self.k, self.v))
-        q, k = rotate(q, cos, sin), rotate(k, cos, sin)
-        if t > LONG:
+        k, v = rotate(heads(self.k(h)), cos, sin), heads(self.v(h))
+        if at is None:
+            q = rotate(heads(self.q(h)), cos, sin)
+        else:
+            here = at[..., None].expand(-1, -1, self.c.dim)
+            x, h = x.gather(1, here), h.gather(1, here)
+            q = rotate(heads(self.q(h)), cos[at][:, None], sin[at][:, None])
+        if at is None and t > LONG:
             a = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         else:
             # Written out: on a CPU and for short texts the fused attention's backward pass takes a third of the whole step.
-            future = torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1)
+            places = torch.arange(t, device=x.device)
+            future = places > (places if at is None else at[:, None])[..., None]
             scores = (q * self.c.head_dim**-0.5) @ k.mT
             a = torch.softmax(scores.float().masked_fill(future, float("-inf")), -1).to(v.dtype) @ v
-        x = x + self.o(a.transpose(1, 2).reshape(b, t, -1))
+        x = x + self.o(a.transpose(1, 2).reshape(b, q.shape[2], -1))
         h = self.norm2(x)
         return x + self.down(F.silu(self.gate(h)) * self.up(h))
 
@@ -97,15 +105,15 @@ class Model(nn.Module):
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
 
-    def hidden(self, ids, dtype=None):
-        """Normalised last hidden states, [batch, sequence, dim]; padding belongs on the right."""
+    def hidden(self, ids, dtype=None, at=None):
+        """Normalised last hidden states, [batch, sequence, dim], or those at the positions `at`; padding belongs on the right."""
         x = self.embed(ids)
         cos, sin = self.cos[: ids.shape[1]], self.sin[: ids.shape[1]]
         if dtype:
             x, cos, sin = x.to(dtype), cos.to(dtype), sin.to(dtype)
-        for block in self.blocks:
+        for block in self.blocks[:-1]:
             x = block(x, cos, sin)
-        return self.norm(x)
+        return self.norm(self.blocks[-1](x, cos, sin, at))
 
     def logits(self, hidden):
         return hidden @ self.embed.weight.to(hidden.dtype).T

@@ -28,8 +28,7 @@ from tokenizer import EOS, PAD
 
 # Until so many million tokens: the weights of copying, retrieval, templates and passages, and the longest sample.
 # Copying emerges early this way, and which key comes next is learnt on short samples.
-CURRICULUM = [(1.5, (50, 40, 5, 5), 200), (5, (10, 35, 25, 30), 256), (20, (3, 12, 25, 60), 400), (60, (1, 6, 20, 73), 800), (1e9, (1, 4, 15, 80), 3072)]
-PROMPT_SAMPLED, PROMPT_WEIGHT = 0.10, 0.5  # together a weight of 0.05 on the prompt
+CURRICULUM = [(1.5, (50, 40, 5, 5), 200), (5, (10, 35, 25, 30), 256), (20, (3, 12, 25, 60), 400), (200, (1, 4, 15, 80), 800), (1e9, (1, 4, 15, 80), 3072)]
 WARMUP = 200
 EMA = 0.998  # of the averaged weights, each step
 DRAWN = 1000  # samples at once
@@ -43,18 +42,25 @@ def encode(tok, samples):
     return [(p.ids + t.ids + [EOS], len(p.ids)) for p, t in zip(prompts, targets)]
 
 
-def pad(rows, rng=None):
-    """Ids and weights, both [rows, width]; without `rng`, the prompt has no weight."""
+def pad(rows):
+    """Ids and weights, both [rows, width]: the answer alone has weight."""
     width = -(-max(len(ids) for ids, _ in rows) // 8) * 8
     ids = np.full((len(rows), width), PAD, dtype=np.int64)
     weight = np.zeros((len(rows), width), dtype=np.float32)
     for r, (row, start) in enumerate(rows):
         ids[r, : len(row)] = row
         # position t predicts t+1
-        if rng is not None:
-            weight[r, : start - 1] = (rng.random(start - 1) < PROMPT_SAMPLED) * PROMPT_WEIGHT
         weight[r, start - 1 : len(row) - 1] = 1.0
     return ids, weight
+
+
+def answers(weight):
+    """The positions that have weight, [rows, longest answer], and which of them are a row's own."""
+    own = weight > 0
+    count, first = own.sum(1), own.float().argmax(1)
+    k = torch.arange(-(-int(count.max()) // 8) * 8)
+    at = (first[:, None] + k).clamp(max=weight.shape[1] - 1)
+    return at, k < count[:, None]
 
 
 def stage(seen):
@@ -69,7 +75,7 @@ def draw(tok, tokens, seed, seen=0, rank=0, workers=1):
     while True:
         _, mix, longest = stage(seen)
         mine = seed + rank * DRAWN
-        order, noise = random.Random(seed), np.random.default_rng(mine)
+        order = random.Random(seed)
         rows = [r for r in encode(tok, [mixture.sample(mine + k, mix) for k in range(DRAWN)]) if len(r[0]) <= longest]
         seed += workers * DRAWN
         rows.sort(key=lambda r: len(r[0]))
@@ -82,7 +88,7 @@ def draw(tok, tokens, seed, seen=0, rank=0, workers=1):
         out.append(group)
         # The same order for all workers, so that the batches of a step are of like length and none waits for another.
         for _, rows in sorted(((order.random(), rows) for rows in out), key=lambda x: x[0]):
-            ids, weight = pad(rows, noise)
+            ids, weight = pad(rows)
             seen += ids.size * workers
             yield ids, weight, seed
 
@@ -234,13 +240,9 @@ def work(rank, args):
         ids, weight = torch.from_numpy(ids), torch.from_numpy(weight)
         scale = min(1.0, (step + 1) / WARMUP, max(0.01, (args.until * 1e6 - seen) / (args.decay * 1e6)))
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            h = hidden(ids)
-            mask = (weight > 0).flatten()
-            logits = h.flatten(0, 1)[mask] @ model.embed.weight.T
-        w = weight.flatten()[mask]
-        target = F.pad(ids[:, 1:], (0, 1)).flatten()[mask]
-        ce = F.cross_entropy(logits.float(), target, reduction="none")
-        loss = (ce * w).sum() / w.sum()
+            at, own = answers(weight)
+            logits = hidden(ids, at=at)[own] @ model.embed.weight.T
+        loss = F.cross_entropy(logits.float(), ids.gather(1, (at + 1).clamp(max=ids.shape[1] - 1))[own])
         loss.backward()
         tokens = mean(ids.numel())
         torch.nn.utils.clip_grad_norm_(rest, 1.0)
@@ -255,7 +257,7 @@ def work(rank, args):
                 p.grad = None
         step += 1
         seen += tokens
-        total += (ce.detach() * (w == 1)).sum().item() / (w == 1).sum().item()
+        total += loss.item()
         count += 1
         if rank:
             continue
