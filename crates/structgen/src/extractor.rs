@@ -21,7 +21,7 @@ use crate::extract_all::ExtractAll;
 use crate::extracting::Extracting;
 use crate::for_type::schema_of;
 use crate::formatted::formatted;
-use crate::grounded::{Grounding, is_grounded};
+use crate::grounding::{Grounding, is_grounded};
 use crate::partial::ExtractionStream;
 use crate::windows::{LongText, windows};
 use crate::{Constraint, ExtractorBuilder, Field, Model, Request, Result};

@@ -76,6 +76,8 @@ mod formatted;
 #[cfg(feature = "ort")]
 mod generate;
 mod grounded;
+#[cfg(feature = "ort")]
+mod grounding;
 mod locate;
 #[cfg(feature = "ort")]
 mod model;
