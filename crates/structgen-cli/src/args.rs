@@ -11,7 +11,9 @@ use structgen::constraint::{TablesSource, VocabularyTables};
 use structgen::frontend::gbnf::GbnfOptions;
 use structgen::frontend::regex::{Dialect, RegexOptions};
 use structgen::vocab::Vocabulary;
-use structgen::{Constraint, Device, Model, ModelOptions, SchemaOptions};
+use structgen::{
+    Constraint, Device, GenerateOptions, Model, ModelOptions, SchemaExtractor, SchemaOptions,
+};
 
 use crate::input::{files_beside, read_file, read_text_file};
 use crate::output::tell;
@@ -94,6 +96,16 @@ pub(crate) fn tables_folder() -> Option<PathBuf> {
 }
 
 impl ModelArgs {
+    /// The embedded model, on as many threads.
+    pub(crate) fn embedded(&self) -> Self {
+        Self {
+            model: None,
+            variant: None,
+            device: None,
+            threads: self.threads,
+        }
+    }
+
     /// Where the model runs: with the given number of threads where neither a device nor threads are asked for.
     pub(crate) fn options(&self, default: Option<NonZeroUsize>) -> anyhow::Result<ModelOptions> {
         let mut options = ModelOptions::new();
@@ -137,25 +149,76 @@ impl ModelArgs {
     }
 }
 
-/// A schema file: as a value, which prompts show, and compiled from its text, with numbers as they are written.
+/// A schema file.
+pub(crate) struct SchemaFile {
+    name: String,
+    text: String,
+    at: Option<String>,
+    /// The schema, as prompts show it.
+    pub(crate) value: Value,
+}
+
+impl SchemaFile {
+    /// The schema, compiled from its text: with numbers as they are written.
+    pub(crate) fn compile(&self, options: &SchemaOptions) -> anyhow::Result<Constraint> {
+        compile_schema(&self.name, &self.text, self.at.as_deref(), options)
+    }
+
+    /// An extractor with the options that suit the model; `compiled` is the schema's constraint with the given ones.
+    pub(crate) fn extractor(
+        &self,
+        model: Model,
+        options: &SchemaOptions,
+        compiled: &Constraint,
+        generate: &GenerateOptions,
+    ) -> anyhow::Result<SchemaExtractor> {
+        let suited = model.extraction_options(&self.value, options);
+        let recompiled = match suited == *options {
+            true => None,
+            false => Some(self.compile(&suited)?),
+        };
+        let constraint = recompiled.as_ref().unwrap_or(compiled);
+        let (schema, generate) = (self.value.clone(), generate.clone());
+        let extractor = SchemaExtractor::with_constraint(model, schema, constraint, generate)?;
+        Ok(extractor.with_whitespace(options.whitespace))
+    }
+}
+
+fn compile_schema(
+    name: &str,
+    text: &str,
+    at: Option<&str>,
+    options: &SchemaOptions,
+) -> anyhow::Result<Constraint> {
+    let constraint = match at {
+        Some(pointer) => Constraint::json_schema_at(text, pointer, options),
+        None => Constraint::json_schema_str(text, options),
+    };
+    constraint.with_context(|| format!("the schema {name} cannot be used"))
+}
+
+/// A schema file, and its schema compiled.
 pub(crate) fn read_schema(
     path: &std::path::Path,
     at: Option<&str>,
     options: &SchemaOptions,
-) -> anyhow::Result<(Value, Constraint)> {
-    let name = path.display();
+) -> anyhow::Result<(SchemaFile, Constraint)> {
+    let name = path.display().to_string();
     let text = read_text_file(path).with_context(|| format!("the schema {name} cannot be used"))?;
-    let constraint = match at {
-        Some(pointer) => Constraint::json_schema_at(&text, pointer, options),
-        None => Constraint::json_schema_str(&text, options),
-    };
-    let constraint = constraint.with_context(|| format!("the schema {name} cannot be used"))?;
+    let constraint = compile_schema(&name, &text, at, options)?;
     let mut value: Value =
         serde_json::from_str(&text).with_context(|| format!("the schema {name} is not JSON"))?;
     if let (Some(pointer), Some(root)) = (at, value.as_object_mut()) {
         root.insert("$ref".to_owned(), format!("#{pointer}").into());
     }
-    Ok((value, constraint))
+    let at = at.map(str::to_owned);
+    let file = SchemaFile {
+        name,
+        text,
+        at,
+        value,
+    };
+    Ok((file, constraint))
 }
 
 /// How a regular expression is read.

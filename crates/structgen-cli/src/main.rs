@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod error;
+mod extraction;
 mod input;
 mod output;
 mod process;

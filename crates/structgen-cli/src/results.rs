@@ -1,7 +1,7 @@
 //! What is printed of an output beside its text.
 
 use std::io;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 
 use anyhow::anyhow;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use structgen::decode::{
     request::{GenerationStats, Report, TokenLogProbs},
 };
 use structgen::vocab::{TokenId, Vocabulary};
-use structgen::{Constraint, Extraction, GenerateOptions, Model, Request};
+use structgen::{Constraint, GenerateOptions, Model, Request};
 
 use crate::error::Failure;
 use crate::output::{tell, write_line};
@@ -22,14 +22,12 @@ pub(crate) struct ResultArgs {
     /// more of their text, and done, or text; the last line is {"event": "end"} with what else is asked for
     #[arg(long)]
     pub(crate) events: bool,
-    /// Print the output as JSON: {"text", "fields"}, where a field reports how probable a value of a JSON output was, under the model
-    /// and under the constraint
+    /// Report for each value of a JSON output how sure the model was of it
     #[arg(long)]
-    confidence: bool,
-    /// Print the output as JSON: {"text", "finish", "tokens", "stats"}, with log probabilities and times, and as many alternatives of
-    /// each token as --set alternatives=N asks for
+    pub(crate) confidence: bool,
+    /// Report the tokens with their log probabilities and times, and as many alternatives of each as --set alternatives=N asks for
     #[arg(long)]
-    details: bool,
+    pub(crate) details: bool,
 }
 
 impl ResultArgs {
@@ -100,49 +98,11 @@ impl ResultArgs {
         Ok(object)
     }
 
-    /// An extraction as a JSON object: the members of [`object`](Self::object) for a text that was read at once, and
-    /// {"text", "fields", "windows"} for one that was read in windows, with what the model wrote of each; {"sources", "ungrounded"} beside
-    /// them where the values' places are asked for.
-    pub(crate) fn extraction<T>(
-        &self,
-        found: &Extraction<T>,
-        model: &Model,
-        sources: bool,
-    ) -> anyhow::Result<Map<String, Value>> {
-        let mut object = match &found.outputs[..] {
-            [only] => self.object(only, model)?,
-            windows => {
-                let mut object = Map::new();
-                object.insert("text".to_owned(), found.json.as_str().into());
-                if let (true, Some(confidence)) = (self.confidence, &found.confidence) {
-                    object.insert("fields".to_owned(), serde_json::to_value(confidence)?);
-                }
-                let windows = windows.iter();
-                let windows: anyhow::Result<Vec<Value>> =
-                    { windows.map(|output| Ok(self.object(output, model)?.into())) }.collect();
-                object.insert("windows".to_owned(), windows?.into());
-                object
-            }
-        };
-        if sources {
-            let spans = |spans: &[Range<usize>]| -> Value {
-                { spans.iter() }
-                    .map(|span| json!({"start": span.start, "end": span.end}))
-                    .collect()
-            };
-            let sources: Value = { found.sources.iter() }
-                .map(|value| {
-                    json!({
-                        "pointer": value.pointer,
-                        "bytes": spans(&value.bytes),
-                        "characters": spans(&value.characters),
-                    })
-                })
-                .collect();
-            object.insert("sources".to_owned(), sources);
-            object.insert("ungrounded".to_owned(), found.ungrounded.clone().into());
-        }
-        Ok(object)
+    /// What is known of an output's tokens.
+    pub(crate) fn details(&self, output: &Generation, model: &Model) -> Value {
+        let mut object = tokens(output, model.tokenizer().vocabulary());
+        object.shift_insert(0, "text".to_owned(), output.text.as_str().into());
+        object.into()
     }
 
     /// What is asked for beside the text.
@@ -157,11 +117,7 @@ impl ResultArgs {
             object.insert("fields".to_owned(), fields);
         }
         if self.details {
-            let tokens = output.tokens.iter().chain(&output.end);
-            let tokens = tokens.map(|token| describe_token(token, vocabulary));
-            object.insert("finish".to_owned(), output.finish.to_string().into());
-            object.insert("tokens".to_owned(), tokens.collect());
-            object.insert("stats".to_owned(), describe_stats(&output.stats));
+            object.extend(tokens(output, vocabulary));
         }
         Ok(object)
     }
@@ -192,6 +148,17 @@ pub(crate) fn report_stats(outputs: &[Output], report: &Report) {
             stats.head_runs,
         ));
     }
+}
+
+/// How an output ended, its tokens, and what they took.
+fn tokens(output: &Generation, vocabulary: &Vocabulary) -> Map<String, Value> {
+    let tokens = output.tokens.iter().chain(&output.end);
+    let tokens = tokens.map(|token| describe_token(token, vocabulary));
+    let mut object = Map::new();
+    object.insert("finish".to_owned(), output.finish.to_string().into());
+    object.insert("tokens".to_owned(), tokens.collect());
+    object.insert("stats".to_owned(), describe_stats(&output.stats));
+    object
 }
 
 fn describe_token(token: &GeneratedToken, vocabulary: &Vocabulary) -> Value {

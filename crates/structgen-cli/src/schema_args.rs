@@ -6,7 +6,7 @@ use anyhow::{anyhow, bail};
 use serde::{Deserialize, Serialize};
 use structgen::frontend::json_schema::{Draft, SchemaLimits};
 use structgen::grammar::{EscapeForm, Indent, Whitespace};
-use structgen::{FormatMode, KeyOrder, Profile, SchemaOptions};
+use structgen::{FormatMode, KeyOrder, Profile, SchemaOptions, Source};
 
 use crate::args::read_documents;
 
@@ -29,6 +29,9 @@ pub(crate) struct SchemaArgs {
     /// one), indent:N or indent:tab (a line for each member and item), or bounded:N (up to N characters of whitespace anywhere)
     #[arg(long, value_name = "FORM", value_parser = checked(parse_whitespace))]
     whitespace: Option<String>,
+    /// Where strings and numbers come from. Texts are bound by `extract` alone, which has flags of its own for it.
+    #[arg(skip)]
+    pub(crate) source: Option<SourceArg>,
     /// Which escapes strings may use
     #[arg(long, value_enum)]
     escapes: Option<EscapesArg>,
@@ -69,6 +72,15 @@ enum OrderArg {
     RequiredFirst,
     /// Every permutation
     Any,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SourceArg {
+    /// The model writes what it likes
+    Model,
+    /// They are in the input
+    Input,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum, Serialize, Deserialize)]
@@ -112,6 +124,12 @@ impl SchemaArgs {
             EscapesArg::Any => EscapeForm::Any,
             EscapesArg::Needed => EscapeForm::Needed,
         });
+        if let Some(source) = self.source {
+            options = options.with_source(match source {
+                SourceArg::Model => Source::Model,
+                SourceArg::Input => Source::Input,
+            });
+        }
         if let Some(formats) = self.formats {
             options = options.with_formats(match formats {
                 FormatsArg::Assert => FormatMode::Assert,

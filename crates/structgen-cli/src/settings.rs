@@ -31,6 +31,9 @@ pub(crate) use table::parameters;
 /// The most tokens of an output, where nobody gives a number.
 const MAX_NEW_TOKENS: usize = 4_096;
 
+/// The megabytes of what a model has run that are kept where several requests have the same prompt.
+const PREFIX_CACHE: usize = 256;
+
 /// How outputs are generated: flags for what is wanted often, `--set` and `--params` for everything.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Generation")]
@@ -272,6 +275,21 @@ impl Settings {
         if draws && !self.is_seeded {
             tell(&format!("seed {}", self.options.sampling.seed));
         }
+    }
+
+    /// Keeps what the model has run, for requests that begin alike, unless a size was set.
+    pub(crate) fn keep_prefixes(&mut self) {
+        if self.model.prefix_cache == 0 {
+            self.model.prefix_cache = PREFIX_CACHE;
+        }
+    }
+
+    /// The same settings for a model that is asked without the strategy.
+    pub(crate) fn without_strategy(&self) -> Self {
+        let mut plain = self.clone();
+        plain.strategy = Strategy::default();
+        (plain.model.draft, plain.model.heads) = (None, None);
+        plain
     }
 
     /// Loads the model, in one session for each worker.

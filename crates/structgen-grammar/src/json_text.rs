@@ -35,7 +35,8 @@ impl Grammar {
                 continue;
             }
             match self.expr(id) {
-                Expr::Never | Expr::String(_) | Expr::Number(_) => {}
+                // What is grounded is a string or number.
+                Expr::Never | Expr::String(_) | Expr::Number(_) | Expr::Grounded { .. } => {}
                 expr @ (Expr::Object(_) | Expr::Array(_) | Expr::Choice(_)) => {
                     open.extend(expr.children());
                 }
@@ -146,6 +147,14 @@ mod tests {
             min: 0,
             max: Some(3),
         }))
+    }
+
+    #[test]
+    fn a_grounded_value_is_json() {
+        assert!(is_json(|builder| {
+            let string = builder.expr(Expr::String(StringShape::default()));
+            builder.grounded("#", None, string)
+        }));
     }
 
     #[test]

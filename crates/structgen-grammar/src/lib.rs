@@ -19,6 +19,7 @@ mod expr;
 mod form;
 mod guide;
 mod json;
+pub mod json_pointer;
 mod json_text;
 mod literals;
 pub mod notation;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use structgen_automata::{Limits, Memory, Network, Program, SetId};
 use structgen_frontend::json_schema::{KeyOrder, Profile, SchemaError, SchemaOptions, compile_at};
+use structgen_grammar::json_pointer::escaped;
 
 use crate::document::Document;
 
@@ -224,7 +225,7 @@ fn find(value: &Value, wanted: &Value, pointer: &mut String) -> bool {
     let length = pointer.len();
     let mut is_in = |token: &str, child: &Value| {
         pointer.push('/');
-        pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
+        pointer.push_str(&escaped(token));
         let found = find(child, wanted, pointer);
         if !found {
             pointer.truncate(length);

@@ -49,6 +49,9 @@ macro_rules! assets {
 /// The extraction model.
 pub const MAIN: Assets = assets!("main");
 
+/// `calibration.json` of [`MAIN`]: how often fields are right, by how probable they were.
+pub const CALIBRATION: &str = include_str!("../assets/main/calibration.json");
+
 /// A smaller model of the same vocabulary, which drafts tokens for [`MAIN`] in speculative decoding.
 pub const DRAFT: Assets = assets!("draft");
 

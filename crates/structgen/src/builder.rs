@@ -34,6 +34,7 @@ pub struct ExtractorBuilder<T> {
     generate: GenerateOptions,
     strategy: Strategy,
     source: Option<Source>,
+    alternatives: usize,
     value: PhantomData<fn() -> T>,
 }
 
@@ -45,6 +46,7 @@ impl<T> ExtractorBuilder<T> {
             generate: GenerateOptions::default(),
             strategy: Strategy::default(),
             source: None,
+            alternatives: 0,
             value: PhantomData,
         }
     }
@@ -87,7 +89,9 @@ impl<T> ExtractorBuilder<T> {
         self
     }
 
-    /// Makes strings and numbers come from the text, or not, whatever the type's schema says of the whole: see [`Extraction::sources`](crate::Extraction::sources).
+    /// Makes strings and numbers come from the text, or lifts that, whatever the type's schema says of the whole: see
+    /// [`Extraction::fields`](crate::Extraction::fields). By default they come from the text with the embedded model, and
+    /// are free with others ([`Model::extraction_options`]).
     pub fn grounded(mut self, wanted: bool) -> Self {
         self.source = Some(match wanted {
             true => Source::Input,
@@ -114,6 +118,13 @@ impl<T> ExtractorBuilder<T> {
         self
     }
 
+    /// Asks for the `most` most probable other values of each field: see
+    /// [`SchemaExtractor::with_alternatives`](crate::SchemaExtractor::with_alternatives).
+    pub fn alternatives(mut self, most: usize) -> Self {
+        self.alternatives = most;
+        self
+    }
+
     /// Sets the most tokens of an output. An output is complete within them, or the call fails before generating.
     pub fn max_new_tokens(mut self, tokens: usize) -> Self {
         self.generate.max_new_tokens = Some(tokens);
@@ -136,7 +147,8 @@ impl<T: JsonSchema + DeserializeOwned> ExtractorBuilder<T> {
             options = options.with_source(source);
         }
         let extractor = Extractor::with_options(model, &options, self.generate)?;
-        Ok(extractor.with_strategy(self.strategy))
+        let extractor = extractor.with_strategy(self.strategy);
+        Ok(extractor.with_alternatives(self.alternatives))
     }
 }
 

@@ -109,6 +109,10 @@ pub enum Error {
         /// This library's.
         written: u64,
     },
+    /// The `calibration.json` of a model cannot be used.
+    #[cfg(feature = "ort")]
+    #[error("the model's calibration.json cannot be used")]
+    Calibration(#[source] serde_json::Error),
     /// The chat template is missing or fails.
     #[cfg(feature = "ort")]
     #[error(transparent)]

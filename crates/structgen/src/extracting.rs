@@ -1,17 +1,23 @@
 //! An extraction under way: one run of the model, or one for each window of a long text.
 
 use std::any::type_name;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use structgen_constraint::Input;
 use structgen_decode::{Confidence, GenerateError, Output, Outputs, Run, request::GenerationStats};
+use structgen_vocab::TokenId;
 
-use crate::{Error, Extraction, LocatedValue, Result, SchemaExtractor, locate, recognized_input};
+use crate::alternatives::{Searches, others};
+use crate::cascade::PassingOn;
+use crate::field::{Scored, fields, scores_of_merged, scores_of_output};
+use crate::locate::each_leaf;
+use crate::{Error, Extraction, Field, Result, SchemaExtractor, recognized_input};
 
 /// An extraction under way: [`SchemaExtractor::submit`]. Dropping it cancels the extraction.
 #[must_use = "an extraction that is dropped is cancelled"]
@@ -21,17 +27,36 @@ pub struct Extracting<T> {
     /// What of a long text is not submitted yet.
     rest: VecDeque<Range<usize>>,
     text: Arc<str>,
-    /// What a text that is read at once has of the values that come from it.
+    /// What the values come from, where a text is read at once.
     input: Option<Arc<Input>>,
+    /// Of a text that is read at once, where other values of its fields are asked for.
+    searches: Option<Searches>,
     ungrounded: Vec<String>,
     value: PhantomData<fn() -> T>,
 }
 
 impl<T> Extracting<T> {
     /// A text that is read at once.
-    pub(crate) fn one(extractor: SchemaExtractor, text: &str, events: bool) -> Result<Self> {
-        let (mut request, grounding) = extractor.prepare(text)?;
+    pub(crate) fn one(
+        extractor: SchemaExtractor,
+        text: &str,
+        prompt: Vec<TokenId>,
+        events: bool,
+    ) -> Result<Self> {
+        let (mut request, grounding) = extractor.prepare(text, prompt)?;
         request.events = events;
+        let searches = match (extractor.alternatives(), &request.constraint) {
+            (1.., Some(constraint)) => Some(Searches {
+                model: extractor.model().clone(),
+                prompt: request.prompt.clone(),
+                prefill: request.options.prefill.clone(),
+                constraint: constraint.clone(),
+                most: extractor.alternatives(),
+                rest: VecDeque::new(),
+                running: VecDeque::new(),
+            }),
+            _ => None,
+        };
         let run = extractor.model().submit(request)?;
         let (input, ungrounded) = match grounding {
             Some(grounding) => (Some(grounding.input), grounding.ungrounded),
@@ -41,8 +66,9 @@ impl<T> Extracting<T> {
             extractor,
             runs: VecDeque::from([run]),
             rest: VecDeque::new(),
-            text: Arc::from(""),
+            text: Arc::from(text),
             input,
+            searches,
             ungrounded,
             value: PhantomData,
         })
@@ -62,6 +88,7 @@ impl<T> Extracting<T> {
             rest: windows.into(),
             text: Arc::from(text),
             input: None,
+            searches: None,
             ungrounded: Vec::new(),
             value: PhantomData,
         };
@@ -81,7 +108,9 @@ impl<T> Extracting<T> {
         let Some(window) = self.rest.pop_front() else {
             return Ok(());
         };
-        let (mut request, grounding) = self.extractor.prepare(&self.text[window])?;
+        let window = &self.text[window];
+        let prompt = self.extractor.prompt(window)?;
+        let (mut request, grounding) = self.extractor.prepare(window, prompt)?;
         for pointer in grounding.into_iter().flat_map(|it| it.ungrounded) {
             if !self.ungrounded.contains(&pointer) {
                 self.ungrounded.push(pointer);
@@ -111,7 +140,20 @@ impl<T: DeserializeOwned> Extracting<T> {
         while let Some(run) = self.runs.pop_front() {
             self.take(run.wait()?, &mut outputs)?;
         }
-        self.finish(outputs)
+        let mut answer = self.answer(&outputs)?;
+        while let Some(passing) = &mut answer.passing
+            && let Some(run) = passing.next()?
+        {
+            passing.take(run.wait()?)?;
+        }
+        let (mut found, mut searches) = self.finish(outputs, answer)?;
+        while let Some(searches) = &mut searches
+            && let Some(search) = searches.next(&found.outputs[0].generation)?
+        {
+            let field = &mut found.fields[search.field];
+            field.alternatives = others(search.run.wait()?, &search.before, field, searches.most);
+        }
+        Ok(found)
     }
 
     /// [`wait`](Self::wait) for asynchronous code.
@@ -125,11 +167,26 @@ impl<T: DeserializeOwned> Extracting<T> {
             let done = run.await?;
             self.take(done, &mut outputs)?;
         }
-        self.finish(outputs)
+        let mut answer = self.answer(&outputs)?;
+        while let Some(passing) = &mut answer.passing
+            && let Some(run) = passing.next()?
+        {
+            passing.take(run.await?)?;
+        }
+        let (mut found, mut searches) = self.finish(outputs, answer)?;
+        while let Some(searches) = &mut searches
+            && let Some(search) = searches.next(&found.outputs[0].generation)?
+        {
+            let done = search.run.await?;
+            let field = &mut found.fields[search.field];
+            field.alternatives = others(done, &search.before, field, searches.most);
+        }
+        Ok(found)
     }
 
-    fn finish(self, outputs: Vec<Output>) -> Result<Extraction<T>> {
-        let (json, confidence) = match &outputs[..] {
+    /// What the outputs come to, and the fields that go to a larger model.
+    fn answer(&self, outputs: &[Output]) -> Result<Answer> {
+        let (json, confidence) = match outputs {
             [only] => {
                 let wanted = self.extractor.has_log_probs();
                 let confidence = wanted.then(|| only.generation.confidence()).transpose()?;
@@ -140,6 +197,52 @@ impl<T: DeserializeOwned> Extracting<T> {
                 (json, Some(confidence))
             }
         };
+        let scores = match (&confidence, outputs) {
+            (None, _) => HashMap::new(),
+            (Some(confidence), [only]) => scores_of_output(&only.generation, confidence),
+            (Some(confidence), _) => scores_of_merged(confidence),
+        };
+        let passing = match self.extractor.cascade() {
+            None => None,
+            Some(cascade) => {
+                let mut rest = VecDeque::new();
+                let document: Value = serde_json::from_str(&json).unwrap_or_default();
+                each_leaf(&document, |pointer, _| {
+                    if let Some(scored) = scores.get(&pointer)
+                        && self.extractor.model().confidence(&scored.score) < cascade.below
+                    {
+                        rest.push_back((pointer, scored.span.clone()));
+                    }
+                });
+                match rest.is_empty() {
+                    true => None,
+                    false => Some(PassingOn::new(
+                        &cascade.larger,
+                        &self.text,
+                        json.clone(),
+                        rest,
+                    )?),
+                }
+            }
+        };
+        Ok(Answer {
+            json,
+            confidence,
+            scores,
+            passing,
+        })
+    }
+
+    /// The value, and the searches for others of its fields.
+    fn finish(
+        mut self,
+        outputs: Vec<Output>,
+        answer: Answer,
+    ) -> Result<(Extraction<T>, Option<Searches>)> {
+        let json = match &answer.passing {
+            Some(passing) => passing.document(),
+            None => answer.json,
+        };
         let value = serde_json::from_str(&json).map_err(|source| Error::Deserialize {
             type_name: type_name::<T>(),
             json: json.clone(),
@@ -149,32 +252,50 @@ impl<T: DeserializeOwned> Extracting<T> {
         for output in &outputs {
             stats += &output.generation.stats;
         }
-        let sources = self.locate(&json)?;
-        Ok(Extraction {
+        let mut fields = self.fields(&json);
+        for (at, field) in fields.iter_mut().enumerate() {
+            let passing = answer.passing.as_ref();
+            let cascade = self.extractor.cascade();
+            if let (Some(score), Some(cascade)) =
+                (passing.and_then(|it| it.score_of(&field.pointer)), cascade)
+            {
+                field.is_passed_on = true;
+                field.is_grounded &= cascade.larger.is_grounded();
+                field.probability = Some(score.allowed.probability());
+                field.confidence = Some(cascade.larger.model().confidence(score));
+            } else if let Some(Scored { span, score }) = answer.scores.get(&field.pointer) {
+                field.probability = Some(score.allowed.probability());
+                field.confidence = Some(self.extractor.model().confidence(score));
+                if let Some(searches) = &mut self.searches {
+                    searches.rest.push_back((at, span.clone()));
+                }
+            }
+        }
+        let found = Extraction {
             value,
-            json,
-            confidence,
+            json: self.extractor.formatted(&json).unwrap_or(json),
+            fields,
+            confidence: answer.confidence,
             stats,
             outputs,
-            sources,
             ungrounded: self.ungrounded,
-        })
+        };
+        Ok((found, self.searches))
     }
 
-    /// Where in the text the values of a document are.
-    fn locate(&self, json: &str) -> Result<Vec<LocatedValue>> {
-        let whole;
-        let input = match &self.input {
-            Some(input) => &**input,
-            None if self.extractor.is_grounded() && !self.text.is_empty() => {
-                whole = recognized_input(&self.text)?;
-                &whole
-            }
-            None => return Ok(Vec::new()),
+    /// The fields of a document, with their places in the text.
+    fn fields(&self, json: &str) -> Vec<Field> {
+        // What serde_json cannot hold has no fields.
+        let Ok(document) = serde_json::from_str::<Value>(json) else {
+            return Vec::new();
         };
-        // What serde_json cannot hold has no places.
-        let document = serde_json::from_str(json);
-        Ok(document.map_or_else(|_| Vec::new(), |document| locate(&document, input)))
+        let input = match &self.input {
+            Some(input) => Some(Arc::clone(input)),
+            // Of a text that is too long for this, places are not known.
+            None => recognized_input(&self.text).ok().map(Arc::new),
+        };
+        let grammar = self.extractor.compiled().program().grammar();
+        fields(&document, input.as_deref(), grammar, &self.ungrounded)
     }
 
     /// The answers of all windows as one document, or the most probable of them where that one does not fit the schema.
@@ -204,6 +325,14 @@ impl<T: DeserializeOwned> Extracting<T> {
         let (text, confidence) = best.ok_or(GenerateError::NoOutput)?;
         Ok((text.to_owned(), confidence))
     }
+}
+
+/// What the outputs of a model come to.
+struct Answer {
+    json: String,
+    confidence: Option<Confidence>,
+    scores: HashMap<String, Scored>,
+    passing: Option<PassingOn>,
 }
 
 impl<T> fmt::Debug for Extracting<T> {

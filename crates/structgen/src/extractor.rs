@@ -13,14 +13,18 @@ use serde_json::Value;
 use structgen_constraint::CompiledConstraint;
 use structgen_decode::{Confidence, GenerateOptions, Output, Strategy, request::GenerationStats};
 use structgen_frontend::json_schema::{CompileReport, SchemaOptions};
+use structgen_grammar::Whitespace;
+use structgen_vocab::TokenId;
 
+use crate::cascade::Cascade;
 use crate::extract_all::ExtractAll;
 use crate::extracting::Extracting;
 use crate::for_type::schema_of;
-use crate::grounded::{Grounding, is_grounded};
+use crate::formatted::formatted;
+use crate::grounding::{Grounding, is_grounded};
 use crate::partial::ExtractionStream;
 use crate::windows::{LongText, windows};
-use crate::{Constraint, ExtractorBuilder, LocatedValue, Model, Request, Result};
+use crate::{Constraint, ExtractorBuilder, Field, Model, Request, Result};
 
 /// The most tokens of an output, where the caller says nothing.
 const MAX_NEW_TOKENS: usize = 4_096;
@@ -37,14 +41,15 @@ pub struct Extraction<T> {
     /// Its JSON text: what the model wrote, or what the answers about the windows of a long text came to.
     pub json: String,
     /// How probable each value of the JSON was, where the options ask for [log probabilities](GenerateOptions::log_probs), and of long texts always.
+    /// Its spans are of the JSON before whitespace [was added](SchemaExtractor::with_whitespace).
     pub confidence: Option<Confidence>,
     /// Prompt tokens, forced tokens, and times, of all windows together.
     pub stats: GenerationStats,
     /// What the model wrote: one output, or one for each window of a [long text](crate::LongText).
     pub outputs: Vec<Output>,
-    /// Of an extractor whose values [come from the text](crate::Source::Input): where in the text each string and number of
-    /// the value is. Spans are of the text that was given, and a value has all of them that it can have come from.
-    pub sources: Vec<LocatedValue>,
+    /// The leaves of the value, in its order: where in the text each is, and how sure the model was of it. Empty where serde_json
+    /// cannot hold the value.
+    pub fields: Vec<Field>,
     /// The values that had to come from the text and could not, since the text, or a window of it, has none that fits: JSON Pointers into the
     /// schema. They were written as if they were not to come from it.
     pub ungrounded: Vec<String>,
@@ -136,8 +141,11 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
         schema_options: &SchemaOptions,
         options: GenerateOptions,
     ) -> Result<Self> {
-        let constraint = Constraint::for_type::<T>(&model.written_form(schema_options))?;
-        let inner = SchemaExtractor::with_constraint(model, Self::schema(), &constraint, options)?;
+        let schema = Self::schema();
+        let compiled = model.extraction_options(&schema, schema_options);
+        let constraint = Constraint::for_type::<T>(&compiled)?;
+        let inner = SchemaExtractor::with_constraint(model, schema, &constraint, options)?
+            .with_whitespace(schema_options.whitespace);
         Ok(Self {
             inner,
             value: PhantomData,
@@ -213,6 +221,13 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
         self
     }
 
+    /// The same extractor, which also looks for other values of each field: see [`SchemaExtractor::with_alternatives`].
+    #[must_use]
+    pub fn with_alternatives(mut self, most: usize) -> Self {
+        self.inner = self.inner.with_alternatives(most);
+        self
+    }
+
     /// What became of each keyword of the type's schema.
     #[must_use]
     pub fn report(&self) -> &CompileReport {
@@ -228,8 +243,9 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
 
 /// Extracts values that are valid against a schema from texts. As [`Extractor`], it is a handle.
 ///
-/// Where the schema says `"x-structgen": {"source": "input"}`, or the options say it of the whole schema
-/// ([`SchemaOptions::with_source`]), strings and numbers come from the text: see [`Extraction::sources`].
+/// Strings and numbers come from the text where the schema says `"x-structgen": {"source": "input"}`, where the options say
+/// it of the whole schema ([`SchemaOptions::with_source`]), and by default with the embedded model: see
+/// [`Model::extraction_options`] and [`Extraction::fields`].
 ///
 /// ```no_run
 /// use serde_json::json;
@@ -254,11 +270,15 @@ pub struct SchemaExtractor {
     options: GenerateOptions,
     strategy: Strategy,
     long_text: LongText,
+    alternatives: usize,
+    whitespace: Option<Whitespace>,
+    cascade: Option<Arc<Cascade>>,
     is_grounded: bool,
 }
 
 impl SchemaExtractor {
-    /// Compiles a schema for a model. Where the options say nothing of whitespace, the embedded model writes none.
+    /// Compiles a schema for a model, with [options that suit it](Model::extraction_options): the embedded model's strings and
+    /// numbers come from the text.
     ///
     /// # Errors
     /// [`Error::Schema`](crate::Error::Schema) with the keyword and its JSON Pointer, [`Error::Compile`](crate::Error::Compile).
@@ -268,12 +288,14 @@ impl SchemaExtractor {
         schema_options: &SchemaOptions,
         options: GenerateOptions,
     ) -> Result<Self> {
-        let constraint = Constraint::json_schema(&schema, &model.written_form(schema_options))?;
-        Self::with_constraint(model, schema, &constraint, options)
+        let compiled = model.extraction_options(&schema, schema_options);
+        let constraint = Constraint::json_schema(&schema, &compiled)?;
+        let extractor = Self::with_constraint(model, schema, &constraint, options)?;
+        Ok(extractor.with_whitespace(schema_options.whitespace))
     }
 
-    /// With a constraint that was made from the schema in another way, such as [`Constraint::json_schema_str`]. The schema itself is
-    /// what the model is shown.
+    /// With a constraint that was made from the schema in another way, such as [`Constraint::json_schema_str`]: it is used as
+    /// it is. The schema itself is what the model is shown.
     ///
     /// # Errors
     /// [`Error::Compile`](crate::Error::Compile).
@@ -293,6 +315,9 @@ impl SchemaExtractor {
             options,
             strategy: Strategy::default(),
             long_text: LongText::default(),
+            alternatives: 0,
+            whitespace: None,
+            cascade: None,
         })
     }
 
@@ -307,6 +332,44 @@ impl SchemaExtractor {
     #[must_use]
     pub fn with_long_text(mut self, long_text: LongText) -> Self {
         self.long_text = long_text;
+        self
+    }
+
+    /// The same extractor as the first of a cascade: a field whose [confidence](Field::confidence) is less than `below` is asked of
+    /// `larger`, an extractor of the same schema with another model.
+    ///
+    /// One after another, such fields get the value that the larger model writes greedily after what the document has before them; all
+    /// other values stay. An answer with which the document would not be valid is not taken. What was left out of the document, such as
+    /// an optional property, is no field and not asked for. [`Field::is_passed_on`] reports which were. The text has to fit into the larger
+    /// model's context. The larger model's constraint must allow JSON without whitespace.
+    #[must_use]
+    pub fn with_larger(mut self, larger: Self, below: f64) -> Self {
+        self.options.log_probs = true;
+        self.cascade = Some(Arc::new(Cascade { larger, below }));
+        self
+    }
+
+    /// The same extractor, which writes [`Extraction::json`] with this whitespace. It is for models that write none by
+    /// themselves ([`Model::extraction_options`]); what others write stays as it is.
+    #[must_use]
+    pub fn with_whitespace(mut self, whitespace: Option<Whitespace>) -> Self {
+        let is_added =
+            |it: &Whitespace| self.model.notation().is_some() && *it != Whitespace::Compact;
+        self.whitespace = whitespace.filter(is_added);
+        self
+    }
+
+    /// The same extractor, which also looks for the `most` most probable other values of each field: [`Field::alternatives`].
+    /// None by default.
+    ///
+    /// It is a beam search of `2 * most + 2` beams for each field, from where its value begins, given what was written before it. That
+    /// costs a run of the model for each token of a field's longest alternative, and of the prompt unless the model keeps
+    /// [prefixes](crate::ModelOptions::with_prefix_cache). Log probabilities are computed as well. Answers about texts that are
+    /// read in windows have no alternatives.
+    #[must_use]
+    pub fn with_alternatives(mut self, most: usize) -> Self {
+        self.alternatives = most;
+        self.options.log_probs |= most > 0;
         self
     }
 
@@ -351,12 +414,16 @@ impl SchemaExtractor {
     /// # Errors
     /// As [`Model::extraction_prompt`]; [`Error::Compile`](crate::Error::Compile) when values come from the text, and a limit is exceeded.
     pub fn request(&self, text: &str) -> Result<Request> {
-        Ok(self.prepare(text)?.0)
+        let prompt = self.prompt(text)?;
+        Ok(self.prepare(text, prompt)?.0)
     }
 
     /// The request of a text, and what the text has of the values that come from it.
-    pub(crate) fn prepare(&self, text: &str) -> Result<(Request, Option<Grounding>)> {
-        let prompt = self.model.extraction_prompt(&self.schema, text)?;
+    pub(crate) fn prepare(
+        &self,
+        text: &str,
+        prompt: Vec<TokenId>,
+    ) -> Result<(Request, Option<Grounding>)> {
         let grounding = { self.is_grounded }
             .then(|| Grounding::of(&self.compiled, text))
             .transpose()?;
@@ -405,42 +472,72 @@ impl SchemaExtractor {
     /// # Errors
     /// As [`extract`](Self::extract), as far as it is known before anything was generated.
     pub fn submit<T>(&self, text: &str) -> Result<Extracting<T>> {
-        if let Some(windows) = self.windows(text)? {
-            return Extracting::windows(self.clone(), text, windows);
+        match self.reading(text)? {
+            Reading::Whole(prompt) => Extracting::one(self.clone(), text, prompt, false),
+            Reading::Windows(windows) => Extracting::windows(self.clone(), text, windows),
         }
-        Extracting::one(self.clone(), text, false)
     }
 
-    /// The windows in which a text is read; none where it is read at once.
-    fn windows(&self, text: &str) -> Result<Option<Vec<Range<usize>>>> {
+    /// How a text is read.
+    fn reading(&self, text: &str) -> Result<Reading> {
         if self.long_text == LongText::Refuse {
-            return Ok(None);
+            return Ok(Reading::Whole(self.prompt(text)?));
         }
-        let (share, whole) = PROMPT_SHARE;
-        let most = self.model.info().context_length / whole * share;
-        // A byte is a token at most, or nearly so: most texts need not be counted.
-        let shown = self.model.extraction_prompt(&self.schema, "")?.len();
-        if shown + text.len() <= most
-            || self.model.extraction_prompt(&self.schema, text)?.len() <= most
-        {
-            return Ok(None);
+        let (share, of) = PROMPT_SHARE;
+        let most = self.model.info().context_length / of * share;
+        let whole = self.prompt(text)?;
+        if whole.len() <= most {
+            return Ok(Reading::Whole(whole));
         }
         let count = |piece: &str| Ok(self.model.tokenizer().encode(piece)?.len());
-        let windows = windows(text, most.saturating_sub(shown), count)?;
-        Ok((windows.len() > 1).then_some(windows))
+        let windows = windows(text, most.saturating_sub(self.prompt("")?.len()), count)?;
+        Ok(match windows.len() {
+            0 | 1 => Reading::Whole(whole),
+            _ => Reading::Windows(windows),
+        })
+    }
+
+    /// The prompt of a text.
+    pub(crate) fn prompt(&self, text: &str) -> Result<Vec<TokenId>> {
+        self.model.extraction_prompt(&self.schema, text)
     }
 
     fn submit_with_events<T>(&self, text: &str) -> Result<Extracting<T>> {
-        Extracting::one(self.clone(), text, true)
+        let prompt = self.prompt(text)?;
+        Extracting::one(self.clone(), text, prompt, true)
+    }
+
+    /// A document that the model wrote, with the [whitespace](Self::with_whitespace) that is wanted of it; none where it is to stay
+    /// as it is.
+    #[must_use]
+    pub fn formatted(&self, json: &str) -> Option<String> {
+        self.whitespace
+            .map(|whitespace| formatted(json, whitespace))
     }
 
     pub(crate) fn is_grounded(&self) -> bool {
         self.is_grounded
     }
 
+    pub(crate) fn cascade(&self) -> Option<&Cascade> {
+        self.cascade.as_deref()
+    }
+
+    pub(crate) fn alternatives(&self) -> usize {
+        self.alternatives
+    }
+
     pub(crate) fn has_log_probs(&self) -> bool {
         self.options.log_probs
     }
+}
+
+/// How a text is read.
+enum Reading {
+    /// At once, after this prompt.
+    Whole(Vec<TokenId>),
+    /// In these windows.
+    Windows(Vec<Range<usize>>),
 }
 
 impl<T> fmt::Debug for Extractor<T> {

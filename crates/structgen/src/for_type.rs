@@ -13,6 +13,7 @@ use serde_path_to_error::Segment;
 use structgen_constraint::Matcher;
 use structgen_decode::samplers::SequenceRng;
 use structgen_frontend::json_schema::{IntegerKeys, Profile, SchemaOptions};
+use structgen_grammar::json_pointer::escaped;
 use structgen_vocab::TokenId;
 
 use crate::checker::byte_tables;
@@ -182,10 +183,10 @@ fn below(root: &Value, pointer: &str, step: &Segment, left: usize) -> Option<Str
     let has = |name: &str| schema.pointer(name).is_some();
     let names: Vec<String> = match step {
         Segment::Map { key } | Segment::Enum { variant: key } => {
-            let key = key.replace('~', "~0").replace('/', "~1");
+            let key = escaped(key);
             let patterns = schema.get("patternProperties").and_then(Value::as_object);
             let pattern = patterns.and_then(|patterns| patterns.keys().next());
-            let pattern = pattern.map(|it| it.replace('~', "~0").replace('/', "~1"));
+            let pattern = pattern.map(|it| escaped(it));
             [format!("/properties/{key}")]
                 .into_iter()
                 .chain(pattern.map(|pattern| format!("/patternProperties/{pattern}")))

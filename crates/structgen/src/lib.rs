@@ -21,7 +21,8 @@
 //! ```
 //!
 //! What comes out is valid against the schema, whatever the model: at each step only those tokens can be chosen after which some
-//! valid output still exists, and the number of tokens is bounded.
+//! valid output still exists, and the number of tokens is bounded. With the embedded model, strings and numbers also come from the text,
+//! unless that is lifted (`Model::extraction_options`); `Extraction::fields` reports from where, and how sure the model was.
 //!
 //! # Which API do I want?
 //!
@@ -46,7 +47,13 @@
 //! The runtime library of `ort` is found, or installed by one call: `runtime::ensure`.
 
 #[cfg(feature = "ort")]
+mod alternatives;
+#[cfg(feature = "ort")]
 mod builder;
+#[cfg(feature = "ort")]
+mod calibration;
+#[cfg(feature = "ort")]
+mod cascade;
 mod checker;
 #[cfg(feature = "ort")]
 mod choose;
@@ -61,10 +68,16 @@ mod extracting;
 #[cfg(feature = "ort")]
 mod extractor;
 #[cfg(feature = "ort")]
+mod field;
+#[cfg(feature = "ort")]
 mod for_type;
+#[cfg(feature = "ort")]
+mod formatted;
 #[cfg(feature = "ort")]
 mod generate;
 mod grounded;
+#[cfg(feature = "ort")]
+mod grounding;
 mod locate;
 #[cfg(feature = "ort")]
 mod model;
@@ -78,10 +91,16 @@ mod prompt;
 #[cfg(feature = "ort")]
 pub mod runtime;
 #[cfg(feature = "ort")]
+mod value_matcher;
+#[cfg(feature = "ort")]
+mod value_request;
+#[cfg(feature = "ort")]
 mod windows;
 
 #[cfg(feature = "ort")]
 pub use builder::ExtractorBuilder;
+#[cfg(feature = "ort")]
+pub use calibration::Calibration;
 pub use checker::{Checker, Misfit};
 #[cfg(feature = "ort")]
 pub use choose::ChooseOptions;
@@ -95,6 +114,8 @@ pub use extract_all::ExtractAll;
 pub use extracting::Extracting;
 #[cfg(feature = "ort")]
 pub use extractor::{Extraction, Extractor, SchemaExtractor};
+#[cfg(feature = "ort")]
+pub use field::{AlternativeValue, Field};
 #[cfg(feature = "ort")]
 pub use generate::Request;
 pub use grounded::recognized_input;

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 use structgen_constraint::Input;
+use structgen_grammar::json_pointer::escaped;
 
 /// A string or number of a document, and where in an input it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,42 +36,46 @@ pub struct LocatedValue {
 #[must_use]
 pub fn locate(document: &Value, input: &Input) -> Vec<LocatedValue> {
     let mut located = Vec::new();
-    let mut open = vec![(String::new(), document)];
-    while let Some((pointer, value)) = open.pop() {
-        let bytes = match value {
-            Value::String(text) => input.sources_of_string(text),
-            Value::Number(number) => match number.to_string().parse() {
-                Ok(number) => input.sources_of_number(&number),
-                Err(_) => Vec::new(),
-            },
-            Value::Array(items) => {
-                let items = items.iter().enumerate();
-                open.extend(
-                    items
-                        .rev()
-                        .map(|(index, item)| (format!("{pointer}/{index}"), item)),
-                );
-                continue;
-            }
-            Value::Object(members) => {
-                for (key, value) in members.iter().rev() {
-                    open.push((format!("{pointer}/{}", escaped(key)), value));
-                }
-                continue;
-            }
-            Value::Null | Value::Bool(_) => continue,
-        };
-        let characters = bytes.iter().map(|span| input.in_characters(span)).collect();
-        located.push(LocatedValue {
-            pointer,
-            bytes,
-            characters,
-        });
-    }
+    each_leaf(document, |pointer, value| {
+        if let Some(bytes) = spans(value, input) {
+            located.push(LocatedValue {
+                characters: bytes.iter().map(|span| input.in_characters(span)).collect(),
+                pointer,
+                bytes,
+            });
+        }
+    });
     located
 }
 
-/// A key as a part of a JSON Pointer (RFC 6901).
-fn escaped(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
+/// Where the input has a string or number; other values have no place.
+pub(crate) fn spans(value: &Value, input: &Input) -> Option<Vec<Range<usize>>> {
+    match value {
+        Value::String(text) => Some(input.sources_of_string(text)),
+        Value::Number(number) => Some(match number.to_string().parse() {
+            Ok(number) => input.sources_of_number(&number),
+            Err(_) => Vec::new(),
+        }),
+        _ => None,
+    }
+}
+
+/// The values of a document that have no others in them, with their pointers, in order. Empty arrays and objects are among them.
+pub(crate) fn each_leaf<'v>(document: &'v Value, mut on_leaf: impl FnMut(String, &'v Value)) {
+    let mut open = vec![(String::new(), document)];
+    while let Some((pointer, value)) = open.pop() {
+        match value {
+            Value::Array(items) if !items.is_empty() => {
+                let items = items.iter().enumerate().rev();
+                open.extend(items.map(|(index, item)| (format!("{pointer}/{index}"), item)));
+            }
+            Value::Object(members) if !members.is_empty() => {
+                let members = members.iter().rev();
+                open.extend(
+                    members.map(|(key, value)| (format!("{pointer}/{}", escaped(key)), value)),
+                );
+            }
+            _ => on_leaf(pointer, value),
+        }
+    }
 }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use structgen_constraint::{CompiledConstraint, VocabularyTables};
 use structgen_decode::{
     ChatTemplate, Engine, LanguageModel, ModelInfo, Scheduler, chat::ChatError,
+    confidence::SpanScore,
 };
 use structgen_ort::{Device, ModelConfig, ModelSource, OrtHeads, OrtModel, Runtime};
 use structgen_vocab::{TokenId, Tokenizer, TokenizerOptions, Vocabulary};
 
 use crate::options::{DraftSource, HeadsSource};
 use crate::prompt::{NotationTokens, chat_template, tokenizer_config};
-use crate::{Constraint, Error, ModelOptions, Result};
+use crate::{Calibration, Constraint, Error, ModelOptions, Result};
 
 /// A model with its tokenizer: embedded, or from a folder.
 ///
@@ -40,6 +41,8 @@ struct Inner {
     tokenizer: Arc<Tokenizer>,
     /// The special tokens of the embedded model's prompt, where the tokenizer has them.
     notation: Option<NotationTokens>,
+    is_embedded: bool,
+    calibration: Option<Calibration>,
     chat: std::result::Result<ChatTemplate, ChatError>,
     tables: Arc<VocabularyTables>,
     workers: usize,
@@ -52,6 +55,8 @@ struct Parts {
     source: ModelSource,
     tokenizer: Tokenizer,
     notation: Option<NotationTokens>,
+    is_embedded: bool,
+    calibration: Option<Calibration>,
     chat: std::result::Result<ChatTemplate, ChatError>,
 }
 
@@ -71,6 +76,8 @@ impl Model {
         let parts = Parts {
             source,
             notation: NotationTokens::of(tokenizer.vocabulary(), assets.tokenizer_config)?,
+            is_embedded: true,
+            calibration: Some(Calibration::from_json(structgen_model::CALIBRATION)?),
             chat: ChatTemplate::from_tokenizer_config(assets.tokenizer_config, None),
             tokenizer,
         };
@@ -92,6 +99,8 @@ impl Model {
         let parts = Parts {
             source,
             notation: NotationTokens::of(tokenizer.vocabulary(), &config)?,
+            is_embedded: false,
+            calibration: Calibration::of_folder(folder)?,
             chat: chat_template(folder, &config)?,
             tokenizer,
         };
@@ -119,6 +128,8 @@ impl Model {
                 engine: Engine::new(schedulers)?,
                 tokenizer,
                 notation: parts.notation,
+                is_embedded: parts.is_embedded,
+                calibration: parts.calibration,
                 chat: parts.chat,
                 tables,
                 workers: workers.get(),
@@ -196,6 +207,26 @@ impl Model {
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.inner.engine
+    }
+
+    /// Whether it is the model that is part of this library.
+    #[must_use]
+    pub fn is_embedded(&self) -> bool {
+        self.inner.is_embedded
+    }
+
+    /// How often its fields are right, by their probabilities; none where that was not measured.
+    #[must_use]
+    pub fn calibration(&self) -> Option<Calibration> {
+        self.inner.calibration
+    }
+
+    /// How sure one can be of a field with such a score.
+    pub(crate) fn confidence(&self, score: &SpanScore) -> f64 {
+        match self.calibration() {
+            Some(calibration) => calibration.confidence(score),
+            None => score.allowed.probability(),
+        }
     }
 
     pub(crate) fn notation(&self) -> Option<NotationTokens> {

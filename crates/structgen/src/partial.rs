@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use structgen_decode::events::{EventError, EventStream, JsonKind, OutputEvent, OutputPart};
+use structgen_grammar::json_pointer::unescaped;
 
 use crate::extracting::Extracting;
 use crate::{Extraction, Result};
@@ -176,7 +177,7 @@ impl PartialValue {
         };
         match self.root.pointer_mut(parent) {
             Some(Value::Object(members)) => {
-                members.insert(key.replace("~1", "/").replace("~0", "~"), value);
+                members.insert(unescaped(key).into_owned(), value);
             }
             Some(Value::Array(items)) => items.push(value),
             _ => {}

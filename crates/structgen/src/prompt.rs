@@ -9,7 +9,7 @@ use structgen_decode::{
     ChatTemplate,
     chat::{ChatError, ChatMessage, ChatOptions},
 };
-use structgen_frontend::json_schema::SchemaOptions;
+use structgen_frontend::json_schema::{SchemaOptions, Source};
 use structgen_grammar::Whitespace;
 use structgen_ort::LoadError;
 use structgen_vocab::{TokenId, Vocabulary};
@@ -69,7 +69,7 @@ pub(crate) fn chat_template(
     })
 }
 
-fn read(path: &Path) -> Result<Option<String>> {
+pub(crate) fn read(path: &Path) -> Result<Option<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -81,14 +81,26 @@ fn read(path: &Path) -> Result<Option<String>> {
 }
 
 impl Model {
-    /// The options of a schema whose values the model is to write. Where they leave the whitespace open, the embedded model writes none: it
-    /// was trained to, and every choice less is a run of the model less.
-    pub(crate) fn written_form(&self, options: &SchemaOptions) -> SchemaOptions {
+    /// The options with which an extractor compiles a schema for this model: the given ones, and where they leave it open,
+    /// what suits the model.
+    ///
+    /// - A model with the prompt of the embedded one writes no whitespace, whatever the options want: it was trained to, and
+    ///   every choice less is a run of the model less. What is wanted is
+    ///   [written afterwards](crate::SchemaExtractor::with_whitespace).
+    /// - What the embedded model itself writes comes from the text ([`Source::Input`]), unless the options set a source or
+    ///   the schema names one at its root. A node below the root that names a source keeps it in any case.
+    /// - Other models are free to write what they like.
+    #[must_use]
+    pub fn extraction_options(&self, schema: &Value, options: &SchemaOptions) -> SchemaOptions {
         let mut options = options.clone();
         if self.notation().is_some() {
-            options.whitespace.get_or_insert(Whitespace::Compact);
+            options.whitespace = Some(Whitespace::Compact);
         }
-        options
+        let is_named = options.sets_source() || schema.pointer("/x-structgen/source").is_some();
+        match self.is_embedded() && !is_named {
+            true => options.with_source(Source::Input),
+            false => options,
+        }
     }
 
     /// The prompt that asks for an extraction: in the embedded model's notation, through the model's chat template, or as

@@ -13,7 +13,8 @@ pub enum LongText {
     /// of all, and of other values the most probable one.
     #[default]
     Windows,
-    /// It is an error.
+    /// It is an error, where the prompt and the shortest answer do not fit into the context. A text that would be read in windows only to
+    /// leave an eighth of the context to the answer is read at once.
     Refuse,
 }
 

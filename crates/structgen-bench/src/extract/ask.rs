@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::Value;
 use structgen::decode::{Confidence, GenerateError, Generation};
-use structgen::{Error, GenerateOptions, LongText, Model, SchemaExtractor};
+use structgen::{Calibration, Error, GenerateOptions, LongText, Model, SchemaExtractor};
 use structgen_bench::scoring::{Failure, Probability, Sample, Summary};
 use structgen_maskbench::Percentiles;
 
@@ -178,17 +178,17 @@ impl Extractors {
 fn answer(extractor: &SchemaExtractor, sample: &Sample, mode: Mode, strategy: Strategy) -> Answer {
     let extractor = extractor.clone().with_strategy(strategy.options());
     match mode.ask(&extractor, &sample.text) {
-        Ok(written) => Answer::new(written),
+        Ok(written) => Answer::new(written, extractor.model().calibration()),
         Err(error) => Answer::failed(failure(error)),
     }
 }
 
 impl Answer {
-    fn new(written: Written) -> Self {
+    fn new(written: Written, calibration: Option<Calibration>) -> Self {
         let confidence = written.confidence.as_ref();
         Self {
             cost: Cost::of(&written.outputs),
-            confidence: confidence.map(probabilities).unwrap_or_default(),
+            confidence: { confidence.map(|it| probabilities(it, calibration)) }.unwrap_or_default(),
             value: serde_json::from_str(&written.json).map_err(|_| Failure::NotJson(written.json)),
         }
     }
@@ -202,13 +202,19 @@ impl Answer {
     }
 }
 
-fn probabilities(confidence: &Confidence) -> HashMap<String, Probability> {
+fn probabilities(
+    confidence: &Confidence,
+    calibration: Option<Calibration>,
+) -> HashMap<String, Probability> {
     let fields = confidence.fields().iter().enumerate();
     fields
         .map(|(at, field)| {
+            let allowed = field.score.allowed.probability();
+            let calibrated = calibration.map(|calibration| calibration.confidence(&field.score));
             let probability = Probability {
                 model: field.score.model.probability(),
-                allowed: field.score.allowed.probability(),
+                allowed,
+                calibrated: calibrated.unwrap_or(allowed),
             };
             (confidence.pointer(at), probability)
         })

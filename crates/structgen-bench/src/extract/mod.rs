@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde::Serialize;
-use structgen::{DraftSource, LongText, Model};
+use structgen::{Calibration, DraftSource, LongText, Model};
+use structgen_bench::scoring::{Probability, fit_confidence};
 
 use crate::model_args::ModelArgs;
 use crate::{print, report as tell};
@@ -80,6 +81,10 @@ pub(crate) struct Args {
     /// The JSON lines that training/train.py writes next to its checkpoint
     #[arg(long, value_name = "FILE", requires = "plots")]
     training_log: Option<PathBuf>,
+    /// Fit how often fields are right to how probable they were, and write it: the calibration.json of a model folder.
+    /// Sets whose domains the model never saw are what it is for
+    #[arg(long, value_name = "OUT.json")]
+    calibrate: Option<PathBuf>,
     #[command(flatten)]
     model: ModelArgs,
 }
@@ -108,6 +113,9 @@ enum Show {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     // What is cheap to check comes first.
+    if args.calibrate.is_some() && args.modes.len() * args.strategies.len() > 1 {
+        bail!("--calibrate is for one --mode and one --strategy, and several are asked for");
+    }
     let sets = set::read(&args.sets, args.limit, args.only.as_deref())?;
     let curve = { args.training_log.as_deref() }
         .map(training::read)
@@ -143,6 +151,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     }
     if let Some(path) = &args.card {
         write(path, &card::markdown(&args.model_name(), &all))?;
+    }
+    if let Some(path) = &args.calibrate {
+        let calibration = calibration(&all).context("no field has a probability")?;
+        write(path, &format!("{}\n", serde_json::to_string(&calibration)?))?;
     }
     if let Some(folder) = &args.plots {
         std::fs::create_dir_all(folder)
@@ -184,6 +196,23 @@ impl Args {
             None => "embedded".to_owned(),
         }
     }
+}
+
+/// How often fields of all sets are right, by their probabilities.
+fn calibration(all: &[Results]) -> Option<Calibration> {
+    let documents = all.iter().flat_map(|results| &results.documents);
+    let fields: Vec<([f64; 2], bool)> = { documents.flat_map(|document| &document.fields) }
+        .filter_map(|field| {
+            let Probability { model, allowed, .. } = field.confidence?;
+            Some(([allowed, model], field.is_right()))
+        })
+        .collect();
+    let [intercept, allowed, model] = fit_confidence(&fields)?;
+    Some(Calibration {
+        intercept,
+        allowed,
+        model,
+    })
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {

@@ -14,7 +14,7 @@ use structgen::{SchemaExtractor, SchemaOptions, Source};
 /// What the output is constrained to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Mode {
-    /// The documents that are valid against the schema.
+    /// The documents that are valid against the schema, wherever their values come from.
     Constrained,
     /// The valid documents whose strings and numbers come from the text.
     Grounded,
@@ -33,10 +33,11 @@ pub(super) struct Written {
 impl Mode {
     /// How schemas are compiled.
     pub(super) fn schema_options(self) -> SchemaOptions {
-        match self {
-            Self::Grounded => SchemaOptions::new().with_source(Source::Input),
-            Self::Constrained | Self::Unconstrained => SchemaOptions::new(),
-        }
+        // Said outright: the default depends on the model.
+        SchemaOptions::new().with_source(match self {
+            Self::Grounded => Source::Input,
+            Self::Constrained | Self::Unconstrained => Source::Model,
+        })
     }
 
     pub(super) fn ask(self, extractor: &SchemaExtractor, text: &str) -> structgen::Result<Written> {

@@ -6,7 +6,7 @@ use super::report::Results;
 use super::training::Curve;
 use crate::chart::{Axis, Chart, Line, Scale};
 
-/// How often fields are right, by how probable they were under the model; on the diagonal, confidences are kept.
+/// How often fields are right, by their confidence; on the diagonal, confidences are kept.
 pub(super) fn calibration(all: &[Results]) -> anyhow::Result<String> {
     let several_sets = all.iter().any(|one| one.set != all[0].set);
     let points = |found: &Calibration| {
@@ -18,14 +18,11 @@ pub(super) fn calibration(all: &[Results]) -> anyhow::Result<String> {
             true => format!("{}: {}", one.set, one.way()),
             false => one.way(),
         };
-        Some(Line::new(
-            name,
-            points(one.summary.calibration_model.as_ref()?),
-        ))
+        Some(Line::new(name, points(one.summary.calibration.as_ref()?)))
     });
     let diagonal = Line::reference("confidence is accuracy", vec![(0.0, 0.0), (1.0, 1.0)]);
     let chart = Chart {
-        title: "Share of fields that are right, by confidence (model alone)",
+        title: "Share of fields that are right, by confidence",
         x: Axis {
             label: "confidence",
             scale: Scale::Linear(0.0, 1.0),

@@ -175,7 +175,14 @@ fn calibrations(results: &[Results]) -> Table {
         let allowed = one.summary.calibration_allowed.as_ref().map(calibration);
         // Where nothing was constrained, the two are the same.
         let allowed = allowed.filter(|allowed| Some(allowed) != model.as_ref());
-        for (of, figures) in [("model alone", model), ("model and constraint", allowed)] {
+        let calibrated = one.summary.calibration.as_ref().map(calibration);
+        // As those of a model without a calibration.
+        let calibrated = calibrated.filter(|it| Some(it) != allowed.as_ref().or(model.as_ref()));
+        for (of, figures) in [
+            ("model alone", model),
+            ("model and constraint", allowed),
+            ("calibrated", calibrated),
+        ] {
             if let Some(figures) = figures {
                 let name = [format!("{}: {of}", one.way())];
                 table.row(name.into_iter().chain(figures));

@@ -103,6 +103,8 @@ pub struct Probability {
     pub model: f64,
     /// Under the model and the constraint.
     pub allowed: f64,
+    /// How often such fields are right, by the model's calibration.
+    pub calibrated: f64,
 }
 
 impl Sample {
@@ -200,6 +202,7 @@ mod tests {
             (pointer == "/name").then_some(Probability {
                 model: 0.5,
                 allowed: 0.6,
+                calibrated: 0.4,
             })
         });
         let causes: Vec<_> = wrong.fields.iter().map(|field| field.cause).collect();

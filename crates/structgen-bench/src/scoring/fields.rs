@@ -1,6 +1,7 @@
 //! A document's fields.
 
 use serde_json::{Map, Value};
+use structgen::grammar::json_pointer::escaped;
 
 use super::equality::equal;
 
@@ -89,7 +90,7 @@ impl<'s, 'v> Walk<'s, 'v> {
     ) {
         let actual = actual.and_then(Value::as_object);
         let mut member = |key: &str, schema: &'s Value| {
-            let pointer = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+            let pointer = format!("{pointer}/{}", escaped(key));
             self.value(
                 &pointer,
                 schema,

@@ -37,6 +37,8 @@ pub struct Summary {
     pub calibration_model: Option<Calibration>,
     /// How confidences under the model and the constraint are kept.
     pub calibration_allowed: Option<Calibration>,
+    /// How the model's calibrated confidences are kept.
+    pub calibration: Option<Calibration>,
 }
 
 /// The fields of a type, or of the texts of a group.
@@ -95,6 +97,7 @@ impl Summary {
             causes: causes(documents),
             calibration_model: calibration(documents, |confidence| confidence.model),
             calibration_allowed: calibration(documents, |confidence| confidence.allowed),
+            calibration: calibration(documents, |confidence| confidence.calibrated),
         }
     }
 }
@@ -204,6 +207,7 @@ mod tests {
             Some(Probability {
                 model: 0.5,
                 allowed: 1.0,
+                calibrated: 0.6,
             })
         };
         vec![

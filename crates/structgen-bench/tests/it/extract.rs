@@ -143,6 +143,24 @@ fn answers_are_scored_in_every_mode_and_strategy() {
 }
 
 #[test]
+fn confidences_are_fitted_to_what_was_right() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let file = write(dir.path(), "people.jsonl", set());
+    let out = dir.path().join("calibration.json");
+    let fit = |mode: &str| {
+        let mut command = bench(["extract", "--limit", "2", "--mode", mode, "--set"]);
+        run(command.arg(&file).arg("--calibrate").arg(&out))
+    };
+    assert_eq!(fit("grounded").code, 0);
+    let fitted: Value = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
+    for name in ["intercept", "allowed", "model"] {
+        assert!(fitted[name].is_number(), "{fitted}");
+    }
+    fit("grounded,constrained").is_bad_input(&["--calibrate", "one --mode"]);
+}
+
+#[test]
 fn long_texts_are_read_in_windows() {
     runtime();
     let dir = tempfile::tempdir().unwrap();

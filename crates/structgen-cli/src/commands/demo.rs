@@ -7,7 +7,7 @@ use serde_json::Value;
 use structgen::ort::ensure_runtime;
 use structgen::{
     Checker, Constraint, Extraction, GenerateOptions, Model, ModelOptions, Profile,
-    SchemaExtractor, SchemaOptions, Source, compact_notation,
+    SchemaExtractor, SchemaOptions, compact_notation,
 };
 
 use super::demo_samples::{Sample, Wrong, compare, samples};
@@ -91,7 +91,7 @@ fn show(
     let extractor = SchemaExtractor::new(
         model.clone(),
         schema.clone(),
-        &SchemaOptions::new().with_source(Source::Input),
+        &SchemaOptions::new(),
         GenerateOptions::default(),
     )?;
     let compiled = started.elapsed();

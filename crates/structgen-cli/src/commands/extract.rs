@@ -8,16 +8,17 @@ use anyhow::anyhow;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use structgen::grammar::Whitespace;
-use structgen::{Error, Extraction, LongText, SchemaExtractor, Source, Strategy};
+use structgen::{Error, Extraction, LongText, SchemaExtractor, Strategy};
 
 use super::extract_jsonl;
 use super::generate::failure;
 use crate::Outcome;
 use crate::args::{ModelArgs, read_schema};
 use crate::error::DONE;
+use crate::extraction::{ExtractionArgs, PassedOn};
 use crate::input::TextArgs;
 use crate::output::{tell, write_line};
-use crate::results::ResultArgs;
+use crate::schema_args::SourceArg;
 use crate::settings::{Settings, SettingsArgs};
 
 /// Options of `structgen extract`.
@@ -25,6 +26,9 @@ use crate::settings::{Settings, SettingsArgs};
 #[command(
     after_help = "Standard output has one JSON document and nothing else; several outputs (-n) are one on each line. With --jsonl it has one \
     line for each line of the input, in order: the document, {\"id\":…,\"value\":…} where the line has an id, or {\"error\":…,\"line\":…}.\n\n\
+    With --spans, --confidence or --alternatives a document is {\"value\":…,\"fields\":[…]}, where a field has \"pointer\", \"value\" and what is asked \
+    for: \"confidence\", \"probability\", \"spans\" with \"grounded\", \"alternatives\". With --details it has \"outputs\", what the model wrote: one, or \
+    one for each window of a long text.\n\n\
     Exit codes: 0 done, 1 an output was cut before it was complete, 2 bad input."
 )]
 pub(crate) struct Args {
@@ -49,17 +53,17 @@ pub(crate) struct Args {
     #[arg(long)]
     refuse_long: bool,
     /// Strings and numbers come from the text: spans of it, and numbers, dates, times and addresses however the text writes them. What the
-    /// text has no value for and must be there is written freely, with a note on standard error
-    #[arg(long)]
+    /// text has no value for and must be there is written freely, with a note on standard error. This is the default of the
+    /// embedded model
+    #[arg(long, conflicts_with = "ungrounded")]
     grounded: bool,
-    /// Print the output as JSON: {"text", "sources", "ungrounded"}, where a source reports where in the text a value is, in bytes and
-    /// characters
-    #[arg(long, requires = "grounded", conflicts_with_all = ["events", "outputs"])]
-    spans: bool,
+    /// Strings and numbers may be any that the schema allows, whether or not the text has them. This is the default with --model
+    #[arg(long)]
+    ungrounded: bool,
     #[command(flatten)]
     settings: SettingsArgs,
     #[command(flatten)]
-    results: ResultArgs,
+    results: ExtractionArgs,
     #[command(flatten)]
     model: ModelArgs,
 }
@@ -67,29 +71,52 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     // What is cheap to check comes first: nobody waits for a model to hear that a file is missing.
     let mut settings = args.settings.settings()?;
-    args.results.ask(&mut settings.options);
+    args.results.results.ask(&mut settings.options);
     settings.check()?;
-    let mut schema_options = settings.schema.options(None)?;
-    if args.model.model.is_none() {
-        // The form that the embedded model was trained to write.
-        schema_options.whitespace.get_or_insert(Whitespace::Compact);
+    if let (Some(flag), true) = (args.results.of_one_output(), settings.lists_outputs()) {
+        return Err(anyhow!(
+            "{flag} is for one output, and several are asked for, by -n, --set sequences or the strategy {}",
+            settings.strategy.name()
+        )
+        .into());
     }
-    if args.grounded {
-        schema_options = schema_options.with_source(Source::Input);
+    match (args.grounded, args.ungrounded) {
+        (true, _) => settings.schema.source = Some(SourceArg::Input),
+        (_, true) => settings.schema.source = Some(SourceArg::Model),
+        _ => {}
     }
+    if args.results.alternatives() > 0 || args.results.small_first {
+        settings.keep_prefixes();
+    }
+    let schema_options = settings.schema.options(None)?;
     let (schema, constraint) =
         read_schema(&args.schema, settings.schema.at.as_deref(), &schema_options)?;
     let extractor = |workers| -> anyhow::Result<SchemaExtractor> {
-        let model = settings.load(&args.model, workers)?;
+        let model = match args.results.small_first {
+            true => settings.load(&args.model.embedded(), workers)?,
+            false => settings.load(&args.model, workers)?,
+        };
         let strategy = settings.strategy(&model)?;
-        let options = settings.options.clone();
-        let extractor = SchemaExtractor::with_constraint(model, schema, &constraint, options)?;
+        let mut extractor =
+            schema.extractor(model, &schema_options, &constraint, &settings.options)?;
+        if args.results.small_first {
+            let settings = settings.without_strategy();
+            let larger = settings.load(&args.model, NonZeroUsize::MIN)?;
+            // Values are put into a document of the embedded model, which writes no whitespace.
+            let options = schema_options.clone().with_whitespace(Whitespace::Compact);
+            let constraint = schema.compile(&options)?;
+            let larger = schema.extractor(larger, &options, &constraint, &settings.options)?;
+            extractor = extractor.with_larger(larger, args.results.below);
+        }
         settings.report_seed(Some(extractor.compiled()));
         let long_text = match args.refuse_long {
             true => LongText::Refuse,
             false => LongText::Windows,
         };
-        Ok(extractor.with_strategy(strategy).with_long_text(long_text))
+        Ok(extractor
+            .with_strategy(strategy)
+            .with_long_text(long_text)
+            .with_alternatives(args.results.alternatives()))
     };
     if args.jsonl {
         if settings.options.sequences != 1 || matches!(settings.strategy, Strategy::Smc(_)) {
@@ -102,7 +129,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let lines = args.text.open_lines()?;
         let output = extract_jsonl::Output::open(args.resume.as_deref())?;
         let extractor = extractor(args.workers())?;
-        return extract_jsonl::run(&extractor, &args.results, args.spans, lines, output);
+        return extract_jsonl::run(&extractor, &args.results, lines, output);
     }
     let text = args.text.read()?;
     let extractor = extractor(NonZeroUsize::MIN)?;
@@ -114,8 +141,8 @@ impl Args {
     fn workers(&self) -> NonZeroUsize {
         let default = match self.model.model {
             // Several copies of larger weights may not fit into memory.
-            Some(_) => NonZeroUsize::MIN,
-            None => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            Some(_) if !self.results.small_first => NonZeroUsize::MIN,
+            _ => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
         };
         self.jobs.unwrap_or(default)
     }
@@ -123,8 +150,11 @@ impl Args {
     /// Extracts from one text.
     fn one(&self, settings: &Settings, extractor: &SchemaExtractor, text: &str) -> Outcome {
         let model = extractor.model();
-        if self.results.events {
-            let outputs = self.results.print_events(model, extractor.request(text)?)?;
+        if self.results.results.events {
+            let outputs = self
+                .results
+                .results
+                .print_events(model, extractor.request(text)?)?;
             outputs.all().map_err(|error| failure(error.into()))?;
             return Ok(DONE);
         }
@@ -135,11 +165,12 @@ impl Args {
         for pointer in &found.ungrounded {
             tell(&format!("note: the text has no value for {pointer}"));
         }
-        let line = match self.spans || self.results.is_whole() {
-            true => Value::from(self.results.extraction(&found, model, self.spans)?).to_string(),
-            false => found.json,
-        };
-        write_line(&line)?;
+        write_line(&self.results.print(&found, None, model)?)?;
+        if self.results.small_first {
+            let mut passed_on = PassedOn::default();
+            passed_on.add(&found);
+            passed_on.report();
+        }
         Ok(DONE)
     }
 
@@ -150,8 +181,9 @@ impl Args {
         let mut outcome = Ok(DONE);
         for output in outputs.map_err(Error::from)?.outputs {
             match output {
-                Ok(output) if self.results.is_whole() => {
-                    write_line(&Value::from(self.results.object(&output, model)?).to_string())?;
+                Ok(output) if self.results.results.is_whole() => {
+                    let object = self.results.results.object(&output, model)?;
+                    write_line(&Value::from(object).to_string())?;
                 }
                 Ok(output) => write_line(&output.generation.text)?,
                 Err(error) => {

@@ -11,7 +11,7 @@ use structgen::vocab::Vocabulary;
 use structgen::{Constraint, Error, Model, Request};
 
 use crate::Outcome;
-use crate::args::{ModelArgs, read_grammar, read_schema};
+use crate::args::{ModelArgs, SchemaFile, read_grammar, read_schema};
 use crate::error::{DONE, Failure};
 use crate::input::{TextArgs, read_text_file};
 use crate::output::{write, write_line};
@@ -53,7 +53,7 @@ struct ConstraintArgs {
     /// Any JSON value
     #[arg(long, group = "constraint_kind")]
     json: bool,
-    /// JSON that fits a schema
+    /// JSON that fits a schema. The embedded model is asked as extract asks it: the prompt is the text, and values come from it
     #[arg(long, value_name = "FILE", group = "constraint_kind")]
     json_schema: Option<PathBuf>,
     /// Text that matches a regular expression
@@ -81,8 +81,8 @@ struct ConstraintArgs {
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut settings = args.settings.settings()?;
     let tools = args.constraint.read_tools(&settings)?;
-    let constraint = match &tools {
-        Some(tools) => Some(Constraint::tools(tools)),
+    let (schema, constraint) = match &tools {
+        Some(tools) => (None, Some(Constraint::tools(tools))),
         None => args.constraint.read(&settings)?,
     };
     args.results.check(constraint.as_ref())?;
@@ -94,21 +94,37 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let prompt = args.prompt.read()?;
     let model = settings.load(&args.model, NonZeroUsize::MIN)?;
-    let compiled = constraint
-        .map(|constraint| model.compile(&constraint))
-        .transpose()?;
-    settings.report_seed(compiled.as_ref());
-    let prompt = match args.chat {
-        true => model.chat_prompt(args.system.as_deref(), &prompt)?,
-        false => model.encode_prompt(&prompt)?,
+    // The embedded model knows texts and schemas, and no other prompts.
+    let extractor = match (schema, &constraint) {
+        (Some(schema), Some(constraint)) if model.is_embedded() && !args.chat => {
+            let options = settings.schema.options(None)?;
+            Some(schema.extractor(model.clone(), &options, constraint, &settings.options)?)
+        }
+        _ => None,
     };
-    let request = Request::new(prompt.clone(), compiled)
-        .with_options(settings.options_after(&prompt, &model))
-        .with_strategy(settings.strategy(&model)?);
+    let request = match &extractor {
+        Some(extractor) => extractor.request(&prompt)?,
+        None => {
+            let compiled = constraint
+                .map(|constraint| model.compile(&constraint))
+                .transpose()?;
+            let prompt = match args.chat {
+                true => model.chat_prompt(args.system.as_deref(), &prompt)?,
+                false => model.encode_prompt(&prompt)?,
+            };
+            let options = settings.options_after(&prompt, &model);
+            Request::new(prompt, compiled).with_options(options)
+        }
+    };
+    settings.report_seed(request.constraint.as_ref());
+    let request = request.with_strategy(settings.strategy(&model)?);
     if lists_outputs {
         return args.list(&model, request);
     }
-    let is_whole = tools.is_some() || args.results.is_whole();
+    // Events are of the text as the model writes it.
+    let extractor = extractor.filter(|_| !args.results.events);
+    let formatted = |text: &str| extractor.as_ref()?.formatted(text);
+    let is_whole = tools.is_some() || args.results.is_whole() || formatted("").is_some();
     let outputs = if args.results.events {
         args.results.print_events(&model, request)?
     } else if is_whole {
@@ -123,8 +139,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         if let Some(tools) = &tools {
             let message = parse(tools, &output.generation, model.tokenizer().vocabulary())?;
             write_line(&message.to_json().to_string())?;
-        } else if is_whole {
+        } else if args.results.is_whole() {
             write_line(&Value::from(args.results.object(output, &model)?).to_string())?;
+        } else if let Some(text) = formatted(&output.generation.text) {
+            write_line(&text)?;
         }
     }
     args.report(&outputs, &report);
@@ -222,12 +240,18 @@ impl ConstraintArgs {
         Ok(Some(self.calls.read(path, settings.schema.options(None)?)?))
     }
 
-    fn read(&self, settings: &Settings) -> anyhow::Result<Option<Constraint>> {
+    /// The constraint, and the schema where it is one.
+    fn read(
+        &self,
+        settings: &Settings,
+    ) -> anyhow::Result<(Option<SchemaFile>, Option<Constraint>)> {
         let options = settings.schema.options(None)?;
-        Ok(if self.json {
+        if let Some(path) = &self.json_schema {
+            let (schema, constraint) = read_schema(path, settings.schema.at.as_deref(), &options)?;
+            return Ok((Some(schema), Some(constraint)));
+        }
+        let constraint = if self.json {
             Some(Constraint::any_json(&options)?)
-        } else if let Some(path) = &self.json_schema {
-            Some(read_schema(path, settings.schema.at.as_deref(), &options)?.1)
         } else if let Some(pattern) = &self.regex {
             Some(settings.regex.read(pattern)?)
         } else if let Some(path) = &self.grammar {
@@ -240,6 +264,7 @@ impl ConstraintArgs {
             None
         } else {
             Some(Constraint::choices(&self.choice)?)
-        })
+        };
+        Ok((None, constraint))
     }
 }

@@ -39,6 +39,11 @@ const OWN: &[Parameter] = &[
         "What is between tokens of JSON: compact, spaced, one-space, indent:N, indent:tab or bounded:N",
     ),
     row(
+        "schema.source",
+        K::Word(&["model", "input"]),
+        "Where strings and numbers come from; extract --grounded and --ungrounded are short for it",
+    ),
+    row(
         "schema.escapes",
         K::Word(&["any", "needed"]),
         "Which escapes strings may use",

@@ -567,25 +567,126 @@ fn grounded_values_are_reported_with_their_places() {
     let dir = tempfile::tempdir().unwrap();
     let schema = write(dir.path(), "s.json", PERSON);
     let extract = |extra: &[&str], text: &str| {
-        let mut command = structgen(["extract", "--grounded", "--schema"]);
+        let mut command = structgen(["extract", "--schema"]);
         run(command.arg(&schema).args(extra).arg(text))
     };
     let found = extract(&["--spans"], "Zoë is 36 years old");
     assert_eq!((found.code, found.err.as_str()), (0, ""), "{found:?}");
     let line: Value = serde_json::from_str(&found.out).unwrap();
-    let age = { line["sources"].as_array().unwrap().iter() }
-        .find(|source| source["pointer"] == "/age")
+    let age = { line["fields"].as_array().unwrap().iter() }
+        .find(|field| field["pointer"] == "/age")
         .unwrap();
     // "36", and "36 years" as a duration.
-    assert_eq!(age["bytes"][0], json!({"start": 8, "end": 10}));
-    assert_eq!(age["characters"][0], json!({"start": 7, "end": 9}));
+    let span = json!({"bytes": {"start": 8, "end": 10}, "characters": {"start": 7, "end": 9}});
+    assert_eq!((&age["spans"][0], &age["grounded"]), (&span, &json!(true)));
+    assert_eq!(
+        (&age["value"], &line["value"]["age"]),
+        (&json!(36), &json!(36))
+    );
     assert_eq!(line["ungrounded"], json!([]));
+    let found = extract(
+        &[
+            "--spans",
+            "--confidence",
+            "--alternatives",
+            "2",
+            "--details",
+        ],
+        "Zoë is 36 years old",
+    );
+    let line: Value = serde_json::from_str(&found.out).unwrap();
+    for field in line["fields"].as_array().unwrap() {
+        assert!(field["confidence"].as_f64().unwrap() > 0.0, "{field}");
+        assert!(field["alternatives"].is_array() && field["spans"].is_array());
+    }
+    assert!(line["outputs"][0]["tokens"].is_array());
     let found = extract(&[], "Zoë is old");
     assert_eq!(found.code, 0, "{found:?}");
     assert!(
         found.err.contains("no value for /properties/age"),
         "{found:?}"
     );
+}
+
+#[test]
+fn values_come_from_the_text_unless_that_is_lifted() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let year = r#"{"type": "integer", "minimum": 1000, "maximum": 2999}"#;
+    let schema = write(dir.path(), "s.json", year);
+    let extract = |extra: &[&str]| {
+        let mut command = structgen(["extract", "--schema"]);
+        run(command.arg(&schema).args(extra).arg("no number at all"))
+    };
+    let note = "the text has no value for";
+    assert!(extract(&[]).err.contains(note));
+    for lifted in [&["--ungrounded"][..], &["--set", "schema.source=model"]] {
+        assert!(!extract(lifted).err.contains(note), "{lifted:?}");
+    }
+    let folder = model_folder();
+    let folder = folder.to_str().unwrap();
+    assert!(!extract(&["--model", folder]).err.contains(note));
+    assert!(
+        extract(&["--model", folder, "--grounded"])
+            .err
+            .contains(note)
+    );
+    assert_eq!(extract(&["--grounded", "--ungrounded"]).code, 2);
+}
+
+#[test]
+fn a_larger_model_is_asked_for_what_the_small_one_is_not_sure_of() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let folder = model_folder();
+    let extract = |below: &str, extra: &[&str]| {
+        let mut command = structgen(["extract", "--small-first", "--below", below, "--model"]);
+        command.arg(&folder).arg("--schema").arg(&schema);
+        let run = run(command.args(extra).arg("Zoë is 36 years old"));
+        assert_eq!(run.code, 0, "{run:?}");
+        run
+    };
+    let none = extract("0", &[]);
+    let alone = run(structgen(["extract", "--schema"])
+        .arg(&schema)
+        .arg("Zoë is 36 years old"));
+    assert_eq!(none.out, alone.out);
+    assert!(none.err.contains("0 of 2 fields"), "{none:?}");
+    let all = extract("1.1", &["--confidence"]);
+    assert!(all.err.contains("2 of 2 fields"), "{all:?}");
+    let line: Value = serde_json::from_str(&all.out).unwrap();
+    assert_eq!(line["passed_on"], json!(["/name", "/age"]));
+    let mut alone = structgen(["extract", "--small-first", "--schema"]);
+    let alone = run(alone.arg(&schema).arg("x"));
+    assert!(
+        alone.code == 2 && alone.err.contains("--model"),
+        "{alone:?}"
+    );
+}
+
+#[test]
+fn generate_asks_the_embedded_model_as_extract_does() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let output = |command: &str, schema_flag: &str, extra: &[&str]| {
+        let mut command = structgen([command, schema_flag]);
+        let run = run(command.arg(&schema).args(extra).arg("Zoë is 36 years old"));
+        assert_eq!(run.code, 0, "{run:?}");
+        run.out
+    };
+    let indented = ["--set", "schema.whitespace=indent:2"];
+    for extra in [&[][..], &indented] {
+        let extracted = output("extract", "--schema", extra);
+        assert_eq!(output("generate", "--json-schema", extra), extracted);
+        let value: Value = serde_json::from_str(&extracted).unwrap();
+        let expected = match extra.is_empty() {
+            true => value.to_string(),
+            false => serde_json::to_string_pretty(&value).unwrap(),
+        };
+        assert_eq!(extracted.trim_end(), expected);
+    }
 }
 
 #[test]

@@ -386,7 +386,8 @@ impl SchemaOptions {
     }
 
     /// Whether the caller chose where values come from.
-    pub(crate) fn sets_source(&self) -> bool {
+    #[must_use]
+    pub fn sets_source(&self) -> bool {
         self.set.source || self.source != Source::default()
     }
 

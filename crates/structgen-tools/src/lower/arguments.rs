@@ -2,6 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_frontend::json_schema::{Effect, ReportEntry};
+use structgen_grammar::json_pointer::escaped;
 use structgen_grammar::{
     CharSet, Expr, ExprId, GrammarBuilder, ObjectShape, Property, Regular, StringContent,
     StringShape,
@@ -321,7 +322,7 @@ impl Lowering<'_> {
 
 /// Where a property is declared, mostly.
 fn pointer(property: &Property) -> String {
-    let key = property.key.replace('~', "~0").replace('/', "~1");
+    let key = escaped(&property.key);
     format!("#/properties/{key}")
 }
 

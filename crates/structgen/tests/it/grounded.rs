@@ -1,11 +1,13 @@
 //! Values that come from the text, whatever the model would rather write.
 
 use serde_json::{Value, json};
+use structgen::grammar::Expr;
 use structgen::{
-    Extractor, GenerateOptions, SamplingParams, SchemaExtractor, SchemaOptions, Source,
+    Constraint, Extractor, GenerateOptions, Model, SamplingParams, SchemaExtractor, SchemaOptions,
+    Source,
 };
 
-use crate::support::{PEOPLE, Person, model};
+use crate::support::{PEOPLE, Person, golden_model, model};
 
 fn extractor(schema: Value, sampling: SamplingParams) -> SchemaExtractor {
     let options = GenerateOptions {
@@ -49,11 +51,13 @@ fn no_value_is_invented_however_tokens_are_drawn() {
         for text in TEXTS {
             let found = extractor.extract(text).unwrap();
             assert_eq!(found.ungrounded, Vec::<String>::new(), "{text}");
-            for value in &found.sources {
-                assert!(
-                    !value.bytes.is_empty(),
+            for field in &found.fields {
+                let has_place = matches!(field.value, Value::String(_) | Value::Number(_));
+                assert_eq!(
+                    (!field.bytes.is_empty(), field.is_grounded),
+                    (has_place, has_place),
                     "{} of {} in {text}",
-                    value.pointer,
+                    field.pointer,
                     found.json
                 );
             }
@@ -101,14 +105,12 @@ fn a_value_that_the_text_lacks_is_reported() {
     assert_eq!(found.ungrounded, ["/properties/age"]);
     // What is optional is left out.
     assert_eq!(found.value.as_object().unwrap().len(), 1);
+    assert!(!found.fields[0].is_grounded);
 }
 
 #[test]
 fn types_and_single_nodes_can_be_grounded() {
-    let people = Extractor::<Person>::builder()
-        .grounded(true)
-        .build()
-        .unwrap();
+    let people = Extractor::<Person>::builder().build().unwrap();
     let found = people.extract(PEOPLE[2]).unwrap();
     assert_eq!(found.value.age, 41);
     assert!(
@@ -121,12 +123,44 @@ fn types_and_single_nodes_can_be_grounded() {
         "type": "object",
         "properties": {
             "name": {"type": "string", "x-structgen": {"source": "input"}},
-            "comment": {"type": "string", "maxLength": 9},
+            "comment": {"type": "string", "maxLength": 9, "minLength": 9},
+            "state": {"enum": ["Brandt"]},
         },
-        "required": ["name", "comment"],
+        "required": ["name", "comment", "state"],
+        "x-structgen": {"source": "model"},
     });
     let options = GenerateOptions::default();
     let extractor = SchemaExtractor::new(model(), schema, &SchemaOptions::new(), options).unwrap();
     let found = extractor.extract(PEOPLE[2]).unwrap();
     assert!(PEOPLE[2].contains(found.value["name"].as_str().unwrap()));
+    let grounded: Vec<bool> = found.fields.iter().map(|field| field.is_grounded).collect();
+    // A literal of the schema may be in the text by chance.
+    assert_eq!(grounded, [true, false, false]);
+    assert!(!found.fields[2].bytes.is_empty());
+}
+
+/// Whether the values of a schema have to be in the text.
+fn is_grounded(model: &Model, schema: &Value, options: &SchemaOptions) -> bool {
+    let options = model.extraction_options(schema, options);
+    let constraint = Constraint::json_schema(schema, &options).unwrap();
+    { constraint.grammar().exprs().iter() }.any(|expr| matches!(expr, Expr::Grounded { .. }))
+}
+
+#[test]
+fn values_come_from_the_text_by_default_with_the_embedded_model_alone() {
+    let plain = json!({"type": "string"});
+    let free = json!({"type": "string", "x-structgen": {"source": "model"}});
+    let bound = json!({"type": "string", "x-structgen": {"source": "input"}});
+    let open = SchemaOptions::new();
+    let lifted = SchemaOptions::new().with_source(Source::Model);
+    let embedded = model();
+    let of = |schema, options| is_grounded(&embedded, schema, options);
+    assert!(of(&plain, &open) && of(&bound, &open));
+    assert!(!of(&free, &open));
+    assert!(!of(&plain, &lifted) && !of(&bound, &lifted));
+    let other = golden_model();
+    let of = |schema, options| is_grounded(&other, schema, options);
+    let asked = SchemaOptions::new().with_source(Source::Input);
+    assert!(of(&bound, &open) && of(&plain, &asked));
+    assert!(!of(&plain, &open) && !of(&free, &open));
 }

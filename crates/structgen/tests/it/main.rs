@@ -2,10 +2,12 @@
 
 mod beams_as_transformers;
 mod caches;
+mod cascade;
 mod contrastive_search;
 mod errors;
 mod extract_all;
 mod extract_stream;
+mod fields;
 mod grounded;
 mod handles;
 mod long_texts;

@@ -10,14 +10,13 @@ use std::thread;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
-use structgen::{Extracting, Model, SchemaExtractor};
+use serde_json::{Value, json};
+use structgen::{Extracting, SchemaExtractor};
 
 use crate::Outcome;
 use crate::error::{DONE, bad_input};
+use crate::extraction::{ExtractionArgs, PassedOn};
 use crate::output::tell;
-use crate::results::ResultArgs;
 use input::Line;
 pub(crate) use output::Output;
 
@@ -30,8 +29,7 @@ struct Pending {
 
 pub(crate) fn run(
     extractor: &SchemaExtractor,
-    results: &ResultArgs,
-    spans: bool,
+    results: &ExtractionArgs,
     input: Box<dyn Read + Send>,
     mut output: Output,
 ) -> Outcome {
@@ -41,6 +39,7 @@ pub(crate) fn run(
     let progress = progress_bar();
     let mut pending: VecDeque<Pending> = VecDeque::new();
     let (mut number, mut bad) = (0_u64, 0_u64);
+    let mut passed_on = PassedOn::default();
     let mut is_open = true;
     loop {
         // Nobody waits for more input while there is something to be written.
@@ -78,8 +77,15 @@ pub(crate) fn run(
             break;
         };
         let Pending { number, id, found } = next;
-        let line = match found.and_then(|found| finished(found, id.as_ref(), results, spans, model))
-        {
+        let found = found.and_then(|found| Ok(found.wait()?));
+        let line = found.and_then(|found| {
+            passed_on.add(&found);
+            // In JSON a line break is never more than whitespace.
+            Ok(results
+                .print(&found, id.as_ref(), model)?
+                .replace(['\n', '\r'], " "))
+        });
+        let line = match line {
             Ok(line) => line,
             Err(error) => {
                 bad += 1;
@@ -96,6 +102,9 @@ pub(crate) fn run(
         progress.inc(1);
     }
     progress.finish_and_clear();
+    if results.small_first {
+        passed_on.report();
+    }
     if bad > 0 {
         tell(&format!(
             "error: {bad} of {number} lines could not be done; their places in the output say why"
@@ -103,35 +112,6 @@ pub(crate) fn run(
         return Ok(bad_input());
     }
     Ok(DONE)
-}
-
-/// The line of an extraction: its document, alone or beside the id of its text.
-fn finished(
-    found: Extracting<IgnoredAny>,
-    id: Option<&Value>,
-    results: &ResultArgs,
-    spans: bool,
-    model: &Model,
-) -> anyhow::Result<String> {
-    let found = found.wait()?;
-    if spans || results.is_whole() {
-        let mut line = Map::new();
-        if let Some(id) = id {
-            line.insert("id".to_owned(), id.clone());
-        }
-        line.extend(results.extraction(&found, model, spans)?);
-        return Ok(Value::from(line).to_string());
-    }
-    // In JSON a line break is never more than whitespace.
-    let document = found.json.replace(['\n', '\r'], " ");
-    Ok(match id {
-        // As the model wrote it, numbers that no type of this program holds included.
-        Some(id) => {
-            let document = RawValue::from_string(document)?;
-            format!("{{\"id\":{id},\"value\":{document}}}")
-        }
-        None => document,
-    })
 }
 
 /// The lines, read on a thread of their own.

@@ -179,7 +179,7 @@ fn count(value: &Json<'_>) -> Option<u64> {
 fn wrong(name: Option<&str>, expected: &str) -> SchemaError {
     let (keyword, pointer) = match name {
         Some(name) => {
-            let escaped = name.replace('~', "~0").replace('/', "~1");
+            let escaped = structgen_grammar::json_pointer::escaped(name);
             (name, format!("#/{KEYWORD}/{escaped}"))
         }
         None => (KEYWORD, format!("#/{KEYWORD}")),

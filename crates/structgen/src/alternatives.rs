@@ -1,0 +1,124 @@
+//! The most probable other values of fields.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use serde_json::Value;
+use structgen_constraint::CompiledConstraint;
+use structgen_decode::{
+    GenerateOptions, Generation, Outputs, Run,
+    strategies::{BeamOptions, Distinct, EarlyStopping},
+};
+use structgen_vocab::TokenId;
+
+use crate::value_request::{ValueRequest, value_after};
+use crate::{AlternativeValue, Field, Model, Result};
+
+/// Tokens that another value may have beyond twice those of the field's own.
+const MORE_TOKENS: usize = 32;
+
+/// What the searches for the other values of all fields of an output need to know.
+pub(crate) struct Searches {
+    pub(crate) model: Model,
+    pub(crate) prompt: Vec<TokenId>,
+    /// What the output began with.
+    pub(crate) prefill: Vec<TokenId>,
+    pub(crate) constraint: CompiledConstraint,
+    /// How many other values a field is to have at most.
+    pub(crate) most: usize,
+    /// The fields that are still to be searched, each with the bytes of its value in the output.
+    pub(crate) rest: VecDeque<(usize, Range<usize>)>,
+    pub(crate) running: VecDeque<Search>,
+}
+
+/// A search under way.
+pub(crate) struct Search {
+    /// The field's index.
+    pub(crate) field: usize,
+    pub(crate) run: Run,
+    /// What the outputs have before the value.
+    pub(crate) before: String,
+}
+
+impl Searches {
+    /// The next search to wait for; as many others are under way as run side by side.
+    pub(crate) fn next(&mut self, output: &Generation) -> Result<Option<Search>> {
+        let width = self.width();
+        let rows = self.model.engine().limits().rows * self.model.workers();
+        while (self.running.is_empty() || (self.running.len() + 1) * width <= rows)
+            && let Some((field, span)) = self.rest.pop_front()
+        {
+            let search = self.submit(output, field, &span)?;
+            self.running.push_back(search);
+        }
+        Ok(self.running.pop_front())
+    }
+
+    /// Twice as many beams as values: the field's own is among them, and several may come to one value.
+    fn width(&self) -> usize {
+        let wanted = self.most.saturating_add(1).saturating_mul(2);
+        wanted.min(self.model.engine().limits().rows)
+    }
+
+    /// Beams that end with the value, or where it becomes much longer than the field's own.
+    fn submit(&self, output: &Generation, field: usize, span: &Range<usize>) -> Result<Search> {
+        let tokens = &output.tokens;
+        let first = tokens.partition_point(|token| token.span.end <= span.start);
+        let last = tokens.partition_point(|token| token.span.start < span.end);
+        let generated = tokens[..first].iter().map(|token| token.id);
+        let written: Vec<TokenId> = self.prefill.iter().copied().chain(generated).collect();
+        let from = tokens
+            .get(first)
+            .map_or(span.start, |token| token.span.start);
+        let before = output.text.get(from..span.start).unwrap_or_default();
+        let value = ValueRequest::new(&self.prompt, &self.constraint, &written, before)?;
+        let longest = value
+            .completion_cost
+            .saturating_add(2 * (last - first) + MORE_TOKENS);
+        let options = GenerateOptions {
+            max_new_tokens: Some(self.model.room_after(&value.request.prompt, longest)),
+            ..GenerateOptions::default()
+        };
+        let width = self.width();
+        let beams = BeamOptions {
+            width,
+            n_best: width,
+            length_penalty: 0.0,
+            early_stopping: EarlyStopping::Never,
+            renormalize: true,
+            distinct: Distinct::Text,
+            ..BeamOptions::default()
+        };
+        let request = value.request.with_options(options).with_strategy(beams);
+        Ok(Search {
+            field,
+            run: self.model.engine().submit(request)?,
+            before: before.to_owned(),
+        })
+    }
+}
+
+/// The values other than the field's own that a search has found, best first.
+pub(crate) fn others(
+    outputs: Outputs,
+    before: &str,
+    field: &Field,
+    most: usize,
+) -> Vec<AlternativeValue> {
+    let mut values: Vec<AlternativeValue> = Vec::new();
+    for output in outputs.outputs.into_iter().flatten() {
+        let value = value_after(before, &output.generation.text);
+        let Some(Ok(value)) = value.map(serde_json::from_str::<Value>) else {
+            continue;
+        };
+        let probability = output.log_prob.map_or(0.0, f64::exp);
+        match values.iter_mut().find(|known| known.value == value) {
+            Some(known) => known.probability += probability,
+            None => values.push(AlternativeValue { value, probability }),
+        }
+    }
+    values.retain(|other| other.value != field.value);
+    values.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    values.truncate(most);
+    values
+}

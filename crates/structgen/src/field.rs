@@ -1,0 +1,173 @@
+//! The fields of an extracted document: its leaves, with where they come from and how sure the model is of them.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use serde_json::Value;
+use structgen_constraint::Input;
+use structgen_decode::{
+    Confidence, Generation,
+    confidence::{FieldConfidence, SpanScore},
+    events::JsonKind,
+};
+use structgen_grammar::json_pointer::unescaped;
+use structgen_grammar::{Expr, ExprId, Grammar, Slot};
+
+use crate::locate::{each_leaf, spans};
+
+/// A field of an extracted document: a value that has no others in it, an empty array or object among them.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Field {
+    /// Its JSON Pointer.
+    pub pointer: String,
+    /// Its value.
+    pub value: Value,
+    /// Of a string or number, the spans of the text that it can have come from, in bytes.
+    pub bytes: Vec<Range<usize>>,
+    /// The same spans in characters.
+    pub characters: Vec<Range<usize>>,
+    /// Whether the constraint let only values of the text be written here.
+    pub is_grounded: bool,
+    /// How probable the value was, given the text and what was written before it, under model and constraint: the product
+    /// over its tokens, up to the one that ends it. Where [log
+    /// probabilities](structgen_decode::GenerateOptions::log_probs) were asked for, and in answers about long texts.
+    pub probability: Option<f64>,
+    /// How often fields with such probabilities are right, by the model's [calibration](crate::Calibration); the
+    /// probability itself where the model has none.
+    pub confidence: Option<f64>,
+    /// Whether it is the answer of the larger model of a [cascade](crate::SchemaExtractor::with_larger).
+    pub is_passed_on: bool,
+    /// The most probable other values, where they were [asked for](crate::SchemaExtractor::with_alternatives), best first.
+    pub alternatives: Vec<AlternativeValue>,
+}
+
+/// A value that could have been written instead.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AlternativeValue {
+    /// The value.
+    pub value: Value,
+    /// As [`Field::probability`], summed over the ways of writing the value that were found. With the field's own, those of all
+    /// values come to one at most.
+    pub probability: f64,
+}
+
+/// What is known of a field's probabilities: the span of its value in the output, and its scores.
+pub(crate) struct Scored {
+    pub(crate) span: Range<usize>,
+    pub(crate) score: SpanScore,
+}
+
+/// The scores of the leaves of an output. A number's score has the token that ends it, which decided that no digit follows.
+pub(crate) fn scores_of_output(
+    output: &Generation,
+    confidence: &Confidence,
+) -> HashMap<String, Scored> {
+    scores(confidence, |field| match field.kind {
+        JsonKind::Number => output.span_score(field.span.start..field.span.end + 1),
+        _ => None,
+    })
+}
+
+/// The scores of the leaves of a document that was made of several outputs.
+pub(crate) fn scores_of_merged(confidence: &Confidence) -> HashMap<String, Scored> {
+    scores(confidence, |_| None)
+}
+
+fn scores(
+    confidence: &Confidence,
+    mut other: impl FnMut(&FieldConfidence) -> Option<SpanScore>,
+) -> HashMap<String, Scored> {
+    let fields = confidence.fields().iter().enumerate();
+    let mut scored = |(at, field): (usize, &FieldConfidence)| {
+        let score = other(field).unwrap_or(field.score);
+        let span = field.span.clone();
+        (confidence.pointer(at), Scored { span, score })
+    };
+    fields.map(&mut scored).collect()
+}
+
+/// The fields of a document, without probabilities and alternatives.
+pub(crate) fn fields(
+    document: &Value,
+    input: Option<&Input>,
+    grammar: &Grammar,
+    ungrounded: &[String],
+) -> Vec<Field> {
+    let mut fields = Vec::new();
+    each_leaf(document, |pointer, value| {
+        let mut characters = Vec::new();
+        let bytes = input.and_then(|input| {
+            let bytes = spans(value, input)?;
+            characters.extend(bytes.iter().map(|span| input.in_characters(span)));
+            Some(bytes)
+        });
+        let bytes = bytes.unwrap_or_default();
+        fields.push(Field {
+            characters,
+            is_grounded: !bytes.is_empty() && is_grounded(grammar, &pointer, ungrounded),
+            bytes,
+            value: value.clone(),
+            pointer,
+            probability: None,
+            confidence: None,
+            is_passed_on: false,
+            alternatives: Vec::new(),
+        });
+    });
+    fields
+}
+
+/// Whether a schema node that a value is described by makes it come from the text, and was not written freely.
+fn is_grounded(grammar: &Grammar, pointer: &str, ungrounded: &[String]) -> bool {
+    let mut exprs = vec![grammar.rule(grammar.root()).body];
+    for part in pointer.split('/').skip(1) {
+        let key = unescaped(part);
+        let mut below = Vec::new();
+        for id in alternatives(grammar, exprs) {
+            match grammar.expr(id) {
+                Expr::Object(shape) => {
+                    let declared = shape.properties.iter().find(|it| *it.key == *key);
+                    let others = { shape.patterns.iter().map(|it| &it.value) }
+                        .chain(&shape.additional)
+                        .filter(|_| declared.is_none());
+                    let values = declared.map(|it| &it.value).into_iter().chain(others);
+                    below.extend(values.flat_map(Slot::values));
+                }
+                Expr::Array(shape) => {
+                    let index: usize = key.parse().unwrap_or(usize::MAX);
+                    let item = shape.prefix.get(index).or(shape.rest.as_ref());
+                    below.extend(item.into_iter().flat_map(Slot::values));
+                }
+                _ => {}
+            }
+        }
+        exprs = below;
+    }
+    { alternatives(grammar, exprs).into_iter() }.any(|id| match grammar.expr(id) {
+        Expr::Grounded { pointer, .. } => {
+            let pointer = pointer.trim_start_matches('#');
+            !ungrounded.iter().any(|free| free == pointer)
+        }
+        _ => false,
+    })
+}
+
+/// What expressions come to, through rules and choices.
+fn alternatives(grammar: &Grammar, mut open: Vec<ExprId>) -> Vec<ExprId> {
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        match grammar.expr(id) {
+            Expr::Rule(rule) => open.push(grammar.rule(*rule).body),
+            Expr::Choice(arms) => open.extend(arms.iter()),
+            Expr::Capture { body, .. } | Expr::Guided { body, .. } => open.push(*body),
+            _ => found.push(id),
+        }
+    }
+    found
+}

@@ -1,0 +1,96 @@
+//! Whitespace of JSON, written after generation.
+
+use structgen_grammar::{Indent, Whitespace};
+
+/// JSON with other whitespace between its tokens, and every value as it is written.
+///
+/// Where the form leaves room, [`Spaced`](Whitespace::Spaced) writes a space after each comma and colon, and
+/// [`Bounded`](Whitespace::Bounded) none.
+pub(crate) fn formatted(json: &str, whitespace: Whitespace) -> String {
+    let mut out = String::with_capacity(json.len());
+    let (mut depth, mut in_string, mut is_escaped) = (0, false, false);
+    let mut rest = json.chars().peekable();
+    while let Some(character) = rest.next() {
+        if in_string {
+            out.push(character);
+            in_string = is_escaped || character != '"';
+            is_escaped = character == '\\' && !is_escaped;
+            continue;
+        }
+        if is_space(character) {
+            continue;
+        }
+        if let '}' | ']' = character {
+            depth -= 1;
+            if !out.ends_with(['{', '[']) {
+                break_line(&mut out, whitespace, depth);
+            }
+        }
+        out.push(character);
+        match character {
+            '"' => in_string = true,
+            '{' | '[' => {
+                depth += 1;
+                while rest.next_if(|&next| is_space(next)).is_some() {}
+                if !matches!(rest.peek(), Some('}' | ']')) {
+                    break_line(&mut out, whitespace, depth);
+                }
+            }
+            ',' if matches!(whitespace, Whitespace::Indented { .. }) => {
+                break_line(&mut out, whitespace, depth);
+            }
+            ',' | ':'
+                if !matches!(whitespace, Whitespace::Compact | Whitespace::Bounded { .. }) =>
+            {
+                out.push(' ');
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+fn is_space(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '\r')
+}
+
+/// Begins a line in the form that has lines.
+fn break_line(out: &mut String, whitespace: Whitespace, depth: usize) {
+    if let Whitespace::Indented { indent } = whitespace {
+        out.push('\n');
+        let level = match indent {
+            Indent::Tab => "\t".to_owned(),
+            Indent::Spaces(width) => " ".repeat(width.into()),
+        };
+        out.push_str(&level.repeat(depth));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn formatted_json_is_that_of_the_form() {
+        let json = r#"{"a,b":[1.50,{},[],"x\\\":{ "],"c":{"d":null}}"#;
+        let indented = Whitespace::Indented {
+            indent: Indent::Spaces(2),
+        };
+        let value: Value = serde_json::from_str(json).unwrap();
+        let expected = serde_json::to_string_pretty(&value).unwrap();
+        assert_eq!(formatted(json, indented), expected.replace("1.5,", "1.50,"));
+        let spaced = r#"{"a,b": [1.50, {}, [], "x\\\":{ "], "c": {"d": null}}"#;
+        assert_eq!(formatted(json, Whitespace::OneSpace), spaced);
+        for whitespace in [Whitespace::Compact, Whitespace::Bounded { max: 3 }] {
+            assert_eq!(
+                formatted(&expected, whitespace),
+                json.replace("1.50", "1.5")
+            );
+        }
+        let tabs = Whitespace::Indented {
+            indent: Indent::Tab,
+        };
+        assert_eq!(formatted("[1]", tabs), "[\n\t1\n]");
+    }
+}

@@ -1,0 +1,73 @@
+//! Fields of which a small model is not sure, asked of another one.
+
+use serde_json::{Value, json};
+use structgen::{Extraction, GenerateOptions, Model, SchemaExtractor, SchemaOptions};
+
+use crate::support::{golden_model, model};
+
+const TEXT: &str = "Mia Brandt, 41, lives in Graz with Otto, who is 36, and they have 2 cats.";
+
+fn extractor(model: Model) -> SchemaExtractor {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "maxLength": 20},
+            "age": {"type": "integer", "maximum": 150},
+            "tags": {"type": "array", "items": {"type": "string", "maxLength": 9}, "minItems": 2, "maxItems": 3, "uniqueItems": true},
+            "cats": {"type": ["integer", "null"], "maximum": 9},
+        },
+        "required": ["name", "age", "tags", "cats"],
+    });
+    SchemaExtractor::new(
+        model,
+        schema,
+        &SchemaOptions::new(),
+        GenerateOptions::default(),
+    )
+    .unwrap()
+}
+
+fn extract(below: f64) -> Extraction<Value> {
+    let found = extractor(model())
+        .with_larger(extractor(golden_model()), below)
+        .extract(TEXT)
+        .unwrap();
+    let whole = serde_json::to_string(&found.value).unwrap();
+    assert_eq!(found.json, whole);
+    // Valid, whatever was replaced.
+    let mut larger = extractor(golden_model()).compiled().matcher();
+    assert_eq!(larger.check_text(whole.as_bytes()).unwrap(), None);
+    found
+}
+
+#[test]
+fn a_field_is_passed_on_where_its_confidence_is_too_low_and_all_others_stay() {
+    let alone = extractor(model()).extract(TEXT).unwrap();
+    let none = extract(0.0);
+    assert_eq!(none.json, alone.json);
+    assert!(none.fields.iter().all(|field| !field.is_passed_on));
+    let mut confidences: Vec<f64> = { none.fields.iter() }
+        .map(|field| field.confidence.unwrap())
+        .collect();
+    confidences.sort_by(f64::total_cmp);
+    let below = (confidences[0] + confidences[1]) / 2.0;
+    let one = extract(below);
+    for (before, after) in none.fields.iter().zip(&one.fields) {
+        assert_eq!(before.pointer, after.pointer);
+        match before.confidence.unwrap() < below {
+            // The other model's answer may be refused, for an item that is there twice.
+            true => assert!(after.is_passed_on || after.value == before.value),
+            false => assert_eq!((&after.value, after.is_passed_on), (&before.value, false)),
+        }
+    }
+}
+
+#[test]
+fn all_fields_can_be_passed_on() {
+    let all = extract(2.0);
+    assert!(all.fields.iter().any(|field| field.is_passed_on));
+    for field in &all.fields {
+        assert!(!field.is_passed_on || !field.is_grounded);
+        assert!((0.0..=1.0).contains(&field.confidence.unwrap()));
+    }
+}
