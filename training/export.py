@@ -5,10 +5,14 @@ The graph is written out node by node (opset 17), so that its names and shapes a
     input_ids       [batch, sequence]            int64
     attention_mask  [batch, past + sequence]     int64
     position_ids    [batch, sequence]            int64
+    num_logits_to_keep  []                       int64, optional
     past_key_values.{i}.key/value  [batch, heads, past, head_dim]             float
-    logits          [batch, sequence, vocab]     float
+    logits          [batch, kept, vocab]         float
     present.{i}.key/value          [batch, heads, past + sequence, head_dim]  float
     hidden_states   [batch, sequence, width]     float
+
+The logits are those of the last `num_logits_to_keep` positions, of all where that is zero, its default: the output matrix
+is a third of the weights, and of a prompt only the last position's logits are of use.
 
 The hidden states are the last layer's, normalised, as the output matrix multiplies them. They come last, so
 that logits and cache keep their places for readers that count.
@@ -34,6 +38,7 @@ from model import SIZES, Model
 from notation import VERSION
 from tokenizer import EOS, PAD, SCHEMA
 
+KEPT = "num_logits_to_keep"
 MASKED = -1e9  # finite, so that a row of padding alone yields no NaN
 
 
@@ -155,7 +160,9 @@ def build(state, config):
         x = g.op("Add", x, g.op("MatMul", h, g.quantised(name + "down", w["down"], 1)))
     x = norm(x, "norm", state["norm.weight"].float().numpy())
     g.nodes[-1].output[0] = x = "hidden_states"
-    g.op("MatMul", x, g.op("Transpose", embed, perm=[1, 0]), out="logits")
+    g.weights.append(numpy_helper.from_array(np.array(0, np.int64), KEPT))
+    kept = g.op("Slice", x, g.op("Reshape", g.op("Neg", KEPT), g.ints(1)), g.ints(2**62), g.ints(1))
+    g.op("MatMul", kept, g.op("Transpose", embed, perm=[1, 0]), out="logits")
 
     info = helper.make_tensor_value_info
     inputs = [
@@ -163,11 +170,12 @@ def build(state, config):
         info("attention_mask", TensorProto.INT64, ["batch", "total"]),
         info("position_ids", TensorProto.INT64, ["batch", "sequence"]),
     ]
-    outputs = [info("logits", TensorProto.FLOAT, ["batch", "sequence", config.vocab])]
+    outputs = [info("logits", TensorProto.FLOAT, ["batch", "kept", config.vocab])]
     for i in range(config.layers):
         for part in ("key", "value"):
             inputs.append(info(f"past_key_values.{i}.{part}", TensorProto.FLOAT, ["batch", heads, "past", hd]))
             outputs.append(info(f"present.{i}.{part}", TensorProto.FLOAT, ["batch", heads, "total", hd]))
+    inputs.append(info(KEPT, TensorProto.INT64, []))
     outputs.append(info("hidden_states", TensorProto.FLOAT, ["batch", "sequence", config.dim]))
     graph = helper.make_graph(g.nodes, "structgen-extractor", inputs, outputs, g.weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8, producer_name="structgen")
@@ -184,7 +192,7 @@ def session(path):
 
 
 def parity(path, state, config):
-    """Largest difference from PyTorch: logits of prefill, incremental, left-padded batch, and cut anew; hidden states."""
+    """Largest difference from PyTorch: logits of prefill, its last position alone, incremental, left-padded batch, and cut anew; hidden states."""
     reference = Model(config)
     reference.load_state_dict(dequantised(state, config))
     run = session(path)
@@ -205,6 +213,9 @@ def parity(path, state, config):
         ones = np.ones((1, 60), np.int64)
         at = np.arange(60)[None]
         worst = {"prefill": np.abs(step(ids, ones, at, empty(1))[0] - want).max()}
+        last, _ = step(ids, ones, at, empty(1) | {KEPT: np.array(1)})
+        assert last.shape == (1, 1, config.vocab), last.shape
+        worst["last"] = np.abs(last[0, 0] - want[0, -1]).max()
         worst["hidden"] = np.abs(hidden(ids, ones, at, empty(1)) - reference.hidden(torch.from_numpy(ids)).numpy()).max()
         past, got = empty(1), []
         for start, end in ((0, 20), (20, 21), (21, 22), (22, 40), *((k, k + 1) for k in range(40, 60))):

@@ -8,7 +8,7 @@ pub fn ascii_only() -> Regular {
     Regular::repeat(Regular::Chars(CharSet::new([('\0', '\x7F')])), 0, None)
 }
 
-/// The texts of at most so many characters.
+/// The texts of at most `characters` characters.
 #[must_use]
 pub fn at_most(characters: u32) -> Regular {
     Regular::repeat(Regular::Chars(CharSet::all()), 0, Some(characters))

@@ -4,8 +4,8 @@
 //! cargo run --release -p structgen-constraint --example parallel_matchers -- --tokenizer tokenizer.json SCHEMA...
 //! ```
 //!
-//! A schema is a JSON Schema, or a MaskBench file with one. Documents of it are drawn from its own masks. A step is a mask and a token
-//! taken. `linear` is the rate beside that of one thread times the number of threads.
+//! A schema is a JSON Schema, or a MaskBench file with one. Documents of it are drawn from its own masks. A step is a
+//! mask and a token taken. `linear` is the rate beside that of one thread times the number of threads.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::error::Error;
@@ -24,13 +24,15 @@ const THREADS: [usize; 3] = [1, 2, 4];
 /// How many documents there are of a schema.
 const DOCUMENTS: u64 = 16;
 
-/// From so many tokens on, a document takes the shortest way to its end that is known.
+/// From this many tokens on, a document takes the shortest way to its end that is known.
 const LENGTH: usize = 200;
 
-/// How many steps each thread takes at least where all masks are known: few, so that some runs fit between what else a machine does.
+/// How many steps each thread takes at least where all masks are known: few, so that some runs fit between what else a
+/// machine does.
 const WARM_STEPS: usize = 10_000;
 
-/// For how long each way is run over and over. The fastest run counts: what else the machine does only slows a run down.
+/// For how long each way is run over and over. The fastest run counts: what else the machine does only slows a run
+/// down.
 const TIME: Duration = Duration::from_secs(4);
 
 type Document = Vec<TokenId>;
@@ -107,7 +109,7 @@ fn compile(
     Ok(CompiledConstraint::new(grammar.clone(), tables, &options)?)
 }
 
-/// Prints the rates of a way to run so many threads, which returns how many steps they took and for how long.
+/// Prints the rates of a way to run a number of threads, which returns how many steps they took and for how long.
 fn report(
     title: &str,
     mut way: impl FnMut(usize) -> Result<(usize, Duration), Box<dyn Error>>,
@@ -192,7 +194,7 @@ fn document(constraint: &CompiledConstraint, seed: u64) -> Result<Document, Box<
     Ok(document)
 }
 
-/// The token behind which the document is known to end soonest.
+/// The token after which the document is known to end soonest.
 fn cheapest(matcher: &mut Matcher, tokens: &[TokenId]) -> Result<TokenId, Box<dyn Error>> {
     // Every byte is a token, and some byte leads towards the end.
     let vocabulary = matcher.constraint().vocabulary().clone();

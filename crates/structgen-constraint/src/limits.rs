@@ -1,8 +1,10 @@
 //! Masks of grammars that limit the tokens of their parts.
 //!
-//! What fits a limit is told token by token: behind each it is asked what is still missing. To do so for every number of tokens that are left would be a walk over the
-//! vocabulary at every step; so it is done once for all of them, as if no token had begun, and the most that is missing behind any token is kept with that mask.
-//! A state with as many tokens left as that takes the same tokens. With fewer left, which are the last steps before a limit, those of the mask are tried again.
+//! Whether a token keeps within a limit depends on what is still missing after it. Asking that for every number of
+//! tokens that are left would be a walk over the vocabulary at every step. So it is done once for all of them, as if no
+//! token had begun, and the most bytes that are missing after any token are kept with that mask. A state with as many
+//! tokens left as that allows the same tokens. With fewer left, in the last steps before a limit, those of the mask are
+//! tried again.
 
 use std::sync::Arc;
 
@@ -32,7 +34,8 @@ impl Visit<'_> {
         Ok(self.add(key, &bits))
     }
 
-    /// The mask of a state in whose parts no token has begun, and how many have to be left so that it is that of another.
+    /// The mask of a state in whose parts no token has begun, and how many have to be left so that it is that of
+    /// another.
     fn mask_with_all_tokens(&self, free: SetId) -> Result<(Arc<Mask>, u64), LimitExceeded> {
         let key = (free, Scope::Limited);
         if let Some(&needed) = self.states.needed.get(&free)
@@ -46,7 +49,8 @@ impl Visit<'_> {
         Ok((self.add(key, &bits), needed))
     }
 
-    /// The tokens of a mask behind which the state can be completed, and the most bytes that any of its parts takes then.
+    /// The tokens of a mask after which the state can be completed, and the most bytes that any of its parts takes
+    /// then.
     fn within_limits(&self, state: SetId, mask: &Mask) -> Result<(TokenMask, u64), LimitExceeded> {
         let mut limited = Limited {
             visit: self,
@@ -115,7 +119,8 @@ impl Limited<'_> {
         Ok(())
     }
 
-    /// Tokens that lead back to the state: free text mostly is nothing else, but for a character that a token begins and does not end.
+    /// Tokens that lead back to the state: free text mostly is nothing else, but for a character that a token begins
+    /// and does not end.
     fn add_loop(&mut self, state: SetId) -> Result<Option<TokenMask>, LimitExceeded> {
         let network = &self.visit.network;
         let &[element] = network.elements(state) else {

@@ -1,7 +1,8 @@
 //! Which tokens go on in a long list of literals: its graph and the trie of the tokens are walked side by side.
 //!
-//! Near its beginning a list of a million literals goes on with thousands of tokens, and most of its states are asked for once. So no state
-//! of an automaton is made for what is only passed through: a step is a look at the bytes that a node of each has in common.
+//! Near its beginning a list of a million literals goes on with thousands of tokens, and most of its states are asked
+//! for once. So no state of an automaton is made for what is only passed through: a step is a look at the bytes that a
+//! node of each has in common.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,11 +21,12 @@ use crate::step::behind;
 use crate::visit::Visit;
 use crate::walk::Walk;
 
-/// A node of the trie, and the place in the list behind its bytes: a node, or an edge of whose label so many bytes are read.
+/// A node of the trie, and the place in the list after its bytes: a node, or an edge and the number of bytes read of
+/// its label.
 type Open = (u32, u32, u32);
 
-/// Adds to `mask` the tokens that an element takes whose terminal stands in a list. Returns whether that depends on what the sketch left
-/// out; `None` where a sketch does not tell what comes behind the list.
+/// Adds to `mask` the tokens that an element takes whose terminal stands in a list. Returns whether that depends on
+/// what the sketch left out; `None` where a sketch does not determine what comes after the list.
 pub(crate) fn walk(
     network: &Call<'_>,
     (element, place, exact, memory): (Element, &LiteralsPlace, SetId, Memory),
@@ -33,7 +35,7 @@ pub(crate) fn walk(
     mask: &mut TokenMask,
 ) -> Result<Option<bool>, LimitExceeded> {
     let Element { frame, below } = element;
-    // Every literal ends under the one label, and so with the same behind it.
+    // Every literal ends under the one label, and so with the same after it.
     let after = match network.follow_under(frame, 0, below) {
         Ok(after) => after,
         Err(StepError::NeedsExact) => return Ok(None),
@@ -86,7 +88,8 @@ pub(crate) fn walk(
 /// Of how many nodes a part of the trie is small.
 const NEAR: u32 = 24;
 
-/// Goes through the bytes that may come next both in the trie and in the list: with each its node, and the place behind it.
+/// Goes through the bytes that may come next both in the trie and in the list: with each its node, and the place after
+/// it.
 #[inline]
 fn in_common(
     trie: &TokenTrie,
@@ -144,11 +147,12 @@ fn in_common(
     }
 }
 
-/// How many literals go on from a state whose mask is computed ahead: to compute any other takes some tens of microseconds at most.
+/// How many literals go on from a state whose mask is computed ahead: to compute any other takes some tens of
+/// microseconds at most.
 const MANY: u32 = 192;
 
-/// Where a grammar begins with a list of literals, computes the masks of those states from which many of them go on, as far as there is
-/// room: as many texts as a list has, there are few such states.
+/// Where a grammar begins with a list of literals, computes the masks of those states from which many of them go on, as
+/// far as there is room: as many texts as a list has, there are few such states.
 pub(crate) fn warm(visit: Visit<'_>) -> Result<(), LimitExceeded> {
     let visit = visit.keeping_masks();
     let start = visit.start()?;

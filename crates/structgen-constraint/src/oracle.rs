@@ -1,7 +1,7 @@
 //! The naive oracle: every token, byte by byte.
 //!
-//! It shares the automaton with the fast path and nothing else: no trie, no tables of plain tokens, no sketches, no kept masks. The
-//! masks of the two have to be equal; the tests hold the fast path to it.
+//! It shares the automaton with the fast path and nothing else: no trie, no tables of plain tokens, no sketches, no
+//! kept masks. The masks of the two have to be equal; the tests hold the fast path to it.
 
 use structgen_automata::{Call, SetId};
 use structgen_vocab::{TokenId, TokenMask};
@@ -68,7 +68,7 @@ pub fn mask(matcher: &Matcher) -> Result<TokenMask, MatcherError> {
     Ok(mask)
 }
 
-/// Whether the output can be completed behind a token, within the limits of tokens.
+/// Whether the output can be completed after a token, within the limits of tokens.
 fn goes_on(network: &Call<'_>, behind: SetId) -> Result<bool, MatcherError> {
     Ok(network.begin_token(behind).map_err(limit)?.state != SetId::DEAD)
 }

@@ -8,7 +8,8 @@ use structgen_vocab::TokenTrie;
 /// For every node of a trie what lies below it.
 #[derive(Debug)]
 pub(crate) struct Signs {
-    /// Which of the sets it is, and in the lowest [`CHARACTER_BITS`] the characters. Four bytes a node: a walk jumps about among them.
+    /// Which of the sets it is, and in the lowest [`CHARACTER_BITS`] the characters. Four bytes a node: a walk jumps
+    /// about among them.
     below: Column<u32>,
     /// The sets of classes that occur, each once.
     sets: Column<[u64; 2]>,
@@ -24,15 +25,15 @@ const CHARACTER_BITS: u32 = 8;
 /// What lies below a node.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sign {
-    /// The classes of the bytes below. A byte that UTF-8 does not have there, the token's first byte being the first of a character,
-    /// is irregular.
+    /// The classes of the bytes below. A byte that UTF-8 does not have there, the token's first byte being the first of
+    /// a character, is irregular.
     pub(crate) classes: ByteClasses,
     /// How many characters begin below, at most; the largest value stands for all larger ones.
     pub(crate) characters: u8,
 }
 
 impl Sign {
-    /// Whether every text below goes on, where so many characters of the span are behind.
+    /// Whether every text below goes on, once this many characters of the span have been read.
     pub(crate) fn is_within(self, span: &Span, characters: u32) -> bool {
         self.classes.is_subset(span.closed) && self.ends_within(span, characters)
     }
@@ -186,7 +187,7 @@ fn breaks(trie: &TokenTrie) -> Box<[u64]> {
 struct Open {
     node: u32,
     end: u32,
-    /// Where UTF-8 stands behind its byte.
+    /// The state of UTF-8 after its byte.
     behind: Option<Utf8>,
     /// The class of its own byte.
     own: ByteClasses,

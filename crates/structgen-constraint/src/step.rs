@@ -6,7 +6,7 @@ use structgen_vocab::TokenId;
 use crate::store::{Shared, limit};
 use crate::walk::run;
 
-/// The state behind a token, or the offset of its first byte that does not fit.
+/// The state after a token, or the offset of its first byte that does not fit.
 pub(crate) fn behind(
     network: &Call<'_>,
     state: SetId,

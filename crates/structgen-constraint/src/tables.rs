@@ -16,16 +16,17 @@ pub use saved::TablesSource;
 
 /// What a vocabulary's tokens are made of, found out once per tokenizer and shared by all grammars.
 ///
-/// Most masks are those of a place inside a string, and most of their tokens need no walk: text of the right characters is allowed by
-/// what it is made of and by its length alone, and of a token that closes the string mostly only what follows the quote matters. Tokens
-/// with a control byte in the string, or with bytes that are no UTF-8, are never allowed there.
+/// Most masks are those of a place inside a string, and most of their tokens need no walk: text of the right characters
+/// is allowed by what it is made of and by its length alone, and of a token that closes the string mostly only what
+/// follows the quote matters. Tokens with a control byte in the string, or with bytes that are no UTF-8, are never
+/// allowed there.
 #[derive(Debug)]
 pub struct VocabularyTables {
     vocabulary: Arc<Vocabulary>,
     /// What the subtrees of the vocabulary's trie are made of.
     signs: Signs,
     texts: Texts,
-    /// By what they have behind a space, the tokens that begin with one.
+    /// By what they have after a space, the tokens that begin with one.
     spaced: Texts,
     strings: Strings,
     /// The tokens of more than [`SHORT_TEXT`] characters.
@@ -41,7 +42,7 @@ pub struct VocabularyTables {
 /// The tokens that are more than text inside a JSON string.
 #[derive(Debug)]
 pub(crate) struct Strings {
-    /// Tokens with a closing quote behind plain text.
+    /// Tokens with a closing quote after plain text.
     pub(crate) closing: SignedTrie,
     /// The same tokens by what follows the quote.
     pub(crate) remainders: SignedTrie,
@@ -51,7 +52,7 @@ pub(crate) struct Strings {
     prefixes: FxHashMap<TokenId, ByteClasses>,
     /// Tokens with an escape in the string.
     pub(crate) escaped: SignedTrie,
-    /// Those of them that close the string behind an escape.
+    /// Those of them that close the string after an escape.
     pub(crate) escaped_closing: SignedTrie,
     /// By the form of escapes: those of them that stay in a string that may hold anything.
     escaped_inside: [Vec<TokenId>; 2],
@@ -223,7 +224,7 @@ impl VocabularyTables {
         })
     }
 
-    /// The tokens that are texts behind a space.
+    /// The tokens that are texts after a space.
     pub(crate) fn spaced(&self) -> &Texts {
         &self.spaced
     }

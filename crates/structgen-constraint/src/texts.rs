@@ -7,7 +7,8 @@ use structgen_artifact::{ArtifactError, Reader, Writer};
 use structgen_automata::{ByteClasses, Utf8};
 use structgen_vocab::{TokenId, TokenMask};
 
-/// Which tokens are made of which characters: answers "all tokens of at most `n` characters out of this set" without a walk.
+/// Which tokens are made of which characters: answers "all tokens of at most `n` characters out of this set" without a
+/// walk.
 ///
 /// A token counts as a text where its bytes are UTF-8 but perhaps for a character that is cut off at its end.
 #[derive(Debug)]
@@ -51,7 +52,7 @@ enum Tokens {
 }
 
 impl Texts {
-    /// The texts among some tokens of a vocabulary of so many ids; the bytes may be a part of the token's.
+    /// The texts among some tokens of a vocabulary of `width` ids; the bytes may be a part of the token's.
     pub(crate) fn new<'t>(width: usize, tokens: impl Iterator<Item = (TokenId, &'t [u8])>) -> Self {
         let mut with_any = groups().map(|group| (group, TokenMask::new(width)));
         let mut by_length: Vec<Vec<TokenId>> = vec![Vec::new()];
@@ -133,7 +134,7 @@ impl Texts {
         }
     }
 
-    /// Takes the texts of a vocabulary of so many ids out of a file.
+    /// Reads the texts of a vocabulary with this number of ids from a file.
     pub(crate) fn take(reader: &mut Reader, width: usize) -> Result<Self, ArtifactError> {
         let wrong = || ArtifactError::Contents("texts are no sets of the vocabulary's tokens");
         let mask = |words: &[u64]| TokenMask::from_words(words, width).ok_or_else(wrong);
@@ -178,7 +179,7 @@ impl Texts {
         })
     }
 
-    /// The texts of at most so many characters, all of them of these classes.
+    /// The texts of at most `characters` characters, all of them of these classes.
     pub(crate) fn of(&self, classes: ByteClasses, characters: u32) -> Arc<TokenMask> {
         let longest = match self.longer.last() {
             Some(&(length, _)) => length,
@@ -254,7 +255,8 @@ fn groups() -> [ByteClasses; 5] {
     ]
 }
 
-/// The classes of a text's characters, and how many it has; a part of a character at the end counts as one. `None` for what is no text.
+/// The classes of a text's characters, and how many it has; a part of a character at the end counts as one. `None` for
+/// what is no text.
 fn text_of(bytes: &[u8]) -> Option<(ByteClasses, usize)> {
     let mut utf8 = Utf8::Boundary;
     let (mut classes, mut length) = (ByteClasses::NONE, 0);

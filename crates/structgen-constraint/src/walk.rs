@@ -20,16 +20,16 @@ pub(crate) use self::cursor::{Stretch, parts, stretch};
 /// Below a node with fewer nodes nobody asks for a span.
 const FEWEST_NODES: u32 = 3;
 
-/// Below a node with at least so many nodes a span is searched for.
+/// The least number of nodes below a node for which a span is searched.
 const MANY_NODES: u32 = 64;
 
-/// Below a node with at least so many nodes it is found out whether all text leads to one state.
+/// The least number of nodes below a node for which it is worth finding out whether all text leads to one state.
 const FEW_NODES: u32 = 8;
 
-/// Where a node has at least so many children, it is found out at once which of them may go on.
+/// The least number of children of a node for which it is found out at once which of them may go on.
 const MANY_CHILDREN: usize = 12;
 
-/// To search for one child costs as much as to look at so many.
+/// Searching for one child costs as much as looking at this many.
 const SEARCHED: usize = 8;
 
 /// What to walk.
@@ -46,8 +46,8 @@ pub(crate) struct Walk<'w> {
     pub(crate) memory: Memory,
     /// Whether it is worth to search for spans: what a search finds out about a state is for many tokens.
     pub(crate) searches: bool,
-    /// The state before the whole token, that `sketch` is a sketch of: where a step depends on what the sketch left out, the tokens in
-    /// question are tried one by one on it.
+    /// The state before the whole token, that `sketch` is a sketch of: where a step depends on what the sketch left
+    /// out, the tokens in question are tried one by one on it.
     pub(crate) exact: SetId,
     /// The vocabulary of the trie's tokens, which may be only their ends.
     pub(crate) vocabulary: &'w Vocabulary,
@@ -59,7 +59,7 @@ pub(crate) struct Walk<'w> {
     pub(crate) from: ByteSet,
     /// First bytes of tokens that are left out.
     pub(crate) without: ByteSet,
-    /// Where the trie is the vocabulary's own: its tokens by the text that they have behind a space.
+    /// Where the trie is the vocabulary's own: its tokens by the text that they have after a space.
     pub(crate) spaced: Option<&'w Texts>,
     /// Where the trie has the ends of tokens that close a string: what they may have before the quote.
     pub(crate) within: Option<(&'w Strings, ByteClasses)>,
@@ -68,8 +68,8 @@ pub(crate) struct Walk<'w> {
 impl Walk<'_> {
     /// Adds to `mask` the tokens that the state takes; returns whether that depends on what the sketch left out.
     ///
-    /// Depth first: a byte that does not fit leaves out all tokens that go on with it, and where any text fits, all that is text is
-    /// taken at once.
+    /// Depth first: a byte that does not fit leaves out all tokens that go on with it, and where any text fits, all
+    /// that is text is taken at once.
     pub(crate) fn run(
         &self,
         network: &Call<'_>,
@@ -78,7 +78,7 @@ impl Walk<'_> {
         self.run_below(TokenTrie::ROOT, network, mask)
     }
 
-    /// The same for the tokens below a node of the trie, where the state is the one behind what leads to the node.
+    /// The same for the tokens below a node of the trie, where the state is the one after what leads to the node.
     pub(crate) fn run_below(
         &self,
         node: u32,
@@ -198,8 +198,8 @@ impl Walk<'_> {
         Ok(depends_on_texts)
     }
 
-    /// Adds the tokens that begin with a space, behind which the walk stands so: half of a vocabulary is words with a space before them, and most
-    /// of these are told by what they are made of.
+    /// Adds the tokens that begin with a space, after which the walk is at this place: half of a vocabulary is words
+    /// with a space before them, and most of these are told by what they are made of.
     fn behind_space(
         &self,
         node: u32,
@@ -261,8 +261,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Opens a node behind which plain text leads to one state, but for text that begins with some bytes: up to what leaves it, text is taken in
-    /// the order in which it lies in memory, and without the automaton.
+    /// Opens a node after which plain text leads to one state, but for text that begins with some bytes: up to what
+    /// leaves it, text is taken in the order in which it lies in memory, and without the automaton.
     fn take_text<'n>(
         &self,
         node: u32,
@@ -332,7 +332,7 @@ pub(crate) fn takes(network: &Call<'_>, exact: SetId, bytes: &[u8]) -> Result<bo
     Ok(run(network, exact, bytes)?.is_ok())
 }
 
-/// The state behind the bytes, or the offset of the first one that does not fit.
+/// The state after the bytes, or the offset of the first one that does not fit.
 pub(crate) fn run(
     network: &Call<'_>,
     exact: SetId,

@@ -57,11 +57,12 @@ pub(crate) struct Step {
 }
 
 impl CompiledConstraint {
-    /// Computes the masks of states breadth first, so that small grammars have all of them before the first output begins: choices, enums,
-    /// small patterns.
+    /// Computes the masks of states breadth first, so that small grammars have all of them before the first output
+    /// begins: choices, enums, small patterns.
     ///
-    /// For grammars that limit the tokens of their parts nothing is done. It stops at the limits, and where half of the memory for masks is taken; what was done until then remains. Matchers can work meanwhile.
-    /// [`save`](Self::save) puts these masks into the file.
+    /// For grammars that limit the tokens of their parts nothing is done. It stops at the limits, and where half of the
+    /// memory for masks is taken; what was done until then remains. Matchers can work meanwhile. [`save`](Self::save)
+    /// puts these masks into the file.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -98,8 +99,8 @@ impl CompiledConstraint {
         let mut search = Search::new(&self.visit(&states));
         let mut done = 0;
         while done < search.steps.len() && search.is_going_on {
-            // All that were found so far are looked at side by side, and what was found from each is added in order: the search
-            // is the same for any number of threads.
+            // All that were found so far are looked at side by side, and what was found from each is added in order:
+            // the search is the same for any number of threads.
             let look = |step: &Step| {
                 let is_over = begun.elapsed() > limits.time || states.masks.is_half_full();
                 let is_current = self.states_with_room()?.epoch == states.epoch;
@@ -142,7 +143,8 @@ struct Found {
 }
 
 impl Found {
-    /// Computes the mask of a state and finds the states behind it. Every byte is a token, and longer tokens lead to what their bytes lead to.
+    /// Computes the mask of a state and finds the states after it. Every byte is a token, and longer tokens lead to
+    /// what their bytes lead to.
     fn new(state: SetId, visit: &Visit<'_>) -> Result<Self, LimitExceeded> {
         visit.mask(state)?;
         let shared = visit.shared;

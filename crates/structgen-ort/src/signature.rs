@@ -5,12 +5,12 @@ use ort::value::{Outlet, TensorElementType, ValueType};
 use crate::LoadError;
 use crate::config::{ModelConfig, Names, PastNames};
 
-/// The inputs and outputs of a decoder, in the order of its session.
+/// The inputs and outputs of a decoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Signature {
-    /// What each input is fed with.
-    pub(crate) inputs: Vec<Input>,
-    /// Where each output goes.
+    /// The name of each input that is fed, and with what.
+    pub(crate) inputs: Vec<(String, Input)>,
+    /// Where each output goes, in the order of the session.
     pub(crate) outputs: Vec<Output>,
     /// The tensors of the cache, in the order in which [`Input::Past`] numbers them.
     pub(crate) cache: Vec<CacheTensor>,
@@ -96,8 +96,10 @@ impl CacheTensor {
 }
 
 impl Signature {
+    /// Of the `optional` inputs, which have defaults, those are fed that are understood.
     pub(crate) fn read(
         inputs: &[Outlet],
+        optional: &[Outlet],
         outputs: &[Outlet],
         names: &Names,
         config: &ModelConfig,
@@ -116,11 +118,12 @@ impl Signature {
         }
         let (logits, width) = logits(find(outputs, &names.logits, "output")?, config)?;
         let hidden = outputs.iter().find_map(hidden);
+        let fed = |outlet: &Outlet| Ok((outlet.name().to_owned(), input(outlet, names, &pairs)?));
+        let understood = optional.iter().map(fed).filter(Result::is_ok);
         Ok(Self {
-            inputs: inputs
-                .iter()
-                .map(|outlet| input(outlet, names, &pairs))
-                .collect::<Result<_, _>>()?,
+            inputs: { inputs.iter().map(fed) }
+                .chain(understood)
+                .collect::<Result<_, LoadError>>()?,
             outputs: outputs
                 .iter()
                 .map(|outlet| output(outlet, names, &pairs))

@@ -30,12 +30,12 @@ use crate::TokenId;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenTrie {
-    /// The nodes and, behind the last, one that only closes its range of tokens.
+    /// The nodes and, after the last, one that only closes its range of tokens.
     nodes: Column<TrieNode>,
     /// The tokens of all nodes, in the order of the nodes.
     tokens: Column<TokenId>,
-    /// The bytes and the indices of all children, those of one node in a row: whoever looks for a few of many children of a node
-    /// need not touch the others, which lie far apart.
+    /// The bytes and the indices of all children, those of one node in a row: whoever looks for a few of many children
+    /// of a node need not touch the others, which lie far apart.
     child_bytes: Column<u8>,
     child_nodes: Column<u32>,
     /// Where the children of each node start; they end where the next node's start.
@@ -62,7 +62,7 @@ impl TrieNode {
         self.end_and_byte as u8
     }
 
-    /// The index of the first node behind this node's subtree.
+    /// The index of the first node after this node's subtree.
     #[inline]
     #[must_use]
     pub fn end(self) -> u32 {
@@ -255,8 +255,8 @@ impl TokenTrie {
         }
     }
 
-    /// The places of a node's children in [`child_bytes`](Self::child_bytes) and [`child_node`](Self::child_node), in the order of
-    /// their bytes.
+    /// The places of a node's children in [`child_bytes`](Self::child_bytes) and [`child_node`](Self::child_node), in
+    /// the order of their bytes.
     ///
     /// # Panics
     /// If there is no such node.

@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 /// below [`len`](Self::len) are *holes*: ids that the tokenizer skips, tokens without bytes, and
 /// logits that only pad the model's output.
 ///
-/// The bytes are those that a token adds *behind other text*: `▁foo` of a SentencePiece
+/// The bytes are those that a token adds *after other text*: `▁foo` of a SentencePiece
 /// vocabulary is ` foo`, although its decoder takes away the first space of a text.
 ///
 /// ```
@@ -90,7 +90,7 @@ impl Vocabulary {
 
     /// Makes a vocabulary by hand: the ids are the positions.
     ///
-    /// A special token replaces what the list has at its id, and may lie behind the list. A token
+    /// A special token replaces what the list has at its id, and may lie past the end of the list. A token
     /// without bytes is a hole.
     ///
     /// # Errors
@@ -332,8 +332,8 @@ impl Vocabulary {
             .get_or_init(|| TokenTrie::from_tokens(self.tokens()))
     }
 
-    /// Takes a trie that was kept in a file, so that it need not be made. `false` where it is not the one of the ordinary tokens, which
-    /// is decided in one pass over it; then nothing changes.
+    /// Takes a trie that was kept in a file, so that it need not be made. `false` where it is not the one of the
+    /// ordinary tokens, which is decided in one pass over it; then nothing changes.
     #[must_use]
     pub fn adopt_trie(&self, trie: TokenTrie) -> bool {
         let fits = trie.is_of(self.text.count(), |id| self.token_bytes(id));

@@ -60,8 +60,8 @@ impl Maker<'_> {
             members.push(self.sequence([key, marks.colon, value]));
         }
         let full = self.sequence([marks.gap, marks.close]);
-        // What follows so many members out of the first properties: all that matters of the number is mostly whether
-        // there is one.
+        // What follows a number of members out of the first properties: all that matters of the number is mostly
+        // whether there is one.
         let kinds = if counts { most as usize + 1 } else { 2 };
         let mut rests: Vec<ExprId> = (0..kinds)
             .map(|members| {
@@ -122,7 +122,7 @@ impl Maker<'_> {
         let max = shape.max_items.unwrap_or(u32::MAX);
         let prefix: Vec<ExprId> = shape.prefix.iter().map(|slot| self.slot(slot)).collect();
         let rest = shape.rest.as_ref().map(|slot| self.slot(slot));
-        // What follows so many items, from the last of the prefix to the first.
+        // What follows each number of items, from the last of the prefix to the first.
         let behind = (prefix.len() as u32).max(1);
         let mut tail = match rest {
             Some(rest) if max > behind => {

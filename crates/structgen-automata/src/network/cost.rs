@@ -1,7 +1,8 @@
 //! What it takes to complete a text: the cost of a known completion, in bytes.
 //!
-//! The rule of [`Machine::cost`](crate::Machine::cost) holds for whole states too: from every state that is not accepting, some byte leads to a
-//! state of a smaller cost. Whoever never takes a step to a state that costs more than is left can always finish.
+//! The rule of [`Machine::cost`](crate::Machine::cost) holds for whole states too: from every state that is not
+//! accepting, some byte leads to a state of a smaller cost. Whoever never takes a step to a state that costs more than
+//! is left can always finish.
 
 use super::sets::Place;
 use super::{Call, Element, Frame, SetId};
@@ -65,8 +66,8 @@ impl Call<'_> {
     }
 
     fn own_cost(&self, program: &Program, measures: &Measures, frame: Frame, below: SetId) -> u64 {
-        // Whitespace that has to be there is counted by the byte where it is being read, and at its widest for every byte elsewhere:
-        // a byte of structure comes with no more than that.
+        // Whitespace that has to be there is counted by the byte where it is being read, and at its widest for every
+        // byte elsewhere: a byte of structure comes with no more than that.
         let (own, forced) = if frame.reads() {
             match self.terminals.get(frame.terminal).forced(frame.state) {
                 Some((left, CLOSE)) => (0, left),
@@ -286,7 +287,7 @@ impl Call<'_> {
             .are_met(&self.registers.array(register).counts)
     }
 
-    /// The next item of an array that remembers its items, all that it still needs behind it, and the closing bracket.
+    /// The next item of an array that remembers its items, all that it still needs after it, and the closing bracket.
     fn next_item_cost(
         &self,
         measures: &Measures,
@@ -318,7 +319,7 @@ impl Call<'_> {
         costs.min()
     }
 
-    /// What an array of distinct items needs behind the item in progress, each item with its comma.
+    /// What an array of distinct items needs after the item in progress, each item with its comma.
     fn behind_item_cost(&self, array: u32, frame: Frame, below: SetId) -> u64 {
         let program = self.program.clone();
         let shape = &program.arrays[array as usize];
@@ -337,7 +338,8 @@ impl Call<'_> {
     }
 }
 
-/// From the end of `proc` to the end of `root`, which began with it: a shortest path over the places that begin with one another.
+/// From the end of `proc` to the end of `root`, which began with it: a shortest path over the places that begin with
+/// one another.
 fn left_corner_cost(program: &Program, measures: &Measures, root: ProcId, proc: ProcId) -> u64 {
     let reach = program.left_recursion.reach(root);
     let place = |proc: ProcId| reach.binary_search(&proc).ok();

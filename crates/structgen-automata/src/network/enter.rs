@@ -1,4 +1,4 @@
-//! What comes next without reading anything: entering nodes, going on behind what is done.
+//! What comes next without reading anything: entering nodes, going on after what is done.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,20 +16,21 @@ use crate::program::{Node, NodeId, ProcId, Program};
 struct Jobs {
     todo: Vec<Job>,
     seen: FxHashSet<Job>,
-    /// What waits for procedures that are called and not entered yet. By rank, so that callers come before what they begin with.
+    /// What waits for procedures that are called and not entered yet. By rank, so that callers come before what they
+    /// begin with.
     calls: BTreeMap<(Reverse<u32>, ProcId), Vec<SetId>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Job {
-    /// Goes on at the node. `fresh`: nothing has been read since its procedure was entered, and that the procedure may be empty is its
-    /// caller's business.
+    /// Goes on at the node. `fresh`: nothing has been read since its procedure was entered, and that the procedure may
+    /// be empty is its caller's business.
     Enter {
         node: NodeId,
         below: SetId,
         fresh: bool,
     },
-    /// The same, but for a call that may be empty not behind it: whoever asks has followed that
+    /// The same, but for a call that may be empty not after it: whoever asks has followed that
     /// already.
     EnterOnly { node: NodeId, below: SetId },
     /// Goes on with what waits on top of the set.
@@ -260,7 +261,8 @@ impl Call<'_> {
         }
     }
 
-    /// Starts every procedure that the left-recursive `root` may begin with, at the places where they begin with a text.
+    /// Starts every procedure that the left-recursive `root` may begin with, at the places where they begin with a
+    /// text.
     fn begin_left_corner(
         &self,
         root: ProcId,
@@ -293,7 +295,7 @@ impl Call<'_> {
         })
     }
 
-    /// What waits for a value behind which the node comes.
+    /// What waits for a value after which the node comes.
     fn waiting_for(&self, next: NodeId, below: SetId) -> Result<SetId, LimitExceeded> {
         match self.program.node(next) {
             Node::End => Ok(below),
@@ -491,7 +493,7 @@ impl Call<'_> {
             || self.program.height(node).saturating_add(depth) <= limit
     }
 
-    /// The token terminal that a frame waits for, and the node behind it.
+    /// The token terminal that a frame waits for, and the node after it.
     pub(super) fn token_of(&self, frame: Frame) -> Option<(u32, NodeId)> {
         match frame.place() {
             Place::Node(node) => match *self.program.node(node) {

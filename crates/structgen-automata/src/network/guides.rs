@@ -1,7 +1,8 @@
 //! Guides: how many tokens may still begin in a part of the output, and how warm they are drawn.
 //!
-//! Only this knows of tokens: all else reads bytes. A part with a guide has a frame of its own below it, which waits for the part's end. Where a token ends,
-//! [`Call::begin_token`] counts the next one in all frames whose part it begins in, and gives up what can no longer be completed.
+//! Only this knows of tokens: all else reads bytes. A part with a guide has a frame of its own below it, which waits
+//! for the part's end. Where a token ends, [`Call::begin_token`] counts the next one in all frames whose part it begins
+//! in, and gives up what can no longer be completed.
 
 use rustc_hash::FxHashSet;
 use structgen_grammar::{Guide, Temperature};
@@ -25,7 +26,7 @@ struct Rewritten {
 /// How sets that wait are rewritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Rewrite {
-    /// A token begins, and so many bytes are missing above.
+    /// A token begins; the number is that of the bytes that are missing above.
     Begin(u64),
     /// Counts are forgotten.
     Forget,
@@ -36,7 +37,8 @@ enum Rewrite {
 pub struct Begun {
     /// The state; [`SetId::DEAD`] where all parts that go on have no token left.
     pub state: SetId,
-    /// The most bytes that a known completion of a part with a limit takes from here: with fewer tokens left, parts would be given up.
+    /// The most bytes that a known completion of a part with a limit takes from here: with fewer tokens left, parts
+    /// would be given up.
     pub needed: u64,
 }
 
@@ -54,11 +56,11 @@ impl Guided {
 }
 
 impl Call<'_> {
-    /// The state as it is where a token begins: the token counts in every part whose tokens are limited, and ways to go on are given up that are not known to
-    /// end within the tokens that are left, if each takes a byte.
+    /// The state as it is where a token begins: the token counts in every part whose tokens are limited, and ways to go
+    /// on are given up that are not known to end within the tokens that are left, if each takes a byte.
     ///
-    /// What has a completion within the limits keeps it: a part that may end here has ended too. Where a state is live, some token of a byte leads to
-    /// another that is. For programs without limits this is the state itself.
+    /// What has a completion within the limits keeps it: a part that may end here has ended too. Where a state is live,
+    /// some token of a byte leads to another that is. For programs without limits this is the state itself.
     ///
     /// # Errors
     /// When a limit of the network is exceeded, or a sketch does not suffice.
@@ -105,7 +107,8 @@ impl Call<'_> {
         Ok(*self.guided.begun.insert(set, begun))
     }
 
-    /// The state as if no token had begun in any part. States that differ in these counts only have one such state together.
+    /// The state as if no token had begun in any part. States that differ in these counts only have one such state
+    /// together.
     ///
     /// # Errors
     /// When a limit of the network is exceeded.
@@ -193,8 +196,8 @@ impl Call<'_> {
         least
     }
 
-    /// The temperature that the grammar sets for the token that comes next: of all parts in which it may begin the highest, and of parts within one another the
-    /// innermost. `None` where it says nothing.
+    /// The temperature that the grammar sets for the token that comes next: of all parts in which it may begin the
+    /// highest, and of parts within one another the innermost. `None` where it says nothing.
     ///
     /// # Errors
     /// When a limit of the network is exceeded, or a sketch does not suffice.
@@ -242,7 +245,8 @@ impl Call<'_> {
     }
 }
 
-/// The frame as the rewriting leaves it, and how many bytes its part still takes if its tokens are limited; `None` where it has too few tokens left.
+/// The frame as the rewriting leaves it, and how many bytes its part still takes if its tokens are limited; `None`
+/// where it has too few tokens left.
 fn counted(program: &Program, frame: Frame, how: Rewrite) -> Option<(Frame, u64)> {
     let Some(most) = limit_of(program, frame) else {
         return Some((frame, 0));

@@ -1,7 +1,7 @@
 //! Sketches: states that stand for many others, on which masks are computed.
 //!
-//! A [sketch](Call::sketch) forgets texts, a [relaxed](Call::relax) state counters as well. Both take the tokens that the state
-//! itself takes; where that cannot be, a step from them fails with [`StepError::NeedsExact`].
+//! A [sketch](Call::sketch) forgets texts, a [relaxed](Call::relax) state counters as well. Both take the tokens that
+//! the state itself takes; where that cannot be, a step from them fails with [`StepError::NeedsExact`].
 
 use super::sets::{LOST, NOT_BEGUN, Place};
 use super::{Call, Element, Memory, SetId};
@@ -9,7 +9,8 @@ use crate::terminal::START;
 use crate::{LimitExceeded, StepError};
 
 impl Call<'_> {
-    /// The state without the texts of keys and items in progress, and without whitespace that makes no difference to a token.
+    /// The state without the texts of keys and items in progress, and without whitespace that makes no difference to a
+    /// token.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -40,8 +41,8 @@ impl Call<'_> {
                     Err(StepError::NeedsExact) => return Ok(set),
                     Err(StepError::Limit(limit)) => return Err(limit),
                 };
-                // The others are known to the terminal, as far as the item may be one of them; behind an item whose text is lost they do not
-                // matter. So what may come in an item is mostly the same in all items.
+                // The others are known to the terminal, as far as the item may be one of them; after an item whose text
+                // is lost they do not matter. So what may come in an item is mostly the same in all items.
                 frame.data = self.registers.without_values(frame.data);
             }
             frame.extra = LOST;
@@ -49,9 +50,10 @@ impl Call<'_> {
         self.intern(elements)
     }
 
-    /// A state that takes the same tokens as this one, for [`Memory::Short`] as far as they have at most [`SHORT_TEXT`](crate::SHORT_TEXT) characters,
-    /// without the counters that none of them reaches. For walks with the same memory: what it costs to complete it means nothing. `None`
-    /// where the terminals that are read keep what they count, and for memories that keep counters.
+    /// A state that takes the same tokens as this one, for [`Memory::Short`] as far as they have at most
+    /// [`SHORT_TEXT`](crate::SHORT_TEXT) characters, without the counters that none of them reaches. For walks with the
+    /// same memory: what it costs to complete it means nothing. `None` where the terminals that are read keep what they
+    /// count, and for memories that keep counters.
     ///
     /// # Errors
     /// When a limit is exceeded.

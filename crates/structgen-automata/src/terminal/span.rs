@@ -1,9 +1,9 @@
 //! Stretches of text that a terminal takes whatever they are made of, found by looking at its states.
 //!
-//! Patterns loop or count over a class of characters: `[a-z0-9-]+`, `[0-9a-f]{8}`. From such a state all characters of a class lead to
-//! one state, from there they lead to one state again, and so on: then every text of the class goes on, as far as that chain reaches.
-//! Where a pattern has few states, `(\S+\s+)*\S+`, they may be left and entered by more characters and all go on: then every text
-//! of all of these goes on.
+//! Patterns loop or count over a class of characters: `[a-z0-9-]+`, `[0-9a-f]{8}`. From such a state all characters of
+//! a class lead to one state, from there they lead to one state again, and so on: then every text of the class goes on,
+//! as far as that chain reaches. Where a pattern has few states, `(\S+\s+)*\S+`, they may be left and entered by more
+//! characters and all go on: then every text of all of these goes on.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::json::Utf8;
 use crate::terminal::{DEAD, Terminal, TerminalState};
 use crate::{ByteClasses, Ends, Span, StepError};
 
-/// A class with fewer members is not worth a stretch: few tokens are made of it. Whitespace is, of which there are long tokens.
+/// A class with fewer members is not worth a stretch: few tokens are made of it. Whitespace is, of which there are long
+/// tokens.
 const FEWEST: u32 = 8;
 
 /// How far a chain of counting states is followed. Tokens that are longer are few.
@@ -53,14 +54,14 @@ impl Link {
 }
 
 impl Terminal {
-    /// The stretch that begins at a state; `None` where no large class of bytes leads to one state. Beside one that ends there may be one that
-    /// does not, of fewer characters.
+    /// The stretch that begins at a state; `None` where no large class of bytes leads to one state. Beside one that
+    /// ends there may be one that does not, of fewer characters.
     pub(crate) fn find_span(&self, state: TerminalState) -> Result<Option<Found>, StepError> {
         let link = self.link(state)?;
         if link.closed.len() < FEWEST && !link.closed.contains(b' ') {
             return Ok(None);
         }
-        // The characters behind which those that lead to one state go on.
+        // The characters after which those that lead to one state go on.
         let mut wide = link.complete;
         for &(classes, target) in &link.targets {
             let goes_on = target == link.target
@@ -121,8 +122,8 @@ impl Terminal {
         Ok(span)
     }
 
-    /// The endless stretch of characters that lead to states from which all of them go on, most of these and not only those of the link; `None`
-    /// where there are no others.
+    /// The endless stretch of characters that lead to states from which all of them go on, most of these and not only
+    /// those of the link; `None` where there are no others.
     fn find_wide_span(
         &self,
         state: TerminalState,
@@ -163,7 +164,8 @@ impl Terminal {
         Ok(None)
     }
 
-    /// The stretch of these characters, which go on from a state, as far as all of them go on from every state to which they lead.
+    /// The stretch of these characters, which go on from a state, as far as all of them go on from every state to which
+    /// they lead.
     fn find_wide_chain(
         &self,
         state: TerminalState,
@@ -259,7 +261,8 @@ impl Terminal {
         self.runs(state, range, Utf8::equivalent_bytes)
     }
 
-    /// Collects where the rests of a character lead, where UTF-8 stands so behind the bytes so far; returns whether all of them go on.
+    /// Collects where the rests of a character lead, given the state of UTF-8 after the bytes so far; returns whether
+    /// all of them go on.
     fn collect(
         &self,
         state: TerminalState,

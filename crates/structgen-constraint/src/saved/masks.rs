@@ -1,4 +1,4 @@
-//! Masks in a file: short ones as lists, one behind another, and long ones as rows of words.
+//! Masks in a file: short ones as lists, one after another, and long ones as rows of words.
 
 use rustc_hash::FxHashMap;
 use structgen_artifact::{ArtifactError, Column, Reader, Writer};

@@ -252,11 +252,12 @@ fn with_ends(
 /// How many alternatives of a state are asked for a span.
 const MOST_ELEMENTS: usize = 4;
 
-/// Where so many bytes may come next, words may.
+/// Where at least this many bytes may come next, words may.
 pub(super) const MANY_BYTES: u32 = 32;
 
-/// The elements, and with each the first bytes of what has to be looked at from it. Where one may end and words may follow, what begins
-/// there is an element like the others: its tokens are told by what they are made of, if it is a word, and not by a walk.
+/// The elements, and with each the first bytes of what has to be looked at from it. Where one may end and words may
+/// follow, what begins there is an element like the others: its tokens are told by what they are made of, if it is a
+/// word, and not by a walk.
 pub(crate) fn parts(
     network: &Call<'_>,
     elements: Vec<Element>,

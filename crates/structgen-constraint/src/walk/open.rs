@@ -38,8 +38,8 @@ pub(super) struct Child {
 /// For how many nodes there is room from the start: few tokens are longer, and an allocator is quick with so little.
 const ROOM: usize = 8;
 
-/// The open nodes from the root down. What only some of them have lies beside them: the loop copies an open node for every node that it goes
-/// through.
+/// The open nodes from the root down. What only some of them have lies beside them: the loop copies an open node for
+/// every node that it goes through.
 pub(super) struct Stack<'n> {
     open: Vec<(Open<'n>, bool)>,
     regions: Vec<Region>,
@@ -101,7 +101,7 @@ impl Children {
                     break place;
                 }
             },
-            // What lies behind it is of nodes that are closed by now.
+            // What lies after it belongs to nodes that are closed by now.
             Self::Exits(first) => {
                 let node = (exits.len() > *first).then(|| exits.pop())??;
                 return Some(Child {

@@ -4,11 +4,12 @@ use structgen_automata::{Span, Utf8};
 
 use super::cursor::Stretch;
 
-/// A part of the trie where all that is known to be of a stretch goes on: there what tokens are made of is enough to tell.
+/// A part of the trie where all that is known to be of a stretch goes on: there what tokens are made of is enough to
+/// tell.
 #[derive(Clone, Copy)]
 pub(super) struct Region {
     pub(super) span: Span,
-    /// How many of its characters are behind.
+    /// How many of its characters have been read.
     pub(super) characters: u32,
     utf8: Utf8,
     /// Whether the tokens of the stretch are in the mask already.

@@ -69,9 +69,9 @@ impl ModelInfo {
         self
     }
 
-    /// What a run costs whatever its rows are, as the bytes of cache that could be moved in that time: those of the
-    /// weights, which it reads once, and for a small model those of the calls of its operators. A run of the embedded
-    /// model takes about 90 us besides its rows, and a mebibyte of cache is read and written again in that time.
+    /// The fixed cost of a run, as the bytes of cache that could be moved in the same time: the weights, which are read
+    /// once whatever the rows are, and for a tiny model the calls of its operators. A run of the embedded model takes 0.28 ms
+    /// besides its rows, in which it moves 330 positions, 2 MB; its weights are 2.6 MB.
     pub fn run_cost_bytes(&self) -> usize {
         self.weight_bytes.max(1 << 20)
     }

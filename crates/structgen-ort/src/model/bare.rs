@@ -7,6 +7,7 @@ use ort::value::{DynValue, TensorRef};
 use structgen_decode::ModelError;
 use structgen_vocab::TokenId;
 
+use super::graph::NamedInput;
 use super::{OrtModel, inputs};
 use crate::cache::{backend, empty};
 use crate::signature::{Input, Integer, Output};
@@ -46,10 +47,9 @@ impl OrtModel {
             mask.resize(len + n, 1);
             positions.clear();
             positions.extend(len as i64..(len + n) as i64);
-            let mut values: Vec<SessionInputValue<'_>> =
-                Vec::with_capacity(graph.signature.inputs.len());
-            for role in &graph.signature.inputs {
-                values.push(match *role {
+            let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(graph.signature.inputs.len());
+            for (name, role) in &graph.signature.inputs {
+                let value = match *role {
                     Input::Ids(Integer::I64) => row(&ids)?,
                     Input::AttentionMask(Integer::I64) => row(&mask)?,
                     Input::PositionIds(Integer::I64) => row(&positions)?,
@@ -60,14 +60,14 @@ impl OrtModel {
                         let reason = "the bare loop is for graphs whose ids are i64";
                         return Err(ModelError::Backend(reason.into()));
                     }
-                });
+                };
+                values.push((name.into(), value));
             }
             let running = Instant::now();
-            let inputs = SessionInputs::<0>::ValueSlice(&values);
+            let inputs = SessionInputs::<0>::ValueMap(values);
             let outputs = graph.session.run_with_options(inputs, &graph.plain.options);
             graph.stats.record(n, running.elapsed());
             let outputs = outputs.map_err(backend)?;
-            drop(values);
             for ((_, value), &(_, role)) in outputs.into_iter().zip(&graph.plain.roles) {
                 match role {
                     Output::Logits => {

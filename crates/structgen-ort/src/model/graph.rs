@@ -1,5 +1,6 @@
 //! A decoder's session and one run of it, whatever its cache is.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
@@ -26,6 +27,9 @@ pub(super) struct Graph {
     pub(super) plain: Selection,
     with_hidden: Selection,
 }
+
+/// An input of the session, by its name.
+pub(super) type NamedInput<'a> = (Cow<'a, str>, SessionInputValue<'a>);
 
 /// One run of the session.
 #[derive(Debug)]
@@ -78,13 +82,13 @@ impl Graph {
         self.buffers.fill(call.rows, call.columns);
         let owned = self.cache_memory.is_some();
         let layout = &self.signature.cache;
-        let mut values: Vec<SessionInputValue<'_>> =
-            Vec::with_capacity(self.signature.inputs.len());
-        for &role in &self.signature.inputs {
-            values.push(match role {
+        let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(self.signature.inputs.len());
+        for (name, role) in &self.signature.inputs {
+            let value = match *role {
                 Input::Past(i) => past.input(layout, i)?,
                 role => plain_input(role, &self.buffers, call, owned)?,
-            });
+            };
+            values.push((name.into(), value));
         }
         let mut present: Vec<Option<DynValue>> = Vec::new();
         present.resize_with(layout.len(), || None);
@@ -103,7 +107,7 @@ impl Graph {
         let started = Instant::now();
         match &self.cache_memory {
             None => {
-                let values = SessionInputs::<0>::ValueSlice(&values);
+                let values = SessionInputs::<0>::ValueMap(values);
                 let outputs = self.session.run_with_options(values, &selection.options);
                 self.stats.record(call.counted, started.elapsed());
                 let roles = selection.roles.iter();
@@ -136,14 +140,12 @@ impl Graph {
     ) -> Result<Given, ModelError> {
         self.buffers.fill(call.rows, call.columns);
         let mut binding = self.session.create_binding().map_err(backend)?;
-        for (outlet, &role) in self.session.inputs().iter().zip(&self.signature.inputs) {
-            let value = match role {
+        for (name, role) in &self.signature.inputs {
+            let value = match *role {
                 Input::Past(i) => (&tensors[i]).into(),
                 role => plain_input(role, &self.buffers, call, true)?,
             };
-            binding
-                .bind_input(outlet.name(), &*value)
-                .map_err(backend)?;
+            binding.bind_input(name, &*value).map_err(backend)?;
         }
         let processor = cpu_memory().map_err(backend)?;
         let selection = if call.hidden {
@@ -201,14 +203,14 @@ fn plain_input<'b>(
 /// Runs with the cache's outputs left where they are computed.
 fn run_bound(
     session: &mut Session,
-    values: &[SessionInputValue<'_>],
+    values: &[NamedInput<'_>],
     roles: &[(usize, Output)],
     memory: &MemoryInfo<'_>,
 ) -> ort::Result<Vec<(Output, DynValue)>> {
     let processor = cpu_memory()?;
     let mut binding = session.create_binding()?;
-    for (outlet, value) in session.inputs().iter().zip(values) {
-        binding.bind_input(outlet.name(), value)?;
+    for (name, value) in values {
+        binding.bind_input(&**name, value)?;
     }
     let mut names = Vec::new();
     for &(place, role) in roles {

@@ -28,9 +28,9 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    pub(super) fn of(inputs: &[Input]) -> Self {
+    pub(super) fn of(inputs: &[(String, Input)]) -> Self {
         let mut buffers = Self::default();
-        for input in inputs {
+        for (_, input) in inputs {
             match *input {
                 Input::Ids(ty) => buffers.ids.wants_short = ty == Integer::I32,
                 Input::AttentionMask(ty) => buffers.mask.wants_short = ty == Integer::I32,

@@ -8,6 +8,7 @@ use ort::ep::CUDA;
 use ort::memory::{AllocationDevice, Allocator, AllocatorType, MemoryInfo, MemoryType};
 use ort::session::Session;
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
+use ort::value::Outlet;
 use structgen_decode::{ModelInfo, model::Packing};
 
 use super::graph::{Graph, cpu_memory};
@@ -152,7 +153,12 @@ impl OrtModel {
         device: Device,
         weight_bytes: usize,
     ) -> Result<Self, LoadError> {
-        let signature = Signature::read(session.inputs(), session.outputs(), names, config)?;
+        let optional = session.overridable_initializers();
+        let optional: Vec<Outlet> = { optional.iter() }
+            .map(|input| Outlet::new(input.name(), input.dtype().clone()))
+            .collect();
+        let (inputs, outputs) = (session.inputs(), session.outputs());
+        let signature = Signature::read(inputs, &optional, outputs, names, config)?;
         let context_length = config.context_length.ok_or(LoadError::Untold {
             what: "the context length",
             field: "max_position_embeddings",

@@ -213,3 +213,29 @@ fn last_positions<T>(
     let end = (row + 1) * given;
     &numbers[(end - positions) * width..end * width]
 }
+
+#[cfg(test)]
+mod tests {
+    use structgen_decode::{LanguageModel, model::RowRun};
+
+    use super::super::tests::{open, tokens};
+
+    #[test]
+    fn logits_are_computed_where_they_are_wanted_if_the_graph_can_leave_out_the_others() {
+        let mut model = open("logits_to_keep");
+        let mut whole = open("optimum");
+        let text = tokens(3..9);
+        for (positions, computed) in [(0, 1), (1, 1), (4, 4)] {
+            for (model, computed) in [(&mut model, computed), (&mut whole, text.len())] {
+                let row = model.open_row().unwrap();
+                let run = RowRun {
+                    row,
+                    tokens: &text,
+                    positions,
+                };
+                model.run(&[run], false).unwrap();
+                assert_eq!(model.outputs.logits.runs[0].1, computed);
+            }
+        }
+    }
+}

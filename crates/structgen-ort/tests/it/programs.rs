@@ -133,7 +133,7 @@ fn any_program_over_rows_has_the_logits_of_single_runs() {
         .chain(["hidden_states", "hidden_states_float16"]);
     for (seed, name) in models.enumerate() {
         let mut program = Program::new(open(name), open(name), seed as u64);
-        for _ in 0..800 {
+        for _ in 0..1_200 {
             program.step();
             assert!(
                 program.worst <= tolerance(name),

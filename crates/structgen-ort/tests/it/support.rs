@@ -16,12 +16,13 @@ pub(crate) const WIDTH: usize = 48;
 pub(crate) const CONTEXT: usize = 64;
 
 /// The fixtures, one for each layout.
-pub(crate) const LAYOUTS: [&str; 10] = [
+pub(crate) const LAYOUTS: [&str; 11] = [
     "optimum",
     "no_position_ids",
     "grouped_query",
     "float16",
     "external_data",
+    "logits_to_keep",
     "merged",
     "genai",
     "genai_gpt2",

@@ -154,7 +154,7 @@ impl DecoderReader {
                 self.joined = true;
                 Ok(())
             }
-            // Strip at the start of the text does not touch a token behind other text.
+            // Strip at the start of the text does not touch a token after other text.
             Some("Strip") if !self.joined => {
                 refuse("a Strip of every token, instead of the text, is not understood")
             }

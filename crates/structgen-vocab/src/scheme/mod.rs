@@ -2,7 +2,7 @@
 //!
 //! The decoder of the file decides, because the decoder is what turns tokens into text. Only
 //! decoders are understood under which every token has bytes of its own wherever it stands
-//! behind other text; the rest is refused by name.
+//! after other text; the rest is refused by name.
 
 mod byte_level;
 mod detect;
@@ -32,7 +32,7 @@ enum ByteSpelling {
 }
 
 impl Scheme {
-    /// The bytes of a token behind other text; of a token that is too long, too many bytes.
+    /// The bytes of a token after other text; of a token that is too long, too many bytes.
     pub(crate) fn token_bytes(&self, name: &str) -> Vec<u8> {
         if self.replacements.is_empty() {
             return self.bytes.spell(name);

@@ -90,7 +90,7 @@ fn growth(step: &Value) -> usize {
     }
 }
 
-/// The numbers behind opening braces; those of `{1,3}` are both counted, which errs to the safe
+/// The numbers after opening braces; those of `{1,3}` are both counted, which errs to the safe
 /// side. A name as in `\p{L}` is no number.
 fn counts(pattern: &str) -> impl Iterator<Item = usize> {
     pattern

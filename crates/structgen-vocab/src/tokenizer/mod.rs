@@ -142,7 +142,7 @@ impl Tokenizer {
     /// The tokens of a text that is not trusted.
     ///
     /// No special token is among them, whatever the text says, but for the model's token for
-    /// unknown characters where it cannot spell one. Nothing is put before or behind the text.
+    /// unknown characters where it cannot spell one. Nothing is put before or after the text.
     /// Some tokenizers (SentencePiece's) put a space before it.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ impl Tokenizer {
         self.prompt.decode(ids, skip_special)
     }
 
-    /// The bytes that some tokens add behind other text; special tokens, holes and ids past the
+    /// The bytes that some tokens add after other text; special tokens, holes and ids past the
     /// vocabulary add none.
     #[must_use]
     pub fn decode_bytes(&self, ids: &[TokenId]) -> Vec<u8> {

@@ -15,8 +15,8 @@ impl TokenTrie {
         writer.put(&self.child_starts);
     }
 
-    /// Takes a trie of tokens below an id out of a file of tables. It is a trie, whatever the file says; which tokens it has where is not
-    /// checked.
+    /// Takes a trie of tokens below an id out of a file of tables. It is a trie, whatever the file says; which tokens
+    /// it has where is not checked.
     ///
     /// # Errors
     /// If what the file has there is no such trie.
@@ -82,7 +82,8 @@ impl TokenTrie {
                 if listed != (Some(&child), Some(&byte)) || previous >= Some(byte) {
                     return None;
                 }
-                // A child that ends before it begins would be met for ever; it ends the loop and is refused in its own turn.
+                // A child that ends before it begins would be met for ever; it ends the loop and is refused in its own
+                // turn.
                 child = self.nodes[child as usize].end().max(child + 1);
                 (previous, place) = (Some(byte), place + 1);
             }
@@ -90,7 +91,7 @@ impl TokenTrie {
         Some(depth)
     }
 
-    /// Whether the trie has so many tokens, each where its bytes lead.
+    /// Whether the trie has this many tokens, each where its bytes lead.
     pub(crate) fn is_of<'a>(
         &self,
         count: usize,
