@@ -41,42 +41,27 @@ pub(crate) fn walk(
         exact,
         tables,
         counts,
+        known: FxHashMap::default(),
         tried: false,
     };
     for &node in nodes {
         match compared.binary_search(&node) {
-            Ok(_) => _ = tries.allow(trie.tokens(node), mask)?,
+            Ok(_) => tries.allow(trie.tokens(node), mask)?,
             Err(_) => mask.allow_all(trie.tokens(node)),
         }
     }
     if *after_end != AfterEnd::Same {
-        let mut known = FxHashMap::default();
         for &(node, depth) in ends {
-            let tokens = trie.subtree_tokens(node);
             if compared.binary_search(&node).is_ok() {
-                tries.allow(tokens, mask)?;
-                continue;
-            }
-            let (at_end, rest) = tokens.split_at(trie.tokens(node).len());
-            mask.allow_all(at_end);
-            for token in rest {
-                let bytes = vocabulary.token_bytes(*token).unwrap_or_default();
-                let rest = bytes.get(depth..).unwrap_or_default();
-                let is_alike = *after_end == AfterEnd::Distinct && begins_nothing(rest);
-                match known.get(rest) {
-                    Some(true) if is_alike => mask.allow(*token),
-                    Some(false) if is_alike => {}
-                    _ => {
-                        let is_taken = tries.allow(&[*token], mask)?;
-                        if is_alike {
-                            known.insert(rest, is_taken);
-                        }
-                    }
-                }
+                tries.allow(trie.subtree_tokens(node), mask)?;
+            } else {
+                mask.allow_all(trie.tokens(node));
+                tries.allow_below(node, depth, *after_end == AfterEnd::Distinct, mask)?;
             }
         }
-        for &(node, _) in escapes {
-            tries.allow(trie.subtree_tokens(node), mask)?;
+        for &(node, depth) in escapes {
+            tries.allow(trie.tokens(node), mask)?;
+            tries.allow_below(node, depth, false, mask)?;
         }
         return Ok(Some(tries.tried));
     }
@@ -131,29 +116,80 @@ fn begins_nothing(text: &[u8]) -> bool {
     { text.iter() }.all(|byte| b"\",:[]{} \t\r\n".contains(byte))
 }
 
-/// Tokens that are tried one by one, on the state that a sketch is of.
+/// Tokens that are tried on the state that a sketch is of.
 struct Tries<'t> {
     network: &'t Call<'t>,
     exact: SetId,
     tables: &'t VocabularyTables,
     counts: &'t WalkCounts,
+    /// What was tried after an end, where that is the same after every value, and whether it goes on.
+    known: FxHashMap<&'t [u8], bool>,
     /// Whether any was.
     tried: bool,
 }
 
-impl Tries<'_> {
-    /// Adds those of the tokens that the state takes. Returns whether it takes all.
-    fn allow(&mut self, tokens: &[TokenId], mask: &mut TokenMask) -> Result<bool, LimitExceeded> {
-        let mut takes_all = true;
+impl<'t> Tries<'t> {
+    /// Adds those of the tokens that the state takes.
+    fn allow(&mut self, tokens: &[TokenId], mask: &mut TokenMask) -> Result<(), LimitExceeded> {
         self.tried |= !tokens.is_empty();
         self.counts.tried(tokens.len());
         for &token in tokens {
             let bytes = self.tables.vocabulary().token_bytes(token);
-            match takes(self.network, self.exact, bytes.unwrap_or_default())? {
-                true => mask.allow(token),
-                false => takes_all = false,
+            if takes(self.network, self.exact, bytes.unwrap_or_default())? {
+                mask.allow(token);
             }
         }
-        Ok(takes_all)
+        Ok(())
+    }
+
+    /// Adds those of the tokens below a node that the state takes, where `depth` bytes lead to the node. With `are_alike`
+    /// the next value begins the same way whatever comes before the node.
+    fn allow_below(
+        &mut self,
+        node: u32,
+        depth: usize,
+        are_alike: bool,
+        mask: &mut TokenMask,
+    ) -> Result<(), LimitExceeded> {
+        let tables = self.tables;
+        let trie = tables.vocabulary().trie();
+        // The state after a node is made where it is needed.
+        let mut open: Vec<(u32, usize, Option<SetId>)> = vec![(node, depth, None)];
+        while let Some((node, length, mut state)) = open.pop() {
+            for child in trie.children(node) {
+                self.tried = true;
+                self.counts.step();
+                let token = trie.subtree_tokens(child).first();
+                let bytes = token.and_then(|&token| tables.vocabulary().token_bytes(token));
+                let Some(bytes) = bytes.and_then(|bytes| bytes.get(..=length)) else {
+                    continue;
+                };
+                let after = &bytes[depth..];
+                let is_alike = are_alike && begins_nothing(after);
+                let mut next = None;
+                let goes_on = match self.known.get(after) {
+                    Some(&known) if is_alike => known,
+                    _ => {
+                        let before = match state {
+                            Some(state) => state,
+                            None => match run(self.network, self.exact, &bytes[..length])? {
+                                Ok(before) => *state.insert(before),
+                                Err(_) => break,
+                            },
+                        };
+                        next = run(self.network, before, &bytes[length..])?.ok();
+                        next.is_some()
+                    }
+                };
+                if is_alike {
+                    self.known.insert(after, goes_on);
+                }
+                if goes_on {
+                    mask.allow_all(trie.tokens(child));
+                    open.push((child, length + 1, next));
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -117,8 +117,6 @@ impl Item {
             }
             let length = length + 1;
             let mut first = self.network.call().first(from.0);
-            // After any other byte there is nothing left to compare.
-            let compared = values.first(from.1)?;
             while let Some(byte) = first.pop() {
                 let next = match self.network.call().step_once(from.0, byte, Memory::Exact) {
                     Ok(SetId::DEAD) => continue,
@@ -129,11 +127,7 @@ impl Item {
                     }
                     Err(limit) => return Err(limit),
                 };
-                let excluded = match compared.contains(byte) {
-                    true => values.step(from.1, byte)?,
-                    false => Excluded::NONE,
-                };
-                let next = (next, excluded);
+                let next = (next, values.step(from.1, byte)?);
                 if reached
                     .get(&next)
                     .is_some_and(|&(before, _)| before <= length)

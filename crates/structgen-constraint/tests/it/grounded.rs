@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use structgen_constraint::{
     BoundConstraint, Candidate, CandidateValue, CompiledConstraint, Input, Matcher,
 };
+use structgen_frontend::gbnf::GbnfOptions;
 use structgen_frontend::json_schema::{SchemaOptions, Source, compile};
 use structgen_grammar::Whitespace;
 use structgen_vocab::TokenId;
@@ -313,6 +314,22 @@ fn distinct_items_run_out() {
     // Too few distinct values to fill the array, which has to be there.
     let bound = bind(&schema, "1 1 2");
     assert_eq!(bound.ungrounded, ["#/items".into()]);
+}
+
+#[test]
+fn a_grammar_has_grounded_values_through_a_schema() {
+    let text = r##"
+        root ::= "name: " name ", age: " %json {"type": "integer", "x-structgen": {"source": "input"}}
+        name ::= @name(%json {"type": "string", "maxLength": 3, "x-structgen": {"source": "input"}})
+    "##;
+    let options = GbnfOptions::default();
+    let grammar = structgen_frontend::gbnf::parse(text, &options).unwrap();
+    let input = Arc::new(Input::new("Ada, 36").unwrap());
+    let bound = support::compile(grammar).bind(&input).unwrap();
+    assert_eq!(bound.ungrounded, [""; 0].map(Box::from));
+    let names = ["Ada", ",", "36"];
+    let expected = names.map(|name| format!("name: \"{name}\", age: 36"));
+    assert_eq!(texts(&bound.constraint), expected.into());
 }
 
 #[test]
