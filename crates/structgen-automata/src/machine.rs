@@ -1,10 +1,11 @@
 //! A deterministic automaton over bytes whose states are made on demand: what a terminal is made of.
 
 use std::hash::Hash;
+use std::sync::Arc;
 
 use structgen_grammar::LiteralSet;
 
-use crate::{ByteSet, InputPositions, LimitExceeded, Span, StepError};
+use crate::{ByteSet, LimitExceeded, Span, StepError};
 
 /// How a string goes on that may hold any text; see [`Machine::uniform`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +14,37 @@ pub struct Uniform<S> {
     pub state: S,
     /// First bytes that lead elsewhere.
     pub except: Vec<u8>,
+}
+
+/// The child of a node of a tree of tokens for a byte.
+pub type Children<'t> = dyn Fn(u32, u8) -> Option<u32> + 't;
+
+/// How what follows the end of a value depends on its text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AfterEnd {
+    /// It does not.
+    #[default]
+    Same,
+    /// The next item must be another one: that begins the same way after every value.
+    Distinct,
+    /// It does.
+    Depends,
+}
+
+/// The nodes of a tree of tokens that go on from a state in a span of an input.
+#[derive(Clone, Debug, Default)]
+pub struct Continuations {
+    /// Those within the string.
+    pub nodes: Vec<u32>,
+    /// Those just after a closing quote, each with the number of bytes that lead to it.
+    pub ends: Vec<(u32, usize)>,
+    /// Those just after a backslash, likewise.
+    pub escapes: Vec<(u32, usize)>,
+    /// Those of the nodes and ends, sorted, of which it is not known whether they go on: they begin texts that the value must
+    /// not have.
+    pub compared: Vec<u32>,
+    /// What follows an end.
+    pub after_end: AfterEnd,
 }
 
 /// Where in a list of literals a text stands. A walk over many continuations needs no state of a machine for each.
@@ -96,15 +128,23 @@ pub trait Machine {
         None
     }
 
-    /// Whether some state is a [position in an input](Machine::grounded).
+    /// Whether some state is within a span of an input and has [continuations](Machine::continuations).
     fn is_grounded(&self) -> bool {
         false
     }
 
-    /// Where in an input the state is, within a JSON string whose escapes are only those that are needed, where
-    /// the machine is of its spans.
-    fn grounded(&self, _state: &Self::State) -> Option<InputPositions> {
-        None
+    /// The nodes of a tree of tokens below `root` that go on from a state in or before a span of an input, where the
+    /// machine is of these: a walk over many continuations then needs no state for each. A machine is asked about one tree only.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn continuations(
+        &mut self,
+        _state: &Self::State,
+        _root: u32,
+        _child: &Children<'_>,
+    ) -> Result<Option<Arc<Continuations>>, Self::Error> {
+        Ok(None)
     }
 
     /// Whether large classes of characters may lead from the state to one other, so that a search for a [`Span`] pays.

@@ -20,8 +20,8 @@ use self::numbering::{Numbered, Numbering};
 use self::span::{Link, Run};
 use crate::bytes::common_run;
 use crate::{
-    ByteClasses, ByteSet, InputPositions, LimitExceeded, LiteralsPlace, Machine, SHORT_TEXT, Span,
-    StepError, TokenLengths, Uniform,
+    ByteClasses, ByteSet, Children, Continuations, LimitExceeded, LiteralsPlace, Machine,
+    SHORT_TEXT, Span, StepError, TokenLengths, Uniform,
 };
 
 /// The number of a state within its terminal. [`DEAD`] and [`START`] are the same in every terminal.
@@ -569,11 +569,16 @@ impl Terminal {
         self.is_grounded
     }
 
-    /// Where in an input the state is; see [`Machine::grounded`].
-    pub(crate) fn grounded(&self, state: TerminalState) -> Option<InputPositions> {
+    /// What goes on in a span of an input; see [`Machine::continuations`].
+    pub(crate) fn continuations(
+        &self,
+        state: TerminalState,
+        root: u32,
+        child: &Children<'_>,
+    ) -> Result<Option<Arc<Continuations>>, StepError> {
         match self.is_grounded {
-            true => self.source().numbered.grounded(state),
-            false => None,
+            true => self.source().numbered.continuations(state, root, child),
+            false => Ok(None),
         }
     }
 

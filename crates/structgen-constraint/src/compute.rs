@@ -6,7 +6,7 @@ use structgen_automata::{
 use structgen_vocab::{TokenId, TokenMask, TokenTrie};
 
 use crate::VocabularyTables;
-use crate::grounded::{self, KnownSpans};
+use crate::grounded;
 use crate::literals;
 use crate::statistics::WalkCounts;
 use crate::tables::SignedTrie;
@@ -16,7 +16,6 @@ use crate::walk::{Stretch, Walk, parts, stretch};
 #[derive(Clone, Copy)]
 pub(crate) struct Compute<'c> {
     pub(crate) tables: &'c VocabularyTables,
-    pub(crate) known_spans: &'c KnownSpans,
     /// The state that the walked one is a sketch of.
     pub(crate) exact: SetId,
     pub(crate) memory: Memory,
@@ -39,7 +38,6 @@ impl<'c> Compute<'c> {
         for (element, from) in parts(network, elements)? {
             let Self {
                 tables,
-                known_spans,
                 exact,
                 memory,
                 counts,
@@ -52,9 +50,9 @@ impl<'c> Compute<'c> {
                 }
                 continue;
             }
-            if let Some(state) = network.spans_state(element.frame) {
-                let state = (element, state, exact, memory);
-                match grounded::walk(network, state, (tables, known_spans), counts, mask)? {
+            if network.is_grounded(element.frame) {
+                let state = (element, exact, memory);
+                match grounded::walk(network, state, tables, counts, mask)? {
                     Some(depends) => depends_on_texts |= depends,
                     None => others.push(element),
                 }

@@ -1,79 +1,75 @@
-//! Which tokens go on in a span of an input: the text and the trie of the tokens are walked side by side.
-//!
-//! Where a span begins, thousands of tokens go on at the words of the text, and most of these states are asked for once.
-//! So no state of an automaton is made for what is only passed through: at a node of the trie are the positions of the text
-//! that go on with its bytes.
+//! Which tokens go on in a span of an input.
 
-use std::sync::Arc;
-
+use rustc_hash::FxHashMap;
 use structgen_automata::{
-    ByteSet, Call, Element, InputPositions, LimitExceeded, Memory, SetId, StepError, TerminalState,
+    AfterEnd, ByteSet, Call, Continuations, Element, LimitExceeded, Memory, SetId, StepError,
 };
-use structgen_memo::Memo;
 use structgen_vocab::{TokenId, TokenMask, TokenTrie};
 
 use crate::VocabularyTables;
 use crate::statistics::WalkCounts;
-use crate::walk::{Walk, run};
+use crate::walk::{Walk, run, takes};
 
-/// A node of the trie, its depth, the characters read since the walk began, and where its positions stand in the list.
-#[derive(Clone, Copy)]
-struct Open {
-    node: u32,
-    depth: usize,
-    characters: u32,
-    low: usize,
-    high: usize,
-}
-
-/// What goes on from a state within a span, whatever comes after the span.
-#[derive(Debug, Default)]
-pub(crate) struct SpanTokens {
-    /// The tokens within it.
-    tokens: Vec<TokenId>,
-    /// The nodes of the trie after a closing quote.
-    ends: Vec<u32>,
-    /// Those after a backslash, each with its depth.
-    escapes: Vec<(u32, usize)>,
-}
-
-/// The states from which many tokens go on: those at the beginnings of spans, where fields with equal sets meet.
-pub(crate) type KnownSpans = Memo<(u32, TerminalState), Arc<SpanTokens>>;
-
-/// From so many tokens on, what goes on from a state is kept.
-const MANY: usize = 32;
-
-/// Adds to `mask` the tokens that an element takes whose terminal, in this state, is of the spans of an input. Returns
-/// whether that depends on what the sketch left out; `None` where it takes another walk.
+/// Adds to `mask` the tokens that an element takes whose terminal is in or before a span of an input. Returns whether that
+/// depends on what the sketch left out; `None` where it takes another walk.
 pub(crate) fn walk(
     network: &Call<'_>,
-    (element, state, exact, memory): (Element, (u32, TerminalState), SetId, Memory),
-    (tables, known): (&VocabularyTables, &KnownSpans),
+    (element, exact, memory): (Element, SetId, Memory),
+    tables: &VocabularyTables,
     counts: &WalkCounts,
     mask: &mut TokenMask,
 ) -> Result<Option<bool>, LimitExceeded> {
     let Element { frame, below } = element;
     let vocabulary = tables.vocabulary();
     let trie = vocabulary.trie();
-    let found = match known.get(&state) {
-        Some(known) => known.clone(),
-        None => {
-            let Some(position) = network.grounded(frame) else {
-                return Ok(None);
-            };
-            let found = Arc::new(SpanTokens::find(&position, trie, counts));
-            if found.tokens.len() >= MANY {
-                known.insert(state, found.clone());
-            }
-            found
-        }
+    let child = |node, byte| trie.child(node, byte);
+    let found = match network.continuations(frame, TokenTrie::ROOT, &child) {
+        Ok(Some(found)) => found,
+        Ok(None) | Err(StepError::NeedsExact) => return Ok(None),
+        Err(StepError::Limit(limit)) => return Err(limit),
     };
+    let Continuations {
+        nodes,
+        ends,
+        escapes,
+        compared,
+        after_end,
+    } = &*found;
+    counts.steps(nodes.len());
+    let mut tries = Tries {
+        network,
+        exact,
+        tables,
+        counts,
+        known: FxHashMap::default(),
+        tried: false,
+    };
+    for &node in nodes {
+        match compared.binary_search(&node) {
+            Ok(_) => tries.allow(trie.tokens(node), mask)?,
+            Err(_) => mask.allow_all(trie.tokens(node)),
+        }
+    }
+    if *after_end != AfterEnd::Same {
+        for &(node, depth) in ends {
+            if compared.binary_search(&node).is_ok() {
+                tries.allow(trie.subtree_tokens(node), mask)?;
+            } else {
+                mask.allow_all(trie.tokens(node));
+                tries.allow_below(node, depth, *after_end == AfterEnd::Distinct, mask)?;
+            }
+        }
+        for &(node, depth) in escapes {
+            tries.allow(trie.tokens(node), mask)?;
+            tries.allow_below(node, depth, false, mask)?;
+        }
+        return Ok(Some(tries.tried));
+    }
     let closed = match network.follow_under(frame, 0, below) {
         Ok(closed) => closed,
         Err(StepError::NeedsExact) => return Ok(None),
         Err(StepError::Limit(limit)) => return Err(limit),
     };
-    mask.allow_all(&found.tokens);
     let mut rest = Walk {
         trie,
         signs: tables.signs(),
@@ -91,12 +87,16 @@ pub(crate) fn walk(
         within: None,
     };
     let mut depends = false;
-    for &node in &found.ends {
+    let is_leaf = |node| trie.node(node).end() == node + 1;
+    for &(node, _) in ends {
         mask.allow_all(trie.tokens(node));
-        depends |= rest.run_below(node, network, mask)?;
+        depends |= !is_leaf(node) && rest.run_below(node, network, mask)?;
+    }
+    if escapes.is_empty() {
+        return Ok(Some(depends));
     }
     let state = network.set_of(vec![element])?;
-    for &(node, depth) in &found.escapes {
+    for &(node, depth) in escapes {
         let token = trie.subtree_tokens(node).first();
         let bytes = token.and_then(|&token| vocabulary.token_bytes(token));
         // Within the string, the sketch knows all that a step depends on.
@@ -111,65 +111,85 @@ pub(crate) fn walk(
     Ok(Some(depends))
 }
 
-impl SpanTokens {
-    fn find(position: &InputPositions, trie: &TokenTrie, counts: &WalkCounts) -> Self {
-        let mut found = Self::default();
-        let mut positions: Vec<u32> = position.positions().to_vec();
-        let mut open = vec![Open {
-            node: TokenTrie::ROOT,
-            depth: 0,
-            characters: 0,
-            low: 0,
-            high: positions.len(),
-        }];
-        let mut next: Vec<(u8, u32)> = Vec::new();
-        while let Some(at) = open.pop() {
-            // What stands after these positions was of nodes that are closed by now.
-            positions.truncate(at.high);
-            counts.step();
-            next.clear();
-            let mut may_end = false;
-            for &before in &positions[at.low..at.high] {
-                may_end |= position.may_end(before, at.characters);
-                next.extend(position.byte(before).map(|byte| (byte, before)));
-            }
-            if may_end {
-                found.ends.extend(trie.child(at.node, b'"'));
-            }
-            next.sort_unstable_by_key(|&(byte, _)| byte);
-            let mut is_escaped = false;
-            for alike in next.chunk_by(|a, b| a.0 == b.0) {
-                let byte = alike[0].0;
-                if matches!(byte, b'"' | b'\\' | 0..=0x1F) {
-                    is_escaped = true;
-                    continue;
-                }
-                let Some(node) = trie.child(at.node, byte) else {
-                    continue;
-                };
-                let characters = at.characters + u32::from(byte & 0xC0 != 0x80);
-                let low = positions.len();
-                let after = alike.iter().map(|&(_, before)| before + 1);
-                positions.extend(after.filter(|&after| position.is_live(after, characters)));
-                let high = positions.len();
-                if low == high {
-                    continue;
-                }
-                found.tokens.extend_from_slice(trie.tokens(node));
-                if trie.node(node).end() > node + 1 {
-                    open.push(Open {
-                        node,
-                        depth: at.depth + 1,
-                        characters,
-                        low,
-                        high,
-                    });
-                }
-            }
-            if is_escaped && let Some(node) = trie.child(at.node, b'\\') {
-                found.escapes.push((node, at.depth + 1));
+/// Whether a text has nothing in it that a value begins with but a quote.
+fn begins_nothing(text: &[u8]) -> bool {
+    { text.iter() }.all(|byte| b"\",:[]{} \t\r\n".contains(byte))
+}
+
+/// Tokens that are tried on the state that a sketch is of.
+struct Tries<'t> {
+    network: &'t Call<'t>,
+    exact: SetId,
+    tables: &'t VocabularyTables,
+    counts: &'t WalkCounts,
+    /// What was tried after an end, where that is the same after every value, and whether it goes on.
+    known: FxHashMap<&'t [u8], bool>,
+    /// Whether any was.
+    tried: bool,
+}
+
+impl<'t> Tries<'t> {
+    /// Adds those of the tokens that the state takes.
+    fn allow(&mut self, tokens: &[TokenId], mask: &mut TokenMask) -> Result<(), LimitExceeded> {
+        self.tried |= !tokens.is_empty();
+        self.counts.tried(tokens.len());
+        for &token in tokens {
+            let bytes = self.tables.vocabulary().token_bytes(token);
+            if takes(self.network, self.exact, bytes.unwrap_or_default())? {
+                mask.allow(token);
             }
         }
-        found
+        Ok(())
+    }
+
+    /// Adds those of the tokens below a node that the state takes, where `depth` bytes lead to the node. With `are_alike`
+    /// the next value begins the same way whatever comes before the node.
+    fn allow_below(
+        &mut self,
+        node: u32,
+        depth: usize,
+        are_alike: bool,
+        mask: &mut TokenMask,
+    ) -> Result<(), LimitExceeded> {
+        let tables = self.tables;
+        let trie = tables.vocabulary().trie();
+        // The state after a node is made where it is needed.
+        let mut open: Vec<(u32, usize, Option<SetId>)> = vec![(node, depth, None)];
+        while let Some((node, length, mut state)) = open.pop() {
+            for child in trie.children(node) {
+                self.tried = true;
+                self.counts.step();
+                let token = trie.subtree_tokens(child).first();
+                let bytes = token.and_then(|&token| tables.vocabulary().token_bytes(token));
+                let Some(bytes) = bytes.and_then(|bytes| bytes.get(..=length)) else {
+                    continue;
+                };
+                let after = &bytes[depth..];
+                let is_alike = are_alike && begins_nothing(after);
+                let mut next = None;
+                let goes_on = match self.known.get(after) {
+                    Some(&known) if is_alike => known,
+                    _ => {
+                        let before = match state {
+                            Some(state) => state,
+                            None => match run(self.network, self.exact, &bytes[..length])? {
+                                Ok(before) => *state.insert(before),
+                                Err(_) => break,
+                            },
+                        };
+                        next = run(self.network, before, &bytes[length..])?.ok();
+                        next.is_some()
+                    }
+                };
+                if is_alike {
+                    self.known.insert(after, goes_on);
+                }
+                if goes_on {
+                    mask.allow_all(trie.tokens(child));
+                    open.push((child, length + 1, next));
+                }
+            }
+        }
+        Ok(())
     }
 }

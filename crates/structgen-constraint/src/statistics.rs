@@ -133,6 +133,10 @@ impl WalkCounts {
         self.nodes.set(self.nodes.get() + 1);
     }
 
+    pub(crate) fn steps(&self, nodes: usize) {
+        self.nodes.set(self.nodes.get() + nodes as u64);
+    }
+
     pub(crate) fn tried(&self, tokens: usize) {
         self.tried.set(self.tried.get() + tokens as u64);
     }

@@ -8,7 +8,6 @@ use structgen_automata::{LimitExceeded, Network, Program, SetId};
 use structgen_memo::{Memo, Numbers};
 use structgen_vocab::{TokenId, TokenMask};
 
-use crate::grounded::KnownSpans;
 use crate::masks::Masks;
 use crate::matcher::Position;
 use crate::named_tokens::NamedTokens;
@@ -54,7 +53,6 @@ pub(crate) struct States {
     pub(crate) ready: OnceLock<Ready>,
     /// Where tokens lead that have been taken, see [`States::remember`].
     taken: Numbers,
-    pub(crate) known_spans: KnownSpans,
     /// How many tokens have to be left so that a mask with limits is that of a state; see `limits.rs`.
     pub(crate) needed: Memo<SetId, u64>,
 }
@@ -78,7 +76,6 @@ impl States {
             steps: Mutex::default(),
             ready: OnceLock::new(),
             taken: Numbers::default(),
-            known_spans: KnownSpans::default(),
             needed: Memo::default(),
         }
     }

@@ -147,7 +147,6 @@ impl<'s> Visit<'s> {
     ) -> Result<Arc<Mask>, LimitExceeded> {
         let compute = |memory| Compute {
             tables: &self.shared.tables,
-            known_spans: &self.states.known_spans,
             exact,
             memory,
             counts,

@@ -7,21 +7,6 @@ use structgen_constraint::{Candidate, CandidateValue, CompileError, Input};
 use structgen_grammar::Decimal;
 use structgen_recognize::{Leaf, Options, allowed, recognize};
 
-/// The formats whose values are recognised however the text writes them.
-const FORMATS: [&str; 11] = [
-    "date",
-    "time",
-    "partial-time",
-    "date-time",
-    "duration",
-    "email",
-    "uri",
-    "hostname",
-    "ipv4",
-    "ipv6",
-    "uuid",
-];
-
 /// A text that grounded values can come from, with the numbers, dates, times and addresses that it has in any of the
 /// notations of [`structgen_recognize`].
 ///
@@ -60,15 +45,13 @@ fn input(text: &str) -> Result<Input, LimitExceeded> {
             }
         }
     }
-    for format in FORMATS {
-        let Some(leaf) = Leaf::for_format(format) else {
-            continue;
-        };
+    // Those that are no format's are for strings with a pattern.
+    for leaf in Leaf::STRINGS {
         for string in allowed(&found, leaf) {
             candidates.extend(string.spans.into_iter().map(|span| Candidate {
                 span,
                 value: CandidateValue::String {
-                    format: format.into(),
+                    format: leaf.name().into(),
                     text: (&*string.text).into(),
                 },
             }));

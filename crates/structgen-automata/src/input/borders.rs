@@ -12,7 +12,6 @@ pub(super) struct Borders {
 impl Borders {
     /// Adds the borders of a text whose first byte has this position.
     pub(super) fn add(&mut self, text: &str, offset: usize) {
-        self.ends.resize((offset + text.len()) / 64 + 1, 0);
         let mut before = Kind::Space;
         for (at, c) in text.char_indices() {
             let kind = Kind::of(c);
@@ -32,7 +31,11 @@ impl Borders {
         }
     }
 
-    fn add_end(&mut self, position: usize) {
+    /// Adds a position at which a span may end.
+    pub(super) fn add_end(&mut self, position: usize) {
+        if position / 64 >= self.ends.len() {
+            self.ends.resize(position / 64 + 1, 0);
+        }
         self.ends[position / 64] |= 1 << (position % 64);
     }
 

@@ -1,18 +1,18 @@
 //! An input: a text that values come from, and what a recogniser has found in it.
 
 mod borders;
-mod positions;
+mod completion;
 mod sources;
 mod spans;
 
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
 use structgen_grammar::Decimal;
 
 use crate::LimitExceeded;
 use borders::Borders;
 
-pub use positions::InputPositions;
 pub(crate) use spans::{Spans, SpansState};
 
 /// The most bytes of an input.
@@ -27,18 +27,22 @@ const END: u8 = 0xFF;
 /// each run of whitespace. A border is between two characters of which not both belong to a word, so punctuation may be
 /// part of a span; whitespace at an end of it may not. Words are runs of letters, digits and underscores; of scripts
 /// that are written without spaces each character is one. Numbers, and strings of formats that have candidates, are
-/// [candidates](Candidate).
+/// [candidates](Candidate); a string with a pattern may be a span or a candidate.
 #[derive(Debug)]
 pub struct Input {
     text: Box<str>,
-    /// The text, without whitespace at its ends, and with single spaces if it has others. [`END`] follows each.
+    /// The text, without whitespace at its ends, and with single spaces if it has others; then the strings that were
+    /// recognised, each once. [`END`] follows each.
     bytes: Box<[u8]>,
     borders: Borders,
-    /// Where the text as it stands ends.
-    first_end: u32,
+    /// Where the text as it stands ends, and where its last form does.
+    ends: [u32; 2],
+    /// Where spans begin, and where the strings that were recognised do: roughly in the order of their texts.
+    starts: Box<[u32]>,
+    candidate_starts: Box<[u32]>,
     /// Where its characters begin, unless each is a byte.
     characters: Option<Box<[u32]>>,
-    candidates: Vec<Candidate>,
+    candidates: Box<[Candidate]>,
 }
 
 /// A value that was recognised in a text.
@@ -98,7 +102,30 @@ impl Input {
             bytes.extend_from_slice(spaced.as_bytes());
             bytes.push(END);
         }
-        let starts = |bytes: &[u8]| {
+        let text_end = bytes.len() - 1;
+        let candidates: Box<[Candidate]> = candidates.into_iter().collect();
+        let mut candidate_starts = Vec::new();
+        let mut known = FxHashSet::default();
+        for Candidate { value, .. } in &candidates {
+            let CandidateValue::String { text, .. } = value else {
+                continue;
+            };
+            // No string of an input is empty.
+            if text.is_empty() || !known.insert(&**text) {
+                continue;
+            }
+            candidate_starts.push(bytes.len() as u32);
+            bytes.extend_from_slice(text.as_bytes());
+            borders.add_end(bytes.len());
+            bytes.push(END);
+            if bytes.len() > 4 * MAX_BYTES {
+                return Err(LimitExceeded {
+                    what: "bytes of the candidates of the input",
+                    limit: 2 * MAX_BYTES as u64,
+                });
+            }
+        }
+        let characters = |bytes: &[u8]| {
             let is_start = |(_, byte): &(u32, &u8)| **byte & 0xC0 != 0x80;
             (0..)
                 .zip(bytes)
@@ -107,12 +134,15 @@ impl Input {
                 .collect()
         };
         Ok(Self {
-            characters: (!trimmed.is_ascii()).then(|| starts(&bytes)),
-            first_end: trimmed.len() as u32,
+            // No position of a string that was recognised is counted.
+            characters: (!trimmed.is_ascii()).then(|| characters(&bytes[..=text_end])),
+            ends: [trimmed.len() as u32, text_end as u32],
             text: text.into(),
+            starts: by_text(borders.starts(), &bytes),
+            candidate_starts: by_text(&candidate_starts, &bytes),
             bytes: bytes.into(),
             borders,
-            candidates: candidates.into_iter().collect(),
+            candidates,
         })
     }
 
@@ -147,16 +177,14 @@ impl Input {
     fn start_of(&self, character: u32) -> Option<u32> {
         match &self.characters {
             Some(starts) => starts.get(character as usize).copied(),
-            None => ((character as usize) < self.bytes.len()).then_some(character),
+            None => (character <= self.ends[1]).then_some(character),
         }
     }
 
     /// Where the form of the text ends that has a position.
     fn form_end(&self, position: u32) -> u32 {
-        match self.first_end {
-            end if position <= end => end,
-            _ => self.bytes.len() as u32 - 1,
-        }
+        let [first, last] = self.ends;
+        if position <= first { first } else { last }
     }
 
     /// Whether a span that has begun may end before this position.
@@ -181,6 +209,27 @@ impl Input {
                 CandidateValue::String { format, text } if **format == *of => Some(&**text),
                 _ => None,
             })
+    }
+}
+
+/// Sorts positions by the bytes that follow them, as far as eight of them tell.
+fn by_text(positions: &[u32], bytes: &[u8]) -> Box<[u32]> {
+    let key = |&position: &u32| (first_bytes(bytes, position), position);
+    let mut keyed: Vec<(u64, u32)> = positions.iter().map(key).collect();
+    keyed.sort_unstable();
+    keyed.into_iter().map(|(_, position)| position).collect()
+}
+
+/// The eight bytes at a position, as a number in their order.
+fn first_bytes(bytes: &[u8], position: u32) -> u64 {
+    let rest = &bytes[position as usize..];
+    match rest.first_chunk() {
+        Some(&eight) => u64::from_be_bytes(eight),
+        None => {
+            let mut eight = [END; 8];
+            eight[..rest.len()].copy_from_slice(rest);
+            u64::from_be_bytes(eight)
+        }
     }
 }
 

@@ -17,9 +17,8 @@ impl Input {
         let mut add = |span: Range<usize>| sources.push(indent + span.start..indent + span.end);
         self.occurrences(value, trimmed, 0).for_each(&mut add);
         let second = trimmed.len() + 1;
-        if let Some(spaced) = self.bytes.get(second..).filter(|spaced| !spaced.is_empty()) {
-            // Without the end of the text.
-            let spaced = str::from_utf8(&spaced[..spaced.len() - 1]).unwrap_or_default();
+        if let Some(spaced) = self.bytes.get(second..self.ends[1] as usize) {
+            let spaced = str::from_utf8(spaced).unwrap_or_default();
             let mut words = Vec::new();
             let mut at = 0;
             for word in trimmed.split_whitespace() {

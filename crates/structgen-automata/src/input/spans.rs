@@ -35,9 +35,14 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    pub(crate) fn new(input: Arc<Input>) -> Self {
+    /// The spans of the text, with the strings that were recognised in it if asked.
+    pub(crate) fn new(input: Arc<Input>, with_candidates: bool) -> Self {
+        let mut suffixes = input.starts.to_vec();
+        if with_candidates {
+            suffixes.extend_from_slice(&input.candidate_starts);
+        }
         Self {
-            suffixes: input.borders.starts().into(),
+            suffixes: suffixes.into(),
             input,
             branches: FxHashMap::default(),
             scratch: Vec::new(),

@@ -1,9 +1,11 @@
 //! What a JSON string holds, as a machine over its unescaped UTF-8 bytes.
 
+use std::sync::Arc;
+
 use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
 use crate::bytes::{LONGEST_ESCAPE, common_run, escaped_length};
-use crate::{ByteSet, InputPositions, LimitExceeded, Machine, SHORT_TEXT, Span, Uniform};
+use crate::{ByteSet, Children, Continuations, LimitExceeded, Machine, SHORT_TEXT, Span, Uniform};
 use structgen_regular::{RegularLimits, RegularMachine};
 
 use super::grounded::{GroundedContent, GroundedState};
@@ -255,11 +257,18 @@ impl Content {
         }
     }
 
-    /// The positions in an input; see [`Machine::grounded`](crate::Machine::grounded).
-    pub(crate) fn grounded(&self, state: &ContentState) -> Option<InputPositions> {
+    /// What goes on in a span of an input; see [`Machine::continuations`].
+    pub(crate) fn continuations(
+        &mut self,
+        state: &ContentState,
+        root: u32,
+        child: &Children<'_>,
+    ) -> Result<Option<Arc<Continuations>>, LimitExceeded> {
         match (self, state) {
-            (Self::Grounded(spans), ContentState::Grounded(state)) => spans.positions(state),
-            _ => None,
+            (Self::Grounded(spans), ContentState::Grounded(state)) => {
+                spans.continuations(state, root, child)
+            }
+            _ => Ok(None),
         }
     }
 

@@ -1,5 +1,7 @@
 //! The content of a string that comes from an input: a span of it that is in a set.
 
+mod walk;
+
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -9,16 +11,19 @@ use structgen_regular::RegularLimits;
 use super::content::{Content, ContentState};
 use super::utf8::Utf8;
 use crate::bytes::escaped_length;
-use crate::input::{Input, InputPositions, Spans, SpansState};
-use crate::{ByteSet, LimitExceeded};
+use crate::input::{Input, Spans, SpansState};
+use crate::{ByteSet, Children, Continuations, LimitExceeded};
 
 /// The most pairs of a position in the input and a state of the set that are looked at.
 const MAX_POSITIONS: usize = 1 << 22;
 
-/// The spans of an input that are in a set of strings.
+/// The spans of an input that are in a set of strings. Where the set is a pattern, the strings that were recognised in the
+/// input count as spans: `09:30` can be what a text has as `half past nine`.
 pub(crate) struct GroundedContent {
     spans: Spans,
     set: Set,
+    /// What goes on from states with many continuations, by the node of the tree of tokens where they begin.
+    continuations: FxHashMap<(GroundedState, u32), Arc<Continuations>>,
 }
 
 /// A set of strings, as far as it leaves spans out.
@@ -36,7 +41,7 @@ pub(crate) struct GroundedState {
     set: SetState,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum SetState {
     Any,
     /// So many code points have begun.
@@ -53,8 +58,17 @@ struct SetStates {
     steps: FxHashMap<(u32, u8), u32>,
     /// By state, whether it is final.
     accepts: Vec<bool>,
-    /// What is known of a position in the input and a state: the cost of the completion there.
-    known: FxHashMap<(u32, u32), Option<u32>>,
+    /// What is known of a position in the input and a state.
+    known: FxHashMap<(u32, u32), Option<SpanEnd>>,
+}
+
+/// How a span is completed that has begun.
+#[derive(Clone, Copy)]
+struct SpanEnd {
+    /// How many bytes of JSON are left to write.
+    cost: u32,
+    /// Where in the input it ends.
+    end: u32,
 }
 
 const DEAD: u32 = u32::MAX;
@@ -106,6 +120,106 @@ impl SetStates {
     fn accepts(&self, state: u32) -> bool {
         self.accepts[state as usize]
     }
+
+    /// The first end that is in the set, from a position in the input on; `None` where there is none. From a position there
+    /// is one way on, and a long one is remembered.
+    fn completion(
+        &mut self,
+        input: &Input,
+        mut position: u32,
+        mut has_begun: bool,
+        mut state: u32,
+    ) -> Result<Option<SpanEnd>, LimitExceeded> {
+        let mut read = 0;
+        let mut way: Vec<((u32, u32), u32)> = Vec::new();
+        let mut cost = 0_u32;
+        let mut rest = loop {
+            if has_begun && input.may_end(position) && self.accepts(state) {
+                break Some(SpanEnd {
+                    cost: 0,
+                    end: position,
+                });
+            }
+            // What is remembered of a position is what follows there in a span that has begun.
+            if has_begun && let Some(&known) = self.known.get(&(position, state)) {
+                break known;
+            }
+            let Some(byte) = input.byte(position) else {
+                break None;
+            };
+            let bytes = escaped_length(&[byte]);
+            if read >= SHORT_WAY {
+                way.push(((position, state), bytes));
+            } else {
+                cost += bytes;
+            }
+            match self.step(state, byte)? {
+                Some(next) => state = next,
+                None => break None,
+            }
+            (has_begun, read, position) = (true, read + 1, position + 1);
+        };
+        if self.known.len() + way.len() > MAX_POSITIONS {
+            return Err(LimitExceeded {
+                what: "positions in the input",
+                limit: MAX_POSITIONS as u64,
+            });
+        }
+        let longer = |rest: Option<SpanEnd>, bytes: u32| {
+            rest.map(|SpanEnd { cost, end }| SpanEnd {
+                cost: cost.saturating_add(bytes),
+                end,
+            })
+        };
+        for (at, bytes) in way.into_iter().rev() {
+            rest = longer(rest, bytes);
+            self.known.insert(at, rest);
+        }
+        Ok(longer(rest, cost))
+    }
+}
+
+impl Set {
+    /// The state after one more byte of a text.
+    fn step(&mut self, state: SetState, byte: u8) -> Result<Option<SetState>, LimitExceeded> {
+        Ok(match (self, state) {
+            (Self::Lengths { .. }, SetState::Length(length)) => {
+                Some(SetState::Length(length + u32::from(byte & 0xC0 != 0x80)))
+            }
+            (Self::Content(set), SetState::Content(state)) => {
+                set.step(state, byte)?.map(SetState::Content)
+            }
+            _ => Some(SetState::Any),
+        })
+    }
+
+    fn accepts(&self, state: SetState) -> bool {
+        match (self, state) {
+            (Self::Lengths { min, .. }, SetState::Length(length)) => length >= *min,
+            (Self::Content(set), SetState::Content(state)) => set.accepts(state),
+            _ => true,
+        }
+    }
+
+    /// Up to where in the input a span can go on that has begun and stands at a position: at least up to the end that
+    /// completes it. `None` where nothing does.
+    fn live_to(
+        &mut self,
+        input: &Input,
+        position: u32,
+        state: SetState,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        Ok(match (self, state) {
+            (Self::Lengths { min, max }, SetState::Length(length)) => {
+                input.completion(position, true, (length, *min, *max))
+            }
+            (Self::Content(set), SetState::Content(state)) => set
+                .completion(input, position, true, state)?
+                .map(|found| found.end),
+            // Whatever begins goes on to the end of a word.
+            _ => Some(u32::MAX),
+        })
+    }
 }
 
 impl GroundedContent {
@@ -129,9 +243,11 @@ impl GroundedContent {
             },
             _ => Set::Content(Box::new(SetStates::new(Content::new(shape, limits)?))),
         };
+        let is_pattern = matches!(content, StringContent::Regular(_));
         Ok(Self {
-            spans: Spans::new(input),
+            spans: Spans::new(input, is_pattern),
             set,
+            continuations: FxHashMap::default(),
         })
     }
 
@@ -162,15 +278,8 @@ impl GroundedContent {
         let Some(utf8) = state.utf8.step(byte) else {
             return Ok(None);
         };
-        let set = match (&mut self.set, &state.set) {
-            (Set::Lengths { .. }, &SetState::Length(length)) => {
-                SetState::Length(length + u32::from(state.utf8 == Utf8::Boundary))
-            }
-            (Set::Content(set), &SetState::Content(state)) => match set.step(state, byte)? {
-                Some(next) => SetState::Content(next),
-                None => return Ok(None),
-            },
-            _ => SetState::Any,
+        let Some(set) = self.set.step(state.set, byte)? else {
+            return Ok(None);
         };
         self.if_live(GroundedState { at, utf8, set })
     }
@@ -180,24 +289,19 @@ impl GroundedContent {
         let is_live = match state.set {
             // Whatever begins goes on to the end of a word.
             SetState::Any => true,
-            _ => self.completion(&state)?.is_some(),
+            _ => self.completion_cost(&state)?.is_some(),
         };
         Ok(is_live.then_some(state))
     }
 
     pub(super) fn accepts(&self, state: &GroundedState) -> bool {
-        let is_in_set = match (&self.set, &state.set) {
-            (Set::Lengths { min, .. }, SetState::Length(length)) => length >= min,
-            (Set::Content(set), &SetState::Content(state)) => set.accepts(state),
-            _ => true,
-        };
-        is_in_set && self.spans.is_end(state.at)
+        self.set.accepts(state.set) && self.spans.is_end(state.at)
     }
 
     /// How many bytes of JSON a known completion takes, the closing quote excluded.
     pub(super) fn cost(&mut self, state: &GroundedState) -> u32 {
         // The steps that made the state live have passed the limits already.
-        let cost = self.completion(state);
+        let cost = self.completion_cost(state);
         cost.ok().flatten().unwrap_or(u32::MAX)
     }
 
@@ -205,7 +309,7 @@ impl GroundedContent {
     ///
     /// It is the shortest, or where the set leaves spans out, that of the first suffix that has one: suffixes keep
     /// their order, so this stays the first until it is completed, and gets cheaper on the way.
-    fn completion(&mut self, state: &GroundedState) -> Result<Option<u32>, LimitExceeded> {
+    fn completion_cost(&mut self, state: &GroundedState) -> Result<Option<u32>, LimitExceeded> {
         let has_begun = state.at.depth > 0;
         let input = self.spans.input();
         let mut positions = self.spans.positions(state.at);
@@ -216,9 +320,8 @@ impl GroundedContent {
         match (&mut self.set, &state.set) {
             (Set::Content(set), &SetState::Content(state)) => {
                 for position in positions {
-                    let cost = content_cost(input, position, has_begun, set, state)?;
-                    if cost.is_some() {
-                        return Ok(cost);
+                    if let Some(found) = set.completion(input, position, has_begun, state)? {
+                        return Ok(Some(found.cost));
                     }
                 }
                 Ok(None)
@@ -240,19 +343,28 @@ impl GroundedContent {
         }
     }
 
-    /// The position in the text; `None` where more than that and a length matters.
-    pub(super) fn positions(&self, state: &GroundedState) -> Option<InputPositions> {
-        let (length, min, max) = match (&self.set, &state.set) {
-            _ if state.utf8 != Utf8::Boundary => return None,
-            (Set::Any, _) => (0, 0, u32::MAX),
-            (Set::Lengths { min, max }, &SetState::Length(length)) => (length, *min, *max),
-            _ => return None,
-        };
-        Some(InputPositions::new(
-            &self.spans,
-            state.at,
-            (length, min, max),
-        ))
+    /// What goes on from a state; see [`Machine::continuations`](crate::Machine::continuations). `root` is the node that
+    /// the bytes before it lead to.
+    pub(super) fn continuations(
+        &mut self,
+        state: &GroundedState,
+        root: u32,
+        child: &Children<'_>,
+    ) -> Result<Option<Arc<Continuations>>, LimitExceeded> {
+        /// From this number of nodes on, what goes on from a state is kept.
+        const MANY: usize = 32;
+        if state.utf8 != Utf8::Boundary {
+            return Ok(None);
+        }
+        let key = (state.clone(), root);
+        if let Some(known) = self.continuations.get(&key) {
+            return Ok(Some(known.clone()));
+        }
+        let found = Arc::new(walk::continuations(self, state, root, child)?);
+        if found.nodes.len() >= MANY {
+            self.continuations.insert(key, found.clone());
+        }
+        Ok(Some(found))
     }
 
     pub(super) fn first(&mut self, state: &GroundedState) -> ByteSet {
@@ -262,52 +374,4 @@ impl GroundedContent {
     pub(super) fn equivalent_bytes(&mut self, state: &GroundedState, byte: u8) -> (u8, u8) {
         self.spans.equivalent_bytes(state.at, byte)
     }
-}
-
-/// What is left to write from a position in the input up to the first end that is in the set; `None` where there is
-/// none. From a position there is one way on, and a long one is remembered.
-fn content_cost(
-    input: &Input,
-    mut position: u32,
-    mut has_begun: bool,
-    set: &mut SetStates,
-    mut state: u32,
-) -> Result<Option<u32>, LimitExceeded> {
-    let mut read = 0;
-    let mut way: Vec<((u32, u32), u32)> = Vec::new();
-    let mut cost = 0_u32;
-    let mut rest = loop {
-        if has_begun && input.may_end(position) && set.accepts(state) {
-            break Some(0);
-        }
-        // What is remembered of a position is what follows there in a span that has begun.
-        if has_begun && let Some(&known) = set.known.get(&(position, state)) {
-            break known;
-        }
-        let Some(byte) = input.byte(position) else {
-            break None;
-        };
-        let bytes = escaped_length(&[byte]);
-        if read >= SHORT_WAY {
-            way.push(((position, state), bytes));
-        } else {
-            cost += bytes;
-        }
-        match set.step(state, byte)? {
-            Some(next) => state = next,
-            None => break None,
-        }
-        (has_begun, read, position) = (true, read + 1, position + 1);
-    };
-    if set.known.len() + way.len() > MAX_POSITIONS {
-        return Err(LimitExceeded {
-            what: "positions in the input",
-            limit: MAX_POSITIONS as u64,
-        });
-    }
-    for (at, bytes) in way.into_iter().rev() {
-        rest = rest.map(|rest| rest.saturating_add(bytes));
-        set.known.insert(at, rest);
-    }
-    Ok(rest.map(|rest| rest.saturating_add(cost)))
 }

@@ -1,9 +1,11 @@
 //! A JSON string as a machine: quotes and escapes around a content.
 
+use std::sync::Arc;
+
 use structgen_grammar::EscapeForm;
 
 use crate::bytes::{common_run, run_between};
-use crate::{ByteSet, InputPositions, LimitExceeded, Machine, Span, Uniform};
+use crate::{ByteSet, Children, Continuations, LimitExceeded, Machine, Span, Uniform};
 
 use super::content::{Content, ContentState};
 
@@ -440,12 +442,35 @@ impl Machine for StringMachine {
         matches!(self.content, Content::Grounded(_))
     }
 
-    fn grounded(&self, state: &StringState) -> Option<InputPositions> {
+    fn continuations(
+        &mut self,
+        state: &StringState,
+        root: u32,
+        child: &Children<'_>,
+    ) -> Result<Option<Arc<Continuations>>, LimitExceeded> {
+        if self.escapes != EscapeForm::Needed {
+            return Ok(None);
+        }
         match state {
-            StringState::Body(content) if self.escapes == EscapeForm::Needed => {
-                self.content.grounded(content)
+            StringState::Body(content) => self.content.continuations(content, root, child),
+            StringState::Open => {
+                let Some(content) = self.content.start()? else {
+                    return Ok(None);
+                };
+                let Some(quote) = child(root, b'"') else {
+                    return Ok(Some(Arc::default()));
+                };
+                let found = self.content.continuations(&content, quote, child)?;
+                Ok(found.map(|found| {
+                    let mut found = Arc::unwrap_or_clone(found);
+                    found.nodes.push(quote);
+                    for (_, bytes) in found.ends.iter_mut().chain(&mut found.escapes) {
+                        *bytes += 1;
+                    }
+                    Arc::new(found)
+                }))
             }
-            _ => None,
+            _ => Ok(None),
         }
     }
 

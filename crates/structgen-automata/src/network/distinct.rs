@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::values::{Excluded, Values};
 use super::{Memory, Network, SetId, StepError};
-use crate::{ByteSet, LimitExceeded, Machine, Span, Uniform};
+use crate::{AfterEnd, ByteSet, Children, Continuations, LimitExceeded, Machine, Span, Uniform};
 
 /// What reads one item, wherever its array is.
 #[derive(Debug)]
@@ -326,6 +326,60 @@ impl Machine for ItemMachine {
 
     fn span(&mut self, state: &ItemState) -> Option<Span> {
         state.free_for.map(Span::free)
+    }
+
+    fn is_grounded(&self) -> bool {
+        self.item().network.program().is_bound()
+    }
+
+    fn continuations(
+        &mut self,
+        state: &ItemState,
+        root: u32,
+        child: &Children<'_>,
+    ) -> Result<Option<Arc<Continuations>>, StepError> {
+        // A sketch of any item may be one of the others, whose values it does not know.
+        if self.is_partial {
+            return Ok(None);
+        }
+        let (found, are_alike) = {
+            let item = self.item();
+            let network = item.network.call();
+            let [element] = *network.elements(state.pair.0) else {
+                return Ok(None);
+            };
+            let are_alike = network.program().has_alike_items();
+            (
+                network.continuations(element.frame, root, child)?,
+                are_alike,
+            )
+        };
+        let Some(found) = found else {
+            return Ok(None);
+        };
+        let mut found = Arc::unwrap_or_clone(found);
+        found.after_end = match are_alike {
+            true => AfterEnd::Distinct,
+            false => AfterEnd::Depends,
+        };
+        // What is no text of the others so far will be none, so only what begins like one is compared.
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = vec![(root, state.pair.1)];
+        while let Some((node, excluded)) = open.pop() {
+            let mut first = values.first(excluded)?;
+            while let Some(byte) = first.pop() {
+                let next = values.step(excluded, byte)?;
+                if next != Excluded::NONE
+                    && let Some(node) = child(node, byte)
+                {
+                    found.compared.push(node);
+                    open.push((node, next));
+                }
+            }
+        }
+        found.compared.sort_unstable();
+        found.compared.dedup();
+        Ok(Some(Arc::new(found)))
     }
 
     fn uniform(&mut self, state: &ItemState) -> Option<Uniform<ItemState>> {

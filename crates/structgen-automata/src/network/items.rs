@@ -295,8 +295,17 @@ impl Call<'_> {
 
 impl ArrayProgram {
     /// Whether its items are distinct and nothing else is remembered of them: then any may come as often as any other.
-    fn is_plainly_distinct(&self) -> bool {
+    pub(super) fn is_plainly_distinct(&self) -> bool {
         self.unique && self.prefix.is_empty() && self.tallies.is_empty()
+    }
+}
+
+impl Program {
+    /// Whether the items of each array of distinct items are alike: which value an item takes then matters to others only as
+    /// one that they must not have.
+    pub(super) fn has_alike_items(&self) -> bool {
+        let mut distinct = self.arrays.iter().filter(|array| array.unique);
+        distinct.all(ArrayProgram::is_plainly_distinct)
     }
 }
 

@@ -32,9 +32,9 @@ use rustc_hash::FxHashMap;
 use structgen_memo::{Memo, Numbers};
 
 use crate::program::{NodeId, Program};
-use crate::terminal::{Reach, START, TerminalCursor, TerminalState};
+use crate::terminal::{Reach, START, TerminalCursor};
 use crate::{
-    ByteClasses, ByteSet, InputPositions, LimitExceeded, LiteralsPlace, Span, StepError,
+    ByteClasses, ByteSet, Children, Continuations, LimitExceeded, LiteralsPlace, Span, StepError,
     TokenLengths,
 };
 
@@ -326,19 +326,29 @@ impl Network {
         }
     }
 
-    /// The terminal on top and its state, if it is of the spans of an input.
+    /// Whether the terminal on top may be in or before a span of an input.
     #[must_use]
-    pub fn spans_state(&self, frame: Frame) -> Option<(u32, TerminalState)> {
-        let is_grounded = frame.reads() && self.terminals.get(frame.terminal).is_grounded();
-        is_grounded.then_some((frame.terminal, frame.state))
+    pub fn is_grounded(&self, frame: Frame) -> bool {
+        frame.reads() && self.terminals.get(frame.terminal).is_grounded()
     }
 
-    /// Where in an input the terminal on top stands, if it is one.
-    #[must_use]
-    pub fn grounded(&self, frame: Frame) -> Option<InputPositions> {
+    /// The nodes of a tree of tokens below `root` that go on in a span of an input, where the terminal on top is in or before
+    /// one. A network is asked about one tree only.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn continuations(
+        &self,
+        frame: Frame,
+        root: u32,
+        child: &Children<'_>,
+    ) -> Result<Option<Arc<Continuations>>, StepError> {
         match frame.reads() {
-            true => self.terminals.get(frame.terminal).grounded(frame.state),
-            false => None,
+            true => self
+                .terminals
+                .get(frame.terminal)
+                .continuations(frame.state, root, child),
+            false => Ok(None),
         }
     }
 

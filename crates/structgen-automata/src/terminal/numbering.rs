@@ -1,9 +1,11 @@
 //! The numbers of a machine's states.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::{DEAD, TerminalState};
-use crate::{ByteSet, InputPositions, LiteralsPlace, Machine, Span, StepError, Uniform};
+use crate::{ByteSet, Children, Continuations, LiteralsPlace, Machine, Span, StepError, Uniform};
 
 /// A machine with its states numbered, whatever their type.
 pub(super) trait Numbered {
@@ -15,7 +17,12 @@ pub(super) trait Numbered {
     fn span(&mut self, state: TerminalState) -> Option<Span>;
     fn has_classes(&self, state: TerminalState) -> bool;
     fn literals(&self, state: TerminalState) -> Option<LiteralsPlace>;
-    fn grounded(&self, state: TerminalState) -> Option<InputPositions>;
+    fn continuations(
+        &mut self,
+        state: TerminalState,
+        root: u32,
+        child: &Children<'_>,
+    ) -> Result<Option<Arc<Continuations>>, StepError>;
     fn first(&mut self, state: TerminalState) -> Option<ByteSet>;
     fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>>;
     fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError>;
@@ -100,8 +107,16 @@ impl<M: Machine> Numbered for Numbering<M> {
         self.machine.literals(self.states[state as usize].as_ref()?)
     }
 
-    fn grounded(&self, state: TerminalState) -> Option<InputPositions> {
-        self.machine.grounded(self.states[state as usize].as_ref()?)
+    fn continuations(
+        &mut self,
+        state: TerminalState,
+        root: u32,
+        child: &Children<'_>,
+    ) -> Result<Option<Arc<Continuations>>, StepError> {
+        match &self.states[state as usize] {
+            Some(state) => { self.machine.continuations(state, root, child) }.map_err(Into::into),
+            None => Ok(None),
+        }
     }
 
     fn span(&mut self, state: TerminalState) -> Option<Span> {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use structgen_constraint::{
     BoundConstraint, Candidate, CandidateValue, CompiledConstraint, Input, Matcher,
 };
+use structgen_frontend::gbnf::GbnfOptions;
 use structgen_frontend::json_schema::{SchemaOptions, Source, compile};
 use structgen_grammar::Whitespace;
 use structgen_vocab::TokenId;
@@ -208,6 +209,58 @@ fn candidates_of_a_format_are_its_strings() {
 }
 
 #[test]
+fn a_pattern_has_the_spans_and_the_candidates_that_match() {
+    let text = "at half past nine, 14:05 or x9, on 12 May";
+    let candidate = |span, format: &str, text: &str| Candidate {
+        span,
+        value: CandidateValue::String {
+            format: format.into(),
+            text: text.into(),
+        },
+    };
+    let candidates = [
+        candidate(3..17, "hour-minute", "09:30"),
+        candidate(3..17, "partial-time", "09:30:00"),
+        candidate(19..24, "hour-minute", "14:05"),
+        candidate(35..41, "date", "2024-05-12"),
+        candidate(0..0, "currency", ""),
+    ];
+    let input = Arc::new(Input::with_candidates(text, candidates).unwrap());
+    let found = |schema: Value| {
+        let bound = constraint(&schema).bind(&input).unwrap();
+        assert_eq!(bound.ungrounded, [""; 0].map(Box::from), "{schema}");
+        for seed in 0..8 {
+            walk_and_compare(&bound.constraint, seed, 40);
+        }
+        texts(&bound.constraint)
+    };
+    let of = |all: &[&str]| written(&all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
+    let pattern = |pattern: &str| json!({"type": "string", "pattern": pattern});
+    assert_eq!(
+        found(pattern("^[0-9]{2}:[0-9]{2}$")),
+        of(&["09:30", "14:05"])
+    );
+    assert_eq!(
+        found(pattern("^[0-9]{4}-[0-9]{2}-[0-9]{2}$")),
+        of(&["2024-05-12"])
+    );
+    // Bounds on the length hold for both, and a candidate is whole or absent.
+    assert_eq!(
+        found(json!({"type": "string", "pattern": "^[0-9x]", "maxLength": 5})),
+        of(&[
+            "05", "05 or", "09:30", "12", "14", "14:", "14:05", "x9", "x9,"
+        ])
+    );
+    // A string without a pattern is what the text has, letter by letter.
+    let plain = found(json!({"type": "string", "maxLength": 5}));
+    assert!(plain.contains("\"14:05\"") && !plain.contains("\"09:30\""));
+    // Distinct items count a candidate once, wherever it was found.
+    let times =
+        json!({"type": "array", "items": pattern("^[0-9]{2}:[0-9]{2}$"), "uniqueItems": true});
+    assert_eq!(found(times).len(), 1 + 2 + 2);
+}
+
+#[test]
 fn what_may_be_absent_is_absent_and_what_may_not_is_reported() {
     let schema = json!({
         "type": "object",
@@ -264,6 +317,22 @@ fn distinct_items_run_out() {
 }
 
 #[test]
+fn a_grammar_has_grounded_values_through_a_schema() {
+    let text = r##"
+        root ::= "name: " name ", age: " %json {"type": "integer", "x-structgen": {"source": "input"}}
+        name ::= @name(%json {"type": "string", "maxLength": 3, "x-structgen": {"source": "input"}})
+    "##;
+    let options = GbnfOptions::default();
+    let grammar = structgen_frontend::gbnf::parse(text, &options).unwrap();
+    let input = Arc::new(Input::new("Ada, 36").unwrap());
+    let bound = support::compile(grammar).bind(&input).unwrap();
+    assert_eq!(bound.ungrounded, [""; 0].map(Box::from));
+    let names = ["Ada", ",", "36"];
+    let expected = names.map(|name| format!("name: \"{name}\", age: 36"));
+    assert_eq!(texts(&bound.constraint), expected.into());
+}
+
+#[test]
 fn an_empty_text_has_nothing() {
     for text in ["", " \n\t "] {
         let bound = bind(&json!({"type": "string"}), text);
@@ -306,6 +375,8 @@ fn schemas() -> Vec<Value> {
             json!({
                 "tags": {"type": "array", "items": string, "uniqueItems": true, "minItems": 1, "maxItems": 4},
                 "code": {"type": "string", "pattern": "^[a-z]"},
+                "codes": {"type": "array", "items": {"type": "string", "pattern": "[a-z0-9]$"}, "uniqueItems": true},
+                "people": {"type": "array", "items": object(json!({"a": string}), json!(["a"])), "uniqueItems": true},
                 "kind": {"anyOf": [{"enum": ["x", "ab"]}, {"type": "string", "maxLength": 5}]},
             }),
             json!(["tags", "kind"]),

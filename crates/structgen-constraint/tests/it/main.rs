@@ -8,6 +8,7 @@ mod counting;
 mod distinct_memory;
 mod gbnf_extensions;
 mod grounded;
+mod grounded_guarantee;
 mod guides;
 mod masks_equal_the_oracle;
 mod saved_constraints;

@@ -20,7 +20,8 @@
 //! - `%json {"type": "integer"}`: a JSON value that is valid under the schema, without whitespace around it. `%json
 //!   "types.json"` takes the schema from a file, and `%json "types.json#/$defs/name"` one at a JSON Pointer in it.
 //!   [`GbnfOptions::schema`] and `x-structgen` in a schema decide how JSON is written, which must be the same in the
-//!   whole grammar. A schema cannot be an operand, unless its values are a few literals;
+//!   whole grammar. A schema cannot be an operand, unless its values are a few literals. With
+//!   `"x-structgen": {"source": "input"}` its strings and numbers come from an input, once the grammar is bound to one;
 //! - `%import date "types/date.gbnf"`, on a line of its own: `date` is the rule `root` of that file, and `date::year`
 //!   its rule `year`. The names that the file itself imports are not visible; cyclic imports are an error;
 //! - `%chars{2,80}(a)`: a text of `a` of 2 to 80 characters (code points), with all forms of a counter; `a` is regular,

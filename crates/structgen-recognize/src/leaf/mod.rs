@@ -74,6 +74,31 @@ impl Leaf {
         Leaf::Identifier,
     ];
 
+    /// The JSON Schema `format` of the leaf, or a name of its own where no format is of its form.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Leaf::Integer => "integer",
+            Leaf::Number => "number",
+            Leaf::Date => "date",
+            Leaf::YearMonth => "year-month",
+            Leaf::HourMinute => "hour-minute",
+            Leaf::HourMinuteSecond => "partial-time",
+            Leaf::Time => "time",
+            Leaf::DateTime => "date-time",
+            Leaf::Duration => "duration",
+            Leaf::Currency => "currency",
+            Leaf::Email => "email",
+            Leaf::Uri => "uri",
+            Leaf::Hostname => "hostname",
+            Leaf::Ipv4 => "ipv4",
+            Leaf::Ipv6 => "ipv6",
+            Leaf::Uuid => "uuid",
+            Leaf::Phone => "phone",
+            Leaf::Identifier => "identifier",
+        }
+    }
+
     /// The leaf of a JSON Schema `format`; none for formats whose values are not recognised.
     ///
     /// ```

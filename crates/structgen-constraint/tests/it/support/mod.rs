@@ -16,7 +16,7 @@ pub(crate) fn vocabulary() -> Arc<VocabularyTables> {
     vocabulary_with(&[])
 }
 
-fn vocabulary_with(more: &[&str]) -> Arc<VocabularyTables> {
+pub(crate) fn vocabulary_with(more: &[&str]) -> Arc<VocabularyTables> {
     let longer = [
         "\":",
         "\": ",
