@@ -5,7 +5,7 @@ use super::sets::{LOST, Place};
 use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
 use crate::json::{ClassContent, KeyContent, Punctuation, class_of, is_plain, label_of_class};
-use crate::program::{Alternative, MembersLeft, NodeId, ObjectProgram, Slot};
+use crate::program::{Alternative, MembersLeft, Meter, NodeId, ObjectProgram, Slot};
 
 impl Call<'_> {
     pub(super) fn open_object(
@@ -227,8 +227,17 @@ impl Call<'_> {
             limits: self.program.limits.regular,
             is_past: |property| register.is_past(shape, property),
             cost: |node| self.fits(node, depth).then(|| measures.cost(node)),
+            meter: self.plan_meter(),
         };
         left.cost(&register.counts)
+    }
+
+    /// Counts the work of plans as this call's.
+    pub(super) fn plan_meter(&self) -> Meter<'_> {
+        Meter {
+            spent: &self.work,
+            limit: self.program.limits.work,
+        }
     }
 
     /// The register of an object with one more key.
