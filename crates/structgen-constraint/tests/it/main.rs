@@ -9,6 +9,7 @@ mod distinct_memory;
 mod gbnf_extensions;
 mod grounded;
 mod guides;
+mod many_keys;
 mod masks_equal_the_oracle;
 mod saved_constraints;
 mod saved_tables;
