@@ -46,14 +46,23 @@ impl Splitters {
     }
 }
 
-/// The keys of a cell of the first of these sets.
-fn keys(sets: &[Regular], cell: &Cell) -> Regular {
-    let mut arms = Vec::new();
-    let mut others = Vec::new();
-    for (set, &matches) in sets.iter().zip(&cell.matches) {
+/// The keys of a cell of the first of these sets, given which of the sets before each are known to be apart from it.
+fn keys(sets: &[Regular], cell: &Cell, apart: &[Vec<bool>]) -> Regular {
+    let are_apart = |one: usize, other: usize| {
+        let row = apart.get(one.max(other));
+        row.and_then(|row| row.get(one.min(other))) == Some(&true)
+    };
+    let (mut arms, mut matched) = (Vec::new(), Vec::new());
+    for (index, (set, &matches)) in sets.iter().zip(&cell.matches).enumerate() {
         if matches {
             arms.push(set.clone());
-        } else {
+            matched.push(index);
+        }
+    }
+    let mut others = Vec::new();
+    for (index, (set, &matches)) in sets.iter().zip(&cell.matches).enumerate() {
+        // What is apart from a set that matches takes nothing away.
+        if !matches && !matched.iter().any(|&one| are_apart(one, index)) {
             others.push(set.clone());
         }
     }
@@ -183,7 +192,8 @@ impl<'j> Canonicalizer<'_, 'j> {
     /// The cells: splits the keys by one set after the other and leaves out empty cells.
     ///
     /// Most patterns of one object have no key in common, which is found out once for each pair of them. A cell that
-    /// one pattern matches is then as it was under the others.
+    /// one pattern matches is then as it was under the others, and a proof about it is the same whatever others there
+    /// are.
     fn cells(
         &mut self,
         splitters: &Splitters,
@@ -194,16 +204,19 @@ impl<'j> Canonicalizer<'_, 'j> {
         let mut cells = vec![Cell {
             matches: Vec::new(),
         }];
+        // For each set, which of those before it are apart from it.
+        let mut all_apart: Vec<Vec<bool>> = Vec::with_capacity(sets.len());
         for (index, set) in sets.iter().enumerate() {
             let mut apart = Vec::with_capacity(index);
             for before in 0..index {
                 apart.push(self.are_apart((ids[before], &sets[before]), (ids[index], set))?);
             }
-            let is_apart_from_all = !apart.contains(&false);
+            all_apart.push(apart);
+            let apart = &all_apart[index];
             let mut split = Vec::with_capacity(cells.len() + 1);
             for cell in cells {
                 self.step(1 + index / 8)?;
-                let pairs = cell.matches.iter().zip(&apart);
+                let pairs = cell.matches.iter().zip(apart);
                 let is_other = pairs.into_iter().any(|(matches, apart)| *matches && *apart);
                 for matches in [true, false] {
                     if is_other && matches {
@@ -211,13 +224,8 @@ impl<'j> Canonicalizer<'_, 'j> {
                     }
                     let mut cell = cell.clone();
                     cell.matches.push(matches);
-                    let is_empty = if is_other {
-                        false
-                    } else if matches && is_apart_from_all {
-                        self.is_empty_set(set)?
-                    } else {
-                        self.is_empty_set(&keys(sets, &cell))?
-                    };
+                    let is_empty =
+                        !is_other && self.is_empty_set(&keys(sets, &cell, &all_apart))?;
                     if !is_empty {
                         split.push(cell);
                     }
@@ -439,7 +447,10 @@ fn union(splitters: &Splitters, cells: &[Cell], outside: &[&Cell]) -> Regular {
             arms.push(set.clone());
         }
     }
-    arms.extend(left.into_iter().map(|cell| keys(&splitters.sets, cell)));
+    arms.extend(
+        left.into_iter()
+            .map(|cell| keys(&splitters.sets, cell, &[])),
+    );
     match arms.len() {
         1 => arms.remove(0),
         _ => Regular::Union(arms.into()),
