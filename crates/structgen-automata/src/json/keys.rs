@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::content::{listed_first, listed_run, narrow};
+use super::key_sets::{KeySet, KeySets};
 use super::utf8::Utf8;
 use crate::bytes::common_run;
 use crate::bytes::{LONGEST_ESCAPE, escaped_length};
@@ -12,16 +13,27 @@ use structgen_regular::{RegularMachine, RegularState};
 
 /// The keys that may come next in an object.
 pub(crate) struct KeyContent {
-    /// Every key that is declared or was seen, sorted.
+    /// The keys that are declared, sorted.
     pub(crate) keys: Arc<[Box<str>]>,
     /// The label of each key.
     pub(crate) labels: Arc<[u32]>,
-    /// What comes on top of the bytes of each key that may come next.
-    pub(crate) allowed: Box<[Option<u32>]>,
+    /// Which of them may come next.
+    pub(crate) allowed: AllowedKeys,
     /// The classes of keys beyond these that may come next.
     pub(crate) classes: Vec<ClassContent>,
     /// Whether every text is in one of the classes.
     pub(crate) covers: bool,
+    /// The keys of classes that were seen, and so may not come again.
+    pub(crate) seen: KeySet,
+    pub(crate) sets: Arc<KeySets>,
+}
+
+/// The declared keys that may come next, and what comes on top of the bytes of each.
+pub(crate) struct AllowedKeys {
+    /// By key; what all states of an object have in common is shared.
+    pub(crate) weights: Arc<[Option<u32>]>,
+    /// A bit for each label of a key that is there, and so may not come again; none where the weights leave them out.
+    pub(crate) taken: Arc<[u64]>,
 }
 
 /// A class of keys that may come next.
@@ -54,6 +66,8 @@ pub(crate) struct KeyState {
     low: u32,
     high: u32,
     depth: u32,
+    /// How those keys that were seen go on which agree with the text.
+    seen: KeySet,
     pub(crate) utf8: Utf8,
     /// The states of those classes that have a machine.
     classes: Box<[Option<RegularState>]>,
@@ -76,19 +90,11 @@ pub(crate) fn class_of(label: u32) -> Option<usize> {
 }
 
 impl KeyContent {
-    /// Adds keys that were seen, sorted, and so may not come again.
-    pub(crate) fn with_seen(mut self, seen: &[Box<str>]) -> Self {
-        let listed = self.keys.iter().cloned().zip(self.labels.iter().copied());
-        let mut merged: Vec<(Box<str>, u32, Option<u32>)> = listed
-            .zip(&self.allowed)
-            .map(|((key, label), weight)| (key, label, *weight))
-            .collect();
-        merged.extend(seen.iter().map(|key| (key.clone(), OTHER_KEY, None)));
-        merged.sort();
-        self.keys = merged.iter().map(|(key, ..)| key.clone()).collect();
-        self.labels = merged.iter().map(|(_, label, _)| *label).collect();
-        self.allowed = merged.iter().map(|(.., weight)| *weight).collect();
-        self
+    /// What comes on top of the bytes of a declared key, by its place; `None` where it may not come.
+    fn allowed(&self, key: usize) -> Option<u32> {
+        let label = self.labels[key] as usize;
+        let bits = self.allowed.taken.get(label / 64).copied().unwrap_or(0);
+        self.allowed.weights[key].filter(|_| bits >> (label % 64) & 1 == 0)
     }
 
     pub(super) fn start(&mut self) -> Result<Option<KeyState>, LimitExceeded> {
@@ -100,6 +106,7 @@ impl KeyContent {
             low: 0,
             high: self.keys.len() as u32,
             depth: 0,
+            seen: self.seen,
             utf8: Utf8::Boundary,
             classes: classes.into(),
         })
@@ -130,6 +137,7 @@ impl KeyContent {
             low,
             high,
             depth,
+            seen: self.sets.after(state.seen, byte),
             utf8,
             classes,
         })
@@ -154,12 +162,12 @@ impl KeyContent {
                 state.classes[i] = None;
             }
         }
-        let listed = (state.low..state.high).any(|key| self.allowed[key as usize].is_some());
+        let listed = (state.low..state.high).any(|key| self.allowed(key as usize).is_some());
         let live = listed || self.is_open() || state.classes.iter().any(Option::is_some);
         Ok(live.then_some(state))
     }
 
-    /// Whether a class has a completion of the text that is not listed.
+    /// Whether a class has a completion of the text that is neither listed nor seen.
     fn has_more(
         &self,
         index: usize,
@@ -171,7 +179,7 @@ impl KeyContent {
         let Some(mut machine) = self.machines().nth(index) else {
             return Ok(false);
         };
-        let enough = listed.len() as u32 + 1;
+        let enough = listed.len() as u32 + self.sets.len(state.seen) + 1;
         let count = machine.count(class, enough)?;
         if count >= enough {
             return Ok(true);
@@ -179,6 +187,15 @@ impl KeyContent {
         let mut members = 0;
         for key in listed {
             members += u32::from(accepts(&mut machine, class, &key.as_bytes()[depth..])?);
+        }
+        // All keys that were seen are of some class; of this one are those that it accepts.
+        let mut left = vec![(*class, state.seen)];
+        while let Some((class, seen)) = left.pop() {
+            let ends = self.sets.has_end(seen) && machine.accept(&class).is_some();
+            members += u32::from(ends);
+            for &(byte, next) in self.sets.next(seen) {
+                left.extend(machine.step(&class, byte)?.map(|class| (class, next)));
+            }
         }
         Ok(count > members)
     }
@@ -188,7 +205,10 @@ impl KeyContent {
             return None;
         }
         if let Some(key) = self.listed(state) {
-            return self.allowed[key].map(|_| self.labels[key]);
+            return self.allowed(key).map(|_| self.labels[key]);
+        }
+        if self.sets.has_end(state.seen) {
+            return None;
         }
         let mut states = state.classes.iter();
         self.classes.iter().find_map(|class| {
@@ -217,7 +237,7 @@ impl KeyContent {
         }
         let place = self.labels.iter().position(|&other| other == label);
         place
-            .and_then(|place| self.allowed[place])
+            .and_then(|place| self.allowed(place))
             .unwrap_or(MAX_COST)
     }
 
@@ -225,7 +245,7 @@ impl KeyContent {
         let depth = state.depth as usize;
         let mut best = u32::MAX;
         for key in state.low..state.high {
-            if let Some(weight) = self.allowed[key as usize] {
+            if let Some(weight) = self.allowed(key as usize) {
                 let rest = &self.keys[key as usize].as_bytes()[depth..];
                 best = best.min(escaped_length(rest).saturating_add(weight));
             }
@@ -235,9 +255,9 @@ impl KeyContent {
             let weight = self.classes[i].weight;
             let rest = match &self.classes[i].machine {
                 None => {
+                    let is_taken = self.listed(state).is_some() || self.sets.has_end(state.seen);
                     let extra = u32::from(
-                        self.listed(state).is_some()
-                            || (state.utf8 != Utf8::Boundary && state.low < state.high),
+                        is_taken || (state.utf8 != Utf8::Boundary && self.may_be_known(state)),
                     );
                     state.utf8.missing() + extra
                 }
@@ -251,8 +271,13 @@ impl KeyContent {
         best
     }
 
-    /// How many bytes the shortest key of a class takes that goes on from the state and is not listed: breadth first
-    /// along the listed keys, since whatever leaves them is free.
+    /// Whether the text may go on to a key that is listed or was seen.
+    fn may_be_known(&self, state: &KeyState) -> bool {
+        state.low < state.high || state.seen != KeySet::NONE
+    }
+
+    /// How many bytes the shortest key of a class takes that goes on from the state and is neither listed nor seen:
+    /// breadth first along these keys, since whatever leaves them is free.
     fn class_cost(&self, index: usize, class: &RegularState, state: &KeyState) -> u32 {
         let keys = &self.keys;
         let Some((machine, plain)) = &self.classes[index].machine else {
@@ -261,18 +286,18 @@ impl KeyContent {
         let mut machine = machine.lock();
         let factor = if *plain { 1 } else { LONGEST_ESCAPE };
         let mut best = u32::MAX;
-        let mut level = vec![(*class, state.low, state.high, state.depth)];
+        let mut level = vec![(*class, state.low, state.high, state.depth, state.seen)];
         let mut length = 0_u32;
         while !level.is_empty() && length.saturating_mul(factor) < best {
             let mut next = Vec::new();
-            for (at, low, high, depth) in level {
+            for (at, low, high, depth, seen) in level {
                 let here = length.saturating_mul(factor);
                 let is_listed = low < high && keys[low as usize].len() == depth as usize;
-                if machine.accept(&at).is_some() && !is_listed {
+                if machine.accept(&at).is_some() && !is_listed && !self.sets.has_end(seen) {
                     best = best.min(here);
                     continue;
                 }
-                if low == high {
+                if low == high && seen == KeySet::NONE {
                     let rest = machine.cost(&at).saturating_mul(factor);
                     best = best.min(here.saturating_add(rest));
                     continue;
@@ -281,8 +306,11 @@ impl KeyContent {
                     let Ok(Some(behind)) = machine.step(&at, byte) else {
                         continue;
                     };
-                    match narrow(keys, (low, high), depth, byte) {
-                        Some((low, high)) => next.push((behind, low, high, depth + 1)),
+                    let seen = self.sets.after(seen, byte);
+                    let listed = (low < high).then(|| narrow(keys, (low, high), depth, byte));
+                    match listed.flatten() {
+                        Some((low, high)) => next.push((behind, low, high, depth + 1, seen)),
+                        None if seen != KeySet::NONE => next.push((behind, 0, 0, 0, seen)),
                         None => {
                             let rest = machine.cost(&behind).saturating_add(1);
                             let rest = rest.saturating_mul(factor);
@@ -302,10 +330,10 @@ impl KeyContent {
         self.machines().any(|machine| machine.has_long_counters())
     }
 
-    /// A state that takes the same short texts; see [`Machine::abstract_counters`]. Where listed keys may be among
+    /// A state that takes the same short texts; see [`Machine::abstract_counters`]. Where known keys may be among
     /// those of a class, how many keys that has matters.
     pub(super) fn abstract_counters(&self, state: &KeyState, reach: u32) -> Option<KeyState> {
-        if state.low < state.high {
+        if self.may_be_known(state) {
             return None;
         }
         let mut abstracted = state.clone();
@@ -339,7 +367,8 @@ impl KeyContent {
 
     /// The bytes around this one that lead to the same state; see [`Machine::equivalent_bytes`].
     pub(super) fn equivalent_bytes(&mut self, state: &KeyState, byte: u8) -> (u8, u8) {
-        let mut run = listed_run(&self.keys, (state.low, state.high), state.depth, byte);
+        let listed = listed_run(&self.keys, (state.low, state.high), state.depth, byte);
+        let mut run = common_run(listed, self.sets.run(state.seen, byte));
         for (mut machine, state) in self.machines().zip(&state.classes) {
             if let Some(state) = state {
                 run = common_run(run, machine.equivalent_bytes(state, byte));
@@ -352,7 +381,7 @@ impl KeyContent {
     pub(super) fn goes_on(&self, state: &KeyState) -> bool {
         let is_longer = |key: &u32| {
             let key = *key as usize;
-            self.allowed[key].is_some() && self.keys[key].len() > state.depth as usize
+            self.allowed(key).is_some() && self.keys[key].len() > state.depth as usize
         };
         state.utf8 == Utf8::Boundary
             && (self.is_open() || (state.low..state.high).any(|key| is_longer(&key)))
@@ -380,7 +409,8 @@ impl KeyContent {
         let next = |key: &str| key.as_bytes().get(state.depth as usize).copied();
         let listed = &self.keys[state.low as usize..state.high as usize];
         let mut except: Vec<u8> = listed.iter().filter_map(|key| next(key)).collect();
-        if state.low < state.high {
+        except.extend(self.sets.next(state.seen).iter().map(|&(byte, _)| byte));
+        if self.may_be_known(state) {
             except.push(b'"');
         }
         except.sort_unstable();
@@ -389,6 +419,7 @@ impl KeyContent {
             low: 0,
             high: 0,
             depth: 0,
+            seen: KeySet::NONE,
             ..state.clone()
         };
         Some((unlisted, except))

@@ -83,7 +83,7 @@ impl Call<'_> {
             let cost = if shape.tallies.is_empty() {
                 cheapest_of(groups, missing as usize)
             } else {
-                bounds.cheapest(counts, &groups)?
+                bounds.cheapest(counts, &groups, self.plan_meter())?
             };
             return Ok(cost.map(|cost| (cost, values)));
         }

@@ -5,7 +5,7 @@ use super::sets::{LOST, NOT_BEGUN, Place};
 use super::values::Excluded;
 use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
-use crate::json::{KeyContent, Punctuation};
+use crate::json::{AllowedKeys, KeyContent, KeySet, Punctuation};
 use crate::program::{Alternative, ArrayProgram, Program};
 use crate::value::Value;
 
@@ -281,12 +281,17 @@ impl Call<'_> {
         let content = KeyContent {
             keys,
             labels,
-            allowed: texts
-                .iter()
-                .map(|text| (!is_there(text)).then_some(0))
-                .collect(),
+            allowed: AllowedKeys {
+                weights: texts
+                    .iter()
+                    .map(|text| (!is_there(text)).then_some(0))
+                    .collect(),
+                taken: [].into(),
+            },
             classes: Vec::new(),
             covers: false,
+            seen: KeySet::NONE,
+            sets: self.registers.keys.clone(),
         };
         drop(store);
         Ok(self.terminals.add_listed(key, content)?)

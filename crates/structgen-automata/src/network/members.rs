@@ -1,11 +1,15 @@
 //! Objects: which key may come next, and what their registers remember.
 
+use std::sync::Arc;
+
 use super::register::ObjectRegister;
 use super::sets::{LOST, Place};
 use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
-use crate::json::{ClassContent, KeyContent, Punctuation, class_of, is_plain, label_of_class};
-use crate::program::{Alternative, MembersLeft, NodeId, ObjectProgram, Slot};
+use crate::json::{
+    AllowedKeys, ClassContent, KeyContent, Punctuation, class_of, is_plain, label_of_class,
+};
+use crate::program::{Alternative, MembersLeft, Meter, NodeId, ObjectProgram, Slot};
 
 impl Call<'_> {
     pub(super) fn open_object(
@@ -127,26 +131,40 @@ impl Call<'_> {
             });
         }
         let register = self.registers.object(register).clone();
+        // After a required property that is in order, everything has to wait.
+        let mut waits = false;
+        let allowed = if shape.ordered == 0 && !shape.is_counted() {
+            AllowedKeys {
+                weights: self.free_weights(object, depth)?,
+                taken: register.seen.clone(),
+            }
+        } else {
+            let mut weights = vec![None; shape.keys.len()];
+            for (i, property) in shape.properties.iter().enumerate() {
+                if register.is_past(shape, i) {
+                    continue;
+                }
+                weights[shape.places[i] as usize] =
+                    self.key_weight(object, &register, i as u32, depth)?;
+                waits = property.required && i < shape.ordered as usize;
+                if waits {
+                    break;
+                }
+            }
+            AllowedKeys {
+                weights: weights.into(),
+                taken: [].into(),
+            }
+        };
         let mut content = KeyContent {
             keys: shape.keys.clone(),
             labels: shape.labels.clone(),
-            allowed: vec![None; shape.keys.len()].into(),
+            allowed,
             classes: Vec::new(),
             covers: false,
+            seen: register.others,
+            sets: self.registers.keys.clone(),
         };
-        // Behind a required property that is in order, everything has to wait.
-        let mut waits = false;
-        for (i, property) in shape.properties.iter().enumerate() {
-            if register.is_past(shape, i) {
-                continue;
-            }
-            content.allowed[shape.places[i] as usize] =
-                self.key_weight(object, &register, i as u32, depth)?;
-            waits = property.required && i < shape.ordered as usize;
-            if waits {
-                break;
-            }
-        }
         if !waits {
             for (i, class) in shape.classes.iter().enumerate() {
                 let label = label_of_class(i);
@@ -169,10 +187,22 @@ impl Call<'_> {
             }
             content.covers = shape.covers && content.classes.len() == shape.classes.len();
         }
-        if !register.others.is_empty() {
-            content = content.with_seen(&register.others);
-        }
         Ok(content)
+    }
+
+    /// The weights of an object's keys where their order is free and nothing is counted: the same in all its states.
+    fn free_weights(&self, object: u32, depth: u32) -> Result<Arc<[Option<u32>]>, LimitExceeded> {
+        let place = (object, self.near(depth));
+        if let Some(known) = self.terminals.known_weights(&place) {
+            return Ok(known);
+        }
+        let shape = &self.program.objects[object as usize];
+        let empty = ObjectRegister::new(shape);
+        let mut weights = vec![None; shape.keys.len()];
+        for (i, &place) in shape.places.iter().enumerate() {
+            weights[place as usize] = self.key_weight(object, &empty, i as u32, depth)?;
+        }
+        Ok(self.terminals.add_weights(place, weights.into()))
     }
 
     /// What a key of this label costs beyond its text: its colon, its value and all that follows in the object; an offset keeps it
@@ -227,8 +257,17 @@ impl Call<'_> {
             limits: self.program.limits.regular,
             is_past: |property| register.is_past(shape, property),
             cost: |node| self.fits(node, depth).then(|| measures.cost(node)),
+            meter: self.plan_meter(),
         };
         left.cost(&register.counts)
+    }
+
+    /// Counts the work of plans as this call's.
+    pub(super) fn plan_meter(&self) -> Meter<'_> {
+        Meter {
+            spent: &self.work,
+            limit: self.program.limits.work,
+        }
     }
 
     /// The register of an object with one more key.
@@ -246,11 +285,7 @@ impl Call<'_> {
                 let text = self.registers.text(frame.extra);
                 // The terminal has read it: it is a JSON string.
                 let key: Box<str> = serde_json::from_slice(&text).unwrap_or_default();
-                let mut others = register.others.to_vec();
-                if let Err(at) = others.binary_search(&key) {
-                    others.insert(at, key);
-                }
-                register.others = others.into();
+                register.others = self.registers.keys.with(register.others, key.as_bytes());
             }
         }
         Ok(self.registers.add_object(register))

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use structgen_memo::Interner;
 
 use super::values::Excluded;
+use crate::json::{KeySet, KeySets};
 use crate::program::{Counts, ObjectProgram};
 
 /// The members that an object has so far.
@@ -14,9 +15,9 @@ pub(super) struct ObjectRegister {
     /// How many of the ordered properties are behind us.
     pub(super) passed: u32,
     /// A bit for each of the other properties that is there.
-    pub(super) seen: Box<[u64]>,
-    /// The undeclared keys, sorted.
-    pub(super) others: Arc<[Box<str>]>,
+    pub(super) seen: Arc<[u64]>,
+    /// The undeclared keys.
+    pub(super) others: KeySet,
     /// Whether there are undeclared keys whose text a sketch did not keep.
     pub(super) unknown: bool,
     /// What counts for the object's bounds, where it has any.
@@ -40,6 +41,8 @@ pub(super) struct Registers {
     arrays: Interner<ArrayRegister>,
     /// Texts as lists from the end: what is before, and the last byte. Number 0 is text 1: text 0 is empty.
     texts: Interner<(u32, u8)>,
+    /// The undeclared keys of objects.
+    pub(super) keys: Arc<KeySets>,
     /// How many bytes the registers of objects own.
     bytes: AtomicUsize,
 }
@@ -54,8 +57,8 @@ impl Registers {
     }
 
     pub(super) fn add_object(&self, register: ObjectRegister) -> u32 {
-        let owned =
-            register.seen.len() * 8 + register.others.len() * 16 + register.counts.keys.len() * 8;
+        let Counts { tallies, keys, .. } = &register.counts;
+        let owned = register.seen.len() * 8 + (tallies.len() + keys.len()) * 4;
         let (id, is_new) = self.objects.number(register, |_| ());
         if is_new {
             self.bytes.fetch_add(owned, Ordering::Relaxed);
@@ -99,6 +102,7 @@ impl Registers {
             + self.objects.memory()
             + self.arrays.memory()
             + self.texts.memory()
+            + self.keys.memory()
     }
 }
 
@@ -124,7 +128,7 @@ impl ObjectRegister {
     pub(super) fn pass(&mut self, object: &ObjectProgram, property: usize) {
         match property.checked_sub(object.ordered as usize) {
             Some(bit) => {
-                self.seen[bit / 64] |= 1 << (bit % 64);
+                Arc::make_mut(&mut self.seen)[bit / 64] |= 1 << (bit % 64);
                 self.passed = object.ordered;
             }
             None => self.passed = property as u32 + 1,

@@ -27,6 +27,8 @@ pub(crate) struct Terminals {
     len: AtomicU32,
     punctuation: Memo<(Punctuation, u32), u32>,
     keys: Memo<KeyPlace, Option<u32>>,
+    /// By object, and its depth where that is near the limit, what comes on top of the bytes of its declared keys.
+    weights: Memo<(u32, u32), Arc<[Option<u32>]>>,
     /// By object and class of keys.
     classes: Memo<(u32, usize), ClassMachine>,
     items: Memo<ItemPlace, u32>,
@@ -67,6 +69,7 @@ impl Terminals {
             len: AtomicU32::new(program.terminals.len() as u32),
             punctuation: Memo::default(),
             keys: Memo::default(),
+            weights: Memo::default(),
             classes: Memo::default(),
             items: Memo::default(),
             starts: Memo::default(),
@@ -150,6 +153,20 @@ impl Terminals {
         Ok(*self
             .keys
             .get_or_insert_with(state, || terminal.map(|it| self.add(it))))
+    }
+
+    /// What comes on top of the bytes of an object's declared keys, where it has been asked for already.
+    pub(super) fn known_weights(&self, place: &(u32, u32)) -> Option<Arc<[Option<u32>]>> {
+        self.weights.get(place).cloned()
+    }
+
+    /// Remembers what comes on top of the bytes of an object's declared keys.
+    pub(super) fn add_weights(
+        &self,
+        place: (u32, u32),
+        weights: Arc<[Option<u32>]>,
+    ) -> Arc<[Option<u32>]> {
+        self.weights.insert(place, weights).clone()
     }
 
     /// The automaton of a class of an object's keys.

@@ -1,6 +1,8 @@
 //! How much the shortest way out of every place costs: in bytes, and in depth of nesting.
 
-use super::{ArrayProgram, MembersLeft, Node, NodeId, ObjectProgram, ProcId, Program, Slot};
+use std::cell::Cell;
+
+use super::{ArrayProgram, MembersLeft, Meter, Node, NodeId, ObjectProgram, ProcId, Program, Slot};
 use crate::LimitExceeded;
 use crate::bytes::escaped_length;
 use crate::json::class_of;
@@ -24,6 +26,29 @@ pub(crate) struct Measures {
     pub(crate) key_offset: Vec<u32>,
 }
 
+/// The work of all plans of one pass over a program. Where it exceeds the limit, objects count as never completed; the
+/// caller that asks for one of them alone gets the error.
+struct Plans {
+    spent: Cell<u64>,
+    limit: u64,
+}
+
+impl Plans {
+    fn new(program: &Program) -> Self {
+        Self {
+            spent: Cell::new(0),
+            limit: program.limits.work,
+        }
+    }
+
+    fn meter(&self) -> Meter<'_> {
+        Meter {
+            spent: &self.spent,
+            limit: self.limit,
+        }
+    }
+}
+
 impl Measures {
     /// Bytes from a node to the end of its procedure.
     pub(crate) fn cost(&self, node: NodeId) -> u64 {
@@ -40,7 +65,10 @@ impl Program {
     /// The costs of all nodes, worked out when first asked for.
     pub(crate) fn measures(&self) -> &Measures {
         self.measures.get_or_init(|| {
-            let cost = fixpoint(self, u64::MAX, |id, cost| node_cost(self, id, cost));
+            let plans = Plans::new(self);
+            let cost = fixpoint(self, u64::MAX, |id, cost| {
+                node_cost(self, id, cost, plans.meter())
+            });
             let at = |node: NodeId| cost[node.index()];
             let member: Vec<Box<[u64]>> = self
                 .objects
@@ -74,9 +102,12 @@ impl Program {
 
     /// How many levels of nesting a node needs at least; `u32::MAX` for what never completes.
     pub(crate) fn height(&self, node: NodeId) -> u32 {
-        let heights = self
-            .heights
-            .get_or_init(|| fixpoint(self, u32::MAX, |id, height| node_height(self, id, height)));
+        let heights = self.heights.get_or_init(|| {
+            let plans = Plans::new(self);
+            fixpoint(self, u32::MAX, |id, height| {
+                node_height(self, id, height, plans.meter())
+            })
+        });
         heights[node.index()]
     }
 
@@ -175,7 +206,7 @@ fn users(program: &Program) -> Vec<Vec<NodeId>> {
     users
 }
 
-fn node_cost(program: &Program, id: NodeId, cost: &[u64]) -> u64 {
+fn node_cost(program: &Program, id: NodeId, cost: &[u64], meter: Meter<'_>) -> u64 {
     let at = |node: NodeId| cost[node.index()];
     match program.node(id) {
         Node::End => 0,
@@ -204,7 +235,7 @@ fn node_cost(program: &Program, id: NodeId, cost: &[u64]) -> u64 {
             times.saturating_add(at(*next))
         }
         Node::Object { object, next } => {
-            let cost = program.object_cost_with(*object, &at).ok().flatten();
+            let cost = program.object_cost_with(*object, &at, meter).ok().flatten();
             let cost = cost.unwrap_or(u64::MAX);
             cost.saturating_add(1).saturating_add(at(*next))
         }
@@ -241,13 +272,15 @@ impl Program {
     /// The bytes of an object after its opening brace; `None` where its counts cannot be met.
     pub(super) fn object_cost(&self, object: u32) -> Result<Option<u64>, LimitExceeded> {
         let measures = self.measures();
-        self.object_cost_with(object, &|node| measures.cost(node))
+        let plans = Plans::new(self);
+        self.object_cost_with(object, &|node| measures.cost(node), plans.meter())
     }
 
     fn object_cost_with(
         &self,
         object: u32,
         at: &impl Fn(NodeId) -> u64,
+        meter: Meter<'_>,
     ) -> Result<Option<u64>, LimitExceeded> {
         let object = &self.objects[object as usize];
         if !object.is_counted() {
@@ -258,6 +291,7 @@ impl Program {
             limits: self.limits.regular,
             is_past: |_| false,
             cost: |node| Some(at(node)).filter(|&cost| cost != u64::MAX),
+            meter,
         };
         // The first member has no comma, and the closing brace is one byte.
         Ok(left.cost(&object.no_counts())?.map(|cost| cost.max(1)))
@@ -336,7 +370,7 @@ impl ArrayProgram {
     }
 }
 
-fn node_height(program: &Program, id: NodeId, height: &[u32]) -> u32 {
+fn node_height(program: &Program, id: NodeId, height: &[u32], meter: Meter<'_>) -> u32 {
     let at = |node: NodeId| height[node.index()];
     match program.node(id) {
         Node::End => 0,
@@ -369,6 +403,7 @@ fn node_height(program: &Program, id: NodeId, height: &[u32]) -> u32 {
                         limits: program.limits.regular,
                         is_past: |_| false,
                         cost: |node| (at(node) <= limit).then_some(0),
+                        meter,
                     };
                     left.cost(&object.no_counts()).ok().flatten().is_some()
                 }),

@@ -2,6 +2,7 @@
 //!
 //! A program is immutable and knows no state; [`Network`](crate::Network) runs it.
 
+mod cheapest;
 mod error;
 mod grounded;
 mod guides;
@@ -25,6 +26,7 @@ use structgen_grammar::{
 
 use crate::json::class_of;
 use crate::{Input, Limits};
+pub(crate) use cheapest::Meter;
 pub use error::ProgramError;
 pub(crate) use grounded::is_in_input;
 pub use guides::GuideRefused;

@@ -1,14 +1,13 @@
 //! The cheapest completion of an object or array that meets all its counts at once, if there is one.
 //!
 //! Every member and item counts, for the whole and for some tallies. What has been read is counted; what may still come
-//! is a supply of groups, each of which can be used a bounded number of times. Dynamic programming over the counts, up
-//! to where they matter, finds the cheapest choice.
+//! is a supply of groups, each of which can be used a bounded number of times, and `cheapest.rs` chooses among them.
 
+use super::cheapest::Meter;
 use super::measure::KEY_PUNCTUATION;
 use super::{ArrayProgram, NodeId, ObjectProgram, Slot};
 use crate::LimitExceeded;
 use crate::bytes::escaped_length;
-use rustc_hash::FxHashMap;
 use structgen_grammar::Tally;
 use structgen_regular::RegularLimits;
 
@@ -23,8 +22,8 @@ pub(crate) struct Counts {
     pub(crate) keys: Box<[u32]>,
 }
 
-/// The most combinations of counts that are tried in one call: this bounds its time and memory.
-const MAX_STATES: usize = 1 << 16;
+/// The most combinations of counts that are kept in one call: this bounds its memory.
+pub(super) const MAX_STATES: usize = 1 << 16;
 
 /// The most undeclared members that an object may need: the cost of each is looked up.
 const MAX_MISSING: u32 = 1 << 16;
@@ -52,7 +51,7 @@ pub(crate) struct Use {
 
 /// The bounds that counts must meet: of the whole first, then of the tallies.
 #[derive(Debug)]
-pub(crate) struct Bounds(Vec<Tally>);
+pub(crate) struct Bounds(pub(super) Vec<Tally>);
 
 impl Bounds {
     pub(crate) fn new(min: u32, max: Option<u32>, tallies: &[Tally]) -> Self {
@@ -62,7 +61,7 @@ impl Bounds {
     }
 
     /// The count plus one, up to where it matters; `None` where it exceeds the bound.
-    fn more(bound: Tally, count: u32) -> Option<u32> {
+    pub(super) fn more(bound: Tally, count: u32) -> Option<u32> {
         match bound.max {
             Some(max) => (count < max).then_some(count + 1),
             None => Some((count + 1).min(bound.min)),
@@ -82,7 +81,7 @@ impl Bounds {
     }
 
     /// Counts for tallies without an upper bound.
-    fn count(&self, counts: &mut [u32], tallies: u32) {
+    pub(super) fn count(&self, counts: &mut [u32], tallies: u32) {
         for (i, (count, bound)) in counts.iter_mut().zip(&self.0[1..]).enumerate() {
             if tallies >> i & 1 == 1 {
                 *count = Self::more(*bound, *count).unwrap_or(*count);
@@ -115,85 +114,6 @@ impl Bounds {
             .map(|(bound, count)| bound.min.saturating_sub(*count))
             .fold(0, u32::saturating_add)
     }
-
-    /// The least cost at which the groups meet the bounds; `None` where they cannot.
-    pub(crate) fn cheapest(
-        &self,
-        counts: &Counts,
-        groups: &[Group],
-    ) -> Result<Option<u64>, LimitExceeded> {
-        let start: Box<[u32]> = std::iter::once(counts.members)
-            .chain(counts.tallies.iter().copied())
-            .collect();
-        let mut best: Costs = Costs::default();
-        best.insert(start, 0);
-        for group in groups {
-            let mut current = best.clone();
-            if group.required {
-                best.clear();
-            } else if group.unused != 0 {
-                best.clear();
-                for (counts, &cost) in &current {
-                    let mut counts = counts.clone();
-                    self.count(&mut counts[1..], group.unused);
-                    lower(&mut best, counts, cost);
-                }
-            }
-            for ways in &group.uses {
-                let mut next: Costs = Costs::default();
-                for (counts, &so_far) in &current {
-                    for way in ways {
-                        let Some(counts) = self.used(counts, way.tallies) else {
-                            continue;
-                        };
-                        let cost = so_far.saturating_add(way.cost);
-                        // More uses for more cost and the same counts are of no use.
-                        if best.get(&counts).is_none_or(|&known| cost < known) {
-                            lower(&mut next, counts, cost);
-                        }
-                    }
-                }
-                if next.is_empty() {
-                    break;
-                }
-                for (counts, &cost) in &next {
-                    lower(&mut best, counts.clone(), cost);
-                }
-                if best.len() > MAX_STATES {
-                    return Err(LimitExceeded {
-                        what: "combinations of counts",
-                        limit: MAX_STATES as u64,
-                    });
-                }
-                current = next;
-            }
-        }
-        let are_met = |counts: &[u32]| {
-            let mut bounds = self.0.iter().zip(counts);
-            bounds.all(|(bound, count)| *count >= bound.min)
-        };
-        let met = best.iter().filter(|(counts, _)| are_met(counts));
-        Ok(met.map(|(_, &cost)| cost).min())
-    }
-
-    /// The counts with one more member; `None` where a count is too high.
-    fn used(&self, counts: &[u32], tallies: u32) -> Option<Box<[u32]>> {
-        let mut counts: Box<[u32]> = counts.into();
-        for (i, (count, bound)) in counts.iter_mut().zip(&self.0).enumerate() {
-            if i == 0 || tallies >> (i - 1) & 1 == 1 {
-                *count = Self::more(*bound, *count)?;
-            }
-        }
-        Some(counts)
-    }
-}
-
-/// The least known cost by counts: of the whole first, then of the tallies.
-type Costs = FxHashMap<Box<[u32]>, u64>;
-
-fn lower(costs: &mut Costs, counts: Box<[u32]>, cost: u64) {
-    let known = costs.entry(counts).or_insert(cost);
-    *known = cost.min(*known);
 }
 
 /// An object in progress.
@@ -204,6 +124,7 @@ pub(crate) struct MembersLeft<'p, H, C> {
     pub(crate) is_past: H,
     /// What a value costs that begins at the node; `None` where there is none.
     pub(crate) cost: C,
+    pub(crate) meter: Meter<'p>,
 }
 
 impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
@@ -216,9 +137,10 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
                 return Ok(Some(cost));
             }
             let groups = self.groups(counts, missing)?;
-            return open_tallies(&bounds, counts, groups);
+            return open_tallies(&bounds, counts, groups, self.meter);
         }
         let groups = self.groups(counts, missing)?;
+        self.meter.spend(groups.len())?;
         // With nothing to count but members, the cheapest ones are the best.
         let least = |ways: &Vec<Use>| ways.iter().map(|way| way.cost).min();
         let mut cost = 0_u64;
@@ -323,6 +245,7 @@ fn open_tallies(
     bounds: &Bounds,
     counts: &Counts,
     mut groups: Vec<Group>,
+    meter: Meter<'_>,
 ) -> Result<Option<u64>, LimitExceeded> {
     let is_open = |&i: &usize| {
         let bound = bounds.0[i + 1];
@@ -345,7 +268,7 @@ fn open_tallies(
         tallies: open.iter().map(|&i| counts.tallies[i]).collect(),
         keys: [].into(),
     };
-    Bounds::new(bounds.0[0].min, bounds.0[0].max, &tallies).cheapest(&counts, &groups)
+    Bounds::new(bounds.0[0].min, bounds.0[0].max, &tallies).cheapest(&counts, &groups, meter)
 }
 
 impl ObjectProgram {

@@ -10,6 +10,7 @@ mod gbnf_extensions;
 mod grounded;
 mod grounded_guarantee;
 mod guides;
+mod many_keys;
 mod masks_equal_the_oracle;
 mod saved_constraints;
 mod saved_tables;

@@ -7,7 +7,6 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
-use structgen_regular::RegularLimits;
 
 use super::lengths::Lengths;
 use super::objects::KeyRules;
@@ -19,6 +18,9 @@ use crate::json_schema::s2_parse::atoms::{Fields, KeyLiteral, Literal, Origin, S
 
 /// The maximal number of classes of keys of an object.
 const MAX_CLASSES: usize = 128;
+
+/// How many steps of a compilation take as long as an expression of a proof.
+const STEPS_PER_EXPRESSION: usize = 2;
 
 /// The keys on which all patterns agree: by pattern, whether they match.
 #[derive(Clone, Debug)]
@@ -42,27 +44,37 @@ impl Splitters {
             }
         }
     }
+}
 
-    fn keys(&self, cell: &Cell) -> Regular {
-        let mut arms = Vec::new();
-        let mut others = Vec::new();
-        for (set, &matches) in self.sets.iter().zip(&cell.matches) {
-            if matches {
-                arms.push(set.clone());
-            } else {
-                others.push(set.clone());
-            }
+/// The keys of a cell of the first of these sets, given which of the sets before each are known to be apart from it.
+fn keys(sets: &[Regular], cell: &Cell, apart: &[Vec<bool>]) -> Regular {
+    let are_apart = |one: usize, other: usize| {
+        let row = apart.get(one.max(other));
+        row.and_then(|row| row.get(one.min(other))) == Some(&true)
+    };
+    let (mut arms, mut matched) = (Vec::new(), Vec::new());
+    for (index, (set, &matches)) in sets.iter().zip(&cell.matches).enumerate() {
+        if matches {
+            arms.push(set.clone());
+            matched.push(index);
         }
-        match others.len() {
-            0 => {}
-            1 => arms.push(Regular::Complement(others.remove(0).into())),
-            _ => arms.push(Regular::Complement(Regular::Union(others.into()).into())),
+    }
+    let mut others = Vec::new();
+    for (index, (set, &matches)) in sets.iter().zip(&cell.matches).enumerate() {
+        // What is apart from a set that matches takes nothing away.
+        if !matches && !matched.iter().any(|&one| are_apart(one, index)) {
+            others.push(set.clone());
         }
-        match arms.len() {
-            0 => any_text(),
-            1 => arms.remove(0),
-            _ => Regular::Intersection(arms.into()),
-        }
+    }
+    match others.len() {
+        0 => {}
+        1 => arms.push(Regular::Complement(others.remove(0).into())),
+        _ => arms.push(Regular::Complement(Regular::Union(others.into()).into())),
+    }
+    match arms.len() {
+        0 => any_text(),
+        1 => arms.remove(0),
+        _ => Regular::Intersection(arms.into()),
     }
 }
 
@@ -178,25 +190,43 @@ impl<'j> Canonicalizer<'_, 'j> {
     }
 
     /// The cells: splits the keys by one set after the other and leaves out empty cells.
+    ///
+    /// Most patterns of one object have no key in common, which is found out once for each pair of them. A cell that
+    /// one pattern matches is then as it was under the others, and a proof about it is the same whatever others there
+    /// are.
     fn cells(
         &mut self,
         splitters: &Splitters,
         origin: Option<Origin>,
     ) -> Result<Vec<Cell>, SchemaError> {
+        let sets = splitters.sets.as_slice();
+        let ids: Vec<u32> = sets.iter().map(|set| self.machines.number(set)).collect();
         let mut cells = vec![Cell {
             matches: Vec::new(),
         }];
-        for count in 1..=splitters.sets.len() {
-            let known = Splitters {
-                sets: splitters.sets[..count].to_vec(),
-            };
-            let mut split = Vec::with_capacity(cells.len() * 2);
+        // For each set, which of those before it are apart from it.
+        let mut all_apart: Vec<Vec<bool>> = Vec::with_capacity(sets.len());
+        for (index, set) in sets.iter().enumerate() {
+            let mut apart = Vec::with_capacity(index);
+            for before in 0..index {
+                apart.push(self.are_apart((ids[before], &sets[before]), (ids[index], set))?);
+            }
+            all_apart.push(apart);
+            let apart = &all_apart[index];
+            let mut split = Vec::with_capacity(cells.len() + 1);
             for cell in cells {
+                self.step(1 + index / 8)?;
+                let pairs = cell.matches.iter().zip(apart);
+                let is_other = pairs.into_iter().any(|(matches, apart)| *matches && *apart);
                 for matches in [true, false] {
+                    if is_other && matches {
+                        continue;
+                    }
                     let mut cell = cell.clone();
                     cell.matches.push(matches);
-                    self.step(16)?;
-                    if !self.is_empty_set(&known.keys(&cell)) {
+                    let is_empty =
+                        !is_other && self.is_empty_set(&keys(sets, &cell, &all_apart))?;
+                    if !is_empty {
                         split.push(cell);
                     }
                 }
@@ -216,16 +246,31 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(cells)
     }
 
-    /// Whether the set is proven empty by a cheap test: a class without keys does no harm.
-    fn is_empty_set(&self, set: &Regular) -> bool {
-        if set.takes_empty() || Lengths::of(set).is_some() {
-            return false;
+    /// Whether it is proven that two sets, each with its number, have no string in common.
+    fn are_apart(
+        &mut self,
+        one: (u32, &Regular),
+        other: (u32, &Regular),
+    ) -> Result<bool, SchemaError> {
+        self.step(1)?;
+        if let Some(known) = self.machines.are_known_apart(one.0, other.0) {
+            return Ok(known);
         }
-        let limits = RegularLimits {
-            expressions: 20_000,
-            search: 2_000,
-        };
-        structgen_regular::is_empty(set, limits).unwrap_or(false)
+        let both = Regular::Intersection([one.1.clone(), other.1.clone()].into());
+        let are_apart = self.is_empty_set(&both)?;
+        self.machines.keep_apart(one.0, other.0, are_apart);
+        Ok(are_apart)
+    }
+
+    /// Whether the set is proven empty by a cheap test: a class without keys does no harm.
+    fn is_empty_set(&mut self, set: &Regular) -> Result<bool, SchemaError> {
+        self.step(1)?;
+        if set.takes_empty() || Lengths::of(set).is_some() {
+            return Ok(false);
+        }
+        let (is_empty, expressions) = self.machines.prove_empty(set);
+        self.step(expressions * STEPS_PER_EXPRESSION)?;
+        Ok(is_empty)
     }
 
     fn cell_content(
@@ -402,7 +447,10 @@ fn union(splitters: &Splitters, cells: &[Cell], outside: &[&Cell]) -> Regular {
             arms.push(set.clone());
         }
     }
-    arms.extend(left.into_iter().map(|cell| splitters.keys(cell)));
+    arms.extend(
+        left.into_iter()
+            .map(|cell| keys(&splitters.sets, cell, &[])),
+    );
     match arms.len() {
         1 => arms.remove(0),
         _ => Regular::Union(arms.into()),

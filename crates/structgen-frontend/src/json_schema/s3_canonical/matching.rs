@@ -23,6 +23,9 @@ pub(crate) struct Machines {
     empty: FxHashMap<Regular, bool>,
     /// The cost of all proofs of emptiness so far.
     proofs: usize,
+    numbers: FxHashMap<Regular, u32>,
+    /// By the numbers of two sets, whether it is proven that they have no string in common.
+    apart: FxHashMap<(u32, u32), bool>,
 }
 
 impl Machines {
@@ -71,16 +74,53 @@ impl Machines {
         if self.proofs > ALL_PROOFS {
             return false;
         }
-        let prove = || -> Result<(bool, usize), LimitExceeded> {
-            let mut machine = RegularMachine::new(regular, PROOF)?;
-            let empty = machine.start()?.is_none();
-            Ok((empty, machine.size()))
-        };
-        let (empty, cost) = prove().unwrap_or((false, PROOF.expressions));
+        let (empty, cost) = prove(regular);
         self.proofs += cost;
         self.empty.insert(regular.clone(), empty);
         empty
     }
+
+    /// Whether it is proven, within small limits, that the set is empty; and how many expressions the proof created,
+    /// which the caller counts.
+    pub(crate) fn prove_empty(&mut self, regular: &Regular) -> (bool, usize) {
+        if let Some(&known) = self.empty.get(regular) {
+            return (known, 0);
+        }
+        let (empty, cost) = prove(regular);
+        self.empty.insert(regular.clone(), empty);
+        (empty, cost)
+    }
+
+    /// The number of a set; equal ones have equal numbers.
+    pub(crate) fn number(&mut self, regular: &Regular) -> u32 {
+        if let Some(&known) = self.numbers.get(regular) {
+            return known;
+        }
+        let number = self.numbers.len() as u32;
+        self.numbers.insert(regular.clone(), number);
+        number
+    }
+
+    /// Whether it is proven that two sets have no string in common, by their numbers; `None` if nobody has asked.
+    pub(crate) fn are_known_apart(&self, one: u32, other: u32) -> Option<bool> {
+        self.apart.get(&(one.min(other), one.max(other))).copied()
+    }
+
+    /// Remembers whether two sets have no string in common.
+    pub(crate) fn keep_apart(&mut self, one: u32, other: u32, are_apart: bool) {
+        self.apart
+            .insert((one.min(other), one.max(other)), are_apart);
+    }
+}
+
+/// Whether the set is proven empty, and the number of expressions that the proof created.
+fn prove(regular: &Regular) -> (bool, usize) {
+    let prove = || -> Result<(bool, usize), LimitExceeded> {
+        let mut machine = RegularMachine::new(regular, PROOF)?;
+        let empty = machine.start()?.is_none();
+        Ok((empty, machine.size()))
+    };
+    prove().unwrap_or((false, PROOF.expressions))
 }
 
 #[cfg(test)]

@@ -392,7 +392,8 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
     fn slot(&mut self, node: NodeId, free: u32, ways: &[CountedFor]) -> Result<Slot, SchemaError> {
         /// The maximal number of alternatives for the values of one slot.
         const MAX_KINDS: usize = 64;
-        /// Up to this number of tallies, the alternatives of a value may overlap.
+        /// Up to this number of tallies, the alternatives of a value may overlap where keeping them apart takes a
+        /// negation. Each member whose alternatives overlap doubles the states of a text.
         const FEW: usize = 3;
         if node == NodeId::NEVER {
             return Ok(Slot::default());
@@ -401,10 +402,12 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         let mut kinds: Vec<(NodeId, u32)> = vec![(node, free)];
         for way in ways {
             let mut split = Vec::with_capacity(kinds.len() * 2);
-            // The extra condition on a value that counts; with many tallies, the other values are those without it.
+            // The extra condition on a value that counts; the other values are those without it.
             let mut beyond = way.counts.iter().filter(|literal| !own.contains(literal));
             let otherwise = match (way.otherwise.as_slice(), beyond.next(), beyond.next()) {
-                ([], Some(only), None) if ways.len() > FEW => vec![only.complement()],
+                ([], Some(only), None) if only.negated || ways.len() > FEW => {
+                    vec![only.complement()]
+                }
                 (otherwise, ..) => otherwise.to_vec(),
             };
             for (node, tallies) in kinds {

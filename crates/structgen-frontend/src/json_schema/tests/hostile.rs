@@ -178,3 +178,39 @@ fn steps_run_out_with_a_typed_error() {
     let schema = json!({"properties": {"a": {"type": "string"}, "b": {"type": "string"}}});
     assert!(limit(&compile(&schema, &options).unwrap_err()));
 }
+
+/// `oneOf` with so many objects.
+fn one_of(n: usize, arm: fn(usize) -> Value) -> Value {
+    json!({"type": "object", "oneOf": (0..n).map(arm).collect::<Vec<_>>()})
+}
+
+/// Steps of a compilation.
+fn steps(schema: &Value) -> u64 {
+    let options = SchemaOptions::new().with_profile(Profile::Exact);
+    let report = compile(schema, &options).expect("it compiles").report;
+    let steps = report
+        .usage
+        .iter()
+        .find(|usage| usage.what.contains("steps"));
+    steps.expect("steps are reported").used
+}
+
+#[test]
+fn alternatives_told_apart_by_single_keys_take_polynomial_work() {
+    let two_keys = |i| json!({"properties": {format!("a{i}"): {"type": "string"}, format!("b{i}"): {"type": "integer"}}});
+    let key_and_pattern = |i| {
+        json!({
+            "properties": {format!("a{i}"): {"type": "string"}},
+            "patternProperties": {format!("^b{i}"): {"type": "integer"}},
+        })
+    };
+    let two_patterns = |i| json!({"patternProperties": {format!("^a{i}_"): {"type": "string"}, format!("^b{i}_"): {"type": "integer"}}});
+    let arms: [fn(usize) -> Value; 3] = [two_keys, key_and_pattern, two_patterns];
+    for arm in arms {
+        let (few, many) = (steps(&one_of(8, arm)), steps(&one_of(24, arm)));
+        // Three times as many: at most the fourth power.
+        assert!(many < 81 * few, "8 take {few} steps, 24 take {many}");
+    }
+    let refused = compile(&one_of(200, two_patterns), &SchemaOptions::new()).unwrap_err();
+    assert!(limit(&refused), "{refused}");
+}

@@ -1,0 +1,211 @@
+//! Time and memory of families of schemas and documents at n, 2n and 4n, each in a process of its own.
+//!
+//! ```text
+//! cargo run --release -p structgen-constraint --example growth -- [FAMILY...]
+//! ```
+//!
+//! A row names the size, how much processor time compiling and then reading a document took, the peak of the process's
+//! memory, and why it was refused, if it was. Tokens are single bytes, so every byte of a document is a step.
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
+use structgen_frontend::json_schema::{self, Profile, SchemaOptions};
+use structgen_vocab::Vocabulary;
+
+/// A schema and a document of it, by size.
+type Family = (&'static str, [usize; 3], fn(usize) -> (String, String));
+
+const FAMILIES: &[Family] = &[
+    ("oneOf, two optional keys each", [8, 16, 32], |n| {
+        let arm = |i| {
+            format!(
+                r#"{{"properties": {{"a{i}": {{"type": "string"}}, "b{i}": {{"type": "integer"}}}}}}"#
+            )
+        };
+        let document = members(1..n, |i| format!(r#""a{i}": 0"#));
+        (one_of(n, arm), document)
+    }),
+    ("oneOf, a key and a pattern each", [8, 16, 32], |n| {
+        let arm = |i| {
+            format!(
+                r#"{{"properties": {{"a{i}": {{"type": "string"}}}}, "patternProperties": {{"^b{i}": {{"type": "integer"}}}}}}"#
+            )
+        };
+        let document = members(1..n, |i| format!(r#""a{i}": 0"#));
+        (one_of(n, arm), document)
+    }),
+    ("oneOf, two patterns each", [50, 100, 200], |n| {
+        let arm = |i| {
+            format!(
+                r#"{{"patternProperties": {{"^a{i}_": {{"type": "string"}}, "^b{i}_": {{"type": "integer"}}}}}}"#
+            )
+        };
+        let document = members(1..n, |i| format!(r#""a{i}_": 0"#));
+        (one_of(n, arm), document)
+    }),
+    ("oneOf, a required key each", [50, 100, 200], |n| {
+        let arm = |i| {
+            format!(r#"{{"properties": {{"a{i}": {{"type": "string"}}}}, "required": ["a{i}"]}}"#)
+        };
+        (one_of(n, arm), r#"{"a0": ""}"#.to_owned())
+    }),
+    ("keys of an open object", [5_000, 10_000, 20_000], |n| {
+        let document = members(0..n, |i| format!(r#""key{i}": 0"#));
+        (r#"{"type": "object"}"#.to_owned(), document)
+    }),
+    ("required keys in any order", [8_000, 16_000, 32_000], |n| {
+        let names: Vec<String> = (0..n).map(|i| format!(r#""key{i}""#)).collect();
+        let schema = format!(
+            r#"{{"additionalProperties": {{"type": "integer"}}, "required": [{}]}}"#,
+            names.join(",")
+        );
+        let document = members((0..n).rev(), |i| format!(r#""key{i}": 0"#));
+        (schema, document)
+    }),
+    ("enum of integers", [10_000, 20_000, 40_000], |n| {
+        (
+            listed(n, |i| (i * 7).to_string()),
+            ((n - 1) * 7).to_string(),
+        )
+    }),
+    ("enum of arrays", [10_000, 20_000, 40_000], |n| {
+        (
+            listed(n, |i| format!("[{i},{}]", i + 1)),
+            format!("[{},{n}]", n - 1),
+        )
+    }),
+    ("enum of objects", [10_000, 20_000, 40_000], |n| {
+        let object = |i| format!(r#"{{"id": {i}, "name": "n{i}"}}"#);
+        (listed(n, object), object(n - 1))
+    }),
+];
+
+fn one_of(n: usize, arm: impl Fn(usize) -> String) -> String {
+    let arms: Vec<String> = (0..n).map(arm).collect();
+    format!(r#"{{"type": "object", "oneOf": [{}]}}"#, arms.join(","))
+}
+
+fn listed(n: usize, value: impl Fn(usize) -> String) -> String {
+    let values: Vec<String> = (0..n).map(value).collect();
+    format!(r#"{{"enum": [{}]}}"#, values.join(","))
+}
+
+fn members(of: impl Iterator<Item = usize>, member: impl Fn(usize) -> String) -> String {
+    let members: Vec<String> = of.map(member).collect();
+    format!("{{{}}}", members.join(", "))
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, family, size] = arguments.as_slice()
+        && flag == "--row"
+    {
+        println!("{}", row(family.parse()?, size.parse()?)?);
+        return Ok(());
+    }
+    let program = std::env::current_exe()?;
+    for (index, (name, sizes, _)) in FAMILIES.iter().enumerate() {
+        if !arguments.is_empty() && !arguments.iter().any(|part| name.contains(part.as_str())) {
+            continue;
+        }
+        println!("{name}");
+        for size in sizes {
+            let row = Command::new(&program)
+                .args(["--row", &index.to_string(), &size.to_string()])
+                .output()?;
+            let text = String::from_utf8_lossy(&row.stdout);
+            let text = if row.status.success() {
+                text.trim()
+            } else {
+                "ended abnormally"
+            };
+            println!("  {size:>6}  {text}");
+        }
+    }
+    Ok(())
+}
+
+fn row(family: usize, size: usize) -> Result<String, Box<dyn Error>> {
+    let (_, _, make) = FAMILIES.get(family).ok_or("no such family")?;
+    let (schema, document) = make(size);
+    let vocabulary = Vocabulary::from_tokens((0..=u8::MAX).map(|byte| vec![byte]), &[])?;
+    let tables = Arc::new(VocabularyTables::new(Arc::new(vocabulary)));
+    let options = SchemaOptions::new().with_profile(Profile::Exact);
+    let mut row = String::new();
+    let clock = Clock::new();
+    let compiled = json_schema::compile_str(&schema, &options).map_err(|error| error.to_string());
+    let constraint = compiled.and_then(|compiled| {
+        CompiledConstraint::new(compiled.grammar, &tables, &ConstraintOptions::default())
+            .map_err(|error| error.to_string())
+    });
+    write!(row, "compiled in {}", seconds(clock.elapsed()))?;
+    let mut refused = constraint.as_ref().err().cloned();
+    if let Ok(constraint) = &constraint {
+        let clock = Clock::new();
+        let checked = constraint.matcher().check_text(document.as_bytes());
+        write!(row, ", read in {}", seconds(clock.elapsed()))?;
+        refused = match checked {
+            Ok(None) => None,
+            Ok(Some(refusal)) => Some(format!("{refusal:?}")),
+            Err(error) => Some(error.to_string()),
+        };
+    }
+    if let Some(peak) = peak_memory() {
+        write!(row, ", peak {} MB", peak >> 20)?;
+    }
+    if let Some(reason) = refused {
+        let reason: String = reason.chars().take(150).collect();
+        write!(row, "; refused: {reason}")?;
+    }
+    Ok(row)
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.3} s", time.as_secs_f64())
+}
+
+/// Processor time where the system reports it, or else what a clock shows: a machine that does other things too slows
+/// only the latter.
+struct Clock {
+    on_processor: Option<Duration>,
+    begun: Instant,
+}
+
+impl Clock {
+    fn new() -> Self {
+        Self {
+            on_processor: time_on_processor(),
+            begun: Instant::now(),
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        match (self.on_processor, time_on_processor()) {
+            (Some(begun), Some(now)) => now - begun,
+            _ => self.begun.elapsed(),
+        }
+    }
+}
+
+/// How long this thread has run.
+fn time_on_processor() -> Option<Duration> {
+    let times = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds = times.split_whitespace().next()?.parse().ok()?;
+    Some(Duration::from_nanos(nanoseconds))
+}
+
+/// The most memory that this process has had, in bytes, where the system reports it.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes << 10)
+}

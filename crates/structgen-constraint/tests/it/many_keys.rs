@@ -1,0 +1,141 @@
+//! Objects of many keys, and alternatives told apart by keys: what is kept grows with them, and not with their square
+//! or the number of their subsets.
+
+use structgen_constraint::CompiledConstraint;
+use structgen_frontend::json_schema::{self, Profile, SchemaOptions};
+
+use crate::support::compile;
+
+fn schema(text: &str) -> CompiledConstraint {
+    let options = SchemaOptions::new().with_profile(Profile::Exact);
+    compile(
+        json_schema::compile_str(text, &options)
+            .expect("a schema")
+            .grammar,
+    )
+}
+
+fn takes(constraint: &CompiledConstraint, text: &str) -> bool {
+    let refused = constraint.matcher().check_text(text.as_bytes());
+    refused.expect("within limits").is_none()
+}
+
+fn object(keys: impl Iterator<Item = usize>) -> String {
+    let members: Vec<String> = keys.map(|i| format!("\"key{i}\":0")).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+/// The bytes that are kept for each member of a document, as allocated and as reported.
+fn bytes_a_key(
+    constraint: &CompiledConstraint,
+    count: usize,
+    keys: impl Iterator<Item = usize>,
+) -> (usize, usize) {
+    let document = object(keys);
+    let before = constraint.state_bytes();
+    let kept = allocation_counter::measure(|| assert!(takes(constraint, &document)));
+    let allocated = usize::try_from(kept.bytes_current).expect("states are kept");
+    (
+        allocated / count,
+        (constraint.state_bytes() - before) / count,
+    )
+}
+
+fn check(few: (usize, usize), many: (usize, usize)) {
+    // Tables that double are up to twice as large as what is in them.
+    assert!(many.0 < 3 * few.0, "{few:?} bytes a key, then {many:?}");
+    let (allocated, reported) = many;
+    assert!(
+        allocated < 2 * reported,
+        "{allocated} bytes a key are {reported} as reported"
+    );
+}
+
+#[test]
+fn undeclared_keys_are_remembered_once() {
+    let constraint = || schema(r#"{"type": "object"}"#);
+    let few = bytes_a_key(&constraint(), 100, 0..100);
+    let many = bytes_a_key(&constraint(), 1_600, 0..1_600);
+    check(few, many);
+    let constraint = constraint();
+    for again in [0, 77, 299] {
+        assert!(!takes(&constraint, &object((0..300).chain([again]))));
+    }
+    assert!(!takes(&constraint, r#"{"a":1,"b":2,"\u0061":3}"#));
+    assert!(takes(&constraint, r#"{"ab":1,"a":2,"abc":3,"":4}"#));
+}
+
+#[test]
+fn declared_keys_in_any_order_share_what_they_have_in_common() {
+    let constraint = |n: usize| {
+        let names: Vec<String> = (0..n).map(|i| format!("\"key{i}\"")).collect();
+        schema(&format!(
+            r#"{{"type": "object", "required": [{}]}}"#,
+            names.join(",")
+        ))
+    };
+    let few = bytes_a_key(&constraint(100), 100, (0..100).rev());
+    let many = bytes_a_key(&constraint(1_600), 1_600, (0..1_600).rev());
+    check(few, many);
+    let constraint = constraint(70);
+    assert!(!takes(&constraint, &object((0..69).rev())));
+    assert!(!takes(&constraint, &object((0..70).chain([65]))));
+    assert!(takes(&constraint, &object((35..70).chain(0..35))));
+}
+
+#[test]
+fn finite_classes_are_left_once_their_keys_are_taken() {
+    let constraint = schema(
+        r#"{"type": "object", "patternProperties": {"^[ab]{1,2}$": true}, "additionalProperties": false}"#,
+    );
+    assert!(takes(
+        &constraint,
+        r#"{"a":1,"b":1,"aa":1,"ab":1,"ba":1,"bb":1}"#
+    ));
+    assert!(!takes(
+        &constraint,
+        r#"{"a":1,"b":1,"aa":1,"ab":1,"ba":1,"bb":1,"a":1}"#
+    ));
+    let mut matcher = constraint.matcher();
+    for byte in br#"{"a":1,"b":1,"aa":1,"ab":1,"ba":1,"b"# {
+        let mask = matcher.mask().expect("within limits");
+        let token = structgen_vocab::TokenId(u32::from(*byte));
+        assert!(mask.contains(token), "{}", char::from(*byte));
+        matcher.accept_token(token).expect("the mask allows it");
+    }
+    // Of these keys only "bb" is left.
+    let mask = matcher.mask().expect("within limits");
+    assert!(mask.contains(structgen_vocab::TokenId(u32::from(b'b'))));
+    assert!(!mask.contains(structgen_vocab::TokenId(u32::from(b'a'))));
+    assert!(!mask.contains(structgen_vocab::TokenId(u32::from(b'"'))));
+}
+
+#[test]
+fn exactly_one_of_many_objects_takes_few_states() {
+    let states = |n: usize| {
+        let arm = |i| {
+            format!(
+                r#"{{"properties": {{"a{i}": {{"type": "string"}}, "b{i}": {{"type": "integer"}}}}}}"#
+            )
+        };
+        let arms: Vec<String> = (0..n).map(arm).collect();
+        let constraint = schema(&format!(
+            r#"{{"type": "object", "oneOf": [{}]}}"#,
+            arms.join(",")
+        ));
+        let members = |of: std::ops::Range<usize>| {
+            of.map(|i| format!("\"a{i}\":0"))
+                .collect::<Vec<_>>()
+                .join(",")
+        };
+        assert!(takes(&constraint, &format!("{{{}}}", members(1..n))));
+        assert!(!takes(&constraint, &format!("{{{}}}", members(0..n))));
+        assert!(!takes(&constraint, &format!("{{{}}}", members(2..n))));
+        constraint.statistics().states
+    };
+    let (few, many) = (states(5), states(15));
+    assert!(
+        many < 27 * few,
+        "5 alternatives take {few} states, 15 take {many}"
+    );
+}
