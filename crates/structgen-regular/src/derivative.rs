@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::arena::{Arena, Node, NodeId};
 use crate::LimitExceeded;
+use crate::limit::EXPRESSIONS;
 
 /// A set of bytes that starts new classes: bytes between two members are alike.
 pub(super) type Boundaries = [u64; 4];
@@ -113,7 +114,7 @@ impl Arena {
                 }
                 if self.size() > limit {
                     return Err(LimitExceeded {
-                        what: "expressions of a regular set",
+                        what: EXPRESSIONS,
                         limit: limit as u64,
                     });
                 }

@@ -10,6 +10,7 @@ mod gbnf_extensions;
 mod grounded;
 mod guides;
 mod masks_equal_the_oracle;
+mod nested_counters;
 mod saved_constraints;
 mod saved_tables;
 mod shapes_with_memory;
