@@ -2,15 +2,23 @@
 
 use std::sync::Arc;
 
-use structgen_automata::{Limits, Memory, Network, Program, SetId};
+use structgen_automata::{Call, LimitExceeded, Limits, Memory, Network, Program, SetId};
 use structgen_grammar::{Grammar, TokenTerminal};
 
-use crate::AlgebraError;
+use crate::error::over;
+use crate::{AlgebraError, AlgebraLimits};
 
-/// The automaton of a grammar.
+/// The automaton of a grammar, with what has been asked of it so far.
 pub(crate) struct Automaton {
     network: Network,
+    limits: AlgebraLimits,
+    work: u64,
+    /// The work at which memory is measured next.
+    measure_at: u64,
 }
+
+/// How much work there is between two measurements of memory.
+const MEASURE_EVERY: u64 = 1 << 13;
 
 /// The bytes `low..=high` lead to `next`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,13 +30,16 @@ pub(crate) struct Step<S = SetId> {
 
 impl Automaton {
     /// The automaton; [`AlgebraError::Empty`] where no text fits.
-    pub(crate) fn new(grammar: &Grammar) -> Result<Self, AlgebraError> {
+    pub(crate) fn new(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Self, AlgebraError> {
         let program = Program::new(grammar.clone(), Limits::default())?;
         if let Some(token) = program.token_terminals().first() {
             return Err(AlgebraError::Token(token_name(token)));
         }
         Ok(Self {
             network: Network::new(Arc::new(program))?,
+            limits: limits.clone(),
+            work: 0,
+            measure_at: MEASURE_EVERY,
         })
     }
 
@@ -36,8 +47,41 @@ impl Automaton {
         self.network.start()
     }
 
+    /// Begins to count work anew.
+    pub(crate) fn begin(&mut self) {
+        self.work = 0;
+        self.measure_at = MEASURE_EVERY;
+    }
+
+    /// Counts work.
+    pub(crate) fn spend(&mut self, work: u64) -> Result<(), AlgebraError> {
+        self.work = self.work.saturating_add(work);
+        if self.work > self.limits.work {
+            return Err(AlgebraError::Limit(LimitExceeded {
+                what: "steps of an automaton and alternatives on the way",
+                limit: self.limits.work,
+            }));
+        }
+        if self.work >= self.measure_at {
+            self.measure_at = self.work + MEASURE_EVERY;
+            if self.network.memory() > self.limits.bytes {
+                return Err(over("bytes of states", self.limits.bytes));
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks something of the network, and counts what that took.
+    fn ask<T>(&mut self, ask: impl FnOnce(&Call<'_>) -> T) -> Result<T, AlgebraError> {
+        let call = self.network.call();
+        let answer = ask(&call);
+        let work = call.work();
+        self.spend(1 + work)?;
+        Ok(answer)
+    }
+
     pub(crate) fn accepts(&mut self, state: SetId) -> Result<bool, AlgebraError> {
-        Ok(self.network.call().is_accepting(state)?)
+        Ok(self.ask(|network| network.is_accepting(state))??)
     }
 
     /// How many bytes a known completion takes.
@@ -47,10 +91,10 @@ impl Automaton {
 
     /// Where the bytes lead that may come next, in their order; neighbours that lead to one state are one step.
     pub(crate) fn steps(&mut self, state: SetId) -> Result<Vec<Step>, AlgebraError> {
-        let first = self.network.call().first(state);
+        let first = self.ask(|network| network.first(state))?;
         let mut steps: Vec<Step> = Vec::new();
         for byte in (0..=u8::MAX).filter(|&byte| first.contains(byte)) {
-            let next = self.network.call().step(state, byte, Memory::Exact)?;
+            let next = self.ask(|network| network.step(state, byte, Memory::Exact))??;
             if next != SetId::DEAD {
                 push(&mut steps, byte, byte, next);
             }
@@ -63,9 +107,7 @@ impl Automaton {
         let mut text = Vec::new();
         while !self.accepts(state)? {
             let steps = self.steps(state)?;
-            let cheapest = steps
-                .iter()
-                .min_by_key(|step| self.network.call().cost(step.next));
+            let cheapest = steps.iter().min_by_key(|step| self.cost(step.next));
             // A live state that is not final has a step.
             let Some(step) = cheapest.copied() else {
                 return Err(AlgebraError::Empty);

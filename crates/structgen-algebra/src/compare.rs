@@ -80,7 +80,7 @@ fn search(
     limits: &AlgebraLimits,
     both_ways: bool,
 ) -> Result<Option<Witness>, AlgebraError> {
-    let automaton = |grammar| match Automaton::new(grammar) {
+    let automaton = |grammar| match Automaton::new(grammar, limits) {
         Err(AlgebraError::Empty) => Ok(None),
         other => other.map(Some),
     };

@@ -50,7 +50,7 @@ impl fmt::Display for Count {
 /// # Errors
 /// When the grammar has token terminals, or a limit does not suffice.
 pub fn count(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Count, AlgebraError> {
-    let mut automaton = match Automaton::new(grammar) {
+    let mut automaton = match Automaton::new(grammar, limits) {
         Err(AlgebraError::Empty) => return Ok(Count::Finite(BigUint::ZERO)),
         other => other?,
     };
@@ -62,14 +62,20 @@ pub fn count(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Count, Algebra
     // The states on the way to the one that is looked at, with the steps that are left of each and what was counted.
     let mut open: FxHashSet<SetId> = FxHashSet::from_iter([start]);
     let mut path = vec![Visit::of(&mut automaton, start)?];
+    let mut bytes = 0;
     while let Some(visit) = path.last_mut() {
         let Some(&Step { low, high, next }) = visit.steps.last() else {
             open.remove(&visit.state);
+            bytes += visit.count.bits() / 8;
+            if bytes > limits.bytes as u64 {
+                return Err(over("bytes of numbers of texts", limits.bytes));
+            }
             counts.insert(visit.state, std::mem::take(&mut visit.count));
             path.pop();
             continue;
         };
         if let Some(known) = counts.get(&next) {
+            automaton.spend(known.bits() / BITS_PER_STEP)?;
             visit.count += known * BigUint::from(u32::from(high - low) + 1);
             visit.steps.pop();
             continue;
@@ -84,6 +90,9 @@ pub fn count(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Count, Algebra
     }
     Ok(counts.remove(&start).map_or(Count::Infinite, Count::Finite))
 }
+
+/// How many bits of a number are added up in about the time of a step.
+const BITS_PER_STEP: u64 = 1 << 12;
 
 struct Visit {
     state: SetId,

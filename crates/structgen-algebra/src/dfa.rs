@@ -41,7 +41,7 @@ impl Dfa {
     /// The minimal automaton of a grammar; [`AlgebraError::Empty`] where no text fits, a limit where there are too many
     /// states, or no end of them.
     pub(crate) fn of(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Self, AlgebraError> {
-        let mut automaton = Automaton::new(grammar)?;
+        let mut automaton = Automaton::new(grammar, limits)?;
         let start = automaton.start();
         let mut ids: FxHashMap<SetId, u32> = FxHashMap::from_iter([(start, 0)]);
         let mut found = vec![start];

@@ -9,6 +9,10 @@ pub struct AlgebraLimits {
     pub states: usize,
     /// The most expressions of a grammar that is made.
     pub expressions: usize,
+    /// The most steps, each by a byte from a state, and alternatives that are looked at on the way.
+    pub work: u64,
+    /// The most bytes that states, and numbers of texts, take.
+    pub bytes: usize,
 }
 
 impl Default for AlgebraLimits {
@@ -16,6 +20,8 @@ impl Default for AlgebraLimits {
         Self {
             states: 100_000,
             expressions: 1_000_000,
+            work: 2_000_000,
+            bytes: 256 << 20,
         }
     }
 }

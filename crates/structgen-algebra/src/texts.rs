@@ -15,7 +15,7 @@ use crate::{AlgebraError, AlgebraLimits};
 /// # Errors
 /// When the limits of the automata do not suffice to tell.
 pub fn is_empty(grammar: &Grammar) -> Result<bool, AlgebraError> {
-    match Automaton::new(grammar) {
+    match Automaton::new(grammar, &AlgebraLimits::default()) {
         Ok(_) | Err(AlgebraError::Token(_)) => Ok(false),
         Err(AlgebraError::Empty) => Ok(true),
         Err(error) => Err(error),
@@ -50,10 +50,28 @@ pub fn shortest(
     grammar: &Grammar,
     limits: &AlgebraLimits,
 ) -> Result<Option<Shortest>, AlgebraError> {
-    let mut automaton = match Automaton::new(grammar) {
+    let mut automaton = match Automaton::new(grammar, limits) {
         Err(AlgebraError::Empty) => return Ok(None),
         other => other?,
     };
+    let found = match search(&mut automaton, limits.states) {
+        // The search is given up, and the text that is known has work of its own.
+        Err(AlgebraError::Limit(_)) => None,
+        found => found?,
+    };
+    let is_proven = found.is_some();
+    let text = match found {
+        Some(text) => text,
+        None => {
+            automaton.begin();
+            automaton.complete(automaton.start())?
+        }
+    };
+    Ok(Some(Shortest { text, is_proven }))
+}
+
+/// The shortest text, or nothing after so many states.
+fn search(automaton: &mut Automaton, states: usize) -> Result<Option<Vec<u8>>, AlgebraError> {
     let start = automaton.start();
     // How each state was reached first, which is by as few bytes as can be.
     let mut from: FxHashMap<SetId, (SetId, u8)> = FxHashMap::default();
@@ -69,12 +87,9 @@ pub fn shortest(
                 at = before;
             }
             text.reverse();
-            return Ok(Some(Shortest {
-                text,
-                is_proven: true,
-            }));
+            return Ok(Some(text));
         }
-        if from.len() > limits.states {
+        if from.len() > states {
             break;
         }
         if length == known {
@@ -90,11 +105,7 @@ pub fn shortest(
             }
         }
     }
-    let text = automaton.complete(start)?;
-    Ok(Some(Shortest {
-        text,
-        is_proven: false,
-    }))
+    Ok(None)
 }
 
 /// Random texts of a grammar, the same ones for the same seed.
@@ -120,14 +131,14 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// The texts of a grammar for a seed.
+    /// The texts of a grammar for a seed. Each text has the [default limits](AlgebraLimits).
     ///
     /// # Errors
     /// [`AlgebraError::Empty`] where no text fits; when the grammar has token terminals, or the automata exceed their
     /// limits.
     pub fn new(grammar: &Grammar, seed: u64) -> Result<Self, AlgebraError> {
         Ok(Self {
-            automaton: Automaton::new(grammar)?,
+            automaton: Automaton::new(grammar, &AlgebraLimits::default())?,
             random: seed,
         })
     }
@@ -135,8 +146,9 @@ impl Sampler {
     /// The next text, of at most so many bytes, or, where no known text is as short, as long as that one.
     ///
     /// # Errors
-    /// When the automata exceed their limits.
+    /// When a limit does not suffice.
     pub fn sample(&mut self, longest: u64) -> Result<Vec<u8>, AlgebraError> {
+        self.automaton.begin();
         let mut text = Vec::new();
         let mut state = self.automaton.start();
         // Never less than the cost of the state, and some step costs less than that.

@@ -11,7 +11,7 @@ use crate::literals;
 use crate::named_tokens::NamedTokens;
 use crate::store::{Shared, States, Store, StoreBytes};
 use crate::visit::Visit;
-use crate::{CompileError, Matcher, Statistics, VocabularyTables};
+use crate::{CompileError, Matcher, MatcherError, Statistics, VocabularyTables};
 
 /// A grammar compiled for a vocabulary: immutable, `Send + Sync`, and cheap to clone.
 ///
@@ -263,6 +263,15 @@ impl CompiledConstraint {
     #[inline]
     pub(crate) fn states_with_room(&self) -> Result<Guard<Arc<States>>, LimitExceeded> {
         self.inner.store.states_with_room(self.shared())
+    }
+
+    /// Does again with new states what those of an epoch were too full to do.
+    pub(crate) fn renew<T>(
+        &self,
+        epoch: u64,
+        attempt: impl FnOnce(&States) -> Result<T, MatcherError>,
+    ) -> Result<T, MatcherError> {
+        self.inner.store.renew(epoch, self.shared(), attempt)
     }
 
     /// An operation on some states of this constraint.

@@ -92,10 +92,34 @@ impl Matcher {
             let width = self.constraint.vocabulary().len();
             return Ok(Arc::new(Mask::empty(width)));
         }
-        let states = self.constraint.states_with_room()?;
-        let visit = self.constraint.visit(&states);
-        self.progress.enter(&visit)?;
-        Ok(visit.mask(self.progress.now.state)?)
+        self.visit(|visit, progress| Ok(visit.mask(progress.now.state)?))
+    }
+
+    /// Does something with the states of the constraint.
+    fn visit<T>(
+        &mut self,
+        ask: impl Fn(&Visit<'_>, &mut Progress) -> Result<T, MatcherError>,
+    ) -> Result<T, MatcherError> {
+        let Self {
+            constraint,
+            progress,
+        } = self;
+        let states = constraint.states_with_room()?;
+        let visit = constraint.visit(&states);
+        let found = progress.enter(&visit).and_then(|()| ask(&visit, progress));
+        match found {
+            Err(MatcherError::Limit(limit)) if limit.is_of_kept() => {
+                constraint.renew(states.epoch, |states| {
+                    let visit = constraint.visit(states);
+                    let mut renewed = progress.clone();
+                    renewed.enter(&visit)?;
+                    let found = ask(&visit, &mut renewed)?;
+                    *progress = renewed;
+                    Ok(found)
+                })
+            }
+            found => found,
+        }
     }
 
     /// The [`mask`](Matcher::mask), if nothing has to be computed for it.
@@ -123,21 +147,20 @@ impl Matcher {
         if self.progress.now.ended {
             return self.mask().map(Some);
         }
-        let states = self.constraint.states_with_room()?;
-        let visit = self.constraint.visit(&states);
-        self.progress.enter(&visit)?;
-        if visit.network.program().limits_tokens() {
-            // A byte may be no token here.
-            return Ok(Some(visit.mask(self.progress.now.state)?));
-        }
-        if let Some(mask) = visit.find(self.progress.now.state)? {
-            return Ok(Some(mask));
-        }
-        // Every byte is a token, so two bytes are two tokens.
-        if let Next::Many = next(&visit.network, self.progress.now.state)? {
-            return Ok(None);
-        }
-        Ok(Some(visit.mask(self.progress.now.state)?))
+        self.visit(|visit, progress| {
+            let state = progress.now.state;
+            // Where tokens are limited, a byte may be no token.
+            if !visit.network.program().limits_tokens() {
+                if let Some(mask) = visit.find(state)? {
+                    return Ok(Some(mask));
+                }
+                // Every byte is a token, so two bytes are two tokens.
+                if let Next::Many = next(&visit.network, state)? {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(visit.mask(state)?))
+        })
     }
 
     /// Writes the tokens that may come next into a mask of the caller's.
@@ -157,13 +180,12 @@ impl Matcher {
     /// # Errors
     /// When the token is not allowed here, the output has ended, or a limit is exceeded.
     pub fn accept_token(&mut self, token: TokenId) -> Result<(), MatcherError> {
-        let states = self.constraint.states_with_room()?;
-        let visit = self.constraint.visit(&states);
-        self.progress.enter(&visit)?;
-        let after = self.progress.after(&visit, token)?;
-        self.progress.history.push((token, self.progress.now));
-        self.progress.now = after;
-        Ok(())
+        self.visit(|visit, progress| {
+            let after = progress.after(visit, token)?;
+            progress.history.push((token, progress.now));
+            progress.now = after;
+            Ok(())
+        })
     }
 
     /// Whether the output may end here.
@@ -223,38 +245,34 @@ impl Matcher {
     /// # Errors
     /// When a limit is exceeded.
     pub fn forced_text(&mut self, most: usize) -> Result<Vec<u8>, MatcherError> {
-        let mut text = Vec::new();
         if self.progress.now.ended {
-            return Ok(text);
+            return Ok(Vec::new());
         }
-        let states = self.constraint.states_with_room()?;
-        let visit = self.constraint.visit(&states);
-        self.progress.enter(&visit)?;
-        let network = &visit.network;
-        let mut state = self.progress.now.state;
-        while text.len() < most && !network.is_accepting(state).map_err(limit)? {
-            let Next::One(byte, behind) = next(network, state)? else {
-                break;
-            };
-            if !network.next_tokens(state).map_err(limit)?.is_empty() {
-                break;
+        self.visit(|visit, progress| {
+            let network = &visit.network;
+            let mut text = Vec::new();
+            let mut state = progress.now.state;
+            while text.len() < most && !network.is_accepting(state).map_err(limit)? {
+                let Next::One(byte, behind) = next(network, state)? else {
+                    break;
+                };
+                if !network.next_tokens(state).map_err(limit)?.is_empty() {
+                    break;
+                }
+                text.push(byte);
+                state = behind;
             }
-            text.push(byte);
-            state = behind;
-        }
-        Ok(text)
+            Ok(text)
+        })
     }
 
     /// In how many tokens the output can certainly be completed from here, end-of-sequence not counted: 0 where it may end.
     pub fn completion_cost(&mut self) -> u64 {
-        let Ok(states) = self.constraint.states_with_room() else {
-            return 0;
-        };
-        let visit = self.constraint.visit(&states);
-        if self.progress.now.ended || self.progress.enter(&visit).is_err() {
+        if self.progress.now.ended {
             return 0;
         }
-        visit.network.cost(self.progress.now.state)
+        self.visit(|visit, progress| Ok(visit.network.cost(progress.now.state)))
+            .unwrap_or(0)
     }
 
     /// The [`completion_cost`](Matcher::completion_cost) after one more token, which is not taken.
@@ -262,14 +280,13 @@ impl Matcher {
     /// # Errors
     /// When the token is not allowed here, the output has ended, or a limit is exceeded.
     pub fn completion_cost_after(&mut self, token: TokenId) -> Result<u64, MatcherError> {
-        let states = self.constraint.states_with_room()?;
-        let visit = self.constraint.visit(&states);
-        self.progress.enter(&visit)?;
-        let after = self.progress.after(&visit, token)?;
-        Ok(if after.ended {
-            0
-        } else {
-            visit.network.cost(after.state)
+        self.visit(|visit, progress| {
+            let after = progress.after(visit, token)?;
+            Ok(if after.ended {
+                0
+            } else {
+                visit.network.cost(after.state)
+            })
         })
     }
 
@@ -281,14 +298,10 @@ impl Matcher {
         if self.progress.now.ended || !self.constraint.program().sets_temperatures() {
             return Ok(None);
         }
-        let states = self.constraint.states_with_room()?;
-        let visit = self.constraint.visit(&states);
-        self.progress.enter(&visit)?;
-        let found = visit
-            .network
-            .temperature(self.progress.now.state)
-            .map_err(limit)?;
-        Ok(found.map(Temperature::get))
+        self.visit(|visit, progress| {
+            let found = visit.network.temperature(progress.now.state);
+            Ok(found.map_err(limit)?.map(Temperature::get))
+        })
     }
 
     /// Checks a text from here on, without taking it: `None` where it fits and may end, else where it stops fitting. A text has no tokens, and limits of tokens
@@ -297,36 +310,35 @@ impl Matcher {
     /// # Errors
     /// When a limit is exceeded.
     pub fn check_text(&mut self, text: &[u8]) -> Result<Option<Refusal>, MatcherError> {
-        let states = self.constraint.states_with_room()?;
-        let visit = self.constraint.visit(&states);
-        self.progress.enter(&visit)?;
-        let network = &visit.network;
-        let mut state = self.progress.now.state;
-        let mut offset = text.len();
-        for (at, byte) in text.iter().enumerate() {
-            match run(&visit.again().network, state, std::slice::from_ref(byte))? {
-                Ok(next) => state = next,
-                Err(_) => {
-                    offset = at;
-                    break;
+        self.visit(|visit, progress| {
+            let network = &visit.network;
+            let mut state = progress.now.state;
+            let mut offset = text.len();
+            for (at, byte) in text.iter().enumerate() {
+                match run(&visit.again().network, state, std::slice::from_ref(byte))? {
+                    Ok(next) => state = next,
+                    Err(_) => {
+                        offset = at;
+                        break;
+                    }
                 }
             }
-        }
-        let may_end = network.is_accepting(state).map_err(limit)?;
-        if offset == text.len() && may_end {
-            return Ok(None);
-        }
-        let mut expected = Vec::new();
-        for byte in 0..=u8::MAX {
-            if run(network, state, &[byte])?.is_ok() {
-                expected.push(byte);
+            let may_end = network.is_accepting(state).map_err(limit)?;
+            if offset == text.len() && may_end {
+                return Ok(None);
             }
-        }
-        Ok(Some(Refusal {
-            offset,
-            expected,
-            may_end,
-        }))
+            let mut expected = Vec::new();
+            for byte in 0..=u8::MAX {
+                if run(network, state, &[byte])?.is_ok() {
+                    expected.push(byte);
+                }
+            }
+            Ok(Some(Refusal {
+                offset,
+                expected,
+                may_end,
+            }))
+        })
     }
 
     /// The state, for the oracle.

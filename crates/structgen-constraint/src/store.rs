@@ -14,7 +14,7 @@ use crate::named_tokens::NamedTokens;
 use crate::saved::Ready;
 use crate::statistics::{Counters, add};
 use crate::warm::Step;
-use crate::{Statistics, VocabularyTables};
+use crate::{MatcherError, Statistics, VocabularyTables};
 
 /// States and masks, kept while they fit.
 ///
@@ -24,7 +24,7 @@ use crate::{Statistics, VocabularyTables};
 pub(crate) struct Store {
     states: ArcSwap<States>,
     bytes: StoreBytes,
-    /// Held by whoever measures states and replaces them.
+    /// Held by whoever replaces states.
     making_room: Mutex<()>,
     pub(crate) counters: Counters,
     /// Masks in the making that wait to be used again.
@@ -169,16 +169,44 @@ impl Store {
         states
             .measure_at
             .store(len + MEASURE_EVERY, Ordering::Relaxed);
-        if states.memory() <= self.bytes.states {
-            return Ok(states);
+        if states.memory() > self.bytes.states {
+            self.replace(&states, self.next(&states, shared)?);
         }
+        Ok(self.states())
+    }
+
+    /// Does something again that the states of an epoch could not do because they are full: with new ones, which take their place if
+    /// they can. If not, whoever asked asks for too much, and the others keep what they have.
+    pub(crate) fn renew<T>(
+        &self,
+        epoch: u64,
+        shared: &Shared,
+        attempt: impl FnOnce(&States) -> Result<T, MatcherError>,
+    ) -> Result<T, MatcherError> {
+        let lock = self.making_room.lock();
+        let _renewing = lock.unwrap_or_else(PoisonError::into_inner);
+        let states = self.states();
+        if states.epoch != epoch {
+            // Another thread has replaced them.
+            return attempt(&states);
+        }
+        let next = self.next(&states, shared)?;
+        let done = attempt(&next)?;
+        self.replace(&states, next);
+        Ok(done)
+    }
+
+    /// New states to follow these.
+    fn next(&self, states: &States, shared: &Shared) -> Result<States, LimitExceeded> {
         let program = states.network.program().clone();
         let network = Network::for_tokens(program, shared.tables.token_lengths())?;
-        let next = States::new(network, states.epoch + 1, self.bytes.masks);
+        Ok(States::new(network, states.epoch + 1, self.bytes.masks))
+    }
+
+    fn replace(&self, states: &States, next: States) {
         add(&self.counters.states_dropped, 1);
         add(&self.counters.masks_evicted, states.masks.len() as u64);
         self.states.store(Arc::new(next));
-        Ok(self.states())
     }
 
     /// What has been done so far.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::counted::Skeleton;
 use super::finite::{FiniteState, FiniteStates};
 use super::look::{Looks, PartId, Tracker};
 use crate::SHORT_TEXT;
@@ -89,7 +90,12 @@ struct NodeFacts {
     fewest: u32,
     /// After any prefix some completion is no longer than this; the largest value where that is not known.
     tail: u32,
+    /// Whether there is a counter in it whose rounds may be longer than a character.
+    rounds: bool,
 }
+
+/// The most bytes of a character.
+const MAX_UTF8: u32 = 4;
 
 impl NodeFacts {
     const NOTHING: Self = Self {
@@ -104,6 +110,7 @@ impl NodeFacts {
         counts: false,
         fewest: 0,
         tail: u32::MAX,
+        rounds: false,
     };
 
     /// The strings are this long.
@@ -122,6 +129,9 @@ impl NodeFacts {
 pub(super) struct Arena {
     nodes: Vec<Node>,
     facts: Vec<NodeFacts>,
+    skeletons: Vec<Skeleton>,
+    /// By what the first factor repeats, and the skeleton of what follows.
+    skeleton_ids: FxHashMap<(NodeId, Option<Skeleton>), Skeleton>,
     ids: FxHashMap<Node, NodeId>,
     pub(super) finite: FiniteStates,
     literals: Vec<Literal>,
@@ -153,6 +163,8 @@ impl Arena {
         let mut arena = Self {
             nodes: Vec::new(),
             facts: Vec::new(),
+            skeletons: Vec::new(),
+            skeleton_ids: FxHashMap::default(),
             ids: FxHashMap::default(),
             finite: FiniteStates::new(),
             literals: Vec::new(),
@@ -231,6 +243,16 @@ impl Arena {
     /// See [`NodeFacts::tail`].
     pub(super) fn tail(&self, id: NodeId) -> u32 {
         self.facts[id.0 as usize].tail
+    }
+
+    /// Whether there is a counter in the expression whose rounds may be longer than a character.
+    pub(super) fn counts_rounds(&self, id: NodeId) -> bool {
+        self.facts[id.0 as usize].rounds
+    }
+
+    /// The expression without the ranges of its counters: see [`super::counted`].
+    pub(super) fn skeleton(&self, id: NodeId) -> Skeleton {
+        self.skeletons[id.0 as usize]
     }
 
     pub(super) fn utf8(&self, id: NodeId) -> bool {
@@ -313,6 +335,14 @@ impl Arena {
         self.ids.insert(node.clone(), id);
         self.nodes.push(node);
         self.facts.push(facts);
+        let (first, rest) = match self.node(id) {
+            Node::Concat(first, rest) => (*first, Some(self.skeleton(*rest))),
+            _ => (id, None),
+        };
+        let next = Skeleton(self.skeleton_ids.len() as u32);
+        let skeleton = (self.rounds(first).0, rest);
+        let skeleton = *self.skeleton_ids.entry(skeleton).or_insert(next);
+        self.skeletons.push(skeleton);
         id
     }
 
@@ -385,6 +415,7 @@ impl Arena {
                 tail: self
                     .tail_before(first, self.witness(rest))
                     .max(self.tail(rest)),
+                rounds: self.counts_rounds(first) || self.counts_rounds(rest),
             },
             Node::Union(ref arms) => NodeFacts {
                 nullable: arms.iter().any(|&arm| self.nullable(arm)),
@@ -452,6 +483,8 @@ impl Arena {
                     body,
                     self.witness(body).map(|body| body.saturating_mul(min)),
                 ),
+                rounds: self.counts_rounds(body)
+                    || max.unwrap_or(min) > 1 && !self.is_one_character(body),
                 ..self.any_of(&[body])
             },
             Node::Behind { tracker, rest, .. } => NodeFacts {
@@ -510,6 +543,10 @@ impl Arena {
         self.fewest(body).max(1).saturating_mul(rounds) >= lookahead
     }
 
+    fn is_one_character(&self, id: NodeId) -> bool {
+        matches!(self.node(id), Node::Literal { .. } | Node::Finite(_)) && self.most(id) <= MAX_UTF8
+    }
+
     /// The tail of a part with a completion of this length after it.
     fn tail_before(&self, part: NodeId, rest: Option<u32>) -> u32 {
         rest.map_or(u32::MAX, |rest| self.tail(part).saturating_add(rest))
@@ -518,6 +555,7 @@ impl Arena {
     fn any_of(&self, parts: &[NodeId]) -> NodeFacts {
         NodeFacts {
             counts: parts.iter().any(|&part| self.has_long_counters(part)),
+            rounds: parts.iter().any(|&part| self.counts_rounds(part)),
             asks: parts.iter().fold(0, |asks, &part| asks | self.asks(part)),
             loops: parts.iter().any(|&part| self.loops(part)),
             ..NodeFacts::NOTHING

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::arena::{Arena, Node, NodeId};
 use crate::LimitExceeded;
+use crate::limit::EXPRESSIONS;
 
 /// A set of bytes that starts new classes: bytes between two members are alike.
 pub(super) type Boundaries = [u64; 4];
@@ -113,7 +114,7 @@ impl Arena {
                 }
                 if self.size() > limit {
                     return Err(LimitExceeded {
-                        what: "expressions of a regular set",
+                        what: EXPRESSIONS,
                         limit: limit as u64,
                     });
                 }
@@ -213,7 +214,7 @@ impl Arena {
                         break;
                     };
                     let front = derived(self, first);
-                    arms.push(self.concat(front, rest));
+                    self.push_continued(front, rest, &mut arms);
                     if !self.nullable(first) {
                         break;
                     }
@@ -240,7 +241,9 @@ impl Arena {
                     return Self::NEVER;
                 }
                 let rest = self.repeat(body, min.saturating_sub(1), max.map(|max| max - 1));
-                self.concat(front, rest)
+                let mut arms = Vec::new();
+                self.push_continued(front, rest, &mut arms);
+                self.union(arms)
             }
             Node::Behind {
                 tracker,
@@ -252,6 +255,25 @@ impl Arena {
                 derived(self, unfolded)
             }
             _ => Self::NEVER,
+        }
+    }
+
+    /// Adds what is left of a front and what follows it. Where there are rounds to count later, alternatives are kept apart, so that those
+    /// that have counted differently are [merged](Self::merge_counters).
+    fn push_continued(&mut self, front: NodeId, rest: NodeId, arms: &mut Vec<NodeId>) {
+        match self.node(front).clone() {
+            Node::Union(fronts) if self.counts_rounds(rest) => {
+                for &front in fronts.iter() {
+                    arms.push(self.concat(front, rest));
+                }
+            }
+            Node::Finite(state) if self.counts_rounds(rest) && self.finite.accepts(state) => {
+                arms.push(rest);
+                let longer = self.finite.without_empty(state);
+                let longer = self.finite(longer);
+                arms.push(self.concat(longer, rest));
+            }
+            _ => arms.push(self.concat(front, rest)),
         }
     }
 

@@ -136,6 +136,16 @@ impl FiniteStates {
         id
     }
 
+    /// The state that accepts the same strings but the empty one; there are others.
+    pub(super) fn without_empty(&mut self, state: FiniteState) -> FiniteState {
+        let transitions = self.transitions(state).to_vec();
+        let rest = self.intern(false, &transitions);
+        if self.is_utf8(state) {
+            self.set_utf8(rest);
+        }
+        rest
+    }
+
     /// The state that accepts exactly these strings: sorted and without duplicates, at least one.
     ///
     /// Daciuk, Mihov, Watson, Watson: "Incremental Construction of Minimal Acyclic Finite-State Automata" (2000), for

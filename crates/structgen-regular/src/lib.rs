@@ -7,6 +7,7 @@
 mod abstraction;
 mod arena;
 mod characters;
+mod counted;
 mod counting;
 mod derivative;
 mod finite;

@@ -9,3 +9,14 @@ pub struct LimitExceeded {
     /// The limit.
     pub limit: u64,
 }
+
+/// What [`RegularLimits::expressions`](crate::RegularLimits::expressions) counts.
+pub(crate) const EXPRESSIONS: &str = "expressions of a regular set";
+
+impl LimitExceeded {
+    /// Whether it is about what a machine has kept since it was made: a new one may do what this one could not.
+    #[must_use]
+    pub fn is_of_kept(&self) -> bool {
+        self.what == EXPRESSIONS
+    }
+}

@@ -10,6 +10,7 @@ use super::finite::{FiniteStates, Transition};
 use super::look::{Part, PartId};
 use super::{RegularLimits, characters};
 use crate::LimitExceeded;
+use crate::limit::EXPRESSIONS;
 
 /// What identifies a shared subtree: its kind, the address of its children, and its counter.
 type SharedKey = (u8, usize, u32, Option<u32>);
@@ -67,7 +68,7 @@ impl Arena {
             }
             if self.size() > limits.expressions {
                 return Err(LimitExceeded {
-                    what: "expressions of a regular set",
+                    what: EXPRESSIONS,
                     limit: limits.expressions as u64,
                 });
             }

@@ -13,7 +13,7 @@ const MOST_PRODUCTS: usize = 1_024;
 
 impl Arena {
     /// The first part of a concatenation and what follows it; anything else is followed by the empty string.
-    fn split(&self, id: NodeId) -> (NodeId, NodeId) {
+    pub(super) fn split(&self, id: NodeId) -> (NodeId, NodeId) {
         match *self.node(id) {
             Node::Concat(first, rest) => (first, rest),
             _ => (id, Self::EMPTY),
@@ -153,8 +153,8 @@ impl Arena {
             return Self::ALL_BYTES;
         }
         if arms.len() > 1 {
-            let factored = self.factor(&mut arms);
             let merged = self.merge_counters(&mut arms);
+            let factored = self.factor(&mut arms);
             if (factored || merged) && !self.simplify_union(&mut arms) {
                 return Self::ALL_BYTES;
             }
@@ -254,71 +254,23 @@ impl Arena {
             })
     }
 
-    /// `xa | xb` = `x(a|b)`: keeps alternatives that only differ later from being stepped one by one.
+    /// `xa | xb` = `x(a|b)`: keeps alternatives that only differ later from being stepped one by one. Not those with rounds to count
+    /// later: apart, alternatives that have counted differently are [merged](Self::merge_counters).
     fn factor(&mut self, arms: &mut Vec<NodeId>) -> bool {
-        let mut heads: Vec<(NodeId, NodeId)> = arms.iter().map(|&arm| self.split(arm)).collect();
+        let split =
+            |&arm: &NodeId| Some(self.split(arm)).filter(|&(_, rest)| !self.counts_rounds(rest));
+        let mut heads: Vec<(NodeId, NodeId)> = arms.iter().filter_map(split).collect();
         heads.sort_unstable();
         if heads.windows(2).all(|pair| pair[0].0 != pair[1].0) {
             return false;
         }
-        arms.clear();
+        arms.retain(|&arm| self.counts_rounds(self.split(arm).1));
         for group in heads.chunk_by(|left, right| left.0 == right.0) {
             let rest = match *group {
                 [(_, rest)] => rest,
                 _ => self.union_unfactored(group.iter().map(|&(_, rest)| rest).collect()),
             };
             let arm = self.prepend(group[0].0, rest);
-            arms.push(arm);
-        }
-        true
-    }
-
-    /// `x{0,3}r | x{2,7}r` = `x{0,7}r`: sets of counter values stay few.
-    fn merge_counters(&mut self, arms: &mut Vec<NodeId>) -> bool {
-        let mut counters: Vec<(NodeId, NodeId, u32, u32, NodeId)> = arms
-            .iter()
-            .filter_map(|&arm| {
-                let (head, rest) = self.split(arm);
-                match *self.node(head) {
-                    Node::Repeat { body, min, max } => {
-                        Some((body, rest, min, max.unwrap_or(u32::MAX), arm))
-                    }
-                    _ => None,
-                }
-            })
-            .collect();
-        if counters.len() < 2 {
-            return false;
-        }
-        counters.sort_unstable();
-        let mut gone = Vec::new();
-        let mut new = Vec::new();
-        for group in counters.chunk_by(|left, right| (left.0, left.1) == (right.0, right.1)) {
-            let mut members = group.iter().peekable();
-            while let Some(&(body, rest, min, mut max, first)) = members.next() {
-                let mut merged = Vec::new();
-                while let Some(&&(_, _, next, next_max, arm)) = members.peek()
-                    && next <= max.saturating_add(1)
-                {
-                    max = max.max(next_max);
-                    merged.push(arm);
-                    members.next();
-                }
-                if !merged.is_empty() {
-                    gone.push(first);
-                    gone.append(&mut merged);
-                    new.push((body, min, (max != u32::MAX).then_some(max), rest));
-                }
-            }
-        }
-        if gone.is_empty() {
-            return false;
-        }
-        gone.sort_unstable();
-        arms.retain(|arm| gone.binary_search(arm).is_err());
-        for (body, min, max, rest) in new {
-            let head = self.repeat(body, min, max);
-            let arm = self.concat(head, rest);
             arms.push(arm);
         }
         true

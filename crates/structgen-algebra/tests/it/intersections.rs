@@ -172,6 +172,7 @@ fn limits_are_errors() {
     let small = AlgebraLimits {
         states: 20,
         expressions: 100,
+        ..AlgebraLimits::default()
     };
     let grammar = read("root ::= [a-z]{0,200}");
     assert!(matches!(

@@ -1,4 +1,5 @@
 //! Operations on grammars against the texts that they have.
 
 mod intersections;
+mod limits;
 mod round_trips;

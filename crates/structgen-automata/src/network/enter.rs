@@ -138,6 +138,7 @@ impl Call<'_> {
                 self.begin(proc, below, &mut jobs)?;
                 continue;
             };
+            self.work.set(self.work.get() + 1);
             // Said before a terminal is made for each of them; a few may be the same.
             if found.len() > limit.saturating_mul(2) {
                 return Err(StepError::Limit(too_many_threads(limit)));

@@ -431,6 +431,12 @@ impl Network {
 }
 
 impl Call<'_> {
+    /// How many alternatives have been looked at so far.
+    #[must_use]
+    pub fn work(&self) -> u64 {
+        self.work.get()
+    }
+
     /// The state after one more byte; [`SetId::DEAD`] where no text goes on.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ mod grounded_guarantee;
 mod guides;
 mod many_keys;
 mod masks_equal_the_oracle;
+mod nested_counters;
 mod saved_constraints;
 mod saved_tables;
 mod shapes_with_memory;

@@ -7,6 +7,7 @@ mod dialects;
 mod differential;
 mod limits;
 mod look;
+mod nested;
 mod patterns;
 mod random;
 

@@ -1,0 +1,106 @@
+//! What grammars with huge or ambiguous texts cost: work and memory end at their limits.
+
+use structgen_algebra::{AlgebraError, AlgebraLimits, Sampler, count, difference, shortest};
+use structgen_frontend::gbnf::{GbnfOptions, parse};
+use structgen_frontend::json_schema::{self, SchemaOptions};
+use structgen_grammar::Grammar;
+
+fn large() -> Vec<(&'static str, Grammar)> {
+    let schema = |text: &str| {
+        let schema = serde_json::from_str(text).expect(text);
+        let compiled = json_schema::compile(&schema, &SchemaOptions::new());
+        compiled.expect(text).grammar
+    };
+    let gbnf = |text| parse(text, &GbnfOptions::default()).expect(text);
+    vec![
+        (
+            "items",
+            schema(r#"{"type": "array", "items": {"type": "integer"}, "minItems": 1000000000}"#),
+        ),
+        (
+            "length",
+            schema(r#"{"type": "string", "minLength": 1000000000}"#),
+        ),
+        ("ambiguous", gbnf(r#"root ::= root root | "a" | "b" | """#)),
+        ("counted", gbnf("root ::= [a-z]{0,1000000000}")),
+    ]
+}
+
+/// What was exceeded.
+fn exceeded<T>(found: Result<T, AlgebraError>) -> Option<&'static str> {
+    match found {
+        Err(AlgebraError::Limit(limit)) => Some(limit.what),
+        _ => None,
+    }
+}
+
+#[test]
+fn every_operation_ends_at_a_limit() {
+    let limits = AlgebraLimits {
+        work: 100_000,
+        ..AlgebraLimits::default()
+    };
+    for (name, grammar) in large() {
+        let counted = exceeded(count(&grammar, &limits));
+        assert!(counted.is_some(), "count of {name}");
+        let compared = exceeded(difference(&grammar, &grammar, &limits));
+        assert!(compared.is_some(), "comparison of {name}");
+        let shortest = shortest(&grammar, &limits);
+        let sampled = Sampler::new(&grammar, 1).and_then(|mut texts| texts.sample(20));
+        match name {
+            "items" | "length" => {
+                assert!(exceeded(shortest).is_some(), "shortest of {name}");
+                assert!(exceeded(sampled).is_some(), "sample of {name}");
+            }
+            _ => assert!(shortest.is_ok() && sampled.is_ok(), "{name}"),
+        }
+    }
+}
+
+/// A search that is given up leaves the text that is known.
+#[test]
+fn a_shortest_text_that_is_not_proven_is_returned() {
+    let grammar = parse("root ::= [a-z]{300} | [0-9]{301}", &GbnfOptions::default());
+    let limits = AlgebraLimits {
+        work: 9_000,
+        ..AlgebraLimits::default()
+    };
+    let found = shortest(&grammar.expect("a grammar"), &limits);
+    let found = found.expect("within the limits").expect("not empty");
+    assert_eq!((found.text.len(), found.is_proven), (300, false));
+}
+
+#[test]
+fn work_and_bytes_are_counted() {
+    let all = large();
+    let (_, ambiguous) = &all[2];
+    let few_steps = AlgebraLimits {
+        work: 1_000,
+        ..AlgebraLimits::default()
+    };
+    assert_eq!(
+        exceeded(count(ambiguous, &few_steps)),
+        Some("steps of an automaton and alternatives on the way")
+    );
+    let few_bytes = AlgebraLimits {
+        bytes: 100_000,
+        ..AlgebraLimits::default()
+    };
+    assert_eq!(
+        exceeded(count(ambiguous, &few_bytes)),
+        Some("bytes of states")
+    );
+    // Each number of texts is as long as the text: together they are quadratic.
+    let (_, counted) = &all[3];
+    let few_bytes = AlgebraLimits {
+        bytes: 1 << 20,
+        states: 4_000,
+        ..AlgebraLimits::default()
+    };
+    let found = parse("root ::= [a-z]{3000}", &GbnfOptions::default()).expect("a grammar");
+    assert!(exceeded(count(counted, &few_bytes)).is_some());
+    assert_eq!(
+        exceeded(count(&found, &few_bytes)),
+        Some("bytes of numbers of texts")
+    );
+}
