@@ -7,16 +7,22 @@ from passage_format import Leaf, Missing, Nested, Rows, leaves
 from slot_types import TYPES, Copied, SlotError
 
 
-# Words of keys, and what else people call the same thing.
+# Words of keys, and what else people call the same thing; keys in English are asked of texts in any language.
 SYNONYMS = {
-    "phone": "telephone tel phone_number mobile", "email": "mail e_mail email_address", "number": "no nr num id", "date": "day", "cost": "price fee", "price": "cost amount",
-    "quantity": "qty count units", "address": "addr", "reason": "cause why", "amount": "sum value", "percent": "pct percentage", "minutes": "mins min", "maximum": "max highest",
-    "minimum": "min lowest", "previous": "former prev earlier old", "old": "former previous", "earlier": "previous former", "customer": "client buyer", "company": "firm business organisation",
-    "city": "town", "start": "begin beginning", "starts": "begins", "ends": "finishes", "doctor": "physician", "children": "kids", "until": "till to", "total": "sum overall",
-    "contact": "contact_person", "guest": "visitor", "owner": "proprietor", "rating": "score stars", "stars": "rating", "items": "positions entries lines", "product": "article item",
-    "weight": "mass", "colour": "color", "deadline": "due_date", "due": "deadline payable_by", "boss": "manager", "manager": "head", "partner": "spouse", "size": "dimensions", "city_name": "town",
-    "nummer": "nr", "anzahl": "zahl menge", "preis": "kosten betrag", "datum": "tag", "telefon": "tel telefonnummer", "uhrzeit": "zeit", "grund": "ursache", "kunde": "auftraggeber", "firma": "unternehmen",
-    "numero": "no num", "prix": "cout montant", "precio": "coste importe", "fecha": "dia", "telephone": "tel", "telefono": "tel", "motivo": "causa", "raison": "motif",
+    "en": {
+        "phone": "telephone tel phone_number mobile", "email": "mail e_mail email_address", "number": "no nr num id", "date": "day", "cost": "price fee", "price": "cost amount",
+        "quantity": "qty count units", "address": "addr", "reason": "cause why", "amount": "sum value", "percent": "pct percentage", "minutes": "mins min", "maximum": "max highest",
+        "minimum": "min lowest", "previous": "former prev earlier old", "old": "former previous", "earlier": "previous former", "customer": "client buyer", "company": "firm business organisation",
+        "city": "town", "start": "begin beginning", "starts": "begins", "ends": "finishes", "doctor": "physician", "children": "kids", "until": "till to", "total": "sum overall",
+        "contact": "contact_person", "guest": "visitor", "owner": "proprietor", "rating": "score stars", "stars": "rating", "items": "positions entries lines", "product": "article item",
+        "weight": "mass", "colour": "color", "deadline": "due_date", "due": "deadline payable_by", "boss": "manager", "manager": "head", "partner": "spouse", "size": "dimensions", "city_name": "town",
+    },
+    "de": {
+        "nummer": "nr", "anzahl": "zahl menge", "preis": "kosten betrag", "datum": "tag", "telefon": "tel telefonnummer", "uhrzeit": "zeit", "grund": "ursache", "kunde": "auftraggeber",
+        "firma": "unternehmen",
+    },
+    "fr": {"numero": "no num", "prix": "cout montant", "telephone": "tel", "raison": "motif"},
+    "es": {"numero": "no num", "precio": "coste importe", "fecha": "dia", "telefono": "tel", "motivo": "causa"},
 }
 # Keys that say nothing: the description has to.
 VAGUE = ["a b c d e f g h", "field_1 field_2 field_3 field_4 field_5 field_6 field_7 field_8", "value_a value_b value_c value_d value_e value_f value_g value_h", "x1 x2 x3 x4 x5 x6 x7 x8", "q1 q2 q3 q4 q5 q6 q7 q8"]
@@ -41,7 +47,8 @@ class Asker:
         if self.vague and isinstance(field.source, Leaf):
             return self.vague.pop(0) if self.vague else restyle(self.c, self.c.pick(field.keys), self.style)
         words = words_of(self.c.pick(field.keys)).split()
-        words = [self.c.pick(SYNONYMS[w].split()) if w in SYNONYMS and self.c.chance(0.25) else w for w in words]
+        others = SYNONYMS["en"] | SYNONYMS[self.w.lang]
+        words = [self.c.pick(others[w].split()) if w in others and self.c.chance(0.25) else w for w in words]
         return restyle(self.c, "_".join(words) + extra, self.style)
 
     def description(self, field, key):
