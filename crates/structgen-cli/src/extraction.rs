@@ -29,7 +29,7 @@ pub(crate) struct ExtractionArgs {
         long,
         value_name = "P",
         requires = "small_first",
-        default_value_t = 0.8,
+        default_value_t = 0.5,
         help_heading = "Model"
     )]
     pub(crate) below: f64,
