@@ -70,7 +70,7 @@ pub fn shortest(
     Ok(Some(Shortest { text, is_proven }))
 }
 
-/// The shortest text, or nothing after so many states.
+/// The shortest text, or nothing once the limit of states is reached.
 fn search(automaton: &mut Automaton, states: usize) -> Result<Option<Vec<u8>>, AlgebraError> {
     let start = automaton.start();
     // How each state was reached first, which is by as few bytes as can be.

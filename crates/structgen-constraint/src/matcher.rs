@@ -374,7 +374,7 @@ impl Progress {
         Ok(())
     }
 
-    /// The position behind a token.
+    /// The position after a token.
     fn after(&self, visit: &Visit<'_>, token: TokenId) -> Result<Position, MatcherError> {
         if self.now.ended {
             return Err(MatcherError::Finished);

@@ -370,7 +370,7 @@ impl Network {
         self.terminals.get(frame.terminal).first(frame.state)
     }
 
-    /// The frame behind any plain text, where that is the same for all; see
+    /// The frame after any plain text, where that is the same for all; see
     /// [`Machine::uniform`](crate::Machine::uniform). The second part is the first bytes of text of which it is not so.
     pub fn uniform(&self, frame: Frame) -> Option<(Frame, Vec<u8>)> {
         if !frame.reads() {

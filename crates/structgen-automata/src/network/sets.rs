@@ -134,7 +134,7 @@ impl Sets {
 const MOST_IN_PAIRS: usize = 8;
 
 impl Sets {
-    /// Makes room for so many sets in a store that has none.
+    /// Makes room for `sets` sets in a store that has none.
     pub(super) fn make_room(&mut self, sets: usize) {
         self.sets = Interner::with_room(sets);
     }

@@ -43,7 +43,7 @@ fn pattern(random: &mut SplitMix, bounds: &[usize], depth: usize) -> String {
     pattern
 }
 
-/// Writes a text of at most so many random tokens. `check` is shown the text and the allowed tokens of every state.
+/// Writes a text of at most `length` random tokens. `check` is shown the text and the allowed tokens of every state.
 fn write(
     constraint: &CompiledConstraint,
     random: &mut SplitMix,

@@ -209,7 +209,7 @@ struct Distribution<'l> {
 }
 
 impl<'l> Distribution<'l> {
-    /// The distribution after so many tokens. Logits of plus infinity share everything.
+    /// The distribution after `tokens` tokens. Logits of plus infinity share everything.
     fn new(logits: &'l [f32], tokens: usize) -> Result<Self, ChoiceError> {
         let numbers = logits.iter().copied().filter(|logit| !logit.is_nan());
         let max = f64::from(numbers.fold(f32::NEG_INFINITY, f32::max));

@@ -179,7 +179,7 @@ fn steps_run_out_with_a_typed_error() {
     assert!(limit(&compile(&schema, &options).unwrap_err()));
 }
 
-/// `oneOf` with so many objects.
+/// `oneOf` with `n` objects.
 fn one_of(n: usize, arm: fn(usize) -> Value) -> Value {
     json!({"type": "object", "oneOf": (0..n).map(arm).collect::<Vec<_>>()})
 }
