@@ -10,7 +10,8 @@ use structgen_recognize::{Leaf, Options, allowed, recognize};
 /// A text that grounded values can come from, with the numbers, dates, times and addresses that it has in any of the
 /// notations of [`structgen_recognize`].
 ///
-/// [`CompiledConstraint::bind`] takes it. An [`Extractor`](crate::Extractor) binds each text by itself.
+/// [`CompiledConstraint::bind`](structgen_constraint::CompiledConstraint::bind) takes it. An
+/// [`Extractor`](crate::Extractor) binds each text by itself.
 ///
 /// ```
 /// use serde_json::json;
