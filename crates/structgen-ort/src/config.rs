@@ -34,6 +34,11 @@ pub struct ModelConfig {
     pub kv_heads: Option<usize>,
     /// Numbers in each head's key or value, for graphs that leave the number open.
     pub head_dim: Option<usize>,
+    /// The last positions that attention is limited to, in some or all layers.
+    pub sliding_window: Option<usize>,
+    /// The longest text whose positions have the short factors of LongRoPE, where the graph chooses between short and
+    /// long ones by the length of the text.
+    pub long_rope_border: Option<usize>,
 }
 
 impl ModelConfig {
@@ -76,7 +81,17 @@ impl ModelConfig {
             bos: root.ids("bos_token_id")?.first().copied(),
             kv_heads: first(&["num_key_value_heads"])?.or(heads),
             head_dim: first(&["head_dim"])?.or(derived),
+            sliding_window: first(&["sliding_window"])?,
+            long_rope_border: None,
         };
+        let windows =
+            { text.iter().chain([&root]) }.map(|fields| fields.flag("use_sliding_window"));
+        if windows
+            .collect::<Result<Vec<_>, _>>()?
+            .contains(&Some(false))
+        {
+            result.sliding_window = None;
+        }
         if let Some(generation) = generation {
             let generation = Fields::parse("generation_config.json", generation)?;
             for id in generation.ids("eos_token_id")? {
@@ -233,10 +248,26 @@ impl GenaiConfig {
                 bos: model.ids("bos_token_id")?.first().copied(),
                 kv_heads: decoder.number("num_key_value_heads")?.or(heads),
                 head_dim: decoder.number("head_size")?,
+                sliding_window: match decoder.object("sliding_window")? {
+                    Some(window) => window.number("window_size")?,
+                    None => None,
+                },
+                long_rope_border: { model.string("type")? }
+                    .and_then(|model_type| long_rope_border(&model_type)),
             },
             file,
             names,
         })
+    }
+}
+
+/// The context that models of this type were first trained for, where onnxruntime-genai's builder gives them two sets of
+/// rotary factors. Its configuration does not name it, and its runtime knows it by the type as well.
+fn long_rope_border(model_type: &str) -> Option<usize> {
+    match model_type {
+        "phi3" | "phi3v" | "phi4mm" | "phimoe" => Some(4096),
+        "phi3small" => Some(8192),
+        _ => None,
     }
 }
 
@@ -390,6 +421,8 @@ mod tests {
                 head_dim: Some(
                     12,
                 ),
+                sliding_window: None,
+                long_rope_border: None,
             }
         "#]]
         .assert_debug_eq(&config);
@@ -423,6 +456,8 @@ mod tests {
                     head_dim: Some(
                         8,
                     ),
+                    sliding_window: None,
+                    long_rope_border: None,
                 },
                 file: "decoder.onnx",
                 names: Names {
