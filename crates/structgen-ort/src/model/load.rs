@@ -111,7 +111,13 @@ impl ModelSource {
     /// # Errors
     /// [`LoadError`]: what is missing or not understood, by name.
     pub fn open(&self, runtime: &'static Runtime) -> Result<OrtModel, LoadError> {
-        let builder = session_builder(runtime, self.device)?;
+        let operators = match &self.graph {
+            GraphSource::File(file) => Operators::of_file(file),
+            GraphSource::Bytes(bytes) => Operators::of_bytes(bytes),
+        };
+        // A file that cannot be read is ONNX Runtime's to refuse.
+        let operators = operators.unwrap_or_default();
+        let builder = session_builder(runtime, self.device, &operators)?;
         let (session, bytes) = match &self.graph {
             GraphSource::File(file) => (session_from_file(builder, file)?, file_bytes(file)),
             GraphSource::Bytes(bytes) => (session_from_bytes(builder, bytes)?, bytes.len()),
@@ -120,16 +126,7 @@ impl ModelSource {
         if self.shares_buffers && model.graph.cache_memory.is_none() {
             model.share_buffers()?;
         }
-        let operators = match &self.graph {
-            GraphSource::File(file) => Operators::of_file(file),
-            GraphSource::Bytes(bytes) => Operators::of_bytes(bytes),
-        };
-        // ONNX Runtime has read the file; what it is made of only adds to what is said about it.
-        model.learn(
-            &self.config,
-            &operators.unwrap_or_default(),
-            self.single_tokens,
-        );
+        model.learn(&self.config, &operators, self.single_tokens);
         Ok(model)
     }
 }
@@ -162,9 +159,7 @@ impl OrtModel {
 
     /// Finds out how the graph may be run, and what is to be said about it.
     fn learn(&mut self, config: &ModelConfig, operators: &Operators, single_tokens: bool) {
-        let dynamic = DYNAMIC_QUANTIZATION
-            .into_iter()
-            .find(|name| operators.has(name));
+        let dynamic = dynamic_quantization(operators);
         let border =
             { config.long_rope_border }.filter(|&border| border < self.info.context_length);
         // Builders leave the choice out where a model of the type has one set of factors.
@@ -255,6 +250,11 @@ const DYNAMIC_QUANTIZATION: [&str; 3] = [
     "MatMulIntegerToFloat",
 ];
 
+fn dynamic_quantization(operators: &Operators) -> Option<&'static str> {
+    let mut names = DYNAMIC_QUANTIZATION.into_iter();
+    names.find(|name| operators.has(name))
+}
+
 /// What is to be said where configuration and graph differ about a sliding window.
 fn sliding_window(
     config: &ModelConfig,
@@ -317,6 +317,7 @@ fn cache_memory(device: Device) -> ort::Result<Option<MemoryInfo<'static>>> {
 pub(crate) fn session_builder(
     runtime: &'static Runtime,
     device: Device,
+    operators: &Operators,
 ) -> Result<SessionBuilder, LoadError> {
     if let Device::Cuda { .. } = device {
         prepare_cuda(runtime)?;
@@ -329,8 +330,12 @@ pub(crate) fn session_builder(
     let builder = builder
         .with_optimization_level(GraphOptimizationLevel::Level3)
         .map_err(|e| fail(&e))?;
-    // Rewriting quantised weights into integer products makes logits depend on how a text is cut into runs.
-    let builder = builder.with_quant_qdq(false).map_err(|e| fail(&e))?;
+    let builder = match dynamic_quantization(operators) {
+        // As its exporter runs it: its logits depend on how a text is cut into runs anyway.
+        Some(_) => builder,
+        // Rewriting quantised weights into integer products would make them depend on it.
+        None => builder.with_quant_qdq(false).map_err(|e| fail(&e))?,
+    };
     match device {
         Device::Cpu { threads: None } => Ok(builder),
         Device::Cpu {
