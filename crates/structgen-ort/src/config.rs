@@ -36,9 +36,24 @@ pub struct ModelConfig {
     pub head_dim: Option<usize>,
     /// The last positions that attention is limited to, in some or all layers.
     pub sliding_window: Option<usize>,
-    /// The longest text whose positions have the short factors of LongRoPE, where the graph chooses between short and
-    /// long ones by the length of the text.
-    pub long_rope_border: Option<usize>,
+    /// Two sets of rotary factors, one for short texts and one for long ones.
+    pub long_rope: Option<LongRope>,
+}
+
+/// What a graph makes of LongRoPE (Ding et al. 2024): short rotary factors up to the context that the model was first
+/// trained for, long ones for longer texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LongRope {
+    /// It chooses by the length of the text, if it has a branch at all: onnxruntime-genai's model builder.
+    ByLength {
+        /// The longest text that has short factors.
+        border: usize,
+    },
+    /// It has the short factors alone, with which it was traced: optimum.
+    ShortAlone {
+        /// The longest text that they are for.
+        border: usize,
+    },
 }
 
 impl ModelConfig {
@@ -82,7 +97,7 @@ impl ModelConfig {
             kv_heads: first(&["num_key_value_heads"])?.or(heads),
             head_dim: first(&["head_dim"])?.or(derived),
             sliding_window: first(&["sliding_window"])?,
-            long_rope_border: None,
+            long_rope: None,
         };
         let windows =
             { text.iter().chain([&root]) }.map(|fields| fields.flag("use_sliding_window"));
@@ -91,6 +106,18 @@ impl ModelConfig {
             .contains(&Some(false))
         {
             result.sliding_window = None;
+        }
+        let mut scaling = text.iter().chain([&root]).filter_map(|fields| {
+            let scaling = fields
+                .get("rope_scaling")
+                .or_else(|| fields.get("rope_parameters"))?;
+            ["rope_type", "type"]
+                .iter()
+                .find_map(|name| scaling.get(name)?.as_str())
+        });
+        if scaling.any(|kind| kind == "longrope" || kind == "su") {
+            let border = first(&["original_max_position_embeddings"])?;
+            result.long_rope = border.map(|border| LongRope::ShortAlone { border });
         }
         if let Some(generation) = generation {
             let generation = Fields::parse("generation_config.json", generation)?;
@@ -252,8 +279,9 @@ impl GenaiConfig {
                     Some(window) => window.number("window_size")?,
                     None => None,
                 },
-                long_rope_border: { model.string("type")? }
-                    .and_then(|model_type| long_rope_border(&model_type)),
+                long_rope: { model.string("type")? }
+                    .and_then(|model_type| long_rope_border(&model_type))
+                    .map(|border| LongRope::ByLength { border }),
             },
             file,
             names,
@@ -422,7 +450,7 @@ mod tests {
                     12,
                 ),
                 sliding_window: None,
-                long_rope_border: None,
+                long_rope: None,
             }
         "#]]
         .assert_debug_eq(&config);
@@ -457,7 +485,7 @@ mod tests {
                         8,
                     ),
                     sliding_window: None,
-                    long_rope_border: None,
+                    long_rope: None,
                 },
                 file: "decoder.onnx",
                 names: Names {

@@ -15,7 +15,7 @@ mod operators;
 mod runtime;
 mod signature;
 
-pub use config::ModelConfig;
+pub use config::{LongRope, ModelConfig};
 pub use device::{Device, UnknownDevice};
 pub use error::LoadError;
 pub use folder::ModelFolder;

@@ -41,6 +41,13 @@ pub enum LoadNote {
         /// The positions of the window.
         window: usize,
     },
+    /// The graph has the rotary factors for short texts alone, so that the context is theirs.
+    ShortContext {
+        /// The positions that are used.
+        border: usize,
+        /// The positions that the configuration names.
+        context_length: usize,
+    },
     /// End-of-sequence ids that the model has no logits for or the tokenizer does not have.
     UnknownEnds {
         /// The ids, which are ignored.
@@ -57,6 +64,7 @@ impl LoadNote {
             Self::DynamicQuantization { .. }
                 | Self::WindowNotInGraph { .. }
                 | Self::WindowNotConfigured { .. }
+                | Self::ShortContext { .. }
                 | Self::UnknownEnds { .. }
         )
     }
@@ -97,6 +105,11 @@ impl fmt::Display for LoadNote {
                 f,
                 "the configuration names a sliding window of {window} positions, and whether the graph has it cannot \
                  be seen",
+            ),
+            Self::ShortContext { border, context_length } => write!(
+                f,
+                "the context is {border} positions, and not the configuration's {context_length}: the graph has the \
+                 rotary factors for short texts alone; onnxruntime-genai's model builder exports both",
             ),
             Self::UnknownEnds { ids } => {
                 let ids: Vec<String> = ids.iter().map(|id| id.0.to_string()).collect();

@@ -13,12 +13,12 @@ use structgen_decode::{ModelInfo, model::Packing};
 use structgen_vocab::TokenId;
 
 use super::graph::{Graph, cpu_memory};
-use super::long_rope::LongRope;
+use super::long_rope::RowTexts;
 use super::outputs::Outputs;
 use super::probe::Abilities;
 use super::{OrtModel, Rows};
 use crate::cache::growing::GrowingRows;
-use crate::config::{ModelConfig, Names};
+use crate::config::{LongRope, ModelConfig, Names};
 use crate::operators::Operators;
 use crate::runtime::prepare_cuda;
 use crate::signature::Signature;
@@ -160,12 +160,24 @@ impl OrtModel {
     /// Finds out how the graph may be run, and what is to be said about it.
     fn learn(&mut self, config: &ModelConfig, operators: &Operators, single_tokens: bool) {
         let dynamic = dynamic_quantization(operators);
-        let border =
-            { config.long_rope_border }.filter(|&border| border < self.info.context_length);
-        // Builders leave the choice out where a model of the type has one set of factors.
-        self.long_rope = border.filter(|_| operators.has("If")).map(LongRope::new);
+        match config.long_rope {
+            // The builder leaves the choice out where a model of the type has one set of factors.
+            Some(LongRope::ByLength { border })
+                if border < self.info.context_length && operators.has("If") =>
+            {
+                self.texts = Some(RowTexts::new(border));
+            }
+            Some(LongRope::ShortAlone { border }) if border < self.info.context_length => {
+                let context_length = std::mem::replace(&mut self.info.context_length, border);
+                self.notes.push(LoadNote::ShortContext {
+                    border,
+                    context_length,
+                });
+            }
+            _ => {}
+        }
         self.abilities.tokens_alone = single_tokens;
-        self.abilities.rows_alone = single_tokens || self.long_rope.is_some();
+        self.abilities.rows_alone = single_tokens || self.texts.is_some();
         self.probe(dynamic.is_some());
         let abilities = self.abilities;
         self.info.packing = match (self.shares_buffers(), abilities.padding) {
@@ -234,7 +246,7 @@ impl OrtModel {
             rows: Rows::Growing(rows),
             opened: 0,
             abilities: Abilities::default(),
-            long_rope: None,
+            texts: None,
             notes: Vec::new(),
             outputs: Outputs::new(logits, signature.hidden),
             graph: Graph::new(session, signature, memory).map_err(session_error)?,

@@ -12,7 +12,7 @@ use structgen_vocab::TokenId;
 
 /// The texts of the rows, for running them again.
 #[derive(Debug)]
-pub(super) struct LongRope {
+pub(super) struct RowTexts {
     /// The longest text that has short factors.
     border: usize,
     rows: BTreeMap<RowId, Text>,
@@ -25,7 +25,7 @@ struct Text {
     computed: Option<usize>,
 }
 
-impl LongRope {
+impl RowTexts {
     pub(super) fn new(border: usize) -> Self {
         let rows = BTreeMap::new();
         Self { border, rows }

@@ -25,7 +25,7 @@ use crate::LoadNote;
 use crate::cache::growing::GrowingRows;
 use crate::cache::slots::SlotRows;
 use graph::Graph;
-use long_rope::LongRope;
+use long_rope::RowTexts;
 use outputs::{OutputPlace, Outputs};
 use probe::Abilities;
 
@@ -54,8 +54,8 @@ pub struct OrtModel {
     opened: u64,
     /// What the graph does right, as far as it matters for how texts are cut into runs.
     abilities: Abilities,
-    /// Where rotary factors depend on the length of the text.
-    long_rope: Option<LongRope>,
+    /// The rows' texts, where rotary factors depend on their length.
+    texts: Option<RowTexts>,
     notes: Vec<LoadNote>,
     /// What the last run returned, for views of it.
     outputs: Outputs,
@@ -119,7 +119,7 @@ impl OrtModel {
     /// The texts of the rows that are run again from their beginning, whose cache is emptied; `None` where there are
     /// none.
     fn replayed(&mut self, runs: &[RowRun<'_>]) -> Option<Vec<Option<Vec<TokenId>>>> {
-        let texts = self.long_rope.as_mut()?;
+        let texts = self.texts.as_mut()?;
         let replayed = runs.iter().map(|run| texts.replayed(run.row, run.tokens));
         let replayed: Vec<_> = replayed.collect();
         for (run, _) in runs
@@ -153,7 +153,7 @@ impl LanguageModel for OrtModel {
             Rows::Growing(rows) => rows.open(row),
             Rows::Slots(rows) => rows.open(row),
         }
-        if let Some(texts) = &mut self.long_rope {
+        if let Some(texts) = &mut self.texts {
             texts.open(row);
         }
         Ok(row)
@@ -168,7 +168,7 @@ impl LanguageModel for OrtModel {
             Rows::Growing(rows) => rows.fork(row, cached, fork),
             Rows::Slots(rows) => rows.fork(row, cached, fork)?,
         }
-        if let Some(texts) = &mut self.long_rope {
+        if let Some(texts) = &mut self.texts {
             texts.fork(row, len, fork);
         }
         Ok(fork)
@@ -176,7 +176,7 @@ impl LanguageModel for OrtModel {
 
     fn cut_row(&mut self, row: RowId, len: usize) -> Result<(), ModelError> {
         self.check_len(row, len)?;
-        if let Some(texts) = &mut self.long_rope {
+        if let Some(texts) = &mut self.texts {
             texts.cut(row, len);
         }
         let cached = self.cached_len(row).map_or(0, |cached| cached.min(len));
@@ -189,13 +189,13 @@ impl LanguageModel for OrtModel {
             Rows::Growing(rows) => rows.close(row),
             Rows::Slots(rows) => rows.close(row),
         }
-        if let Some(texts) = &mut self.long_rope {
+        if let Some(texts) = &mut self.texts {
             texts.close(row);
         }
     }
 
     fn row_len(&self, row: RowId) -> Option<usize> {
-        match &self.long_rope {
+        match &self.texts {
             Some(texts) => texts.len(row),
             None => self.cached_len(row),
         }
@@ -229,7 +229,7 @@ impl LanguageModel for OrtModel {
             steps = self.run_in_steps(to_run, hidden)?;
             steps.iter().map(Vec::as_slice).collect()
         };
-        if let Some(texts) = &mut self.long_rope {
+        if let Some(texts) = &mut self.texts {
             runs.iter()
                 .for_each(|run| texts.commit(run.row, run.tokens));
         }

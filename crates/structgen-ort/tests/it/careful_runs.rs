@@ -4,7 +4,7 @@ use structgen_decode::{
     LanguageModel,
     model::{Packing, RowId, RowRun},
 };
-use structgen_ort::{Device, LoadNote, LoadOptions, ModelConfig, OrtModel};
+use structgen_ort::{Device, LoadNote, LoadOptions, LongRope, ModelConfig, OrtModel};
 use structgen_vocab::TokenId;
 
 use crate::support::{
@@ -131,7 +131,7 @@ fn texts_that_cross_the_border_of_long_rope_are_run_again() {
     let bytes = std::fs::read(fixture("long_rope/model.onnx")).unwrap();
     let config = std::fs::read_to_string(fixture("long_rope/config.json")).unwrap();
     let mut config = ModelConfig::from_json(&config, None).unwrap();
-    config.long_rope_border = Some(BORDER);
+    config.long_rope = Some(LongRope::ByLength { border: BORDER });
     let open = || OrtModel::from_bytes(runtime(), bytes.clone(), &config, Device::cpu(1)).unwrap();
     let mut model = open();
     assert_eq!(model.info().packing, Packing::Apart);
@@ -221,4 +221,20 @@ fn sliding_windows_that_graph_and_configuration_do_not_share_are_noted() {
         notes.contains(&LoadNote::WindowNotInGraph { window }),
         "{notes:?}"
     );
+}
+
+#[test]
+fn the_context_of_a_graph_with_short_rotary_factors_alone_is_theirs() {
+    let bytes = std::fs::read(fixture("optimum/model.onnx")).unwrap();
+    let config = r#"{"max_position_embeddings": 64, "original_max_position_embeddings": 16,
+                     "rope_scaling": {"rope_type": "longrope"}}"#;
+    let config = ModelConfig::from_json(config, None).unwrap();
+    let model = OrtModel::from_bytes(runtime(), bytes, &config, Device::cpu(1)).unwrap();
+    assert_eq!(model.info().context_length, 16);
+    let (border, context_length) = (16, 64);
+    let note = LoadNote::ShortContext {
+        border,
+        context_length,
+    };
+    assert_eq!(model.notes(), [note]);
 }
