@@ -19,6 +19,8 @@ COMMON = {"vocab_size": VOCAB, "bos_token_id": 2, "eos_token_id": 1, "pad_token_
 # The names that most configurations share, and those of GPT-2's descendants.
 PLAIN = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": CONTEXT}
 GROUPED = PLAIN | {"num_key_value_heads": 2}
+# Heads of 32: half of one is rotated, and the operators take multiples of 8.
+WIDE = {"hidden_size": 128, "head_dim": 32}
 GPT = {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": CONTEXT}
 SEQ2SEQ = {"d_model": 64, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
            "encoder_ffn_dim": 128, "decoder_ffn_dim": 128, "max_position_embeddings": CONTEXT, "decoder_start_token_id": 2,
@@ -43,14 +45,14 @@ DECODERS = {
     "granite": GROUPED,
     "helium": GROUPED | {"head_dim": 16},
     "llama": GROUPED,
-    "mistral": GROUPED | {"sliding_window": 16},
+    "mistral": GROUPED | WIDE | {"sliding_window": 16},
     "mpt": {"d_model": 64, "n_heads": 4, "n_layers": 2, "max_seq_len": CONTEXT},
-    "nemotron": GROUPED,
+    "nemotron": GROUPED | WIDE,
     "olmo": GROUPED,
     "olmo2": GROUPED,
     "opt": {"hidden_size": 64, "ffn_dim": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "word_embed_proj_dim": 64,
             "max_position_embeddings": CONTEXT},
-    "phi": PLAIN,
+    "phi": PLAIN | {"hidden_size": 128},
     "phi3": GROUPED,
     "phi3_long": GROUPED | {"max_position_embeddings": 8192, "original_max_position_embeddings": 4096, "rope_scaling": {
         "type": "longrope", "short_factor": [1.0 + 0.1 * i for i in range(8)], "long_factor": [4.0 + i for i in range(8)]}},
