@@ -34,6 +34,9 @@ pub(crate) struct ModelArgs {
     /// Threads of one run on the processor
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
+    /// Run every token by itself: for models quantised while they run, whose texts otherwise depend on what runs beside them
+    #[arg(long, requires = "model")]
+    single_tokens: bool,
 }
 
 /// A model, and the library and the tables that it is loaded with.
@@ -103,6 +106,7 @@ impl ModelArgs {
             variant: None,
             device: None,
             threads: self.threads,
+            single_tokens: false,
         }
     }
 
@@ -128,6 +132,9 @@ impl ModelArgs {
         if let Some(variant) = &self.variant {
             options = options.with_variant(variant);
         }
+        if self.single_tokens {
+            options = options.with_single_tokens();
+        }
         Ok(options)
     }
 
@@ -141,11 +148,15 @@ impl ModelArgs {
         if let (Some(_), Some(tables)) = (&self.model, tables) {
             options = options.with_tables_folder(tables);
         }
-        match &self.model {
-            Some(folder) => Model::open(folder, &options)
-                .with_context(|| format!("the model folder {} cannot be used", folder.display())),
-            None => Ok(Model::embedded(&options)?),
+        let Some(folder) = &self.model else {
+            return Ok(Model::embedded(&options)?);
+        };
+        let model = Model::open(folder, &options)
+            .with_context(|| format!("the model folder {} cannot be used", folder.display()))?;
+        for note in model.notes().iter().filter(|note| note.is_about_output()) {
+            tell(&format!("note: {note}"));
         }
+        Ok(model)
     }
 }
 

@@ -8,6 +8,7 @@ use structgen_decode::{ModelError, model::DraftHeads};
 
 use crate::cache::backend;
 use crate::model::{refused, session_builder};
+use crate::operators::Operators;
 use crate::signature::{find, tensor, unsupported};
 use crate::{Device, LoadError, Runtime};
 
@@ -68,7 +69,9 @@ impl OrtHeads {
         name: &str,
         device: Device,
     ) -> Result<Self, LoadError> {
-        let session = session_builder(runtime, device)?.commit_from_memory(bytes);
+        let operators = Operators::of_bytes(bytes).unwrap_or_default();
+        let mut builder = session_builder(runtime, device, &operators)?;
+        let session = builder.commit_from_memory(bytes);
         let session = session.map_err(|error| refused(name, &error))?;
         let states = find(session.inputs(), STATES, "input")?;
         let logits = find(session.outputs(), LOGITS, "output")?;

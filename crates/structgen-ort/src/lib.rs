@@ -10,15 +10,18 @@ mod error;
 mod folder;
 mod heads;
 mod model;
+mod notes;
+mod operators;
 mod runtime;
 mod signature;
 
-pub use config::ModelConfig;
+pub use config::{LongRope, ModelConfig};
 pub use device::{Device, UnknownDevice};
 pub use error::LoadError;
 pub use folder::ModelFolder;
 pub use heads::OrtHeads;
 pub use model::{BareRun, LoadOptions, ModelSource, OrtModel};
+pub use notes::LoadNote;
 pub use runtime::{
     CudaError, CudaLibrary, InstallOptions, Installed, Looked, RUNTIME_VERSION, Runtime,
     RuntimeError, Search, Source, cuda_libraries, ensure_runtime, install,

@@ -326,7 +326,7 @@ fn a_file_that_is_not_there_is_named() {
 }
 
 #[test]
-fn logits_are_padded_and_never_cut() {
+fn logits_are_padded_and_only_special_tokens_are_cut() {
     let json = serde_json::to_vec(&small_file()).unwrap();
     let vocabulary = Vocabulary::from_tokenizer_json(&json).unwrap();
     let wide = vocabulary.clone().with_logits_len(70).unwrap();
@@ -339,11 +339,18 @@ fn logits_are_padded_and_never_cut() {
     assert_ne!(wide.fingerprint(), vocabulary.fingerprint());
     let same = vocabulary.clone().with_logits_len(5).unwrap();
     assert_eq!(same.fingerprint(), vocabulary.fingerprint());
+    let narrow = vocabulary.clone().with_logits_len(4).unwrap();
+    assert_eq!((narrow.len(), narrow.special_tokens().count()), (4, 0));
+    let name = vocabulary.token_name(TokenId(4)).unwrap();
+    assert_eq!(narrow.token_name(TokenId(4)), None);
+    assert_eq!(vocabulary.special_token(name), Some(TokenId(4)));
+    assert_eq!(narrow.special_token(name), None);
+    assert_eq!(narrow.text_tokens().count(), 4);
     assert!(matches!(
-        vocabulary.clone().with_logits_len(4),
+        vocabulary.clone().with_logits_len(3),
         Err(VocabularyError::LogitsTooNarrow {
-            logits: 4,
-            last: TokenId(4)
+            logits: 3,
+            last: TokenId(3)
         })
     ));
     assert!(vocabulary.with_logits_len(usize::MAX).is_err());
