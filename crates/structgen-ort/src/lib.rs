@@ -20,6 +20,7 @@ pub use folder::ModelFolder;
 pub use heads::OrtHeads;
 pub use model::{BareRun, LoadOptions, ModelSource, OrtModel};
 pub use runtime::{
-    CudaError, CudaLibrary, InstallOptions, Installed, Looked, RUNTIME_VERSION, Runtime,
-    RuntimeError, Search, Source, cuda_libraries, ensure_runtime, install,
+    CudaError, CudaLibrary, Damage, InstallOptions, Installed, InstalledRuntime, Looked,
+    RUNTIME_VERSION, Runtime, RuntimeError, Search, Source, cuda_libraries, ensure_runtime,
+    install, installed, uninstall,
 };

@@ -8,5 +8,6 @@ mod jsonl;
 mod model_commands;
 mod params;
 mod results;
+mod runtime;
 mod support;
 mod tools;
