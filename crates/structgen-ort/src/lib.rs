@@ -17,6 +17,8 @@ pub use config::ModelConfig;
 pub use device::{Device, UnknownDevice};
 pub use error::LoadError;
 pub use folder::ModelFolder;
+#[doc(hidden)]
+pub use folder::read_config;
 pub use heads::OrtHeads;
 pub use model::{BareRun, LoadOptions, ModelSource, OrtModel};
 pub use runtime::{

@@ -92,6 +92,14 @@ pub(crate) fn read_limited(path: &Path) -> Result<Vec<u8>, VocabularyError> {
         path: path.to_owned(),
         source,
     };
+    // Asked first: opening a pipe waits for its other end.
+    if !std::fs::metadata(path).map_err(io)?.is_file() {
+        let reason = "it is no regular file";
+        return Err(io(std::io::Error::new(
+            std::io::ErrorKind::InvalidInput,
+            reason,
+        )));
+    }
     let mut bytes = Vec::new();
     std::fs::File::open(path)
         .map_err(io)?

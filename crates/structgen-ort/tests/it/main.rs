@@ -1,5 +1,6 @@
 //! Tiny decoders in every layout, on the runtime library, which is fetched where it is missing.
 
+mod faults;
 mod models;
 mod programs;
 mod slots;
