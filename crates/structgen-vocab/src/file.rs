@@ -139,6 +139,7 @@ impl<'de> Deserialize<'de> for Pieces {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pieces, A::Error> {
                 let mut pieces = Vec::new();
                 while let Some(entry) = map.next_entry()? {
+                    check_room(&pieces)?;
                     pieces.push(entry);
                 }
                 Ok(Pieces::Ids(pieces))
@@ -147,12 +148,24 @@ impl<'de> Deserialize<'de> for Pieces {
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Pieces, A::Error> {
                 let mut pieces = Vec::new();
                 while let Some(piece) = seq.next_element()? {
+                    check_room(&pieces)?;
                     pieces.push(piece);
                 }
                 Ok(Pieces::Scores(pieces))
             }
         }
         deserializer.deserialize_any(PiecesVisitor)
+    }
+}
+
+/// Ends a list that is too long while it is read, before it takes hundreds of megabytes.
+fn check_room<T, E: serde::de::Error>(pieces: &[T]) -> Result<(), E> {
+    match pieces.len() < Vocabulary::MAX_TOKENS {
+        true => Ok(()),
+        false => Err(E::custom(format_args!(
+            "more than {} tokens, the most that is accepted",
+            Vocabulary::MAX_TOKENS
+        ))),
     }
 }
 

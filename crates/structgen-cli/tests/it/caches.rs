@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::support::{PERSON, model_folder, run, runtime, structgen, write};
 
@@ -104,6 +104,22 @@ fn processes_that_fill_one_cache_leave_one_whole_file() {
         assert!(output.status.success(), "{output:?}");
     }
     is_whole(dir.path(), &cache);
+}
+
+/// Files are told apart by their contents and locks: a clock that was set forward or back changes nothing.
+#[test]
+fn the_times_of_files_decide_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = dir.path().join("cache");
+    assert_eq!(run(&mut compile(dir.path(), &cache)).code, 0);
+    let tables = cache.join("tables");
+    let file = tables.join(&names(&tables)[0]);
+    let century = Duration::from_secs(100 * 365 * 86_400);
+    for time in [SystemTime::UNIX_EPOCH, SystemTime::now() + century] {
+        let file = fs::OpenOptions::new().write(true).open(&file).unwrap();
+        file.set_modified(time).unwrap();
+        is_whole(dir.path(), &cache);
+    }
 }
 
 /// Permissions do not hold for the superuser, so that the folder is one that cannot be.

@@ -3,6 +3,9 @@
 use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use structgen::ort::{InstallOptions, Search, install, installed};
 
@@ -147,4 +150,55 @@ fn libraries_are_listed_and_removed() {
     assert!(!cache.library.exists());
     let list = cache.run(&["runtime", "list"]);
     assert_eq!((list.code, list.out.as_str()), (0, ""), "{list:?}");
+}
+
+/// One after another: the second waits, and finds it done. A third is killed in the middle of it.
+#[test]
+fn processes_that_install_at_once_leave_one_whole_library() {
+    let dir = tempfile::tempdir().unwrap();
+    let spawn = |args: &[&str]| {
+        let mut command = structgen(args);
+        command.env("STRUCTGEN_CACHE", dir.path());
+        let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        piped.spawn().unwrap()
+    };
+    let both = [(); 2].map(|()| spawn(&["runtime", "install"]));
+    let both = both.map(|child| child.wait_with_output().unwrap());
+    let err = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    if both
+        .iter()
+        .any(|output| err(output).contains("out of reach"))
+    {
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: the package index is out of reach"
+        );
+        return;
+    }
+    assert!(
+        both.iter().all(|output| output.status.success()),
+        "{both:?}"
+    );
+    let already = |output: &&Output| String::from_utf8_lossy(&output.stdout).contains("already");
+    assert_eq!(both.iter().filter(already).count(), 1, "{both:?}");
+    for milliseconds in [100, 400, 800, 1_200, 1_600, 2_000] {
+        let mut child = spawn(&["runtime", "install", "--force"]);
+        thread::sleep(Duration::from_millis(milliseconds));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let found = installed(&Search::only_cache(dir.path())).unwrap();
+        assert!(
+            found.iter().all(|runtime| runtime.damage.is_none()),
+            "{found:?}"
+        );
+    }
+    let last = spawn(&["runtime", "install"]).wait_with_output().unwrap();
+    assert!(last.status.success(), "{last:?}");
+    let [only] = &installed(&Search::only_cache(dir.path())).unwrap()[..] else {
+        panic!("one library is installed");
+    };
+    assert!(only.damage.is_none());
+    // What the killed ones left is gone.
+    let left = fs::read_dir(dir.path().join("runtime")).unwrap();
+    assert_eq!(left.count(), 2, "the library and the lock");
 }
