@@ -1,13 +1,14 @@
 //! The `structgen` command line.
 //!
 //! One file per command in `commands/`; what they share is beside it. Exit codes: 0 done, 1 the text does not fit, 2 bad
-//! input or usage. Standard output has results only, standard error everything else.
+//! input or usage, 130 interrupted. Standard output has results only, standard error everything else.
 
 mod args;
 mod commands;
 mod error;
 mod extraction;
 mod input;
+mod interrupt;
 mod output;
 mod process;
 mod results;
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
         Command::Params(args) => commands::params::run(&args),
     };
     match result {
+        _ if interrupt::happened() => interrupt::outcome(),
         Ok(code) => code,
         Err(failure) => failure.report(),
     }

@@ -1,6 +1,7 @@
 //! Model folders: which file to load, and what the files beside it say.
 
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use crate::LoadError;
@@ -40,14 +41,14 @@ impl ModelFolder {
     /// [`LoadError::NoModel`] with the variants that are there, [`LoadError::Config`], [`LoadError::Read`].
     pub fn open(folder: &Path, variant: Option<&str>) -> Result<Self, LoadError> {
         if !folder.is_dir() {
-            let kind = std::io::ErrorKind::NotADirectory;
+            let kind = io::ErrorKind::NotADirectory;
             return Err(LoadError::Read {
                 path: folder.to_owned(),
-                source: std::io::Error::new(kind, "there is no such folder"),
+                source: io::Error::new(kind, "there is no such folder"),
             });
         }
         if variant.is_none()
-            && let Some(text) = read(&folder.join("genai_config.json"))?
+            && let Some(text) = read_config(&folder.join("genai_config.json"))?
         {
             let genai = GenaiConfig::from_json(&text)?;
             return Self::open_genai(folder, genai);
@@ -55,9 +56,9 @@ impl ModelFolder {
         let model = find_model(folder, variant)?;
         let beside = model.parent().unwrap_or(folder);
         let read_either = |name: &str| -> Result<Option<String>, LoadError> {
-            match read(&folder.join(name))? {
+            match read_config(&folder.join(name))? {
                 Some(text) => Ok(Some(text)),
-                None => read(&beside.join(name)),
+                None => read_config(&beside.join(name)),
             }
         };
         let config = read_either("config.json")?.ok_or_else(|| LoadError::Config {
@@ -205,23 +206,39 @@ fn variants(dir: &Path) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// The text of a file, none if there is no such file.
-fn read(path: &Path) -> Result<Option<String>, LoadError> {
-    // A configuration is a few kilobytes; what is a thousand times that is not read into memory.
+/// The text of one of a model folder's configuration files, none if there is no such file.
+///
+/// The folder may come from anywhere. So a pipe, which might never end, and a device are refused, and so is what is a
+/// thousand times the size of a configuration; links are followed, of which a cache of downloads consists.
+///
+/// # Errors
+/// [`LoadError::Read`].
+#[doc(hidden)]
+pub fn read_config(path: &Path) -> Result<Option<String>, LoadError> {
     const LARGEST: u64 = 16 << 20;
-    let fail = |source| LoadError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    match fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(fail(error)),
-        Ok(metadata) if metadata.len() > LARGEST => {
-            return Err(fail(std::io::ErrorKind::FileTooLarge.into()));
+    let read = || -> io::Result<String> {
+        let metadata = fs::metadata(path)?;
+        if !metadata.is_file() {
+            let reason = "it is no regular file";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
-        Ok(_) => {}
+        if metadata.len() > LARGEST {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let mut text = String::new();
+        fs::File::open(path)?
+            .take(LARGEST)
+            .read_to_string(&mut text)?;
+        Ok(text)
+    };
+    match read() {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(LoadError::Read {
+            path: path.to_owned(),
+            source,
+        }),
     }
-    fs::read_to_string(path).map(Some).map_err(fail)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Extra heads in an ONNX Runtime session.
 
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use ort::session::Session;
@@ -44,10 +46,15 @@ impl OrtHeads {
     /// # Errors
     /// [`LoadError`]: what is missing or not understood, by name.
     pub fn open(runtime: &'static Runtime, file: &Path, device: Device) -> Result<Self, LoadError> {
-        let bytes = std::fs::read(file).map_err(|source| LoadError::Read {
+        let failed = |source| LoadError::Read {
             path: file.to_owned(),
             source,
-        })?;
+        };
+        if !fs::metadata(file).map_err(failed)?.is_file() {
+            let reason = "it is no regular file";
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, reason)));
+        }
+        let bytes = fs::read(file).map_err(failed)?;
         Self::read(runtime, &bytes, &file.display().to_string(), device)
     }
 

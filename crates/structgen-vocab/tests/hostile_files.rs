@@ -196,6 +196,71 @@ fn ids_and_names_that_are_given_twice_are_refused() {
     Tokenizer::from_bytes(&json).unwrap();
 }
 
+/// A merge of nothing would make a token of itself for ever.
+#[test]
+fn merges_that_go_in_circles_are_refused() {
+    for merges in [
+        json!([["a", ""]]),
+        json!([["", ""]]),
+        json!([["ab", ""], ["a", "b"]]),
+    ] {
+        let mut file = small_file();
+        file["model"]["merges"] = merges.clone();
+        for vocab in [
+            json!({"a": 0, "b": 1, "ab": 2, "Ġ": 3}),
+            json!({"a": 0, "b": 1, "ab": 2, "": 3}),
+        ] {
+            file["model"]["vocab"] = vocab;
+            let json = serde_json::to_vec(&file).unwrap();
+            let error = Tokenizer::from_bytes(&json).unwrap_err();
+            assert!(
+                matches!(
+                    error,
+                    TokenizerError::Pipeline {
+                        pointer: "/model/merges",
+                        ..
+                    }
+                ),
+                "{merges} {error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn ten_million_tokens_are_refused_before_all_are_read() {
+    let ids: Vec<String> = (0..7_000_000)
+        .map(|id| format!("\"{id:x}\":{id}"))
+        .collect();
+    let scores: Vec<String> = (0..10_000_000)
+        .map(|id| format!("[\"{id:x}\",0]"))
+        .collect();
+    for (kind, vocab) in [
+        ("BPE", format!("{{{}}}", ids.join(","))),
+        ("Unigram", format!("[{}]", scores.join(","))),
+    ] {
+        let json = format!(r#"{{"model": {{"type": "{kind}", "vocab": {vocab}}}}}"#);
+        let error = error(json.as_bytes()).to_string();
+        assert!(
+            error.contains("more than 2097152 tokens"),
+            "{kind}: {error}"
+        );
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn pipes_and_devices_are_refused_and_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("tokenizer.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for path in [pipe.as_path(), std::path::Path::new("/dev/zero")] {
+        let error = Tokenizer::from_file(path).unwrap_err().to_string();
+        assert!(error.contains("no regular file"), "{error}");
+    }
+}
+
 #[test]
 fn sizes_are_bounded() {
     let long = "a".repeat(Vocabulary::MAX_TOKEN_BYTES + 1);

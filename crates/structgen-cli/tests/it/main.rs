@@ -1,12 +1,17 @@
 //! The program, run as a user's shell would.
 
 mod bad_input;
+mod caches;
 mod check;
 mod compile;
 mod grammar;
+mod hostile_folders;
+mod interrupt;
 mod jsonl;
 mod model_commands;
 mod params;
 mod results;
+mod runtime;
+mod streams;
 mod support;
 mod tools;
