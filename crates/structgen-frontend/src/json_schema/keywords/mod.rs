@@ -122,7 +122,8 @@ pub(crate) fn find(name: &str) -> Option<&'static Row> {
 }
 
 /// Whether the keyword decides in some draft which values are valid.
-pub(crate) fn is_about_values(keyword: &str) -> bool {
+#[cfg(test)]
+fn is_about_values(keyword: &str) -> bool {
     let is_about_values = |role: &Role| matches!(role, Assertion | Applicator);
     find(keyword).is_some_and(|row| row.roles.iter().any(is_about_values))
 }

@@ -28,7 +28,7 @@ struct Judged {
 
 /// Builds the canonical form of a schema, judges instances by it, and lowers it.
 fn judge(schema: &Json<'_>, instances: &[Json<'_>], options: &SchemaOptions) -> Judged {
-    let canonical = with_program(schema, options, |program, root| {
+    let canonical = with_program(schema, "", options, |program, root| {
         let mut canonical = Canonicalizer::new(program, options);
         let node = canonical.schema_node(root)?;
         let mut verdicts = Vec::with_capacity(instances.len());
@@ -45,7 +45,7 @@ fn judge(schema: &Json<'_>, instances: &[Json<'_>], options: &SchemaOptions) -> 
         assert!(!is_empty || !verdicts.contains(&true), "{schema:?}");
         Ok(verdicts)
     });
-    let grammar = with_program(schema, options, |program, root| {
+    let grammar = with_program(schema, "", options, |program, root| {
         let mut canonical = Canonicalizer::new(program, options);
         let node = canonical.schema_node(root)?;
         if canonical.is_empty(node)? {
