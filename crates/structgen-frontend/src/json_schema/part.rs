@@ -83,7 +83,7 @@ fn compile_json(
 ) -> Result<CompiledPart, SchemaError> {
     compile_with(json, pointer, options, |canonical, node, options| {
         let root = s4_lower::lower_part(canonical, node, part, builder)?;
-        let report = s5_report::report(canonical, options);
+        let report = s5_report::report(canonical, options)?;
         Ok(CompiledPart {
             root,
             form: options.form(),

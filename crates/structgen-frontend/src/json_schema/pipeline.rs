@@ -10,7 +10,7 @@ use super::s2_parse::resolve::Resources;
 use super::s2_parse::scope::ScopeId;
 use super::s2_parse::{Program, SchemaId};
 use super::s3_canonical::{Canonicalizer, NodeId};
-use super::s5_report::unsatisfiable;
+use super::s5_report::{misplaced, unsatisfiable};
 use super::{CompileReport, SchemaError, SchemaOptions, Usage, s4_lower, s5_report};
 
 /// A compiled schema.
@@ -125,7 +125,7 @@ fn compile_json(
 ) -> Result<Compiled, SchemaError> {
     compile_with(json, pointer, options, |canonical, node, options| {
         let grammar = s4_lower::lower(canonical, node)?;
-        let mut report = s5_report::report(canonical, options);
+        let mut report = s5_report::report(canonical, options)?;
         let sizes = [
             ("rules of the grammar", grammar.rules().len()),
             ("expressions of the grammar", grammar.exprs().len()),
@@ -148,14 +148,20 @@ pub(super) fn compile_with<T>(
     lower: impl FnOnce(&mut Canonicalizer<'_, '_>, NodeId, &SchemaOptions) -> Result<T, SchemaError>,
 ) -> Result<T, SchemaError> {
     let options = &*embedded::options(json, options)?;
-    with_program(json, pointer, options, |program, root| {
+    let compiled = with_program(json, pointer, options, |program, root| {
         let mut canonical = Canonicalizer::new(program, options);
         let node = canonical.schema_node(root)?;
         if canonical.is_empty(node)? {
+            let warnings = s5_report::warnings(&canonical, options);
             drop(canonical);
-            return Err(unsatisfiable::explain(program, options, root));
+            return Err(unsatisfiable::explain(program, options, root, warnings));
         }
         lower(&mut canonical, node, options)
+    });
+    // Of a document that is no schema, what it is counts more than which keyword is wrong.
+    compiled.map_err(|error| match misplaced::find(json) {
+        Some(found) if pointer.is_empty() => SchemaError::Mistaken(vec![found]),
+        _ => error,
     })
 }
 

@@ -147,6 +147,13 @@ const fn format(name: &'static str, build: fn() -> Regular, narrowed: Option<Nar
 /// `hostname` as drafts 4 and 6 define it, by RFC 1034 alone: there, nothing is to be known about A-labels.
 static PLAIN_HOSTNAME: Format = exact("hostname", hostname::outer);
 
+/// The names of the formats that are enforced for some draft or profile, without older names of the same ones.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    let drafts = FORMATS.iter().map(Format::name);
+    let drafts = drafts.filter(|name| !matches!(*name, "host-name" | "ip-address"));
+    drafts.chain(rust::NAMES)
+}
+
 /// The format of this name, if a draft defines it.
 pub(crate) fn find(name: &str, draft: Draft) -> Option<&'static Format> {
     if draft < Draft::Draft7 && matches!(name, "hostname" | "host-name") {

@@ -11,6 +11,9 @@ use crate::json_schema::s2_parse::{
 };
 use crate::json_schema::{Effect, FormatMode, Profile, SchemaError, SchemaOptions};
 
+/// The note on a format that is not enforced because no draft defines it.
+pub(crate) const FORMAT_OF_NO_DRAFT: &str = "a format that no draft defines";
+
 pub(super) fn read<'j>(
     parser: &mut SchemaParser<'_, 'j>,
     keyword: &'static str,
@@ -27,7 +30,7 @@ pub(super) fn read<'j>(
     } else if formats::rust::is_known(name) {
         parser.assert(keyword, RustFormat(name));
     } else {
-        parser.annotation(keyword, "a format that no draft defines");
+        parser.annotation(keyword, FORMAT_OF_NO_DRAFT);
     }
 }
 
@@ -160,7 +163,7 @@ impl<'j> Assertion<'j> for RustFormat<'j> {
         Some(match options.profile {
             Profile::Rust => Effect::Enforced,
             Profile::Exact | Profile::Generate => Effect::Annotation {
-                note: "a format that no draft defines",
+                note: FORMAT_OF_NO_DRAFT,
             },
         })
     }

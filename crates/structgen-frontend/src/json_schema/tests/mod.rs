@@ -6,6 +6,7 @@ mod evaluation;
 mod grounding;
 mod hostile;
 mod messages;
+mod mistakes;
 mod patterns;
 mod print;
 mod random;
@@ -51,6 +52,7 @@ fn judge(schema: &Json<'_>, instances: &[Json<'_>], options: &SchemaOptions) -> 
         if canonical.is_empty(node)? {
             return Err(SchemaError::Unsatisfiable {
                 pointer: String::new(),
+                warnings: Vec::new(),
                 conflicts: Vec::new(),
             });
         }
