@@ -3,6 +3,7 @@
 mod corpus;
 mod dynamic;
 mod evaluation;
+mod generated_formats;
 mod grounding;
 mod hostile;
 mod messages;
