@@ -4,7 +4,7 @@ mod input;
 mod output;
 
 use std::collections::VecDeque;
-use std::io::{self, BufReader, IsTerminal, Read};
+use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
 
@@ -16,7 +16,7 @@ use structgen::{Extracting, SchemaExtractor};
 use crate::Outcome;
 use crate::error::{DONE, bad_input};
 use crate::extraction::{ExtractionArgs, PassedOn};
-use crate::output::tell;
+use crate::output::{error, shows_progress, tell};
 use input::Line;
 pub(crate) use output::Output;
 
@@ -30,7 +30,7 @@ struct Pending {
 pub(crate) fn run(
     extractor: &SchemaExtractor,
     results: &ExtractionArgs,
-    input: Box<dyn Read + Send>,
+    input: Box<dyn BufRead + Send>,
     mut output: Output,
 ) -> Outcome {
     let model = extractor.model();
@@ -106,8 +106,8 @@ pub(crate) fn run(
         passed_on.report();
     }
     if bad > 0 {
-        tell(&format!(
-            "error: {bad} of {number} lines could not be done; their places in the output say why"
+        error(&format!(
+            "{bad} of {number} lines could not be done; their places in the output say why"
         ));
         return Ok(bad_input());
     }
@@ -115,11 +115,10 @@ pub(crate) fn run(
 }
 
 /// The lines, read on a thread of their own.
-fn read_lines(input: Box<dyn Read + Send>, most: usize) -> Receiver<io::Result<Line>> {
+fn read_lines(mut input: Box<dyn BufRead + Send>, most: usize) -> Receiver<io::Result<Line>> {
     let (sender, receiver) = sync_channel(most);
     thread::spawn(move || {
-        let mut lines = BufReader::new(input);
-        while let Some(line) = Line::read(&mut lines).transpose() {
+        while let Some(line) = Line::read(&mut input).transpose() {
             let has_failed = line.is_err();
             if sender.send(line).is_err() || has_failed {
                 break;
@@ -131,7 +130,7 @@ fn read_lines(input: Box<dyn Read + Send>, most: usize) -> Receiver<io::Result<L
 
 /// Nothing is drawn where standard error is no terminal.
 fn progress_bar() -> ProgressBar {
-    if !io::stderr().is_terminal() {
+    if !shows_progress() {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{spinner} {pos} texts, {per_sec}, {elapsed}");
