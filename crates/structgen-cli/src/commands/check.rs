@@ -72,10 +72,10 @@ fn answer(args: &Args) -> anyhow::Result<ExitCode> {
         || args.regex.is_some()
         || args.grammar.is_some()
         || args.tools.is_some();
+    if args.options.at.is_some() && args.schema.is_none() {
+        bail!("--at is for --schema, and there is none");
+    }
     if args.jsonl && !has_constraint {
-        if args.options.at.is_some() {
-            bail!("--at is for --schema, and there is none");
-        }
         return super::check_jsonl::run(options, &args.regex_options, args.text.open_lines()?);
     }
     let constraint = if let Some(path) = &args.schema {

@@ -36,8 +36,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
     #[command(flatten)]
-    schema_options: ShortSchemaArgs,
-    #[command(flatten)]
     text: TextArgs,
     /// Read many texts: a line is a text, or an object {"text":…} that may have an "id"
     #[arg(long, conflicts_with_all = ["outputs", "events", "pretty"])]
@@ -62,6 +60,8 @@ pub(crate) struct Args {
     /// Strings and numbers may be any that the schema allows, whether or not the text has them. This is the default with --model
     #[arg(long)]
     ungrounded: bool,
+    #[command(flatten)]
+    schema_options: ShortSchemaArgs,
     #[command(flatten)]
     settings: SettingsArgs,
     #[command(flatten)]

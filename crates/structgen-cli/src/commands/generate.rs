@@ -57,8 +57,6 @@ struct ConstraintArgs {
     /// JSON that fits a schema: a file with JSON or YAML, - for standard input, or the schema itself. The embedded model is asked as extract asks it: the prompt is the text, and values come from it
     #[arg(long, value_name = "FILE", group = "constraint_kind")]
     json_schema: Option<PathBuf>,
-    #[command(flatten)]
-    schema_options: ShortSchemaArgs,
     /// Text that matches a regular expression
     #[arg(
         long,
@@ -89,6 +87,8 @@ struct ConstraintArgs {
     tools: Option<PathBuf>,
     #[command(flatten)]
     calls: ToolArgs,
+    #[command(flatten)]
+    schema_options: ShortSchemaArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {

@@ -120,6 +120,8 @@ fn a_pointer_that_leads_nowhere_is_told_with_what_is_there() {
     at("/json_schema/schma")
         .is_bad_input(&["`#/json_schema` has no member `schma`; its members: name, schema"]);
     at("json_schema/schema").is_bad_input(&["a JSON Pointer begins with `/`"]);
+    run(&mut structgen(["check", "--regex", "a", "--at", "/a", "a"]))
+        .is_bad_input(&["--at is for --schema"]);
     at("/type/x").is_bad_input(&["`#/type` has no members"]);
 }
 

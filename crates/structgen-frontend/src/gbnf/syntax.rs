@@ -76,22 +76,30 @@ fn unclosed(text: &str, positives: &[Rule]) -> Option<&'static str> {
     }
 }
 
-/// A suggestion about the last literal or class before the position that goes on over several lines. These may, but one
-/// that is not closed ends where the next begins, and what follows makes no sense.
+/// A suggestion about a literal or class in the rule of the position that goes on over several lines. These may, but
+/// one that is not closed ends where the next begins, and what follows makes no sense.
 pub(super) fn token_over_lines(text: &str, position: usize) -> Option<String> {
     let (tokens, _) = tokens(text).ok()?;
-    let spans = tokens.flatten().filter_map(|token| {
+    let mut first = None;
+    for token in tokens.flatten() {
+        let span = token.as_span();
+        if span.end() > position {
+            break;
+        }
         let what = match token.as_rule() {
             Rule::literal => "literal",
             Rule::class => "class",
-            _ => return None,
+            Rule::define => {
+                first = None;
+                continue;
+            }
+            _ => continue,
         };
-        Some((what, token.as_span()))
-    });
-    let (what, span) = spans
-        .take_while(|(_, span)| span.end() <= position)
-        .filter(|(_, span)| span.as_str().contains(['\n', '\r']))
-        .last()?;
+        if span.as_str().contains(['\n', '\r']) {
+            first.get_or_insert((what, span));
+        }
+    }
+    let (what, span) = first?;
     Some(format!(
         "the {what} that begins in line {}, column {} ends in line {}: is it closed where it should be?",
         GbnfError::line_of(text, span.start()),

@@ -23,6 +23,7 @@ fn what_is_not_closed_is_told_where_it_begins() {
             "root ::= \"a\" b\nb ::= \"unclosed\nc ::= [0-9]\n",
             "root ::= \"a\" b\nb ::= \"unclosed\nc ::= \"x\"\n",
             "root ::= \"a\" b\nb ::= \"unclosed\nc ::= \"x\" \"y\"\n",
+            "root ::= b b\nb ::= \"x\" | \"unclosed\nc ::= \"y\"\n# a \"comment\"\nd ::= [a\"]\n",
             "root ::= b\nb ::= [a-z\nc ::= \"x\"\n",
             "root ::= %until \"end",
         ],
@@ -43,6 +44,12 @@ fn what_is_not_closed_is_told_where_it_begins() {
             3 | c ::= "x" "y"
               |             ^
             hint: the literal that begins in line 2, column 7 ends in line 3: is it closed where it should be?
+
+            line 5, column 10: expected something to match, a quantifier, `|` or the end of the rule
+              |
+            5 | d ::= [a"]
+              |          ^
+            hint: the literal that begins in line 2, column 13 ends in line 3: is it closed where it should be?
 
             line 2, column 7: the class is not closed
               |

@@ -230,6 +230,19 @@ fn dropped_assertions_are_warned_of() {
 }
 
 #[test]
+fn probable_mistakes_in_schemas_are_warned_of() {
+    let text = "root ::= %json {\"minLenght\": 1}";
+    let (_, warnings) = parse_with_warnings(text, &GbnfOptions::default()).expect("it is read");
+    let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [
+            "line 1, column 10: in the schema: #/minLenght: `minLenght` is not a keyword and asserts nothing; did you mean `minLength`?"
+        ]
+    );
+}
+
+#[test]
 fn hostile_schemas_are_answered() {
     let deep = format!(
         "root ::= %json {}{}",

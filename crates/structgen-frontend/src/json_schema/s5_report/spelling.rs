@@ -1,9 +1,8 @@
 //! Misspelt keywords and formats: names that nobody defines, close to one that decides which values are valid.
 
-use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use strsim::osa_distance;
 
 use crate::json_schema::formats;
@@ -62,66 +61,63 @@ pub(crate) fn find(
     canonical: &Canonicalizer<'_, '_>,
     options: &SchemaOptions,
 ) -> Vec<SchemaWarning> {
-    let enforces_formats = options.formats == FormatMode::Assert;
-    let mut found = BTreeMap::new();
-    let mut known: FxHashMap<(&str, Draft), Option<&'static str>> = FxHashMap::default();
-    for (order, &id) in canonical.reached().iter().enumerate() {
-        let schema = canonical.program.schema_ref(id);
+    let program = &canonical.program;
+    let mut found = Vec::new();
+    // One pointer may be several schemas, in different dynamic scopes.
+    let mut pointers = FxHashSet::default();
+    let mut compared: FxHashMap<(&str, Draft), Option<&'static str>> = FxHashMap::default();
+    for &id in canonical.reached() {
+        let schema = program.schema_ref(id);
+        let draft = program.resources.get(schema.resource).dialect.draft;
         let Json::Object(members) = schema.json else {
             continue;
         };
-        let draft = canonical
-            .program
-            .resources
-            .get(schema.resource)
-            .dialect
-            .draft;
         for (name, value) in members {
-            if found.len() == MOST_WARNINGS || known.len() == MOST_NAMES {
-                break;
+            if found.len() == MOST_WARNINGS || compared.len() == MOST_NAMES {
+                return found;
             }
-            let pointer = || canonical.program.keyword_pointer(id, name);
-            let warning = if keywords::find(name).is_some() {
-                let misspelt = (name == "format" && enforces_formats)
-                    .then(|| misspelt_format(schema, value))
-                    .flatten();
-                misspelt.map(|(format, nearest)| SchemaWarning::Format {
+            let pointer = || program.keyword_pointer(id, name);
+            let warning = if name == "format" {
+                misspelt_format(schema, value, options).map(|(format, nearest)| {
+                    SchemaWarning::Format {
+                        pointer: pointer(),
+                        format: format.to_owned(),
+                        nearest,
+                    }
+                })
+            } else if keywords::find(name).is_some() {
+                None
+            } else {
+                let nearest = compared.entry((name, draft));
+                let nearest = nearest.or_insert_with(|| nearest_keyword(name, draft));
+                let nearest = nearest.filter(|nearest| is_value_of(nearest, value));
+                nearest.map(|nearest| SchemaWarning::Keyword {
                     pointer: pointer(),
-                    format: format.to_owned(),
+                    keyword: name.to_string(),
                     nearest,
                 })
-            } else {
-                let nearest = known.entry((name, draft));
-                let nearest = *nearest.or_insert_with(|| nearest_keyword(name, draft));
-                nearest
-                    .filter(|nearest| is_value_of(nearest, value))
-                    .map(|nearest| SchemaWarning::Keyword {
-                        pointer: pointer(),
-                        keyword: name.clone().into_owned(),
-                        nearest,
-                    })
             };
-            if let Some(warning) = warning {
-                // One pointer may be several schemas, in different dynamic scopes.
-                found.entry(pointer()).or_insert((order, warning));
+            if let Some(warning) = warning
+                && pointers.insert(pointer())
+            {
+                found.push(warning);
             }
         }
     }
-    let mut found: Vec<(usize, SchemaWarning)> = found.into_values().collect();
-    found.sort_by_key(|(order, _)| *order);
-    found.into_iter().map(|(_, warning)| warning).collect()
+    found
 }
 
-/// The format of a schema and the one that it is close to, if it is one that would be enforced.
+/// The format of a schema and the one that it is close to, if that would be enforced.
 fn misspelt_format<'j>(
     schema: &Schema<'_>,
     value: &'j Json<'_>,
+    options: &SchemaOptions,
 ) -> Option<(&'j str, &'static str)> {
     let Json::String(format) = value else {
         return None;
     };
-    let mut annotations = schema.annotations.iter();
-    let is_unknown = annotations.any(|&note| note == ("format", FORMAT_OF_NO_DRAFT));
+    let is_unknown = options.formats == FormatMode::Assert
+        && schema.annotations.contains(&("format", FORMAT_OF_NO_DRAFT));
     let nearest = is_unknown.then(|| nearest_format(format)).flatten();
     nearest.map(|nearest| (format.as_ref(), nearest))
 }

@@ -28,8 +28,8 @@ fn misspelt_keywords_and_formats_are_warned_of_where_they_matter() {
         }"##,
         expect![[r#"
             #/propertees: `propertees` is not a keyword and asserts nothing; did you mean `properties`?
-            #/properties/a~1b/format: `emial` is not a format and is not enforced; did you mean `email`?
             #/properties/a~1b/minLenght: `minLenght` is not a keyword and asserts nothing; did you mean `minLength`?
+            #/properties/a~1b/format: `emial` is not a format and is not enforced; did you mean `email`?
             #/$defs/used/Enum: `Enum` is not a keyword and asserts nothing; did you mean `enum`?
             #/items/minitems: `minitems` is not a keyword and asserts nothing; did you mean `minItems`?"#]],
     );
