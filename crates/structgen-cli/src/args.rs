@@ -1,8 +1,10 @@
 //! Options that several commands share.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
 use serde::{Deserialize, Serialize};
@@ -15,8 +17,9 @@ use structgen::{
     Constraint, Device, GenerateOptions, Model, ModelOptions, SchemaExtractor, SchemaOptions,
 };
 
-use crate::input::{files_beside, read_file, read_text_file};
-use crate::output::tell;
+use crate::input::{Document, files_beside, is_json_or_yaml};
+use crate::output::{detail, warn};
+use crate::schema_hints::{self, warn_of};
 
 /// Which model, and where it runs.
 #[derive(clap::Args, Debug)]
@@ -32,11 +35,23 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
     /// Threads of one run on the processor
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Run every token by itself: for models quantised while they run, whose texts otherwise depend on what runs beside them
     #[arg(long, requires = "model")]
     single_tokens: bool,
+}
+
+/// The parser of a flag whose value is a whole number from 0.
+pub(crate) fn whole<N: FromStr>(text: &str) -> Result<N, &'static str> {
+    text.parse()
+        .map_err(|_| "it must be a whole number, 0 or more")
+}
+
+/// The parser of a flag whose value is a whole number from 1.
+pub(crate) fn at_least_one<N: FromStr>(text: &str) -> Result<N, &'static str> {
+    text.parse()
+        .map_err(|_| "it must be a whole number, 1 or more")
 }
 
 /// A model, and the library and the tables that it is loaded with.
@@ -144,17 +159,31 @@ impl ModelArgs {
         mut options: ModelOptions,
         tables: Option<PathBuf>,
     ) -> anyhow::Result<Model> {
+        let started = Instant::now();
         // The embedded model's vocabulary is small: its tables are computed in no time.
         if let (Some(_), Some(tables)) = (&self.model, tables) {
             options = options.with_tables_folder(tables);
         }
-        let Some(folder) = &self.model else {
-            return Ok(Model::embedded(&options)?);
+        let (model, name) = match &self.model {
+            Some(file) if file.is_file() => {
+                bail!(
+                    "{} is a file, and a model is a folder with the file and its tokenizer",
+                    file.display()
+                )
+            }
+            Some(folder) => {
+                let name = format!("the model folder {}", folder.display());
+                let model = Model::open(folder, &options);
+                (
+                    model.with_context(|| format!("{name} cannot be used"))?,
+                    name,
+                )
+            }
+            None => (Model::embedded(&options)?, "the embedded model".to_owned()),
         };
-        let model = Model::open(folder, &options)
-            .with_context(|| format!("the model folder {} cannot be used", folder.display()))?;
-        for note in model.notes().iter().filter(|note| note.is_about_output()) {
-            tell(&format!("note: {note}"));
+        detail(&format!("{name} was loaded in {}", milliseconds(started)));
+        for about_output in model.notes().iter().filter(|note| note.is_about_output()) {
+            note(&about_output.to_string());
         }
         Ok(model)
     }
@@ -202,25 +231,48 @@ fn compile_schema(
     options: &SchemaOptions,
 ) -> anyhow::Result<Constraint> {
     let constraint = match at {
-        Some(pointer) => Constraint::json_schema_at(text, pointer, options),
+        Some(pointer) => {
+            // Both forms of a pointer are common: with the sign of a fragment, and without.
+            let pointer = pointer.strip_prefix('#').unwrap_or(pointer);
+            Constraint::json_schema_at(text, pointer, options)
+        }
         None => Constraint::json_schema_str(text, options),
     };
-    constraint.with_context(|| format!("the schema {name} cannot be used"))
+    constraint
+        .map_err(|error| match &*schema_hints::after_error(&error, text) {
+            "" => error.into(),
+            hint => anyhow!("{error}{hint}"),
+        })
+        .with_context(|| format!("the schema {name} cannot be used"))
+}
+
+/// The time since then, for messages.
+pub(crate) fn milliseconds(started: Instant) -> String {
+    format!("{:.1} ms", started.elapsed().as_secs_f64() * 1e3)
 }
 
 /// A schema file, and its schema compiled.
 pub(crate) fn read_schema(
-    path: &std::path::Path,
+    path: &Path,
     at: Option<&str>,
     options: &SchemaOptions,
 ) -> anyhow::Result<(SchemaFile, Constraint)> {
-    let name = path.display().to_string();
-    let text = read_text_file(path).with_context(|| format!("the schema {name} cannot be used"))?;
+    let Document { name, text } = Document::read_json(path)
+        .with_context(|| format!("the schema {} cannot be used", shown(path)))?;
+    let started = Instant::now();
     let constraint = compile_schema(&name, &text, at, options)?;
+    let report = constraint.report();
+    detail(&format!(
+        "the schema {name} was compiled in {}: {} keywords, {} rules",
+        milliseconds(started),
+        report.entries.len(),
+        constraint.grammar().rules().len()
+    ));
+    warn_of(&name, &report.warnings);
     let mut value: Value =
         serde_json::from_str(&text).with_context(|| format!("the schema {name} is not JSON"))?;
-    if let (Some(pointer), Some(root)) = (at, value.as_object_mut()) {
-        root.insert("$ref".to_owned(), format!("#{pointer}").into());
+    if let Some(pointer) = at {
+        refer_to(&mut value, pointer.strip_prefix('#').unwrap_or(pointer));
     }
     let at = at.map(str::to_owned);
     let file = SchemaFile {
@@ -230,6 +282,26 @@ pub(crate) fn read_schema(
         value,
     };
     Ok((file, constraint))
+}
+
+/// Makes a document a schema that refers to the one at a pointer: what the document asserts itself is left out.
+fn refer_to(document: &mut Value, pointer: &str) {
+    const ASSERTIONS: [&str; 6] = ["type", "properties", "required", "items", "enum", "const"];
+    let first = pointer.split('/').nth(1);
+    if let Some(root) = document.as_object_mut() {
+        root.retain(|key, _| first == Some(key) || !ASSERTIONS.contains(&key.as_str()));
+        root.insert("$ref".to_owned(), format!("#{pointer}").into());
+    }
+}
+
+/// A file's name, or a part of what is on the command line in its place.
+fn shown(path: &Path) -> String {
+    const LONGEST: usize = 60;
+    let name = path.display().to_string();
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name,
+    }
 }
 
 /// How a regular expression is read.
@@ -281,24 +353,31 @@ impl RegexArgs {
 }
 
 /// A grammar file, which may name others beside it.
-pub(crate) fn read_grammar(path: &std::path::Path) -> anyhow::Result<Constraint> {
-    let name = path.display();
-    let text =
-        read_text_file(path).with_context(|| format!("the grammar {name} cannot be used"))?;
+pub(crate) fn read_grammar(path: &Path) -> anyhow::Result<Constraint> {
+    let Document { name, text } = Document::read_grammar(path)
+        .with_context(|| format!("the grammar {} cannot be used", shown(path)))?;
+    // A grammar that is in no file names those of the current folder.
+    let beside = if path.is_file() { path } else { Path::new(".") };
     let options = GbnfOptions {
-        files: Some(files_beside(path)),
+        files: Some(files_beside(beside)),
         ..GbnfOptions::default()
     };
     let constraint = Constraint::gbnf_with(&text, &options)
+        .map_err(|error| match text.trim_start().starts_with('{') {
+            true => anyhow!(
+                "{error}\nhint: it looks like a JSON Schema, which --schema or --json-schema reads"
+            ),
+            false => error.into(),
+        })
         .with_context(|| format!("the grammar {name} cannot be used"))?;
     for warning in constraint.warnings() {
-        tell(&format!("warning: {name}: {warning}"));
+        warn(&format!("{name}: {warning}"));
     }
     Ok(constraint)
 }
 
-/// Documents that references may name: all JSON files of a folder, as `http://localhost:1234/` and their path.
-pub(crate) fn read_documents(folder: &std::path::Path) -> anyhow::Result<Vec<(String, Value)>> {
+/// Documents that references may name: all JSON and YAML files of a folder, as `http://localhost:1234/` and their path.
+pub(crate) fn read_documents(folder: &Path) -> anyhow::Result<Vec<(String, Value)>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(dir) = folders.pop() {
@@ -308,10 +387,7 @@ pub(crate) fn read_documents(folder: &std::path::Path) -> anyhow::Result<Vec<(St
             let path = entry?.path();
             if path.is_dir() && !path.is_symlink() {
                 folders.push(path);
-            } else if path
-                .extension()
-                .is_some_and(|extension| extension == "json")
-            {
+            } else if is_json_or_yaml(&path) {
                 found.push(path);
             }
         }
@@ -319,7 +395,7 @@ pub(crate) fn read_documents(folder: &std::path::Path) -> anyhow::Result<Vec<(St
     found.sort();
     let mut documents = Vec::new();
     for path in found {
-        let document = serde_json::from_slice(&read_file(&path)?)
+        let document = serde_json::from_str(&Document::read_json(&path)?.text)
             .with_context(|| format!("the document {} is not JSON", path.display()))?;
         let relative = path.strip_prefix(folder).unwrap_or(&path);
         let parts: Vec<_> = relative

@@ -4,6 +4,9 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use structgen::Error;
+use structgen::frontend::json_schema::SchemaError;
+
 /// Done.
 pub(crate) const DONE: ExitCode = ExitCode::SUCCESS;
 
@@ -35,11 +38,25 @@ impl Failure {
         }
     }
 
+    /// Whether a schema is the reason, because no value is valid under it.
+    pub(crate) fn is_unsatisfiable(&self) -> bool {
+        let Self::Told { error, .. } = self else {
+            return false;
+        };
+        let mut causes = error.chain();
+        causes.any(|cause| {
+            matches!(
+                cause.downcast_ref(),
+                Some(Error::Schema(SchemaError::Unsatisfiable { .. }))
+            )
+        })
+    }
+
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             Self::ReaderGone => DONE,
             Self::Told { error, code } => {
-                crate::output::tell(&format!("error: {}", in_one_paragraph(error)));
+                crate::output::error(&in_one_paragraph(error));
                 ExitCode::from(*code)
             }
         }

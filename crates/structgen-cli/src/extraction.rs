@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use structgen::{Extraction, Field, Model};
 
-use crate::output::tell;
+use crate::args::at_least_one;
+use crate::output::note;
 use crate::results::ResultArgs;
 
 #[derive(clap::Args, Debug)]
@@ -19,7 +20,12 @@ pub(crate) struct ExtractionArgs {
     #[arg(long, conflicts_with_all = ["events", "outputs"])]
     spans: bool,
     /// Report for each field its N most probable other values, given what was written before it: a search by beams for each
-    #[arg(long, value_name = "N", conflicts_with_all = ["events", "outputs"])]
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with_all = ["events", "outputs"],
+        value_parser = at_least_one::<NonZeroUsize>
+    )]
     alternatives: Option<NonZeroUsize>,
     /// Ask the embedded model first, and the one of --model only for the fields of which it is not sure; all others stay
     #[arg(long, requires = "model", conflicts_with_all = ["events", "outputs"], help_heading = "Model")]
@@ -53,7 +59,7 @@ impl PassedOn {
     /// Prints the share to standard error.
     pub(crate) fn report(self) {
         let Self { fields, of } = self;
-        tell(&format!("{fields} of {of} fields are of the larger model"));
+        note(&format!("{fields} of {of} fields are of the larger model"));
     }
 }
 

@@ -1,14 +1,24 @@
 //! Reading texts, schemas and other files.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow, bail};
 use structgen::frontend::gbnf::GbnfFiles;
 
+use crate::output::warn;
+use crate::yaml;
+
 /// Texts and schemas beyond this size are refused: they would only exhaust memory.
 const LARGEST: u64 = 1 << 30;
+
+/// A longer text is no name of a file.
+const LONGEST_PATH: usize = 1_000;
+
+/// What some editors write at the beginning of UTF-8. It is no part of the text.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A text: given, in a file, or on standard input.
 #[derive(clap::Args, Debug)]
@@ -26,7 +36,14 @@ impl TextArgs {
     pub(crate) fn read_bytes(&self) -> anyhow::Result<(Vec<u8>, String)> {
         let dash = Path::new("-");
         match (&self.text, &self.file) {
-            (Some(text), None) if text != "-" => Ok((text.clone().into_bytes(), "the text".into())),
+            (Some(text), None) if text != "-" => {
+                if text.len() < LONGEST_PATH && Path::new(text).is_file() {
+                    warn(&format!(
+                        "the text is the name of a file, which --file {text} reads"
+                    ));
+                }
+                Ok((text.clone().into_bytes(), "the text".into()))
+            }
             (Some(_), None) => standard_input(),
             (None, Some(path)) if path == dash => standard_input(),
             (None, Some(path)) => Ok((read_file(path)?, path.display().to_string())),
@@ -43,42 +60,132 @@ impl TextArgs {
     }
 
     /// Standard input or the file, line by line. A text on the command line makes no sense there: it names the file.
-    pub(crate) fn open_lines(&self) -> anyhow::Result<Box<dyn Read + Send>> {
+    pub(crate) fn open_lines(&self) -> anyhow::Result<Box<dyn BufRead + Send>> {
         let named = self.file.as_deref().or(self.text.as_deref().map(Path::new));
-        match named {
-            Some(path) if path != Path::new("-") => {
-                let file = File::open(path)
-                    .with_context(|| format!("{} cannot be read", path.display()))?;
-                Ok(Box::new(file))
+        let input: Box<dyn Read + Send> = match named {
+            Some(path) if path != Path::new("-") => Box::new(open(path)?),
+            _ => {
+                take_standard_input()?;
+                Box::new(io::stdin())
             }
-            _ => Ok(Box::new(io::stdin())),
+        };
+        let mut lines = BufReader::new(input);
+        if lines.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
+            lines.consume(BYTE_ORDER_MARK.len());
         }
+        Ok(Box::new(lines))
     }
 }
 
-/// The text of a file, or of standard input for `-`, and a name for messages.
-pub(crate) fn read_text_or_input(path: &Path) -> anyhow::Result<(String, String)> {
-    let (bytes, name) = if path == Path::new("-") {
-        standard_input()?
-    } else {
-        (read_file(path)?, path.display().to_string())
-    };
-    Ok((utf8(bytes, &name)?, name))
+/// A text that is named on the command line, and a name for it in messages.
+pub(crate) struct Document {
+    pub(crate) name: String,
+    pub(crate) text: String,
 }
 
+impl Document {
+    /// The text of a file, or of standard input for `-`.
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
+        let (bytes, name) = if path == Path::new("-") {
+            standard_input()?
+        } else {
+            (read_file(path)?, path.display().to_string())
+        };
+        let text = utf8(bytes, &name)?;
+        Ok(Self { name, text })
+    }
+
+    /// JSON, in a file, on standard input, or on the command line itself, where it begins with a brace or bracket. A
+    /// file with YAML, by its name, becomes JSON.
+    pub(crate) fn read_json(path: &Path) -> anyhow::Result<Self> {
+        if let Some(text) = path.to_str().filter(|text| is_inline_json(text)) {
+            let (name, text) = ("on the command line".to_owned(), text.to_owned());
+            return Ok(Self { name, text });
+        }
+        let mut document = Self::read(path)?;
+        let text = document.text.trim_start();
+        if text.is_empty() {
+            bail!("{} is empty", document.name);
+        }
+        // What comes without a name is YAML where it cannot be JSON.
+        let begins_json =
+            text.starts_with(['{', '[', '"']) || matches!(text.trim_end(), "true" | "false");
+        if is_yaml(path) || (path == Path::new("-") && !begins_json) {
+            document.text = yaml::to_json(&document.text)
+                .map_err(|error| anyhow!("{} is not YAML that is JSON: {error}", document.name))?;
+        }
+        Ok(document.named_by(path))
+    }
+
+    /// A grammar, in a file, on standard input, or on the command line itself, where it has a rule.
+    pub(crate) fn read_grammar(path: &Path) -> anyhow::Result<Self> {
+        match path.to_str().filter(|text| text.contains("::=")) {
+            Some(text) => Ok(Self {
+                name: "on the command line".to_owned(),
+                text: text.to_owned(),
+            }),
+            None => Ok(Self::read(path)?.named_by(path)),
+        }
+    }
+
+    /// With a name for messages that begin with what it is: `the schema on standard input`.
+    fn named_by(mut self, path: &Path) -> Self {
+        if path == Path::new("-") {
+            self.name = "on standard input".to_owned();
+        }
+        self
+    }
+}
+
+/// Whether an argument is JSON itself, and not a file with JSON.
+pub(crate) fn is_inline_json(argument: &str) -> bool {
+    argument.trim_start().starts_with(['{', '['])
+}
+
+/// Whether a file has YAML, by its name.
+pub(crate) fn is_yaml(path: &Path) -> bool {
+    has_extension(path, &["yaml", "yml"])
+}
+
+/// Whether a file has JSON or YAML, by its name.
+pub(crate) fn is_json_or_yaml(path: &Path) -> bool {
+    is_yaml(path) || has_extension(path, &["json"])
+}
+
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| {
+        { extensions.iter() }.any(|known| extension.eq_ignore_ascii_case(known))
+    })
+}
+
+/// Standard input, which one of a command's inputs can be.
 fn standard_input() -> anyhow::Result<(Vec<u8>, String)> {
+    take_standard_input()?;
     let bytes = read_limited(io::stdin(), "standard input")?;
     Ok((bytes, "standard input".into()))
 }
 
+fn take_standard_input() -> anyhow::Result<()> {
+    static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+    match IS_TAKEN.swap(true, Ordering::Relaxed) {
+        true => bail!("standard input can be one of the inputs, and - stands for two of them"),
+        false => Ok(()),
+    }
+}
+
 /// The bytes of a file.
 pub(crate) fn read_file(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let name = path.display().to_string();
+    read_limited(open(path)?, &path.display().to_string())
+}
+
+fn open(path: &Path) -> anyhow::Result<File> {
+    let name = path.display();
     let file = File::open(path).with_context(|| format!("{name} cannot be read"))?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         bail!("{name} is a folder, and a file is needed");
     }
-    read_limited(file, &name)
+    Ok(file)
 }
 
 /// The text of a file, which has to be UTF-8.
@@ -115,11 +222,19 @@ fn read_limited(from: impl Read, name: &str) -> anyhow::Result<Vec<u8>> {
     if bytes.len() as u64 > LARGEST {
         bail!("{name} is larger than {LARGEST} bytes, which is the most that is read");
     }
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
     Ok(bytes)
 }
 
 /// The bytes as text, or where they stop being UTF-8.
 pub(crate) fn utf8(bytes: Vec<u8>, name: &str) -> anyhow::Result<String> {
+    if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") {
+        bail!(
+            "{name} is not UTF-8: it begins with the byte-order mark of UTF-16; convert it to UTF-8 first"
+        );
+    }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = 1 + error.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count();

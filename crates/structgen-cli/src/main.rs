@@ -1,11 +1,13 @@
 //! The `structgen` command line.
 //!
 //! One file per command in `commands/`; what they share is beside it. Exit codes: 0 done, 1 the text does not fit, 2 bad
-//! input or usage, 130 interrupted. Standard output has results only, standard error everything else.
+//! input or usage, 130 interrupted. Standard output, or the file of `--output`, has results only, standard error everything
+//! else.
 
 mod args;
 mod commands;
 mod error;
+mod excerpt;
 mod extraction;
 mod input;
 mod interrupt;
@@ -13,14 +15,17 @@ mod output;
 mod process;
 mod results;
 mod schema_args;
+mod schema_hints;
 mod settings;
 mod tool_args;
+mod yaml;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use error::Failure;
+use output::{ColorArg, OutputArgs};
 
 /// Guaranteed JSON from real text: constrained generation with language models.
 #[derive(Parser)]
@@ -33,6 +38,8 @@ use error::Failure;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 #[derive(Subcommand)]
@@ -57,10 +64,54 @@ enum Command {
     Doctor(commands::doctor::Args),
     /// List what --set and --params take, or explain one parameter.
     Params(commands::params::Args),
+    /// Print what completes this program's commands and flags in a shell.
+    Completions(commands::completions::Args),
+    /// Print the manual page of this program, or of a command, in roff.
+    Man(commands::man::Args),
+}
+
+/// The parser of the command line. A value may begin with a minus sign where that makes a number: what is wrong with
+/// the number is then told by who reads it.
+fn command_line() -> clap::Command {
+    fn with_negative_numbers(command: clap::Command) -> clap::Command {
+        let command = command.mut_args(|arg| match arg.get_action().takes_values() {
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        });
+        command.mut_subcommands(with_negative_numbers)
+    }
+    with_negative_numbers(Cli::command())
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let matches = command_line().color(ColorArg::of_arguments()).get_matches();
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    if let Err(error) = cli.output.open() {
+        return Failure::from(error).report();
+    }
+    let mut result = run(cli.command);
+    if interrupt::happened() {
+        // What is complete is kept.
+        result = Ok(interrupt::outcome());
+    }
+    let result = result.and_then(|code| {
+        output::commit()?;
+        Ok(code)
+    });
+    match result {
+        Ok(code) => code,
+        Err(failure) => {
+            output::discard();
+            failure.report()
+        }
+    }
+}
+
+fn run(command: Command) -> Outcome {
+    match command {
         Command::Demo(args) => commands::demo::run(&args),
         Command::Extract(args) => commands::extract::run(&args),
         Command::Generate(args) => commands::generate::run(&args),
@@ -71,11 +122,8 @@ fn main() -> ExitCode {
         Command::Runtime(args) => commands::runtime::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Params(args) => commands::params::run(&args),
-    };
-    match result {
-        _ if interrupt::happened() => interrupt::outcome(),
-        Ok(code) => code,
-        Err(failure) => failure.report(),
+        Command::Completions(args) => commands::completions::run(&args),
+        Command::Man(args) => commands::man::run(&args),
     }
 }
 

@@ -3,14 +3,15 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use anyhow::anyhow;
+use anyhow::bail;
 use serde_json::{Map, Value, json};
 use structgen::decode::{
     GeneratedToken, Generation, Output, Outputs,
     request::{GenerationStats, Report, TokenLogProbs},
 };
+use structgen::grammar::{Indent, Whitespace};
 use structgen::vocab::{TokenId, Vocabulary};
-use structgen::{Constraint, GenerateOptions, Model, Request};
+use structgen::{Constraint, GenerateOptions, Model, Request, format_json};
 
 use crate::error::Failure;
 use crate::output::{tell, write_line};
@@ -28,12 +29,26 @@ pub(crate) struct ResultArgs {
     /// Report the tokens with their log probabilities and times, and as many alternatives of each as --set alternatives=N asks for
     #[arg(long)]
     pub(crate) details: bool,
+    /// Print JSON over several lines, indented by two spaces
+    #[arg(long, conflicts_with_all = ["events", "outputs"])]
+    pub(crate) pretty: bool,
 }
 
 impl ResultArgs {
     /// Whether an output is printed as a JSON object once it is complete.
     pub(crate) fn is_whole(&self) -> bool {
         !self.events && (self.confidence || self.details)
+    }
+
+    /// JSON as it is printed: as it is, or over several lines.
+    pub(crate) fn shown(&self, json: &str) -> String {
+        let whitespace = Whitespace::Indented {
+            indent: Indent::Spaces(2),
+        };
+        match self.pretty {
+            true => format_json(json, whitespace),
+            false => json.to_owned(),
+        }
     }
 
     /// Asks for what will be printed.
@@ -43,14 +58,19 @@ impl ResultArgs {
     }
 
     /// Whether what is asked for can be known of outputs under this constraint.
-    pub(crate) fn check(&self, constraint: Option<&Constraint>) -> anyhow::Result<()> {
+    pub(crate) fn check(
+        &self,
+        constraint: Option<&Constraint>,
+        writes_calls: bool,
+    ) -> anyhow::Result<()> {
         let is_json = constraint.is_some_and(|constraint| constraint.grammar().is_json());
-        match self.confidence && !is_json {
-            true => Err(anyhow!(
-                "--confidence is of the values of JSON: it needs --json or --json-schema"
-            )),
-            false => Ok(()),
+        if self.confidence && !is_json {
+            bail!("--confidence is of the values of JSON: it needs --json or --json-schema");
         }
+        if self.pretty && !is_json && !self.details && !writes_calls {
+            bail!("--pretty is for JSON: it needs --json, --json-schema, --tools or --details");
+        }
+        Ok(())
     }
 
     /// Prints the events of a request's first output as they come, and a last line once it is complete.

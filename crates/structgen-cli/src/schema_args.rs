@@ -8,7 +8,7 @@ use structgen::frontend::json_schema::{Draft, SchemaLimits};
 use structgen::grammar::{EscapeForm, Indent, Whitespace};
 use structgen::{FormatMode, KeyOrder, Profile, SchemaOptions, Source};
 
-use crate::args::read_documents;
+use crate::args::{read_documents, whole};
 
 /// How a schema is compiled. What is given here counts more than an `x-structgen` object in the schema.
 #[derive(clap::Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -41,6 +41,10 @@ pub(crate) struct SchemaArgs {
     /// Drop assertions that are not supported, instead of refusing the schema; the compile report says which
     #[arg(long)]
     lenient: bool,
+    /// Refuse a schema with probable mistakes, such as a misspelt keyword, which are otherwise warnings
+    #[arg(long = "strict-schema")]
+    #[serde(rename = "strict")]
+    pub(crate) strict: bool,
     /// The draft of a schema without $schema, such as 7 or 2020-12
     #[arg(long, value_name = "DRAFT", value_parser = checked(parse_draft))]
     draft: Option<String>,
@@ -48,10 +52,10 @@ pub(crate) struct SchemaArgs {
     #[arg(long, value_name = "DIR")]
     documents: Option<PathBuf>,
     /// The most steps of a compilation
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     max_steps: Option<u64>,
     /// The most JSON values in a schema and its documents
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     max_values: Option<u64>,
 }
 
@@ -139,6 +143,9 @@ impl SchemaArgs {
         if self.lenient {
             options = options.with_lenient(true);
         }
+        if self.strict {
+            options = options.with_strict(true);
+        }
         let draft = self.draft.as_deref().map(parse_draft);
         options.draft = draft.transpose()?.unwrap_or_default();
         let default = SchemaLimits::default();
@@ -151,6 +158,27 @@ impl SchemaArgs {
             options.documents = read_documents(folder)?;
         }
         Ok(options)
+    }
+}
+
+/// The flags about a schema of commands that take the others by `--set`.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Schema")]
+pub(crate) struct ShortSchemaArgs {
+    /// Take the schema at this JSON Pointer of the file, as --set schema.at does
+    #[arg(long, value_name = "POINTER")]
+    at: Option<String>,
+    /// Refuse a schema with probable mistakes, such as a misspelt keyword, which are otherwise warnings
+    #[arg(long)]
+    strict_schema: bool,
+}
+
+impl ShortSchemaArgs {
+    pub(crate) fn apply(&self, to: &mut SchemaArgs) {
+        if let Some(at) = &self.at {
+            to.at = Some(at.clone());
+        }
+        to.strict |= self.strict_schema;
     }
 }
 

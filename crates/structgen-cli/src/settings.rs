@@ -22,9 +22,9 @@ use structgen::{
 };
 
 use crate::args::{ModelArgs, RegexArgs, tables_folder};
-use crate::input::read_text_file;
+use crate::input::Document;
 use crate::interrupt;
-use crate::output::tell;
+use crate::output::note;
 use crate::schema_args::SchemaArgs;
 
 pub(crate) use table::parameters;
@@ -43,7 +43,7 @@ pub(crate) struct SettingsArgs {
     #[arg(long, value_name = "TASK")]
     task: Option<TaskPreset>,
     /// Divides the logits; 0, the default, takes the likeliest token
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    #[arg(long, value_name = "T")]
     temperature: Option<String>,
     /// Keep the K likeliest tokens; 0 is off
     #[arg(long, value_name = "K")]
@@ -61,7 +61,7 @@ pub(crate) struct SettingsArgs {
     #[arg(long, value_name = "N")]
     max_tokens: Option<String>,
     /// A text that ends the output; may be repeated
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     stop: Vec<String>,
     /// So many outputs, each as JSON on a line of its own: {"text"}, or {"error"} where it was cut
     #[arg(short = 'n', value_name = "N")]
@@ -73,7 +73,7 @@ pub(crate) struct SettingsArgs {
     /// Set any parameter, such as top_h=0.4, dry.multiplier=0.8 or width=8; may be repeated. `structgen params` lists them
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// A TOML or JSON file of parameters, such as {"options": {"sampling": {"top_h": 0.4}}, "strategy": {"name": "beam"}}
+    /// A TOML, JSON or YAML file of parameters, such as {"options": {"sampling": {"top_h": 0.4}}, "strategy": {"name": "beam"}}
     #[arg(long, value_name = "FILE")]
     params: Option<PathBuf>,
 }
@@ -209,10 +209,9 @@ fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish() >> 32
 }
 
-/// A file of parameters, in TOML or in JSON.
+/// A file of parameters, in TOML, JSON or YAML.
 fn read_form(path: &Path) -> anyhow::Result<Value> {
-    let name = path.display();
-    let text = read_text_file(path)?;
+    let Document { name, text } = Document::read_json(path)?;
     let is_toml = path
         .extension()
         .is_some_and(|extension| extension == "toml");
@@ -274,7 +273,7 @@ impl Settings {
             constraint.is_some_and(|constraint| constraint.program().sets_temperatures());
         let draws = self.options.sampling.temperature > 0.0 || sets_temperatures;
         if draws && !self.is_seeded {
-            tell(&format!("seed {}", self.options.sampling.seed));
+            note(&format!("seed {}", self.options.sampling.seed));
         }
     }
 

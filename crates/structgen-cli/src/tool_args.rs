@@ -6,7 +6,8 @@ use anyhow::{Context, bail};
 use structgen::SchemaOptions;
 use structgen::tools::{Reasoning, Tool, ToolChoice, ToolFormat, ToolGrammar, ToolOptions};
 
-use crate::input::read_text_file;
+use crate::input::{Document, read_text_file};
+use crate::schema_hints::warn_of;
 
 /// How tools are called.
 #[derive(clap::Args, Debug)]
@@ -44,9 +45,8 @@ enum ReasoningArg {
 impl ToolArgs {
     /// The tools of a file, in the format that was asked for.
     pub(crate) fn read(&self, path: &Path, schema: SchemaOptions) -> anyhow::Result<ToolGrammar> {
-        let name = path.display();
-        let text =
-            read_text_file(path).with_context(|| format!("the tools {name} cannot be used"))?;
+        let Document { name, text } =
+            Document::read_json(path).context("the tools cannot be used")?;
         let tools =
             Tool::list(&text).with_context(|| format!("the tools {name} cannot be used"))?;
         let options = ToolOptions::new()
@@ -58,8 +58,12 @@ impl ToolArgs {
                 ReasoningArg::Open => Reasoning::Open,
             })
             .with_schema_options(schema);
-        ToolGrammar::new(self.format()?, tools, &options)
-            .with_context(|| format!("the tools {name} cannot be used"))
+        let grammar = ToolGrammar::new(self.format()?, tools, &options)
+            .with_context(|| format!("the tools {name} cannot be used"))?;
+        for (tool, report) in grammar.reports() {
+            warn_of(&format!("{name}, {tool}"), &report.warnings);
+        }
+        Ok(grammar)
     }
 
     fn choice(&self) -> ToolChoice {

@@ -20,7 +20,7 @@ use crate::cascade::Cascade;
 use crate::extract_all::ExtractAll;
 use crate::extracting::Extracting;
 use crate::for_type::schema_of;
-use crate::formatted::formatted;
+use crate::formatted::format_json;
 use crate::grounding::{Grounding, is_grounded};
 use crate::partial::ExtractionStream;
 use crate::windows::{LongText, windows};
@@ -512,7 +512,7 @@ impl SchemaExtractor {
     #[must_use]
     pub fn formatted(&self, json: &str) -> Option<String> {
         self.whitespace
-            .map(|whitespace| formatted(json, whitespace))
+            .map(|whitespace| format_json(json, whitespace))
     }
 
     pub(crate) fn is_grounded(&self) -> bool {

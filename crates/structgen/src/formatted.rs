@@ -4,9 +4,17 @@ use structgen_grammar::{Indent, Whitespace};
 
 /// JSON with other whitespace between its tokens, and every value as it is written.
 ///
+/// ```
+/// use structgen::format_json;
+/// use structgen::grammar::{Indent, Whitespace};
+///
+/// let indented = Whitespace::Indented { indent: Indent::Spaces(2) };
+/// assert_eq!(format_json(r#"{"a": 1.50}"#, indented), "{\n  \"a\": 1.50\n}");
+/// ```
+///
 /// Where the form leaves room, [`Spaced`](Whitespace::Spaced) writes a space after each comma and colon, and
 /// [`Bounded`](Whitespace::Bounded) none.
-pub(crate) fn formatted(json: &str, whitespace: Whitespace) -> String {
+pub fn format_json(json: &str, whitespace: Whitespace) -> String {
     let mut out = String::with_capacity(json.len());
     let (mut depth, mut in_string, mut is_escaped) = (0, false, false);
     let mut rest = json.chars().peekable();
@@ -79,18 +87,21 @@ mod tests {
         };
         let value: Value = serde_json::from_str(json).unwrap();
         let expected = serde_json::to_string_pretty(&value).unwrap();
-        assert_eq!(formatted(json, indented), expected.replace("1.5,", "1.50,"));
+        assert_eq!(
+            format_json(json, indented),
+            expected.replace("1.5,", "1.50,")
+        );
         let spaced = r#"{"a,b": [1.50, {}, [], "x\\\":{ "], "c": {"d": null}}"#;
-        assert_eq!(formatted(json, Whitespace::OneSpace), spaced);
+        assert_eq!(format_json(json, Whitespace::OneSpace), spaced);
         for whitespace in [Whitespace::Compact, Whitespace::Bounded { max: 3 }] {
             assert_eq!(
-                formatted(&expected, whitespace),
+                format_json(&expected, whitespace),
                 json.replace("1.50", "1.5")
             );
         }
         let tabs = Whitespace::Indented {
             indent: Indent::Tab,
         };
-        assert_eq!(formatted("[1]", tabs), "[\n\t1\n]");
+        assert_eq!(format_json("[1]", tabs), "[\n\t1\n]");
     }
 }

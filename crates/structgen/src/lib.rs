@@ -71,7 +71,6 @@ mod extractor;
 mod field;
 #[cfg(feature = "ort")]
 mod for_type;
-#[cfg(feature = "ort")]
 mod formatted;
 #[cfg(feature = "ort")]
 mod generate;
@@ -116,6 +115,7 @@ pub use extracting::Extracting;
 pub use extractor::{Extraction, Extractor, SchemaExtractor};
 #[cfg(feature = "ort")]
 pub use field::{AlternativeValue, Field};
+pub use formatted::format_json;
 #[cfg(feature = "ort")]
 pub use generate::Request;
 pub use grounded::recognized_input;
@@ -156,7 +156,7 @@ pub use structgen_decode::{
     samplers::{OrderPreset, TaskPreset},
 };
 pub use structgen_frontend::json_schema::{
-    FormatMode, IntegerKeys, KeyOrder, Profile, SchemaOptions, Source,
+    FormatMode, IntegerKeys, KeyOrder, Profile, SchemaOptions, SchemaWarning, Source,
 };
 #[cfg(feature = "ort")]
 pub use structgen_ort::Device;

@@ -1,6 +1,7 @@
 //! `structgen check --jsonl`: many constraints, each with its texts.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::BufRead;
+use std::process::ExitCode;
 
 use anyhow::bail;
 use serde::{Deserialize, Serialize};
@@ -8,10 +9,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use structgen::{Checker, Constraint, SchemaOptions};
 
-use crate::Outcome;
 use crate::args::RegexArgs;
-use crate::error::{DONE, bad_input};
-use crate::output::{tell, write_line};
+use crate::error::{DONE, bad_input, does_not_fit};
+use crate::output::{error, tell, write_line};
 use crate::schema_args::parse_draft;
 
 #[derive(Deserialize)]
@@ -37,17 +37,58 @@ struct Answer {
     accepted: Vec<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+/// The answer about one text of many.
+#[derive(Serialize)]
+struct LineAnswer {
+    line: u64,
+    accepted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Checks each line against one constraint. Lines without a value are left out where lines are JSON.
+pub(crate) fn run_texts(
+    checker: &Checker,
+    input: Box<dyn BufRead + Send>,
+    is_json: bool,
+) -> anyhow::Result<ExitCode> {
+    let mut refused = 0_u64;
+    for (line, number) in input.split(b'\n').zip(1..) {
+        let line = line?;
+        let text = line.strip_suffix(b"\r").unwrap_or(&line);
+        if is_json && text.trim_ascii().is_empty() {
+            continue;
+        }
+        // A text that is too much to check is the error of its line.
+        let error = match checker.check(text) {
+            Ok(None) => None,
+            Ok(Some(misfit)) => Some(misfit.to_string()),
+            Err(error) => Some(error.to_string()),
+        };
+        refused += u64::from(error.is_some());
+        let answer = LineAnswer {
+            line: number,
+            accepted: error.is_none(),
+            error,
+        };
+        write_line(&serde_json::to_string(&answer)?)?;
+    }
+    Ok(if refused > 0 { does_not_fit() } else { DONE })
 }
 
 pub(crate) fn run(
     mut options: SchemaOptions,
     regex_options: &RegexArgs,
-    input: Box<dyn Read>,
-) -> Outcome {
+    input: Box<dyn BufRead + Send>,
+) -> anyhow::Result<ExitCode> {
     let mut bad = 0_u64;
     let mut number = 0_u64;
     let draft = options.draft;
-    for line in BufReader::new(input).split(b'\n') {
+    for line in input.split(b'\n') {
         let line = line?;
         number += 1;
         if line.trim_ascii().is_empty() {
@@ -57,36 +98,41 @@ pub(crate) fn run(
             Ok(request) => {
                 options.draft = draft;
                 match answer(&request, &mut options, regex_options) {
-                    Ok(accepted) => Answer {
+                    Ok((accepted, warnings)) => Answer {
                         id: request.id,
                         ok: true,
                         accepted,
                         error: None,
+                        warnings,
                     },
                     Err(error) => Answer {
                         id: request.id,
                         ok: false,
                         accepted: Vec::new(),
                         error: Some(format!("{error:#}")),
+                        warnings: Vec::new(),
                     },
                 }
             }
             Err(error) => {
                 bad += 1;
-                let message = format!("line {number} is no request: {error}");
+                let message = format!(
+                    "line {number} is no request: {error} (for lines that are texts, name a constraint: --schema, --regex, --grammar)"
+                );
                 tell(&message);
                 Answer {
                     id: Value::Null,
                     ok: false,
                     accepted: Vec::new(),
                     error: Some(message),
+                    warnings: Vec::new(),
                 }
             }
         };
         write_line(&serde_json::to_string(&answer)?)?;
     }
     if bad > 0 {
-        tell(&format!("error: {bad} of {number} lines are no requests"));
+        error(&format!("{bad} of {number} lines are no requests"));
         return Ok(bad_input());
     }
     Ok(DONE)
@@ -96,7 +142,7 @@ fn answer(
     request: &Request<'_>,
     options: &mut SchemaOptions,
     regex_options: &RegexArgs,
-) -> anyhow::Result<Vec<bool>> {
+) -> anyhow::Result<(Vec<bool>, Vec<String>)> {
     if let Some(name) = &request.draft {
         options.draft = parse_draft(name)?;
     }
@@ -111,5 +157,6 @@ fn answer(
     for instance in &request.instances {
         accepted.push(checker.check(instance.as_bytes())?.is_none());
     }
-    Ok(accepted)
+    let warnings = constraint.report().warnings.iter();
+    Ok((accepted, warnings.map(ToString::to_string).collect()))
 }

@@ -7,7 +7,7 @@ use structgen::ChooseOptions;
 use structgen::decode::strategies::AllLimits;
 
 use crate::Outcome;
-use crate::args::LoadArgs;
+use crate::args::{LoadArgs, whole};
 use crate::error::DONE;
 use crate::input::{TextArgs, read_text_file};
 use crate::output::write_line;
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long)]
     chat: bool,
     /// A choice; may be repeated
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     choice: Vec<String>,
     /// The lines of a file are choices
     #[arg(long, value_name = "FILE")]
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long)]
     all_tokenizations: bool,
     /// The most runs of the model for all tokenizations
-    #[arg(long, value_name = "N", requires = "all_tokenizations")]
+    #[arg(long, value_name = "N", requires = "all_tokenizations", value_parser = whole::<usize>)]
     max_runs: Option<usize>,
     /// For all tokenizations, stop when no more probability than this is missing
     #[arg(long, value_name = "P", requires = "all_tokenizations")]

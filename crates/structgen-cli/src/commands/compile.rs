@@ -11,9 +11,9 @@ use structgen::vocab::{TokenId, Tokenizer};
 use structgen::{Checker, Constraint};
 
 use crate::Outcome;
-use crate::args::{CacheArgs, read_schema};
+use crate::args::{CacheArgs, read_schema, whole};
 use crate::error::DONE;
-use crate::output::{tell, write, write_line};
+use crate::output::{warn, write, write_line};
 use crate::schema_args::SchemaArgs;
 
 /// Options of `structgen compile`.
@@ -24,7 +24,7 @@ use crate::schema_args::SchemaArgs;
     Exit codes: 0 the schema compiles, 2 it does not, or other bad input."
 )]
 pub(crate) struct Args {
-    /// The JSON Schema
+    /// The JSON Schema: a file with JSON or YAML, - for standard input, or the schema itself
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
     /// Write the report as JSON
@@ -51,7 +51,7 @@ struct CompiledArgs {
     #[arg(long, value_name = "FILE", requires = "out")]
     tokenizer: Option<PathBuf>,
     /// An end-of-sequence id; may come several times
-    #[arg(long, value_name = "ID", requires = "out")]
+    #[arg(long, value_name = "ID", requires = "out", value_parser = whole::<u32>)]
     eos: Vec<u32>,
     #[command(flatten)]
     cache: CacheArgs,
@@ -88,8 +88,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         let dropped = report.dropped().count();
         if dropped > 0 {
-            tell(&format!(
-                "warning: {dropped} assertions were dropped: what fits here need not be valid"
+            warn(&format!(
+                "{dropped} assertions were dropped: what fits here need not be valid"
             ));
         }
     }

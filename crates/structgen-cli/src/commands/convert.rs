@@ -8,7 +8,7 @@ use structgen::frontend::convert::{Notation, to_gbnf};
 
 use crate::Outcome;
 use crate::error::DONE;
-use crate::input::read_text_or_input;
+use crate::input::Document;
 use crate::output::write;
 
 /// Options of `structgen grammar convert`.
@@ -20,9 +20,6 @@ pub(crate) struct Args {
     /// The rule to start from; without it, the first one, or `start` in Lark
     #[arg(long, value_name = "NAME")]
     root: Option<String>,
-    /// Write the grammar into a file instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
     /// The grammar; `-` reads standard input
     file: PathBuf,
 }
@@ -43,15 +40,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         NotationArg::Ebnf => Notation::Ebnf,
         NotationArg::Lark => Notation::Lark,
     };
-    let (text, name) = read_text_or_input(&args.file)?;
+    let Document { name, text } = Document::read(&args.file)?;
     let made = to_gbnf(&text, notation, args.root.as_deref())
         .with_context(|| format!("{name} cannot be converted"))?;
     // What is taken away from a rule has to be regular, and schemas have to be understood, which only shows here.
     Constraint::gbnf(&made).with_context(|| format!("what {name} becomes cannot be used"))?;
-    match &args.output {
-        Some(path) => std::fs::write(path, made)
-            .with_context(|| format!("{} cannot be written", path.display()))?,
-        None => write(&made)?,
-    }
+    write(&made)?;
     Ok(DONE)
 }

@@ -1,6 +1,5 @@
 //! `structgen demo`: the first thing that a newcomer sees.
 
-use std::io::{self, IsTerminal};
 use std::time::Instant;
 
 use serde_json::Value;
@@ -13,7 +12,7 @@ use structgen::{
 use super::demo_samples::{Sample, Wrong, compare, samples};
 use crate::Outcome;
 use crate::error::{DONE, Failure};
-use crate::output::{tell, write};
+use crate::output::{Paint, note, paint, write};
 
 /// Options of `structgen demo`.
 #[derive(clap::Args, Debug)]
@@ -26,12 +25,10 @@ pub(crate) struct Args {
 const WIDTH: usize = 78;
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let runtime = ensure_runtime(|line| tell(&format!("{line} (about 25 MB, once) …")))?;
+    let runtime = ensure_runtime(|line| note(&format!("{line} (about 25 MB, once) …")))?;
     let started = Instant::now();
     let model = Model::embedded(&ModelOptions::new())?;
-    let paint = Paint {
-        on: io::stdout().is_terminal(),
-    };
+    let paint = paint();
     write(&format!(
         "{}\n\nA tiny model inside this program ({} kB) reads each text. Every token that it may\n\
          write keeps the JSON on the way to fitting the schema, with values from the text.\n\
@@ -204,34 +201,6 @@ impl Totals {
             *tokens as f64 / seconds,
             100.0 * outside / seconds,
         )
-    }
-}
-
-/// Colours, where a terminal shows them.
-#[derive(Clone, Copy)]
-struct Paint {
-    on: bool,
-}
-
-impl Paint {
-    fn with(self, code: &str, text: &str) -> String {
-        if self.on {
-            format!("\u{1b}[{code}m{text}\u{1b}[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-
-    fn bold(self, text: &str) -> String {
-        self.with("1", text)
-    }
-
-    fn dim(self, text: &str) -> String {
-        self.with("2", text)
-    }
-
-    fn green(self, text: &str) -> String {
-        self.with("32", text)
     }
 }
 

@@ -9,7 +9,7 @@ use structgen::{Constraint, GenerateOptions, Model};
 use crate::Outcome;
 use crate::args::LoadArgs;
 use crate::error::{DONE, bad_input};
-use crate::output::write_line;
+use crate::output::{paint, write_line};
 use crate::process;
 
 /// Options of `structgen doctor`.
@@ -27,7 +27,10 @@ struct Checkup {
 
 impl Checkup {
     fn good(&self, what: &str, finding: &str) -> std::io::Result<()> {
-        write_line(&format!("ok      {what:<18} {finding}"))
+        write_line(&format!(
+            "{}      {what:<18} {finding}",
+            paint().green("ok")
+        ))
     }
 
     fn note(&self, what: &str, finding: &str) -> std::io::Result<()> {
@@ -37,7 +40,8 @@ impl Checkup {
     fn bad(&mut self, what: &str, finding: &str) -> std::io::Result<()> {
         self.failed = true;
         write_line(&format!(
-            "FAILED  {what:<18} {}",
+            "{}  {what:<18} {}",
+            paint().red("FAILED"),
             finding.replace('\n', "\n        ")
         ))
     }

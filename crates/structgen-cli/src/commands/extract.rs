@@ -14,13 +14,13 @@ use structgen::{Error, Extraction, LongText, SchemaExtractor, Strategy};
 use super::extract_jsonl;
 use super::generate::failure;
 use crate::Outcome;
-use crate::args::{ModelArgs, read_schema};
+use crate::args::{ModelArgs, at_least_one, read_schema};
 use crate::error::DONE;
 use crate::extraction::{ExtractionArgs, PassedOn};
 use crate::input::TextArgs;
 use crate::interrupt;
-use crate::output::{tell, write_line};
-use crate::schema_args::SourceArg;
+use crate::output::{detail, note, write_line};
+use crate::schema_args::{ShortSchemaArgs, SourceArg};
 use crate::settings::{Settings, SettingsArgs};
 
 /// Options of `structgen extract`.
@@ -34,17 +34,17 @@ use crate::settings::{Settings, SettingsArgs};
     Exit codes: 0 done, 1 an output was cut before it was complete, 2 bad input."
 )]
 pub(crate) struct Args {
-    /// The JSON Schema
+    /// The JSON Schema: a file with JSON or YAML, - for standard input, or the schema itself
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
     #[command(flatten)]
     text: TextArgs,
     /// Read many texts: a line is a text, or an object {"text":…} that may have an "id"
-    #[arg(long, conflicts_with_all = ["outputs", "events"])]
+    #[arg(long, conflicts_with_all = ["outputs", "events", "pretty"])]
     jsonl: bool,
     /// How many texts run side by side, each in a session of the model with weights of its own. The default is the number of cores, and 1
     /// for --model, where one session runs texts side by side
-    #[arg(long, value_name = "N", requires = "jsonl")]
+    #[arg(long, value_name = "N", requires = "jsonl", value_parser = at_least_one::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
     /// Append the lines to a file, going on after those that it has. Line n of the file is that of line n of the input, errors included; an id
     /// that both have must be the same
@@ -62,6 +62,8 @@ pub(crate) struct Args {
     /// Strings and numbers may be any that the schema allows, whether or not the text has them. This is the default with --model
     #[arg(long)]
     ungrounded: bool,
+    #[command(flatten)]
+    schema_options: ShortSchemaArgs,
     #[command(flatten)]
     settings: SettingsArgs,
     #[command(flatten)]
@@ -82,6 +84,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         )
         .into());
     }
+    if args.results.results.pretty && settings.lists_outputs() {
+        return Err(anyhow!("--pretty is for one output, and several are asked for").into());
+    }
+    args.schema_options.apply(&mut settings.schema);
     match (args.grounded, args.ungrounded) {
         (true, _) => settings.schema.source = Some(SourceArg::Input),
         (_, true) => settings.schema.source = Some(SourceArg::Model),
@@ -169,9 +175,15 @@ impl Args {
             return Ok(DONE);
         }
         for pointer in &found.ungrounded {
-            tell(&format!("note: the text has no value for {pointer}"));
+            note(&format!("note: the text has no value for {pointer}"));
         }
-        write_line(&self.results.print(&found, None, model)?)?;
+        let document = self.results.print(&found, None, model)?;
+        write_line(&self.results.results.shown(&document))?;
+        detail(&format!(
+            "{} tokens in {:.0} ms",
+            found.tokens(),
+            found.stats.total_time.as_secs_f64() * 1e3
+        ));
         if self.results.small_first {
             let mut passed_on = PassedOn::default();
             passed_on.add(&found);

@@ -17,6 +17,7 @@ use crate::input::{TextArgs, read_text_file};
 use crate::interrupt;
 use crate::output::{write, write_line};
 use crate::results::{ResultArgs, report_stats};
+use crate::schema_args::ShortSchemaArgs;
 use crate::settings::{Settings, SettingsArgs};
 use crate::tool_args::ToolArgs;
 
@@ -54,17 +55,27 @@ struct ConstraintArgs {
     /// Any JSON value
     #[arg(long, group = "constraint_kind")]
     json: bool,
-    /// JSON that fits a schema. The embedded model is asked as extract asks it: the prompt is the text, and values come from it
+    /// JSON that fits a schema: a file with JSON or YAML, - for standard input, or the schema itself. The embedded model is asked as extract asks it: the prompt is the text, and values come from it
     #[arg(long, value_name = "FILE", group = "constraint_kind")]
     json_schema: Option<PathBuf>,
     /// Text that matches a regular expression
-    #[arg(long, value_name = "PATTERN", group = "constraint_kind")]
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        group = "constraint_kind",
+        allow_hyphen_values = true
+    )]
     regex: Option<String>,
-    /// Text of a grammar in GBNF
+    /// Text of a grammar in GBNF: a file, - for standard input, or the grammar itself
     #[arg(long, value_name = "FILE", group = "constraint_kind")]
     grammar: Option<PathBuf>,
     /// One of these texts; may be repeated
-    #[arg(long, value_name = "TEXT", group = "constraint_kind")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        group = "constraint_kind",
+        allow_hyphen_values = true
+    )]
     choice: Vec<String>,
     /// Text, or calls of tools: a JSON list of {"name", "description", "parameters"}, or as OpenAI's API takes them. What was written is
     /// printed as JSON: {"text", "reasoning", "calls"}
@@ -77,21 +88,32 @@ struct ConstraintArgs {
     tools: Option<PathBuf>,
     #[command(flatten)]
     calls: ToolArgs,
+    #[command(flatten)]
+    schema_options: ShortSchemaArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut settings = args.settings.settings()?;
+    args.constraint.schema_options.apply(&mut settings.schema);
     let tools = args.constraint.read_tools(&settings)?;
     let (schema, constraint) = match &tools {
         Some(tools) => (None, Some(Constraint::tools(tools))),
         None => args.constraint.read(&settings)?,
     };
-    args.results.check(constraint.as_ref())?;
+    args.results.check(constraint.as_ref(), tools.is_some())?;
     args.results.ask(&mut settings.options);
     settings.check()?;
     let lists_outputs = settings.lists_outputs();
+    if lists_outputs && args.results.pretty {
+        bail_of_one(&settings, "--pretty")?;
+    }
     if lists_outputs && (args.results.events || tools.is_some()) {
-        bail_of_one(&settings, tools.is_some())?;
+        let what = if tools.is_some() {
+            "--tools"
+        } else {
+            "--events"
+        };
+        bail_of_one(&settings, what)?;
     }
     let prompt = args.prompt.read()?;
     let model = settings.load(&args.model, NonZeroUsize::MIN)?;
@@ -125,7 +147,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     // Events are of the text as the model writes it.
     let extractor = extractor.filter(|_| !args.results.events);
     let formatted = |text: &str| extractor.as_ref()?.formatted(text);
-    let is_whole = tools.is_some() || args.results.is_whole() || formatted("").is_some();
+    let is_whole = tools.is_some()
+        || args.results.is_whole()
+        || args.results.pretty
+        || formatted("").is_some();
     let outputs = if args.results.events {
         args.results.print_events(&model, request)?
     } else if is_whole {
@@ -143,9 +168,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for output in &outputs {
         if let Some(tools) = &tools {
             let message = parse(tools, &output.generation, model.tokenizer().vocabulary())?;
-            write_line(&message.to_json().to_string())?;
+            write_line(&args.results.shown(&message.to_json().to_string()))?;
         } else if args.results.is_whole() {
-            write_line(&Value::from(args.results.object(output, &model)?).to_string())?;
+            let object = Value::from(args.results.object(output, &model)?);
+            write_line(&args.results.shown(&object.to_string()))?;
+        } else if args.results.pretty {
+            write_line(&args.results.shown(&output.generation.text))?;
         } else if let Some(text) = formatted(&output.generation.text) {
             write_line(&text)?;
         }
@@ -155,8 +183,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// An error for what is of one output, where there are several.
-fn bail_of_one(settings: &Settings, has_tools: bool) -> anyhow::Result<()> {
-    let what = if has_tools { "--tools" } else { "--events" };
+fn bail_of_one(settings: &Settings, what: &str) -> anyhow::Result<()> {
     bail!(
         "{what} is for one output, and several are asked for, by -n, --set sequences or the strategy {}",
         settings.strategy.name()

@@ -12,24 +12,25 @@ use structgen::grammar::{Grammar, Regular, passes};
 use structgen::{Constraint, Profile};
 
 use crate::Outcome;
-use crate::args::{read_grammar, read_schema};
+use crate::args::{read_grammar, read_schema, whole};
 use crate::error::{DONE, does_not_fit};
-use crate::output::{tell, write, write_line};
+use crate::input::{is_inline_json, is_json_or_yaml};
+use crate::output::{warn, write, write_line};
 use crate::schema_args::SchemaArgs;
 
 /// Options of `structgen grammar`.
 #[derive(clap::Args, Debug)]
 #[command(
     arg_required_else_help = true,
-    after_help = "A SOURCE is a file: a JSON Schema where its name ends in .json, GBNF otherwise; or regex:PATTERN, a regular expression in the syntax of \
-    the Rust crate regex for the whole text. Schemas are taken as for generating, unless --profile says otherwise.\n\n\
+    after_help = "A SOURCE is a file: a JSON Schema where its name ends in .json, .yaml or .yml, GBNF otherwise (- for GBNF on standard input); a schema or a \
+    grammar itself; or regex:PATTERN, a regular expression in the syntax of the Rust crate regex for the whole text. Schemas are taken as for generating, unless --profile says otherwise.\n\n\
     Exit codes: 0 done, 1 the answer is no (empty: no text fits; compare: the texts differ), 2 bad input, or a limit does not suffice."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
     /// The most states that are visited before a command gives up
-    #[arg(long, value_name = "N", global = true, default_value_t = 100_000)]
+    #[arg(long, value_name = "N", global = true, default_value_t = 100_000, value_parser = whole::<usize>)]
     max_states: usize,
 }
 
@@ -67,13 +68,13 @@ enum Command {
         #[command(flatten)]
         source: Source,
         /// How many
-        #[arg(short, long, value_name = "N", default_value_t = 1)]
+        #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = whole::<u32>)]
         number: u32,
         /// Equal seeds give equal texts
-        #[arg(long, value_name = "N", default_value_t = 0)]
+        #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>)]
         seed: u64,
         /// About the most bytes of a text
-        #[arg(long, value_name = "N", default_value_t = 100)]
+        #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole::<u64>)]
         max_bytes: u64,
         /// Write each text as a JSON string, so that a line is a text
         #[arg(long)]
@@ -113,20 +114,43 @@ struct IntersectArgs {
     #[command(flatten)]
     source: Source,
     /// Only texts that match this regular expression from beginning to end
-    #[arg(long, value_name = "PATTERN", group = "sets")]
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        group = "sets",
+        allow_hyphen_values = true
+    )]
     regex: Vec<String>,
     /// Only texts in which this does not occur; may come several times
-    #[arg(long, value_name = "WORD", group = "sets")]
+    #[arg(long, value_name = "WORD", group = "sets", allow_hyphen_values = true)]
     without: Vec<String>,
     /// Only texts of ASCII characters
     #[arg(long, group = "sets")]
     ascii: bool,
     /// Only texts of at most so many characters
-    #[arg(long, value_name = "N", group = "sets")]
+    #[arg(long, value_name = "N", group = "sets", value_parser = whole::<u32>)]
     max_characters: Option<u32>,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
+    match answer(args) {
+        // That no text fits is an answer, also where the schema's compilation finds it out.
+        Err(failure) if failure.is_unsatisfiable() => match args.command {
+            Command::Count { .. } => {
+                write_line("0")?;
+                Ok(DONE)
+            }
+            Command::Shortest { .. }
+            | Command::Sample { .. }
+            | Command::Empty { .. }
+            | Command::Intersect(_) => none_fits(),
+            _ => Err(failure),
+        },
+        other => other,
+    }
+}
+
+fn answer(args: &Args) -> Outcome {
     let limits = AlgebraLimits {
         states: args.max_states,
         ..AlgebraLimits::default()
@@ -152,7 +176,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Shortest { source } => match shortest(&read(source)?, &limits)? {
             Some(found) => {
                 if !found.is_proven {
-                    tell("warning: there may be a shorter text; --max-states searches longer");
+                    warn("there may be a shorter text; --max-states searches longer");
                 }
                 write_line(&String::from_utf8_lossy(&found.text))?;
             }
@@ -249,14 +273,12 @@ impl IntersectArgs {
 /// The grammar of a source.
 fn read_source(source: &str, options: &SchemaArgs) -> anyhow::Result<Grammar> {
     let path = Path::new(source);
+    let is_schema = is_inline_json(source) || is_json_or_yaml(path);
     let constraint = if let Some(pattern) = source.strip_prefix("regex:") {
         Constraint::regex(pattern).map_err(|error| {
             anyhow!("the regular expression {pattern:?} cannot be used: {error}")
         })?
-    } else if path
-        .extension()
-        .is_some_and(|extension| extension == "json")
-    {
+    } else if is_schema {
         let at = options.at.as_deref();
         read_schema(path, at, &options.options(Some(Profile::Generate))?)?.1
     } else {
@@ -268,8 +290,8 @@ fn read_source(source: &str, options: &SchemaArgs) -> anyhow::Result<Grammar> {
 fn write_gbnf(made: &Plain, limits: &AlgebraLimits) -> anyhow::Result<()> {
     write(&to_gbnf(&made.grammar, limits)?)?;
     if let Some(depth) = made.deeper_than {
-        tell(&format!(
-            "warning: the schema's JSON nests {depth} levels deep at most, and the grammar does not count them"
+        warn(&format!(
+            "the schema's JSON nests {depth} levels deep at most, and the grammar does not count them"
         ));
     }
     Ok(())

@@ -59,6 +59,11 @@ const OWN: &[Parameter] = &[
         "Whether assertions that are not supported are dropped, instead of the schema being refused",
     ),
     row(
+        "schema.strict",
+        K::Switch,
+        "Whether a schema with probable mistakes, such as a misspelt keyword, is refused, instead of being warned of",
+    ),
+    row(
         "schema.draft",
         K::Text,
         "The draft of a schema without $schema, such as 7 or 2020-12",

@@ -49,7 +49,8 @@ impl GbnfParser<'_, '_, '_> {
             }
         };
         let kind = GbnfErrorKind::Syntax(syntax::one_of(names));
-        self.error(position, kind).with_hint(self.hint(position))
+        let hint = syntax::token_over_lines(self.text, position).or_else(|| self.hint(position));
+        self.error(position, kind).with_hint(hint)
     }
 
     /// Common mistakes, recognised by the text at the error.

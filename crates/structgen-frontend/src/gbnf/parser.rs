@@ -20,8 +20,8 @@ pub(super) struct Parsed {
     pub(super) outline: Option<Grammar>,
     /// By name, without the rules for deep groups and those of other files.
     pub(super) places: FxHashMap<String, usize>,
-    /// What was dropped from schemas.
-    pub(super) dropped: Vec<GbnfWarning>,
+    /// Warnings of schemas.
+    pub(super) of_schemas: Vec<GbnfWarning>,
 }
 
 pub(super) fn parse(text: &str, options: &GbnfOptions) -> Result<Parsed, GbnfError> {
@@ -50,13 +50,13 @@ pub(super) fn parse(text: &str, options: &GbnfOptions) -> Result<Parsed, GbnfErr
         let kind = GbnfErrorKind::NoRoot(options.root.clone());
         return Err(GbnfError::at(text, 0, kind).in_file(sources[0].path.as_deref()));
     };
-    let dropped = std::mem::take(&mut shared.schemas.dropped);
+    let of_schemas = std::mem::take(&mut shared.schemas.warnings);
     let grammar = shared.builder.finish(root, shared.schemas.into_form());
     Ok(Parsed {
         outline: extension::outline(&grammar, &shared.operators),
         grammar: extension::resolve(&sources, grammar, &shared.operators)?,
         places,
-        dropped,
+        of_schemas,
     })
 }
 

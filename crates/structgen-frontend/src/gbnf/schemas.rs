@@ -17,8 +17,8 @@ pub(super) struct Schemas {
     form: Option<JsonForm>,
     /// Compiled schemas, so that each is compiled once.
     known: FxHashMap<SchemaOrigin, ExprId>,
-    /// What was dropped.
-    pub(super) dropped: Vec<GbnfWarning>,
+    /// What was dropped, and what is most likely a mistake.
+    pub(super) warnings: Vec<GbnfWarning>,
 }
 
 /// Where a schema comes from.
@@ -38,7 +38,7 @@ impl Schemas {
             options,
             form: None,
             known: FxHashMap::default(),
-            dropped: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
@@ -91,13 +91,17 @@ impl Schemas {
         let steps = made.report.usage.iter().find(|usage| usage.limit.is_some());
         let steps = steps.map_or(0, |usage| usage.used);
         self.options.limits.max_steps = self.options.limits.max_steps.saturating_sub(steps);
-        let dropped = made.report.dropped().map(|entry| GbnfWarning {
+        let dropped = made.report.dropped();
+        let dropped = dropped.map(|entry| GbnfWarningKind::Dropped(entry.pointer.clone()));
+        let mistakes = made.report.warnings.iter();
+        let mistakes = mistakes.map(|warning| GbnfWarningKind::Schema(warning.clone()));
+        let warnings = dropped.chain(mistakes).map(|kind| GbnfWarning {
             file: from.map(str::to_owned),
             line: GbnfError::line_of(text, at),
             column: GbnfError::column_of(text, at),
-            kind: GbnfWarningKind::Dropped(entry.pointer.clone()),
+            kind,
         });
-        self.dropped.extend(dropped);
+        self.warnings.extend(warnings);
         self.known.insert(origin, made.root);
         Ok(made.root)
     }

@@ -49,8 +49,63 @@ pub(super) fn broken_token(text: &str, start: usize) -> Option<GbnfError> {
     if position <= start {
         return None;
     }
+    let over_lines = token_over_lines(text, position);
+    if position == text.len()
+        && let Some(what) = unclosed(text, positives)
+    {
+        // What is missing may belong anywhere up to the end of the text; where it began is known.
+        let kind = GbnfErrorKind::Syntax(what.to_owned());
+        return Some(GbnfError::at(text, start, kind).with_hint(over_lines));
+    }
     let kind = GbnfErrorKind::Syntax(expected(positives));
-    Some(GbnfError::at(text, position, kind).with_hint(hint(text, position, positives)))
+    let hint = over_lines.or_else(|| hint(text, position, positives));
+    Some(GbnfError::at(text, position, kind).with_hint(hint))
+}
+
+/// What is open at the end of the text, if that is a literal or a class.
+fn unclosed(text: &str, positives: &[Rule]) -> Option<&'static str> {
+    let wants = |wanted: Rule| positives.contains(&wanted);
+    if text.ends_with('\\') {
+        None
+    } else if wants(Rule::text) {
+        Some("the literal is not closed")
+    } else if wants(Rule::range) || wants(Rule::class_char) {
+        Some("the class is not closed")
+    } else {
+        None
+    }
+}
+
+/// A suggestion about a literal or class in the rule of the position that goes on over several lines. These may, but
+/// one that is not closed ends where the next begins, and what follows makes no sense.
+pub(super) fn token_over_lines(text: &str, position: usize) -> Option<String> {
+    let (tokens, _) = tokens(text).ok()?;
+    let mut first = None;
+    for token in tokens.flatten() {
+        let span = token.as_span();
+        if span.end() > position {
+            break;
+        }
+        let what = match token.as_rule() {
+            Rule::literal => "literal",
+            Rule::class => "class",
+            Rule::define => {
+                first = None;
+                continue;
+            }
+            _ => continue,
+        };
+        if span.as_str().contains(['\n', '\r']) {
+            first.get_or_insert((what, span));
+        }
+    }
+    let (what, span) = first?;
+    Some(format!(
+        "the {what} that begins in line {}, column {} ends in line {}: is it closed where it should be?",
+        GbnfError::line_of(text, span.start()),
+        GbnfError::column_of(text, span.start()),
+        GbnfError::line_of(text, span.end()),
+    ))
 }
 
 /// What was expected, each item once, in the order of this list.
@@ -125,8 +180,6 @@ fn hint(text: &str, position: usize, positives: &[Rule]) -> Option<String> {
             _ if wants(Rule::schema) => {
                 "a schema is written `%json {…}`, or `%json \"file.json\"` if a file has it"
             }
-            None if wants(Rule::text) => "the literal is not closed",
-            None if wants(Rule::range) || wants(Rule::class_char) => "the class is not closed",
             None => "the text ends within a rule",
             _ if wants(Rule::token_text) || wants(Rule::token_id) => {
                 "a token is written `<text>` or `<[id]>`, and every other one `!<text>`"

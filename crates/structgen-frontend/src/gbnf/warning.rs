@@ -4,6 +4,7 @@ use structgen_grammar::passes::{productive, reachable};
 
 use super::GbnfError;
 use super::parser::Parsed;
+use crate::json_schema::SchemaWarning;
 
 /// A probable mistake in a grammar.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +34,9 @@ pub enum GbnfWarningKind {
     /// [`SchemaOptions::lenient`](crate::json_schema::SchemaOptions::lenient) is set: the output need not be valid.
     #[error("the schema's assertion at {0} is not supported, and was dropped")]
     Dropped(String),
+    /// A JSON Schema most likely says something else than it means.
+    #[error("in the schema: {0}")]
+    Schema(SchemaWarning),
 }
 
 /// The warnings for a grammar, in the order of its rules, followed by those for schemas.
@@ -72,6 +76,6 @@ pub(super) fn find(text: &str, parsed: &Parsed) -> Vec<GbnfWarning> {
                 kind,
             }
         })
-        .chain(parsed.dropped.iter().cloned())
+        .chain(parsed.of_schemas.iter().cloned())
         .collect()
 }

@@ -1,5 +1,7 @@
 //! Why a schema is refused.
 
+use super::SchemaWarning;
+
 /// Why a schema is refused. Pointers are JSON Pointers in the form `#/properties/a`; one into another document follows
 /// its URI.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,13 +80,19 @@ pub enum SchemaError {
         reason: String,
     },
     /// No value is valid.
-    #[error("{pointer}: no value is valid under this schema; contradicting: {}", conflicts.join(", "))]
+    #[error("{pointer}: no value is valid under this schema; contradicting: {}{}", conflicts.join(", "), list("; ", .warnings))]
     Unsatisfiable {
         /// The schema without valid values.
         pointer: String,
         /// The keywords that contradict one another: without any one of them, some value would be valid.
         conflicts: Vec<String>,
+        /// Probable mistakes in the schema, which may be the reason.
+        warnings: Vec<SchemaWarning>,
     },
+    /// The schema has probable mistakes, and [`SchemaOptions::strict`](super::SchemaOptions::strict) is set; or it cannot
+    /// be a schema at all, because it is a document with a schema in it.
+    #[error("{}", list("", .0))]
+    Mistaken(Vec<SchemaWarning>),
     /// The schema exceeds a limit.
     #[error("{pointer}: {what} exceed the limit of {limit}")]
     Limit {
@@ -95,4 +103,15 @@ pub enum SchemaError {
         /// The nearest schema or keyword.
         pointer: String,
     },
+}
+
+/// The warnings in one line, each after `before` or a semicolon.
+fn list(before: &str, warnings: &[SchemaWarning]) -> String {
+    let mut text = String::new();
+    for warning in warnings {
+        let before = if text.is_empty() { before } else { "; " };
+        text.push_str(before);
+        text.push_str(&warning.to_string());
+    }
+    text
 }

@@ -28,6 +28,7 @@ mod s2_parse;
 mod s3_canonical;
 mod s4_lower;
 mod s5_report;
+mod warning;
 
 #[cfg(test)]
 mod tests;
@@ -40,3 +41,4 @@ pub use options::{
 pub use part::{CompiledPart, compile_part, compile_part_str};
 pub use pipeline::{Compiled, compile, compile_at, compile_str, compile_str_at};
 pub use report::{CompileReport, Effect, ReportEntry, Usage};
+pub use warning::SchemaWarning;

@@ -244,6 +244,8 @@ pub struct SchemaOptions {
     pub limits: SchemaLimits,
     /// Whether an unsupported assertion is dropped and reported instead of being an error.
     pub lenient: bool,
+    /// Whether a probable mistake in the schema is an error instead of being a warning of the report.
+    pub strict: bool,
     /// Which integers profile `rust` writes as keys of maps.
     pub integer_keys: IntegerKeys,
     /// Where strings and numbers come from, unless the schema says so at a node.
@@ -331,6 +333,21 @@ impl SchemaOptions {
     pub fn with_lenient(mut self, lenient: bool) -> Self {
         self.lenient = lenient;
         self.set.lenient = true;
+        self
+    }
+
+    /// Sets whether probable mistakes, such as a misspelt keyword, are errors.
+    ///
+    /// ```
+    /// use structgen_frontend::json_schema::{SchemaError, SchemaOptions, compile_str};
+    ///
+    /// let options = SchemaOptions::new().with_strict(true);
+    /// let error = compile_str(r#"{"format": "emial"}"#, &options).unwrap_err();
+    /// assert!(matches!(error, SchemaError::Mistaken(_)));
+    /// ```
+    #[must_use]
+    pub fn with_strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
         self
     }
 

@@ -3,7 +3,6 @@
 use serde_json::Value;
 use structgen_grammar::{ExprId, GrammarBuilder, JsonForm};
 
-use super::keywords::is_about_values;
 use super::pipeline::compile_with;
 use super::s1_json::Json;
 use super::{CompileReport, PartOptions, SchemaError, SchemaOptions, s4_lower, s5_report};
@@ -52,6 +51,7 @@ pub fn compile_part(
 ) -> Result<CompiledPart, SchemaError> {
     compile_json(
         &Json::from_value(schema, &options.limits)?,
+        "",
         options,
         part,
         builder,
@@ -62,8 +62,7 @@ pub fn compile_part(
 /// the JSON Pointer `pointer`; an empty pointer is the whole document.
 ///
 /// # Errors
-/// As [`compile_str_at`](super::compile_str_at). A pointer into a document that is itself a schema is an error, because
-/// the keywords of the document would apply to the value as well.
+/// As [`compile_str_at`](super::compile_str_at).
 pub fn compile_part_str(
     document: &str,
     pointer: &str,
@@ -71,30 +70,20 @@ pub fn compile_part_str(
     part: PartOptions<'_>,
     builder: &mut GrammarBuilder,
 ) -> Result<CompiledPart, SchemaError> {
-    let mut json = Json::from_text(document, &options.limits)?;
-    if !pointer.is_empty() {
-        if let Some(keyword) = json.keys().find(|key| is_about_values(key)) {
-            return Err(SchemaError::Unsupported {
-                keyword: keyword.to_owned(),
-                pointer: format!("#/{keyword}"),
-                reason: "a pointer may only lead into a document that is not itself a schema"
-                    .to_owned(),
-            });
-        }
-        json.refer_to(pointer);
-    }
-    compile_json(&json, options, part, builder)
+    let json = Json::from_text(document, &options.limits)?;
+    compile_json(&json, pointer, options, part, builder)
 }
 
 fn compile_json(
     json: &Json<'_>,
+    pointer: &str,
     options: &SchemaOptions,
     part: PartOptions<'_>,
     builder: &mut GrammarBuilder,
 ) -> Result<CompiledPart, SchemaError> {
-    compile_with(json, options, |canonical, node, options| {
+    compile_with(json, pointer, options, |canonical, node, options| {
         let root = s4_lower::lower_part(canonical, node, part, builder)?;
-        let report = s5_report::report(canonical, options);
+        let report = s5_report::report(canonical, options)?;
         Ok(CompiledPart {
             root,
             form: options.form(),

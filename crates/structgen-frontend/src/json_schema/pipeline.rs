@@ -10,7 +10,7 @@ use super::s2_parse::resolve::Resources;
 use super::s2_parse::scope::ScopeId;
 use super::s2_parse::{Program, SchemaId};
 use super::s3_canonical::{Canonicalizer, NodeId};
-use super::s5_report::unsatisfiable;
+use super::s5_report::{misplaced, unsatisfiable};
 use super::{CompileReport, SchemaError, SchemaOptions, Usage, s4_lower, s5_report};
 
 /// A compiled schema.
@@ -46,7 +46,7 @@ pub struct Compiled {
 /// # Errors
 /// See [`SchemaError`]; each names the keyword and its JSON Pointer.
 pub fn compile(schema: &Value, options: &SchemaOptions) -> Result<Compiled, SchemaError> {
-    compile_json(&Json::from_value(schema, &options.limits)?, options)
+    compile_json(&Json::from_value(schema, &options.limits)?, "", options)
 }
 
 /// Compiles a schema from its text, with every number exactly as it is written.
@@ -64,11 +64,11 @@ pub fn compile(schema: &Value, options: &SchemaOptions) -> Result<Compiled, Sche
 /// # Errors
 /// See [`SchemaError`]. Numbers beyond ±1.8e308 and duplicate keys are errors.
 pub fn compile_str(schema: &str, options: &SchemaOptions) -> Result<Compiled, SchemaError> {
-    compile_json(&Json::from_text(schema, &options.limits)?, options)
+    compile_json(&Json::from_text(schema, &options.limits)?, "", options)
 }
 
 /// Compiles the schema at a JSON Pointer of a larger document, such as a component of an OpenAPI 3.1 description.
-/// References in it are resolved against the document.
+/// References in it are resolved against the document, whose own keywords do not apply to it.
 ///
 /// ```
 /// use serde_json::json;
@@ -95,9 +95,11 @@ pub fn compile_at(
     pointer: &str,
     options: &SchemaOptions,
 ) -> Result<Compiled, SchemaError> {
-    let mut json = Json::from_value(document, &options.limits)?;
-    json.refer_to(pointer);
-    compile_json(&json, options)
+    compile_json(
+        &Json::from_value(document, &options.limits)?,
+        pointer,
+        options,
+    )
 }
 
 /// Like [`compile_at`], from the document's text, with every number exactly as it is written.
@@ -109,15 +111,21 @@ pub fn compile_str_at(
     pointer: &str,
     options: &SchemaOptions,
 ) -> Result<Compiled, SchemaError> {
-    let mut json = Json::from_text(document, &options.limits)?;
-    json.refer_to(pointer);
-    compile_json(&json, options)
+    compile_json(
+        &Json::from_text(document, &options.limits)?,
+        pointer,
+        options,
+    )
 }
 
-fn compile_json(json: &Json<'_>, options: &SchemaOptions) -> Result<Compiled, SchemaError> {
-    compile_with(json, options, |canonical, node, options| {
+fn compile_json(
+    json: &Json<'_>,
+    pointer: &str,
+    options: &SchemaOptions,
+) -> Result<Compiled, SchemaError> {
+    compile_with(json, pointer, options, |canonical, node, options| {
         let grammar = s4_lower::lower(canonical, node)?;
-        let mut report = s5_report::report(canonical, options);
+        let mut report = s5_report::report(canonical, options)?;
         let sizes = [
             ("rules of the grammar", grammar.rules().len()),
             ("expressions of the grammar", grammar.exprs().len()),
@@ -131,27 +139,36 @@ fn compile_json(json: &Json<'_>, options: &SchemaOptions) -> Result<Compiled, Sc
     })
 }
 
-/// Computes the canonical form of a schema, with the options that the schema itself sets, and passes it to `lower`.
+/// Computes the canonical form of the schema at a pointer, with the options that the document sets, and passes it to
+/// `lower`.
 pub(super) fn compile_with<T>(
     json: &Json<'_>,
+    pointer: &str,
     options: &SchemaOptions,
     lower: impl FnOnce(&mut Canonicalizer<'_, '_>, NodeId, &SchemaOptions) -> Result<T, SchemaError>,
 ) -> Result<T, SchemaError> {
     let options = &*embedded::options(json, options)?;
-    with_program(json, options, |program, root| {
+    let compiled = with_program(json, pointer, options, |program, root| {
         let mut canonical = Canonicalizer::new(program, options);
         let node = canonical.schema_node(root)?;
         if canonical.is_empty(node)? {
+            let warnings = s5_report::warnings(&canonical, options);
             drop(canonical);
-            return Err(unsatisfiable::explain(program, options, root));
+            return Err(unsatisfiable::explain(program, options, root, warnings));
         }
         lower(&mut canonical, node, options)
+    });
+    // Of a document that is no schema, what it is counts more than which keyword is wrong.
+    compiled.map_err(|error| match misplaced::find(json) {
+        Some(found) if pointer.is_empty() => SchemaError::Mistaken(vec![found]),
+        _ => error,
     })
 }
 
-/// Parses a schema and passes it on together with the documents that it may refer to.
+/// Parses the schema at a pointer and passes it on together with the documents that it may refer to.
 pub(super) fn with_program<T>(
     json: &Json<'_>,
+    pointer: &str,
     options: &SchemaOptions,
     then: impl FnOnce(&mut Program<'_>, SchemaId) -> Result<T, SchemaError>,
 ) -> Result<T, SchemaError> {
@@ -170,7 +187,8 @@ pub(super) fn with_program<T>(
     let mut resources = Resources::new(&library, options.draft);
     resources.formats_are_set = options.sets_formats();
     let mut program = Program::new(resources, options.limits.max_values);
-    let root = program.read_document(json, None, options.draft);
+    let document = program.read_document(json, None, options.draft);
+    let root = program.at_pointer(document, pointer)?;
     let root = program.within(root, ScopeId::EMPTY);
     then(&mut program, root)
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 
-use super::Profile;
+use super::{Profile, SchemaWarning};
 
 /// What became of each keyword of a schema that the compilation reached, in the order in which it was reached.
 ///
@@ -14,6 +14,8 @@ use super::Profile;
 pub struct CompileReport {
     /// The entries; a keyword that is enforced and narrowed has two.
     pub entries: Vec<ReportEntry>,
+    /// What the schema most likely does not mean, in the order in which it was reached: at most a hundred of these.
+    pub warnings: Vec<SchemaWarning>,
     /// The profile that the schema was compiled for.
     pub profile: Profile,
     /// The size of the result, and the use of each limit.
@@ -78,8 +80,8 @@ impl CompileReport {
             .filter(|entry| matches!(entry.effect, Effect::Narrowed { .. }))
     }
 
-    /// The report as JSON: `{"profile", "keywords": [{"pointer", "effect", "note"?}, …], "usage": [{"what", "used",
-    /// "limit"?}, …]}`, where the effect is `enforced`, `annotation`, `narrowed` or `dropped`.
+    /// The report as JSON: `{"profile", "keywords": [{"pointer", "effect", "note"?}, …], "warnings": [text, …], "usage":
+    /// [{"what", "used", "limit"?}, …]}`, where the effect is `enforced`, `annotation`, `narrowed` or `dropped`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let keyword = |entry: &ReportEntry| {
@@ -99,6 +101,7 @@ impl CompileReport {
         json!({
             "profile": self.profile.name(),
             "keywords": self.entries.iter().map(keyword).collect::<Vec<_>>(),
+            "warnings": self.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "usage": self.usage.iter().map(usage).collect::<Vec<_>>(),
         })
     }

@@ -4,7 +4,7 @@ mod input;
 mod output;
 
 use std::collections::VecDeque;
-use std::io::{self, BufReader, IsTerminal, Read};
+use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::Outcome;
 use crate::error::{DONE, bad_input};
 use crate::extraction::{ExtractionArgs, PassedOn};
 use crate::interrupt;
-use crate::output::tell;
+use crate::output::{error, shows_progress, tell};
 use input::Line;
 pub(crate) use output::Output;
 
@@ -32,7 +32,7 @@ struct Pending {
 pub(crate) fn run(
     extractor: &SchemaExtractor,
     results: &ExtractionArgs,
-    input: Box<dyn Read + Send>,
+    input: Box<dyn BufRead + Send>,
     mut output: Output,
 ) -> Outcome {
     let model = extractor.model();
@@ -114,8 +114,8 @@ pub(crate) fn run(
         passed_on.report();
     }
     if bad > 0 {
-        tell(&format!(
-            "error: {bad} of {number} lines could not be done; their places in the output say why"
+        error(&format!(
+            "{bad} of {number} lines could not be done; their places in the output say why"
         ));
         return Ok(bad_input());
     }
@@ -137,11 +137,10 @@ fn wait_for(lines: &Receiver<io::Result<Line>>) -> Result<io::Result<Line>, TryR
 }
 
 /// The lines, read on a thread of their own.
-fn read_lines(input: Box<dyn Read + Send>, most: usize) -> Receiver<io::Result<Line>> {
+fn read_lines(mut input: Box<dyn BufRead + Send>, most: usize) -> Receiver<io::Result<Line>> {
     let (sender, receiver) = sync_channel(most);
     thread::spawn(move || {
-        let mut lines = BufReader::new(input);
-        while let Some(line) = Line::read(&mut lines).transpose() {
+        while let Some(line) = Line::read(&mut input).transpose() {
             let has_failed = line.is_err();
             if sender.send(line).is_err() || has_failed {
                 break;
@@ -153,7 +152,7 @@ fn read_lines(input: Box<dyn Read + Send>, most: usize) -> Receiver<io::Result<L
 
 /// Nothing is drawn where standard error is no terminal.
 fn progress_bar() -> ProgressBar {
-    if !io::stderr().is_terminal() {
+    if !shows_progress() {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{spinner} {pos} texts, {per_sec}, {elapsed}");

@@ -88,7 +88,7 @@ impl Resumed {
                 file,
             })
         };
-        open().with_context(|| format!("{} cannot be gone on with", path.display()))
+        open().with_context(|| format!("{} cannot be continued", path.display()))
     }
 }
 

@@ -17,6 +17,55 @@ pub(super) fn refused(texts: &[&str], expected: Expect) {
 }
 
 #[test]
+fn what_is_not_closed_is_told_where_it_begins() {
+    refused(
+        &[
+            "root ::= \"a\" b\nb ::= \"unclosed\nc ::= [0-9]\n",
+            "root ::= \"a\" b\nb ::= \"unclosed\nc ::= \"x\"\n",
+            "root ::= \"a\" b\nb ::= \"unclosed\nc ::= \"x\" \"y\"\n",
+            "root ::= b b\nb ::= \"x\" | \"unclosed\nc ::= \"y\"\n# a \"comment\"\nd ::= [a\"]\n",
+            "root ::= b\nb ::= [a-z\nc ::= \"x\"\n",
+            "root ::= %until \"end",
+        ],
+        expect![[r#"
+            line 2, column 7: the literal is not closed
+              |
+            2 | b ::= "unclosed
+              |       ^
+
+            line 3, column 9: the literal is not closed
+              |
+            3 | c ::= "x"
+              |         ^
+            hint: the literal that begins in line 2, column 7 ends in line 3: is it closed where it should be?
+
+            line 3, column 13: the literal is not closed
+              |
+            3 | c ::= "x" "y"
+              |             ^
+            hint: the literal that begins in line 2, column 7 ends in line 3: is it closed where it should be?
+
+            line 5, column 10: expected something to match, a quantifier, `|` or the end of the rule
+              |
+            5 | d ::= [a"]
+              |          ^
+            hint: the literal that begins in line 2, column 13 ends in line 3: is it closed where it should be?
+
+            line 2, column 7: the class is not closed
+              |
+            2 | b ::= [a-z
+              |       ^
+
+            line 1, column 10: the literal is not closed
+              |
+            1 | root ::= %until "end
+              |          ^"#]],
+    );
+    // Both may have several lines.
+    assert!(parse("root ::= \"a\nb\" [\n]", &GbnfOptions::default()).is_ok());
+}
+
+#[test]
 fn syntax_errors_say_what_was_expected() {
     refused(
         &[
@@ -74,17 +123,15 @@ fn syntax_errors_say_what_was_expected() {
               |              ^
             hint: the parenthesis in line 1, column 10 is not closed
 
-            line 1, column 12: expected a character or an escape
+            line 1, column 10: the literal is not closed
               |
             1 | root ::= "a
-              |            ^
-            hint: the literal is not closed
+              |          ^
 
-            line 1, column 12: expected a character
+            line 1, column 10: the class is not closed
               |
             1 | root ::= [a
-              |            ^
-            hint: the class is not closed
+              |          ^
 
             line 1, column 11: expected a character or `^`
               |

@@ -8,3 +8,8 @@ use super::{date, time};
 pub(super) fn build() -> Regular {
     seq([date::build(), class("Tt"), time::build()])
 }
+
+/// The times to generate.
+pub(super) fn generated() -> Regular {
+    seq([date::build(), class("Tt"), time::generated()])
+}

@@ -22,7 +22,7 @@ mod uuid;
 
 use std::sync::OnceLock;
 
-use super::Draft;
+use super::{Draft, Profile};
 use structgen_grammar::Regular;
 
 /// A format that a draft of JSON Schema defines.
@@ -31,8 +31,10 @@ pub(crate) struct Format {
     name: &'static str,
     build: fn() -> Regular,
     narrowed: Option<Narrowed>,
+    bounded: Option<Bounded>,
     /// Built on first use, then shared by all schemas.
     built: OnceLock<Regular>,
+    generated: OnceLock<Regular>,
     /// What the negation is the complement of.
     outer: OnceLock<Regular>,
 }
@@ -45,9 +47,25 @@ struct Narrowed {
     left_out: &'static str,
 }
 
+/// A format of which less is generated than is valid.
+#[derive(Debug)]
+struct Bounded {
+    generated: fn() -> Regular,
+    left_out: &'static str,
+}
+
 impl Format {
-    /// The strings of the format, but for those that [`Format::left_out`] names.
-    pub(crate) fn regular(&self) -> Regular {
+    /// The strings of the format in a profile, but for those that [`Format::left_out`] names.
+    pub(crate) fn strings(&self, profile: Profile) -> Regular {
+        match &self.bounded {
+            Some(bounded) if profile != Profile::Exact => {
+                self.generated.get_or_init(bounded.generated).clone()
+            }
+            _ => self.regular(),
+        }
+    }
+
+    fn regular(&self) -> Regular {
         self.built.get_or_init(self.build).clone()
     }
 
@@ -68,9 +86,11 @@ impl Format {
         self.name
     }
 
-    /// Which strings of the format are left out, if any are.
-    pub(crate) fn left_out(&self) -> Option<&'static str> {
-        self.narrowed.as_ref().map(|narrowed| narrowed.left_out)
+    /// Which strings of the format a profile leaves out, if any.
+    pub(crate) fn left_out(&self, profile: Profile) -> Option<&'static str> {
+        let bounded = self.bounded.as_ref().filter(|_| profile != Profile::Exact);
+        let narrowed = self.narrowed.as_ref().map(|narrowed| narrowed.left_out);
+        bounded.map(|bounded| bounded.left_out).or(narrowed)
     }
 }
 
@@ -79,7 +99,7 @@ impl Format {
 static FORMATS: [Format; 22] = [
     exact("color", color::build),
     exact("date", date::build),
-    exact("date-time", date_time::build),
+    bounded("date-time", date_time::build, date_time::generated),
     exact("duration", duration::build),
     narrowed("email", email::build, email::outer, hostname::LEFT_OUT),
     narrowed(
@@ -114,7 +134,7 @@ static FORMATS: [Format; 22] = [
     exact("json-pointer", json_pointer::build),
     narrowed("regex", regex::build, regex::outer, regex::LEFT_OUT),
     exact("relative-json-pointer", json_pointer::relative),
-    exact("time", time::build),
+    bounded("time", time::build, time::generated),
     exact("uri", uri::uri),
     exact("uri-reference", uri::uri_reference),
     exact("uri-template", uri_template::build),
@@ -122,7 +142,7 @@ static FORMATS: [Format; 22] = [
 ];
 
 const fn exact(name: &'static str, build: fn() -> Regular) -> Format {
-    format(name, build, None)
+    format(name, build, None, None)
 }
 
 const fn narrowed(
@@ -131,21 +151,44 @@ const fn narrowed(
     outer: fn() -> Regular,
     left_out: &'static str,
 ) -> Format {
-    format(name, build, Some(Narrowed { outer, left_out }))
+    format(name, build, Some(Narrowed { outer, left_out }), None)
 }
 
-const fn format(name: &'static str, build: fn() -> Regular, narrowed: Option<Narrowed>) -> Format {
+const fn bounded(name: &'static str, build: fn() -> Regular, generated: fn() -> Regular) -> Format {
+    let left_out = time::LEFT_OUT;
+    let bounded = Bounded {
+        generated,
+        left_out,
+    };
+    format(name, build, None, Some(bounded))
+}
+
+const fn format(
+    name: &'static str,
+    build: fn() -> Regular,
+    narrowed: Option<Narrowed>,
+    bounded: Option<Bounded>,
+) -> Format {
     Format {
         name,
         build,
         narrowed,
+        bounded,
         built: OnceLock::new(),
+        generated: OnceLock::new(),
         outer: OnceLock::new(),
     }
 }
 
 /// `hostname` as drafts 4 and 6 define it, by RFC 1034 alone: there, nothing is to be known about A-labels.
 static PLAIN_HOSTNAME: Format = exact("hostname", hostname::outer);
+
+/// The names of the formats that are enforced for some draft or profile, without older names of the same ones.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    let drafts = FORMATS.iter().map(Format::name);
+    let drafts = drafts.filter(|name| !matches!(*name, "host-name" | "ip-address"));
+    drafts.chain(rust::NAMES)
+}
 
 /// The format of this name, if a draft defines it.
 pub(crate) fn find(name: &str, draft: Draft) -> Option<&'static Format> {

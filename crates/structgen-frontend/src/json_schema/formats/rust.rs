@@ -10,6 +10,26 @@ use super::syntax::{any, between, class, digit, hex, many, optional, seq, some, 
 use super::{date, ipv4, ipv6, time};
 use crate::json_schema::IntegerKeys;
 
+/// The formats that schemars gives to types, and no draft defines.
+pub(super) const NAMES: [&str; 16] = [
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "int",
+    "int128",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint",
+    "uint128",
+    "ip",
+    "partial-date-time",
+    "partial-time",
+    "zoned-date-time",
+];
+
 /// The range of the numbers of a Rust type, by the `format` that schemars gives it.
 pub(crate) fn number_range(name: &str) -> Option<(NumberBound, NumberBound)> {
     let (low, high) = match name {
@@ -37,11 +57,7 @@ pub(crate) fn number_range(name: &str) -> Option<(NumberBound, NumberBound)> {
 
 /// Whether schemars gives this format to a type, and no draft defines it.
 pub(crate) fn is_known(name: &str) -> bool {
-    number_range(name).is_some()
-        || matches!(
-            name,
-            "ip" | "partial-date-time" | "partial-time" | "zoned-date-time"
-        )
+    NAMES.contains(&name)
 }
 
 /// The strings that the types with this `format` accept, if that differs from the draft.

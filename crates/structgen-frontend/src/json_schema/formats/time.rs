@@ -1,10 +1,30 @@
 //! `time`: full-time of RFC 3339, section 5.6, with leap seconds where UTC has them: at 23:59:60.
+//!
+//! A fraction of a second has any number of digits. What is generated has at most [`FRACTION_DIGITS`]: a model may find
+//! no end, and programs read no more than nanoseconds.
 
 use structgen_grammar::Regular;
 
-use super::syntax::{any, class, digit, optional, seq, some, text};
+use super::syntax::{any, between, class, digit, optional, seq, some, text};
+
+/// The maximal number of digits in a generated fraction of a second.
+const FRACTION_DIGITS: u32 = 9;
+
+/// What [`generated`] leaves out.
+pub(super) const LEFT_OUT: &str = "fractions of a second with more than 9 digits are left out";
 
 pub(super) fn build() -> Regular {
+    full_time(some(digit()))
+}
+
+/// The times to generate.
+pub(super) fn generated() -> Regular {
+    full_time(between(digit(), 1, FRACTION_DIGITS))
+}
+
+/// The times whose fractions of a second, if any, have these digits.
+fn full_time(digits: Regular) -> Regular {
+    let fraction = || optional(seq([text("."), digits.clone()]));
     let minute = || seq([class("0-5"), digit()]);
     let offset = seq([class("+-"), hour(), text(":"), minute()]);
     let zulu = || class("Zz");
@@ -18,22 +38,18 @@ pub(super) fn build() -> Regular {
         any([zulu(), offset]),
     ]);
     let leap_zulu = seq([text("23:59:60"), fraction(), zulu()]);
-    any([ordinary, leap_zulu, leap_with_offset()])
+    any([ordinary, leap_zulu, leap_with_offset(&fraction)])
 }
 
 pub(super) fn hour() -> Regular {
     any([seq([class("01"), digit()]), seq([text("2"), class("0-3")])])
 }
 
-fn fraction() -> Regular {
-    optional(seq([text("."), some(digit())]))
-}
-
 /// The leap seconds in local time: 23:59 and the offset, modulo a day.
 ///
 /// The local minute follows from the minute of the offset, the local hour from the hour of the offset and from whether
 /// its minutes carry over. Said apart and intersected, that takes some 200 alternatives instead of 2,880.
-fn leap_with_offset() -> Regular {
+fn leap_with_offset(fraction: &dyn Fn() -> Regular) -> Regular {
     let minute = || seq([class("0-5"), digit()]);
     let no_carry = || text("00");
     let carry = || any([seq([text("0"), class("1-9")]), seq([class("1-5"), digit()])]);

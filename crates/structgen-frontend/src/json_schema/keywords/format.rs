@@ -11,6 +11,9 @@ use crate::json_schema::s2_parse::{
 };
 use crate::json_schema::{Effect, FormatMode, Profile, SchemaError, SchemaOptions};
 
+/// The note on a format that is not enforced because no draft defines it.
+pub(crate) const FORMAT_OF_NO_DRAFT: &str = "a format that no draft defines";
+
 pub(super) fn read<'j>(
     parser: &mut SchemaParser<'_, 'j>,
     keyword: &'static str,
@@ -27,7 +30,7 @@ pub(super) fn read<'j>(
     } else if formats::rust::is_known(name) {
         parser.assert(keyword, RustFormat(name));
     } else {
-        parser.annotation(keyword, "a format that no draft defines");
+        parser.annotation(keyword, FORMAT_OF_NO_DRAFT);
     }
 }
 
@@ -41,13 +44,14 @@ impl StringFormat {
     fn atom<'j>(
         &self,
         set: impl FnOnce(&Format) -> Regular,
+        left_out: Option<&'static str>,
         origin: Origin,
         context: &mut dyn Context<'j>,
     ) -> Option<Atom<'j>> {
         if context.options().formats != FormatMode::Assert {
             return None;
         }
-        if let Some(how) = self.0.left_out() {
+        if let Some(how) = left_out {
             context.note(origin, Effect::Narrowed { how });
         }
         Some(Atom::Text(set(self.0)))
@@ -62,7 +66,9 @@ impl<'j> Assertion<'j> for StringFormat {
         context: &mut dyn Context<'j>,
     ) -> Result<Vec<Part<'j>>, SchemaError> {
         let mut parts = vec![Part::atom(Atom::Format(self.0.name()), origin)];
-        if let Some(atom) = self.atom(Format::regular, origin, context) {
+        let profile = context.options().profile;
+        let strings = |format: &Format| format.strings(profile);
+        if let Some(atom) = self.atom(strings, self.0.left_out(profile), origin, context) {
             parts.push(Part::atom(atom, origin));
             let strings = || formats::rust::texts_of_format(self.0.name());
             parts.extend(rust_strings(origin, context, strings));
@@ -75,7 +81,8 @@ impl<'j> Assertion<'j> for StringFormat {
         origin: Origin,
         context: &mut dyn Context<'j>,
     ) -> Result<Vec<Arm<'j>>, SchemaError> {
-        let atom = self.atom(Format::complement, origin, context);
+        let left_out = self.0.left_out(Profile::Exact);
+        let atom = self.atom(Format::complement, left_out, origin, context);
         let arm = atom.map(|atom| Part::about(TypeSet::STRING, [atom], origin));
         Ok(arm.into_iter().collect())
     }
@@ -91,7 +98,8 @@ impl<'j> Assertion<'j> for StringFormat {
         if !matches!(value, Json::String(_)) || context.options().formats != FormatMode::Assert {
             return Ok(true);
         }
-        let part = Part::atom(Atom::Text(self.0.regular()), origin);
+        let strings = self.0.strings(context.options().profile);
+        let part = Part::atom(Atom::Text(strings), origin);
         context.all_hold(&[part], value, depth)
     }
 
@@ -160,7 +168,7 @@ impl<'j> Assertion<'j> for RustFormat<'j> {
         Some(match options.profile {
             Profile::Rust => Effect::Enforced,
             Profile::Exact | Profile::Generate => Effect::Annotation {
-                note: "a format that no draft defines",
+                note: FORMAT_OF_NO_DRAFT,
             },
         })
     }

@@ -40,6 +40,7 @@ use super::s2_parse::SchemaParser;
 use crate::json_schema::Draft;
 
 pub(crate) use any_of::any_of;
+pub(crate) use format::FORMAT_OF_NO_DRAFT;
 pub(crate) use rust::rust_strings;
 pub(crate) use source::read as read_source;
 pub(crate) use values::none_of;
@@ -150,7 +151,7 @@ const fn without_assertion(name: &'static str, roles: [Role; 5]) -> Row {
 /// `dependencies` and `definitions` are still in the metaschemas of 2019-09 and 2020-12, so that nobody gives them
 /// another meaning; both keep their old one here. So does `additionalItems`, beside a list under `items`.
 #[rustfmt::skip]
-static KEYWORDS: &[Row] = &[
+pub(crate) static KEYWORDS: &[Row] = &[
     without_assertion("$anchor", since_2019(Identifier)),
     without_assertion("$comment", since_7(Annotation)),
     row("$defs", since_2019(Identifier), Vocabulary::Other, definitions::read),

@@ -69,24 +69,6 @@ impl<'a> Json<'a> {
         convert(value, limits, limits.max_depth.min(MAX_DEPTH), &mut left)
     }
 
-    /// Turns a document into a schema that refers to the schema at a JSON Pointer in it. Nothing else at the root of
-    /// such a document is a keyword.
-    pub(crate) fn refer_to(&mut self, pointer: &str) {
-        let Self::Object(entries) = self else {
-            return;
-        };
-        let mut reference = String::from("#");
-        for byte in pointer.bytes() {
-            if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
-                reference.push(char::from(byte));
-            } else {
-                reference.push_str(&format!("%{byte:02X}"));
-            }
-        }
-        entries.retain(|(key, _)| key != "$ref");
-        entries.push(("$ref".into(), Self::String(reference.into())));
-    }
-
     /// The keys of an object.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         let entries = match self {

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use fluent_uri::{Uri, UriRef};
 use rustc_hash::FxHashMap;
+use structgen_grammar::json_pointer::unescaped;
 
 use super::dialect::SchemaDialect;
 use super::scope::{Name, ScopeId};
@@ -273,24 +274,55 @@ impl<'j> Program<'j> {
         }
         let mut json = self.resources.get(resource).root;
         for token in fragment.split('/').skip(1) {
-            let token = token.replace("~1", "/").replace("~0", "~");
-            match self.resources.child(json, &token) {
+            match self.resources.child(json, &unescaped(token)) {
                 Some(child) => json = child,
                 None => return Ok(None),
             }
         }
-        if let Some(id) = self.at_address(json, ScopeId::UNSCOPED) {
-            return Ok(Some(id));
+        Ok(Some(self.read_at(json, resource, &fragment)))
+    }
+
+    /// The schema at a JSON Pointer into the document of `root`. The keywords of the document do not apply to it.
+    ///
+    /// # Errors
+    /// Where the pointer leads nowhere, with the last value on its way.
+    pub(crate) fn at_pointer(
+        &mut self,
+        root: SchemaId,
+        pointer: &str,
+    ) -> Result<SchemaId, SchemaError> {
+        let resource = self.schema_ref(root).resource;
+        let mut json = self.resources.get(resource).root;
+        let mut passed = String::from("#");
+        let nowhere = |reason| SchemaError::UnresolvedReference {
+            reference: format!("#{pointer}"),
+            pointer: "#".to_owned(),
+            reason,
+        };
+        if !pointer.is_empty() && !pointer.starts_with('/') {
+            return Err(nowhere("a JSON Pointer begins with `/`".to_owned()));
         }
-        // No keyword makes this value a schema; the reference does.
+        for token in pointer.split('/').skip(1) {
+            let key = unescaped(token);
+            let Some(child) = self.resources.child(json, &key) else {
+                return Err(nowhere(format!("`{passed}` {}", lacks(json, &key))));
+            };
+            json = child;
+            passed.push('/');
+            passed.push_str(token);
+        }
+        Ok(self.read_at(json, resource, pointer))
+    }
+
+    /// The schema that a pointer leads to; where no keyword makes the value a schema, the pointer does.
+    fn read_at(&mut self, json: &'j Json<'j>, resource: ResourceId, pointer: &str) -> SchemaId {
+        if let Some(id) = self.at_address(json, ScopeId::UNSCOPED) {
+            return id;
+        }
         let document = self.resources.get(resource).document.as_deref();
-        let pointer = format!("{}#{fragment}", document.unwrap_or_default());
-        Ok(Some(self.read(
-            json,
-            Location::At(pointer.into()),
-            resource,
-            ScopeId::UNSCOPED,
-        )))
+        let location = format!("{}#{pointer}", document.unwrap_or_default());
+        let location = Location::At(location.into());
+        self.read(json, location, resource, ScopeId::UNSCOPED)
     }
 
     fn find_resource(
@@ -324,6 +356,22 @@ impl<'j> Program<'j> {
             let registered = registered.strip_suffix('#').unwrap_or(registered);
             self.read_document(json, Some(registered), draft);
         }
+    }
+}
+
+/// Why a value has no child of this key.
+fn lacks(json: &Json<'_>, key: &str) -> String {
+    const MOST_KEYS: usize = 10;
+    match json {
+        Json::Object(entries) => {
+            let mut keys: Vec<&str> = json.keys().take(MOST_KEYS).collect();
+            if entries.len() > MOST_KEYS {
+                keys.push("…");
+            }
+            format!("has no member `{key}`; its members: {}", keys.join(", "))
+        }
+        Json::Array(items) => format!("has no item `{key}`; it has {} items", items.len()),
+        _ => "has no members".to_owned(),
     }
 }
 

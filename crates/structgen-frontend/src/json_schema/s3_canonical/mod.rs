@@ -140,7 +140,15 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             if list.contains(&literal.complement()) {
                 return Ok(NodeId::NEVER);
             }
-            if self.is_trivial(literal) || list.contains(&literal) {
+            if self.is_trivial(literal) {
+                // What asserts nothing has annotations for the report all the same.
+                match literal.source {
+                    Subject::Schema(id) if !literal.negated => self.reach(id),
+                    _ => {}
+                }
+                continue;
+            }
+            if list.contains(&literal) {
                 continue;
             }
             list.push(literal);

@@ -1,14 +1,29 @@
 //! Fifth stage: what became of each keyword, or why no value is valid.
 
+pub(crate) mod misplaced;
+pub(crate) mod spelling;
 pub(crate) mod unsatisfiable;
 
+use crate::json_schema::s2_parse::Location;
 use crate::json_schema::s2_parse::atoms::Origin;
 use crate::json_schema::s3_canonical::Canonicalizer;
-use crate::json_schema::{CompileReport, Effect, SchemaOptions, Usage};
+use crate::json_schema::{CompileReport, Effect, SchemaError, SchemaOptions, SchemaWarning, Usage};
 
 /// The report on a compiled schema.
-pub(crate) fn report(canonical: &Canonicalizer<'_, '_>, options: &SchemaOptions) -> CompileReport {
-    let mut report = CompileReport::default();
+///
+/// # Errors
+/// For probable mistakes where the options are strict.
+pub(crate) fn report(
+    canonical: &Canonicalizer<'_, '_>,
+    options: &SchemaOptions,
+) -> Result<CompileReport, SchemaError> {
+    let mut report = CompileReport {
+        warnings: warnings(canonical, options),
+        ..CompileReport::default()
+    };
+    if options.strict && !report.warnings.is_empty() {
+        return Err(SchemaError::Mistaken(report.warnings));
+    }
     let dropped: rustc_hash::FxHashSet<_> = canonical
         .notes
         .iter()
@@ -50,5 +65,20 @@ pub(crate) fn report(canonical: &Canonicalizer<'_, '_>, options: &SchemaOptions)
         used: canonical.steps_taken(),
         limit: Some(options.limits.max_steps),
     });
-    report
+    Ok(report)
+}
+
+/// The probable mistakes in the schemas that were reached, and in the document as a whole.
+pub(crate) fn warnings(
+    canonical: &Canonicalizer<'_, '_>,
+    options: &SchemaOptions,
+) -> Vec<SchemaWarning> {
+    let first = canonical.reached().first();
+    let root = first.map(|&id| canonical.program.schema_ref(id));
+    let root = root.filter(|schema| matches!(schema.location, Location::Root(None)));
+    let misplaced = root.and_then(|schema| misplaced::find(schema.json));
+    misplaced
+        .into_iter()
+        .chain(spelling::find(canonical, options))
+        .collect()
 }

@@ -3,7 +3,7 @@
 use crate::json_schema::s2_parse::atoms::Origin;
 use crate::json_schema::s2_parse::{Program, SchemaId};
 use crate::json_schema::s3_canonical::Canonicalizer;
-use crate::json_schema::{SchemaError, SchemaOptions};
+use crate::json_schema::{SchemaError, SchemaOptions, SchemaWarning};
 
 /// The maximal number of keywords that are tried.
 const MOST_KEYWORDS: usize = 200;
@@ -16,6 +16,7 @@ pub(crate) fn explain(
     program: &mut Program<'_>,
     options: &SchemaOptions,
     root: SchemaId,
+    warnings: Vec<SchemaWarning>,
 ) -> SchemaError {
     let mut origins = keywords(program, options, root);
     let mut left_out: Vec<Origin> = Vec::new();
@@ -43,6 +44,7 @@ pub(crate) fn explain(
     SchemaError::Unsatisfiable {
         pointer: program.pointer(root),
         conflicts: pointers,
+        warnings,
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::judge;
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::{Profile, SchemaError, SchemaLimits, SchemaOptions};
+use crate::json_schema::{Profile, SchemaError, SchemaLimits, SchemaOptions, SchemaWarning};
 
 /// The unpacked folder of this name in `STRUCTGEN_DATA`, by default `../shared/data` beside the workspace; `None`, with
 /// a message, when there is none.
@@ -154,4 +154,69 @@ fn reason(error: &SchemaError) -> String {
         }
         other => other.to_string(),
     }
+}
+
+/// Every warning about a real schema was looked at: each is of a misspelling, and none of a word that is meant as it is.
+#[test]
+fn real_schemas_are_warned_of_for_what_is_misspelt() {
+    let Some(folder) = data("maskbench") else {
+        return;
+    };
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    for path in files(&folder) {
+        let text = std::fs::read_to_string(&path).expect("the file can be read");
+        let file: serde_json::Value = serde_json::from_str(&text).expect("the file is JSON");
+        let Ok(compiled) = super::super::compile(&file["schema"], &SchemaOptions::new()) else {
+            continue;
+        };
+        for warning in compiled.report.warnings {
+            let what = match warning {
+                SchemaWarning::Keyword {
+                    keyword, nearest, ..
+                } => format!("`{keyword}` for `{nearest}`"),
+                SchemaWarning::Format {
+                    format, nearest, ..
+                } => format!("format `{format}` for `{nearest}`"),
+                SchemaWarning::Wrapper { what, .. } => what.to_owned(),
+                SchemaWarning::Instance { members, .. } => format!("only {members}"),
+            };
+            *counts.entry(what).or_default() += 1;
+        }
+    }
+    let lines = counts
+        .iter()
+        .map(|(what, count)| format!("{count} {what}\n"));
+    expect_test::expect![[r#"
+        1 `additinalProperties` for `additionalProperties`
+        1 `additionalitems` for `additionalItems`
+        1 `additionalproperties` for `additionalProperties`
+        10 `additonalProperties` for `additionalProperties`
+        4 `anyof` for `anyOf`
+        1 `exclusiveMinimumm` for `exclusiveMinimum`
+        3 `item` for `items`
+        1 `maxlength` for `maxLength`
+        1 `maxmimum` for `maximum`
+        1 `minLegth` for `minLength`
+        1 `minLenght` for `minLength`
+        1 `minLenth` for `minLength`
+        6 `minimum:` for `minimum`
+        1 `mininum` for `minimum`
+        2 `minitems` for `minItems`
+        1 `minlength` for `minLength`
+        1 `oneof` for `oneOf`
+        1 `patternProperties:` for `patternProperties`
+        1 `properites` for `properties`
+        1 `properties ` for `properties`
+        3 `ref` for `$ref`
+        1 `requred` for `required`
+        1 `type"` for `type`
+        8 `type:` for `type`
+        2 format `DATE` for `date`
+        3 format `URI` for `uri`
+        2 format `datetime` for `date-time`
+        1 only `FuelInventoryReport`
+        1 only `LanguageLearning`
+        1 only `LogisticsDashboard`
+    "#]]
+    .assert_eq(&lines.collect::<String>());
 }

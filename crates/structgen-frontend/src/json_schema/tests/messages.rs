@@ -2,7 +2,47 @@
 
 use expect_test::{Expect, expect};
 
-use crate::json_schema::{CompileReport, Profile, ReportEntry, SchemaOptions, compile_str};
+use crate::json_schema::{
+    CompileReport, Profile, ReportEntry, SchemaOptions, compile_str, compile_str_at,
+};
+
+#[test]
+fn a_pointer_into_a_document_that_leads_nowhere_is_told_with_what_is_there() {
+    let document = r#"{"type": "object", "$defs": {"a/b": {"type": "null"}, "list": [true, 3]}}"#;
+    let at = |pointer| compile_str_at(document, pointer, &SchemaOptions::new());
+    let refused = |pointer, expect: Expect| {
+        let error = at(pointer).expect_err("the pointer leads nowhere");
+        expect.assert_eq(&error.to_string());
+    };
+    refused(
+        "/$defs/b",
+        expect![[
+            r##"#: the reference "#/$defs/b" cannot be resolved: `#/$defs` has no member `b`; its members: a/b, list"##
+        ]],
+    );
+    refused(
+        "/$defs/list/2",
+        expect![[
+            r##"#: the reference "#/$defs/list/2" cannot be resolved: `#/$defs/list` has no item `2`; it has 2 items"##
+        ]],
+    );
+    refused(
+        "/type/x",
+        expect![[r##"#: the reference "#/type/x" cannot be resolved: `#/type` has no members"##]],
+    );
+    refused(
+        "$defs/a",
+        expect![[
+            r##"#: the reference "#$defs/a" cannot be resolved: a JSON Pointer begins with `/`"##
+        ]],
+    );
+    refused(
+        "/$defs/list/1",
+        expect!["#/$defs/list/1: a schema is an object or a boolean"],
+    );
+    // The document is a schema of its own, which does not apply to the one in it.
+    assert!(at("/$defs/a~1b").is_ok());
+}
 
 #[test]
 fn refusals_name_the_keyword_and_its_pointer() {

@@ -3,9 +3,11 @@
 mod corpus;
 mod dynamic;
 mod evaluation;
+mod generated_formats;
 mod grounding;
 mod hostile;
 mod messages;
+mod mistakes;
 mod patterns;
 mod print;
 mod random;
@@ -28,7 +30,7 @@ struct Judged {
 
 /// Builds the canonical form of a schema, judges instances by it, and lowers it.
 fn judge(schema: &Json<'_>, instances: &[Json<'_>], options: &SchemaOptions) -> Judged {
-    let canonical = with_program(schema, options, |program, root| {
+    let canonical = with_program(schema, "", options, |program, root| {
         let mut canonical = Canonicalizer::new(program, options);
         let node = canonical.schema_node(root)?;
         let mut verdicts = Vec::with_capacity(instances.len());
@@ -45,12 +47,13 @@ fn judge(schema: &Json<'_>, instances: &[Json<'_>], options: &SchemaOptions) -> 
         assert!(!is_empty || !verdicts.contains(&true), "{schema:?}");
         Ok(verdicts)
     });
-    let grammar = with_program(schema, options, |program, root| {
+    let grammar = with_program(schema, "", options, |program, root| {
         let mut canonical = Canonicalizer::new(program, options);
         let node = canonical.schema_node(root)?;
         if canonical.is_empty(node)? {
             return Err(SchemaError::Unsatisfiable {
                 pointer: String::new(),
+                warnings: Vec::new(),
                 conflicts: Vec::new(),
             });
         }

@@ -1,0 +1,61 @@
+//! What to do about a schema that is refused, or most likely not meant as it is written.
+
+use structgen::frontend::json_schema::SchemaError;
+use structgen::{Error, SchemaWarning};
+
+use crate::excerpt::excerpt_at_byte;
+use crate::output::warn;
+
+/// The next step after an error of a schema with this text; may be empty.
+pub(crate) fn after_error(error: &Error, text: &str) -> String {
+    let Error::Schema(error) = error else {
+        return String::new();
+    };
+    match error {
+        SchemaError::NotJson { line, column, .. } => not_json(text, *line, *column),
+        SchemaError::Mistaken(warnings) => {
+            let hint = warnings.iter().find_map(after_warning);
+            hint.unwrap_or_default()
+        }
+        SchemaError::UnresolvedReference { reference, .. } if !reference.starts_with('#') => {
+            " (nothing is fetched; --documents DIR reads the documents of a folder)".to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+/// The line that is not JSON, and what it is instead, as far as it can be told.
+fn not_json(text: &str, line: usize, column: usize) -> String {
+    let shown = excerpt_at_byte(text, line, column);
+    let line_text = text.lines().nth(line - 1).unwrap_or_default();
+    let at = line_text.get(column - 1..).unwrap_or_default();
+    let hint = if text.contains("::=") {
+        "it looks like a grammar in GBNF, which --grammar reads"
+    } else if at.starts_with('\'') {
+        "JSON has double quotes around keys and strings"
+    } else if at.starts_with("//") || at.starts_with("/*") || at.starts_with('#') {
+        "JSON has no comments; YAML has, in a file with the ending .yaml"
+    } else {
+        return format!("\n{shown}");
+    };
+    format!("\n{shown}\nhint: {hint}")
+}
+
+/// Prints what a schema most likely does not mean.
+pub(crate) fn warn_of<'w>(name: &str, warnings: impl IntoIterator<Item = &'w SchemaWarning>) {
+    for warning in warnings {
+        let hint = after_warning(warning).unwrap_or_default();
+        warn(&format!("{name}: {warning}{hint}"));
+    }
+}
+
+/// The next step after a warning, where it is not a matter of spelling.
+fn after_warning(warning: &SchemaWarning) -> Option<String> {
+    let SchemaWarning::Wrapper { schema, .. } = warning else {
+        return None;
+    };
+    let pointer = schema.map_or("/components/schemas/NAME", |schema| {
+        schema.strip_prefix('#').unwrap_or(schema)
+    });
+    Some(format!(" (use --at {pointer})"))
+}
