@@ -223,10 +223,11 @@ impl Set {
 }
 
 impl GroundedContent {
-    /// The spans of an input that are in the shape.
+    /// The spans of an input that are in the shape, with the strings that were recognised in it if asked.
     pub(crate) fn new(
         input: Arc<Input>,
         shape: &StringShape,
+        with_recognised: bool,
         limits: &RegularLimits,
     ) -> Result<Self, LimitExceeded> {
         let StringShape {
@@ -243,9 +244,8 @@ impl GroundedContent {
             },
             _ => Set::Content(Box::new(SetStates::new(Content::new(shape, limits)?))),
         };
-        let is_pattern = matches!(content, StringContent::Regular(_));
         Ok(Self {
-            spans: Spans::new(input, is_pattern),
+            spans: Spans::new(input, with_recognised),
             set,
             continuations: FxHashMap::default(),
         })

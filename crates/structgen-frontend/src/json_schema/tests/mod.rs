@@ -9,6 +9,7 @@ mod messages;
 mod patterns;
 mod print;
 mod random;
+mod relations;
 mod snapshots;
 mod suite;
 mod vocabulary;
