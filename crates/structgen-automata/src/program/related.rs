@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use rustc_hash::FxHashSet;
 use structgen_grammar::{
     JsonForm, LiteralSet, NumberBound, NumberForm, NumberSet, Regular, Relation, StringContent,
     StringShape,
@@ -29,6 +30,9 @@ pub(crate) struct RelatedValue {
     /// What it costs at most as long as its referents are not written; `u64::MAX` where a completion avoids it.
     pub(crate) cost: u64,
 }
+
+/// The most values that take part in relations: what has been written changes what is known of each of them.
+const MAX_RELATED: usize = 1_000;
 
 /// What begins at a node where that is related values only.
 #[derive(Debug)]
@@ -312,6 +316,12 @@ impl Program {
         if self.related.is_empty() {
             return Ok(unkept);
         }
+        if self.related.len() > MAX_RELATED {
+            return Err(ProgramError::Limit(LimitExceeded {
+                what: "values that are compared with others",
+                limit: MAX_RELATED as u64,
+            }));
+        }
         let places: Result<Vec<_>, LimitExceeded> = (0..self.nodes.len())
             .map(|index| {
                 let Some(values) = self.related_values(NodeId::new(index)) else {
@@ -372,11 +382,11 @@ impl Program {
     /// The related values that begin at a node, if nothing else does.
     fn related_values(&self, node: NodeId) -> Option<Vec<u32>> {
         let mut found = Vec::new();
-        let (mut todo, mut seen) = (vec![node], vec![node]);
+        let mut todo = vec![node];
+        let mut seen = FxHashSet::from_iter([node]);
         while let Some(node) = todo.pop() {
             let mut lead = |node| {
-                if !seen.contains(&node) {
-                    seen.push(node);
+                if seen.insert(node) {
                     todo.push(node);
                 }
             };

@@ -3,6 +3,7 @@
 //! A relation names its referents by a JSON Pointer into the output. The value there becomes an [`Expr::Referent`]. The
 //! rules that lead to it are copied where others use them as well, since what they stand for elsewhere is no referent.
 
+use std::cell::RefCell;
 use std::fmt;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -38,6 +39,7 @@ pub(super) enum Reason {
     OtherValues,
     NoOrder,
     TooDeep,
+    TooMany,
 }
 
 impl fmt::Display for Reason {
@@ -56,10 +58,14 @@ impl fmt::Display for Reason {
             Self::MayBeAbsent => "no value may have been written there, and this one is required: require that one, in arrays with `minItems`, or let this one be absent or null",
             Self::OtherValues => "values may be written there that are not valid here",
             Self::NoOrder => "only numbers and strings of the format `date` have an order, and those there must be of the same kind",
+            Self::TooMany => "too many values are referred to",
             Self::TooDeep => "the schemas on the way there nest too deep",
         })
     }
 }
+
+/// The most values that may be referred to: for each, the whole grammar is looked at.
+const MAX_REFERENTS: usize = 64;
 
 /// How many rules and containers are followed on the way to a value.
 const MAX_DEPTH: usize = 256;
@@ -74,6 +80,12 @@ pub(super) fn resolve(
     let mut names: Vec<Box<str>> = uses.iter().map(|it| it.referent.clone()).collect();
     names.sort_unstable();
     names.dedup();
+    if let Some(one) = uses.iter().find(|_| names.len() > MAX_REFERENTS) {
+        return Err(Refused {
+            pointer: one.pointer.clone(),
+            reason: Reason::TooMany,
+        });
+    }
     let mut root = root;
     for name in names {
         let own: Vec<Use> = uses.extract_if(.., |it| it.referent == name).collect();
@@ -106,6 +118,7 @@ pub(super) fn resolve(
             builder,
             references,
             name: &name,
+            marked: FxHashMap::default(),
         };
         root = marks.mark(root, &path, true, true).unwrap_or(root);
     }
@@ -160,26 +173,26 @@ fn reachable(builder: &GrammarBuilder, root: ExprId) -> Vec<ExprId> {
     let mut next = 0;
     while let Some(&id) = found.get(next) {
         next += 1;
-        let rule = match builder.get(id) {
-            Expr::Rule(rule) => Some(builder.rule_body(*rule)),
-            _ => None,
-        };
-        let children = builder.get(id).children().chain(rule);
-        found.extend(children.filter(|&child| seen.insert(child)));
+        found.extend(parts(builder, id).filter(|&part| seen.insert(part)));
     }
     found
+}
+
+/// What an expression is made of: of a reference, the body of the rule.
+fn parts(builder: &GrammarBuilder, id: ExprId) -> impl Iterator<Item = ExprId> + '_ {
+    let rule = match builder.get(id) {
+        Expr::Rule(rule) => Some(builder.rule_body(*rule)),
+        _ => None,
+    };
+    builder.get(id).children().chain(rule)
 }
 
 /// From how many places each expression is referred to.
 fn references(builder: &GrammarBuilder, root: ExprId) -> FxHashMap<ExprId, u32> {
     let mut references = FxHashMap::default();
     for id in reachable(builder, root) {
-        let rule = match builder.get(id) {
-            Expr::Rule(rule) => Some(builder.rule_body(*rule)),
-            _ => None,
-        };
-        for child in builder.get(id).children().chain(rule) {
-            *references.entry(child).or_insert(0) += 1;
+        for part in parts(builder, id) {
+            *references.entry(part).or_insert(0) += 1;
         }
     }
     references
@@ -193,6 +206,10 @@ struct Way<'b> {
     name: &'b str,
     /// The expression of the whole document.
     root: ExprId,
+    /// What was checked, by the expression and the length of the rest of the path.
+    checked: RefCell<FxHashSet<(ExprId, usize, bool)>>,
+    /// The same for what is known to lead to the end of the path, or not.
+    leading: RefCell<FxHashMap<(ExprId, usize), bool>>,
 }
 
 /// A keyword, if it is not the first, and what is wrong with it.
@@ -200,24 +217,23 @@ type Problem = (Option<Box<str>>, Reason);
 
 impl<'b> Way<'b> {
     fn new(builder: &'b GrammarBuilder, root: ExprId, name: &'b str) -> Self {
-        let all = reachable(builder, root);
-        let mut users: FxHashSet<ExprId> = FxHashSet::default();
-        // Until nothing changes: rules may lead to what was looked at before.
-        loop {
-            let before = users.len();
-            for &id in all.iter().rev() {
-                let expr = builder.get(id);
-                let is_user = match expr {
-                    Expr::Related { referent, .. } if **referent == *name => true,
-                    Expr::Rule(rule) => users.contains(&builder.rule_body(*rule)),
-                    _ => expr.children().any(|child| users.contains(&child)),
-                };
-                if is_user {
-                    users.insert(id);
-                }
+        // Backwards from these values.
+        let mut parents: FxHashMap<ExprId, Vec<ExprId>> = FxHashMap::default();
+        let mut users = FxHashSet::default();
+        let mut todo = Vec::new();
+        for id in reachable(builder, root) {
+            if let Expr::Related { referent, .. } = builder.get(id)
+                && **referent == *name
+            {
+                todo.push(id);
             }
-            if users.len() == before {
-                break;
+            for part in parts(builder, id) {
+                parents.entry(part).or_default().push(id);
+            }
+        }
+        while let Some(id) = todo.pop() {
+            if users.insert(id) {
+                todo.extend(parents.get(&id).into_iter().flatten());
             }
         }
         Self {
@@ -225,6 +241,8 @@ impl<'b> Way<'b> {
             users,
             name,
             root,
+            checked: RefCell::default(),
+            leading: RefCell::default(),
         }
     }
 
@@ -257,6 +275,10 @@ impl<'b> Way<'b> {
     ) -> Result<Vec<ExprId>, Problem> {
         if depth > MAX_DEPTH {
             return Err((None, Reason::TooDeep));
+        }
+        let place = (id, path.len(), is_in_items);
+        if !self.checked.borrow_mut().insert(place) {
+            return Ok(Vec::new());
         }
         let each = |children: &mut dyn Iterator<Item = ExprId>, path: &[&str], is_in_items| {
             let mut found = Vec::new();
@@ -379,9 +401,16 @@ impl<'b> Way<'b> {
     }
 
     fn leads(&self, id: ExprId, path: &[&str], depth: usize) -> bool {
-        if depth > MAX_DEPTH {
-            return false;
+        let place = (id, path.len());
+        if let Some(&known) = self.leading.borrow().get(&place) {
+            return known;
         }
+        let leads = depth <= MAX_DEPTH && self.leads_now(id, path, depth);
+        self.leading.borrow_mut().insert(place, leads);
+        leads
+    }
+
+    fn leads_now(&self, id: ExprId, path: &[&str], depth: usize) -> bool {
         match (self.builder.get(id), path) {
             (Expr::Rule(rule), _) => self.leads(self.builder.rule_body(*rule), path, depth + 1),
             (Expr::Choice(arms), _) => arms.iter().all(|&arm| self.leads(arm, path, depth + 1)),
@@ -627,6 +656,8 @@ struct Marks<'b> {
     builder: &'b mut GrammarBuilder,
     references: FxHashMap<ExprId, u32>,
     name: &'b str,
+    /// What was marked, by the expression and the length of the rest of the path.
+    marked: FxHashMap<(ExprId, usize), Option<ExprId>>,
 }
 
 impl Marks<'_> {
@@ -638,7 +669,25 @@ impl Marks<'_> {
         is_document: bool,
         is_own: bool,
     ) -> Option<ExprId> {
+        let place = (id, path.len());
+        if let Some(&known) = self.marked.get(&place) {
+            return known;
+        }
+        // Should it lead to itself without going on, it has nothing more to mark.
+        self.marked.insert(place, None);
         let is_own = is_own && self.references.get(&id).is_none_or(|&count| count <= 1);
+        let marked = self.mark_now(id, path, is_document, is_own);
+        self.marked.insert(place, marked);
+        marked
+    }
+
+    fn mark_now(
+        &mut self,
+        id: ExprId,
+        path: &[&str],
+        is_document: bool,
+        is_own: bool,
+    ) -> Option<ExprId> {
         match (self.builder.get(id).clone(), path) {
             (Expr::Rule(rule), _) => {
                 let body = self.builder.rule_body(rule);

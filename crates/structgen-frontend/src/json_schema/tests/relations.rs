@@ -174,3 +174,36 @@ fn what_cannot_be_kept_is_refused_with_its_pointer() {
     let error = compile(&schema, &options).unwrap_err();
     expect!["#/properties/b/x-structgen: `x-structgen` is not supported here: keys come in any order, so the value there may be written later"].assert_eq(&error.to_string());
 }
+
+#[test]
+fn hostile_relations_are_refused_or_compiled_soon() {
+    // Two ways at each of many levels.
+    let mut defs = serde_json::Map::new();
+    let mut last = json!({"type": "integer"});
+    for level in 0..40 {
+        let name = level.to_string();
+        let way = |more: &str| object(json!({"a": last, more: {"type": "null"}}), &["a", more]);
+        defs.insert(name, json!({"anyOf": [way("x"), way("y")]}));
+        last = json!({"$ref": format!("#/$defs/{level}")});
+    }
+    let mut deep = object(
+        json!({
+            "a": last,
+            "z": {"type": "integer", "x-structgen": {"at-least": format!("/a{}", "/a".repeat(40))}},
+        }),
+        &["a", "z"],
+    );
+    deep["$defs"] = defs.into();
+    compile(&deep, &SchemaOptions::new()).unwrap();
+    // Very many values.
+    let many = (0..100).map(|i| {
+        let own = match i {
+            0 => json!({"type": "integer"}),
+            _ => json!({"type": "integer", "x-structgen": {"at-least": format!("/k{}", i - 1)}}),
+        };
+        (format!("k{i}"), own)
+    });
+    let many: serde_json::Map<String, Value> = many.collect();
+    let error = compile(&object(many.into(), &[]), &SchemaOptions::new()).unwrap_err();
+    assert!(error.to_string().contains("too many values"), "{error}");
+}
