@@ -1,205 +1,17 @@
-//! Relations between values: finds what they refer to in the grammar, and refuses those that a mask could not keep.
-//!
-//! A relation names its referents by a JSON Pointer into the output. The value there becomes an [`Expr::Referent`]. The
-//! rules that lead to it are copied where others use them as well, since what they stand for elsewhere is no referent.
+//! The way to a referent: what is written before it and after, and whether it is written at all.
 
 use std::cell::RefCell;
-use std::fmt;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use structgen_grammar::{
-    ArrayShape, Expr, ExprId, GrammarBuilder, NumberSet, ObjectShape, Relation, Slot,
-    StringContent, StringShape, json_pointer,
-};
+use structgen_grammar::{Expr, ExprId, GrammarBuilder, ObjectShape, Relation, Slot};
 
-use crate::json_schema::s3_canonical::is_date;
-
-/// Why a relation is refused.
-#[derive(Debug)]
-pub(super) struct Refused {
-    /// The JSON Pointer of the keyword.
-    pub(super) pointer: Box<str>,
-    pub(super) reason: Reason,
-}
-
-/// What is wrong with a relation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reason {
-    NotAPointer,
-    Nothing,
-    AnyOrder,
-    Later,
-    Itself,
-    NotADocument,
-    Composite,
-    Distinct,
-    Counted,
-    Several,
-    MayBeAbsent,
-    OtherValues,
-    NoOrder,
-    TooDeep,
-    TooMany,
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotAPointer => "a relation names a value by a JSON Pointer, in which `*` stands for all items of an array",
-            Self::Nothing => "no declared value is there",
-            Self::AnyOrder => "keys come in any order, so the value there may be written later",
-            Self::Later => "the value there is written later",
-            Self::Itself => "the value there is this one",
-            Self::NotADocument => "only an output that is an object has values to refer to",
-            Self::Composite => "an object or array is there, and only strings and numbers are compared",
-            Self::Distinct => "values in distinct items are not compared with others",
-            Self::Counted => "members and items that are counted are not compared with others",
-            Self::Several => "only `in` compares with several values",
-            Self::MayBeAbsent => "no value may have been written there, and this one is required: require that one, in arrays with `minItems`, or let this one be absent or null",
-            Self::OtherValues => "values may be written there that are not valid here",
-            Self::NoOrder => "only numbers and strings of the format `date` have an order, and those there must be of the same kind",
-            Self::TooMany => "too many values are referred to",
-            Self::TooDeep => "the schemas on the way there nest too deep",
-        })
-    }
-}
-
-/// The most values that may be referred to: for each, the whole grammar is looked at.
-const MAX_REFERENTS: usize = 64;
+use super::{Reason, Use, parts, reachable, uses};
 
 /// How many rules and containers are followed on the way to a value.
 const MAX_DEPTH: usize = 256;
 
-/// Marks what the relations in a grammar refer to; returns the root.
-pub(super) fn resolve(
-    builder: &mut GrammarBuilder,
-    root: ExprId,
-    prefix: &str,
-) -> Result<ExprId, Refused> {
-    let mut uses = uses(builder, root);
-    let mut names: Vec<Box<str>> = uses.iter().map(|it| it.referent.clone()).collect();
-    names.sort_unstable();
-    names.dedup();
-    if let Some(one) = uses.iter().find(|_| names.len() > MAX_REFERENTS) {
-        return Err(Refused {
-            pointer: one.pointer.clone(),
-            reason: Reason::TooMany,
-        });
-    }
-    let mut root = root;
-    for name in names {
-        let own: Vec<Use> = uses.extract_if(.., |it| it.referent == name).collect();
-        let refused = |pointer: Option<Box<str>>, reason| Refused {
-            pointer: pointer.unwrap_or_else(|| own[0].pointer.clone()),
-            reason,
-        };
-        let Some(path) = path(name.strip_prefix(prefix).unwrap_or(&name)) else {
-            return Err(refused(None, Reason::NotAPointer));
-        };
-        let path: Vec<&str> = path.iter().map(|segment| &**segment).collect();
-        let is_several = path.contains(&"*");
-        if let Some(one) = own
-            .iter()
-            .find(|it| is_several && it.relation != Relation::In)
-        {
-            return Err(refused(Some(one.pointer.clone()), Reason::Several));
-        }
-        let found = Way::new(builder, root, &name)
-            .check_document(&path)
-            .map_err(|(pointer, reason)| refused(pointer, reason))?;
-        if found.is_empty() {
-            return Err(refused(None, Reason::Nothing));
-        }
-        check_places(builder, root, &own)
-            .and_then(|()| check_values(builder, &own, &found))
-            .map_err(|(at, reason)| refused(Some(at), reason))?;
-        let references = references(builder, root);
-        let mut marks = Marks {
-            builder,
-            references,
-            name: &name,
-            marked: FxHashMap::default(),
-        };
-        root = marks.mark(root, &path, true, true).unwrap_or(root);
-    }
-    Ok(root)
-}
-
-/// The segments of a JSON Pointer, unescaped; `None` for what is no pointer to a part of a document.
-fn path(pointer: &str) -> Option<Vec<Box<str>>> {
-    let segments = pointer.strip_prefix('/')?.split('/');
-    Some(
-        segments
-            .map(|it| json_pointer::unescaped(it).into())
-            .collect(),
-    )
-}
-
-/// A value that is compared with others.
-#[derive(Debug)]
-struct Use {
-    pointer: Box<str>,
-    relation: Relation,
-    referent: Box<str>,
-    body: ExprId,
-}
-
-/// All values below an expression that are compared with others, in the order in which they are met.
-fn uses(builder: &GrammarBuilder, root: ExprId) -> Vec<Use> {
-    let mut uses = Vec::new();
-    for id in reachable(builder, root) {
-        if let Expr::Related {
-            pointer,
-            relation,
-            referent,
-            body,
-        } = builder.get(id)
-        {
-            uses.push(Use {
-                pointer: pointer.clone(),
-                relation: *relation,
-                referent: referent.clone(),
-                body: *body,
-            });
-        }
-    }
-    uses
-}
-
-/// All expressions that one is made of, through rules.
-fn reachable(builder: &GrammarBuilder, root: ExprId) -> Vec<ExprId> {
-    let mut seen = FxHashSet::from_iter([root]);
-    let mut found = vec![root];
-    let mut next = 0;
-    while let Some(&id) = found.get(next) {
-        next += 1;
-        found.extend(parts(builder, id).filter(|&part| seen.insert(part)));
-    }
-    found
-}
-
-/// What an expression is made of: of a reference, the body of the rule.
-fn parts(builder: &GrammarBuilder, id: ExprId) -> impl Iterator<Item = ExprId> + '_ {
-    let rule = match builder.get(id) {
-        Expr::Rule(rule) => Some(builder.rule_body(*rule)),
-        _ => None,
-    };
-    builder.get(id).children().chain(rule)
-}
-
-/// From how many places each expression is referred to.
-fn references(builder: &GrammarBuilder, root: ExprId) -> FxHashMap<ExprId, u32> {
-    let mut references = FxHashMap::default();
-    for id in reachable(builder, root) {
-        for part in parts(builder, id) {
-            *references.entry(part).or_insert(0) += 1;
-        }
-    }
-    references
-}
-
 /// The way to a referent, as far as it matters what stands beside it.
-struct Way<'b> {
+pub(super) struct Way<'b> {
     builder: &'b GrammarBuilder,
     /// Everything that has a value in it that is compared with the referent.
     users: FxHashSet<ExprId>,
@@ -213,10 +25,10 @@ struct Way<'b> {
 }
 
 /// A keyword, if it is not the first, and what is wrong with it.
-type Problem = (Option<Box<str>>, Reason);
+pub(super) type Problem = (Option<Box<str>>, Reason);
 
 impl<'b> Way<'b> {
-    fn new(builder: &'b GrammarBuilder, root: ExprId, name: &'b str) -> Self {
+    pub(super) fn new(builder: &'b GrammarBuilder, root: ExprId, name: &'b str) -> Self {
         // Backwards from these values.
         let mut parents: FxHashMap<ExprId, Vec<ExprId>> = FxHashMap::default();
         let mut users = FxHashSet::default();
@@ -247,7 +59,7 @@ impl<'b> Way<'b> {
     }
 
     /// Checks the way through a document, and returns the values at its end.
-    fn check_document(&self, path: &[&str]) -> Result<Vec<ExprId>, Problem> {
+    pub(super) fn check_document(&self, path: &[&str]) -> Result<Vec<ExprId>, Problem> {
         // What an object refers to is forgotten where it ends, so that documents in a row do not mix.
         let mut todo = vec![self.root];
         let mut seen = FxHashSet::default();
@@ -520,7 +332,7 @@ impl<'b> Way<'b> {
 }
 
 /// Whether all places where values are compared with others know what has been written, and may leave them out.
-fn check_places(
+pub(super) fn check_places(
     builder: &GrammarBuilder,
     root: ExprId,
     uses: &[Use],
@@ -562,200 +374,4 @@ fn check_places(
         }
     }
     Ok(())
-}
-
-/// Whether the values of a referent can be compared with those that refer to it.
-fn check_values(
-    builder: &GrammarBuilder,
-    uses: &[Use],
-    found: &[ExprId],
-) -> Result<(), (Box<str>, Reason)> {
-    for own in uses {
-        let bodies = { uses.iter() }.filter(|other| other.pointer == own.pointer);
-        let bodies: Vec<&Expr> = bodies.map(|it| leaf(builder, it.body)).collect();
-        for &id in found {
-            let referent = leaf(builder, id);
-            let (is_fine, reason) = match own.relation {
-                Relation::In => (
-                    bodies.iter().any(|body| holds_all(body, referent)),
-                    Reason::OtherValues,
-                ),
-                Relation::AtLeast | Relation::AtMost => (
-                    bodies.iter().any(|body| has_order(body, referent)),
-                    Reason::NoOrder,
-                ),
-                Relation::NotEqual => (true, Reason::OtherValues),
-            };
-            if !is_fine {
-                return Err((own.pointer.clone(), reason));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The string or number that an expression is, whatever is noted of it.
-fn leaf(builder: &GrammarBuilder, mut id: ExprId) -> &Expr {
-    while let Expr::Grounded { body, .. }
-    | Expr::Related { body, .. }
-    | Expr::Referent { body, .. } = builder.get(id)
-    {
-        id = *body;
-    }
-    builder.get(id)
-}
-
-/// Whether every value of `other` is one of `own`, as far as that shows.
-fn holds_all(own: &Expr, other: &Expr) -> bool {
-    if own == other {
-        return true;
-    }
-    match (own, other) {
-        (Expr::String(own), Expr::String(other)) => {
-            *own == StringShape::default()
-                || matches!((&own.content, &other.content),
-                    (StringContent::Literals(own), StringContent::Literals(other))
-                        if other.iter().all(|text| own.contains(text)))
-        }
-        (Expr::Number(own), Expr::Number(other)) => {
-            let is_unbounded = NumberSet {
-                multiples_of: Vec::new(),
-                written_whole: false,
-                ..own.clone()
-            } == NumberSet::default();
-            is_unbounded && (!own.written_whole || other.written_whole) && {
-                own.multiples_of.iter()
-            }
-            .all(|it| other.multiples_of.contains(it))
-        }
-        _ => false,
-    }
-}
-
-/// Whether the values of both are numbers, or dates.
-fn has_order(own: &Expr, other: &Expr) -> bool {
-    match (own, other) {
-        (Expr::Number(_), Expr::Number(_)) => true,
-        // What is compared is known to be dates: so is what is written alike, or listed as dates.
-        (Expr::String(own), Expr::String(other)) => {
-            own.content == other.content || is_listed_dates(other)
-        }
-        _ => false,
-    }
-}
-
-fn is_listed_dates(shape: &StringShape) -> bool {
-    match &shape.content {
-        StringContent::Literals(texts) => texts.iter().all(|text| is_date(text)),
-        _ => false,
-    }
-}
-
-/// Marks the values at the end of a path as referents.
-struct Marks<'b> {
-    builder: &'b mut GrammarBuilder,
-    references: FxHashMap<ExprId, u32>,
-    name: &'b str,
-    /// What was marked, by the expression and the length of the rest of the path.
-    marked: FxHashMap<(ExprId, usize), Option<ExprId>>,
-}
-
-impl Marks<'_> {
-    /// The expression with its referents marked; `None` where it has none. `is_own`: nothing else leads there.
-    fn mark(
-        &mut self,
-        id: ExprId,
-        path: &[&str],
-        is_document: bool,
-        is_own: bool,
-    ) -> Option<ExprId> {
-        let place = (id, path.len());
-        if let Some(&known) = self.marked.get(&place) {
-            return known;
-        }
-        // Should it lead to itself without going on, it has nothing more to mark.
-        self.marked.insert(place, None);
-        let is_own = is_own && self.references.get(&id).is_none_or(|&count| count <= 1);
-        let marked = self.mark_now(id, path, is_document, is_own);
-        self.marked.insert(place, marked);
-        marked
-    }
-
-    fn mark_now(
-        &mut self,
-        id: ExprId,
-        path: &[&str],
-        is_document: bool,
-        is_own: bool,
-    ) -> Option<ExprId> {
-        match (self.builder.get(id).clone(), path) {
-            (Expr::Rule(rule), _) => {
-                let body = self.builder.rule_body(rule);
-                let body = self.mark(body, path, is_document, is_own)?;
-                if is_own {
-                    self.builder.define(rule, body);
-                    return Some(id);
-                }
-                let name = format!("{} ({})", self.builder.rule_name(rule), self.name);
-                let copy = self.builder.declare(name);
-                self.builder.define(copy, body);
-                Some(self.builder.rule(copy))
-            }
-            (Expr::Choice(arms), _) => {
-                let marked: Vec<Option<ExprId>> = { arms.iter() }
-                    .map(|&arm| self.mark(arm, path, is_document, is_own))
-                    .collect();
-                marked.iter().any(Option::is_some).then(|| {
-                    let arms = arms.iter().zip(marked);
-                    let arms: Vec<ExprId> = arms.map(|(&arm, it)| it.unwrap_or(arm)).collect();
-                    self.builder.choice(arms)
-                })
-            }
-            (Expr::Object(mut shape), [key, rest @ ..]) => {
-                let property = { shape.properties.iter_mut() }.find(|it| *it.key == **key)?;
-                property.value = self.mark_slot(&property.value, rest, is_own)?;
-                if is_document {
-                    shape.referents.push(self.name.into());
-                }
-                Some(self.builder.expr(Expr::Object(shape)))
-            }
-            (Expr::Array(mut shape), [segment, rest @ ..]) => {
-                let ArrayShape {
-                    prefix, rest: all, ..
-                } = &mut *shape;
-                let mut is_marked = false;
-                let listed = prefix.len();
-                for (at, slot) in prefix.iter_mut().chain(all).enumerate() {
-                    let is_named = at < listed && *segment == at.to_string();
-                    if (*segment == "*" || is_named)
-                        && let Some(marked) = self.mark_slot(slot, rest, is_own)
-                    {
-                        (*slot, is_marked) = (marked, true);
-                    }
-                }
-                is_marked.then(|| self.builder.expr(Expr::Array(shape)))
-            }
-            (
-                Expr::String(_)
-                | Expr::Number(_)
-                | Expr::Grounded { .. }
-                | Expr::Related { .. }
-                | Expr::Referent { .. },
-                [],
-            ) => Some(self.builder.referent(self.name, id)),
-            _ => None,
-        }
-    }
-
-    fn mark_slot(&mut self, slot: &Slot, path: &[&str], is_own: bool) -> Option<Slot> {
-        let mut is_marked = false;
-        let slot = slot.map(|value| match self.mark(value, path, false, is_own) {
-            Some(marked) => {
-                is_marked = true;
-                marked
-            }
-            None => value,
-        });
-        is_marked.then_some(slot)
-    }
 }
