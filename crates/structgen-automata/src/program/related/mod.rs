@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use structgen_grammar::{NumberForm, Relation, StringContent, StringShape};
 
 use super::{Node, NodeId, Program, ProgramError, Slot, TerminalSpec};
-use crate::terminal::{START, Terminal, TerminalState};
+use crate::terminal::{DEAD, START, Terminal, TerminalState};
 use crate::value::Value;
 use crate::{LimitExceeded, StepError};
 
@@ -66,7 +66,7 @@ fn short_text(terminal: &Terminal) -> Result<Option<Vec<u8>>, StepError> {
         while let Some(byte) = first.pop() {
             let after = terminal.step(state, byte)?;
             let is_cheaper = terminal.cost(after) < terminal.cost(state);
-            if after != crate::terminal::DEAD && is_cheaper {
+            if after != DEAD && is_cheaper {
                 next = Some((byte, after));
                 break;
             }
@@ -78,6 +78,18 @@ fn short_text(terminal: &Terminal) -> Result<Option<Vec<u8>>, StepError> {
         state = after;
     }
     Ok(Some(text))
+}
+
+/// Whether a terminal has a text.
+fn accepts(terminal: &Terminal, text: &[u8]) -> Result<bool, StepError> {
+    let mut state = START;
+    for &byte in text {
+        if terminal.is_never() || state == DEAD {
+            return Ok(false);
+        }
+        state = terminal.step(state, byte)?;
+    }
+    Ok(state != DEAD && terminal.accept(state).is_some())
 }
 
 /// The most bytes that a number takes.
@@ -231,11 +243,44 @@ impl Program {
                 }
             }
         }
-        Ok(unlike.into_iter().any(|(_, mut values)| {
+        for (referent, mut values) in unlike {
             values.sort();
             values.dedup();
-            values.len() > 1
-        }))
+            let is_kept = match &values[..] {
+                [] => false,
+                [only] => !self.can_be(referent, only)?,
+                _ => true,
+            };
+            if is_kept {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a referent can have a value.
+    fn can_be(&self, referent: u32, value: &Value) -> Result<bool, LimitExceeded> {
+        for spec in self.values_of(referent) {
+            if let TerminalSpec::Literals(set) = spec {
+                let is_it = |text: Vec<u8>| Value::read(&text).is_ok_and(|own| own == *value);
+                if set.iter().any(is_it) {
+                    return Ok(true);
+                }
+                continue;
+            }
+            for other in compared(spec, Relation::In, &[value])? {
+                // A text of the value in any form that is one of the set's as well.
+                let terminal = other.terminal(&self.form, &self.limits)?;
+                let set = spec.terminal(&self.form, &self.limits)?;
+                let text = short_text(&terminal).map_err(StepError::limit)?;
+                if let Some(text) = text
+                    && accepts(&set, &text).map_err(StepError::limit)?
+                {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// What the values of a referent may be.
