@@ -1,6 +1,6 @@
 //! Where a span of an input that has begun is completed.
 
-use super::{Input, Standing, first_bytes};
+use super::{Input, OpenSpan, first_bytes};
 use crate::bytes::escaped_length;
 
 /// How many characters of a span were read, and how many it may have at least and at most.
@@ -11,10 +11,10 @@ impl Input {
     /// would be too many.
     pub(crate) fn completion(
         &self,
-        Standing {
+        OpenSpan {
             position,
             first_end,
-        }: Standing,
+        }: OpenSpan,
         (length, min, max): Lengths,
     ) -> Option<u32> {
         // A character that has begun is counted.
@@ -32,7 +32,7 @@ impl Input {
     }
 
     /// Sorts positions so that those with the same text after them stand together, up to eight bytes of it.
-    pub(crate) fn sort_by_text(&self, positions: &mut [Standing]) {
+    pub(crate) fn sort_by_text(&self, positions: &mut [OpenSpan]) {
         positions.sort_unstable_by_key(|at| first_bytes(&self.bytes, at.position));
     }
 }

@@ -13,7 +13,7 @@ use structgen_grammar::Decimal;
 use crate::LimitExceeded;
 use borders::Borders;
 
-pub(crate) use spans::{Spans, SpansState, Standing};
+pub(crate) use spans::{OpenSpan, Spans, SpansState};
 
 /// The most bytes of an input.
 const MAX_BYTES: usize = 1 << 28;

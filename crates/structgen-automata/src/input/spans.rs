@@ -24,7 +24,7 @@ pub(crate) struct SpansState {
 
 /// Where a span stands that has begun or begins.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct OpenSpan {
     /// How far it is read.
     pub(crate) position: u32,
     /// Before this position it does not end: it would be empty, or punctuation alone.
@@ -116,9 +116,9 @@ impl Spans {
     }
 
     /// Where in the input's bytes the suffixes go on, and from where on they may end.
-    pub(crate) fn positions(&self, state: SpansState) -> impl Iterator<Item = Standing> + use<'_> {
+    pub(crate) fn positions(&self, state: SpansState) -> impl Iterator<Item = OpenSpan> + use<'_> {
         let suffixes = &self.suffixes[state.low as usize..state.high as usize];
-        suffixes.iter().map(move |suffix| Standing {
+        suffixes.iter().map(move |suffix| OpenSpan {
             position: suffix + state.depth,
             first_end: self.first_end(*suffix),
         })

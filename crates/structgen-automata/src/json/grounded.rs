@@ -11,7 +11,7 @@ use structgen_regular::RegularLimits;
 use super::content::{Content, ContentState};
 use super::utf8::Utf8;
 use crate::bytes::escaped_length;
-use crate::input::{Input, Spans, SpansState, Standing};
+use crate::input::{Input, OpenSpan, Spans, SpansState};
 use crate::{ByteSet, Children, Continuations, LimitExceeded};
 
 /// The most pairs of a position in the input and a state of the set that are looked at.
@@ -126,10 +126,10 @@ impl SetStates {
     fn completion(
         &mut self,
         input: &Input,
-        Standing {
+        OpenSpan {
             mut position,
             first_end,
-        }: Standing,
+        }: OpenSpan,
         mut state: u32,
     ) -> Result<Option<SpanEnd>, LimitExceeded> {
         let mut read = 0;
@@ -209,7 +209,7 @@ impl Set {
     fn live_to(
         &mut self,
         input: &Input,
-        at: Standing,
+        at: OpenSpan,
         state: SetState,
     ) -> Result<Option<u32>, LimitExceeded> {
         Ok(match (self, state) {
@@ -316,7 +316,7 @@ impl GroundedContent {
         let has_begun = state.at.depth > 0;
         let input = self.spans.input();
         let mut positions = self.spans.positions(state.at);
-        let written = |at: Standing, lengths| {
+        let written = |at: OpenSpan, lengths| {
             let end = input.completion(at, lengths)?;
             Some(input.written_length(at.position, end))
         };

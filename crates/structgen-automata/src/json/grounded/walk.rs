@@ -5,7 +5,7 @@
 //! down the tree, and as positions are sorted by their text, only from where it differs from the one before.
 
 use super::{GroundedContent, GroundedState, SetState};
-use crate::input::Standing;
+use crate::input::OpenSpan;
 use crate::{Children, Continuations, LimitExceeded};
 
 /// A node of the tree on the way from the root.
@@ -40,11 +40,11 @@ pub(super) fn continuations(
 ) -> Result<Continuations, LimitExceeded> {
     let GroundedContent { spans, set, .. } = content;
     let input = spans.input();
-    let mut positions: Vec<Standing> = spans.positions(state.at).collect();
+    let mut positions: Vec<OpenSpan> = spans.positions(state.at).collect();
     input.sort_by_text(&mut positions);
     let mut found = Continuations::default();
     let mut path = vec![Step::new(root, 0, state.set)];
-    for Standing {
+    for OpenSpan {
         position: from,
         first_end,
     } in positions
@@ -85,7 +85,7 @@ pub(super) fn continuations(
                 break;
             };
             if position >= live_to {
-                let at = Standing {
+                let at = OpenSpan {
                     position: position + 1,
                     first_end,
                 };
