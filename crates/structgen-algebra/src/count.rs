@@ -139,7 +139,9 @@ fn nests_without_end(grammar: &Grammar) -> bool {
                 Expr::Repeat { body, .. }
                 | Expr::Capture { body, .. }
                 | Expr::Guided { body, .. }
-                | Expr::Grounded { body, .. } => {
+                | Expr::Grounded { body, .. }
+                | Expr::Referent { body, .. }
+                | Expr::Related { body, .. } => {
                     stack.push((*body, beside));
                 }
                 _ => {}

@@ -190,6 +190,8 @@ impl Writer<'_> {
             | Expr::Capture { .. }
             | Expr::Guided { .. }
             | Expr::Grounded { .. }
+            | Expr::Referent { .. }
+            | Expr::Related { .. }
             | Expr::String(_)
             | Expr::Number(_)
             | Expr::Object(_)

@@ -115,7 +115,11 @@ impl Maker<'_> {
                 // They say nothing about which texts there are.
                 Expr::Capture { body, .. }
                 | Expr::Guided { body, .. }
-                | Expr::Grounded { body, .. } => self.copies[body],
+                | Expr::Grounded { body, .. }
+                | Expr::Referent { body, .. } => self.copies[body],
+                Expr::Related { .. } => {
+                    return Err(AlgebraError::Memory("a relation between values"));
+                }
                 Expr::Object(shape) => self.object(shape)?,
                 Expr::Array(shape) => self.array(shape)?,
                 Expr::String(_) | Expr::Number(_) => self.leaf(expr)?,

@@ -43,8 +43,10 @@ impl Program {
         let needed = needed(grammar, &missing);
         let all = grounded(grammar);
         let most = all.len();
+        let mut compared = compared(grammar);
+        compared.extend(&needed);
         // There may be too few distinct values instead of none, and which have to be others is not worked out.
-        for ungrounded in [needed, missing, all] {
+        for ungrounded in [needed, compared, missing, all] {
             let lifted = lift(grammar, &ungrounded);
             match Self::lowered(lifted, limits.clone(), Some(input)) {
                 Err(ProgramError::Unsatisfiable { .. }) if ungrounded.len() < most => {}
@@ -112,6 +114,16 @@ fn grounded(grammar: &Grammar) -> FxHashSet<ExprId> {
     let exprs = (0..).map(ExprId).zip(grammar.exprs());
     let grounded = exprs.filter(|(_, expr)| matches!(expr, Expr::Grounded { .. }));
     grounded.map(|(id, _)| id).collect()
+}
+
+/// The grounded values that are compared with others.
+fn compared(grammar: &Grammar) -> FxHashSet<ExprId> {
+    let compared = grammar.exprs().iter().filter_map(|expr| match expr {
+        Expr::Related { body, .. } => Some(*body),
+        _ => None,
+    });
+    let is_grounded = |id: &ExprId| matches!(grammar.expr(*id), Expr::Grounded { .. });
+    compared.filter(is_grounded).collect()
 }
 
 /// The grammar with these values as if they were not grounded.

@@ -5,7 +5,9 @@ use std::hash::BuildHasher;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use crate::{Expr, ExprId, Grammar, Guide, JsonForm, LiteralSet, LiteralsTooLarge, Rule, RuleId};
+use crate::{
+    Expr, ExprId, Grammar, Guide, JsonForm, LiteralSet, LiteralsTooLarge, Relation, Rule, RuleId,
+};
 
 /// Collects expressions and rules; equal expressions are stored once.
 ///
@@ -203,6 +205,55 @@ impl GrammarBuilder {
                 body,
             }),
         }
+    }
+
+    /// The body, with which later values are compared.
+    pub fn referent(&mut self, name: impl Into<Box<str>>, body: ExprId) -> ExprId {
+        match self.get(body) {
+            Expr::Never => body,
+            _ => self.expr(Expr::Referent {
+                name: name.into(),
+                body,
+            }),
+        }
+    }
+
+    /// The body, whose value has a relation to the referents written before it. `pointer` leads to the keyword that
+    /// asks for it.
+    pub fn related(
+        &mut self,
+        pointer: impl Into<Box<str>>,
+        relation: Relation,
+        referent: impl Into<Box<str>>,
+        body: ExprId,
+    ) -> ExprId {
+        match self.get(body) {
+            Expr::Never => body,
+            _ => self.expr(Expr::Related {
+                pointer: pointer.into(),
+                relation,
+                referent: referent.into(),
+                body,
+            }),
+        }
+    }
+
+    /// What a rule matches so far.
+    ///
+    /// # Panics
+    /// When the rule is of another builder and out of this one's range.
+    #[must_use]
+    pub fn rule_body(&self, rule: RuleId) -> ExprId {
+        self.rules[rule.index()].body
+    }
+
+    /// The name of a rule.
+    ///
+    /// # Panics
+    /// When the rule is of another builder and out of this one's range.
+    #[must_use]
+    pub fn rule_name(&self, rule: RuleId) -> &str {
+        &self.rules[rule.index()].name
     }
 
     /// A new rule, to be defined later: rules may refer to one another. Its name should be unique.

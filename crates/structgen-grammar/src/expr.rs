@@ -1,7 +1,7 @@
 //! Expressions, rules and the grammar that holds them.
 
 use crate::{
-    ArrayShape, Guide, JsonForm, LiteralSet, NumberSet, ObjectShape, Regular, StringShape,
+    ArrayShape, Guide, JsonForm, LiteralSet, NumberSet, ObjectShape, Regular, Relation, StringShape,
 };
 
 /// An expression of one [`Grammar`], by its place in the arena.
@@ -77,6 +77,24 @@ pub enum Expr {
         /// The format that the schema names for the value.
         format: Option<Box<str>>,
         /// What may be written.
+        body: ExprId,
+    },
+    /// A text of the body, a JSON string or number that later values are compared with.
+    Referent {
+        /// The name under which they refer to it; several expressions may have one.
+        name: Box<str>,
+        /// What may be written.
+        body: ExprId,
+    },
+    /// A text of the body, a JSON string or number, whose value has a relation to the referents written before it.
+    Related {
+        /// The JSON Pointer of the keyword that asks for it.
+        pointer: Box<str>,
+        /// The relation.
+        relation: Relation,
+        /// The name of the referents.
+        referent: Box<str>,
+        /// What may be written where there is no referent.
         body: ExprId,
     },
     /// A text of that rule.
@@ -208,7 +226,9 @@ impl Expr {
             Self::Repeat { body, .. }
             | Self::Capture { body, .. }
             | Self::Guided { body, .. }
-            | Self::Grounded { body, .. } => (&[], Some(*body), None, None),
+            | Self::Grounded { body, .. }
+            | Self::Referent { body, .. }
+            | Self::Related { body, .. } => (&[], Some(*body), None, None),
             Self::Object(shape) => (&[], None, Some(shape), None),
             Self::Array(shape) => (&[], None, None, Some(shape)),
             _ => (&[], None, None, None),

@@ -72,6 +72,8 @@ pub struct ObjectShape {
     pub max_members: Option<u32>,
     /// What is counted among the members; at most [`MAX_TALLIES`].
     pub tallies: Vec<Tally>,
+    /// The names of the referents within the object: they are forgotten where it begins and where it ends.
+    pub referents: Vec<Box<str>>,
 }
 
 /// A declared property of an [`ObjectShape`].

@@ -35,8 +35,13 @@ impl Grammar {
                 continue;
             }
             match self.expr(id) {
-                // What is grounded is a string or number.
-                Expr::Never | Expr::String(_) | Expr::Number(_) | Expr::Grounded { .. } => {}
+                // What is grounded or compared is a string or number.
+                Expr::Never
+                | Expr::String(_)
+                | Expr::Number(_)
+                | Expr::Grounded { .. }
+                | Expr::Referent { .. }
+                | Expr::Related { .. } => {}
                 expr @ (Expr::Object(_) | Expr::Array(_) | Expr::Choice(_)) => {
                     open.extend(expr.children());
                 }

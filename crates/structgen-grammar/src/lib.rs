@@ -26,6 +26,7 @@ pub mod notation;
 pub mod passes;
 mod print;
 mod regular;
+mod relation;
 
 pub use builder::GrammarBuilder;
 pub use bytes::BytesError;
@@ -39,3 +40,4 @@ pub use json::{
 };
 pub use literals::{LiteralSet, LiteralsTooLarge};
 pub use regular::{CharSet, Regular};
+pub use relation::Relation;

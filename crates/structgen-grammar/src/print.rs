@@ -162,6 +162,21 @@ impl<'g> Printer<'g> {
                 self.stack.push(Piece::Expr(*body, Place::Rule));
                 self.text(")");
             }
+            Expr::Referent { name, body } => {
+                self.owned(format!("referent({name}: "));
+                self.stack.push(Piece::Expr(*body, Place::Rule));
+                self.text(")");
+            }
+            Expr::Related {
+                relation,
+                referent,
+                body,
+                ..
+            } => {
+                self.owned(format!("related({relation} {referent}: "));
+                self.stack.push(Piece::Expr(*body, Place::Rule));
+                self.text(")");
+            }
             Expr::Rule(rule) => self.owned(grammar.rule(*rule).name.clone()),
             Expr::Token(token) => self.owned(token_terminal(token)),
             Expr::String(shape) => self.string(shape),

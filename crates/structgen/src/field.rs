@@ -165,7 +165,10 @@ fn alternatives(grammar: &Grammar, mut open: Vec<ExprId>) -> Vec<ExprId> {
         match grammar.expr(id) {
             Expr::Rule(rule) => open.push(grammar.rule(*rule).body),
             Expr::Choice(arms) => open.extend(arms.iter()),
-            Expr::Capture { body, .. } | Expr::Guided { body, .. } => open.push(*body),
+            Expr::Capture { body, .. }
+            | Expr::Guided { body, .. }
+            | Expr::Referent { body, .. }
+            | Expr::Related { body, .. } => open.push(*body),
             _ => found.push(id),
         }
     }

@@ -306,9 +306,10 @@ fn spine(
             body: grammar.rule(*rule).body,
         },
         // How a text was written says nothing about what is in it.
-        Expr::Guided { body, .. } | Expr::Grounded { body, .. } => {
-            CaptureNode::Sequence([*body].into())
-        }
+        Expr::Guided { body, .. }
+        | Expr::Grounded { body, .. }
+        | Expr::Referent { body, .. }
+        | Expr::Related { body, .. } => CaptureNode::Sequence([*body].into()),
         Expr::Capture { name, body } => CaptureNode::Capture {
             name: (&**name).into(),
             body: *body,

@@ -7,25 +7,38 @@ pub(super) struct Borders {
     starts: Vec<u32>,
     /// A bit for each byte: whether a span may end before it.
     ends: Vec<u64>,
+    /// Where punctuation begins that a span may begin with, and where the first character after it ends that is none:
+    /// sorted.
+    punctuation: Vec<(u32, u32)>,
 }
 
 impl Borders {
     /// Adds the borders of a text whose first byte has this position.
     pub(super) fn add(&mut self, text: &str, offset: usize) {
         let mut before = Kind::Space;
+        let position = |at: usize| (offset + at) as u32;
+        // From here on, the starts after which there is only punctuation so far.
+        let mut open = self.starts.len();
         for (at, c) in text.char_indices() {
             let kind = Kind::of(c);
             if is_border(before, kind) {
-                let position = offset + at;
                 if before != Kind::Space {
-                    self.add_end(position);
+                    self.add_end(offset + at);
                 }
                 if kind != Kind::Space {
-                    self.starts.push(position as u32);
+                    self.starts.push(position(at));
                 }
+            }
+            if kind != Kind::Space && !is_punctuation(c) {
+                let end = (offset + at + c.len_utf8()) as u32;
+                let alone = { self.starts[open..].iter() }.filter(|&&start| start < position(at));
+                self.punctuation.extend(alone.map(|&start| (start, end)));
+                open = self.starts.len();
             }
             before = before.then(kind);
         }
+        // No span is punctuation alone.
+        self.starts.truncate(open);
         if before != Kind::Space {
             self.add_end(offset + text.len());
         }
@@ -37,6 +50,15 @@ impl Borders {
             self.ends.resize(position / 64 + 1, 0);
         }
         self.ends[position / 64] |= 1 << (position % 64);
+    }
+
+    /// Before which position a span that begins at this one is punctuation alone.
+    #[inline]
+    pub(super) fn first_end(&self, start: u32) -> u32 {
+        let found = self
+            .punctuation
+            .binary_search_by_key(&start, |&(start, _)| start);
+        found.map_or(0, |at| self.punctuation[at].1)
     }
 
     /// Where a span may begin.
@@ -145,6 +167,25 @@ fn is_mark(c: char) -> bool {
     )
 }
 
+/// Whether the character is punctuation: it has no meaning of its own, as signs of units and currencies and pictures have.
+pub(super) fn is_punctuation(c: char) -> bool {
+    matches!(c,
+        '!'..='#' | '&'..='*' | ','..='/' | ':' | ';' | '?' | '@' | '['..=']' | '{' | '}'
+        | '¡' | '§' | '«' | '¶' | '·' | '»' | '¿'
+        | '\u{2010}'..='\u{2027}'
+        | '\u{2032}'..='\u{205E}'
+        | '\u{3001}'..='\u{3003}'
+        | '\u{3008}'..='\u{3011}'
+        | '\u{3014}'..='\u{301F}'
+        | '\u{FF01}'..='\u{FF03}'
+        | '\u{FF06}'..='\u{FF0A}'
+        | '\u{FF0C}'..='\u{FF0F}'
+        | '\u{FF1A}' | '\u{FF1B}' | '\u{FF1F}' | '\u{FF20}'
+        | '\u{FF3B}'..='\u{FF3D}' | '\u{FF5B}' | '\u{FF5D}'
+        | '\u{FF5F}'..='\u{FF65}'
+    )
+}
+
 /// Whether the character is of a script that is written without spaces between words.
 fn stands_alone(c: char) -> bool {
     matches!(c,
@@ -190,7 +231,22 @@ mod tests {
         assert_eq!(marked("Ada, 36"), "[Ada][,] [36]");
         assert_eq!(marked("a_b's x-1.5"), "[a_b]['][s] [x][-][1][.][5]");
         assert_eq!(marked("\"q\"\n\nz"), "[\"][q][\"]\n\n[z]");
+        // No span begins where only punctuation follows.
+        assert_eq!(marked("a. -"), "[a].] -]");
         assert_eq!(marked(""), "");
+    }
+
+    #[test]
+    fn punctuation_is_no_span_without_another_character() {
+        let mut borders = Borders::default();
+        borders.add("a, (b) - %", 0);
+        let first: Vec<(u32, u32)> = { borders.starts().iter() }
+            .map(|&start| (start, borders.first_end(start)))
+            .collect();
+        assert_eq!(
+            first,
+            [(0, 0), (1, 5), (3, 5), (4, 0), (5, 10), (7, 10), (9, 0)]
+        );
     }
 
     #[test]
@@ -203,6 +259,6 @@ mod tests {
     #[test]
     fn marks_stay_with_their_letters() {
         assert_eq!(marked("cafe\u{301}s x"), "[cafe\u{301}s] [x]");
-        assert_eq!(marked("👩\u{200D}👧!"), "[👩\u{200D}👧][!]");
+        assert_eq!(marked("👩\u{200D}👧!"), "[👩\u{200D}👧]!]");
     }
 }

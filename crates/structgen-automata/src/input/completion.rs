@@ -1,6 +1,6 @@
 //! Where a span of an input that has begun is completed.
 
-use super::{Input, first_bytes};
+use super::{Input, OpenSpan, first_bytes};
 use crate::bytes::escaped_length;
 
 /// How many characters of a span were read, and how many it may have at least and at most.
@@ -11,14 +11,17 @@ impl Input {
     /// would be too many.
     pub(crate) fn completion(
         &self,
-        position: u32,
-        has_begun: bool,
+        OpenSpan {
+            position,
+            first_end,
+        }: OpenSpan,
         (length, min, max): Lengths,
     ) -> Option<u32> {
-        // No span is empty. A character that has begun is counted.
-        let missing = min.saturating_sub(length).max(u32::from(!has_begun));
+        // A character that has begun is counted.
+        let missing = min.saturating_sub(length);
         let first = self.character(position);
-        let end = self.borders.end_from(self.start_of(first + missing)?)?;
+        let long_enough = self.start_of(first + missing)?;
+        let end = self.borders.end_from(long_enough.max(first_end))?;
         let length = length + (self.character(end) - first);
         (self.form_end(position) >= end && length <= max).then_some(end)
     }
@@ -29,7 +32,7 @@ impl Input {
     }
 
     /// Sorts positions so that those with the same text after them stand together, up to eight bytes of it.
-    pub(crate) fn sort_by_text(&self, positions: &mut [u32]) {
-        positions.sort_unstable_by_key(|&position| first_bytes(&self.bytes, position));
+    pub(crate) fn sort_by_text(&self, positions: &mut [OpenSpan]) {
+        positions.sort_unstable_by_key(|at| first_bytes(&self.bytes, at.position));
     }
 }

@@ -13,7 +13,7 @@ use structgen_grammar::Decimal;
 use crate::LimitExceeded;
 use borders::Borders;
 
-pub(crate) use spans::{Spans, SpansState};
+pub(crate) use spans::{OpenSpan, Spans, SpansState};
 
 /// The most bytes of an input.
 const MAX_BYTES: usize = 1 << 28;
@@ -25,7 +25,7 @@ const END: u8 = 0xFF;
 ///
 /// A string may be any span of the text that begins and ends at borders of words, as it stands or with one space for
 /// each run of whitespace. A border is between two characters of which not both belong to a word, so punctuation may be
-/// part of a span; whitespace at an end of it may not. Words are runs of letters, digits and underscores; of scripts
+/// part of a span, but not all of it; whitespace at an end of it may not. Words are runs of letters, digits and underscores; of scripts
 /// that are written without spaces each character is one. Numbers, and strings of formats that have candidates, are
 /// [candidates](Candidate); a string with a pattern may be a span or a candidate.
 #[derive(Debug)]

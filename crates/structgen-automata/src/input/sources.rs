@@ -82,8 +82,10 @@ impl Input {
                 let start = from + form.get(from..)?.find(value)?;
                 let end = start + value.len();
                 from = start + first.len_utf8();
-                if self.borders.is_start((offset + start) as u32)
-                    && self.borders.is_end((offset + end) as u32)
+                let (first, last) = ((offset + start) as u32, (offset + end) as u32);
+                if self.borders.is_start(first)
+                    && self.borders.is_end(last)
+                    && last >= self.borders.first_end(first)
                 {
                     return Some(start..end);
                 }

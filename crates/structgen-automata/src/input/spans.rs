@@ -22,6 +22,15 @@ pub(crate) struct SpansState {
     pub(crate) depth: u32,
 }
 
+/// Where a span stands that has begun or begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenSpan {
+    /// How far it is read.
+    pub(crate) position: u32,
+    /// Before this position it does not end: it would be empty, or punctuation alone.
+    pub(crate) first_end: u32,
+}
+
 /// The spans of an input.
 #[derive(Debug)]
 pub(crate) struct Spans {
@@ -106,10 +115,23 @@ impl Spans {
         one.into_iter().chain(many).filter(|&byte| byte != END)
     }
 
-    /// Where in the input's bytes the suffixes go on.
-    pub(crate) fn positions(&self, state: SpansState) -> impl Iterator<Item = u32> + use<'_> {
+    /// Where in the input's bytes the suffixes go on, and from where on they may end.
+    pub(crate) fn positions(&self, state: SpansState) -> impl Iterator<Item = OpenSpan> + use<'_> {
         let suffixes = &self.suffixes[state.low as usize..state.high as usize];
-        suffixes.iter().map(move |suffix| suffix + state.depth)
+        suffixes.iter().map(move |suffix| OpenSpan {
+            position: suffix + state.depth,
+            first_end: self.first_end(*suffix),
+        })
+    }
+
+    /// Before which position a span that begins here does not end.
+    #[inline]
+    fn first_end(&self, suffix: u32) -> u32 {
+        let first = suffix + 1;
+        match self.input.bytes[suffix as usize].is_ascii_alphanumeric() {
+            true => first,
+            false => self.input.borders.first_end(suffix).max(first),
+        }
     }
 
     /// Whether a span may end here.
@@ -117,7 +139,7 @@ impl Spans {
         state.depth > 0
             && self
                 .positions(state)
-                .any(|position| self.input.borders.is_end(position))
+                .any(|at| at.position >= at.first_end && self.input.borders.is_end(at.position))
     }
 
     /// The next byte of the first suffix.

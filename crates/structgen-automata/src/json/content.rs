@@ -483,7 +483,27 @@ pub(crate) fn is_plain(regular: &Regular) -> bool {
         }
         Regular::ByteRange(low, high) => (*low..=*high).any(|byte| !needs_escape(byte)),
         Regular::Concat(parts) | Regular::Union(parts) => parts.iter().all(is_plain),
-        Regular::Intersection(_) | Regular::Complement(_) | Regular::Look { .. } => false,
+        // Which characters the arms have in common is unknown, unless one of them has plain ones only.
+        Regular::Intersection(arms) => arms.iter().any(is_all_plain),
+        Regular::Complement(_) | Regular::Look { .. } => false,
         Regular::Repeat { body, .. } => is_plain(body),
+    }
+}
+
+/// Whether no text of the set has a character that needs an escape.
+fn is_all_plain(regular: &Regular) -> bool {
+    let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    match regular {
+        Regular::Never | Regular::Empty => true,
+        Regular::Bytes(bytes) => !bytes.iter().any(|&byte| needs_escape(byte)),
+        Regular::Chars(set) => set.ranges().iter().all(|&(low, high)| {
+            let needing = (0..0x20).chain([b'"', b'\\']).map(char::from);
+            { needing }.all(|c| c < low || c > high)
+        }),
+        Regular::ByteRange(low, high) => !(*low..=*high).any(needs_escape),
+        Regular::Concat(parts) | Regular::Union(parts) => parts.iter().all(is_all_plain),
+        Regular::Intersection(arms) => arms.iter().any(is_all_plain),
+        Regular::Complement(_) | Regular::Look { .. } => false,
+        Regular::Repeat { body, .. } => is_all_plain(body),
     }
 }

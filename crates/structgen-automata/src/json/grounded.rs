@@ -11,7 +11,7 @@ use structgen_regular::RegularLimits;
 use super::content::{Content, ContentState};
 use super::utf8::Utf8;
 use crate::bytes::escaped_length;
-use crate::input::{Input, Spans, SpansState};
+use crate::input::{Input, OpenSpan, Spans, SpansState};
 use crate::{ByteSet, Children, Continuations, LimitExceeded};
 
 /// The most pairs of a position in the input and a state of the set that are looked at.
@@ -126,29 +126,32 @@ impl SetStates {
     fn completion(
         &mut self,
         input: &Input,
-        mut position: u32,
-        mut has_begun: bool,
+        OpenSpan {
+            mut position,
+            first_end,
+        }: OpenSpan,
         mut state: u32,
     ) -> Result<Option<SpanEnd>, LimitExceeded> {
         let mut read = 0;
         let mut way: Vec<((u32, u32), u32)> = Vec::new();
         let mut cost = 0_u32;
         let mut rest = loop {
-            if has_begun && input.may_end(position) && self.accepts(state) {
+            let may_end = position >= first_end;
+            if may_end && input.may_end(position) && self.accepts(state) {
                 break Some(SpanEnd {
                     cost: 0,
                     end: position,
                 });
             }
-            // What is remembered of a position is what follows there in a span that has begun.
-            if has_begun && let Some(&known) = self.known.get(&(position, state)) {
+            // What is remembered of a position is what follows there in a span that may end.
+            if may_end && let Some(&known) = self.known.get(&(position, state)) {
                 break known;
             }
             let Some(byte) = input.byte(position) else {
                 break None;
             };
             let bytes = escaped_length(&[byte]);
-            if read >= SHORT_WAY {
+            if may_end && read >= SHORT_WAY {
                 way.push(((position, state), bytes));
             } else {
                 cost += bytes;
@@ -157,7 +160,7 @@ impl SetStates {
                 Some(next) => state = next,
                 None => break None,
             }
-            (has_begun, read, position) = (true, read + 1, position + 1);
+            (read, position) = (read + 1, position + 1);
         };
         if self.known.len() + way.len() > MAX_POSITIONS {
             return Err(LimitExceeded {
@@ -201,21 +204,21 @@ impl Set {
         }
     }
 
-    /// Up to where in the input a span can go on that has begun and stands at a position: at least up to the end that
+    /// Up to where in the input a span can go on that stands at a position: at least up to the end that
     /// completes it. `None` where nothing does.
     fn live_to(
         &mut self,
         input: &Input,
-        position: u32,
+        at: OpenSpan,
         state: SetState,
     ) -> Result<Option<u32>, LimitExceeded> {
         Ok(match (self, state) {
             (Self::Lengths { min, max }, SetState::Length(length)) => {
-                input.completion(position, true, (length, *min, *max))
+                input.completion(at, (length, *min, *max))
             }
-            (Self::Content(set), SetState::Content(state)) => set
-                .completion(input, position, true, state)?
-                .map(|found| found.end),
+            (Self::Content(set), SetState::Content(state)) => {
+                set.completion(input, at, state)?.map(|found| found.end)
+            }
             // Whatever begins goes on to the end of a word.
             _ => Some(u32::MAX),
         })
@@ -223,10 +226,11 @@ impl Set {
 }
 
 impl GroundedContent {
-    /// The spans of an input that are in the shape.
+    /// The spans of an input that are in the shape, with the strings that were recognised in it if asked.
     pub(crate) fn new(
         input: Arc<Input>,
         shape: &StringShape,
+        with_recognised: bool,
         limits: &RegularLimits,
     ) -> Result<Self, LimitExceeded> {
         let StringShape {
@@ -243,9 +247,8 @@ impl GroundedContent {
             },
             _ => Set::Content(Box::new(SetStates::new(Content::new(shape, limits)?))),
         };
-        let is_pattern = matches!(content, StringContent::Regular(_));
         Ok(Self {
-            spans: Spans::new(input, is_pattern),
+            spans: Spans::new(input, with_recognised),
             set,
             continuations: FxHashMap::default(),
         })
@@ -313,25 +316,25 @@ impl GroundedContent {
         let has_begun = state.at.depth > 0;
         let input = self.spans.input();
         let mut positions = self.spans.positions(state.at);
-        let written = |position, lengths| {
-            let end = input.completion(position, has_begun, lengths)?;
-            Some(input.written_length(position, end))
+        let written = |at: OpenSpan, lengths| {
+            let end = input.completion(at, lengths)?;
+            Some(input.written_length(at.position, end))
         };
         match (&mut self.set, &state.set) {
             (Set::Content(set), &SetState::Content(state)) => {
-                for position in positions {
-                    if let Some(found) = set.completion(input, position, has_begun, state)? {
+                for at in positions {
+                    if let Some(found) = set.completion(input, at, state)? {
                         return Ok(Some(found.cost));
                     }
                 }
                 Ok(None)
             }
             (Set::Lengths { min, max }, &SetState::Length(length)) => {
-                Ok(positions.find_map(|position| written(position, (length, *min, *max))))
+                Ok(positions.find_map(|at| written(at, (length, *min, *max))))
             }
             _ => {
                 let mut best: Option<u32> = None;
-                for cost in positions.filter_map(|position| written(position, (0, 0, u32::MAX))) {
+                for cost in positions.filter_map(|at| written(at, (0, 0, u32::MAX))) {
                     best = Some(best.map_or(cost, |best| best.min(cost)));
                     // None is cheaper.
                     if cost <= u32::from(!has_begun) {

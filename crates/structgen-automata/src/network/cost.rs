@@ -5,6 +5,7 @@
 //! is left can always finish.
 
 use super::sets::Place;
+use super::written::CostClass;
 use super::{Call, Element, Frame, SetId};
 use crate::json::{CLOSE, MORE};
 use crate::program::{Measures, Node, NodeId, ProcId, Program};
@@ -12,48 +13,62 @@ use crate::program::{Measures, Node, NodeId, ProcId, Program};
 impl Call<'_> {
     /// How many bytes a known completion of the state takes: 0 where the text may end.
     pub fn cost(&self, set: SetId) -> u64 {
-        if let Some(&known) = self.costs.get(&set) {
+        let has_relations = !self.program.related.is_empty();
+        let class = match has_relations {
+            true => CostClass::OWN,
+            false => CostClass::default(),
+        };
+        if let Some(&known) = self.costs.get(&(set, class)) {
             return known;
         }
-        let program = self.program.clone();
-        let measures = program.measures();
+        let cost = if has_relations {
+            let elements = self.sets.elements(set).iter();
+            let costs = elements.map(|&Element { frame, below }| {
+                let class = self.class_at(frame);
+                let below_cost = self.cost_in(below, class);
+                let own = self.own_cost_in(frame, below, class);
+                own.saturating_add(below_cost)
+            });
+            match set {
+                SetId::DEAD => 0,
+                _ => costs.min().unwrap_or(u64::MAX),
+            }
+        } else {
+            self.cost_in(set, class)
+        };
+        self.costs.insert((set, class), cost);
+        cost
+    }
+
+    /// How many bytes it takes to be done with a state, in which what is known of related values is the same everywhere.
+    fn cost_in(&self, set: SetId, class: CostClass) -> u64 {
+        let is_known = |set: SetId| self.costs.get(&(set, class)).is_some();
         // What waits is worked out from the bottom up, with a list instead of a recursion: stacks are as deep as texts.
-        let mut todo: Vec<SetId> = self
-            .sets
-            .elements(set)
-            .iter()
-            .map(|element| element.below)
-            .collect();
+        let mut todo = vec![set];
         while let Some(&waiting) = todo.last() {
-            if self.costs.get(&waiting).is_some() {
+            if is_known(waiting) {
                 todo.pop();
                 continue;
             }
-            let missing: Vec<SetId> = self
-                .sets
-                .elements(waiting)
-                .iter()
-                .map(|element| element.below)
-                .filter(|below| self.costs.get(below).is_none())
-                .collect();
+            let elements = self.sets.elements(waiting).iter();
+            let missing = elements.map(|element| element.below);
+            let missing: Vec<SetId> = missing.filter(|&below| !is_known(below)).collect();
             if missing.is_empty() {
-                let cost = self.cheapest(&program, measures, waiting);
-                self.costs.insert(waiting, cost);
+                let cost = self.cheapest(waiting, class);
+                self.costs.insert((waiting, class), cost);
                 todo.pop();
             } else {
                 todo.extend(missing);
             }
         }
-        let cost = self.cheapest(&program, measures, set);
-        self.costs.insert(set, cost);
-        cost
+        self.costs.get(&(set, class)).copied().unwrap_or(u64::MAX)
     }
 
-    fn cheapest(&self, program: &Program, measures: &Measures, set: SetId) -> u64 {
+    fn cheapest(&self, set: SetId, class: CostClass) -> u64 {
         let mut best = if set == SetId::DEAD { 0 } else { u64::MAX };
         for &Element { frame, below } in self.sets.elements(set) {
-            let below_cost = self.costs.get(&below).copied().unwrap_or(0);
-            let own = self.own_cost(program, measures, frame, below);
+            let below_cost = self.costs.get(&(below, class)).copied().unwrap_or(0);
+            let own = self.own_cost_in(frame, below, class);
             best = best.min(own.saturating_add(below_cost));
         }
         best
@@ -61,8 +76,14 @@ impl Call<'_> {
 
     /// How many bytes it takes to be done with the frame.
     pub(super) fn cost_within(&self, frame: Frame, below: SetId) -> u64 {
+        self.own_cost_in(frame, below, self.class_at(frame))
+    }
+
+    fn own_cost_in(&self, frame: Frame, below: SetId, class: CostClass) -> u64 {
         let program = self.program.clone();
-        self.own_cost(&program, program.measures(), frame, below)
+        self.with_written(frame.written, || {
+            self.own_cost(&program, self.measures_of(class), frame, below)
+        })
     }
 
     fn own_cost(&self, program: &Program, measures: &Measures, frame: Frame, below: SetId) -> u64 {
@@ -102,8 +123,10 @@ impl Call<'_> {
             place => place,
         };
         match place {
-            Place::Node(node) => match *program.node(node) {
-                Node::Terminal { next, .. } => own.saturating_add(at(next)),
+            Place::Node(node) | Place::Referent(node) => match *program.node(node) {
+                Node::Terminal { next, .. } | Node::Related { next, .. } => {
+                    own.saturating_add(at(next))
+                }
                 _ => unreachable!("only terminals are in progress"),
             },
             Place::ObjectOpen(object) => {
@@ -235,7 +258,8 @@ impl Call<'_> {
                 item.map_or(u64::MAX, |item| item.saturating_add(1))
             }
             Place::ArrayAfter(array) => program.arrays[array as usize].cost_from(frame.data, &at),
-            Place::ObjectOpen(_)
+            Place::Referent(_)
+            | Place::ObjectOpen(_)
             | Place::ObjectKey(_)
             | Place::ObjectColon(_)
             | Place::ArrayOpen(_)

@@ -114,7 +114,8 @@ impl Call<'_> {
 
     /// What goes on once the frame above the set is done.
     fn resume(&self, set: SetId) -> Result<SetId, StepError> {
-        if let Some(known) = self.resumed.get(u64::from(set.0)) {
+        let key = u64::from(self.written.get().number()) << 32 | u64::from(set.0);
+        if let Some(known) = self.resumed.get(key) {
             return Ok(SetId(known as u32));
         }
         let mut jobs = Jobs::default();
@@ -122,7 +123,7 @@ impl Call<'_> {
         let mut found = Vec::new();
         self.run(jobs, &mut found)?;
         let resumed = self.intern(found)?;
-        self.resumed.insert(u64::from(set.0), resumed.0.into());
+        self.resumed.insert(key, resumed.0.into());
         Ok(resumed)
     }
 
@@ -210,12 +211,16 @@ impl Call<'_> {
             Node::Terminal { terminal, .. } => {
                 self.terminals.ensure(*terminal)?;
                 found.push(Element {
-                    frame: Frame::reading(Place::Node(node), *terminal, 0, 0),
+                    frame: self.reading(Place::Node(node), *terminal, 0, 0),
                     below,
                 });
             }
+            Node::Related { related, .. } => self.enter_related(node, *related, below, found)?,
             Node::Token { .. } => found.push(Element {
-                frame: Frame::waiting(Place::Node(node), 0, 0),
+                frame: Frame {
+                    written: self.written.get(),
+                    ..Frame::waiting(Place::Node(node), 0, 0)
+                },
                 below,
             }),
             Node::Call { proc, next } => {
@@ -234,7 +239,8 @@ impl Call<'_> {
             }
             Node::Object { object, next } => {
                 let below = self.waiting_for(*next, below)?;
-                found.extend(self.open_object(*object, below)?);
+                let written = self.forgotten(self.written.get(), *object);
+                found.extend(self.with_written(written, || self.open_object(*object, below))?);
             }
             Node::Array { array, next } => {
                 let below = self.waiting_for(*next, below)?;
@@ -349,6 +355,7 @@ impl Call<'_> {
             }
             Place::ArrayAfter(array) => found.extend(self.after_item(array, frame.data, below)?),
             Place::Node(_)
+            | Place::Referent(_)
             | Place::ObjectOpen(_)
             | Place::ObjectKey(_)
             | Place::ObjectColon(_)
@@ -423,9 +430,17 @@ impl Call<'_> {
         if let Some(&known) = self.followed.get(&key) {
             return Ok(known);
         }
-        let after = match frame.place() {
-            Place::Node(node) => {
-                let Node::Terminal { next, .. } = *self.program.node(node) else {
+        let written = self.written_after(frame, label)?;
+        let after = self.with_written(written, || self.follow_uncached(frame, label, below))?;
+        Ok(*self.followed.insert(key, after))
+    }
+
+    fn follow_uncached(&self, frame: Frame, label: u32, below: SetId) -> Result<SetId, StepError> {
+        Ok(match frame.place() {
+            Place::Node(node) | Place::Referent(node) => {
+                let (Node::Terminal { next, .. } | Node::Related { next, .. }) =
+                    *self.program.node(node)
+                else {
                     unreachable!("only terminals are in progress")
                 };
                 let mut found = Vec::new();
@@ -448,7 +463,7 @@ impl Call<'_> {
                 let register = self.take_key(object, frame, label)?;
                 let colon = self.terminals.punctuation(Punctuation::Colon, 0)?;
                 self.sets.single(Element {
-                    frame: Frame::reading(Place::ObjectColon(object), colon, register, label),
+                    frame: self.reading(Place::ObjectColon(object), colon, register, label),
                     below,
                 })?
             }
@@ -476,8 +491,7 @@ impl Call<'_> {
             | Place::Accept => {
                 unreachable!("frames that wait have no terminal")
             }
-        };
-        Ok(*self.followed.insert(key, after))
+        })
     }
 
     fn value(&self, node: NodeId, below: SetId) -> Result<SetId, StepError> {

@@ -36,7 +36,7 @@ impl Call<'_> {
             .terminals
             .punctuation(open, self.sets.depth(below) + 1)?;
         Ok(Some(Element {
-            frame: Frame::reading(Place::ArrayOpen(array), terminal, data, 0),
+            frame: self.reading(Place::ArrayOpen(array), terminal, data, 0),
             below,
         }))
     }
@@ -57,7 +57,7 @@ impl Call<'_> {
             .terminals
             .punctuation(after, self.sets.depth(below) + 1)?;
         Ok(Some(Element {
-            frame: Frame::reading(Place::ArrayAfter(array), terminal, data, 0),
+            frame: self.reading(Place::ArrayAfter(array), terminal, data, 0),
             below,
         }))
     }
@@ -66,6 +66,7 @@ impl Call<'_> {
     fn items_go_on(&self, array: u32, data: u32, below: SetId) -> Result<(bool, bool), StepError> {
         let program = self.program.clone();
         let shape = &program.arrays[array as usize];
+        self.look_at(shape.prefix.iter().chain(&shape.rest))?;
         if !shape.remembers() {
             return Ok((self.item_allowed(array, data, below), data >= shape.min));
         }
@@ -111,7 +112,7 @@ impl Call<'_> {
     pub(super) fn item_allowed(&self, array: u32, count: u32, below: SetId) -> bool {
         let shape = &self.program.arrays[array as usize];
         let depth = self.sets.depth(below) + 1;
-        let fits = |alternative: &Alternative| self.fits(alternative.node, depth);
+        let fits = |alternative: &Alternative| self.can_begin(alternative.node, depth);
         shape.max.is_none_or(|max| count < max)
             && shape.slot(count).is_some_and(|slot| slot.iter().any(fits))
     }
@@ -142,7 +143,7 @@ impl Call<'_> {
             return Ok(terminal
                 .filter(|_| !is_full && self.item_fits(shape, below))
                 .map(|terminal| Element {
-                    frame: Frame::reading(Place::ArrayItem(array), terminal, data, LOST),
+                    frame: self.reading(Place::ArrayItem(array), terminal, data, LOST),
                     below,
                 })
                 .into_iter()
@@ -157,7 +158,7 @@ impl Call<'_> {
             }
             let terminal = self.partial_terminal(alternative.node, depth)?;
             return Ok(vec![Element {
-                frame: Frame::reading(Place::ArrayItem(array), terminal, data, NOT_BEGUN),
+                frame: self.reading(Place::ArrayItem(array), terminal, data, NOT_BEGUN),
                 below,
             }]);
         }
@@ -181,7 +182,7 @@ impl Call<'_> {
                 };
                 let frame = Frame {
                     state,
-                    ..Frame::reading(Place::ArrayItem(array), terminal, data, NOT_BEGUN)
+                    ..self.reading(Place::ArrayItem(array), terminal, data, NOT_BEGUN)
                 };
                 found.push(Element { frame, below });
             } else if self.items_left(shape, &counts, depth)?.is_some() {
@@ -223,7 +224,7 @@ impl Call<'_> {
         counts: &crate::program::Counts,
         depth: u32,
     ) -> Result<Option<u64>, LimitExceeded> {
-        let measures = self.program.measures();
+        let measures = self.measures();
         shape.items_left(counts, |node| {
             self.fits(node, depth).then(|| measures.cost(node))
         })

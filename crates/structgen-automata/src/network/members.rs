@@ -30,7 +30,7 @@ impl Call<'_> {
             .terminals
             .punctuation(open, self.sets.depth(below) + 1)?;
         Ok(Some(Element {
-            frame: Frame::reading(Place::ObjectOpen(object), terminal, register, 0),
+            frame: self.reading(Place::ObjectOpen(object), terminal, register, 0),
             below,
         }))
     }
@@ -51,7 +51,7 @@ impl Call<'_> {
             .terminals
             .punctuation(after, self.sets.depth(below) + 1)?;
         Ok(Some(Element {
-            frame: Frame::reading(Place::ObjectAfter(object), terminal, register, 0),
+            frame: self.reading(Place::ObjectAfter(object), terminal, register, 0),
             below,
         }))
     }
@@ -79,7 +79,7 @@ impl Call<'_> {
     ) -> Result<Option<Element>, StepError> {
         let terminal = self.key_terminal(object, register, below)?;
         Ok(terminal.map(|terminal| Element {
-            frame: Frame::reading(Place::ObjectKey(object), terminal, register, 0),
+            frame: self.reading(Place::ObjectKey(object), terminal, register, 0),
             below,
         }))
     }
@@ -93,10 +93,12 @@ impl Call<'_> {
     ) -> Result<Option<u32>, StepError> {
         let depth = self.sets.depth(below) + 1;
         let near = self.near(depth);
-        if let Some(known) = self.terminals.known_keys((object, register, near)) {
+        let shape = &self.program.objects[object as usize];
+        self.look_at(shape.slots())?;
+        let place = (object, register, near, self.class());
+        if let Some(known) = self.terminals.known_keys(place) {
             return Ok(known);
         }
-        let shape = &self.program.objects[object as usize];
         if self.registers.object(register).unknown
             && shape.classes.iter().any(|class| class.keys.is_some())
         {
@@ -104,7 +106,7 @@ impl Call<'_> {
             return Err(StepError::NeedsExact);
         }
         let content = self.key_content(object, register, depth)?;
-        Ok(self.terminals.add_keys((object, register, near), content)?)
+        Ok(self.terminals.add_keys(place, content)?)
     }
 
     /// The depth where it matters: only near the limit does it decide which values still fit.
@@ -192,7 +194,7 @@ impl Call<'_> {
 
     /// The weights of an object's keys where their order is free and nothing is counted: the same in all its states.
     fn free_weights(&self, object: u32, depth: u32) -> Result<Arc<[Option<u32>]>, LimitExceeded> {
-        let place = (object, self.near(depth));
+        let place = (object, self.near(depth), self.class());
         if let Some(known) = self.terminals.known_weights(&place) {
             return Ok(known);
         }
@@ -215,15 +217,15 @@ impl Call<'_> {
         depth: u32,
     ) -> Result<Option<u32>, LimitExceeded> {
         let shape = &self.program.objects[object as usize];
-        let fitting = |alternative: &&Alternative| self.fits(alternative.node, depth);
+        let fitting = |alternative: &&Alternative| self.can_begin(alternative.node, depth);
         if !shape.is_counted() {
             let fits = shape
                 .slot(label)
                 .iter()
                 .any(|alternative| fitting(&alternative));
-            return Ok(fits.then(|| self.program.key_weight(object, label)));
+            return Ok(fits.then(|| self.program.key_weight(self.measures(), object, label)));
         }
-        let measures = self.program.measures();
+        let measures = self.measures();
         let register = shape.with_key(register, label);
         let mut least = None;
         for alternative in shape.slot(label).iter().filter(fitting) {
@@ -251,7 +253,7 @@ impl Call<'_> {
         register: &ObjectRegister,
         depth: u32,
     ) -> Result<Option<u64>, LimitExceeded> {
-        let measures = self.program.measures();
+        let measures = self.measures();
         let left = MembersLeft {
             object: shape,
             limits: self.program.limits.regular,
@@ -302,10 +304,11 @@ impl Call<'_> {
         let program = self.program.clone();
         let shape = &program.objects[object as usize];
         let slot: &Slot = shape.slot(label);
+        self.look_at(std::iter::once(slot))?;
         let depth = self.sets.depth(below) + 1;
         let mut ways = Vec::with_capacity(slot.len());
         for alternative in slot {
-            if !self.fits(alternative.node, depth) {
+            if !self.can_begin(alternative.node, depth) {
                 continue;
             }
             let mut next = register;

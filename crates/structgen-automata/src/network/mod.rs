@@ -23,6 +23,7 @@ mod sets;
 mod sketch;
 mod terminals;
 mod values;
+mod written;
 
 use std::cell::Cell;
 use std::ops::Deref;
@@ -46,6 +47,7 @@ pub use sets::{Element, Frame, SetId};
 use sets::{LOST, NOT_BEGUN, Sets, Work};
 use terminals::Terminals;
 use values::{Excluded, ValueId, Values};
+use written::{CostClass, Relations, Written};
 
 /// Whether states remember the text of undeclared keys, and of items that others are compared with.
 ///
@@ -96,7 +98,7 @@ pub struct Network {
     terminals: Terminals,
     registers: Registers,
     sets: Sets,
-    /// What a waiting set goes on with once the frame above it is done.
+    /// What a waiting set goes on with once the frame above it is done, by what has been written then.
     resumed: Numbers,
     /// What follows a terminal that ends in its state.
     followed: Memo<(Frame, u32, SetId), SetId>,
@@ -106,11 +108,14 @@ pub struct Network {
     /// Whether the text may end, where that is not plain to see.
     accepting: Numbers,
     finals: Numbers,
-    costs: Memo<SetId, u64>,
+    /// By what is known of the costs of related values.
+    costs: Memo<(SetId, CostClass), u64>,
     /// What reads a single item, for arrays that compare their items: by where it begins, and its depth where that matters.
     items: Memo<(NodeId, u32), Arc<Mutex<Item>>>,
     /// The values of items that are compared.
     values: Arc<Mutex<Values>>,
+    /// The values that later ones refer to.
+    relations: Relations,
     /// Replaced where more of them are found.
     fresh: Mutex<FxHashMap<(NodeId, u32, Excluded), Fresh>>,
     /// Whether so many values begin at a node that no number of others matters.
@@ -127,6 +132,8 @@ pub struct Network {
 pub struct Call<'n> {
     network: &'n Network,
     work: Work,
+    /// What has been written before the place that is looked at.
+    written: Cell<Written>,
 }
 
 impl Deref for Call<'_> {
@@ -198,6 +205,7 @@ impl Network {
             costs: Memo::default(),
             items: Memo::default(),
             values: Arc::new(Mutex::new(Values::new(program.form.clone()))),
+            relations: Relations::default(),
             fresh: Mutex::default(),
             vast: Memo::default(),
             guided: Guided::default(),
@@ -214,6 +222,7 @@ impl Network {
         Call {
             network: self,
             work: Cell::new(0),
+            written: Cell::default(),
         }
     }
 
@@ -412,6 +421,7 @@ impl Network {
             + values
             + fresh
             + self.guided.memory()
+            + self.relations.memory()
             + self.terminals.memory()
             + maps
             + items
@@ -579,7 +589,9 @@ impl Call<'_> {
         for &Element { frame, below } in self.sets.elements(set) {
             if let Some((own, next)) = self.token_of(frame) {
                 if own == token {
-                    self.enter_into(next, below, false, &mut found)?;
+                    self.with_written(frame.written, || {
+                        self.enter_into(next, below, false, &mut found)
+                    })?;
                 }
             } else if self.accept_label(frame).is_some() {
                 let after = self.follow(frame, below)?;

@@ -9,6 +9,7 @@ use structgen_memo::{Interner, Numbers};
 
 use super::covered::drop_covered;
 use super::enter::too_many_threads;
+use super::written::Written;
 use crate::LimitExceeded;
 use crate::program::{NodeId, ProcId, Program};
 use crate::terminal::TerminalState;
@@ -49,6 +50,8 @@ pub struct Frame {
     pub(crate) data: u32,
     /// For a key or item in progress its text, for a colon the label of the key, for a left corner the procedure entered.
     pub(crate) extra: u32,
+    /// What has been written that later values refer to. What waits does not know: it is told by what is above it.
+    pub(crate) written: Written,
 }
 
 /// A frame on top of a set of stacks.
@@ -365,6 +368,8 @@ pub(super) enum Place {
     Accept,
     /// A part with a guide, which waits for its procedure.
     Guided(ProcId),
+    /// A value that later ones are compared with.
+    Referent(NodeId),
 }
 
 const KIND_SHIFT: u32 = 28;
@@ -385,6 +390,7 @@ impl Place {
             Self::ArrayItem(id) => (10, id),
             Self::Accept => (11, 0),
             Self::Guided(id) => (12, id.number()),
+            Self::Referent(id) => (13, id.number()),
         };
         kind << KIND_SHIFT | id
     }
@@ -398,8 +404,10 @@ impl Frame {
         state: 0,
         data: 0,
         extra: 0,
+        written: Written::NOTHING,
     };
 
+    /// The start of a terminal; see [`Call::reading`](super::Call::reading) for what has been written.
     pub(super) fn reading(place: Place, terminal: u32, data: u32, extra: u32) -> Self {
         Self {
             node: place.encode(),
@@ -407,6 +415,7 @@ impl Frame {
             state: crate::terminal::START,
             data,
             extra,
+            written: Written::NOTHING,
         }
     }
 
@@ -417,6 +426,7 @@ impl Frame {
             state: 0,
             data,
             extra,
+            written: Written::NOTHING,
         }
     }
 
@@ -435,6 +445,7 @@ impl Frame {
             9 => Place::ArrayAfter(id),
             10 => Place::ArrayItem(id),
             12 => Place::Guided(ProcId::from_number(id)),
+            13 => Place::Referent(NodeId::from_number(id)),
             _ => Place::Accept,
         }
     }
@@ -451,9 +462,12 @@ impl Frame {
         self.terminal != NOTHING
     }
 
-    /// Whether an exact state keeps the text that the frame reads: it is a key, or an item that others are compared with.
+    /// Whether an exact state keeps the text that the frame reads: it is a key, or a value that others are compared with.
     pub(super) fn keeps_text(self) -> bool {
-        matches!(self.place(), Place::ObjectKey(_) | Place::ArrayItem(_))
+        matches!(
+            self.place(),
+            Place::ObjectKey(_) | Place::ArrayItem(_) | Place::Referent(_)
+        )
     }
 
     /// Whether the frame is one of an object or array.

@@ -17,7 +17,14 @@ impl Call<'_> {
     pub fn sketch(&self, set: SetId) -> Result<SetId, LimitExceeded> {
         let keeps = |element: &Element| {
             let text = element.frame.extra;
-            element.frame.keeps_text() && ![0, LOST, NOT_BEGUN].contains(&text)
+            let begins = [0, NOT_BEGUN].contains(&text);
+            // A walk goes through a referent without keeping its text.
+            let is_referent = matches!(element.frame.place(), Place::Referent(_));
+            element.frame.keeps_text() && text != LOST && (!begins || is_referent)
+        };
+        let knows = |element: &Element| {
+            let written = element.frame.written;
+            self.sketch_of_written(written) != written
         };
         let is_loose = |element: &Element| {
             let Element { frame, .. } = *element;
@@ -25,12 +32,15 @@ impl Call<'_> {
                 || self.terminals.get(frame.terminal).loosened(frame.state) == frame.state
         };
         let elements = self.sets.elements(set);
-        if !elements.iter().any(keeps) && elements.iter().all(is_loose) {
+        if !elements.iter().any(|it| keeps(it) || knows(it)) && elements.iter().all(is_loose) {
             return Ok(set);
         }
         let mut elements = elements.to_vec();
         for Element { frame, .. } in elements.iter_mut().filter(|e| e.frame.reads()) {
             frame.state = self.terminals.get(frame.terminal).loosened(frame.state);
+        }
+        for Element { frame, .. } in &mut elements {
+            frame.written = self.sketch_of_written(frame.written);
         }
         for Element { frame, .. } in elements.iter_mut().filter(|element| keeps(element)) {
             if matches!(frame.place(), Place::ArrayItem(_)) {

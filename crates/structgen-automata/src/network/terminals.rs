@@ -9,6 +9,7 @@ use structgen_memo::{Memo, Segments};
 use super::Frame;
 use super::distinct::ItemMachine;
 use super::values::Excluded;
+use super::written::CostClass;
 use crate::json::{
     ClassMachine, Content, KeyContent, Punctuation, PunctuationMachine, StringMachine,
 };
@@ -27,8 +28,8 @@ pub(crate) struct Terminals {
     len: AtomicU32,
     punctuation: Memo<(Punctuation, u32), u32>,
     keys: Memo<KeyPlace, Option<u32>>,
-    /// By object, and its depth where that is near the limit, what comes on top of the bytes of its declared keys.
-    weights: Memo<(u32, u32), Arc<[Option<u32>]>>,
+    /// What comes on top of the bytes of an object's declared keys.
+    weights: Memo<WeightPlace, Arc<[Option<u32>]>>,
     /// By object and class of keys.
     classes: Memo<(u32, usize), ClassMachine>,
     items: Memo<ItemPlace, u32>,
@@ -46,8 +47,13 @@ pub(crate) struct Terminals {
 /// A terminal once it is needed.
 type Built = OnceLock<Box<Terminal>>;
 
-/// What the next key of an object depends on: the object, its register, and its depth where that is near the limit.
-type KeyPlace = (u32, u32, u32);
+/// What the next key of an object depends on: the object, its register, its depth where that is near the limit, and what
+/// is known of related values.
+type KeyPlace = (u32, u32, u32, CostClass);
+
+/// What the weights of an object's keys depend on: the object, its depth where that is near the limit, and what is known
+/// of related values.
+pub(super) type WeightPlace = (u32, u32, CostClass);
 
 /// Texts and their labels.
 type List = (Arc<[Box<str>]>, Arc<[u32]>);
@@ -109,7 +115,7 @@ impl Terminals {
             .expect("a frame is made once its terminal is there")
     }
 
-    fn add(&self, terminal: Terminal) -> u32 {
+    pub(super) fn add(&self, terminal: Terminal) -> u32 {
         let number = self.len.fetch_add(1, Ordering::Relaxed);
         let place = self.others.make(number as usize - self.of_program.len());
         place.get_or_init(|| Box::new(terminal.for_tokens(self.tokens)));
@@ -156,14 +162,14 @@ impl Terminals {
     }
 
     /// What comes on top of the bytes of an object's declared keys, where it has been asked for already.
-    pub(super) fn known_weights(&self, place: &(u32, u32)) -> Option<Arc<[Option<u32>]>> {
+    pub(super) fn known_weights(&self, place: &WeightPlace) -> Option<Arc<[Option<u32>]>> {
         self.weights.get(place).cloned()
     }
 
     /// Remembers what comes on top of the bytes of an object's declared keys.
     pub(super) fn add_weights(
         &self,
-        place: (u32, u32),
+        place: WeightPlace,
         weights: Arc<[Option<u32>]>,
     ) -> Arc<[Option<u32>]> {
         self.weights.insert(place, weights).clone()

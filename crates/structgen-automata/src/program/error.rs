@@ -1,5 +1,7 @@
 //! Why a grammar has no program.
 
+use structgen_grammar::Relation;
+
 use super::GuideRefused;
 use crate::LimitExceeded;
 
@@ -28,6 +30,16 @@ pub enum ProgramError {
         guide: String,
         /// Why it cannot be kept.
         why: GuideRefused,
+    },
+    /// Some value that a relation refers to would leave no value in a place that has to be filled.
+    #[error(
+        "{pointer}: `{relation}` cannot be kept: for some value that it refers to, nothing would be left to write"
+    )]
+    Relation {
+        /// The JSON Pointer of the keyword that asks for the relation.
+        pointer: Box<str>,
+        /// The relation.
+        relation: Relation,
     },
     /// A limit was exceeded.
     #[error(transparent)]

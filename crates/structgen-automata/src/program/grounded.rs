@@ -35,7 +35,11 @@ pub(super) fn terminal(
                 None => Vec::new(),
             };
             Some(if listed.is_empty() {
-                TerminalSpec::Span(shape.clone(), SharedInput(input.clone()))
+                TerminalSpec::Span {
+                    shape: shape.clone(),
+                    input: SharedInput(input.clone()),
+                    with_recognised: matches!(shape.content, StringContent::Regular(_)),
+                }
             } else {
                 TerminalSpec::String(StringShape {
                     content: StringContent::Literals(listed.into()),

@@ -54,7 +54,9 @@ impl Program {
         };
         match self.node(id) {
             Node::End => 0,
-            Node::Terminal { next, .. } | Node::Token { next, .. } => at(*next),
+            Node::Terminal { next, .. } | Node::Related { next, .. } | Node::Token { next, .. } => {
+                at(*next)
+            }
             Node::Split(arms) => arms.iter().map(|&arm| at(arm)).max().unwrap_or(0),
             Node::Call { proc, next } | Node::Repeat { proc, next, .. } => {
                 at(self.proc(*proc).entry).max(at(*next))

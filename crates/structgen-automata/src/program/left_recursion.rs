@@ -135,6 +135,7 @@ fn first_nodes(nodes: &[Node], procs: &[Proc], entry: NodeId) -> Vec<NodeId> {
                 }
             }
             Node::Terminal { .. }
+            | Node::Related { .. }
             | Node::Token { .. }
             | Node::Object { .. }
             | Node::Array { .. } => found.push(id),

@@ -11,8 +11,8 @@ use super::ProgramError;
 use super::left_recursion::LeftRecursion;
 use super::nullable::nullable;
 use super::{
-    ArrayProgram, Node, NodeId, ObjectProgram, Proc, ProcId, Program, TerminalSpec, grounded,
-    terminals,
+    ArrayProgram, Node, NodeId, ObjectProgram, Proc, ProcId, Program, RelatedValue, TerminalSpec,
+    grounded, terminals,
 };
 use crate::{Input, LimitExceeded, Limits};
 
@@ -23,8 +23,8 @@ const MAX_NESTING: u32 = 4_000;
 pub(crate) enum Lowered {
     /// A program, and the expression of each of its arrays.
     Program(Box<Program>, Vec<ExprId>),
-    /// None, and its terminals without a text, or its objects and arrays whose counts cannot be met: found out only
-    /// here, where terminals are built and counts are planned.
+    /// None, and its terminals without a text, its objects and arrays whose counts cannot be met, or its values whose
+    /// relations cannot be kept: found out only here, where terminals are built and counts are planned.
     Empty(Grammar, FxHashSet<ExprId>),
 }
 
@@ -48,6 +48,9 @@ pub(crate) fn lower(
         pending: Vec::new(),
         terminals: UniqueList::default(),
         terminal_exprs: Vec::new(),
+        referents: UniqueList::default(),
+        related: Vec::new(),
+        related_exprs: Vec::new(),
         tokens: UniqueList::default(),
         objects: Vec::new(),
         object_ids: FxHashMap::default(),
@@ -73,6 +76,8 @@ pub(crate) fn lower(
         procs,
         terminals: specs,
         terminal_exprs,
+        related,
+        related_exprs,
         tokens,
         objects,
         arrays,
@@ -94,7 +99,7 @@ pub(crate) fn lower(
         Guide::MaxTokens(most) => Some(u64::from(most).max(1)),
         Guide::Temperature(_) => None,
     });
-    let program = Program {
+    let mut program = Program {
         most_tokens: limits_of_tokens.max().unwrap_or(0),
         is_bound: input.is_some(),
         sets_temperatures: guides().any(|guide| matches!(guide, Guide::Temperature(_))),
@@ -107,6 +112,8 @@ pub(crate) fn lower(
         tokens: tokens.items,
         objects,
         arrays,
+        related,
+        related_places: Vec::new(),
         form: grammar.form().clone(),
         grammar,
         limits: limits.clone(),
@@ -116,6 +123,16 @@ pub(crate) fn lower(
         heights: OnceLock::new(),
         widest_byte: OnceLock::new(),
     };
+    let unkept = program.settle_relations()?;
+    if !unkept.is_empty() {
+        if let (None, Some(value)) = (input, unkept.first()) {
+            return Err(program.related[*value as usize].unkept());
+        }
+        let unkept = unkept
+            .into_iter()
+            .map(|value| related_exprs[value as usize]);
+        return Ok(Lowered::Empty(program.grammar, unkept.collect()));
+    }
     let mut empty = FxHashSet::default();
     for (&expr, &object) in &object_ids {
         if program.objects[object as usize].is_counted() && program.object_cost(object)?.is_none() {
@@ -178,6 +195,11 @@ struct Builder<'g> {
     terminals: UniqueList<TerminalSpec>,
     /// Which terminal an expression became.
     terminal_exprs: Vec<(ExprId, u32)>,
+    /// The names of referents.
+    referents: UniqueList<Box<str>>,
+    related: Vec<RelatedValue>,
+    /// The expression of each value that takes part in relations.
+    related_exprs: Vec<ExprId>,
     tokens: UniqueList<TokenTerminal>,
     objects: Vec<ObjectProgram>,
     object_ids: FxHashMap<ExprId, u32>,
@@ -264,6 +286,7 @@ impl Builder<'_> {
                     None => self.expr(*body, next, depth + 1),
                 }
             }
+            Expr::Referent { .. } | Expr::Related { .. } => self.related(id, next, depth),
             Expr::Capture { body, .. } | Expr::Grounded { body, .. } => {
                 self.expr(*body, next, depth + 1)
             }
@@ -309,6 +332,47 @@ impl Builder<'_> {
         let terminal = self.terminals.id(spec);
         self.terminal_exprs.push((id, terminal));
         self.node(Node::Terminal { terminal, next })
+    }
+
+    /// A value that takes part in relations.
+    fn related(&mut self, id: ExprId, next: NodeId, depth: u32) -> Result<NodeId, LimitExceeded> {
+        let (mut value, mut referents, mut relation) = (id, Vec::new(), None);
+        let mut keyword: &str = "";
+        let node = loop {
+            match self.grammar.expr(value) {
+                Expr::Referent { name, body } => {
+                    referents.push(self.referents.id(name.clone()));
+                    value = *body;
+                }
+                Expr::Related {
+                    pointer,
+                    relation: own,
+                    referent,
+                    body,
+                } => {
+                    relation = Some((*own, self.referents.id(referent.clone())));
+                    (keyword, value) = (pointer, *body);
+                }
+                _ => break self.expr(value, next, depth + 1)?,
+            }
+        };
+        let Node::Terminal { terminal, .. } = self.nodes[node.index()] else {
+            // It has no texts.
+            return Ok(node);
+        };
+        referents.sort_unstable();
+        referents.dedup();
+        let related = self.related.len() as u32;
+        self.related.push(RelatedValue {
+            terminal,
+            relation,
+            pointer: keyword.into(),
+            referents: referents.into(),
+            is_needed: false,
+            cost: 0,
+        });
+        self.related_exprs.push(id);
+        self.node(Node::Related { related, next })
     }
 
     fn repeat(

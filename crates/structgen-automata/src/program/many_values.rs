@@ -49,7 +49,7 @@ impl Program {
                         todo.extend(slot.iter().map(|alternative| alternative.node));
                     }
                 }
-                Node::End | Node::Token { .. } | Node::Repeat { .. } => {}
+                Node::End | Node::Related { .. } | Node::Token { .. } | Node::Repeat { .. } => {}
             }
         }
         false
@@ -85,7 +85,7 @@ impl Program {
             TerminalSpec::Bytes(_)
             | TerminalSpec::Literals(_)
             | TerminalSpec::Regular(_)
-            | TerminalSpec::Span(..) => false,
+            | TerminalSpec::Span { .. } => false,
             TerminalSpec::Number(set) => {
                 let is_small = |number: &Decimal| number.exponent() <= 4;
                 let NumberSet { lower, upper, .. } = set;

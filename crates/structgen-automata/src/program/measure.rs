@@ -62,42 +62,48 @@ impl Measures {
 }
 
 impl Program {
-    /// The costs of all nodes, worked out when first asked for.
+    /// The costs of all nodes, worked out when first asked for, before any value is written that others refer to.
     pub(crate) fn measures(&self) -> &Measures {
         self.measures.get_or_init(|| {
-            let plans = Plans::new(self);
-            let cost = fixpoint(self, u64::MAX, |id, cost| {
-                node_cost(self, id, cost, plans.meter())
-            });
-            let at = |node: NodeId| cost[node.index()];
-            let member: Vec<Box<[u64]>> = self
-                .objects
-                .iter()
-                .map(|object| {
-                    (0..object.properties.len())
-                        .map(|i| object.member_cost(i, &at))
-                        .collect()
-                })
-                .collect();
-            let offset = |(object, members): (&ObjectProgram, &[u64])| {
-                let required = object
-                    .properties
-                    .iter()
-                    .zip(members)
-                    .filter(|(property, _)| property.required);
-                required
-                    .map(|(_, &member)| clamp(member) + 1)
-                    .max()
-                    .unwrap_or(0)
-            };
-            let members = member.iter().map(|members| &**members);
-            let key_offset = self.objects.iter().zip(members).map(offset).collect();
-            Measures {
-                cost,
-                member,
-                key_offset,
-            }
+            let costs: Vec<u64> = self.related.iter().map(|related| related.cost).collect();
+            self.measures_with(&costs)
         })
+    }
+
+    /// The costs of all nodes where those of the values that take part in relations are known.
+    pub(crate) fn measures_with(&self, costs: &[u64]) -> Measures {
+        let plans = Plans::new(self);
+        let cost = fixpoint(self, u64::MAX, |id, cost| {
+            node_cost(self, id, cost, costs, plans.meter())
+        });
+        let at = |node: NodeId| cost[node.index()];
+        let member: Vec<Box<[u64]>> = self
+            .objects
+            .iter()
+            .map(|object| {
+                (0..object.properties.len())
+                    .map(|i| object.member_cost(i, &at))
+                    .collect()
+            })
+            .collect();
+        let offset = |(object, members): (&ObjectProgram, &[u64])| {
+            let required = object
+                .properties
+                .iter()
+                .zip(members)
+                .filter(|(property, _)| property.required);
+            required
+                .map(|(_, &member)| clamp(member) + 1)
+                .max()
+                .unwrap_or(0)
+        };
+        let members = member.iter().map(|members| &**members);
+        let key_offset = self.objects.iter().zip(members).map(offset).collect();
+        Measures {
+            cost,
+            member,
+            key_offset,
+        }
     }
 
     /// How many levels of nesting a node needs at least; `u32::MAX` for what never completes.
@@ -113,8 +119,7 @@ impl Program {
 
     /// What a key adds to the cost of an object beyond its text: its colon and value, less what it would cost as a
     /// missing member where it is required. An offset that is the same for all keys of the object keeps it positive.
-    pub(crate) fn key_weight(&self, object: u32, label: u32) -> u32 {
-        let measures = self.measures();
+    pub(crate) fn key_weight(&self, measures: &Measures, object: u32, label: u32) -> u32 {
         let shape = &self.objects[object as usize];
         let value = clamp(least(shape.slot(label), |node| measures.cost(node)));
         let property = match class_of(label) {
@@ -169,7 +174,9 @@ fn users(program: &Program) -> Vec<Vec<NodeId>> {
         let mut uses = |used: NodeId| users[used.index()].push(id);
         match node {
             Node::End => {}
-            Node::Terminal { next, .. } | Node::Token { next, .. } => uses(*next),
+            Node::Terminal { next, .. } | Node::Related { next, .. } | Node::Token { next, .. } => {
+                uses(*next);
+            }
             Node::Split(arms) => arms.iter().copied().for_each(uses),
             Node::Call { proc, next } | Node::Repeat { proc, next, .. } => {
                 uses(*next);
@@ -206,13 +213,14 @@ fn users(program: &Program) -> Vec<Vec<NodeId>> {
     users
 }
 
-fn node_cost(program: &Program, id: NodeId, cost: &[u64], meter: Meter<'_>) -> u64 {
+fn node_cost(program: &Program, id: NodeId, cost: &[u64], costs: &[u64], meter: Meter<'_>) -> u64 {
     let at = |node: NodeId| cost[node.index()];
     match program.node(id) {
         Node::End => 0,
         Node::Terminal { terminal, next } => {
             u64::from(program.text_costs[*terminal as usize]).saturating_add(at(*next))
         }
+        Node::Related { related, next } => costs[*related as usize].saturating_add(at(*next)),
         Node::Token { next, .. } => at(*next).saturating_add(1),
         Node::Split(arms) => arms.iter().map(|&arm| at(arm)).min().unwrap_or(u64::MAX),
         Node::Call { proc, next } => {
@@ -374,7 +382,9 @@ fn node_height(program: &Program, id: NodeId, height: &[u32], meter: Meter<'_>) 
     let at = |node: NodeId| height[node.index()];
     match program.node(id) {
         Node::End => 0,
-        Node::Terminal { next, .. } | Node::Token { next, .. } => at(*next),
+        Node::Terminal { next, .. } | Node::Related { next, .. } | Node::Token { next, .. } => {
+            at(*next)
+        }
         Node::Split(arms) => arms.iter().map(|&arm| at(arm)).min().unwrap_or(u32::MAX),
         Node::Call { proc, next } => {
             let body = if program.proc(*proc).nullable {

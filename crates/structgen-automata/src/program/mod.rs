@@ -15,6 +15,7 @@ mod many_values;
 mod measure;
 mod nullable;
 mod plan;
+mod related;
 mod terminals;
 
 use std::hash::{Hash, Hasher};
@@ -36,6 +37,7 @@ pub(crate) use left_recursion::LeftRecursion;
 pub(crate) use lower::{Lowered, lower};
 pub(crate) use measure::Measures;
 pub(crate) use plan::{Bounds, Counts, Group, MembersLeft, Use};
+pub(crate) use related::{RelatedPlace, RelatedValue, built, compared, order};
 pub(crate) use terminals::ReadyTerminals;
 pub use terminals::any_string;
 
@@ -46,6 +48,8 @@ pub(crate) enum Node {
     End,
     /// Reads a text of the terminal.
     Terminal { terminal: u32, next: NodeId },
+    /// Reads a value that takes part in relations.
+    Related { related: u32, next: NodeId },
     /// Takes one token of the vocabulary.
     Token { token: u32, next: NodeId },
     /// Goes on at any of these nodes; an empty list is a dead end.
@@ -82,8 +86,12 @@ pub(crate) enum TerminalSpec {
     Regular(Regular),
     Number(NumberSet),
     String(StringShape),
-    /// A string of the shape that is a span of the input.
-    Span(StringShape, SharedInput),
+    /// A string of the shape that is a span of the input, or one that was recognised in it.
+    Span {
+        shape: StringShape,
+        input: SharedInput,
+        with_recognised: bool,
+    },
 }
 
 /// An input, which equals itself alone.
@@ -118,6 +126,8 @@ pub(crate) struct ObjectProgram {
     pub(crate) min: u32,
     pub(crate) max: Option<u32>,
     pub(crate) tallies: Box<[Tally]>,
+    /// The referents that are forgotten where it begins and where it ends, sorted.
+    pub(crate) referents: Box<[u32]>,
     /// The declared keys, sorted.
     pub(crate) keys: Arc<[Box<str>]>,
     /// Which property each sorted key is.
@@ -228,6 +238,9 @@ pub struct Program {
     pub(crate) tokens: Vec<TokenTerminal>,
     pub(crate) objects: Vec<ObjectProgram>,
     pub(crate) arrays: Vec<ArrayProgram>,
+    pub(crate) related: Vec<RelatedValue>,
+    /// By node, what begins there where that is related values only; empty where there are none.
+    related_places: Vec<Option<RelatedPlace>>,
     pub(crate) form: JsonForm,
     pub(crate) limits: Limits,
     pub(crate) left_recursion: LeftRecursion,

@@ -17,7 +17,9 @@ pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
             Expr::Repeat { body, .. }
             | Expr::Capture { body, .. }
             | Expr::Guided { body, .. }
-            | Expr::Grounded { body, .. } => users[body.index()].push(i),
+            | Expr::Grounded { body, .. }
+            | Expr::Referent { body, .. }
+            | Expr::Related { body, .. } => users[body.index()].push(i),
             _ => {}
         }
     }
@@ -55,6 +57,8 @@ fn needed(expr: &Expr) -> usize {
         | Expr::Capture { .. }
         | Expr::Guided { .. }
         | Expr::Grounded { .. }
+        | Expr::Referent { .. }
+        | Expr::Related { .. }
         | Expr::Rule(_)
         | Expr::Never
         | Expr::Token(_)

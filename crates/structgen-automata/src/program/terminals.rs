@@ -36,8 +36,13 @@ impl TerminalSpec {
                 Content::new(shape, &limits.regular)?,
                 form.escapes,
             )),
-            Self::Span(shape, input) => {
-                let spans = GroundedContent::new(input.0.clone(), shape, &limits.regular)?;
+            Self::Span {
+                shape,
+                input,
+                with_recognised,
+            } => {
+                let input = input.0.clone();
+                let spans = GroundedContent::new(input, shape, *with_recognised, &limits.regular)?;
                 let content = Content::Grounded(Box::new(spans));
                 Terminal::new(StringMachine::new(content, form.escapes))
             }

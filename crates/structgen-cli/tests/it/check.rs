@@ -21,6 +21,31 @@ fn a_text_fits_in_any_order_and_any_form() {
 }
 
 #[test]
+fn relations_between_values_are_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = r#"{
+        "type": "object",
+        "properties": {
+            "start": {"type": "string", "format": "date"},
+            "end": {"type": "string", "format": "date", "x-structgen": {"at-least": "/start"}}
+        },
+        "required": ["start", "end"]
+    }"#;
+    let schema = write(dir.path(), "s.json", schema);
+    let check = |text: &str| run(structgen(["check", "--schema"]).arg(&schema).arg(text));
+    let kept = check(r#"{"start": "2024-05-12", "end": "2024-05-12"}"#);
+    assert_eq!(kept.code, 0, "{kept:?}");
+    let broken = check(r#"{"start": "2024-05-12", "end": "2024-05-11"}"#);
+    assert_eq!(broken.code, 1);
+    expect_test::expect![[r#"
+        the text does not fit: at byte 41 (line 1, column 42): found '1', expected `2`, `3`, `4`, `5`, `6`, `7`, `8`, `9` or `\`
+          "start": "2024-05-12", "end": "2024-05-11"}
+                                                  ^
+    "#]]
+    .assert_eq(&broken.err);
+}
+
+#[test]
 fn a_refusal_says_where_and_what_was_expected() {
     let dir = tempfile::tempdir().unwrap();
     let schema = write(dir.path(), "s.json", PERSON);

@@ -13,6 +13,7 @@ mod guides;
 mod many_keys;
 mod masks_equal_the_oracle;
 mod nested_counters;
+mod relations;
 mod saved_constraints;
 mod saved_tables;
 mod shapes_with_memory;

@@ -231,7 +231,7 @@ fn a_change_of_the_file_is_a_new_version() {
         "version {version:#x}: {} bytes, {checksum:016x}",
         bytes.len()
     );
-    expect_test::expect!["version 0x10006: 768 bytes, d356e7055a961088"].assert_eq(&found);
+    expect_test::expect!["version 0x10007: 768 bytes, 9f7609a2ae87b10b"].assert_eq(&found);
 }
 
 /// Gives a file whose bytes were changed the checksum of what it says now.

@@ -42,6 +42,18 @@ pub(super) fn check(grammar: &Grammar) -> Result<(), BytesError> {
                 matches!(grammar.expr(*body), Expr::String(_) | Expr::Number(_)),
                 "what is grounded is a string or a number",
             )?,
+            Expr::Related { body, .. } => promise(
+                is_value(grammar.expr(*body)),
+                "what is related is a string or a number",
+            )?,
+            Expr::Referent { body, .. } => promise(
+                is_value(grammar.expr(*body))
+                    || matches!(
+                        grammar.expr(*body),
+                        Expr::Referent { .. } | Expr::Related { .. }
+                    ),
+                "a referent is a string or a number",
+            )?,
             Expr::Literals(set) => promise(
                 !set.edges(set.root()).is_empty(),
                 "some text of a list of literals has a byte",
@@ -63,6 +75,14 @@ pub(super) fn check(grammar: &Grammar) -> Result<(), BytesError> {
         });
     }
     Ok(())
+}
+
+/// Whether it is a string or a number, from an input or not.
+fn is_value(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::String(_) | Expr::Number(_) | Expr::Grounded { .. }
+    )
 }
 
 fn promise(kept: bool, what: &'static str) -> Result<(), BytesError> {

@@ -7,8 +7,8 @@ use super::code::{Coded, Input, coded, put_bytes, take_bytes};
 use crate::{
     Alternative, ArrayShape, CharSet, Decimal, EscapeForm, Expr, ExprId, Grammar, Guide, Indent,
     JsonForm, KeyPattern, LiteralSet, NumberBound, NumberForm, NumberSet, ObjectShape, Property,
-    Regular, Rule, RuleId, Slot, StringContent, StringShape, Tally, Temperature, TokenTerminal,
-    Whitespace,
+    Regular, Relation, Rule, RuleId, Slot, StringContent, StringShape, Tally, Temperature,
+    TokenTerminal, Whitespace,
 };
 
 coded!(struct Grammar { exprs, rules, root, form });
@@ -34,6 +34,15 @@ coded!(enum Expr {
     14 = Capture { name: name, body: body },
     15 = Guided { guide: guide, body: body },
     16 = Grounded { pointer: pointer, format: format, body: body },
+    17 = Referent { name: name, body: body },
+    18 = Related { pointer: pointer, relation: relation, referent: referent, body: body },
+});
+
+coded!(enum Relation {
+    0 = In {},
+    1 = AtLeast {},
+    2 = AtMost {},
+    3 = NotEqual {},
 });
 
 coded!(enum Guide {
@@ -101,6 +110,7 @@ coded!(struct ObjectShape {
     min_members,
     max_members,
     tallies,
+    referents,
 });
 coded!(struct Property { key, value, required, absent });
 coded!(struct KeyPattern { keys, value });

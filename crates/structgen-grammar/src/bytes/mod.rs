@@ -45,7 +45,7 @@ pub enum BytesError {
 
 impl Grammar {
     /// Changes with the bytes of any grammar. Files of grammars are of another version then.
-    pub const BYTES_VERSION: u32 = 6;
+    pub const BYTES_VERSION: u32 = 7;
     /// The most bytes that a grammar may take in a file: a list of a million literals takes some dozens of MiB.
     pub const MAX_BYTES: usize = 256 << 20;
     /// The most expressions of a grammar in a file.

@@ -128,7 +128,9 @@ fn demands(
         Expr::Repeat { body, .. }
         | Expr::Capture { body, .. }
         | Expr::Guided { body, .. }
-        | Expr::Grounded { body, .. } => needs(&mut std::iter::once(*body)),
+        | Expr::Grounded { body, .. }
+        | Expr::Referent { body, .. }
+        | Expr::Related { body, .. } => needs(&mut std::iter::once(*body)),
         Expr::Rule(rule) => needs(&mut std::iter::once(grammar.rule(*rule).body)),
         Expr::String(shape) => return has_strings(shape),
         Expr::Number(set) => return has_numbers(set),

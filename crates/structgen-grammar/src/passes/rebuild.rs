@@ -37,6 +37,19 @@ pub(super) fn copy(
             let body = map(body);
             builder.grounded(pointer, format, body)
         }
+        Expr::Referent { name, body } => {
+            let body = map(body);
+            builder.referent(name, body)
+        }
+        Expr::Related {
+            pointer,
+            relation,
+            referent,
+            body,
+        } => {
+            let body = map(body);
+            builder.related(pointer, relation, referent, body)
+        }
         Expr::Object(mut shape) => {
             for property in &mut shape.properties {
                 property.value = property.value.map(&mut map);

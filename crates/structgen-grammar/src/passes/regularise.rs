@@ -271,6 +271,8 @@ fn form(
         Expr::Capture { .. }
         | Expr::Guided { .. }
         | Expr::Grounded { .. }
+        | Expr::Referent { .. }
+        | Expr::Related { .. }
         | Expr::Literals(_)
         | Expr::Token(_)
         | Expr::String(_)

@@ -51,11 +51,13 @@ pub enum Leaf {
     Phone,
     /// A code as it is written.
     Identifier,
+    /// A whole number in digits, `12` of `twelve`.
+    Digits,
 }
 
 impl Leaf {
     /// Every leaf that is a JSON string: what a string with a `pattern` can be in another form than the text has.
-    pub const STRINGS: [Leaf; 16] = [
+    pub const STRINGS: [Leaf; 17] = [
         Leaf::Date,
         Leaf::YearMonth,
         Leaf::HourMinute,
@@ -72,6 +74,7 @@ impl Leaf {
         Leaf::Uuid,
         Leaf::Phone,
         Leaf::Identifier,
+        Leaf::Digits,
     ];
 
     /// The JSON Schema `format` of the leaf, or a name of its own where no format is of its form.
@@ -96,6 +99,7 @@ impl Leaf {
             Leaf::Uuid => "uuid",
             Leaf::Phone => "phone",
             Leaf::Identifier => "identifier",
+            Leaf::Digits => "digits",
         }
     }
 
@@ -139,8 +143,8 @@ pub struct Allowed {
 /// The texts that a leaf may hold, in the order of the input. Each text is listed once.
 ///
 /// - [`Leaf::Integer`] and [`Leaf::Number`]: numbers in digits and words, positions, percentages (also as a fraction of
-///   one), amounts, durations in each unit in which they are exact, years, months and days of dates, hours and minutes
-///   of times. A number is listed with the digits of the text (`1234.50`) and in its shortest form (`1234.5`).
+///   one), amounts, durations in the units of the text and in the next larger and smaller ones in which they are exact
+///   (years in months up to ten years), years, months and days of dates, hours and minutes of times. A number is listed with the digits of the text (`1234.50`) and in its shortest form (`1234.5`).
 /// - [`Leaf::Date`]: a date without a year is in the year of the nearest date that has one, or of the nearest number
 ///   that is written like a year if no date has; relative words such as `tomorrow` are no dates.
 /// - [`Leaf::Time`] and [`Leaf::DateTime`]: a time without an offset from UTC is written with `Z`. A time joins the
@@ -159,6 +163,7 @@ pub fn allowed(candidates: &[Candidate], leaf: Leaf) -> Vec<Allowed> {
     let mut list = List::default();
     match leaf {
         Leaf::Integer | Leaf::Number => numbers::list(candidates, leaf, &mut list),
+        Leaf::Digits => numbers::digits(candidates, &mut list),
         Leaf::Date | Leaf::YearMonth => dates::list(candidates, leaf, &mut list),
         Leaf::DateTime => times::with_dates(candidates, &mut list),
         _ => {

@@ -3,6 +3,41 @@
 use super::{Leaf, List, readings};
 use crate::{Candidate, Number, TimeUnit, Value};
 
+/// The most months that years are also given as: leases run for 36 months, and nobody is 432 months old.
+const MOST_MONTHS: i128 = 120;
+
+/// Whether a duration in some units may be meant in another one: the next larger or smaller.
+fn is_said_in(written: &[TimeUnit], unit: TimeUnit, number: Number) -> bool {
+    let is_next = |own: &TimeUnit| {
+        let (larger, smaller) = (unit.min(*own), unit.max(*own));
+        match (larger, smaller) {
+            (TimeUnit::Year, TimeUnit::Month) => {
+                unit == TimeUnit::Year || number.to_integer().is_some_and(|it| it <= MOST_MONTHS)
+            }
+            (TimeUnit::Week, TimeUnit::Day)
+            | (TimeUnit::Day, TimeUnit::Hour)
+            | (TimeUnit::Hour, TimeUnit::Minute)
+            | (TimeUnit::Minute, TimeUnit::Second) => true,
+            _ => false,
+        }
+    };
+    written.contains(&unit) || written.iter().any(is_next)
+}
+
+/// Whole numbers as strings of digits.
+pub(super) fn digits(candidates: &[Candidate], list: &mut List) {
+    for (candidate, reading, value) in readings(candidates) {
+        let number = match value {
+            Value::Number(number) => *number,
+            Value::Ordinal(value) => Number::from(*value),
+            _ => continue,
+        };
+        if let Some(integer) = number.to_integer().filter(|&it| it >= 0) {
+            list.add(integer.to_string(), &candidate.span, reading);
+        }
+    }
+}
+
 pub(super) fn list(candidates: &[Candidate], leaf: Leaf, list: &mut List) {
     for (candidate, reading, value) in readings(candidates) {
         let mut add = |number: Number, reading: usize| match leaf {
@@ -32,7 +67,9 @@ pub(super) fn list(candidates: &[Candidate], leaf: Leaf, list: &mut List) {
                     .map(|(_, unit)| *unit)
                     .collect::<Vec<_>>();
                 for unit in TimeUnit::ALL {
-                    if let Some(number) = duration.in_unit(unit) {
+                    if let Some(number) = duration.in_unit(unit)
+                        && is_said_in(&written, unit, number)
+                    {
                         add(number, reading + usize::from(!written.contains(&unit)));
                     }
                 }

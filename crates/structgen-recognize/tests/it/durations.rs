@@ -56,7 +56,7 @@ fn durations_are_iso_8601() {
 }
 
 #[test]
-fn durations_are_numbers_of_each_unit_in_which_they_are_exact() {
+fn durations_are_numbers_of_each_unit_in_which_they_are_said() {
     best(
         Leaf::Number,
         &[("half an hour", "0.5"), ("90 minutes", "90")],
@@ -78,6 +78,9 @@ fn durations_are_numbers_of_each_unit_in_which_they_are_exact() {
             ("half an hour", "60"),
             ("a quarter of an hour", "1"),
             ("20 minutes", "0.333"),
+            ("36 years", "432"),
+            ("30 days", "43200"),
+            ("two weeks", "336"),
         ],
     );
 }

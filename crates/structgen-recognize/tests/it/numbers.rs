@@ -244,3 +244,17 @@ fn more_digits_than_the_bound_are_no_number() {
     best(Leaf::Integer, &[(&most, &most)]);
     assert!(crate::values(&format!("{most}9"), Leaf::Integer).is_empty());
 }
+
+#[test]
+fn whole_numbers_are_strings_of_digits() {
+    best(
+        Leaf::Digits,
+        &[
+            ("twelve", "12"),
+            ("1,234 people", "1234"),
+            ("the third", "3"),
+            ("zwölf", "12"),
+        ],
+    );
+    never(Leaf::Digits, &[("4.50", "4.5"), ("36 years", "432")]);
+}

@@ -275,6 +275,9 @@ impl Lowering<'_> {
                 "which arguments come together is only known to formats with JSON arguments",
             );
         }
+        if !shape.referents.is_empty() {
+            return refuse("values are compared with one another in JSON arguments only");
+        }
         if shape.min_members as usize > required {
             return refuse(
                 "a fewest number of arguments is only known to formats with JSON arguments",

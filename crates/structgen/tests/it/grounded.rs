@@ -1,10 +1,14 @@
 //! Values that come from the text, whatever the model would rather write.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
+use structgen::decode::strategies::BeamOptions;
 use structgen::grammar::Expr;
+use structgen::tools::{Tool, ToolFormat, ToolGrammar, ToolOptions};
 use structgen::{
-    Constraint, Extractor, GenerateOptions, Model, SamplingParams, SchemaExtractor, SchemaOptions,
-    Source,
+    Constraint, Extractor, GenerateOptions, Model, Request, SamplingParams, SchemaExtractor,
+    SchemaOptions, Source, locate, recognized_input,
 };
 
 use crate::support::{PEOPLE, Person, golden_model, model};
@@ -163,4 +167,136 @@ fn values_come_from_the_text_by_default_with_the_embedded_model_alone() {
     let asked = SchemaOptions::new().with_source(Source::Input);
     assert!(of(&bound, &open) && of(&plain, &asked));
     assert!(!of(&plain, &open) && !of(&free, &open));
+}
+
+#[test]
+fn relations_hold_between_values_of_the_text() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "low": {"type": "integer"},
+            "high": {"type": "integer", "x-structgen": {"at-least": "/low"}},
+            "people": {
+                "type": "array",
+                "maxItems": 3,
+                "items": {
+                    "type": "object",
+                    "properties": {"name": {"type": "string", "maxLength": 12}},
+                    "required": ["name"],
+                },
+            },
+            "first": {"type": ["string", "null"], "x-structgen": {"in": "/people/*/name"}},
+            "other": {"type": "string", "maxLength": 12, "x-structgen": {"not-equal": "/first"}},
+        },
+        "required": ["low", "high", "people", "first", "other"],
+    });
+    let text = "Mia, Otto and Eve were 7, 36 and 90; Eve said so.";
+    for seed in 0..8 {
+        let sampling = SamplingParams {
+            temperature: 2.5,
+            seed,
+            ..SamplingParams::default()
+        };
+        let found = extractor(schema.clone(), sampling).extract(text).unwrap();
+        let value = &found.value;
+        assert_eq!(found.ungrounded, Vec::<String>::new());
+        assert!(value["high"].as_i64() >= value["low"].as_i64(), "{value}");
+        assert_ne!(value["other"], value["first"]);
+        let mut names = value["people"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| &it["name"]);
+        let first = &value["first"];
+        assert!(
+            first.is_null() || names.any(|name| name == first),
+            "{value}"
+        );
+        for field in &found.fields {
+            let is_there = !matches!(field.value, Value::String(_) | Value::Number(_));
+            assert!(is_there || !field.bytes.is_empty(), "{}", field.pointer);
+        }
+    }
+}
+
+#[test]
+fn beams_are_grounded() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "age": {"type": "integer"},
+            "words": {"type": "array", "items": {"type": "string", "maxLength": 9}, "uniqueItems": true, "maxItems": 2},
+        },
+        "required": ["name", "age", "words"],
+    });
+    let options = SchemaOptions::new().with_source(Source::Input);
+    let constraint = Constraint::json_schema(&schema, &options).unwrap();
+    let model = model();
+    let compiled = model.compile(&constraint).unwrap();
+    for text in [PEOPLE[0], PEOPLE[1], PEOPLE[5]] {
+        let input = Arc::new(recognized_input(text).unwrap());
+        let bound = compiled.bind(&input).unwrap();
+        assert!(bound.ungrounded.is_empty());
+        let prompt = format!("<schema>{{\"name\":string,\"age\":int}}<text>{text}<json>");
+        let prompt = model.encode_prompt(&prompt).unwrap();
+        let beams = BeamOptions {
+            width: 4,
+            n_best: 4,
+            ..BeamOptions::default()
+        };
+        let options = GenerateOptions {
+            max_new_tokens: Some(160),
+            ..GenerateOptions::default()
+        };
+        let request = Request::new(&*prompt, Some(bound.constraint))
+            .with_options(options)
+            .with_strategy(beams);
+        let outputs = model.submit(request).unwrap().wait().unwrap();
+        assert_eq!(outputs.outputs.len(), 4);
+        for output in outputs.outputs {
+            let text_of = output.unwrap().generation.text;
+            let value: Value = serde_json::from_str(&text_of).unwrap();
+            let places = locate(&value, &input);
+            assert!(
+                places.iter().all(|place| !place.bytes.is_empty()),
+                "{text_of}"
+            );
+        }
+    }
+}
+
+#[test]
+fn arguments_of_tools_are_grounded() {
+    let tools = r#"[{"name": "meet", "parameters": {
+        "type": "object",
+        "x-structgen": {"source": "input"},
+        "properties": {
+            "who": {"type": "string"},
+            "from": {"type": "integer"},
+            "to": {"type": "integer", "x-structgen": {"at-least": "/from"}}
+        },
+        "required": ["who", "from", "to"]
+    }}]"#;
+    let format = ToolFormat::preset("hermes").unwrap();
+    let tools = Tool::list(tools).unwrap();
+    let grammar = ToolGrammar::new(format, tools, &ToolOptions::new()).unwrap();
+    let model = model();
+    let compiled = model.compile(&Constraint::tools(&grammar)).unwrap();
+    let input = Arc::new(recognized_input("Eve from nine to 12, or 14").unwrap());
+    let bound = compiled.bind(&input).unwrap();
+    assert!(bound.ungrounded.is_empty());
+    let call = |arguments: &str| {
+        format!("<tool_call>\n{{\"name\": \"meet\", \"arguments\": {arguments}}}\n</tool_call>")
+    };
+    let fits = |arguments: &str| {
+        let text = call(arguments);
+        let checker = bound.constraint.matcher().check_text(text.as_bytes());
+        checker.unwrap().is_none()
+    };
+    assert!(fits(r#"{"who": "Eve", "from": 9, "to": 12}"#));
+    assert!(fits(r#"{"who": "Eve", "from": 14, "to": 14}"#));
+    assert!(!fits(r#"{"who": "Eve", "from": 14, "to": 12}"#));
+    assert!(!fits(r#"{"who": "Eve", "from": 9, "to": 13}"#));
+    assert!(!fits(r#"{"who": "Eva", "from": 9, "to": 12}"#));
 }

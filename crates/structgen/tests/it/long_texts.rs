@@ -62,6 +62,32 @@ fn the_answers_of_windows_become_one_that_fits() {
 }
 
 #[test]
+fn alternatives_of_windows_are_in_the_text() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"name": {"type": "string", "maxLength": 20}, "count": {"type": "integer"}},
+        "required": ["name", "count"],
+    });
+    let text = long_text();
+    let extractor = extractor(schema).with_alternatives(2);
+    let found = extractor.extract(&text).unwrap();
+    assert!(found.outputs.len() > 2, "{}", found.outputs.len());
+    assert_eq!(found.fields.len(), 2);
+    for field in &found.fields {
+        assert!(!field.bytes.is_empty(), "{}", field.pointer);
+        assert!(field.alternatives.len() <= 2);
+        for other in &field.alternatives {
+            assert_ne!(other.value, field.value);
+            let written = match &other.value {
+                Value::String(string) => string.clone(),
+                number => number.to_string(),
+            };
+            assert!(text.contains(&written), "{}: {written}", field.pointer);
+        }
+    }
+}
+
+#[test]
 fn a_long_text_can_be_refused() {
     let refusing = extractor(json!({"type": "integer"})).with_long_text(LongText::Refuse);
     let error = refusing.extract(&long_text()).unwrap_err();

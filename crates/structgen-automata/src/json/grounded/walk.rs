@@ -5,6 +5,7 @@
 //! down the tree, and as positions are sorted by their text, only from where it differs from the one before.
 
 use super::{GroundedContent, GroundedState, SetState};
+use crate::input::OpenSpan;
 use crate::{Children, Continuations, LimitExceeded};
 
 /// A node of the tree on the way from the root.
@@ -39,11 +40,15 @@ pub(super) fn continuations(
 ) -> Result<Continuations, LimitExceeded> {
     let GroundedContent { spans, set, .. } = content;
     let input = spans.input();
-    let mut positions: Vec<u32> = spans.positions(state.at).collect();
+    let mut positions: Vec<OpenSpan> = spans.positions(state.at).collect();
     input.sort_by_text(&mut positions);
     let mut found = Continuations::default();
     let mut path = vec![Step::new(root, 0, state.set)];
-    for from in positions {
+    for OpenSpan {
+        position: from,
+        first_end,
+    } in positions
+    {
         let follows = |depth: usize| input.byte(from + depth as u32);
         let alike = path[1..].iter().zip(0..);
         let alike = alike.take_while(|(step, depth)| follows(*depth) == Some(step.byte));
@@ -54,8 +59,8 @@ pub(super) fn continuations(
             let position = from + depth as u32;
             let step = &mut path[depth];
             let (node, before) = (step.node, step.set);
-            let has_begun = depth > 0 || state.at.depth > 0;
-            if !step.is_end && has_begun && input.may_end(position) && set.accepts(before) {
+            let may_end = position >= first_end;
+            if !step.is_end && may_end && input.may_end(position) && set.accepts(before) {
                 step.is_end = true;
                 let end = child(node, b'"').map(|node| (node, depth + 1));
                 found.ends.extend(end);
@@ -80,7 +85,11 @@ pub(super) fn continuations(
                 break;
             };
             if position >= live_to {
-                match set.live_to(input, position + 1, after)? {
+                let at = OpenSpan {
+                    position: position + 1,
+                    first_end,
+                };
+                match set.live_to(input, at, after)? {
                     Some(end) => live_to = end,
                     None => break,
                 }

@@ -21,7 +21,14 @@ impl Builder<'_> {
         let Expr::Object(shape) = self.grammar.expr(id) else {
             unreachable!("called for objects only")
         };
-        self.objects.push(sorted_keys(shape));
+        let mut program = sorted_keys(shape);
+        let referents = shape.referents.iter();
+        let mut referents: Vec<u32> = referents
+            .map(|name| self.referents.id(name.clone()))
+            .collect();
+        referents.sort_unstable();
+        program.referents = referents.into();
+        self.objects.push(program);
         self.pending.push(Pending::Object(object, id));
         object
     }
@@ -158,6 +165,7 @@ fn sorted_keys(shape: &ObjectShape) -> ObjectProgram {
         min: shape.min_members,
         max: shape.max_members,
         tallies: shape.tallies.clone().into(),
+        referents: [].into(),
         keys: labels
             .iter()
             .map(|&label| shape.properties[label as usize].key.clone())

@@ -1,5 +1,6 @@
 //! A vocabulary, and random walks over which the fast path is compared with the naive oracle.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use structgen_constraint::{
@@ -198,6 +199,100 @@ pub(crate) fn walk_and_compare(constraint: &CompiledConstraint, seed: u64, budge
         String::from_utf8_lossy(&text)
     );
     text
+}
+
+/// All texts that a constraint of few texts allows, byte by byte.
+pub(crate) fn texts(constraint: &CompiledConstraint) -> BTreeSet<String> {
+    let vocabulary = constraint.vocabulary().clone();
+    let mut found = BTreeSet::new();
+    let mut open: Vec<(Matcher, Vec<u8>)> = vec![(constraint.matcher(), Vec::new())];
+    while let Some((mut matcher, text)) = open.pop() {
+        assert!(found.len() + open.len() < 200_000, "too many texts");
+        if matcher.is_accepting() {
+            found.insert(String::from_utf8(text.clone()).unwrap());
+        }
+        if matcher.is_finished() {
+            continue;
+        }
+        let mask = matcher.mask().unwrap();
+        assert!(
+            mask.bits().iter().next().is_some(),
+            "a dead end after {text:?}"
+        );
+        for token in mask.bits().iter() {
+            let Some(&[byte]) = vocabulary.token_bytes(token) else {
+                continue;
+            };
+            let mut next = matcher.clone();
+            next.accept_token(token).unwrap();
+            open.push((next, [&text[..], &[byte]].concat()));
+        }
+    }
+    found
+}
+
+/// How a token is chosen among those that are allowed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Taste {
+    Random,
+    Longest,
+    Letters,
+    Quotes,
+    Digits,
+}
+
+pub(crate) const TASTES: [Taste; 5] = [
+    Taste::Random,
+    Taste::Longest,
+    Taste::Letters,
+    Taste::Quotes,
+    Taste::Digits,
+];
+
+pub(crate) fn generate(
+    constraint: &CompiledConstraint,
+    taste: Taste,
+    random: &mut SplitMix,
+) -> String {
+    let vocabulary = constraint.vocabulary();
+    let mut matcher = constraint.matcher();
+    let mut text = Vec::new();
+    let mut budget = matcher.completion_cost() + 200;
+    while !matcher.is_finished() {
+        let mask = matcher.mask().unwrap();
+        let mut tokens: Vec<TokenId> = mask.bits().iter().collect();
+        assert!(
+            !tokens.is_empty(),
+            "a dead end after {:?}",
+            String::from_utf8_lossy(&text)
+        );
+        // What can still be completed within the budget.
+        tokens.retain(|&token| matcher.completion_cost_after(token).unwrap() < budget);
+        assert!(
+            !tokens.is_empty(),
+            "no way to the end after {:?}",
+            String::from_utf8_lossy(&text)
+        );
+        let bytes = |token: TokenId| vocabulary.token_bytes(token).unwrap_or_default();
+        let has = |token: &&TokenId, like: fn(&u8) -> bool| bytes(**token).iter().any(like);
+        let favourite = match taste {
+            Taste::Random => None,
+            Taste::Longest => tokens.iter().max_by_key(|token| bytes(**token).len()),
+            Taste::Letters => tokens
+                .iter()
+                .find(|token| has(token, u8::is_ascii_alphabetic)),
+            Taste::Quotes => tokens.iter().find(|token| has(token, |byte| *byte == b'"')),
+            Taste::Digits => tokens.iter().find(|token| has(token, u8::is_ascii_digit)),
+        };
+        let token = match favourite {
+            Some(&token) if random.below(8) > 0 => token,
+            _ => tokens[random.below(tokens.len())],
+        };
+        matcher.accept_token(token).unwrap();
+        text.extend_from_slice(bytes(token));
+        budget -= 1;
+    }
+    String::from_utf8(text).unwrap()
 }
 
 pub(crate) fn json(build: impl Fn(&mut GrammarBuilder) -> ExprId, form: JsonForm) -> Grammar {

@@ -27,6 +27,7 @@ mod pattern;
 mod properties;
 mod property_names;
 mod reference;
+mod relation;
 mod required;
 mod rust;
 mod source;

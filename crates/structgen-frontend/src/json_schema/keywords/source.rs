@@ -1,17 +1,20 @@
-//! `x-structgen` below the root of a schema: where the strings and numbers of a node come from.
+//! `x-structgen` below the root of a schema: where the strings and numbers of a node come from. How they relate to
+//! others is read in `relation.rs`.
 
+use super::relation;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s1_json::embedded::KEYWORD;
 use crate::json_schema::s2_parse::{Arm, Assertion, Atom, Context, Form, Origin, SchemaParser};
 use crate::json_schema::{Effect, SchemaError, SchemaOptions, Source};
 
-/// Reads the entry `source`. The other entries are options, which apply at the root only.
+/// Reads what the entries say of the values of a node. The others are options, which apply at the root only.
 pub(crate) fn read<'j>(parser: &mut SchemaParser<'_, 'j>, value: &'j Json<'j>) {
-    let source = match value {
-        Json::Object(_) if !parser.is_root() => value.get("source"),
-        _ => None,
-    };
-    let Some(source) = source else {
+    let is_below = matches!(value, Json::Object(_)) && !parser.is_root();
+    let has_relation = is_below && relation::read(parser, value);
+    let Some(source) = value.get("source").filter(|_| is_below) else {
+        if has_relation {
+            return;
+        }
         parser.annotation(
             KEYWORD,
             "options of structgen, which apply at the root only",

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
-use structgen_grammar::{Decimal, NumberBound, Regular};
+use structgen_grammar::{Decimal, NumberBound, Regular, Relation};
 
 use super::SchemaId;
 use crate::json_schema::Source;
@@ -170,10 +170,19 @@ pub(crate) enum Atom<'j> {
     Contains(Rc<ItemCount>),
     /// Strings and numbers here and below come from there. It holds for every value.
     Source(Source),
+    /// Strings and numbers relate to others. It holds for every value.
+    Related(RelatedTo<'j>),
     /// Strings are of the format of this name, whatever that asserts. It holds for every value.
     Format(&'j str),
     /// Something about values of these types that is not compiled, and why.
     Refused(TypeSet, &'static str),
+}
+
+/// How values relate to those at a JSON Pointer into the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RelatedTo<'j> {
+    pub(crate) relation: Relation,
+    pub(crate) to: &'j str,
 }
 
 /// An atom, and the keyword that it came from.

@@ -80,6 +80,8 @@ pub(crate) struct Program<'j> {
     pub(crate) scopes: Scopes<'j>,
     /// Whether some schema says where its values come from.
     pub(crate) names_sources: bool,
+    /// Whether some schema relates its values to others.
+    pub(crate) names_relations: bool,
     /// The approximate number of values that were read again for a scope, and its limit.
     pub(crate) read_again: u64,
     pub(crate) most_read_again: u64,
@@ -109,6 +111,7 @@ impl<'j> Program<'j> {
             unions: FxHashMap::default(),
             scopes: Scopes::new(),
             names_sources: false,
+            names_relations: false,
             read_again: 0,
             most_read_again,
         }

@@ -114,6 +114,11 @@ impl<'p, 'j> SchemaParser<'p, 'j> {
         self.program.names_sources = true;
     }
 
+    /// Notes that some schema relates its values to others.
+    pub(crate) fn names_relation(&mut self) {
+        self.program.names_relations = true;
+    }
+
     /// Whether the schema is the root of the document that is compiled.
     pub(crate) fn is_root(&self) -> bool {
         matches!(self.schema.location, Location::Root(None))

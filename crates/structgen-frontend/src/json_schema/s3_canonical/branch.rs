@@ -5,7 +5,9 @@ use std::rc::Rc;
 use super::Canonicalizer;
 use crate::json_schema::formats;
 use crate::json_schema::keywords::{none_of, rust_strings};
-use crate::json_schema::s2_parse::atoms::{Atom, Literal, Origin, Subject, TracedAtom, TypeSet};
+use crate::json_schema::s2_parse::atoms::{
+    Atom, Literal, Origin, RelatedTo, Subject, TracedAtom, TypeSet,
+};
 use crate::json_schema::s2_parse::{Arm, Keyword, Part, SchemaId};
 use crate::json_schema::{Profile, SchemaError, Source};
 
@@ -71,6 +73,14 @@ impl<'j> Branch<'j> {
         });
         // Of several, what asks for more.
         sources.max_by_key(|source| *source == Source::Input)
+    }
+
+    /// How strings and numbers relate to others, if the schema says so.
+    pub(super) fn relations(&self) -> impl Iterator<Item = (RelatedTo<'j>, Origin)> + '_ {
+        self.atoms.iter().filter_map(|traced| match traced.atom {
+            Atom::Related(related) => Some((related, traced.origin)),
+            _ => None,
+        })
     }
 
     /// The cost of copying the branch.

@@ -113,6 +113,18 @@ impl<'j> Canonicalizer<'_, 'j> {
         branch: &Branch<'j>,
         out: &mut Values,
     ) -> Result<(), SchemaError> {
+        match branch.relations().next() {
+            None => self.finish_unrelated(branch, out),
+            Some(_) => self.finish_related(branch, out),
+        }
+    }
+
+    /// Turns a branch without disjunctions into values, whatever they relate to.
+    pub(super) fn finish_unrelated(
+        &mut self,
+        branch: &Branch<'j>,
+        out: &mut Values,
+    ) -> Result<(), SchemaError> {
         let listed = branch.atoms.iter().filter_map(|traced| match traced.atom {
             Atom::Values(values) => Some(values),
             _ => None,

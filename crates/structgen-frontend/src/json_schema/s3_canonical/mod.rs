@@ -20,6 +20,7 @@ mod negation;
 mod numbers;
 mod objects;
 mod prune;
+mod relations;
 mod rust;
 mod strings;
 mod validate;
@@ -39,8 +40,9 @@ use crate::json_schema::s2_parse::{Arm, Context, Form, Of, Part, Program, Schema
 use crate::json_schema::{Effect, SchemaError, SchemaOptions};
 use crate::regex::{self, RegexOptions};
 
+pub(crate) use relations::is_date;
 pub(crate) use values::{
-    Arrays, Counted, Field, Member, Numbers, Objects, Obligation, Strings, Values,
+    Arrays, Counted, Field, Member, Numbers, Objects, Obligation, Related, Strings, Values,
 };
 
 /// A node of the canonical form: a set of values.

@@ -115,7 +115,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             Atom::MinLength(_) | Atom::MaxLength(_) | Atom::Text(_) | Atom::Format(_) => {
                 about(TypeSet::STRING)
             }
-            Atom::Source(_) => about(TypeSet::MARKED),
+            Atom::Source(_) | Atom::Related(_) => about(TypeSet::MARKED),
             Atom::Required(keys) => {
                 about(TypeSet::OBJECT) || keys.iter().all(|key| rules.required.contains(key))
             }

@@ -86,6 +86,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             shape,
             source: branch.source(),
             format: format.map(Into::into),
+            related: None,
         });
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use structgen_grammar::{Decimal, NumberSet, Regular, StringContent, StringShape};
+use structgen_grammar::{Decimal, NumberSet, Regular, Relation, StringContent, StringShape};
 
 use super::NodeId;
 use crate::json_schema::Source;
@@ -32,6 +32,16 @@ pub(crate) struct Strings {
     pub(crate) source: Option<Source>,
     /// The format that the schema names.
     pub(crate) format: Option<Box<str>>,
+    pub(crate) related: Option<Related>,
+}
+
+/// How values relate to others.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Related {
+    pub(crate) relation: Relation,
+    /// The JSON Pointer into the output where the others are.
+    pub(crate) to: Box<str>,
+    pub(crate) origin: Origin,
 }
 
 /// A set of numbers.
@@ -41,6 +51,7 @@ pub(crate) struct Numbers {
     pub(crate) set: NumberSet,
     /// The numbers are multiples of none of these.
     pub(crate) not_multiples_of: Vec<(Decimal, Origin)>,
+    pub(crate) related: Option<Related>,
 }
 
 /// A set of objects.
@@ -146,7 +157,9 @@ impl Values {
             self.literals.clear();
         }
         match strings.shape.content {
-            StringContent::Literals(texts) => self.literals.extend(texts),
+            StringContent::Literals(texts) if strings.related.is_none() => {
+                self.literals.extend(texts);
+            }
             _ => self.strings.push(strings),
         }
     }
@@ -189,7 +202,7 @@ impl Values {
 impl Strings {
     /// Whether these are all strings.
     fn is_all(&self) -> bool {
-        self.shape == StringShape::default()
+        self.shape == StringShape::default() && self.related.is_none()
     }
 }
 

@@ -3,6 +3,8 @@
 //! Every node that something refers to becomes one rule, named after the pointers of the schemas in its conjunction.
 //! What the IR cannot express is refused here, by the keyword that asserts it.
 
+mod relations;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{
     Alternative, ArrayShape, CharSet, Decimal, Expr, ExprId, Grammar, GrammarBuilder, KeyPattern,
@@ -10,10 +12,11 @@ use structgen_grammar::{
     StringShape, Tally, Whitespace,
 };
 
+use crate::json_schema::s1_json::embedded::KEYWORD;
 use crate::json_schema::s2_parse::atoms::{Literal, Origin};
 use crate::json_schema::s3_canonical::{
-    Arrays, Canonicalizer, Counted, Field, Member, NodeId, Numbers, Objects, Obligation, Strings,
-    Values,
+    Arrays, Canonicalizer, Counted, Field, Member, NodeId, Numbers, Objects, Obligation, Related,
+    Strings, Values,
 };
 use crate::json_schema::{Effect, KeyOrder, PartOptions, Profile, SchemaError, Source, Words};
 
@@ -24,7 +27,7 @@ pub(crate) fn lower(
 ) -> Result<Grammar, SchemaError> {
     let mut builder = GrammarBuilder::new();
     let mut lowering = Lowering::new(canonical, &mut builder, PartOptions::default());
-    let root = lowering.all(root)?;
+    let root = lowering.document(root)?;
     let root = lowering.rule_of(root);
     let form = lowering.canonical.options.form();
     let root = lowering.with_whitespace_around(root, form.whitespace);
@@ -38,7 +41,7 @@ pub(crate) fn lower_part(
     part: PartOptions<'_>,
     builder: &mut GrammarBuilder,
 ) -> Result<ExprId, SchemaError> {
-    Lowering::new(canonical, builder, part).all(root)
+    Lowering::new(canonical, builder, part).document(root)
 }
 
 struct Lowering<'c, 'p, 'j, 'b> {
@@ -54,6 +57,8 @@ struct Lowering<'c, 'p, 'j, 'b> {
     pending: Vec<(NodeId, Source, RuleId)>,
     /// Any JSON value, by the source of what is in it.
     json_values: [Option<ExprId>; 2],
+    /// Whether some values relate to others.
+    has_relations: bool,
 }
 
 impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
@@ -72,7 +77,43 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             names: FxHashSet::default(),
             pending: Vec::new(),
             json_values: [None; 2],
+            has_relations: false,
         }
+    }
+
+    /// The values of the root, with a rule for every node below it, and what relations refer to.
+    fn document(&mut self, root: NodeId) -> Result<ExprId, SchemaError> {
+        let root = self.all(root)?;
+        if !self.has_relations {
+            return Ok(root);
+        }
+        let resolved = relations::resolve(self.builder, root, self.part.prefix);
+        resolved.map_err(|refused| SchemaError::Unsupported {
+            keyword: KEYWORD.to_owned(),
+            pointer: refused.pointer.into(),
+            reason: refused.reason.to_string(),
+        })
+    }
+
+    /// Strings or numbers that relate to others, if they do.
+    fn with_relation(&mut self, values: ExprId, related: Option<&Related>) -> ExprId {
+        let Some(Related {
+            relation,
+            to,
+            origin,
+        }) = related
+        else {
+            return values;
+        };
+        self.has_relations = true;
+        if self.canonical.key_order() != self.canonical.options.key_order() {
+            let how = "keys come in declared order: what a value relates to is written before it";
+            self.canonical.note(*origin, Effect::Narrowed { how });
+        }
+        let program = &self.canonical.program;
+        let pointer = program.keyword_pointer(origin.schema, origin.keyword);
+        let referent = format!("{}{to}", self.part.prefix);
+        self.builder.related(pointer, *relation, referent, values)
     }
 
     /// The values of the root, with a rule for every node below it.
@@ -216,10 +257,12 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             shape,
             source,
             format,
+            related,
         } in &values.strings
         {
             let strings = self.builder.expr(Expr::String(shape.clone()));
-            arms.push(self.with_source(strings, *source, format.clone()));
+            let strings = self.with_source(strings, *source, format.clone());
+            arms.push(self.with_relation(strings, related.as_ref()));
         }
         for point in &values.points {
             let set = NumberSet::point(point.clone());
@@ -251,7 +294,8 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             set.written_whole |= set.multiples_of.iter().any(Decimal::is_integer);
         }
         let number = self.builder.expr(Expr::Number(set));
-        Ok(self.with_source(number, numbers.source, None))
+        let number = self.with_source(number, numbers.source, None);
+        Ok(self.with_relation(number, numbers.related.as_ref()))
     }
 
     /// Strings or numbers of this source, or of the one that is inherited.
@@ -312,7 +356,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             shape.patterns.retain(has_values);
         }
         let is_closed = shape.additional.is_none() && shape.patterns.is_empty();
-        let order = self.canonical.options.key_order();
+        let order = self.canonical.key_order();
         let mut fields: Vec<(usize, &Field)> = objects.properties.iter().enumerate().collect();
         if order == KeyOrder::RequiredFirst {
             // Stable: among themselves both kinds stay as declared.

@@ -11,6 +11,7 @@ mod mistakes;
 mod patterns;
 mod print;
 mod random;
+mod relations;
 mod snapshots;
 mod suite;
 mod vocabulary;
