@@ -114,6 +114,9 @@ const NOT_ASKED: u32 = u32::MAX;
 /// There is no span.
 const NO_SPAN: u32 = u32::MAX - 1;
 
+/// The machine knows of no span, and nobody has searched for one.
+const NOT_SEARCHED: u32 = u32::MAX - 2;
+
 impl Default for State {
     /// A state that is not final and of which nothing is known.
     fn default() -> Self {
@@ -512,6 +515,8 @@ impl Terminal {
         match known.span.load(Ordering::Acquire) {
             NOT_ASKED => self.ask_for_span(state, search),
             NO_SPAN => None,
+            NOT_SEARCHED if !search => None,
+            NOT_SEARCHED => self.ask_for_span(state, search),
             place => self.found_spans[place as usize].get().copied(),
         }
     }
@@ -523,6 +528,14 @@ impl Terminal {
             Some(span) => Some(span),
             None if self.has_classes(state) => {
                 if !search {
+                    let known = &self.known[state as usize].span;
+                    // Another thread may have searched meanwhile.
+                    let _ = known.compare_exchange(
+                        NOT_ASKED,
+                        NOT_SEARCHED,
+                        Ordering::Relaxed,
+                        Ordering::Relaxed,
+                    );
                     return None;
                 }
                 let found = self.find_span(state).unwrap_or(None);
@@ -538,7 +551,7 @@ impl Terminal {
         let mut source = self.source();
         let known = &self.known[state as usize].span;
         // Another thread may have found it as well.
-        if known.load(Ordering::Relaxed) == NOT_ASKED {
+        if matches!(known.load(Ordering::Relaxed), NOT_ASKED | NOT_SEARCHED) {
             let place = match span {
                 Some(span) => {
                     let place = source.spans;

@@ -1,6 +1,7 @@
 //! The walk: which tokens of a trie a state takes.
 
 mod cursor;
+mod inside;
 mod open;
 mod region;
 
@@ -20,8 +21,9 @@ pub(crate) use self::cursor::{Stretch, parts, stretch};
 /// Below a node with fewer nodes nobody asks for a span.
 const FEWEST_NODES: u32 = 3;
 
-/// The least number of nodes below a node for which a span is searched.
-const MANY_NODES: u32 = 64;
+/// The least number of nodes below a node for which a span is searched: that takes steps by all bytes, of which the walk of
+/// fewer nodes needs a few.
+const MANY_NODES: u32 = 512;
 
 /// The least number of nodes below a node for which it is worth finding out whether all text leads to one state.
 const FEW_NODES: u32 = 8;
@@ -145,13 +147,7 @@ impl Walk<'_> {
                 Ok(Some(next)) => next,
                 Err(StepError::NeedsExact) => {
                     depends_on_texts = true;
-                    self.counts.tried(trie.subtree_tokens(i).len());
-                    for &token in trie.subtree_tokens(i) {
-                        let bytes = self.vocabulary.token_bytes(token).unwrap_or_default();
-                        if takes(network, self.exact, bytes)? {
-                            mask.allow(token);
-                        }
-                    }
+                    self.try_exactly(i, network, mask)?;
                     continue;
                 }
                 Err(StepError::Limit(limit)) => return Err(limit),
@@ -186,16 +182,42 @@ impl Walk<'_> {
                 depends_on_texts |= self.behind_space(i, next, texts, network, mask)?;
                 continue;
             }
+            if region.is_none()
+                && below < MANY_NODES
+                && !is_free
+                && let Some(at) = next.inside()
+            {
+                depends_on_texts |= self.run_inside(i, at, network, &mut stack, mask)?;
+                continue;
+            }
             let region = match region {
                 None if self.searches && below >= MANY_NODES && !is_free => {
                     next.stretch(network)?.map(Region::new)
                 }
                 region => region,
             };
-            let node = self.open(i, next, network);
-            stack.push(Open { is_free, ..node }, region);
+            let open = self.open(i, next, network);
+            stack.push(if is_free { open.free() } else { open }, region);
         }
         Ok(depends_on_texts)
+    }
+
+    /// Adds the tokens below a node that the exact state takes, one by one.
+    fn try_exactly(
+        &self,
+        node: u32,
+        network: &Call<'_>,
+        mask: &mut TokenMask,
+    ) -> Result<(), LimitExceeded> {
+        let tokens = self.trie.subtree_tokens(node);
+        self.counts.tried(tokens.len());
+        for &token in tokens {
+            let bytes = self.vocabulary.token_bytes(token).unwrap_or_default();
+            if takes(network, self.exact, bytes)? {
+                mask.allow(token);
+            }
+        }
+        Ok(())
     }
 
     /// Adds the tokens that begin with a space, after which the walk is at this place: half of a vocabulary is words

@@ -3,11 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use super::arena::{Arena, Node, NodeId};
+use super::byte_classes::{Boundaries, ByteClasses, SplitOff};
 use crate::LimitExceeded;
 use crate::limit::EXPRESSIONS;
-
-/// A set of bytes that starts new classes: bytes between two members are alike.
-pub(super) type Boundaries = [u64; 4];
 
 /// Working memory for walks over the arena, kept from call to call.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +14,10 @@ pub(super) struct Scratch {
     seen: Vec<(u32, NodeId)>,
     walk: u32,
     stack: Vec<NodeId>,
-    /// Derivatives of parts of intersections: products have many states, but few different parts.
+    /// The literals and finite sets at the front of an expression.
+    leaves: Vec<NodeId>,
+    split_off: SplitOff,
+    /// Derivatives of parts of unions and intersections: these have many states, but few different parts.
     parts: FxHashMap<(NodeId, u8), NodeId>,
     /// The memory of walks within a walk: of sets that look behind, with their trackers.
     pub(super) inner: Option<Box<Self>>,
@@ -93,11 +94,11 @@ impl Arena {
                 self.unfold(id);
                 scratch.grow(self.len());
             }
-            let is_product = matches!(self.node(id), Node::Intersection(_));
+            let has_parts = matches!(self.node(id), Node::Intersection(_) | Node::Union(_));
             self.for_each_front(id, holds, |part| {
                 if !self.is_leaf(part) && scratch.get(part).is_none() {
                     match scratch.parts.get(&(part, byte)) {
-                        Some(&known) if is_product => scratch.set(part, known),
+                        Some(&known) if has_parts => scratch.set(part, known),
                         _ => scratch.stack.push(part),
                     }
                 }
@@ -109,7 +110,7 @@ impl Arena {
                 };
                 scratch.set(id, result);
                 scratch.stack.pop();
-                if is_product {
+                if has_parts {
                     self.remember_parts(id, byte, scratch);
                 }
                 if self.size() > limit {
@@ -123,11 +124,11 @@ impl Arena {
         Ok(scratch.get(root).unwrap_or(Self::NEVER))
     }
 
-    fn remember_parts(&self, product: NodeId, byte: u8, scratch: &mut Scratch) {
+    fn remember_parts(&self, whole: NodeId, byte: u8, scratch: &mut Scratch) {
         if scratch.parts.len() > MOST_PARTS {
             scratch.parts.clear();
         }
-        if let Node::Intersection(parts) = self.node(product) {
+        if let Node::Intersection(parts) | Node::Union(parts) = self.node(whole) {
             for &part in parts.iter() {
                 // What asks trackers depends on the place.
                 if self.asks(part) == 0
@@ -277,8 +278,8 @@ impl Arena {
         }
     }
 
-    /// Where the classes of bytes start that the derivatives of `root` tell apart. Byte 0 always starts one.
-    pub(super) fn boundaries(&mut self, root: NodeId, scratch: &mut Scratch) -> Boundaries {
+    /// Which bytes the derivatives of `root` tell apart: those that some literal or finite set at the front does.
+    pub(super) fn byte_classes(&mut self, root: NodeId, scratch: &mut Scratch) -> ByteClasses {
         let mut boundaries: Boundaries = [1, 0, 0, 0];
         let mut mark = |low: u8, high: u8| {
             boundaries[usize::from(low >> 6)] |= 1 << (low & 63);
@@ -287,6 +288,7 @@ impl Arena {
             }
         };
         scratch.start(self.len());
+        scratch.leaves.clear();
         scratch.stack.push(root);
         while let Some(id) = scratch.stack.pop() {
             if scratch.get(id).is_some() {
@@ -302,11 +304,13 @@ impl Arena {
                 Node::Literal { literal, offset } => {
                     let byte = self.literal_bytes(literal, offset)[0];
                     mark(byte, byte);
+                    scratch.leaves.push(id);
                 }
                 Node::Finite(state) => {
                     for transition in self.finite.transitions(state) {
                         mark(transition.low, transition.high);
                     }
+                    scratch.leaves.push(id);
                 }
                 // Whatever its tracker says.
                 Node::Behind { rest, .. } => scratch.stack.push(rest),
@@ -319,63 +323,22 @@ impl Arena {
                 _ => self.for_each_front(id, 0, |part| scratch.stack.push(part)),
             }
         }
-        boundaries
-    }
-}
-
-/// How many classes there are.
-pub(super) fn class_count(boundaries: &Boundaries) -> usize {
-    boundaries
-        .iter()
-        .map(|word| word.count_ones() as usize)
-        .sum()
-}
-
-/// The class of a byte, counted from zero.
-pub(super) fn class_of(boundaries: &Boundaries, byte: u8) -> usize {
-    let word = usize::from(byte >> 6);
-    let up_to = u64::MAX >> (63 - (byte & 63));
-    let below: usize = boundaries[..word]
-        .iter()
-        .map(|word| word.count_ones() as usize)
-        .sum();
-    below + (boundaries[word] & up_to).count_ones() as usize - 1
-}
-
-/// The first and the last byte of a byte's class.
-pub(super) fn run_of(boundaries: &Boundaries, byte: u8) -> (u8, u8) {
-    // The start at or before the byte, and the one after it; byte 0 always is one.
-    let mut word = usize::from(byte >> 6);
-    let mut starts = boundaries[word] & (u64::MAX >> (63 - (byte & 63)));
-    while starts == 0 {
-        word -= 1;
-        starts = boundaries[word];
-    }
-    let low = (word * 64) as u8 + (63 - starts.leading_zeros()) as u8;
-    let mut word = usize::from(byte >> 6);
-    let mut starts = boundaries[word] & (u64::MAX - 1) << (byte & 63);
-    while starts == 0 {
-        word += 1;
-        match boundaries.get(word) {
-            Some(&next) => starts = next,
-            None => return (low, u8::MAX),
+        let mut classes = ByteClasses::of_runs(boundaries);
+        for &leaf in &scratch.leaves {
+            match *self.node(leaf) {
+                Node::Literal { literal, offset } => {
+                    let byte = self.literal_bytes(literal, offset)[0];
+                    classes.split([(byte, byte, 0)], &mut scratch.split_off);
+                }
+                Node::Finite(state) => {
+                    let transitions = self.finite.transitions(state).iter();
+                    let transitions = transitions.map(|to| (to.low, to.high, to.next.0));
+                    classes.split(transitions, &mut scratch.split_off);
+                }
+                _ => {}
+            }
         }
+        classes.number();
+        classes
     }
-    (low, (word * 64) as u8 + starts.trailing_zeros() as u8 - 1)
-}
-
-/// One byte of every class, in order.
-pub(super) fn representatives(boundaries: &Boundaries) -> impl Iterator<Item = u8> + use<> {
-    let boundaries = *boundaries;
-    (0..=u8::MAX).filter(move |byte| boundaries[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1)
-}
-
-/// One byte of every class, the first, with how many bytes there are in the class, in order.
-pub(super) fn classes(boundaries: &Boundaries) -> impl Iterator<Item = (u8, u16)> + use<> {
-    let mut firsts = representatives(boundaries).peekable();
-    std::iter::from_fn(move || {
-        let first = firsts.next()?;
-        let end = firsts.peek().map_or(256, |&next| u16::from(next));
-        Some((first, end - u16::from(first)))
-    })
 }

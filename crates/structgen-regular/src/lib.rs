@@ -6,6 +6,7 @@
 
 mod abstraction;
 mod arena;
+mod byte_classes;
 mod characters;
 mod counted;
 mod counting;
@@ -24,7 +25,6 @@ use structgen_grammar::Regular;
 
 use self::arena::{Arena, NodeId};
 pub use self::counting::{count, strings};
-use self::derivative::run_of;
 pub use self::limit::LimitExceeded;
 use self::liveness::Liveness;
 use self::steps::Steps;
@@ -198,7 +198,7 @@ impl RegularMachine {
 
     /// The first and the last byte of a run around `byte` that all lead to the same state.
     pub fn equivalent_bytes(&mut self, state: &RegularState, byte: u8) -> (u8, u8) {
-        run_of(&self.steps.boundaries(state.0), byte)
+        self.steps.classes(state.0).run(byte)
     }
 
     /// Whether classes of characters may follow: `false` where nothing but a literal is left.

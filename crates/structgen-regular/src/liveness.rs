@@ -7,7 +7,6 @@ use std::collections::hash_map::Entry;
 use rustc_hash::FxHashMap;
 
 use super::arena::{Arena, NodeId};
-use super::derivative::representatives;
 use super::steps::Steps;
 use crate::LimitExceeded;
 
@@ -19,7 +18,16 @@ const STEPS: usize = 4;
 pub(super) struct Liveness {
     /// The cost of the expressions that were searched; `None`: no string.
     searched: FxHashMap<NodeId, Option<u32>>,
+    /// Bytes by which short completions were found, those of late first.
+    guesses: Vec<u8>,
 }
+
+/// The number of bytes that are guessed before all are tried: a completion is mostly the same few bytes everywhere, those that
+/// close what is open.
+const MOST_GUESSES: usize = 8;
+
+/// The length of the longest completion that is guessed.
+const LONGEST_GUESS: usize = 256;
 
 impl Liveness {
     /// Whether the expression holds a string.
@@ -37,18 +45,21 @@ impl Liveness {
         if let Some(cost) = self.known(id, &steps.arena) {
             return Ok(cost.is_some());
         }
+        if self.guess(id, steps)? {
+            return Ok(true);
+        }
         let mut parents: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         parents.insert(id, id);
         let mut order = 0_u32;
         let mut tried = 0_usize;
         let mut queue = BinaryHeap::from([Reverse((0, 0, 0, order, id))]);
         while let Some(Reverse((_, _, depth, _, from))) = queue.pop() {
-            let boundaries = steps.boundaries(from);
-            for byte in representatives(&boundaries) {
+            for byte in steps.classes(from).representatives() {
                 let next = steps.step(from, byte)?;
                 tried += 1;
                 match self.known(next, &steps.arena) {
                     Some(Some(cost)) => {
+                        self.remember_guess(byte);
                         self.note_path(from, id, cost, &parents);
                         return Ok(true);
                     }
@@ -76,6 +87,47 @@ impl Liveness {
         self.searched
             .extend(parents.into_keys().map(|dead| (dead, None)));
         Ok(false)
+    }
+
+    /// Whether bytes by which others were completed complete the expression, and there is no shorter completion.
+    fn guess(&mut self, id: NodeId, steps: &mut Steps) -> Result<bool, LimitExceeded> {
+        let mut path = vec![id];
+        while let Some(&from) = path.last() {
+            let left = steps.arena.least(from);
+            let mut nearer = None;
+            for at in 0..self.guesses.len() {
+                let byte = self.guesses[at];
+                let next = steps.step(from, byte)?;
+                match self.known(next, &steps.arena) {
+                    Some(Some(cost)) if cost < left => {
+                        self.remember_guess(byte);
+                        let mut cost = cost;
+                        for &at in path.iter().rev() {
+                            cost = cost.saturating_add(1);
+                            self.searched.insert(at, Some(cost));
+                        }
+                        return Ok(true);
+                    }
+                    None if steps.arena.least(next) < left => nearer = nearer.or(Some(next)),
+                    _ => {}
+                }
+            }
+            match nearer {
+                Some(next) if path.len() < LONGEST_GUESS => path.push(next),
+                _ => return Ok(false),
+            }
+        }
+        Ok(false)
+    }
+
+    fn remember_guess(&mut self, byte: u8) {
+        match self.guesses.iter().position(|&known| known == byte) {
+            Some(at) => self.guesses[..=at].rotate_right(1),
+            None => {
+                self.guesses.truncate(MOST_GUESSES - 1);
+                self.guesses.insert(0, byte);
+            }
+        }
     }
 
     /// The cost of a known completion; for expressions that were found live.

@@ -3,7 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::arena::{Arena, NodeId};
-use super::derivative::{Boundaries, Scratch, class_count, class_of};
+use super::byte_classes::ByteClasses;
+use super::derivative::Scratch;
 use crate::LimitExceeded;
 
 /// The arena with the steps that were asked for so far.
@@ -21,7 +22,7 @@ pub(super) struct Steps {
 /// The steps from one expression.
 #[derive(Clone, Debug)]
 struct Row {
-    boundaries: Boundaries,
+    classes: ByteClasses,
     /// Where each class of bytes leads; [`UNKNOWN`] where nobody has asked.
     next: Box<[NodeId]>,
 }
@@ -44,7 +45,7 @@ impl Steps {
     /// What may follow the byte; it may be dead.
     pub(super) fn step(&mut self, from: NodeId, byte: u8) -> Result<NodeId, LimitExceeded> {
         let row = self.row(from);
-        let class = class_of(&row.boundaries, byte);
+        let class = row.classes.class_of(byte);
         let known = row.next[class];
         if known != UNKNOWN {
             return Ok(known);
@@ -63,19 +64,18 @@ impl Steps {
         Ok(next)
     }
 
-    /// Where the classes of bytes start, by which the steps from here differ.
-    pub(super) fn boundaries(&mut self, from: NodeId) -> Boundaries {
-        self.row(from).boundaries
+    /// The classes of bytes by which the steps from here differ.
+    pub(super) fn classes(&mut self, from: NodeId) -> &ByteClasses {
+        &self.row(from).classes
     }
 
     fn row(&mut self, from: NodeId) -> &mut Row {
         self.rows.entry(from).or_insert_with(|| {
-            let boundaries = self.arena.boundaries(from, &mut self.scratch);
-            let classes = class_count(&boundaries);
-            self.entries += classes;
+            let classes = self.arena.byte_classes(from, &mut self.scratch);
+            self.entries += classes.count() + classes.runs() / 2;
             Row {
-                boundaries,
-                next: vec![UNKNOWN; classes].into(),
+                next: vec![UNKNOWN; classes.count()].into(),
+                classes,
             }
         })
     }

@@ -28,7 +28,7 @@ pub(super) enum Cursor<'n> {
 #[derive(Clone, Copy)]
 pub(super) struct Top<'n> {
     element: Element,
-    at: TerminalCursor<'n>,
+    pub(super) at: TerminalCursor<'n>,
 }
 
 impl<'n> Top<'n> {
@@ -42,7 +42,7 @@ impl<'n> Top<'n> {
 
     /// The top where its terminal is at another place.
     #[inline]
-    fn moved_to(self, at: TerminalCursor<'n>) -> Self {
+    pub(super) fn moved_to(self, at: TerminalCursor<'n>) -> Self {
         let frame = self.element.frame.with_state(at.state());
         Self {
             element: Element {
@@ -63,7 +63,7 @@ impl<'n> Cursor<'n> {
     }
 
     #[inline]
-    fn of(network: &'n Call<'_>, top: Top<'n>) -> Result<Self, StepError> {
+    pub(super) fn of(network: &'n Call<'_>, top: Top<'n>) -> Result<Self, StepError> {
         match top.at.accept() {
             None => Ok(Self::Inside(top)),
             Some(label) => Self::ending(network, top, label),
@@ -127,6 +127,15 @@ impl<'n> Cursor<'n> {
                 let both = network.union(own, next)?;
                 Self::new(network, both).map(Some)
             }
+        }
+    }
+
+    /// The top of the stack where the terminal cannot end.
+    #[inline]
+    pub(super) fn inside(self) -> Option<Top<'n>> {
+        match self {
+            Self::Inside(top) => Some(top),
+            _ => None,
         }
     }
 

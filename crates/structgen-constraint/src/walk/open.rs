@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use structgen_automata::ByteSet;
+use structgen_automata::{ByteSet, TerminalCursor};
 use structgen_vocab::TokenTrie;
 
 use super::cursor::Cursor;
@@ -14,6 +14,16 @@ pub(super) struct Open<'n> {
     pub(super) cursor: Cursor<'n>,
     /// Whether plain text of any length goes on.
     pub(super) is_free: bool,
+}
+
+impl Open<'_> {
+    /// The same where plain text of any length goes on.
+    pub(super) fn free(self) -> Self {
+        Self {
+            is_free: true,
+            ..self
+        }
+    }
 }
 
 /// The children of a node that are left.
@@ -44,6 +54,8 @@ pub(super) struct Stack<'n> {
     open: Vec<(Open<'n>, bool)>,
     regions: Vec<Region>,
     pub(super) exits: Vec<u32>,
+    /// The path of the innermost loop, whose memory is kept.
+    pub(super) inside: Vec<(u32, TerminalCursor<'n>)>,
 }
 
 impl<'n> Stack<'n> {
@@ -52,6 +64,7 @@ impl<'n> Stack<'n> {
             open: Vec::with_capacity(ROOM),
             regions: Vec::new(),
             exits: Vec::new(),
+            inside: Vec::new(),
         }
     }
 

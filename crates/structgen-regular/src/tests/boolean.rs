@@ -181,3 +181,28 @@ fn a_complement_holds_utf8_texts_only() {
         assert_eq!(accepts(&mut machine, text), expected, "{text:?}");
     }
 }
+
+#[test]
+fn completions_that_are_guessed_are_the_shortest() {
+    let letters = || Regular::repeat(Regular::Chars(CharSet::new([('a', 'z')])), 0, None);
+    let bracketed = Regular::concat([Regular::literal("("), letters(), Regular::literal(")")]);
+    let any = Regular::any_text;
+    let ends_in_x = Regular::concat([any(), Regular::literal("x)"), any()]);
+    let rest = Regular::repeat(bracketed, 2, Some(2));
+    let set = Regular::Intersection([rest, Regular::Complement(ends_in_x.into())].into());
+    let mut machine = machine(&set);
+    for (text, cost) in [
+        ("", 4),
+        ("(", 3),
+        ("(a", 3),
+        ("(x", 4),
+        ("(xa", 3),
+        ("(xa)(", 1),
+        ("(xa)(x", 2),
+        ("(xa)(xx", 2),
+    ] {
+        let state = walk(&mut machine, text.as_bytes()).expect("alive");
+        assert_eq!(machine.cost(&state), cost, "{text}");
+    }
+    assert!(walk(&mut machine, b"(x)").is_none());
+}

@@ -2,8 +2,8 @@
 
 use structgen_grammar::{CharSet, Regular};
 
+use super::ipv6;
 use super::syntax::{any, char_set, class, digit, hex, many, optional, seq, some, text};
-use super::{ipv4, ipv6};
 
 /// Which characters may stand for themselves.
 #[derive(Clone, Copy)]
@@ -86,8 +86,8 @@ fn authority(kind: Kind) -> Regular {
         some(class("A-Za-z0-9._~!$&'()*+,;=:-")),
     ]);
     let literal = seq([text("["), any([ipv6::build(), future]), text("]")]);
-    // A dotted quad is a registered name like any other.
-    let host = any([literal, ipv4::build(), many(encoded(kind, ""))]);
+    // The registered names have the dotted quads among them.
+    let host = any([literal, many(encoded(kind, ""))]);
     seq([
         optional(seq([user, text("@")])),
         host,

@@ -20,6 +20,24 @@ use crate::json_schema::s3_canonical::{
 };
 use crate::json_schema::{Effect, KeyOrder, PartOptions, Profile, SchemaError, Source, Words};
 
+/// The most sets of strings that become one, and the most expressions in each: what a single one may cost is limited.
+const MOST_JOINED: usize = 16;
+const MOST_EXPRESSIONS: usize = 4_096;
+
+/// Whether the set has few expressions, none of which looks around: how many may look around is limited, too.
+fn is_small_without_looks(regular: &Regular) -> bool {
+    let mut open = vec![regular];
+    let mut seen = 0;
+    while let Some(regular) = open.pop() {
+        seen += 1;
+        if seen > MOST_EXPRESSIONS || matches!(regular, Regular::Look { .. }) {
+            return false;
+        }
+        open.extend(regular.parts());
+    }
+    true
+}
+
 /// Lowers the node and everything below it.
 pub(crate) fn lower(
     canonical: &mut Canonicalizer<'_, '_>,
@@ -253,17 +271,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
                 ..StringShape::default()
             })));
         }
-        for Strings {
-            shape,
-            source,
-            format,
-            related,
-        } in &values.strings
-        {
-            let strings = self.builder.expr(Expr::String(shape.clone()));
-            let strings = self.with_source(strings, *source, format.clone());
-            arms.push(self.with_relation(strings, related.as_ref()));
-        }
+        self.strings(&values.strings, &mut arms);
         for point in &values.points {
             let set = NumberSet::point(point.clone());
             arms.push(self.builder.expr(Expr::Number(set)));
@@ -278,6 +286,44 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             }
         }
         Ok(self.builder.choice(arms))
+    }
+
+    /// Strings of regular sets with the same lengths become one set: an alternative of its own would be walked by itself for every
+    /// mask, beside the others.
+    fn strings(&mut self, strings: &[Strings], arms: &mut Vec<ExprId>) {
+        let mut joined: Vec<(StringShape, Vec<Regular>)> = Vec::new();
+        for Strings {
+            shape,
+            source,
+            format,
+            related,
+        } in strings
+        {
+            if let StringContent::Regular(regular) = &shape.content
+                && related.is_none()
+                && source.unwrap_or(self.source) == Source::Model
+                && is_small_without_looks(regular)
+            {
+                let lengths = |shape: &StringShape| (shape.min_length, shape.max_length);
+                let known = joined.iter_mut().find(|(known, sets)| {
+                    lengths(known) == lengths(shape) && sets.len() < MOST_JOINED
+                });
+                match known {
+                    Some((_, sets)) => sets.push(regular.clone()),
+                    None => joined.push((shape.clone(), vec![regular.clone()])),
+                }
+                continue;
+            }
+            let strings = self.builder.expr(Expr::String(shape.clone()));
+            let strings = self.with_source(strings, *source, format.clone());
+            arms.push(self.with_relation(strings, related.as_ref()));
+        }
+        for (mut shape, sets) in joined {
+            if sets.len() > 1 {
+                shape.content = StringContent::Regular(Regular::union(sets));
+            }
+            arms.push(self.builder.expr(Expr::String(shape)));
+        }
     }
 
     fn numbers(&mut self, numbers: &Numbers) -> Result<ExprId, SchemaError> {
