@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use structgen::ort::{InstallOptions, Search, install, installed};
 
@@ -192,13 +192,27 @@ fn processes_that_install_at_once_leave_one_whole_library() {
             "{found:?}"
         );
     }
-    let last = spawn(&["runtime", "install"]).wait_with_output().unwrap();
-    assert!(last.status.success(), "{last:?}");
+    let names = || {
+        let entries = fs::read_dir(dir.path().join("runtime")).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap())
+    };
+    // What the killed ones left goes, once the pip that they started has ended.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let last = spawn(&["runtime", "install"]).wait_with_output().unwrap();
+        assert!(last.status.success(), "{last:?}");
+        if !names().any(|name| name.starts_with("install-")) {
+            break;
+        }
+        assert!(
+            Instant::now() < deadline,
+            "{:?}",
+            names().collect::<Vec<_>>()
+        );
+        thread::sleep(Duration::from_millis(200));
+    }
     let [only] = &installed(&Search::only_cache(dir.path())).unwrap()[..] else {
         panic!("one library is installed");
     };
     assert!(only.damage.is_none());
-    // What the killed ones left is gone.
-    let left = fs::read_dir(dir.path().join("runtime")).unwrap();
-    assert_eq!(left.count(), 2, "the library and the lock");
 }
