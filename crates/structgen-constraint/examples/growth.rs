@@ -17,10 +17,12 @@ use std::time::{Duration, Instant};
 use structgen_constraint::{
     CompiledConstraint, ConstraintOptions, Matcher, MatcherError, Refusal, VocabularyTables,
 };
+use structgen_frontend::gbnf::{self, GbnfOptions};
 use structgen_frontend::json_schema::{self, Profile, SchemaOptions};
+use structgen_grammar::Grammar;
 use structgen_vocab::{TokenId, Vocabulary};
 
-/// A schema and a document of it, by size.
+/// A schema, or a grammar in GBNF, and a document of it, by size.
 type Family = (&'static str, [usize; 3], fn(usize) -> (String, String));
 
 /// Families of this ending are read with a mask before every byte.
@@ -84,6 +86,14 @@ const FAMILIES: &[Family] = &[
     ("distinct integers", [2_000, 4_000, 8_000], |n| {
         (DISTINCT.to_owned(), items(n, |i| (i * 7).to_string()))
     }),
+    (
+        r#"ambiguous grammar: root ::= root "+" root | "a""#,
+        [200, 400, 800],
+        |n| {
+            let grammar = r#"root ::= root "+" root | "a""#;
+            (grammar.to_owned(), vec!["a"; n + 1].join("+"))
+        },
+    ),
     ("enum of integers", [10_000, 20_000, 40_000], |n| {
         (
             listed(n, |i| (i * 7).to_string()),
@@ -161,12 +171,10 @@ fn row(family: usize, size: usize) -> Result<String, Box<dyn Error>> {
     let (schema, document) = make(size);
     let vocabulary = Vocabulary::from_tokens((0..=u8::MAX).map(|byte| vec![byte]), &[])?;
     let tables = Arc::new(VocabularyTables::new(Arc::new(vocabulary)));
-    let options = SchemaOptions::new().with_profile(Profile::Exact);
     let mut row = String::new();
     let clock = Clock::new();
-    let compiled = json_schema::compile_str(&schema, &options).map_err(|error| error.to_string());
-    let constraint = compiled.and_then(|compiled| {
-        CompiledConstraint::new(compiled.grammar, &tables, &ConstraintOptions::default())
+    let constraint = parse(&schema).and_then(|grammar| {
+        CompiledConstraint::new(grammar, &tables, &ConstraintOptions::default())
             .map_err(|error| error.to_string())
     });
     write!(row, "compiled in {}", seconds(clock.elapsed()))?;
@@ -192,6 +200,18 @@ fn row(family: usize, size: usize) -> Result<String, Box<dyn Error>> {
         write!(row, "; refused: {reason}")?;
     }
     Ok(row)
+}
+
+fn parse(source: &str) -> Result<Grammar, String> {
+    if source.starts_with("root") {
+        let grammar = gbnf::parse(source, &GbnfOptions::default());
+        return grammar.map_err(|error| error.to_string());
+    }
+    let options = SchemaOptions::new().with_profile(Profile::Exact);
+    let compiled = json_schema::compile_str(source, &options);
+    compiled
+        .map(|it| it.grammar)
+        .map_err(|error| error.to_string())
 }
 
 /// Takes a text byte by byte, each after the mask that allows it.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use structgen_automata::{Call, LimitExceeded, Memory, SetId};
+use structgen_automata::{Call, CancelToken, LimitExceeded, Memory, SetId};
 use structgen_vocab::{TokenMask, TokenTrie};
 
 use crate::Mask;
@@ -33,6 +33,15 @@ impl<'s> Visit<'s> {
         }
     }
 
+    /// The same operation, which the token ends.
+    #[inline]
+    pub(crate) fn with_cancel_token(self, token: Option<&'s CancelToken>) -> Self {
+        Self {
+            network: self.network.with_cancel_token(token),
+            ..self
+        }
+    }
+
     /// The same operation, whose masks stay as long as the states do.
     pub(crate) fn keeping_masks(self) -> Self {
         Self {
@@ -44,7 +53,7 @@ impl<'s> Visit<'s> {
     /// The next operation on the same states.
     pub(crate) fn again(&self) -> Self {
         Self {
-            network: self.states.network.call(),
+            network: { self.states.network.call() }.with_cancel_token(self.network.cancel_token()),
             ..*self
         }
     }

@@ -6,6 +6,7 @@
 
 mod abstraction;
 mod arena;
+mod cancel;
 mod characters;
 mod counted;
 mod counting;
@@ -23,6 +24,7 @@ use rustc_hash::FxHashMap;
 use structgen_grammar::Regular;
 
 use self::arena::{Arena, NodeId};
+pub use self::cancel::CancelToken;
 pub use self::counting::{count, strings};
 use self::derivative::run_of;
 pub use self::limit::LimitExceeded;

@@ -24,12 +24,12 @@ mod sketch;
 mod terminals;
 mod values;
 
-use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 use structgen_memo::{Memo, Numbers};
+use structgen_regular::CancelToken;
 
 use crate::program::{NodeId, Program};
 use crate::terminal::{Reach, START, TerminalCursor};
@@ -126,7 +126,7 @@ pub struct Network {
 #[derive(Debug)]
 pub struct Call<'n> {
     network: &'n Network,
-    work: Work,
+    work: Work<'n>,
 }
 
 impl Deref for Call<'_> {
@@ -213,7 +213,7 @@ impl Network {
     pub fn call(&self) -> Call<'_> {
         Call {
             network: self,
-            work: Cell::new(0),
+            work: Work::default(),
         }
     }
 
@@ -430,11 +430,26 @@ impl Network {
     }
 }
 
+impl<'n> Call<'n> {
+    /// The same caller, whose work the token ends.
+    #[must_use]
+    pub fn with_cancel_token(mut self, token: Option<&'n CancelToken>) -> Self {
+        self.work.cancel = token;
+        self
+    }
+
+    /// The token that ends the caller's work.
+    #[must_use]
+    pub fn cancel_token(&self) -> Option<&'n CancelToken> {
+        self.work.cancel
+    }
+}
+
 impl Call<'_> {
     /// How many alternatives have been looked at so far.
     #[must_use]
     pub fn work(&self) -> u64 {
-        self.work.get()
+        self.work.done.get()
     }
 
     /// The state after one more byte; [`SetId::DEAD`] where no text goes on.

@@ -288,7 +288,9 @@ impl Program {
         self.most_tokens
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    /// What the program's states may cost.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
         &self.limits
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use structgen::{Checker, Constraint, Misfit, Profile};
 
 use crate::Outcome;
-use crate::args::{RegexArgs, read_grammar, read_schema};
+use crate::args::{RegexArgs, TimeoutArgs, read_grammar, read_schema};
 use crate::error::{DONE, does_not_fit};
 use crate::input::TextArgs;
 use crate::output::{tell, write_line};
@@ -19,6 +19,7 @@ use crate::tool_args::ToolArgs;
     after_help = "Schemas are taken exactly: any order of keys, any way to write a number or a string, whitespace up to a bound.\n\
     With --jsonl, a line of the input is {\"id\", \"json_schema\" | \"regex\" | \"gbnf\", \"draft\"?, \"instances\": [text, …]} and a line of \
     the output {\"id\", \"ok\", \"accepted\": [bool, …], \"error\"?}, where \"ok\" says whether the constraint compiled.\n\n\
+    With --jsonl, --timeout is for each line.\n\n\
     Exit codes: 0 the text fits (--jsonl: every line was answered), 1 it does not, 2 bad input."
 )]
 pub(crate) struct Args {
@@ -45,13 +46,18 @@ pub(crate) struct Args {
     options: SchemaArgs,
     #[command(flatten)]
     calls: ToolArgs,
+    #[command(flatten)]
+    timeout: TimeoutArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let options = args.options.options(Some(Profile::Exact))?;
+    let mut options = args.options.options(Some(Profile::Exact))?;
     if args.jsonl {
-        return super::check_jsonl::run(options, &args.regex_options, args.text.open_lines()?);
+        let lines = args.text.open_lines()?;
+        return super::check_jsonl::run(options, &args.regex_options, &args.timeout, lines);
     }
+    let token = args.timeout.token();
+    options.cancel.clone_from(&token);
     let constraint = if let Some(path) = &args.schema {
         read_schema(path, args.options.at.as_deref(), &options)?.1
     } else if let Some(path) = &args.grammar {
@@ -62,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         args.regex_options
             .read(args.regex.as_deref().unwrap_or_default())?
     };
-    let checker = Checker::new(&constraint)?;
+    let checker = Checker::cancellable(&constraint, token)?;
     let (text, name) = args.text.read_bytes()?;
     match checker.check(&text)? {
         None => {

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use structgen::{Checker, Constraint, SchemaOptions};
 
 use crate::Outcome;
-use crate::args::RegexArgs;
+use crate::args::{RegexArgs, TimeoutArgs};
 use crate::error::{DONE, bad_input};
 use crate::output::{tell, write_line};
 use crate::schema_args::parse_draft;
@@ -42,6 +42,7 @@ struct Answer {
 pub(crate) fn run(
     mut options: SchemaOptions,
     regex_options: &RegexArgs,
+    timeout: &TimeoutArgs,
     input: Box<dyn Read>,
 ) -> Outcome {
     let mut bad = 0_u64;
@@ -56,6 +57,7 @@ pub(crate) fn run(
         let answer = match serde_json::from_slice::<Request<'_>>(&line) {
             Ok(request) => {
                 options.draft = draft;
+                options.cancel = timeout.token();
                 match answer(&request, &mut options, regex_options) {
                     Ok(accepted) => Answer {
                         id: request.id,
@@ -106,7 +108,7 @@ fn answer(
         (None, None, Some(grammar)) => Constraint::gbnf(grammar)?,
         _ => bail!("exactly one of json_schema, regex and gbnf has to be there"),
     };
-    let checker = Checker::new(&constraint)?;
+    let checker = Checker::cancellable(&constraint, options.cancel.clone())?;
     let mut accepted = Vec::with_capacity(request.instances.len());
     for instance in &request.instances {
         accepted.push(checker.check(instance.as_bytes())?.is_none());

@@ -1,5 +1,7 @@
 //! Why a schema is refused.
 
+use structgen_regular::LimitExceeded;
+
 /// Why a schema is refused. Pointers are JSON Pointers in the form `#/properties/a`; one into another document follows
 /// its URI.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -86,7 +88,7 @@ pub enum SchemaError {
         conflicts: Vec<String>,
     },
     /// The schema exceeds a limit.
-    #[error("{pointer}: {what} exceed the limit of {limit}")]
+    #[error("{pointer}: {}", LimitExceeded { what, limit: *limit })]
     Limit {
         /// What was counted, as a plural.
         what: &'static str,
