@@ -21,7 +21,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use structgen_grammar::{
-    Grammar, Guide, JsonForm, LiteralSet, NumberSet, Regular, StringShape, Tally, TokenTerminal,
+    Decimal, Grammar, Guide, JsonForm, LiteralSet, NumberSet, Regular, StringShape, Tally,
+    TokenTerminal,
 };
 
 use crate::json::class_of;
@@ -81,6 +82,8 @@ pub(crate) enum TerminalSpec {
     Literals(LiteralSet),
     Regular(Regular),
     Number(NumberSet),
+    /// One of many numbers.
+    ListedNumbers(Box<[Decimal]>),
     String(StringShape),
     /// A string of the shape that is a span of the input.
     Span(StringShape, SharedInput),
