@@ -4,8 +4,9 @@
 //! cargo run --release -p structgen-constraint --example growth -- [FAMILY...]
 //! ```
 //!
-//! A row names the size, how much processor time compiling and then reading a document took, the peak of the process's
-//! memory, and why it was refused, if it was. Tokens are single bytes, so every byte of a document is a step.
+//! A row names the size, how much processor time compiling and then reading a document took, how many bytes the states
+//! count, the peak of the process's memory, and why it was refused, if it was. Tokens are single bytes, so every byte of a
+//! document is a step.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::error::Error;
@@ -68,6 +69,14 @@ const FAMILIES: &[Family] = &[
         let document = members(0..n, |i| format!(r#""key{i}": 0"#));
         (r#"{"type": "object"}"#.to_owned(), document)
     }),
+    (
+        "keys of an open object, with masks",
+        [15_000, 30_000, 60_000],
+        |n| {
+            let document = members(0..n, |i| format!(r#""key{i}": 0"#));
+            (r#"{"type": "object"}"#.to_owned(), document)
+        },
+    ),
     ("required keys in any order", [8_000, 16_000, 32_000], |n| {
         let names: Vec<String> = (0..n).map(|i| format!(r#""key{i}""#)).collect();
         let schema = format!(
@@ -185,7 +194,12 @@ fn row(family: usize, size: usize) -> Result<String, Box<dyn Error>> {
             true => read_with_masks(&mut constraint.matcher(), document.as_bytes()),
             false => constraint.matcher().check_text(document.as_bytes()),
         };
-        write!(row, ", read in {}", seconds(clock.elapsed()))?;
+        let states = constraint.state_bytes() >> 20;
+        write!(
+            row,
+            ", read in {}, states {states} MB",
+            seconds(clock.elapsed())
+        )?;
         refused = match checked {
             Ok(None) => None,
             Ok(Some(refusal)) => Some(format!("{refusal:?}")),

@@ -76,6 +76,10 @@ impl Machine for ListedNumbersMachine {
         Some(ByteSet::of(SIGNIFICANT))
     }
 
+    fn owned_bytes(state: &ListedNumbersState) -> usize {
+        size_of_val(&**state)
+    }
+
     fn cost(&mut self, state: &ListedNumbersState) -> u32 {
         let costs = state.iter();
         let costs = costs.map(|(place, state)| self.machines[*place as usize].cost(state));
