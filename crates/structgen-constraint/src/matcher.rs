@@ -445,6 +445,7 @@ impl Progress {
 
     #[cold]
     fn replay(&mut self, visit: &Visit<'_>) -> Result<(), MatcherError> {
+        let room = visit.room_for_one();
         let start = visit.start()?;
         let mut replayed = Self {
             epoch: visit.states.epoch,
@@ -456,6 +457,7 @@ impl Progress {
             replayed.history.push((token, replayed.now));
             replayed.now = after;
         }
+        room.check()?;
         *self = replayed;
         Ok(())
     }
