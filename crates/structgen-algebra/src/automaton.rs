@@ -31,7 +31,11 @@ pub(crate) struct Step<S = SetId> {
 impl Automaton {
     /// The automaton; [`AlgebraError::Empty`] where no text fits.
     pub(crate) fn new(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Self, AlgebraError> {
-        let program = Program::new(grammar.clone(), Limits::default())?;
+        let program_limits = Limits {
+            cancel: limits.cancel.clone(),
+            ..Limits::default()
+        };
+        let program = Program::new(grammar.clone(), program_limits)?;
         if let Some(token) = program.token_terminals().first() {
             return Err(AlgebraError::Token(token_name(token)));
         }
@@ -55,7 +59,11 @@ impl Automaton {
 
     /// Counts work.
     pub(crate) fn spend(&mut self, work: u64) -> Result<(), AlgebraError> {
-        self.work = self.work.saturating_add(work);
+        let before = self.work;
+        self.work = before.saturating_add(work);
+        if let Some(token) = &self.limits.cancel {
+            token.check_between(before, self.work)?;
+        }
         if self.work > self.limits.work {
             return Err(AlgebraError::Limit(LimitExceeded {
                 what: "steps of an automaton and alternatives on the way",
@@ -73,7 +81,10 @@ impl Automaton {
 
     /// Asks something of the network, and counts what that took.
     fn ask<T>(&mut self, ask: impl FnOnce(&Call<'_>) -> T) -> Result<T, AlgebraError> {
-        let call = self.network.call();
+        let call = self
+            .network
+            .call()
+            .with_cancel_token(self.limits.cancel.as_ref());
         let answer = ask(&call);
         let work = call.work();
         self.spend(1 + work)?;

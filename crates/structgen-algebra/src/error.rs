@@ -1,6 +1,6 @@
 //! Why something cannot be worked out.
 
-use structgen_automata::{LimitExceeded, ProgramError, StepError};
+use structgen_automata::{CancelToken, LimitExceeded, ProgramError, StepError};
 
 /// What working something out may cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,25 @@ pub struct AlgebraLimits {
     pub work: u64,
     /// The most bytes that states, and numbers of texts, take.
     pub bytes: usize,
+    /// Ends the work before it is done.
+    pub cancel: Option<CancelToken>,
+}
+
+impl AlgebraLimits {
+    /// The limits for so many states, with as much work and memory for each as the default limits have.
+    #[must_use]
+    pub fn for_states(states: usize) -> Self {
+        let default = Self::default();
+        let scaled = |limit: u128| limit * states as u128 / default.states as u128;
+        Self {
+            states,
+            work: scaled(default.work.into()).try_into().unwrap_or(u64::MAX),
+            bytes: scaled(default.bytes as u128)
+                .try_into()
+                .unwrap_or(usize::MAX),
+            ..default
+        }
+    }
 }
 
 impl Default for AlgebraLimits {
@@ -22,6 +41,7 @@ impl Default for AlgebraLimits {
             expressions: 1_000_000,
             work: 2_000_000,
             bytes: 256 << 20,
+            cancel: None,
         }
     }
 }

@@ -14,8 +14,8 @@ use crate::{AlgebraError, AlgebraLimits};
 ///
 /// # Errors
 /// When the limits of the automata do not suffice to tell.
-pub fn is_empty(grammar: &Grammar) -> Result<bool, AlgebraError> {
-    match Automaton::new(grammar, &AlgebraLimits::default()) {
+pub fn is_empty(grammar: &Grammar, limits: &AlgebraLimits) -> Result<bool, AlgebraError> {
+    match Automaton::new(grammar, limits) {
         Ok(_) | Err(AlgebraError::Token(_)) => Ok(false),
         Err(AlgebraError::Empty) => Ok(true),
         Err(error) => Err(error),
@@ -56,7 +56,7 @@ pub fn shortest(
     };
     let found = match search(&mut automaton, limits.states) {
         // The search is given up, and the text that is known has work of its own.
-        Err(AlgebraError::Limit(_)) => None,
+        Err(AlgebraError::Limit(limit)) if !limit.is_cancelled() && !limit.is_timeout() => None,
         found => found?,
     };
     let is_proven = found.is_some();
@@ -114,11 +114,11 @@ fn search(automaton: &mut Automaton, states: usize) -> Result<Option<Vec<u8>>, A
 /// all texts being equally likely. Every text is finished, whatever the grammar.
 ///
 /// ```
-/// use structgen_algebra::Sampler;
+/// use structgen_algebra::{AlgebraLimits, Sampler};
 /// use structgen_frontend::gbnf::{GbnfOptions, parse};
 ///
 /// let grammar = parse(r#"root ::= "(" root ")" | [0-9]"#, &GbnfOptions::default())?;
-/// let mut sampler = Sampler::new(&grammar, 7)?;
+/// let mut sampler = Sampler::new(&grammar, 7, &AlgebraLimits::default())?;
 /// for _ in 0..10 {
 ///     let text = sampler.sample(20)?;
 ///     assert!(text.len() <= 20 && text.len() % 2 == 1);
@@ -131,14 +131,14 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// The texts of a grammar for a seed. Each text has the [default limits](AlgebraLimits).
+    /// The texts of a grammar for a seed. The limits of work hold for each text.
     ///
     /// # Errors
     /// [`AlgebraError::Empty`] where no text fits; when the grammar has token terminals, or the automata exceed their
     /// limits.
-    pub fn new(grammar: &Grammar, seed: u64) -> Result<Self, AlgebraError> {
+    pub fn new(grammar: &Grammar, seed: u64, limits: &AlgebraLimits) -> Result<Self, AlgebraError> {
         Ok(Self {
-            automaton: Automaton::new(grammar, &AlgebraLimits::default())?,
+            automaton: Automaton::new(grammar, limits)?,
             random: seed,
         })
     }

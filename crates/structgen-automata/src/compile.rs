@@ -11,7 +11,7 @@ use structgen_grammar::{Expr, ExprId, Grammar, passes};
 
 use crate::network::Network;
 use crate::program::{ArrayProgram, Lowered, Program, ProgramError, lower};
-use crate::{Input, Limits, TokenLengths};
+use crate::{CancelToken, Input, LimitExceeded, Limits, TokenLengths};
 
 impl Program {
     /// Compiles a grammar. Names of captures make no difference: [`CaptureProgram`](crate::CaptureProgram) looks for
@@ -30,6 +30,7 @@ impl Program {
         input: Option<&Arc<Input>>,
     ) -> Result<Self, ProgramError> {
         loop {
+            check(&limits)?;
             let (narrowed, report) = passes::run(grammar);
             if report.productive.root_is_never {
                 return Err(ProgramError::Unsatisfiable {
@@ -39,9 +40,12 @@ impl Program {
             let (narrowed, empty) = match lower(narrowed, &limits, input)? {
                 Lowered::Empty(narrowed, empty) => (narrowed, empty),
                 Lowered::Program(program, array_exprs) => {
-                    let (program, empty) = with_distinct_items(*program, &array_exprs)?;
+                    let (mut program, empty) = with_distinct_items(*program, &array_exprs)?;
                     if empty.is_empty() {
                         program.check_guides()?;
+                        // What was left out because there was no time is no part of a program.
+                        check(&limits)?;
+                        program.limits.cancel = None;
                         return Ok(program);
                     }
                     (program.into_grammar(), empty)
@@ -51,6 +55,10 @@ impl Program {
             grammar = narrowed.replace(|id, _| empty.contains(&id).then_some(Expr::Never));
         }
     }
+}
+
+fn check(limits: &Limits) -> Result<(), LimitExceeded> {
+    limits.cancel.as_ref().map_or(Ok(()), CancelToken::check)
 }
 
 /// The program with the costs of its arrays of several distinct items, and the expressions of those that have too few

@@ -45,7 +45,7 @@ mod bind;
 // `CaptureProgram`: which parts of a text named expressions match.
 mod captures;
 
-pub use structgen_regular::{LimitExceeded, SHORT_TEXT};
+pub use structgen_regular::{CancelToken, LimitExceeded, SHORT_TEXT};
 
 pub use bind::BoundProgram;
 pub use bytes::{ByteClasses, ByteSet, Ends, Span};

@@ -1,6 +1,6 @@
 //! Limits: what an input may cost.
 
-use structgen_regular::{LimitExceeded, RegularLimits};
+use structgen_regular::{CancelToken, LimitExceeded, RegularLimits};
 
 /// What a step that cannot be made ran into.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,8 +38,13 @@ pub struct Limits {
     /// How many alternatives may be looked at altogether, for one byte or token: see
     /// [`Call`](crate::Call).
     pub work: u64,
+    /// How many alternatives may be looked at for all bytes of a text that is checked, beyond a few for each byte.
+    pub text_work: u64,
     /// The limits of regular sets.
     pub regular: RegularLimits,
+    /// Ends the compilation before it is done. What uses the program has tokens of its own:
+    /// [`Call::with_cancel_token`](crate::Call::with_cancel_token).
+    pub cancel: Option<CancelToken>,
 }
 
 impl Default for Limits {
@@ -49,7 +54,9 @@ impl Default for Limits {
             states: 50_000_000,
             threads: 10_000,
             work: 20_000_000,
+            text_work: 20_000_000,
             regular: RegularLimits::default(),
+            cancel: None,
         }
     }
 }

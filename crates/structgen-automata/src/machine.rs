@@ -194,6 +194,11 @@ pub trait Machine {
         None
     }
 
+    /// How many bytes a state owns, beside those of the type.
+    fn owned_bytes(_state: &Self::State) -> usize {
+        0
+    }
+
     /// The length in bytes of a known completion: 0 in a final state, and from every other state some byte leads
     /// to a state of a smaller cost. It need not be the shortest completion.
     fn cost(&mut self, state: &Self::State) -> u32;

@@ -622,10 +622,18 @@ impl Terminal {
     #[must_use]
     pub fn memory(&self) -> usize {
         let known = self.known.memory() + self.table.memory() + self.found_spans.memory();
-        let rows = self.source().rows as usize * size_of::<Row>();
+        let (rows, machine) = {
+            let source = self.source();
+            (
+                source.rows as usize * size_of::<Row>(),
+                source.numbered.memory(),
+            )
+        };
         let rare = self.rare();
-        known
+        size_of::<Self>()
+            + known
             + rows
+            + machine
             + rare.endless.capacity() * 24
             + rare.links.capacity() * 100
             + rare.firsts.capacity() * 36

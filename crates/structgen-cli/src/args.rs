@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,8 @@ use structgen::frontend::gbnf::GbnfOptions;
 use structgen::frontend::regex::{Dialect, RegexOptions};
 use structgen::vocab::Vocabulary;
 use structgen::{
-    Constraint, Device, GenerateOptions, Model, ModelOptions, SchemaExtractor, SchemaOptions,
+    CancelToken, Constraint, Device, GenerateOptions, Model, ModelOptions, SchemaExtractor,
+    SchemaOptions,
 };
 
 use crate::input::{Document, files_beside, is_json_or_yaml};
@@ -79,6 +80,26 @@ impl LoadArgs {
         let tables = self.cache.tables_folder();
         self.model.load(self.options()?, tables)
     }
+}
+
+/// How long a command may work.
+#[derive(clap::Args, Debug)]
+pub(crate) struct TimeoutArgs {
+    /// The most seconds that compiling, checking or searching may take
+    #[arg(long, value_name = "SECONDS", global = true, value_parser = parse_seconds)]
+    timeout: Option<Duration>,
+}
+
+impl TimeoutArgs {
+    /// A token whose deadline begins now.
+    pub(crate) fn token(&self) -> Option<CancelToken> {
+        self.timeout.map(CancelToken::with_timeout)
+    }
+}
+
+fn parse_seconds(text: &str) -> anyhow::Result<Duration> {
+    let seconds: f64 = text.parse()?;
+    Ok(Duration::try_from_secs_f64(seconds)?)
 }
 
 /// Whether tables of vocabularies are kept.

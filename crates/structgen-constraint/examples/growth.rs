@@ -4,8 +4,9 @@
 //! cargo run --release -p structgen-constraint --example growth -- [FAMILY...]
 //! ```
 //!
-//! A row names the size, how much processor time compiling and then reading a document took, the peak of the process's
-//! memory, and why it was refused, if it was. Tokens are single bytes, so every byte of a document is a step.
+//! A row names the size, how much processor time compiling and then reading a document took, how many bytes the states
+//! count, the peak of the process's memory, and why it was refused, if it was. Tokens are single bytes, so every byte of a
+//! document is a step.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::error::Error;
@@ -14,12 +15,21 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
+use structgen_constraint::{
+    CompiledConstraint, ConstraintOptions, Matcher, MatcherError, Refusal, VocabularyTables,
+};
+use structgen_frontend::gbnf::{self, GbnfOptions};
 use structgen_frontend::json_schema::{self, Profile, SchemaOptions};
-use structgen_vocab::Vocabulary;
+use structgen_grammar::Grammar;
+use structgen_vocab::{TokenId, Vocabulary};
 
-/// A schema and a document of it, by size.
+/// A schema, or a grammar in GBNF, and a document of it, by size.
 type Family = (&'static str, [usize; 3], fn(usize) -> (String, String));
+
+/// Families of this ending are read with a mask before every byte.
+const MASKED: &str = ", with masks";
+
+const DISTINCT: &str = r#"{"type": "array", "uniqueItems": true}"#;
 
 const FAMILIES: &[Family] = &[
     ("oneOf, two optional keys each", [8, 16, 32], |n| {
@@ -59,6 +69,14 @@ const FAMILIES: &[Family] = &[
         let document = members(0..n, |i| format!(r#""key{i}": 0"#));
         (r#"{"type": "object"}"#.to_owned(), document)
     }),
+    (
+        "keys of an open object, with masks",
+        [15_000, 30_000, 60_000],
+        |n| {
+            let document = members(0..n, |i| format!(r#""key{i}": 0"#));
+            (r#"{"type": "object"}"#.to_owned(), document)
+        },
+    ),
     ("required keys in any order", [8_000, 16_000, 32_000], |n| {
         let names: Vec<String> = (0..n).map(|i| format!(r#""key{i}""#)).collect();
         let schema = format!(
@@ -68,6 +86,23 @@ const FAMILIES: &[Family] = &[
         let document = members((0..n).rev(), |i| format!(r#""key{i}": 0"#));
         (schema, document)
     }),
+    ("distinct URLs", [160, 320, 640], |n| {
+        (DISTINCT.to_owned(), items(n, url))
+    }),
+    ("distinct URLs, with masks", [75, 150, 300], |n| {
+        (DISTINCT.to_owned(), items(n, url))
+    }),
+    ("distinct integers", [2_000, 4_000, 8_000], |n| {
+        (DISTINCT.to_owned(), items(n, |i| (i * 7).to_string()))
+    }),
+    (
+        r#"ambiguous grammar: root ::= root "+" root | "a""#,
+        [200, 400, 800],
+        |n| {
+            let grammar = r#"root ::= root "+" root | "a""#;
+            (grammar.to_owned(), vec!["a"; n + 1].join("+"))
+        },
+    ),
     ("enum of integers", [10_000, 20_000, 40_000], |n| {
         (
             listed(n, |i| (i * 7).to_string()),
@@ -101,6 +136,15 @@ fn members(of: impl Iterator<Item = usize>, member: impl Fn(usize) -> String) ->
     format!("{{{}}}", members.join(", "))
 }
 
+fn items(n: usize, item: impl Fn(usize) -> String) -> String {
+    let items: Vec<String> = (0..n).map(item).collect();
+    format!("[{}]", items.join(", "))
+}
+
+fn url(i: usize) -> String {
+    format!(r#""https://example.com/articles/2026/{i}""#)
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [flag, family, size] = arguments.as_slice()
@@ -132,24 +176,30 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn row(family: usize, size: usize) -> Result<String, Box<dyn Error>> {
-    let (_, _, make) = FAMILIES.get(family).ok_or("no such family")?;
+    let (name, _, make) = FAMILIES.get(family).ok_or("no such family")?;
     let (schema, document) = make(size);
     let vocabulary = Vocabulary::from_tokens((0..=u8::MAX).map(|byte| vec![byte]), &[])?;
     let tables = Arc::new(VocabularyTables::new(Arc::new(vocabulary)));
-    let options = SchemaOptions::new().with_profile(Profile::Exact);
     let mut row = String::new();
     let clock = Clock::new();
-    let compiled = json_schema::compile_str(&schema, &options).map_err(|error| error.to_string());
-    let constraint = compiled.and_then(|compiled| {
-        CompiledConstraint::new(compiled.grammar, &tables, &ConstraintOptions::default())
+    let constraint = parse(&schema).and_then(|grammar| {
+        CompiledConstraint::new(grammar, &tables, &ConstraintOptions::default())
             .map_err(|error| error.to_string())
     });
     write!(row, "compiled in {}", seconds(clock.elapsed()))?;
     let mut refused = constraint.as_ref().err().cloned();
     if let Ok(constraint) = &constraint {
         let clock = Clock::new();
-        let checked = constraint.matcher().check_text(document.as_bytes());
-        write!(row, ", read in {}", seconds(clock.elapsed()))?;
+        let checked = match name.ends_with(MASKED) {
+            true => read_with_masks(&mut constraint.matcher(), document.as_bytes()),
+            false => constraint.matcher().check_text(document.as_bytes()),
+        };
+        let states = constraint.state_bytes() >> 20;
+        write!(
+            row,
+            ", read in {}, states {states} MB",
+            seconds(clock.elapsed())
+        )?;
         refused = match checked {
             Ok(None) => None,
             Ok(Some(refusal)) => Some(format!("{refusal:?}")),
@@ -164,6 +214,30 @@ fn row(family: usize, size: usize) -> Result<String, Box<dyn Error>> {
         write!(row, "; refused: {reason}")?;
     }
     Ok(row)
+}
+
+fn parse(source: &str) -> Result<Grammar, String> {
+    if source.starts_with("root") {
+        let grammar = gbnf::parse(source, &GbnfOptions::default());
+        return grammar.map_err(|error| error.to_string());
+    }
+    let options = SchemaOptions::new().with_profile(Profile::Exact);
+    let compiled = json_schema::compile_str(source, &options);
+    compiled
+        .map(|it| it.grammar)
+        .map_err(|error| error.to_string())
+}
+
+/// Takes a text byte by byte, each after the mask that allows it.
+fn read_with_masks(matcher: &mut Matcher, text: &[u8]) -> Result<Option<Refusal>, MatcherError> {
+    for &byte in text {
+        let token = TokenId(byte.into());
+        if !matcher.mask()?.contains(token) {
+            break;
+        }
+        matcher.accept_token(token)?;
+    }
+    matcher.check_text(b"")
 }
 
 fn seconds(time: Duration) -> String {

@@ -118,7 +118,10 @@ impl CompiledConstraint {
             states: options.state_bytes,
         };
         let constraint = Self::of_program(program, captures, tables, &options.eos, bytes)?;
-        literals::warm(constraint.visit(&constraint.states()))?;
+        let states = constraint.states();
+        let visit = constraint.visit(&states);
+        literals::warm(visit.with_cancel_token(options.limits.cancel.as_ref()))?;
+        drop(states);
         Ok(constraint)
     }
 

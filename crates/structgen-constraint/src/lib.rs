@@ -36,6 +36,6 @@ pub use matcher::{Matcher, Refusal};
 pub use saved::SavedError;
 pub use statistics::Statistics;
 pub use structgen_artifact::ArtifactError;
-pub use structgen_automata::{Candidate, CandidateValue, CaptureSpan, Input};
+pub use structgen_automata::{CancelToken, Candidate, CandidateValue, CaptureSpan, Input};
 pub use tables::{TablesSource, VocabularyTables};
 pub use warm::{WarmLimits, Warmth};

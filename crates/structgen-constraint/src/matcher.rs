@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use structgen_automata::{Call, LimitExceeded, SetId};
+use structgen_automata::{Call, CancelToken, LimitExceeded, SetId};
 use structgen_grammar::Temperature;
 use structgen_vocab::{TokenId, TokenMask};
 
@@ -19,6 +19,8 @@ use crate::{CompiledConstraint, Mask, MatcherError};
 pub struct Matcher {
     constraint: CompiledConstraint,
     progress: Progress,
+    /// Ends what takes long.
+    cancel: Option<CancelToken>,
 }
 
 /// Where an output is, and how it came there.
@@ -74,6 +76,41 @@ impl Matcher {
         Self {
             constraint,
             progress,
+            cancel: None,
+        }
+    }
+
+    /// The same matcher, whose work the token ends: once it is cancelled or its deadline has passed, whatever takes work is
+    /// an error. A fork has the same token.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
+    /// # use structgen_grammar::{GrammarBuilder, JsonForm};
+    /// # use structgen_vocab::Vocabulary;
+    /// use structgen_constraint::{CancelToken, MatcherError};
+    /// # let mut builder = GrammarBuilder::new();
+    /// # let root = builder.declare("root");
+    /// # let body = builder.bytes("yes");
+    /// # builder.define(root, body);
+    /// # let grammar = builder.finish(root, JsonForm::generate());
+    /// # let vocabulary = Arc::new(Vocabulary::from_tokens((0..=255).map(|byte| vec![byte]), &[])?);
+    /// # let tables = Arc::new(VocabularyTables::new(vocabulary));
+    /// # let constraint = CompiledConstraint::new(grammar, &tables, &ConstraintOptions::default())?;
+    ///
+    /// let token = CancelToken::new();
+    /// let mut matcher = constraint.matcher().with_cancel_token(token.clone());
+    /// assert!(matcher.mask().is_ok());
+    /// token.cancel();
+    /// let refused = matcher.mask().unwrap_err();
+    /// assert!(matches!(refused, MatcherError::Limit(limit) if limit.is_cancelled()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_cancel_token(self, token: CancelToken) -> Self {
+        Self {
+            cancel: Some(token),
+            ..self
         }
     }
 
@@ -103,14 +140,17 @@ impl Matcher {
         let Self {
             constraint,
             progress,
+            cancel,
         } = self;
+        let cancel = cancel.as_ref();
+        cancel.map_or(Ok(()), CancelToken::check)?;
         let states = constraint.states_with_room()?;
-        let visit = constraint.visit(&states);
+        let visit = constraint.visit(&states).with_cancel_token(cancel);
         let found = progress.enter(&visit).and_then(|()| ask(&visit, progress));
         match found {
             Err(MatcherError::Limit(limit)) if limit.is_of_kept() => {
                 constraint.renew(states.epoch, |states| {
-                    let visit = constraint.visit(states);
+                    let visit = constraint.visit(states).with_cancel_token(cancel);
                     let mut renewed = progress.clone();
                     renewed.enter(&visit)?;
                     let found = ask(&visit, &mut renewed)?;
@@ -312,10 +352,14 @@ impl Matcher {
     pub fn check_text(&mut self, text: &[u8]) -> Result<Option<Refusal>, MatcherError> {
         self.visit(|visit, progress| {
             let network = &visit.network;
+            let mut work = TextWork::new(network, text);
             let mut state = progress.now.state;
             let mut offset = text.len();
             for (at, byte) in text.iter().enumerate() {
-                match run(&visit.again().network, state, std::slice::from_ref(byte))? {
+                let visit = visit.again();
+                let stepped = run(&visit.network, state, std::slice::from_ref(byte))?;
+                work.spend(&visit.network)?;
+                match stepped {
                     Ok(next) => state = next,
                     Err(_) => {
                         offset = at;
@@ -348,6 +392,48 @@ impl Matcher {
     }
 }
 
+/// The work of checking a whole text.
+struct TextWork<'c> {
+    spent: u64,
+    bytes: u64,
+    /// What all bytes together may take.
+    limit: u64,
+    cancel: Option<&'c CancelToken>,
+}
+
+impl<'c> TextWork<'c> {
+    fn new(network: &Call<'c>, text: &[u8]) -> Self {
+        let limits = network.program().limits();
+        Self {
+            spent: 0,
+            bytes: 0,
+            limit: limits
+                .text_work
+                .saturating_add(WORK_PER_BYTE * text.len() as u64),
+            cancel: network.cancel_token(),
+        }
+    }
+
+    /// Counts a step by a byte.
+    fn spend(&mut self, step: &Call<'_>) -> Result<(), LimitExceeded> {
+        self.spent += step.work();
+        if self.spent > self.limit {
+            return Err(LimitExceeded {
+                what: "alternatives looked at for one text",
+                limit: self.limit,
+            });
+        }
+        self.bytes += 1;
+        match self.cancel {
+            Some(token) => token.check_between(self.bytes - 1, self.bytes),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How many alternatives each byte of a text adds to what the text may take.
+const WORK_PER_BYTE: u64 = 100;
+
 impl Progress {
     /// Finds the states again if they were thrown away.
     fn enter(&mut self, visit: &Visit<'_>) -> Result<(), MatcherError> {
@@ -359,6 +445,7 @@ impl Progress {
 
     #[cold]
     fn replay(&mut self, visit: &Visit<'_>) -> Result<(), MatcherError> {
+        let room = visit.room_for_one();
         let start = visit.start()?;
         let mut replayed = Self {
             epoch: visit.states.epoch,
@@ -370,6 +457,7 @@ impl Progress {
             replayed.history.push((token, replayed.now));
             replayed.now = after;
         }
+        room.check()?;
         *self = replayed;
         Ok(())
     }

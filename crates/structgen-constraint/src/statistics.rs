@@ -128,9 +128,12 @@ pub(crate) struct WalkCounts {
 }
 
 impl WalkCounts {
+    /// Counts a node, and returns how many there are by now.
     #[inline]
-    pub(crate) fn step(&self) {
-        self.nodes.set(self.nodes.get() + 1);
+    pub(crate) fn step(&self) -> u64 {
+        let nodes = self.nodes.get() + 1;
+        self.nodes.set(nodes);
+        nodes
     }
 
     pub(crate) fn steps(&self, nodes: usize) {

@@ -80,6 +80,13 @@ impl States {
         }
     }
 
+    /// Puts the next measurement of memory off until new states have been made: those of a matcher that has just found its
+    /// own again are none.
+    pub(crate) fn measure_later(&self) {
+        let at = self.network.len() + MEASURE_EVERY;
+        self.measure_at.fetch_max(at, Ordering::Relaxed);
+    }
+
     /// Where a token leads, if it has been taken before.
     #[inline]
     pub(crate) fn recall(&self, state: SetId, token: TokenId) -> Option<Position> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use structgen_automata::{Call, LimitExceeded, Memory, SetId};
+use structgen_automata::{Call, CancelToken, LimitExceeded, Memory, SetId};
 use structgen_vocab::{TokenMask, TokenTrie};
 
 use crate::Mask;
@@ -33,6 +33,15 @@ impl<'s> Visit<'s> {
         }
     }
 
+    /// The same operation, which the token ends.
+    #[inline]
+    pub(crate) fn with_cancel_token(self, token: Option<&'s CancelToken>) -> Self {
+        Self {
+            network: self.network.with_cancel_token(token),
+            ..self
+        }
+    }
+
     /// The same operation, whose masks stay as long as the states do.
     pub(crate) fn keeping_masks(self) -> Self {
         Self {
@@ -44,8 +53,17 @@ impl<'s> Visit<'s> {
     /// The next operation on the same states.
     pub(crate) fn again(&self) -> Self {
         Self {
-            network: self.states.network.call(),
+            network: { self.states.network.call() }.with_cancel_token(self.network.cancel_token()),
             ..*self
+        }
+    }
+
+    /// The room that one matcher may take when it finds its states again.
+    pub(crate) fn room_for_one(&self) -> RoomForOne<'s> {
+        RoomForOne {
+            states: self.states,
+            before: self.states.network.len(),
+            limit: self.store.bytes().states / 10 * 9,
         }
     }
 
@@ -242,5 +260,32 @@ impl<'s> Visit<'s> {
         if gone > 0 {
             add(&self.store.counters.masks_evicted, gone);
         }
+    }
+}
+
+/// The room that one matcher may take among all states. If what it needs by itself nearly fills them, they would be thrown
+/// away again soon after it has found its own, and it would do little else than look for them.
+pub(crate) struct RoomForOne<'s> {
+    states: &'s States,
+    /// How many states there were.
+    before: usize,
+    limit: usize,
+}
+
+impl RoomForOne<'_> {
+    /// # Errors
+    /// When the states that were added take more.
+    pub(crate) fn check(&self) -> Result<(), LimitExceeded> {
+        /// So many states may be found again whatever they take, which keeps matchers of small stores going.
+        const FEW_STATES: usize = 1 << 16;
+        self.states.measure_later();
+        let added = self.states.network.len() - self.before;
+        if added < FEW_STATES || self.states.memory() <= self.limit {
+            return Ok(());
+        }
+        Err(LimitExceeded {
+            what: "bytes of the states of one text",
+            limit: self.limit as u64,
+        })
     }
 }

@@ -95,6 +95,7 @@ impl Walk<'_> {
             Err(StepError::Limit(limit)) => return Err(limit),
         };
         let trie = self.trie;
+        let cancel = network.cancel_token();
         let mut stack = Stack::new();
         let endless = self.covered.and_then(|stretch| stretch.endless);
         let region = self.covered.map(Region::ready);
@@ -141,7 +142,10 @@ impl Walk<'_> {
                     continue;
                 }
             }
-            self.counts.step();
+            let walked = self.counts.step();
+            if let Some(token) = cancel {
+                token.check_between(walked - 1, walked)?;
+            }
             let next = match cursor.step(network, byte, self.memory) {
                 Ok(None) => continue,
                 Ok(Some(next)) => next,

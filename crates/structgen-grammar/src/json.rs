@@ -172,6 +172,13 @@ impl NumberSet {
             ..Self::default()
         }
     }
+
+    /// The number that it is the [`point`](Self::point) of, if it is one.
+    #[must_use]
+    pub fn as_point(&self) -> Option<&Decimal> {
+        let value = &self.lower.as_ref()?.value;
+        (*self == Self::point(value.clone())).then_some(value)
+    }
 }
 
 impl Slot {

@@ -7,6 +7,7 @@
 mod abstraction;
 mod arena;
 mod byte_classes;
+mod cancel;
 mod characters;
 mod counted;
 mod counting;
@@ -24,6 +25,7 @@ use rustc_hash::FxHashMap;
 use structgen_grammar::Regular;
 
 use self::arena::{Arena, NodeId};
+pub use self::cancel::CancelToken;
 pub use self::counting::{count, strings};
 pub use self::limit::LimitExceeded;
 use self::liveness::Liveness;

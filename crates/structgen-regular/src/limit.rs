@@ -2,12 +2,25 @@
 
 /// What ran over its limit while an automaton was built or extended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} exceed the limit of {limit}")]
+#[error("{}", message(.what, *.limit))]
 pub struct LimitExceeded {
     /// What was counted, in the plural.
     pub what: &'static str,
     /// The limit.
     pub limit: u64,
+}
+
+/// What a deadline counts.
+pub(crate) const MILLISECONDS: &str = "milliseconds of work";
+
+/// The message of work that was cancelled.
+pub(crate) const CANCELLED: &str = "the work was cancelled";
+
+fn message(what: &str, limit: u64) -> String {
+    match what {
+        CANCELLED => what.to_owned(),
+        _ => format!("{what} exceed the limit of {limit}"),
+    }
 }
 
 /// What [`RegularLimits::expressions`](crate::RegularLimits::expressions) counts.
@@ -18,5 +31,17 @@ impl LimitExceeded {
     #[must_use]
     pub fn is_of_kept(&self) -> bool {
         self.what == EXPRESSIONS
+    }
+
+    /// Whether it is no limit: a [`CancelToken`](crate::CancelToken) was cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.what == CANCELLED
+    }
+
+    /// Whether the deadline of a [`CancelToken`](crate::CancelToken) has passed.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        self.what == MILLISECONDS
     }
 }

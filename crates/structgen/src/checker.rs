@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use structgen_automata::{CapturePiece, CaptureSpan};
-use structgen_constraint::{CompiledConstraint, MatcherError, VocabularyTables};
+use structgen_constraint::{
+    CancelToken, CompiledConstraint, ConstraintOptions, MatcherError, VocabularyTables,
+};
 use structgen_vocab::Vocabulary;
 
 use crate::{Constraint, Result};
@@ -25,6 +27,7 @@ use crate::{Constraint, Result};
 #[derive(Clone, Debug)]
 pub struct Checker {
     compiled: CompiledConstraint,
+    cancel: Option<CancelToken>,
 }
 
 /// Where a text stops fitting.
@@ -51,8 +54,35 @@ impl Checker {
     /// # Errors
     /// [`Error::Compile`](crate::Error::Compile) when no text fits, or a limit is exceeded.
     pub fn new(constraint: &Constraint) -> Result<Self> {
+        Self::cancellable(constraint, None)
+    }
+
+    /// The same, where compiling and checking end once a token is cancelled or its deadline has passed, if there is one.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use structgen::{CancelToken, Checker, Constraint, Error};
+    ///
+    /// let grammar = Constraint::gbnf(r#"root ::= root "+" root | "a""#)?;
+    /// let token = CancelToken::with_timeout(Duration::from_millis(50));
+    /// let checker = Checker::cancellable(&grammar, token)?;
+    /// let text = ["a"; 10_000].join("+");
+    /// assert!(matches!(checker.check(text.as_bytes()), Err(Error::Matcher(_))));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Checker::new`], and when it takes too long.
+    pub fn cancellable(
+        constraint: &Constraint,
+        token: impl Into<Option<CancelToken>>,
+    ) -> Result<Self> {
+        let cancel = token.into();
+        let mut options = ConstraintOptions::default();
+        options.limits.cancel.clone_from(&cancel);
         Ok(Self {
-            compiled: constraint.compile(byte_tables()?, &[])?,
+            compiled: constraint.compile_with(byte_tables()?, &options)?,
+            cancel,
         })
     }
 
@@ -67,7 +97,11 @@ impl Checker {
     /// # Errors
     /// [`Error::Matcher`](crate::Error::Matcher) when a limit is exceeded: whether the text fits is then not known.
     pub fn check(&self, text: &[u8]) -> Result<Option<Misfit>> {
-        let refusal = self.compiled.matcher().check_text(text)?;
+        let mut matcher = self.compiled.matcher();
+        if let Some(token) = &self.cancel {
+            matcher = matcher.with_cancel_token(token.clone());
+        }
+        let refusal = matcher.check_text(text)?;
         Ok(refusal.map(|refusal| {
             let before = &text[..refusal.offset];
             let line_start = before

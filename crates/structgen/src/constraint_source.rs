@@ -241,8 +241,20 @@ impl Constraint {
             eos: eos.to_vec(),
             ..ConstraintOptions::default()
         };
+        self.compile_with(tables, &options)
+    }
+
+    /// The constraint for a vocabulary, with other limits or a token that ends the compilation.
+    ///
+    /// # Errors
+    /// As [`Constraint::compile`].
+    pub fn compile_with(
+        &self,
+        tables: &Arc<VocabularyTables>,
+        options: &ConstraintOptions,
+    ) -> Result<CompiledConstraint> {
         let grammar = self.grammar_for(tables.vocabulary());
-        Ok(CompiledConstraint::new(grammar, tables, &options)?)
+        Ok(CompiledConstraint::new(grammar, tables, options)?)
     }
 
     #[cfg(feature = "tools")]

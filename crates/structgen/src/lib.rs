@@ -138,6 +138,7 @@ pub use schemars;
 pub use structgen_algebra as algebra;
 pub use structgen_automata as automata;
 pub use structgen_constraint as constraint;
+pub use structgen_constraint::CancelToken;
 #[cfg(feature = "ort")]
 pub use structgen_decode as decode;
 pub use structgen_frontend as frontend;

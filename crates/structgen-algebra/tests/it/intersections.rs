@@ -144,7 +144,7 @@ fn schemas_are_narrowed_too() {
     let made = intersect(&grammar, &set, &AlgebraLimits::default())
         .expect("it can be made")
         .grammar;
-    let mut sampler = Sampler::new(&made, 5).expect("there are texts");
+    let mut sampler = Sampler::new(&made, 5, &AlgebraLimits::default()).expect("there are texts");
     for _ in 0..100 {
         let text =
             String::from_utf8(sampler.sample(100).expect("within the limits")).expect("UTF-8");
@@ -239,7 +239,7 @@ fn shortest_texts_are_shortest() {
     ] {
         let grammar = read(text);
         let found = shortest(&grammar, &limits).expect("within the limits");
-        assert_eq!(is_empty(&grammar), Ok(expected.is_none()));
+        assert_eq!(is_empty(&grammar, &limits), Ok(expected.is_none()));
         assert!(found.as_ref().is_none_or(|found| found.is_proven));
         let found = found.map(|found| String::from_utf8(found.text).expect("UTF-8"));
         assert_eq!(found.as_deref(), expected, "{text}");

@@ -46,7 +46,8 @@ fn every_operation_ends_at_a_limit() {
         let compared = exceeded(difference(&grammar, &grammar, &limits));
         assert!(compared.is_some(), "comparison of {name}");
         let shortest = shortest(&grammar, &limits);
-        let sampled = Sampler::new(&grammar, 1).and_then(|mut texts| texts.sample(20));
+        let sampled = Sampler::new(&grammar, 1, &AlgebraLimits::default())
+            .and_then(|mut texts| texts.sample(20));
         match name {
             "items" | "length" => {
                 assert!(exceeded(shortest).is_some(), "shortest of {name}");

@@ -137,7 +137,7 @@ fn grammars_that_are_read_and_written() {
     let grammar = gbnf::parse(text, &GbnfOptions::default()).expect("a grammar");
     let (read, written) = again(&grammar);
     for (one, other) in [(&grammar, &read), (&read, &grammar)] {
-        let mut sampler = Sampler::new(one, 3).expect("there are texts");
+        let mut sampler = Sampler::new(one, 3, &AlgebraLimits::default()).expect("there are texts");
         for _ in 0..200 {
             let sample = sampler.sample(30).expect("within the limits");
             let sample = String::from_utf8(sample).expect("UTF-8");

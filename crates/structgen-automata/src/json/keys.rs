@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::content::{listed_first, listed_run, narrow};
-use super::key_sets::{KeySet, KeySets};
+use super::text_sets::{TextSet, TextSets};
 use super::utf8::Utf8;
 use crate::bytes::common_run;
 use crate::bytes::{LONGEST_ESCAPE, escaped_length};
@@ -24,8 +24,8 @@ pub(crate) struct KeyContent {
     /// Whether every text is in one of the classes.
     pub(crate) covers: bool,
     /// The keys of classes that were seen, and so may not come again.
-    pub(crate) seen: KeySet,
-    pub(crate) sets: Arc<KeySets>,
+    pub(crate) seen: TextSet,
+    pub(crate) sets: Arc<TextSets>,
 }
 
 /// The declared keys that may come next, and what comes on top of the bytes of each.
@@ -67,7 +67,7 @@ pub(crate) struct KeyState {
     high: u32,
     depth: u32,
     /// How those keys that were seen go on which agree with the text.
-    seen: KeySet,
+    seen: TextSet,
     pub(crate) utf8: Utf8,
     /// The states of those classes that have a machine.
     classes: Box<[Option<RegularState>]>,
@@ -273,7 +273,7 @@ impl KeyContent {
 
     /// Whether the text may go on to a key that is listed or was seen.
     fn may_be_known(&self, state: &KeyState) -> bool {
-        state.low < state.high || state.seen != KeySet::NONE
+        state.low < state.high || state.seen != TextSet::NONE
     }
 
     /// How many bytes the shortest key of a class takes that goes on from the state and is neither listed nor seen:
@@ -297,7 +297,7 @@ impl KeyContent {
                     best = best.min(here);
                     continue;
                 }
-                if low == high && seen == KeySet::NONE {
+                if low == high && seen == TextSet::NONE {
                     let rest = machine.cost(&at).saturating_mul(factor);
                     best = best.min(here.saturating_add(rest));
                     continue;
@@ -310,7 +310,7 @@ impl KeyContent {
                     let listed = (low < high).then(|| narrow(keys, (low, high), depth, byte));
                     match listed.flatten() {
                         Some((low, high)) => next.push((behind, low, high, depth + 1, seen)),
-                        None if seen != KeySet::NONE => next.push((behind, 0, 0, 0, seen)),
+                        None if seen != TextSet::NONE => next.push((behind, 0, 0, 0, seen)),
                         None => {
                             let rest = machine.cost(&behind).saturating_add(1);
                             let rest = rest.saturating_mul(factor);
@@ -419,7 +419,7 @@ impl KeyContent {
             low: 0,
             high: 0,
             depth: 0,
-            seen: KeySet::NONE,
+            seen: TextSet::NONE,
             ..state.clone()
         };
         Some((unlisted, except))

@@ -135,12 +135,18 @@ impl Item {
                     continue;
                 }
                 reached.insert(next, (length, from));
-                let cost = match self.known(next, values)? {
+                let known = self.known(next, values)?;
+                let cost = match known {
                     Some(None) => continue,
                     Some(Some(cost)) => cost,
                     None => self.cost(next.0),
                 };
-                queue.push((Reverse(cost.saturating_add(length)), length, next));
+                let cost = cost.saturating_add(length);
+                queue.push((Reverse(cost), length, next));
+                // Nothing in the queue is known to be cheaper.
+                if known.is_some() && cost <= best {
+                    break;
+                }
             }
             if reached.len() > MAX_SEARCH {
                 return Err(StepError::Limit(LimitExceeded {

@@ -139,7 +139,7 @@ impl Call<'_> {
                 self.begin(proc, below, &mut jobs)?;
                 continue;
             };
-            self.work.set(self.work.get() + 1);
+            self.work.spend(1, self.program.limits.work)?;
             // Said before a terminal is made for each of them; a few may be the same.
             if found.len() > limit.saturating_mul(2) {
                 return Err(StepError::Limit(too_many_threads(limit)));
@@ -169,7 +169,10 @@ impl Call<'_> {
                     self.enter(node, below, true, &mut jobs, found)?;
                 }
                 Job::Resume(set) => {
-                    for &Element { frame, below } in self.sets.elements(set) {
+                    let elements = self.sets.elements(set);
+                    self.work
+                        .spend(elements.len() as u64, self.program.limits.work)?;
+                    for &Element { frame, below } in elements {
                         self.resume_frame(frame, below, &mut jobs, found)?;
                     }
                 }

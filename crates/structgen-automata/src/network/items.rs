@@ -5,7 +5,7 @@ use super::sets::{LOST, NOT_BEGUN, Place};
 use super::values::Excluded;
 use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
-use crate::json::{AllowedKeys, KeyContent, KeySet, Punctuation};
+use crate::json::{AllowedKeys, KeyContent, Punctuation, TextSet};
 use crate::program::{Alternative, ArrayProgram, Program};
 use crate::value::Value;
 
@@ -291,7 +291,7 @@ impl Call<'_> {
             },
             classes: Vec::new(),
             covers: false,
-            seen: KeySet::NONE,
+            seen: TextSet::NONE,
             sets: self.registers.keys.clone(),
         };
         drop(store);

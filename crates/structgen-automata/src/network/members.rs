@@ -267,7 +267,8 @@ impl Call<'_> {
     /// Counts the work of plans as this call's.
     pub(super) fn plan_meter(&self) -> Meter<'_> {
         Meter {
-            spent: &self.work,
+            spent: &self.work.done,
+            cancel: self.work.cancel,
             limit: self.program.limits.work,
         }
     }

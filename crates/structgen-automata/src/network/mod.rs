@@ -31,6 +31,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 use structgen_memo::{Memo, Numbers};
+use structgen_regular::CancelToken;
 
 use crate::program::{NodeId, Program};
 use crate::terminal::{Reach, START, TerminalCursor};
@@ -131,7 +132,7 @@ pub struct Network {
 #[derive(Debug)]
 pub struct Call<'n> {
     network: &'n Network,
-    work: Work,
+    work: Work<'n>,
     /// What has been written before the place that is looked at.
     written: Cell<Written>,
 }
@@ -221,7 +222,7 @@ impl Network {
     pub fn call(&self) -> Call<'_> {
         Call {
             network: self,
-            work: Cell::new(0),
+            work: Work::default(),
             written: Cell::default(),
         }
     }
@@ -440,11 +441,26 @@ impl Network {
     }
 }
 
+impl<'n> Call<'n> {
+    /// The same caller, whose work the token ends.
+    #[must_use]
+    pub fn with_cancel_token(mut self, token: Option<&'n CancelToken>) -> Self {
+        self.work.cancel = token;
+        self
+    }
+
+    /// The token that ends the caller's work.
+    #[must_use]
+    pub fn cancel_token(&self) -> Option<&'n CancelToken> {
+        self.work.cancel
+    }
+}
+
 impl Call<'_> {
     /// How many alternatives have been looked at so far.
     #[must_use]
     pub fn work(&self) -> u64 {
-        self.work.get()
+        self.work.done.get()
     }
 
     /// The state after one more byte; [`SetId::DEAD`] where no text goes on.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use structgen_memo::Interner;
 
 use super::values::Excluded;
-use crate::json::{KeySet, KeySets};
+use crate::json::{TextSet, TextSets};
 use crate::program::{Counts, ObjectProgram};
 
 /// The members that an object has so far.
@@ -17,7 +17,7 @@ pub(super) struct ObjectRegister {
     /// A bit for each of the other properties that is there.
     pub(super) seen: Arc<[u64]>,
     /// The undeclared keys.
-    pub(super) others: KeySet,
+    pub(super) others: TextSet,
     /// Whether there are undeclared keys whose text a sketch did not keep.
     pub(super) unknown: bool,
     /// What counts for the object's bounds, where it has any.
@@ -42,7 +42,7 @@ pub(super) struct Registers {
     /// Texts as lists from the end: what is before, and the last byte. Number 0 is text 1: text 0 is empty.
     texts: Interner<(u32, u8)>,
     /// The undeclared keys of objects.
-    pub(super) keys: Arc<KeySets>,
+    pub(super) keys: Arc<TextSets>,
     /// How many bytes the registers of objects own.
     bytes: AtomicUsize,
 }

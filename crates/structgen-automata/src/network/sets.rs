@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use structgen_memo::{Interner, Numbers};
+use structgen_regular::CancelToken;
 
 use super::covered::drop_covered;
 use super::enter::too_many_threads;
@@ -63,8 +64,33 @@ pub struct Element {
     pub below: SetId,
 }
 
-/// How many elements have been looked at, all in all.
-pub(super) type Work = Cell<u64>;
+/// The work of a caller.
+#[derive(Debug, Default)]
+pub(super) struct Work<'c> {
+    /// How many elements have been looked at, all in all.
+    pub(super) done: Cell<u64>,
+    /// Ends it before it is done.
+    pub(super) cancel: Option<&'c CancelToken>,
+}
+
+impl Work<'_> {
+    /// Counts more of it, up to a limit.
+    pub(super) fn spend(&self, work: u64, limit: u64) -> Result<(), LimitExceeded> {
+        let before = self.done.get();
+        let after = before + work;
+        self.done.set(after);
+        if after > limit {
+            return Err(LimitExceeded {
+                what: "alternatives looked at for one token",
+                limit,
+            });
+        }
+        match self.cancel {
+            Some(token) => token.check_between(before, after),
+            None => Ok(()),
+        }
+    }
+}
 
 /// What follows from the elements of a set.
 #[derive(Clone, Copy, Debug)]
@@ -175,7 +201,7 @@ impl Sets {
         &self,
         mut elements: Vec<Element>,
         limit: usize,
-        work: &Work,
+        work: &Work<'_>,
     ) -> Result<SetId, LimitExceeded> {
         self.meter(elements.len(), work)?;
         if elements.len() > 1 {
@@ -246,7 +272,7 @@ impl Sets {
         &self,
         elements: &mut Vec<Element>,
         limit: usize,
-        work: &Work,
+        work: &Work<'_>,
     ) -> Result<(), LimitExceeded> {
         let (mut kept, mut from) = (0, 0);
         while let Some(&Element { frame, below }) = elements.get(from) {
@@ -283,7 +309,7 @@ impl Sets {
         &self,
         sets: impl Iterator<Item = SetId>,
         limit: usize,
-        work: &Work,
+        work: &Work<'_>,
     ) -> Result<SetId, LimitExceeded> {
         let all = sets.flat_map(|set| self.elements(set));
         let mut all: Vec<Element> = all.copied().collect();
@@ -295,17 +321,8 @@ impl Sets {
     }
 
     /// Counts elements that are looked at.
-    fn meter(&self, elements: usize, work: &Work) -> Result<(), LimitExceeded> {
-        let limit = self.program.limits.work;
-        let done = work.get() + elements as u64;
-        work.set(done);
-        match done > limit {
-            true => Err(LimitExceeded {
-                what: "alternatives looked at for one token",
-                limit,
-            }),
-            false => Ok(()),
-        }
+    fn meter(&self, elements: usize, work: &Work<'_>) -> Result<(), LimitExceeded> {
+        work.spend(elements as u64, self.program.limits.work)
     }
 
     fn join_two(
@@ -313,7 +330,7 @@ impl Sets {
         a: SetId,
         b: SetId,
         limit: usize,
-        work: &Work,
+        work: &Work<'_>,
     ) -> Result<SetId, LimitExceeded> {
         if a == b {
             return Ok(a);

@@ -1,12 +1,23 @@
 //! The values that items are compared with, each stored once, and how far a text is in theirs.
+//!
+//! Strings and numbers are trees by their characters and digits, in which a text has one place, however many values there
+//! are. Other values have a place each.
 
-use rustc_hash::FxHashMap;
+mod numbers;
+mod stepped;
+mod strings;
+
 use structgen_grammar::JsonForm;
 
 use super::StepError;
 use crate::interned::Interned;
-use crate::value::{Value, ValueText};
+use crate::json::{TextSet, TextSets};
+use crate::value::Value;
 use crate::{ByteSet, LimitExceeded};
+
+use numbers::NumberProgress;
+use stepped::{MAX_VALUES, SteppedSet, SteppedSets};
+use strings::{AfterByte, StringProgress};
 
 /// A value, by its place in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,7 +30,7 @@ pub(super) struct Excluded(u32);
 
 impl Excluded {
     /// No values.
-    pub(super) const NONE: Self = Self(NOTHING);
+    pub(super) const NONE: Self = Self(0);
 
     pub(super) fn number(self) -> u32 {
         self.0
@@ -30,63 +41,59 @@ impl Excluded {
     }
 }
 
-/// The store. Sets of values are trees, by the digits of their numbers, of which equal parts are stored once: one value more, or one byte
-/// more of the text, makes few new parts, however many values there are.
+/// The store.
 #[derive(Debug)]
 pub(super) struct Values {
     form: JsonForm,
     values: Interned<Value>,
-    /// What reads the texts of a value, once somebody has asked.
-    texts: Vec<Option<Box<ValueText>>>,
-    parts: Interned<Part>,
-    /// Steps of parts of the level [`KEPT`].
-    stepped: FxHashMap<(u32, u8), u32>,
-    /// What values and parts own.
+    /// What the numbers of [`Excluded`] stand for.
+    sets: Interned<Progress>,
+    /// Strings and numbers.
+    texts: TextSets,
+    others: SteppedSets,
+    /// What values own.
     bytes: usize,
 }
 
-/// A set of values whose numbers have the same first digits.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Part {
-    /// The digits that they have in common, and how many follow the one that comes next.
-    prefix: u32,
-    level: u32,
-    /// By the next digit a smaller part; where that is the last digit, the state of the value's text.
-    entries: Box<[(u8, u32)]>,
-    /// Whether a text of one of the values ends here, which follows from the rest.
-    is_text: bool,
+/// Where in the texts of some values a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Progress {
+    /// Before the first byte that is no whitespace.
+    Before(Unread),
+    String(StringProgress),
+    Number(NumberProgress),
+    Other(SteppedSet),
+    /// After the last byte of a string.
+    End,
 }
 
-/// The bits of a digit.
-const DIGIT: u32 = 4;
+/// Values of which nothing has been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Unread {
+    strings: TextSet,
+    numbers: TextSet,
+    others: SteppedSet,
+}
 
-/// The digits of a number.
-const DIGITS: u32 = 5;
-
-/// Steps are kept of parts that are this large, of up to 16 values: more are few parts.
-const KEPT: u32 = 0;
-
-/// How many steps are kept.
-const MAX_STEPS: usize = 1 << 16;
-
-/// The part without values.
-const NOTHING: u32 = 0;
+impl Unread {
+    const NONE: Self = Self {
+        strings: TextSet::NONE,
+        numbers: TextSet::NONE,
+        others: SteppedSet::NONE,
+    };
+}
 
 impl Values {
     pub(super) fn new(form: JsonForm) -> Self {
-        let mut parts = Interned::default();
-        parts.id(Part {
-            level: DIGITS,
-            prefix: 0,
-            entries: [].into(),
-            is_text: false,
-        });
+        let mut sets = Interned::default();
+        let none = sets.id(Progress::Before(Unread::NONE));
+        debug_assert_eq!(none, Excluded::NONE.0);
         Self {
+            others: SteppedSets::new(form.clone()),
             form,
             values: Interned::default(),
-            texts: Vec::new(),
-            parts,
-            stepped: FxHashMap::default(),
+            sets,
+            texts: TextSets::default(),
             bytes: 0,
         }
     }
@@ -94,176 +101,249 @@ impl Values {
     /// The number of a value.
     pub(super) fn id(&mut self, value: Value) -> Result<ValueId, LimitExceeded> {
         let size = value.memory();
+        let before = self.values.len();
         let id = self.values.id(value);
-        if id as usize == self.texts.len() {
-            if id >> (DIGIT * DIGITS) != 0 {
-                return Err(LimitExceeded {
-                    what: "values that items are compared with",
-                    limit: 1 << (DIGIT * DIGITS),
-                });
-            }
-            self.texts.push(None);
-            self.bytes += size;
+        if id >= MAX_VALUES {
+            return Err(LimitExceeded {
+                what: "values that items are compared with",
+                limit: MAX_VALUES.into(),
+            });
         }
+        self.bytes += size * (self.values.len() - before);
         Ok(ValueId(id))
     }
 
     /// The values with one more, of which nothing has been read.
     pub(super) fn with(&mut self, set: Excluded, value: ValueId) -> Excluded {
-        const { assert!(ValueText::DEAD == NOTHING) };
-        let start = ValueText::START;
-        Excluded(self.put(set.0, DIGITS - 1, value, start))
-    }
-
-    fn put(&mut self, part: u32, level: u32, value: ValueId, start: u32) -> u32 {
-        let digit = digit(value.0, level);
-        let entries = &self.parts.get(part).entries;
-        let at = entries.binary_search_by_key(&digit, |&(digit, _)| digit);
-        let below = at.map_or(NOTHING, |at| entries[at].1);
-        let mut entries = entries.to_vec();
-        let entry = match level {
-            0 => start,
-            _ => self.put(below, level - 1, value, start),
-        };
-        match at {
-            Ok(at) => entries[at].1 = entry,
-            Err(at) => entries.insert(at, (digit, entry)),
-        }
-        let prefix = value.0 >> ((level + 1) * DIGIT);
-        self.part(level, prefix, entries)
-    }
-
-    fn part(&mut self, level: u32, prefix: u32, entries: Vec<(u8, u32)>) -> u32 {
-        if entries.is_empty() {
-            return NOTHING;
-        }
-        let ends = |&(digit, at): &(u8, u32)| match level {
-            0 => {
-                let value = prefix << DIGIT | u32::from(digit);
-                // A value that nobody has read has no text yet, and none has the empty one.
-                { self.texts[value as usize].as_ref() }.is_some_and(|text| text.accepts(at))
+        let mut unread = self.unread(set);
+        match self.values.get(value.0) {
+            Value::String(text) => {
+                unread.strings = self.texts.with(unread.strings, text.as_bytes());
             }
-            _ => self.parts.get(at).is_text,
-        };
-        let is_text = entries.iter().any(ends);
-        let size = entries.len() * size_of::<(u8, u32)>() + 16;
-        let before = self.parts.len();
-        let id = self.parts.id(Part {
-            level,
-            prefix,
-            entries: entries.into(),
-            is_text,
-        });
-        self.bytes += size * (self.parts.len() - before);
-        id
+            Value::Number(number) => {
+                unread.numbers = numbers::with(unread.numbers, number, &self.texts);
+            }
+            _ => unread.others = self.others.with(unread.others, value),
+        }
+        Excluded(self.sets.id(Progress::Before(unread)))
     }
 
     /// Whether a value is among those of which nothing has been read.
     pub(super) fn has(&self, set: Excluded, value: &Value) -> bool {
-        let Some(id) = self.values.find(value) else {
-            return false;
-        };
-        let mut part = set.0;
-        for level in (0..DIGITS).rev() {
-            let digit = digit(id, level);
-            let entries = &self.parts.get(part).entries;
-            match entries.binary_search_by_key(&digit, |&(digit, _)| digit) {
-                Ok(at) => part = entries[at].1,
-                Err(_) => return false,
-            }
+        let unread = self.unread(set);
+        match value {
+            Value::String(text) => self.texts.has(unread.strings, text.as_bytes()),
+            Value::Number(number) => numbers::has(unread.numbers, number, &self.texts),
+            _ => self
+                .values
+                .find(value)
+                .is_some_and(|id| self.others.has(unread.others, ValueId(id))),
         }
-        true
+    }
+
+    fn unread(&self, set: Excluded) -> Unread {
+        match *self.sets.get(set.0) {
+            Progress::Before(unread) => unread,
+            _ => Unread::NONE,
+        }
     }
 
     /// The values that are left after one more byte.
     pub(super) fn step(&mut self, set: Excluded, byte: u8) -> Result<Excluded, StepError> {
-        self.step_part(set.0, byte).map(Excluded)
+        let progress = match *self.sets.get(set.0) {
+            Progress::Before(_) if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') => return Ok(set),
+            Progress::Before(unread) => self.begin(unread, byte)?,
+            Progress::String(progress) => match progress.step(byte, &self.texts) {
+                AfterByte::Inside(progress) => Some(Progress::String(progress)),
+                AfterByte::Ended => Some(Progress::End),
+                AfterByte::Nothing => None,
+            },
+            Progress::Number(progress) => self.step_number(progress, byte),
+            Progress::Other(others) => self.step_others(others, byte)?,
+            Progress::End => None,
+        };
+        Ok(progress.map_or(Excluded::NONE, |progress| Excluded(self.sets.id(progress))))
     }
 
-    fn step_part(&mut self, part: u32, byte: u8) -> Result<u32, StepError> {
-        if part == NOTHING {
-            return Ok(NOTHING);
-        }
-        let Part { level, prefix, .. } = *self.parts.get(part);
-        if level == KEPT
-            && let Some(&known) = self.stepped.get(&(part, byte))
-        {
-            return Ok(known);
-        }
-        let mut left = Vec::new();
-        for i in 0..self.parts.get(part).entries.len() {
-            let (digit, at) = self.parts.get(part).entries[i];
-            let next = match level {
-                0 => {
-                    let value = ValueId(prefix << DIGIT | u32::from(digit));
-                    self.text(value)?.step(at, byte)?
-                }
-                _ => self.step_part(at, byte)?,
-            };
-            // Neither texts nor sets go on from 0.
-            if next != NOTHING {
-                left.push((digit, next));
+    fn begin(&mut self, unread: Unread, byte: u8) -> Result<Option<Progress>, StepError> {
+        let Unread {
+            strings,
+            numbers,
+            others,
+        } = unread;
+        match byte {
+            b'"' if strings == TextSet::NONE => Ok(None),
+            b'"' => Ok(Some(Progress::String(StringProgress::opened(strings)))),
+            b'-' | b'0'..=b'9' if numbers == TextSet::NONE => Ok(None),
+            b'-' => {
+                let progress = NumberProgress::signed(numbers, true, &self.texts);
+                Ok(Some(Progress::Number(progress)))
             }
-        }
-        let next = self.part(level, prefix, left);
-        if level == KEPT {
-            if self.stepped.len() == MAX_STEPS {
-                self.stepped.clear();
+            b'0'..=b'9' => {
+                let progress = NumberProgress::signed(numbers, false, &self.texts);
+                Ok(self.step_number(progress, byte))
             }
-            self.stepped.insert((part, byte), next);
+            _ => self.step_others(others, byte),
         }
-        Ok(next)
+    }
+
+    fn step_number(&self, progress: NumberProgress, byte: u8) -> Option<Progress> {
+        let next = progress.step(byte, &self.form.numbers, &self.texts);
+        next.map(Progress::Number)
+    }
+
+    fn step_others(&mut self, others: SteppedSet, byte: u8) -> Result<Option<Progress>, StepError> {
+        let next = self.others.step(others, byte, &self.values)?;
+        Ok((next != SteppedSet::NONE).then_some(Progress::Other(next)))
     }
 
     /// The bytes that may come next in a text, at most.
     pub(super) fn first(&mut self, set: Excluded) -> Result<ByteSet, StepError> {
         let mut first = ByteSet::default();
-        self.add_first(set.0, &mut first)?;
-        Ok(first)
-    }
-
-    fn add_first(&mut self, part: u32, first: &mut ByteSet) -> Result<(), StepError> {
-        let Part { level, prefix, .. } = *self.parts.get(part);
-        for i in 0..self.parts.get(part).entries.len() {
-            let (digit, at) = self.parts.get(part).entries[i];
-            match level {
-                0 => {
-                    let value = ValueId(prefix << DIGIT | u32::from(digit));
-                    first.union_with(self.text(value)?.first(at)?);
+        match *self.sets.get(set.0) {
+            Progress::Before(unread) if unread == Unread::NONE => {}
+            Progress::Before(unread) => {
+                first = ByteSet::of(b" \t\n\r");
+                if unread.strings != TextSet::NONE {
+                    first.insert(b'"');
                 }
-                _ => self.add_first(at, first)?,
+                if unread.numbers != TextSet::NONE {
+                    first.union_with(NumberProgress::FIRST);
+                }
+                self.others
+                    .add_first(unread.others, &self.values, &mut first)?;
             }
+            Progress::String(progress) => progress.add_first(&self.texts, &mut first),
+            Progress::Number(_) => first = NumberProgress::FIRST,
+            Progress::Other(others) => self.others.add_first(others, &self.values, &mut first)?,
+            Progress::End => {}
         }
-        Ok(())
+        Ok(first)
     }
 
     /// Whether the text is one of a value's.
     pub(super) fn is_text(&self, set: Excluded) -> bool {
-        self.parts.get(set.0).is_text
-    }
-
-    fn text(&mut self, value: ValueId) -> Result<&mut ValueText, LimitExceeded> {
-        let at = value.0 as usize;
-        if self.texts[at].is_none() {
-            let text = ValueText::new(self.values.get(value.0), &self.form)?;
-            self.texts[at] = Some(Box::new(text));
+        match *self.sets.get(set.0) {
+            Progress::Before(_) | Progress::String(_) => false,
+            Progress::Number(progress) => progress.is_text(&self.texts),
+            Progress::Other(others) => self.others.is_text(others),
+            Progress::End => true,
         }
-        Ok(self.texts[at].as_mut().expect("it has just been made"))
     }
 
     /// About how many bytes the values take, and what reads them.
     pub(super) fn memory(&self) -> usize {
-        let texts = self.texts.iter().flatten().map(|text| text.memory());
         self.bytes
             + self.values.memory()
-            + self.parts.memory()
-            + self.stepped.capacity() * 16
-            + self.texts.capacity() * size_of::<Option<Box<ValueText>>>()
-            + texts.sum::<usize>()
+            + self.sets.memory()
+            + self.texts.memory()
+            + self.others.memory()
     }
 }
 
-/// The digits of a number are counted from its end.
-fn digit(number: u32, level: u32) -> u8 {
-    (number >> (level * DIGIT) & ((1 << DIGIT) - 1)) as u8
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a text, all of which is read, is one of some values'; and whether some of them go on after it.
+    fn read(values: &[&str], text: &str, form: JsonForm) -> (bool, bool) {
+        let mut store = Values::new(form);
+        let mut set = Excluded::NONE;
+        for value in values {
+            let id = store.id(Value::read(value.as_bytes()).expect("not deep"));
+            set = store.with(set, id.expect("few values"));
+        }
+        for byte in text.bytes() {
+            let first = store.first(set).expect("no limit");
+            let next = store.step(set, byte).expect("no limit");
+            assert!(
+                next == Excluded::NONE || first.contains(byte),
+                "{text}: {byte}"
+            );
+            set = next;
+        }
+        (store.is_text(set), set != Excluded::NONE)
+    }
+
+    fn is_text(values: &[&str], text: &str) -> bool {
+        read(values, text, JsonForm::exact()).0
+    }
+
+    #[test]
+    fn strings_are_found_in_every_way_to_write_them() {
+        let values = [r#""ab""#, r#""a/é""#, r#""😀""#, r#""\n\"""#, r#""""#];
+        for text in [
+            r#""ab""#,
+            r#" "\u0061b""#,
+            r#""a\/\u00E9""#,
+            r#""a/é""#,
+            r#""\ud83d\uDE00""#,
+            r#""😀""#,
+            r#""\u000a\u0022""#,
+            r#""""#,
+        ] {
+            assert!(is_text(&values, text), "{text}");
+        }
+        for text in [
+            r#""a""#,
+            r#""abc""#,
+            r#""a/e""#,
+            r#""\ud83d\ude01""#,
+            r#""ab"#,
+            r#""ab" "#,
+        ] {
+            assert!(!is_text(&values, text), "{text}");
+        }
+    }
+
+    #[test]
+    fn strings_are_left_with_the_first_character_that_they_do_not_have() {
+        let goes_on = |text| read(&[r#""abc""#, r#""aé""#], text, JsonForm::exact()).1;
+        for text in [r#""a"#, r#""a\"#, r#""a\u00"#, r#""a\u00e"#, r#""ab\u0063"#] {
+            assert!(goes_on(text), "{text}");
+        }
+        for text in [r#""b"#, r#""a\n"#, r#""a\u01"#, r#""abd"#, r#""abc\"#] {
+            assert!(!goes_on(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_found_in_every_way_to_write_them() {
+        let values = ["12", "120", "1.25", "-0.005", "0", "3e30"];
+        for text in [
+            "12", "1.2e1", "12.00", "0.012e3", "1200e-2", "120", "12e1", "1.2E+2", "1.25",
+            "125e-02", "-0.005", "-5e-3", "-0.00500", "0", "-0", "0.000", "0e7", "3e30", "0.3e31",
+            "300E28",
+        ] {
+            assert!(is_text(&values, text), "{text}");
+        }
+        for text in [
+            "1", "-12", "1.2", "1200", "12e2", "0.005", "0.0001", "3e3", "3e31", "12e",
+        ] {
+            assert!(!is_text(&values, text), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_without_exponents_are_left_where_the_point_stands_elsewhere() {
+        let goes_on = |text| read(&["12", "120", "1.25"], text, JsonForm::generate());
+        assert_eq!(goes_on("12"), (true, true));
+        assert_eq!(goes_on("120"), (true, true));
+        assert_eq!(goes_on("12.0"), (true, true));
+        assert_eq!(goes_on("1200"), (false, false));
+        assert_eq!(goes_on("120.00"), (true, true));
+        assert_eq!(goes_on("13"), (false, false));
+        assert_eq!(goes_on("-1"), (false, false));
+    }
+
+    #[test]
+    fn other_values_are_compared_part_by_part() {
+        let values = [r#"{"a":1,"b":[true]}"#, "null", "[]", r#"["a"]"#];
+        for text in [r#"{"b":[true],"a":1.0}"#, "null", "[ ]", r#"["\u0061"]"#] {
+            assert!(is_text(&values, text), "{text}");
+        }
+        for text in [r#"{"b":[true]}"#, "true", "[[]]", r#"["b"]"#, r#""a""#, "1"] {
+            assert!(!is_text(&values, text), "{text}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ mod bound;
 mod divisor;
 mod excluding;
 mod exponent;
+mod listed;
 mod mantissa;
 mod search;
 
@@ -24,6 +25,7 @@ use mantissa::Mantissa;
 use search::{Continuation, Prefix};
 
 pub use excluding::{ExcludingMachine, ExcludingState};
+pub(crate) use listed::ListedNumbersMachine;
 
 /// The automaton of a number set: accepts the JSON texts (RFC 8259) of its numbers that are written in a form.
 ///

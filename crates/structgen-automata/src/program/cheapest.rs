@@ -9,6 +9,7 @@
 use std::cell::Cell;
 
 use rustc_hash::FxHashMap;
+use structgen_regular::CancelToken;
 
 use super::plan::{Bounds, Counts, Group, MAX_STATES};
 use crate::LimitExceeded;
@@ -18,19 +19,25 @@ use crate::LimitExceeded;
 pub(crate) struct Meter<'w> {
     pub(crate) spent: &'w Cell<u64>,
     pub(crate) limit: u64,
+    /// Ends it before it is done.
+    pub(crate) cancel: Option<&'w CancelToken>,
 }
 
 impl Meter<'_> {
     /// Counts groups and combinations that are looked at.
     pub(super) fn spend(&self, work: usize) -> Result<(), LimitExceeded> {
-        let spent = self.spent.get().saturating_add(work as u64);
+        let before = self.spent.get();
+        let spent = before.saturating_add(work as u64);
         self.spent.set(spent);
-        match spent > self.limit {
-            true => Err(LimitExceeded {
+        if spent > self.limit {
+            return Err(LimitExceeded {
                 what: "combinations of members tried at once",
                 limit: self.limit,
-            }),
-            false => Ok(()),
+            });
+        }
+        match self.cancel {
+            Some(token) => token.check_between(before, spent),
+            None => Ok(()),
         }
     }
 }
@@ -234,6 +241,7 @@ mod tests {
         let meter = Meter {
             spent: &spent,
             limit: 1_000_000,
+            cancel: None,
         };
         let cost = bounds.cheapest(&counts(bounds.0.len() - 1), groups, meter);
         (cost.expect("the limit is high"), spent.get())
@@ -272,6 +280,7 @@ mod tests {
         let meter = Meter {
             spent: &spent,
             limit: 5_000,
+            cancel: None,
         };
         let bounds = Bounds::new(0, None, &[ONE; 32]);
         let refused = bounds.cheapest(&counts(32), &groups, meter);

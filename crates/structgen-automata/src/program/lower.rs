@@ -5,7 +5,7 @@ mod shapes;
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use structgen_grammar::{Expr, ExprId, Grammar, Guide, TokenTerminal};
+use structgen_grammar::{Decimal, Expr, ExprId, Grammar, Guide, TokenTerminal};
 
 use super::ProgramError;
 use super::left_recursion::LeftRecursion;
@@ -272,11 +272,15 @@ impl Builder<'_> {
                 Ok(next)
             }
             Expr::Choice(arms) => {
-                let arms: Result<Box<[NodeId]>, _> = arms
-                    .iter()
-                    .map(|&arm| self.expr(arm, next, depth + 1))
-                    .collect();
-                self.node(Node::Split(arms?))
+                let (listed, others) = self.split_listed(arms);
+                let mut nodes = Vec::with_capacity(others.len() + 1);
+                for arm in others {
+                    nodes.push(self.expr(arm, next, depth + 1)?);
+                }
+                if !listed.is_empty() {
+                    nodes.push(self.listed_numbers(listed, next)?);
+                }
+                self.node(Node::Split(nodes.into()))
             }
             Expr::Repeat { body, min, max } => self.repeat(*body, *min, *max, next, depth),
             Expr::Grounded { format, body, .. } if let Some(input) = self.input => {
@@ -321,6 +325,35 @@ impl Builder<'_> {
         } else {
             Ok(node)
         }
+    }
+
+    /// The arms that are single numbers, if there are many of them, and the others.
+    fn split_listed(&self, arms: &[ExprId]) -> (Vec<ExprId>, Vec<ExprId>) {
+        /// Up to this many, terminals that run side by side take less memory, and others may share them.
+        const FEW: usize = 32;
+        let is_point = |id: &ExprId| self.point(*id).is_some();
+        match arms.iter().filter(|id| is_point(id)).count() {
+            0..=FEW => (Vec::new(), arms.to_vec()),
+            _ => arms.iter().copied().partition(is_point),
+        }
+    }
+
+    /// The one number that an expression is.
+    fn point(&self, id: ExprId) -> Option<&Decimal> {
+        match self.grammar.expr(id) {
+            Expr::Number(set) => set.as_point(),
+            _ => None,
+        }
+    }
+
+    /// One terminal for many single numbers.
+    fn listed_numbers(&mut self, arms: Vec<ExprId>, next: NodeId) -> Result<NodeId, LimitExceeded> {
+        let numbers = arms.iter().filter_map(|&id| self.point(id).cloned());
+        let spec = TerminalSpec::ListedNumbers(numbers.collect());
+        let terminal = self.terminals.id(spec);
+        self.terminal_exprs
+            .extend(arms.into_iter().map(|id| (id, terminal)));
+        self.node(Node::Terminal { terminal, next })
     }
 
     fn terminal(

@@ -85,6 +85,7 @@ impl Program {
             TerminalSpec::Bytes(_)
             | TerminalSpec::Literals(_)
             | TerminalSpec::Regular(_)
+            | TerminalSpec::ListedNumbers(_)
             | TerminalSpec::Span { .. } => false,
             TerminalSpec::Number(set) => {
                 let is_small = |number: &Decimal| number.exponent() <= 4;

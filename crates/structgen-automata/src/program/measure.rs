@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use structgen_regular::CancelToken;
+
 use super::{ArrayProgram, MembersLeft, Meter, Node, NodeId, ObjectProgram, ProcId, Program, Slot};
 use crate::LimitExceeded;
 use crate::bytes::escaped_length;
@@ -31,6 +33,7 @@ pub(crate) struct Measures {
 struct Plans {
     spent: Cell<u64>,
     limit: u64,
+    cancel: Option<CancelToken>,
 }
 
 impl Plans {
@@ -38,6 +41,7 @@ impl Plans {
         Self {
             spent: Cell::new(0),
             limit: program.limits.work,
+            cancel: program.limits.cancel.clone(),
         }
     }
 
@@ -45,6 +49,7 @@ impl Plans {
         Meter {
             spent: &self.spent,
             limit: self.limit,
+            cancel: self.cancel.as_ref(),
         }
     }
 }

@@ -22,7 +22,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use structgen_grammar::{
-    Grammar, Guide, JsonForm, LiteralSet, NumberSet, Regular, StringShape, Tally, TokenTerminal,
+    Decimal, Grammar, Guide, JsonForm, LiteralSet, NumberSet, Regular, StringShape, Tally,
+    TokenTerminal,
 };
 
 use crate::json::class_of;
@@ -85,6 +86,8 @@ pub(crate) enum TerminalSpec {
     Literals(LiteralSet),
     Regular(Regular),
     Number(NumberSet),
+    /// One of many numbers.
+    ListedNumbers(Box<[Decimal]>),
     String(StringShape),
     /// A string of the shape that is a span of the input, or one that was recognised in it.
     Span {
@@ -301,7 +304,9 @@ impl Program {
         self.most_tokens
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    /// What the program's states may cost.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
         &self.limits
     }
 

@@ -10,7 +10,7 @@ use super::TerminalSpec;
 use crate::json::{Content, GapMachine, GroundedContent, StringMachine};
 use crate::literal::LiteralMachine;
 use crate::literals::LiteralsMachine;
-use crate::number::{ExcludingMachine, NumberMachine};
+use crate::number::{ExcludingMachine, ListedNumbersMachine, NumberMachine};
 use crate::terminal::{START, Terminal};
 use crate::{LimitExceeded, Limits};
 
@@ -32,6 +32,9 @@ impl TerminalSpec {
                 Terminal::new(NumberMachine::new(set, &form.numbers)?)
             }
             Self::Number(set) => Terminal::new(ExcludingMachine::new(set, &form.numbers)?),
+            Self::ListedNumbers(numbers) => {
+                Terminal::new(ListedNumbersMachine::new(numbers, &form.numbers)?)
+            }
             Self::String(shape) => Terminal::new(StringMachine::new(
                 Content::new(shape, &limits.regular)?,
                 form.escapes,

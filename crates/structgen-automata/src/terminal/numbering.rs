@@ -30,10 +30,14 @@ pub(super) trait Numbered {
     fn relax(&mut self, state: TerminalState, reach: u32) -> Option<TerminalState>;
     fn forced(&self, state: TerminalState) -> Option<(u32, u32)>;
     fn cost(&mut self, state: TerminalState) -> u32;
+    /// About how many bytes the machine and its states take.
+    fn memory(&self) -> usize;
 }
 
 pub(super) struct Numbering<M: Machine> {
     machine: M,
+    /// How many bytes states own.
+    owned: usize,
     /// `DEAD` and `START` both hold the machine's start; it gets a third number where it comes back after a byte.
     states: Vec<Option<M::State>>,
     ids: FxHashMap<M::State, TerminalState>,
@@ -44,6 +48,7 @@ impl<M: Machine> Numbering<M> {
     pub(super) fn new(machine: M, start: Option<M::State>) -> Self {
         Self {
             machine,
+            owned: start.as_ref().map_or(0, M::owned_bytes),
             states: vec![start.clone(), start],
             ids: FxHashMap::default(),
         }
@@ -53,6 +58,7 @@ impl<M: Machine> Numbering<M> {
         if let Some(&id) = self.ids.get(&state) {
             return id;
         }
+        self.owned += M::owned_bytes(&state);
         let id = self.states.len() as TerminalState;
         self.ids.insert(state.clone(), id);
         self.states.push(Some(state));
@@ -161,5 +167,13 @@ impl<M: Machine> Numbered for Numbering<M> {
             Some(state) => self.machine.cost(state),
             None => 0,
         }
+    }
+
+    fn memory(&self) -> usize {
+        let known = size_of::<(M::State, TerminalState)>() + 1;
+        size_of::<Self>()
+            + self.states.capacity() * size_of::<Option<M::State>>()
+            + self.ids.capacity() * known
+            + self.owned
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use structgen::{Checker, Constraint, Misfit, Profile};
 
 use crate::Outcome;
-use crate::args::{RegexArgs, read_grammar, read_schema};
+use crate::args::{RegexArgs, TimeoutArgs, read_grammar, read_schema};
 use crate::error::{DONE, does_not_fit};
 use crate::excerpt::excerpt;
 use crate::input::{TextArgs, is_yaml, utf8};
@@ -24,6 +24,7 @@ use crate::yaml;
     With --jsonl and a constraint, each line of the input is a text (a value of JSON, for a schema), and of the output {\"line\", \"accepted\", \"error\"?}.\n\
     With --jsonl alone, a line of the input is {\"id\", \"json_schema\" | \"regex\" | \"gbnf\", \"draft\"?, \"instances\": [text, …]} and a line of \
     the output {\"id\", \"ok\", \"accepted\": [bool, …], \"error\"?, \"warnings\"?}, where \"ok\" says whether the constraint compiled.\n\n\
+    With --jsonl, --timeout is for each line.\n\n\
     Exit codes: 0 the text fits (--jsonl alone: every line was answered), 1 it does not, 2 bad input."
 )]
 pub(crate) struct Args {
@@ -60,6 +61,8 @@ pub(crate) struct Args {
     options: SchemaArgs,
     #[command(flatten)]
     calls: ToolArgs,
+    #[command(flatten)]
+    timeout: TimeoutArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -67,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 fn answer(args: &Args) -> anyhow::Result<ExitCode> {
-    let options = args.options.options(Some(Profile::Exact))?;
+    let mut options = args.options.options(Some(Profile::Exact))?;
     let has_constraint = args.schema.is_some()
         || args.regex.is_some()
         || args.grammar.is_some()
@@ -76,8 +79,15 @@ fn answer(args: &Args) -> anyhow::Result<ExitCode> {
         bail!("--at is for --schema, and there is none");
     }
     if args.jsonl && !has_constraint {
-        return super::check_jsonl::run(options, &args.regex_options, args.text.open_lines()?);
+        return super::check_jsonl::run(
+            options,
+            &args.regex_options,
+            &args.timeout,
+            args.text.open_lines()?,
+        );
     }
+    let token = args.timeout.token();
+    options.cancel.clone_from(&token);
     let constraint = if let Some(path) = &args.schema {
         read_schema(path, args.options.at.as_deref(), &options)?.1
     } else if let Some(path) = &args.grammar {
@@ -88,7 +98,7 @@ fn answer(args: &Args) -> anyhow::Result<ExitCode> {
         args.regex_options
             .read(args.regex.as_deref().unwrap_or_default())?
     };
-    let checker = Checker::new(&constraint)?;
+    let checker = Checker::cancellable(&constraint, token)?;
     if args.jsonl {
         let is_json = args.schema.is_some();
         return super::check_jsonl::run_texts(&checker, args.text.open_lines()?, is_json);

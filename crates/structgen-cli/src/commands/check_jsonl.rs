@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use structgen::{Checker, Constraint, SchemaOptions};
 
-use crate::args::RegexArgs;
+use crate::args::{RegexArgs, TimeoutArgs};
 use crate::error::{DONE, bad_input, does_not_fit};
 use crate::output::{error, tell, write_line};
 use crate::schema_args::parse_draft;
@@ -83,6 +83,7 @@ pub(crate) fn run_texts(
 pub(crate) fn run(
     mut options: SchemaOptions,
     regex_options: &RegexArgs,
+    timeout: &TimeoutArgs,
     input: Box<dyn BufRead + Send>,
 ) -> anyhow::Result<ExitCode> {
     let mut bad = 0_u64;
@@ -97,6 +98,7 @@ pub(crate) fn run(
         let answer = match serde_json::from_slice::<Request<'_>>(&line) {
             Ok(request) => {
                 options.draft = draft;
+                options.cancel = timeout.token();
                 match answer(&request, &mut options, regex_options) {
                     Ok((accepted, warnings)) => Answer {
                         id: request.id,
@@ -152,7 +154,7 @@ fn answer(
         (None, None, Some(grammar)) => Constraint::gbnf(grammar)?,
         _ => bail!("exactly one of json_schema, regex and gbnf has to be there"),
     };
-    let checker = Checker::new(&constraint)?;
+    let checker = Checker::cancellable(&constraint, options.cancel.clone())?;
     let mut accepted = Vec::with_capacity(request.instances.len());
     for instance in &request.instances {
         accepted.push(checker.check(instance.as_bytes())?.is_none());

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use anyhow::Context;
 use serde_json::json;
 use structgen::automata::Limits;
-use structgen::constraint::WarmLimits;
+use structgen::constraint::{ConstraintOptions, WarmLimits};
 use structgen::vocab::{TokenId, Tokenizer};
-use structgen::{Checker, Constraint};
+use structgen::{CancelToken, Checker, Constraint};
 
 use crate::Outcome;
-use crate::args::{CacheArgs, read_schema, whole};
+use crate::args::{CacheArgs, TimeoutArgs, read_schema, whole};
 use crate::error::DONE;
 use crate::output::{warn, write, write_line};
 use crate::schema_args::SchemaArgs;
@@ -37,6 +37,8 @@ pub(crate) struct Args {
     compiled: CompiledArgs,
     #[command(flatten)]
     options: SchemaArgs,
+    #[command(flatten)]
+    timeout: TimeoutArgs,
 }
 
 /// A file of what was compiled.
@@ -58,17 +60,16 @@ struct CompiledArgs {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let (_, constraint) = read_schema(
-        &args.schema,
-        args.options.at.as_deref(),
-        &args.options.options(None)?,
-    )?;
-    let compiled = write_compiled(&args.compiled, &constraint)?;
+    let mut options = args.options.options(None)?;
+    let token = args.timeout.token();
+    options.cancel.clone_from(&token);
+    let (_, constraint) = read_schema(&args.schema, args.options.at.as_deref(), &options)?;
+    let compiled = write_compiled(&args.compiled, &constraint, token.as_ref())?;
     if args.grammar {
         write(&constraint.grammar().to_string())?;
         return Ok(DONE);
     }
-    let checker = Checker::new(&constraint)
+    let checker = Checker::cancellable(&constraint, token)
         .with_context(|| format!("the schema {} cannot be used", args.schema.display()))?;
     let (nodes, limit) = (checker.nodes(), Limits::default().nodes);
     let report = constraint.report();
@@ -97,15 +98,23 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// Writes the constraint for a vocabulary into a file, if that was asked for; returns what is in it.
-fn write_compiled(args: &CompiledArgs, constraint: &Constraint) -> anyhow::Result<Option<String>> {
+fn write_compiled(
+    args: &CompiledArgs,
+    constraint: &Constraint,
+    token: Option<&CancelToken>,
+) -> anyhow::Result<Option<String>> {
     let (Some(out), Some(tokenizer)) = (&args.out, &args.tokenizer) else {
         return Ok(None);
     };
     let loaded = Tokenizer::from_file(tokenizer)
         .with_context(|| format!("the tokenizer {} cannot be used", tokenizer.display()))?;
     let (tables, _) = args.cache.tables(loaded.vocabulary());
-    let eos: Vec<TokenId> = args.eos.iter().copied().map(TokenId).collect();
-    let compiled = constraint.compile(&Arc::new(tables), &eos)?;
+    let mut options = ConstraintOptions {
+        eos: args.eos.iter().copied().map(TokenId).collect(),
+        ..ConstraintOptions::default()
+    };
+    options.limits.cancel = token.cloned();
+    let compiled = constraint.compile_with(&Arc::new(tables), &options)?;
     let warmth = compiled.warm(&WarmLimits::default())?;
     compiled
         .save(out)

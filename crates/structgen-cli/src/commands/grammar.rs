@@ -9,10 +9,10 @@ use structgen::algebra::{
 };
 use structgen::frontend::regex::{self, RegexOptions};
 use structgen::grammar::{Grammar, Regular, passes};
-use structgen::{Constraint, Profile};
+use structgen::{CancelToken, Constraint, Profile};
 
 use crate::Outcome;
-use crate::args::{read_grammar, read_schema, whole};
+use crate::args::{TimeoutArgs, read_grammar, read_schema, whole};
 use crate::error::{DONE, does_not_fit};
 use crate::input::{is_inline_json, is_json_or_yaml};
 use crate::output::{warn, write, write_line};
@@ -29,9 +29,11 @@ use crate::schema_args::SchemaArgs;
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
-    /// The most states that are visited before a command gives up
+    /// The most states that are visited before a command gives up; its work and memory are limited in proportion
     #[arg(long, value_name = "N", global = true, default_value_t = 100_000, value_parser = whole::<usize>)]
     max_states: usize,
+    #[command(flatten)]
+    timeout: TimeoutArgs,
 }
 
 /// Where a grammar comes from.
@@ -152,10 +154,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 fn answer(args: &Args) -> Outcome {
     let limits = AlgebraLimits {
-        states: args.max_states,
-        ..AlgebraLimits::default()
+        cancel: args.timeout.token(),
+        ..AlgebraLimits::for_states(args.max_states)
     };
-    let read = |source: &Source| read_source(&source.source, &source.options);
+    let read_from =
+        |source: &str, options: &SchemaArgs| read_source(source, options, limits.cancel.as_ref());
+    let read = |source: &Source| read_from(&source.source, &source.options);
     match &args.command {
         Command::Print { source, passes } => {
             let grammar = read(source)?;
@@ -189,7 +193,7 @@ fn answer(args: &Args) -> Outcome {
             max_bytes,
             json,
         } => {
-            let mut sampler = match Sampler::new(&read(source)?, *seed) {
+            let mut sampler = match Sampler::new(&read(source)?, *seed, &limits) {
                 Err(AlgebraError::Empty) => return none_fits(),
                 other => other?,
             };
@@ -203,7 +207,7 @@ fn answer(args: &Args) -> Outcome {
             }
         }
         Command::Empty { source } => {
-            if is_empty(&read(source)?)? {
+            if is_empty(&read(source)?, &limits)? {
                 return none_fits();
             }
             write_line("some text fits")?;
@@ -215,8 +219,8 @@ fn answer(args: &Args) -> Outcome {
             options,
             within,
         } => {
-            let one = read_source(first, options)?;
-            let other = read_source(second, options)?;
+            let one = read_from(first, options)?;
+            let other = read_from(second, options)?;
             let found = match within {
                 true => only_in(&one, &other, &limits)?.map(|text| (text, first)),
                 false => difference(&one, &other, &limits)?.map(|witness| match witness.fits {
@@ -271,7 +275,11 @@ impl IntersectArgs {
 }
 
 /// The grammar of a source.
-fn read_source(source: &str, options: &SchemaArgs) -> anyhow::Result<Grammar> {
+fn read_source(
+    source: &str,
+    options: &SchemaArgs,
+    cancel: Option<&CancelToken>,
+) -> anyhow::Result<Grammar> {
     let path = Path::new(source);
     let is_schema = is_inline_json(source) || is_json_or_yaml(path);
     let constraint = if let Some(pattern) = source.strip_prefix("regex:") {
@@ -280,7 +288,9 @@ fn read_source(source: &str, options: &SchemaArgs) -> anyhow::Result<Grammar> {
         })?
     } else if is_schema {
         let at = options.at.as_deref();
-        read_schema(path, at, &options.options(Some(Profile::Generate))?)?.1
+        let mut options = options.options(Some(Profile::Generate))?;
+        options.cancel = cancel.cloned();
+        read_schema(path, at, &options)?.1
     } else {
         read_grammar(path)?
     };

@@ -136,6 +136,24 @@ fn comparisons_show_a_text() {
 }
 
 #[test]
+fn a_timeout_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let sums = file(dir.path(), "g.gbnf", "root ::= root \"+\" root | \"a\"");
+    for arguments in [
+        ["grammar", "count", &sums, "--timeout", "0"].as_slice(),
+        &["check", "--grammar", &sums, "--timeout", "0", "a"],
+    ] {
+        let run = run(&mut structgen(arguments.iter().copied()));
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(
+            run.err
+                .contains("milliseconds of work exceed the limit of 0"),
+            "{run:?}"
+        );
+    }
+}
+
+#[test]
 fn intersections_are_grammars() {
     let dir = tempfile::tempdir().unwrap();
     let source = file(dir.path(), "g.gbnf", "root ::= \"(\" root \")\" | [a-zé]+");

@@ -1,6 +1,7 @@
 //! Masks and matchers against the naive oracle, alone and side by side, in memory and out of files.
 
 mod batches;
+mod cancel;
 mod captures;
 mod choice_lists;
 mod counted_parts;

@@ -253,6 +253,31 @@ fn strings_far_from_their_bounds_take_what_fits() {
     }
 }
 
+#[test]
+fn many_listed_numbers_are_one_terminal() {
+    let numbers = ["-7", "0", "0.5", "120", "1200", "99999999999999999999"];
+    let numbers = numbers.map(|text| text.parse::<Decimal>().unwrap());
+    for form in forms() {
+        let build = |builder: &mut GrammarBuilder| {
+            let many = (100..160).map(|i| Decimal::from(i * 7));
+            let points = many.chain(numbers.clone()).map(NumberSet::point);
+            let mut arms: Vec<_> = points.map(|set| builder.expr(Expr::Number(set))).collect();
+            arms.push(builder.bytes("null"));
+            let item = builder.choice(arms);
+            builder.expr(Expr::Array(Box::new(ArrayShape {
+                rest: Some(Slot::of(item)),
+                unique: true,
+                ..ArrayShape::default()
+            })))
+        };
+        let constraint = compile(json(build, form));
+        assert!(constraint.statistics().nodes < 20);
+        for seed in 0..5 {
+            walk_and_compare(&constraint, seed, 30);
+        }
+    }
+}
+
 /// A regular set's last state may be written in more than one way; all of them are its end.
 #[test]
 fn an_output_that_cannot_go_on_is_finished() {

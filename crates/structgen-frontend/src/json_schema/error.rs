@@ -1,5 +1,7 @@
 //! Why a schema is refused.
 
+use structgen_regular::LimitExceeded;
+
 use super::SchemaWarning;
 
 /// Why a schema is refused. Pointers are JSON Pointers in the form `#/properties/a`; one into another document follows
@@ -94,7 +96,7 @@ pub enum SchemaError {
     #[error("{}", list("", .0))]
     Mistaken(Vec<SchemaWarning>),
     /// The schema exceeds a limit.
-    #[error("{pointer}: {what} exceed the limit of {limit}")]
+    #[error("{pointer}: {}", LimitExceeded { what, limit: *limit })]
     Limit {
         /// What was counted, as a plural.
         what: &'static str,

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use structgen_grammar::{EscapeForm, JsonForm, Whitespace};
+use structgen_regular::CancelToken;
 
 /// A draft of JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -242,6 +243,8 @@ pub struct SchemaOptions {
     pub documents: Vec<(String, Value)>,
     /// How much work a schema may take.
     pub limits: SchemaLimits,
+    /// Ends the compilation before it is done.
+    pub cancel: Option<CancelToken>,
     /// Whether an unsupported assertion is dropped and reported instead of being an error.
     pub lenient: bool,
     /// Whether a probable mistake in the schema is an error instead of being a warning of the report.

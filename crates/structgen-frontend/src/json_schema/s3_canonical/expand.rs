@@ -223,6 +223,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             Json::Number(number) => out.add_point(number),
             Json::String(text) => out.add_literal(text),
             Json::Array(items) => {
+                self.check_listed(out)?;
                 let prefix = items.iter().map(|item| self.value_node(item));
                 let prefix = prefix.collect::<Result<Vec<NodeId>, _>>()?;
                 let count = u32::try_from(prefix.len()).unwrap_or(u32::MAX);
@@ -235,6 +236,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 });
             }
             Json::Object(entries) => {
+                self.check_listed(out)?;
                 let mut properties = Vec::with_capacity(entries.len());
                 for (key, value) in entries {
                     properties.push(Field {
@@ -253,6 +255,21 @@ impl<'j> Canonicalizer<'_, 'j> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses another listed array or object: each of them is an alternative of its own.
+    fn check_listed(&self, out: &Values) -> Result<(), SchemaError> {
+        /// As many alternatives as an automaton runs side by side.
+        const MAX_LISTED: usize = 10_000;
+        if out.arrays.len() + out.objects.len() < MAX_LISTED {
+            return Ok(());
+        }
+        let last = self.reached.last();
+        Err(SchemaError::Limit {
+            what: "arrays and objects that are listed",
+            limit: MAX_LISTED as u64,
+            pointer: last.map_or_else(|| "#".to_owned(), |&id| self.program.pointer(id)),
+        })
     }
 
     fn value_node(&mut self, value: &'j Json<'j>) -> Result<NodeId, SchemaError> {

@@ -33,6 +33,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::Regular;
+use structgen_regular::LimitExceeded;
 
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{Literal, Origin, Subject, ValueId};
@@ -240,15 +241,26 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
 
     /// Counts work.
     fn step(&mut self, steps: usize) -> Result<(), SchemaError> {
+        let before = self.steps;
         self.steps += steps as u64;
-        if self.steps <= self.options.limits.max_steps {
-            return Ok(());
-        }
-        let last = self.reached.last();
-        Err(SchemaError::Limit {
-            what: "steps of the schema's compilation",
-            limit: self.options.limits.max_steps,
-            pointer: last.map_or_else(|| "#".to_owned(), |&id| self.program.pointer(id)),
+        let max = self.options.limits.max_steps;
+        let counted = match self.steps <= max {
+            true => Ok(()),
+            false => Err(LimitExceeded {
+                what: "steps of the schema's compilation",
+                limit: max,
+            }),
+        };
+        let cancel = self.options.cancel.as_ref();
+        let checked =
+            counted.and_then(|()| cancel.map_or(Ok(()), |it| it.check_between(before, self.steps)));
+        checked.map_err(|LimitExceeded { what, limit }| {
+            let last = self.reached.last();
+            SchemaError::Limit {
+                what,
+                limit,
+                pointer: last.map_or_else(|| "#".to_owned(), |&id| self.program.pointer(id)),
+            }
         })
     }
 

@@ -1,66 +1,66 @@
-//! Sets of keys as trees by their bytes, of which equal parts are stored once.
+//! Sets of texts as trees by their bytes, of which equal parts are stored once.
 //!
-//! A key more makes as many new nodes as it has bytes, however many keys there are, and equal sets have equal numbers,
-//! in whatever order their keys came.
+//! A text more makes as many new nodes as it has bytes, however many texts there are, and equal sets have equal
+//! numbers, in whatever order their texts came.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use structgen_memo::Interner;
 
-/// A set of keys, or what follows a beginning in all keys of one.
+/// A set of texts, or what follows a beginning in all texts of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct KeySet(u32);
+pub(crate) struct TextSet(u32);
 
-impl KeySet {
-    /// No keys.
+impl TextSet {
+    /// No texts.
     pub(crate) const NONE: Self = Self(0);
 }
 
-/// All sets of the keys that objects have so far.
+/// The sets of the keys that objects have so far, or of the values that arrays have.
 #[derive(Debug, Default)]
-pub(crate) struct KeySets {
+pub(crate) struct TextSets {
     /// The nodes; the number of a set is one more.
-    nodes: Interner<KeyNode>,
+    nodes: Interner<TextNode>,
     /// How many bytes nodes own.
     bytes: AtomicUsize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct KeyNode {
-    /// Whether a key ends here.
+struct TextNode {
+    /// Whether a text ends here.
     ends: bool,
-    /// How many keys there are.
-    keys: u32,
+    /// How many texts there are.
+    texts: u32,
     /// What follows, by the next byte.
-    next: Box<[(u8, KeySet)]>,
+    next: Box<[(u8, TextSet)]>,
 }
 
-impl KeyNode {
+impl TextNode {
     fn place(&self, byte: u8) -> Result<usize, usize> {
         self.next.binary_search_by_key(&byte, |&(byte, _)| byte)
     }
 }
 
-impl KeySets {
-    fn node(&self, set: KeySet) -> Option<&KeyNode> {
+impl TextSets {
+    fn node(&self, set: TextSet) -> Option<&TextNode> {
         set.0.checked_sub(1).map(|number| &self.nodes.get(number).0)
     }
 
-    fn add(&self, node: KeyNode) -> KeySet {
+    fn add(&self, node: TextNode) -> TextSet {
         let owned = size_of_val(&*node.next);
         let (number, is_new) = self.nodes.number(node, |_| ());
         if is_new {
             self.bytes.fetch_add(owned, Ordering::Relaxed);
         }
-        KeySet(number + 1)
+        TextSet(number + 1)
     }
 
-    /// The set with one more key.
-    pub(crate) fn with(&self, set: KeySet, key: &[u8]) -> KeySet {
+    /// The set with one more text.
+    pub(crate) fn with(&self, set: TextSet, text: &[u8]) -> TextSet {
         // The nodes on the way, and then their successors from the end.
-        let mut path = Vec::with_capacity(key.len());
+        let mut path = Vec::with_capacity(text.len());
         let mut at = set;
-        for &byte in key {
+        for &byte in text {
             path.push((at, byte));
             at = self.after(at, byte);
         }
@@ -69,7 +69,7 @@ impl KeySets {
             return set;
         }
         last.ends = true;
-        last.keys += 1;
+        last.texts += 1;
         let mut below = self.add(last);
         for (at, byte) in path.into_iter().rev() {
             let node = self.node(at).cloned().unwrap_or_default();
@@ -79,8 +79,8 @@ impl KeySets {
                 Ok(place) => next[place].1 = below,
                 Err(place) => next.insert(place, (byte, below)),
             }
-            below = self.add(KeyNode {
-                keys: node.keys + 1,
+            below = self.add(TextNode {
+                texts: node.texts + 1,
                 next: next.into(),
                 ..node
             });
@@ -89,29 +89,46 @@ impl KeySets {
     }
 
     /// What follows a byte.
-    pub(crate) fn after(&self, set: KeySet, byte: u8) -> KeySet {
+    pub(crate) fn after(&self, set: TextSet, byte: u8) -> TextSet {
         let node = self.node(set);
         let found = node.and_then(|node| Some(node.next[node.place(byte).ok()?].1));
-        found.unwrap_or(KeySet::NONE)
+        found.unwrap_or(TextSet::NONE)
     }
 
-    /// Whether a key ends here.
-    pub(crate) fn has_end(&self, set: KeySet) -> bool {
+    /// Whether a text is in the set.
+    pub(crate) fn has(&self, set: TextSet, text: &[u8]) -> bool {
+        let after = |set, &byte: &u8| self.after(set, byte);
+        self.has_end(text.iter().fold(set, after))
+    }
+
+    /// Whether a text ends here.
+    pub(crate) fn has_end(&self, set: TextSet) -> bool {
         self.node(set).is_some_and(|node| node.ends)
     }
 
-    /// How many keys there are.
-    pub(crate) fn len(&self, set: KeySet) -> u32 {
-        self.node(set).map_or(0, |node| node.keys)
+    /// How many texts there are.
+    pub(crate) fn len(&self, set: TextSet) -> u32 {
+        self.node(set).map_or(0, |node| node.texts)
+    }
+
+    /// The last text in the order of their bytes.
+    pub(crate) fn last(&self, mut set: TextSet) -> Option<Vec<u8>> {
+        self.node(set)?;
+        let mut text = Vec::new();
+        while let Some(&(byte, next)) = self.next(set).last() {
+            text.push(byte);
+            set = next;
+        }
+        Some(text)
     }
 
     /// What follows, by the next byte.
-    pub(crate) fn next(&self, set: KeySet) -> &[(u8, KeySet)] {
+    pub(crate) fn next(&self, set: TextSet) -> &[(u8, TextSet)] {
         self.node(set).map_or(&[], |node| &node.next)
     }
 
-    /// The bytes around this one with which no key goes on; one with which some key does stands alone.
-    pub(crate) fn run(&self, set: KeySet, byte: u8) -> (u8, u8) {
+    /// The bytes around this one with which no text goes on; one with which some text does stands alone.
+    pub(crate) fn run(&self, set: TextSet, byte: u8) -> (u8, u8) {
         let next = self.next(set);
         let from = next.partition_point(|&(other, _)| other < byte);
         match next.get(from) {
@@ -134,10 +151,10 @@ mod tests {
 
     #[test]
     fn equal_sets_are_one_in_whatever_order_their_keys_came() {
-        let sets = KeySets::default();
+        let sets = TextSets::default();
         let all = |keys: &[&str]| {
             let with = |set, key: &&str| sets.with(set, key.as_bytes());
-            keys.iter().fold(KeySet::NONE, with)
+            keys.iter().fold(TextSet::NONE, with)
         };
         let set = all(&["ab", "a", "", "é"]);
         assert_eq!(set, all(&["é", "", "ab", "a", "a"]));
@@ -146,7 +163,7 @@ mod tests {
         assert!(sets.has_end(set));
         let a = sets.after(set, b'a');
         assert_eq!((sets.len(a), sets.has_end(a)), (2, true));
-        assert_eq!(sets.after(a, b'c'), KeySet::NONE);
+        assert_eq!(sets.after(a, b'c'), TextSet::NONE);
         assert_eq!(sets.run(a, b'b'), (b'b', b'b'));
         assert_eq!(sets.run(a, b'x'), (b'c', u8::MAX));
         assert_eq!(sets.run(a, b'a'), (0, b'a'));
@@ -155,9 +172,9 @@ mod tests {
     #[test]
     fn memory_grows_with_the_keys_and_not_with_their_square() {
         let grown = |n: u32| {
-            let sets = KeySets::default();
+            let sets = TextSets::default();
             let with = |set, i| sets.with(set, format!("key{i}").as_bytes());
-            (0..n).fold(KeySet::NONE, with);
+            (0..n).fold(TextSet::NONE, with);
             sets.memory()
         };
         let (few, many) = (grown(2_000), grown(8_000));
