@@ -4,6 +4,7 @@
 //! input or usage. Standard output has results only, standard error everything else.
 
 mod args;
+mod chat_args;
 mod commands;
 mod error;
 mod extraction;

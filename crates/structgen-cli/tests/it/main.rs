@@ -1,6 +1,7 @@
 //! The program, run as a user's shell would.
 
 mod bad_input;
+mod chat;
 mod check;
 mod compile;
 mod grammar;
