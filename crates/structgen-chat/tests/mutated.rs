@@ -98,6 +98,6 @@ fn no_mutant_panics() {
             Err(_) => {}
         }
     }
-    // Most are still templates.
-    assert!(rendered > 200, "{rendered}");
+    // Enough of them are still templates that take the conversation.
+    assert!(rendered > 100, "{rendered}");
 }
