@@ -5,6 +5,7 @@
 //! else.
 
 mod args;
+mod chat_args;
 mod commands;
 mod error;
 mod excerpt;

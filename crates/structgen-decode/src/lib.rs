@@ -12,12 +12,10 @@
 //! | [`engine`] | engines, schedulers, their limits |
 //! | [`constraint`] | what decoding needs of a constraint; [`Unconstrained`] is free text |
 //! | [`model`] | what decoding needs of a model: rows of a cache, and logits; [`MockModel`] is one for tests |
-//! | [`chat`] | templates of chat models |
 //! | [`events`] | an output as events of its JSON or its captures while it is written |
 //! | [`confidence`] | how probable the fields of an output are |
 
 mod candidates;
-pub mod chat;
 pub mod confidence;
 pub mod constraint;
 pub mod engine;
@@ -35,7 +33,6 @@ pub mod strategies;
 mod task;
 mod wide;
 
-pub use chat::ChatTemplate;
 pub use confidence::Confidence;
 pub use constraint::{Constraint, Unconstrained};
 pub use engine::{Engine, Event, Run, Scheduler, SchedulerLimits};

@@ -4,11 +4,11 @@ use std::error::Error as _;
 use std::fmt;
 use std::path::PathBuf;
 
+#[cfg(feature = "ort")]
+use structgen_chat::ChatError;
 use structgen_constraint::{CompileError, MatcherError};
 #[cfg(feature = "ort")]
-use structgen_decode::{
-    GenerateError, chat::ChatError, confidence::ConfidenceError, events::EventError,
-};
+use structgen_decode::{GenerateError, confidence::ConfidenceError, events::EventError};
 use structgen_frontend::gbnf::GbnfError;
 use structgen_frontend::json_schema::SchemaError;
 use structgen_frontend::regex::RegexError;
@@ -117,10 +117,10 @@ pub enum Error {
     #[cfg(feature = "ort")]
     #[error(transparent)]
     Chat(#[from] ChatError),
-    /// The chat template leaves out the message that it was given.
+    /// The chat template leaves out a message that it was given, or writes it in another way.
     #[cfg(feature = "ort")]
     #[error(
-        "the model's chat template leaves out the message that it was given, so that the model would not see it"
+        "the model's chat template leaves out the message that it was given, or changes it, so that the model would not see it"
     )]
     TemplateDropsText,
     /// Generation failed, or was cut before the output was complete.

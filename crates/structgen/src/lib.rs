@@ -54,6 +54,8 @@ mod builder;
 mod calibration;
 #[cfg(feature = "ort")]
 mod cascade;
+#[cfg(feature = "ort")]
+mod chat_prompts;
 mod checker;
 #[cfg(feature = "ort")]
 mod choose;
@@ -137,6 +139,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub use schemars;
 pub use structgen_algebra as algebra;
 pub use structgen_automata as automata;
+#[cfg(feature = "ort")]
+pub use structgen_chat as chat;
 pub use structgen_constraint as constraint;
 pub use structgen_constraint::CancelToken;
 #[cfg(feature = "ort")]

@@ -4,16 +4,15 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use structgen_chat::{ChatError, ChatTemplate};
 use structgen_constraint::{CompiledConstraint, VocabularyTables};
-use structgen_decode::{
-    ChatTemplate, Engine, LanguageModel, ModelInfo, Scheduler, chat::ChatError,
-    confidence::SpanScore,
-};
+use structgen_decode::{Engine, LanguageModel, ModelInfo, Scheduler, confidence::SpanScore};
 use structgen_ort::{Device, LoadNote, ModelConfig, ModelSource, OrtHeads, OrtModel, Runtime};
 use structgen_vocab::{TokenId, Tokenizer, TokenizerOptions, Vocabulary};
 
+use crate::chat_prompts::chat_template;
 use crate::options::{DraftSource, HeadsSource};
-use crate::prompt::{NotationTokens, chat_template, tokenizer_config};
+use crate::prompt::{NotationTokens, tokenizer_config};
 use crate::{Calibration, Constraint, Error, ModelOptions, Result};
 
 /// A model with its tokenizer: embedded, or from a folder.
@@ -79,7 +78,7 @@ impl Model {
             notation: NotationTokens::of(tokenizer.vocabulary(), assets.tokenizer_config)?,
             is_embedded: true,
             calibration: Some(Calibration::from_json(structgen_model::CALIBRATION)?),
-            chat: ChatTemplate::from_tokenizer_config(assets.tokenizer_config, None),
+            chat: ChatTemplate::from_tokenizer_config(assets.tokenizer_config),
             tokenizer,
         };
         Self::new(runtime, first, parts, options)

@@ -1,12 +1,9 @@
-//! The prompt of an extraction, and chat prompts.
+//! The prompt of an extraction.
 
 use std::path::Path;
 
 use serde_json::Value;
-use structgen_decode::{
-    ChatTemplate,
-    chat::{ChatError, ChatMessage, ChatOptions},
-};
+use structgen_chat::{ChatError, ChatMessage};
 use structgen_frontend::json_schema::{SchemaOptions, Source};
 use structgen_grammar::Whitespace;
 use structgen_ort::read_config;
@@ -25,10 +22,6 @@ pub(crate) struct NotationTokens {
 
 const INSTRUCTION: &str = "Extract from the text what the JSON Schema asks for. Answer with one JSON value that fits the \
      schema and with nothing else. Use only what the text says.";
-
-/// Stand for untrusted texts while a chat template is rendered; private characters, which no template has.
-const SCHEMA_MARK: &str = "\u{F8FF}schema\u{F8FF}";
-const TEXT_MARK: &str = "\u{F8FF}text\u{F8FF}";
 
 impl NotationTokens {
     /// The tokens, if the vocabulary has all of them: then the model was trained like the embedded one, on the version of the
@@ -54,17 +47,6 @@ impl NotationTokens {
 /// The text of a model folder's `tokenizer_config.json`.
 pub(crate) fn tokenizer_config(folder: &Path) -> Result<String> {
     Ok(read(&folder.join("tokenizer_config.json"))?.unwrap_or_else(|| "{}".to_owned()))
-}
-
-/// The chat template of a model folder; why there is none is reported when one is asked for.
-pub(crate) fn chat_template(
-    folder: &Path,
-    tokenizer_config: &str,
-) -> Result<Result<ChatTemplate, ChatError>> {
-    Ok(match read(&folder.join("chat_template.jinja"))? {
-        Some(source) => ChatTemplate::from_source(&source, tokenizer_config),
-        None => ChatTemplate::from_tokenizer_config(tokenizer_config, None),
-    })
 }
 
 /// The text of a file of a model folder, none if there is no such file.
@@ -111,42 +93,17 @@ impl Model {
             tokens.push(special.json);
             return Ok(tokens);
         }
-        let schema = schema.to_string();
-        let marks = [(SCHEMA_MARK, schema.as_str()), (TEXT_MARK, text)];
-        let request = format!("{INSTRUCTION}\n\nJSON Schema:\n{SCHEMA_MARK}\n\nText:\n{TEXT_MARK}");
+        let request = format!("{INSTRUCTION}\n\nJSON Schema:\n{schema}\n\nText:\n{text}");
         match self.chat() {
-            Ok(template) => {
-                let rendered =
-                    template.render(&[ChatMessage::user(request)], &ChatOptions::default())?;
-                self.encode_marked(&rendered, &marks)
-            }
+            Ok(_) => self.encode_whole(&[ChatMessage::user(request)]),
             Err(ChatError::NoTemplate) => {
                 // What the tokenizer puts before a text, such as its start token.
                 let mut tokens = self.encode_prompt("")?;
-                tokens.extend(self.encode_marked(&format!("{request}\n\nJSON:\n"), &marks)?);
+                tokens.extend(self.tokenizer().encode(&format!("{request}\n\nJSON:\n"))?);
                 Ok(tokens)
             }
             Err(error) => Err(error.clone().into()),
         }
-    }
-
-    /// The prompt of a conversation of one turn, through the model's chat template. System message and text are not trusted:
-    /// names of special tokens in them stay text.
-    ///
-    /// # Errors
-    /// [`Error::Chat`] when the model has no template, or the template fails.
-    pub fn chat_prompt(&self, system: Option<&str>, text: &str) -> Result<Vec<TokenId>> {
-        let template = self.chat().as_ref().map_err(Clone::clone)?;
-        let mut messages = Vec::new();
-        let mut marks = Vec::new();
-        if let Some(system) = system {
-            messages.push(ChatMessage::system(SCHEMA_MARK));
-            marks.push((SCHEMA_MARK, system));
-        }
-        messages.push(ChatMessage::user(TEXT_MARK));
-        marks.push((TEXT_MARK, text));
-        let rendered = template.render(&messages, &ChatOptions::default())?;
-        self.encode_marked(&rendered, &marks)
     }
 
     /// How [`extraction_prompt`](Model::extraction_prompt) asks, in words.
@@ -158,29 +115,5 @@ impl Model {
             (None, Err(ChatError::NoTemplate)) => "plain text: the model has no chat template",
             (None, Err(_)) => "none: the model's chat template cannot be used",
         }
-    }
-
-    /// Encodes a trusted text with untrusted ones in the places of their marks.
-    fn encode_marked(&self, text: &str, marks: &[(&'static str, &str)]) -> Result<Vec<TokenId>> {
-        let mut tokens = Vec::new();
-        let mut rest = text;
-        let mut placed = vec![false; marks.len()];
-        loop {
-            let next = marks
-                .iter()
-                .enumerate()
-                .filter_map(|(i, (mark, _))| Some((rest.find(mark)?, i)));
-            let Some((at, i)) = next.min() else { break };
-            let (mark, untrusted) = marks[i];
-            tokens.extend(self.tokenizer().encode_prompt(&rest[..at], false)?);
-            tokens.extend(self.tokenizer().encode(untrusted)?);
-            placed[i] = true;
-            rest = &rest[at + mark.len()..];
-        }
-        if placed.contains(&false) {
-            return Err(Error::TemplateDropsText);
-        }
-        tokens.extend(self.tokenizer().encode_prompt(rest, false)?);
-        Ok(tokens)
     }
 }

@@ -12,6 +12,7 @@ use structgen::{Constraint, Error, Model, Request};
 
 use crate::Outcome;
 use crate::args::{ModelArgs, SchemaFile, read_grammar, read_schema};
+use crate::chat_args::{ChatArgs, Prompt};
 use crate::error::{DONE, Failure};
 use crate::input::{TextArgs, read_text_file};
 use crate::interrupt;
@@ -30,12 +31,8 @@ use crate::tool_args::ToolArgs;
 pub(crate) struct Args {
     #[command(flatten)]
     prompt: TextArgs,
-    /// Put the prompt through the model's chat template
-    #[arg(long)]
-    chat: bool,
-    /// A system message for the chat template
-    #[arg(long, value_name = "TEXT", requires = "chat")]
-    system: Option<String>,
+    #[command(flatten)]
+    chat: ChatArgs,
     #[command(flatten)]
     constraint: ConstraintArgs,
     #[command(flatten)]
@@ -115,26 +112,25 @@ pub(crate) fn run(args: &Args) -> Outcome {
         };
         bail_of_one(&settings, what)?;
     }
-    let prompt = args.prompt.read()?;
+    let prompt = args
+        .chat
+        .read(&args.prompt, args.constraint.tools.as_deref())?;
     let model = settings.load(&args.model, NonZeroUsize::MIN)?;
     // The embedded model knows texts and schemas, and no other prompts.
     let extractor = match (schema, &constraint) {
-        (Some(schema), Some(constraint)) if model.is_embedded() && !args.chat => {
+        (Some(schema), Some(constraint)) if model.is_embedded() && !args.chat.is_used() => {
             let options = settings.schema.options(None)?;
             Some(schema.extractor(model.clone(), &options, constraint, &settings.options)?)
         }
         _ => None,
     };
-    let request = match &extractor {
-        Some(extractor) => extractor.request(&prompt)?,
-        None => {
+    let request = match (&extractor, &prompt) {
+        (Some(extractor), Prompt::Text(text)) => extractor.request(text)?,
+        _ => {
             let compiled = constraint
                 .map(|constraint| model.compile(&constraint))
                 .transpose()?;
-            let prompt = match args.chat {
-                true => model.chat_prompt(args.system.as_deref(), &prompt)?,
-                false => model.encode_prompt(&prompt)?,
-            };
+            let prompt = prompt.encode(&model)?;
             let options = settings.options_after(&prompt, &model);
             Request::new(prompt, compiled).with_options(options)
         }

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod caches;
+mod chat;
 mod check;
 mod compile;
 mod grammar;

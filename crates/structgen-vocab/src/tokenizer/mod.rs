@@ -1,5 +1,6 @@
 //! Texts to tokens and back.
 
+mod added;
 mod affixes;
 mod charsmap;
 mod limits;
@@ -10,7 +11,9 @@ use crate::names::checked_id;
 use crate::{TokenId, TokenizerError, Vocabulary, VocabularyError};
 use affixes::Affixes;
 use pipeline::Pipeline;
+use std::ops::Range;
 use std::path::Path;
+use std::slice;
 use std::sync::Arc;
 
 /// A Hugging Face tokenizer together with its [`Vocabulary`].
@@ -19,7 +22,7 @@ use std::sync::Arc;
 /// is for the former: a special token's name in it is plain text and is spelled with ordinary
 /// tokens, so that nobody ends a turn or starts one by writing `<|im_end|>`.
 /// [`encode_prompt`](Self::encode_prompt) is for templates of one's own, where such names are
-/// the special tokens.
+/// the special tokens, and [`encode_mixed`](Self::encode_mixed) for templates with texts put in.
 ///
 /// Truncation, padding and merge dropout are no business of a decoder: the first two are ignored,
 /// and a model with dropout is refused, because its encoding is random.
@@ -36,10 +39,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Tokenizer {
     vocabulary: Arc<Vocabulary>,
-    /// Knows the added tokens that are text.
-    text: Pipeline,
-    /// Knows the special tokens, too.
-    prompt: Pipeline,
+    pipeline: Pipeline,
     affixes: Affixes,
 }
 
@@ -142,11 +142,10 @@ impl Tokenizer {
             vocabulary = vocabulary.with_logits_len(logits)?;
         }
         let affixes = Affixes::read(&file.post_processor, &vocabulary)?;
-        let (text, prompt) = pipeline::build(file, &vocabulary)?;
+        let pipeline = pipeline::build(file, &vocabulary)?;
         Ok(Self {
             vocabulary: Arc::new(vocabulary),
-            text,
-            prompt,
+            pipeline,
             affixes,
         })
     }
@@ -160,7 +159,7 @@ impl Tokenizer {
     /// # Errors
     /// If the tokenizer has no token for a character of the text, not even an unknown token.
     pub fn encode(&self, text: &str) -> Result<Vec<TokenId>, TokenizerError> {
-        self.text.encode(text)
+        self.pipeline.encode(text, &[])
     }
 
     /// The tokens of a trusted text, in which the names of special tokens are those tokens.
@@ -175,7 +174,7 @@ impl Tokenizer {
         text: &str,
         add_special: bool,
     ) -> Result<Vec<TokenId>, TokenizerError> {
-        let ids = self.prompt.encode(text)?;
+        let ids = self.encode_mixed(text, slice::from_ref(&(0..text.len())))?;
         if !add_special {
             return Ok(ids);
         }
@@ -187,6 +186,21 @@ impl Tokenizer {
             .collect())
     }
 
+    /// The tokens of a text that is trusted in some ranges of bytes, such as a chat prompt: names of special tokens that
+    /// lie in them as a whole are those tokens. Nothing is put around the text.
+    ///
+    /// The ranges are in order, none of them empty, and no two of them overlap or touch.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    pub fn encode_mixed(
+        &self,
+        text: &str,
+        trusted: &[Range<usize>],
+    ) -> Result<Vec<TokenId>, TokenizerError> {
+        self.pipeline.encode(text, trusted)
+    }
+
     /// The text of some tokens as the tokenizer's own decoder has it.
     ///
     /// Bytes that are no UTF-8 become U+FFFD, and some tokenizers (SentencePiece's) take the first
@@ -196,7 +210,7 @@ impl Tokenizer {
     /// # Errors
     /// If the tokenizer's decoder fails.
     pub fn decode(&self, ids: &[TokenId], skip_special: bool) -> Result<String, TokenizerError> {
-        self.prompt.decode(ids, skip_special)
+        self.pipeline.decode(ids, skip_special)
     }
 
     /// The bytes that some tokens add after other text; special tokens, holes and ids past the

@@ -7,6 +7,7 @@
 //! a tree of JSON values, which takes most of its time. Here the model is built without its special
 //! tokens, under dense ids, and ids are translated at the border.
 
+use super::added::AddedTokens;
 use super::{charsmap, limits};
 use crate::file::{AddedToken, Merge, Model, Pieces, TokenizerFile};
 use crate::names::checked_id;
@@ -14,39 +15,39 @@ use crate::{TokenId, TokenizerError, Vocabulary};
 use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use tokenizers::models::TrainerWrapper;
 use tokenizers::models::bpe::{BPE, Vocab};
 use tokenizers::models::unigram::Unigram;
 use tokenizers::{
-    DecoderWrapper, ModelWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper,
-    TokenizerImpl,
+    DecoderWrapper, Model as _, ModelWrapper, NormalizerWrapper, OffsetType, PostProcessorWrapper,
+    PreTokenizer as _, PreTokenizerWrapper, TokenizerImpl,
 };
 
-/// One way through the tokenizer.
+type Inner = TokenizerImpl<
+    ModelWrapper,
+    NormalizerWrapper,
+    PreTokenizerWrapper,
+    PostProcessorWrapper,
+    DecoderWrapper,
+>;
+
+/// The way through the tokenizer, there and back.
 pub(super) struct Pipeline {
-    inner: TokenizerImpl<
-        SharedModel,
-        NormalizerWrapper,
-        PreTokenizerWrapper,
-        PostProcessorWrapper,
-        DecoderWrapper,
-    >,
+    /// Knows all added tokens, for the way back.
+    inner: Inner,
+    added: AddedTokens,
     /// The vocabulary's id for each id of `inner`.
     ids: Vec<TokenId>,
     /// The way back: the id of `inner` for each of the vocabulary.
     inner_ids: FxHashMap<TokenId, u32>,
 }
 
-/// Builds the pipelines for text that is not trusted and for prompts.
 pub(super) fn build(
     file: TokenizerFile<Vec<Merge>>,
     vocabulary: &Vocabulary,
-) -> Result<(Pipeline, Pipeline), TokenizerError> {
+) -> Result<Pipeline, TokenizerError> {
     limits::check(&file.normalizer, "/normalizer")?;
     limits::check(&file.pre_tokenizer, "/pre_tokenizer")?;
     charsmap::check(&file.normalizer).map_err(|message| TokenizerError::Pipeline {
@@ -57,43 +58,33 @@ pub(super) fn build(
     let pre_tokenizer: Option<PreTokenizerWrapper> = part(file.pre_tokenizer, "/pre_tokenizer")?;
     let decoder: Option<DecoderWrapper> = part(file.decoder, "/decoder")?;
     let (model, ids) = build_model(file.model, vocabulary)?;
-    let model = SharedModel(Arc::new(model));
-
-    let pipeline = |added: &[&AddedToken]| {
-        guarded(|| {
-            let mut inner = TokenizerImpl::new(model.clone());
-            inner.with_normalizer(normalizer.clone());
-            inner.with_pre_tokenizer(pre_tokenizer.clone());
-            inner.with_decoder(decoder.clone());
-            let tokens: Vec<tokenizers::AddedToken> =
-                added.iter().map(|&token| added_token(token)).collect();
-            inner.add_tokens(&tokens);
-            Ok(inner)
-        })
-        .map_err(|message| TokenizerError::Pipeline {
-            pointer: "/added_tokens",
-            message,
-        })
-        .and_then(|inner| Pipeline::new(inner, ids.clone(), added))
-    };
-    let all: Vec<&AddedToken> = file.added_tokens.iter().collect();
-    let text: Vec<&AddedToken> = all.iter().copied().filter(|token| !token.special).collect();
-    Ok((pipeline(&text)?, pipeline(&all)?))
+    let added: Vec<_> = file.added_tokens.iter().map(added_token).collect();
+    let inner = guarded(|| {
+        let mut inner = TokenizerImpl::new(model);
+        inner.with_normalizer(normalizer);
+        inner.with_pre_tokenizer(pre_tokenizer);
+        inner.with_decoder(decoder);
+        inner.add_tokens(&added);
+        Ok(inner)
+    })
+    .map_err(|message| TokenizerError::Pipeline {
+        pointer: "/added_tokens",
+        message,
+    })?;
+    Pipeline::new(inner, ids, &file.added_tokens)
 }
 
 impl Pipeline {
     fn new(
-        inner: TokenizerImpl<
-            SharedModel,
-            NormalizerWrapper,
-            PreTokenizerWrapper,
-            PostProcessorWrapper,
-            DecoderWrapper,
-        >,
+        inner: Inner,
         mut ids: Vec<TokenId>,
-        added: &[&AddedToken],
+        added: &[AddedToken],
     ) -> Result<Self, TokenizerError> {
+        let mut known = Vec::with_capacity(added.len());
         for token in added {
+            if token.content.is_empty() {
+                continue;
+            }
             let Some(inner_id) = inner.token_to_id(&token.content) else {
                 continue;
             };
@@ -102,19 +93,42 @@ impl Pipeline {
                 ids.resize(index + 1, TokenId(u32::MAX));
             }
             ids[index] = checked_id(token.id)?;
+            known.push((token, inner_id));
         }
+        let added =
+            guarded(|| AddedTokens::new(&known, inner.get_normalizer())).map_err(|message| {
+                TokenizerError::Pipeline {
+                    pointer: "/added_tokens",
+                    message,
+                }
+            })?;
         // Where the model has a token and the added tokens have it again, the latter is later.
         let inner_ids = ids.iter().copied().zip(0..).collect();
         Ok(Self {
             inner,
+            added,
             ids,
             inner_ids,
         })
     }
 
-    pub(super) fn encode(&self, text: &str) -> Result<Vec<TokenId>, TokenizerError> {
-        let encoding = guarded(|| self.inner.encode_fast(text, false))
-            .map_err(|message| TokenizerError::Encode { message })?;
+    /// Encodes a text, in which special tokens are found in the trusted ranges only.
+    pub(super) fn encode(
+        &self,
+        text: &str,
+        trusted: &[Range<usize>],
+    ) -> Result<Vec<TokenId>, TokenizerError> {
+        let encoding = guarded(|| {
+            let mut pieces = self
+                .added
+                .split(text, trusted, self.inner.get_normalizer())?;
+            if let Some(pre_tokenizer) = self.inner.get_pre_tokenizer() {
+                pre_tokenizer.pre_tokenize(&mut pieces)?;
+            }
+            pieces.tokenize(|piece| self.inner.get_model().tokenize(piece.get()))?;
+            pieces.into_encoding(None, 0, OffsetType::None)
+        })
+        .map_err(|message| TokenizerError::Encode { message })?;
         let ids = encoding.get_ids().iter();
         Ok(ids.map(|&id| self.ids[id as usize]).collect())
     }
@@ -284,40 +298,4 @@ fn build_bpe(
     }
     let bpe = guarded(|| builder.build()).map_err(|message| error("/model/merges", message))?;
     Ok((ModelWrapper::BPE(bpe), ids))
-}
-
-/// A model that both pipelines use, because a copy of a large one takes as much again.
-#[derive(Clone)]
-struct SharedModel(Arc<ModelWrapper>);
-
-impl tokenizers::Model for SharedModel {
-    type Trainer = TrainerWrapper;
-
-    fn tokenize(&self, sequence: &str) -> tokenizers::Result<Vec<tokenizers::Token>> {
-        self.0.tokenize(sequence)
-    }
-
-    fn token_to_id(&self, token: &str) -> Option<u32> {
-        self.0.token_to_id(token)
-    }
-
-    fn id_to_token(&self, id: u32) -> Option<String> {
-        self.0.id_to_token(id)
-    }
-
-    fn get_vocab(&self) -> HashMap<String, u32> {
-        self.0.get_vocab()
-    }
-
-    fn get_vocab_size(&self) -> usize {
-        self.0.get_vocab_size()
-    }
-
-    fn save(&self, folder: &Path, prefix: Option<&str>) -> tokenizers::Result<Vec<PathBuf>> {
-        self.0.save(folder, prefix)
-    }
-
-    fn get_trainer(&self) -> TrainerWrapper {
-        self.0.get_trainer()
-    }
 }

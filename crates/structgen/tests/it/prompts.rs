@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use structgen::chat::{ChatMessage, ChatOptions};
 use structgen::vocab::TokenId;
 use structgen::{GenerateOptions, Model, ModelOptions, SchemaExtractor, SchemaOptions};
 
@@ -68,6 +69,39 @@ fn a_template_writes_special_tokens_and_a_text_does_not() {
         text.contains(&schema.to_string()) && text.contains(ATTACK),
         "{text}"
     );
+}
+
+#[test]
+fn templates_in_files_of_their_own_come_before_the_configuration() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &str| {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    };
+    write(
+        "chat_template.jinja",
+        "<|text|>{{ messages[0].content }}{{ eos_token }}",
+    );
+    write(
+        "additional_chat_templates/rag.jinja",
+        "{{ documents[0].text }}<|json|>",
+    );
+    write(
+        "special_tokens_map.json",
+        r#"{"eos_token": {"content": "<eos>"}}"#,
+    );
+    let model = folder(dir.path(), &json!({"chat_template": TEMPLATE}));
+    let names: Vec<_> = model.chat_template().unwrap().names().collect();
+    assert_eq!(names, ["default", "rag"]);
+    let conversation = [ChatMessage::user(ATTACK)];
+    let mut options = ChatOptions::default();
+    let prompt = model.encode_chat(&conversation, &options).unwrap();
+    assert_eq!(specials(&model, &prompt), ["<|text|>", "<eos>"]);
+    options.template = Some("rag".into());
+    options.documents = Some(vec![json!({"text": "a document <|text|>"})]);
+    let prompt = model.encode_chat(&conversation, &options).unwrap();
+    assert_eq!(specials(&model, &prompt), ["<|json|>"]);
 }
 
 #[test]

@@ -2,8 +2,6 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use minijinja::{Error, ErrorKind};
-
 const MONTHS: [&str; 12] = [
     "January",
     "February",
@@ -29,7 +27,7 @@ const DAYS: [&str; 7] = [
 ];
 
 /// Formats a time in UTC as C's `strftime` does in the C locale.
-pub(super) fn strftime(now: SystemTime, format: &str) -> Result<String, Error> {
+pub(super) fn strftime(now: SystemTime, format: &str) -> Result<String, String> {
     let seconds = now
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
@@ -77,9 +75,8 @@ pub(super) fn strftime(now: SystemTime, format: &str) -> Result<String, Error> {
             Some('%') => text.push('%'),
             other => {
                 let directive = other.map_or_else(String::new, String::from);
-                return Err(Error::new(
-                    ErrorKind::InvalidOperation,
-                    format!("strftime_now: the directive %{directive} is not supported"),
+                return Err(format!(
+                    "strftime_now: the directive %{directive} is not supported"
                 ));
             }
         }

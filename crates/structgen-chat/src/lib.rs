@@ -1,0 +1,37 @@
+//! Chat templates: from a conversation to a prompt, as the files of a model have it.
+//!
+//! A template is a program in Jinja that comes with a model and is as little trusted as the conversation. So
+//! - every operation is counted: a template that takes too many steps or too much memory ends with
+//!   [`ChatError::Limit`], which names the limit;
+//! - every string knows which of its bytes the template wrote, through filters and slices: [`ChatPrompt`]. Only there
+//!   are names of special tokens tokens.
+//!
+//! ```
+//! use structgen_chat::{ChatMessage, ChatOptions, ChatTemplate};
+//!
+//! let template = ChatTemplate::from_tokenizer_config(
+//!     r#"{"bos_token": "<s>", "chat_template":
+//!         "{{ bos_token }}{% for m in messages %}[{{ m['role'] }}] {{ m.content | trim }}\n{% endfor %}{% if add_generation_prompt %}[assistant] {% endif %}"}"#,
+//! )?;
+//! let prompt = template.render(&[ChatMessage::user(" <s>Hello! ")], &ChatOptions::default())?;
+//! assert_eq!(prompt.text(), "<s>[user] <s>Hello!\n[assistant] ");
+//! // The template's `<s>` is a token, and the user's is text.
+//! assert_eq!(prompt.trusted()[0], 0.."<s>[user] ".len());
+//! # Ok::<(), structgen_chat::ChatError>(())
+//! ```
+
+mod error;
+mod jinja;
+mod message;
+mod prompt;
+mod template;
+mod time;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::ChatError;
+pub use jinja::ChatLimits;
+pub use message::ChatMessage;
+pub use prompt::ChatPrompt;
+pub use template::{ChatOptions, ChatTemplate};

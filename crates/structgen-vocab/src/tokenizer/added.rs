@@ -1,0 +1,200 @@
+//! Added tokens in a text: where a tokenizer cuts it before anything else happens to it.
+//!
+//! The `tokenizers` crate does this too, for a text that is trusted as a whole or not at all. In a chat prompt both
+//! kinds are mixed, and they must not be encoded apart: a token may reach from one into the other, and some tokenizers
+//! write a mark at the beginning of every text.
+
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, Input, MatchKind};
+use tokenizers::normalizer::Range as Part;
+use tokenizers::{NormalizedString, Normalizer, NormalizerWrapper, PreTokenizedString, Token};
+
+use crate::file::AddedToken;
+
+/// The added tokens of a tokenizer.
+pub(super) struct AddedTokens {
+    /// Looked for in the text as it is.
+    plain: Matcher,
+    /// Looked for after normalisation, normalised like the text.
+    normalized: Matcher,
+}
+
+/// Finds the names of some tokens.
+struct Matcher {
+    tokens: Vec<Entry>,
+    names: AhoCorasick,
+}
+
+struct Entry {
+    /// The pipeline's own id.
+    id: u32,
+    special: bool,
+    single_word: bool,
+    lstrip: bool,
+    rstrip: bool,
+}
+
+/// Ranges of bytes that are trusted: in order, none of them empty, no two of them adjacent.
+type Trusted<'t> = &'t [Range<usize>];
+
+impl AddedTokens {
+    /// From a file's tokens and the pipeline's ids for them.
+    pub(super) fn new(
+        tokens: &[(&AddedToken, u32)],
+        normalizer: Option<&NormalizerWrapper>,
+    ) -> tokenizers::Result<Self> {
+        let matcher = |normalized: bool| {
+            let mut entries = Vec::new();
+            let mut names = Vec::new();
+            // Of special tokens and others with one name, the special one counts.
+            for special in [true, false] {
+                for &(token, id) in tokens {
+                    if token.normalized != normalized || token.special != special {
+                        continue;
+                    }
+                    let mut name = NormalizedString::from(token.content.as_str());
+                    if let (true, Some(normalizer)) = (normalized, normalizer) {
+                        normalizer.normalize(&mut name)?;
+                    }
+                    names.push(name.get().to_owned());
+                    entries.push(Entry {
+                        id,
+                        special,
+                        single_word: token.single_word,
+                        lstrip: token.lstrip,
+                        rstrip: token.rstrip,
+                    });
+                }
+            }
+            Matcher::new(entries, &names)
+        };
+        Ok(Self {
+            plain: matcher(false)?,
+            normalized: matcher(true)?,
+        })
+    }
+
+    /// Cuts a text at its added tokens, and normalises what is between them. Special tokens are found only where their
+    /// whole name is trusted.
+    pub(super) fn split(
+        &self,
+        text: &str,
+        trusted: Trusted<'_>,
+        normalizer: Option<&NormalizerWrapper>,
+    ) -> tokenizers::Result<PreTokenizedString> {
+        let mut pieces = PreTokenizedString::from(text);
+        pieces
+            .split(|_, piece| Ok(self.plain.split(&piece, |range| is_within(trusted, &range))))?;
+        pieces.split(|_, mut piece| {
+            let (start, _) = piece.offsets_original();
+            if let Some(normalizer) = normalizer {
+                normalizer.normalize(&mut piece)?;
+            }
+            Ok(self.normalized.split(&piece, |range| {
+                let original = piece.convert_offsets(Part::Normalized(range));
+                original.is_some_and(|range| {
+                    is_within(trusted, &(range.start + start..range.end + start))
+                })
+            }))
+        })?;
+        Ok(pieces)
+    }
+}
+
+fn is_within(trusted: Trusted<'_>, range: &Range<usize>) -> bool {
+    let next = trusted.partition_point(|trusted| trusted.end < range.end);
+    { trusted.get(next) }.is_some_and(|trusted| trusted.start <= range.start)
+}
+
+/// A piece of a text, and the token that it is.
+type Piece = (NormalizedString, Option<Vec<Token>>);
+
+impl Matcher {
+    fn new(tokens: Vec<Entry>, names: &[String]) -> tokenizers::Result<Self> {
+        let names = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(names)?;
+        Ok(Self { tokens, names })
+    }
+
+    fn split(
+        &self,
+        piece: &NormalizedString,
+        is_trusted: impl Fn(Range<usize>) -> bool,
+    ) -> Vec<Piece> {
+        let text = piece.get();
+        let mut pieces = Vec::new();
+        let mut push = |range: Range<usize>, token: Option<&Entry>| {
+            let Some(slice) = piece.slice(Part::Normalized(range)) else {
+                return;
+            };
+            let token = token.map(|token| {
+                let name = slice.get().to_owned();
+                let offsets = (0, name.len());
+                vec![Token::new(token.id, name, offsets)]
+            });
+            pieces.push((slice, token));
+        };
+        let mut start = 0;
+        let mut from = 0;
+        while let Some((token, found)) = self.find(text, from, &is_trusted) {
+            let token = &self.tokens[token];
+            from = found.end;
+            let is_word = |c: char| regex_syntax::is_word_character(c);
+            let joins_before = text[..found.start].chars().next_back().is_some_and(is_word);
+            let joins_after = text[found.end..].chars().next().is_some_and(is_word);
+            if token.single_word && (joins_before || joins_after) {
+                continue;
+            }
+            let mut cut = found;
+            if token.lstrip {
+                cut.start = text[start..cut.start].trim_end().len() + start;
+            }
+            if token.rstrip {
+                let rest = &text[cut.end..];
+                cut.end += rest.len() - rest.trim_start().len();
+            }
+            if start < cut.start {
+                push(start..cut.start, None);
+            }
+            start = cut.end;
+            push(cut, Some(token));
+            from = from.max(start);
+        }
+        if start < text.len() {
+            push(start..text.len(), None);
+        }
+        pieces
+    }
+
+    /// The first name from an offset on that may be a token there; of several at one place the longest.
+    fn find(
+        &self,
+        text: &str,
+        mut from: usize,
+        is_trusted: impl Fn(Range<usize>) -> bool,
+    ) -> Option<(usize, Range<usize>)> {
+        loop {
+            let found = self.names.find(Input::new(text).range(from..))?;
+            let token = found.pattern().as_usize();
+            if !self.tokens[token].special || is_trusted(found.range()) {
+                return Some((token, found.range()));
+            }
+            // A shorter name may be a token at the same place.
+            let start = found.start();
+            let mut end = found.end();
+            while let Some(shorter) = self.names.find(Input::new(text).range(start..end - 1)) {
+                let token = shorter.pattern().as_usize();
+                if shorter.start() != start {
+                    break;
+                }
+                if !self.tokens[token].special || is_trusted(shorter.range()) {
+                    return Some((token, shorter.range()));
+                }
+                end = shorter.end();
+            }
+            from = start + 1;
+        }
+    }
+}
