@@ -1,38 +1,37 @@
-//! Arrays in memory of their own or in a map.
+//! Arrays in memory of their own or in a file's.
 
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use memmap2::Mmap;
 use yoke::Yoke;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::ArtifactError;
+use crate::contents::Contents;
 
 /// What arrays in files are made of: types that are their bytes, any bytes. Numbers are, and structs that derive zerocopy's traits.
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy + Send + Sync + 'static {}
 
 impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync + 'static> Plain for T {}
 
-/// An array that does not change, in memory of its own or in a file's map. A copy is another handle on it.
+/// An array that does not change, in memory of its own or in that of a file. A copy is another handle on it.
 pub struct Column<T: 'static>(Yoke<&'static [T], Arc<Memory<T>>>);
 
 /// Where an array lies.
 enum Memory<T> {
     Own(Vec<T>),
-    /// The map, which all arrays of a file share, and a part of it.
-    Mapped(Arc<Mmap>, Range<usize>),
+    /// The file's contents, which all its arrays share, and a part of them.
+    File(Arc<Contents>, Range<usize>),
 }
 
 impl<T: Plain> Column<T> {
-    /// The array in a part of a map.
-    pub(crate) fn mapped(map: Arc<Mmap>, part: Range<usize>) -> Result<Self, ArtifactError> {
-        let memory = Arc::new(Memory::Mapped(map, part));
+    /// The array in a part of a file.
+    pub(crate) fn in_file(file: Arc<Contents>, part: Range<usize>) -> Result<Self, ArtifactError> {
+        let memory = Arc::new(Memory::File(file, part));
         let yoke = Yoke::try_attach_to_cart(memory, |memory| match memory {
             Memory::Own(items) => Ok(&items[..]),
-            Memory::Mapped(map, part) => map
-                .get(part.clone())
+            Memory::File(file, part) => { file.bytes().get(part.clone()) }
                 .and_then(|bytes| <[T]>::ref_from_bytes(bytes).ok())
                 .ok_or(ArtifactError::Contents(
                     "an array's length is not its items'",
@@ -47,7 +46,7 @@ impl<T: 'static> From<Vec<T>> for Column<T> {
         let memory = Arc::new(Memory::Own(items));
         Self(Yoke::attach_to_cart(memory, |memory| match memory {
             Memory::Own(items) => &items[..],
-            Memory::Mapped(..) => &[],
+            Memory::File(..) => &[],
         }))
     }
 }

@@ -1,9 +1,10 @@
-//! Files of computed tables: versioned, keyed, checked, read by memory map.
+//! Files of computed tables: versioned, keyed, checked, read at once.
 //!
 //! What takes long to compute and depends on one input alone is kept in a file: [`Writer`] puts arrays of plain numbers one behind another,
-//! [`Reader`] takes them back in the same order as [`Column`]s, which lie in the map and are not copied. A file is not trusted: it has
-//! to be of the right kind, version, key and length, and its checksum has to be right; that what the arrays say makes sense is checked by
-//! whoever reads them, since a checksum is no signature.
+//! [`Reader`] takes them back in the same order as [`Column`]s, which lie in the file's bytes and are not copied. A file is not trusted: it has
+//! to be of the right kind, version, key and length, and its checksum has to be right. A checksum finds accidents and is no signature:
+//! whoever reads the arrays checks that they make sense, so that a forged file is refused or harmless to the process, but only
+//! computing them anew would show that they are the right ones. So files belong where the program's own are.
 //!
 //! ```
 //! use structgen_artifact::{Format, Reader, Writer};
@@ -24,8 +25,8 @@
 //! ```
 
 mod column;
+mod contents;
 mod error;
-mod map;
 mod reader;
 mod writer;
 

@@ -1,22 +1,20 @@
 //! Reading a file.
 
 use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use memmap2::Mmap;
-
-use crate::{
-    ALIGN, ArtifactError, BYTE_ORDER, CHECKSUM, Column, Format, HEAD, Plain, checksum, map,
-};
+use crate::contents::Contents;
+use crate::{ALIGN, ArtifactError, BYTE_ORDER, CHECKSUM, Column, Format, HEAD, Plain, checksum};
 
 /// A file of tables, whose arrays are taken in the order in which they were put.
 ///
-/// The file is mapped. [`Writer`](crate::Writer) replaces files and never changes them; a program that writes into a mapped file by other
-/// means breaks its readers, as one that writes into a program's own file does.
+/// The file is read as a whole, so that nothing that becomes of it later changes the arrays: neither a [`Writer`](crate::Writer) that
+/// replaces it nor a program that cuts or overwrites it in place.
 #[derive(Debug)]
 pub struct Reader {
-    map: Arc<Mmap>,
+    contents: Arc<Contents>,
     at: usize,
 }
 
@@ -40,7 +38,7 @@ impl Reader {
         if !fs::metadata(path).map_err(failed("opening"))?.is_file() {
             return Err(ArtifactError::Kind);
         }
-        let file = File::open(path).map_err(failed("opening"))?;
+        let mut file = File::open(path).map_err(failed("opening"))?;
         let found = file.metadata().map_err(failed("reading"))?.len();
         if found > Self::MAX_BYTES {
             return Err(ArtifactError::Length { found });
@@ -48,10 +46,9 @@ impl Reader {
         if found < HEAD as u64 {
             return Err(ArtifactError::Kind);
         }
-        let map = map::map(&file).map_err(failed("mapping"))?;
-        let Some((head, body)) = map.split_at_checked(HEAD) else {
-            return Err(ArtifactError::Kind);
-        };
+        // A large file of another kind is not read at all.
+        let mut head = [0; HEAD];
+        file.read_exact(&mut head).map_err(failed("reading"))?;
         if head[..8] != format.magic {
             return Err(ArtifactError::Kind);
         }
@@ -61,14 +58,16 @@ impl Reader {
         if head[16..48] != key {
             return Err(ArtifactError::Key);
         }
-        if head[48..56] != (map.len() as u64).to_ne_bytes() {
+        if head[48..56] != found.to_ne_bytes() {
             return Err(ArtifactError::Length { found });
         }
+        let contents = Contents::read(&head, file, found as usize).map_err(failed("reading"))?;
+        let body = &contents.bytes()[HEAD..];
         if head[CHECKSUM..] != checksum(&head[..CHECKSUM], body).to_ne_bytes() {
             return Err(ArtifactError::Checksum);
         }
         Ok(Self {
-            map: Arc::new(map),
+            contents: Arc::new(contents),
             at: HEAD,
         })
     }
@@ -79,7 +78,8 @@ impl Reader {
     /// If there is none, or it is not of such items.
     pub fn take<T: Plain>(&mut self) -> Result<Column<T>, ArtifactError> {
         let behind = ArtifactError::Contents("an array ends behind the file");
-        let Some(length) = self.map.get(self.at..self.at + 8) else {
+        let bytes = self.contents.bytes();
+        let Some(length) = bytes.get(self.at..self.at + 8) else {
             return Err(behind);
         };
         let length = u64::from_ne_bytes(length.try_into().unwrap_or_default());
@@ -87,11 +87,11 @@ impl Reader {
         let end = usize::try_from(length)
             .ok()
             .and_then(|length| start.checked_add(length));
-        let Some(end) = end.filter(|&end| end <= self.map.len()) else {
+        let Some(end) = end.filter(|&end| end <= bytes.len()) else {
             return Err(behind);
         };
         self.at = end.next_multiple_of(ALIGN);
-        Column::mapped(self.map.clone(), start..end)
+        Column::in_file(self.contents.clone(), start..end)
     }
 
     /// The next array's only item.
@@ -110,7 +110,7 @@ impl Reader {
     /// # Errors
     /// If there are.
     pub fn finish(self) -> Result<(), ArtifactError> {
-        if self.at == self.map.len() {
+        if self.at == self.contents.bytes().len() {
             Ok(())
         } else {
             Err(ArtifactError::Contents("there is more than expected"))

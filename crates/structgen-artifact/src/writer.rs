@@ -1,6 +1,6 @@
 //! Writing a file.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -39,7 +39,8 @@ impl Writer {
     }
 
     /// Writes the file beside its place and renames it, so that nobody ever sees half of it and readers keep the one that was there.
-    /// Makes the folder where there is none. Several processes may write at once: one of the files remains.
+    /// Makes the folder where there is none. Several processes may write at once: one of the files remains. What one left that was killed
+    /// in the middle of it is removed by the next.
     ///
     /// # Errors
     /// If the system refuses: no space, no permission.
@@ -53,8 +54,14 @@ impl Writer {
             _ => Path::new("."),
         };
         let write = || -> io::Result<()> {
+            let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
+            let prefix = format!(".{}-", name.to_string_lossy());
             fs::create_dir_all(folder)?;
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            remove_abandoned(folder, &prefix);
+            let mut named = tempfile::Builder::new();
+            let mut file = named.prefix(&prefix).suffix(SUFFIX).tempfile_in(folder)?;
+            // Where the file system has no locks, nothing is taken for abandoned either.
+            let _ = file.as_file().lock();
             file.write_all(&self.bytes)?;
             file.persist(path)?;
             Ok(())
@@ -64,5 +71,27 @@ impl Writer {
             path: path.to_owned(),
             source,
         })
+    }
+}
+
+/// The end of the names of files that are being written.
+const SUFFIX: &str = ".tmp";
+
+/// Removes the files whose writers are dead: the system has freed their locks. A file without contents may be one whose writer is
+/// about to lock it.
+fn remove_abandoned(folder: &Path, prefix: &str) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_written = entry
+            .metadata()
+            .is_ok_and(|file| file.is_file() && file.len() > 0);
+        if !is_written || !name.starts_with(prefix) || !name.ends_with(SUFFIX) {
+            continue;
+        }
+        let path = entry.path();
+        // What cannot be opened, locked or removed is in nobody's way.
+        let _ = File::open(&path)
+            .is_ok_and(|file| file.try_lock().is_ok() && fs::remove_file(&path).is_ok());
     }
 }

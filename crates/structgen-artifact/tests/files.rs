@@ -41,6 +41,47 @@ fn what_was_put_is_taken() {
     assert!(matches!(read(&path), Err(ArtifactError::Contents(_))));
 }
 
+/// A map would end the process with SIGBUS.
+#[test]
+fn a_file_that_is_cut_or_overwritten_in_place_changes_no_arrays() {
+    let (_folder, path) = written();
+    let mut reader = Reader::open(&path, FORMAT, KEY).unwrap();
+    let bytes = reader.take::<u8>().unwrap();
+    fs::write(&path, [0xFF; 200]).unwrap();
+    assert_eq!(bytes[..], [1, 2, 3]);
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(0).unwrap();
+    assert_eq!(bytes[..], [1, 2, 3]);
+    assert!(reader.take::<u64>().unwrap().is_empty());
+    assert_eq!(reader.take_one::<u32>().unwrap(), u32::MAX);
+}
+
+#[test]
+fn what_a_killed_writer_left_is_removed_and_what_a_living_one_writes_is_not() {
+    let (_folder, path) = written();
+    let beside = |name: &str| path.with_file_name(name);
+    let [dead, living, empty, other] = [
+        ".file-dead.tmp",
+        ".file-living.tmp",
+        ".file-new.tmp",
+        ".other-dead.tmp",
+    ]
+    .map(beside);
+    for file in [&dead, &living, &other] {
+        fs::write(file, "half").unwrap();
+    }
+    fs::write(&empty, "").unwrap();
+    let lock = fs::File::open(&living).unwrap();
+    lock.lock().unwrap();
+    Writer::new(FORMAT, KEY).save(&path).unwrap();
+    assert!(!dead.exists());
+    assert!(living.exists() && empty.exists() && other.exists());
+    drop(lock);
+    Writer::new(FORMAT, KEY).save(&path).unwrap();
+    assert!(!living.exists());
+    Reader::open(&path, FORMAT, KEY).unwrap();
+}
+
 #[test]
 fn files_of_other_kinds_versions_and_keys_are_refused() {
     let (folder, path) = written();

@@ -18,7 +18,7 @@ use structgen::{
 };
 
 use crate::input::{Document, files_beside, is_json_or_yaml};
-use crate::output::{detail, warn};
+use crate::output::{detail, note, warn};
 use crate::schema_hints::{self, warn_of};
 
 /// Which model, and where it runs.
@@ -37,6 +37,9 @@ pub(crate) struct ModelArgs {
     /// Threads of one run on the processor
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
+    /// Run every token by itself: for models quantised while they run, whose texts otherwise depend on what runs beside them
+    #[arg(long, requires = "model")]
+    single_tokens: bool,
 }
 
 /// The parser of a flag whose value is a whole number from 0.
@@ -118,6 +121,7 @@ impl ModelArgs {
             variant: None,
             device: None,
             threads: self.threads,
+            single_tokens: false,
         }
     }
 
@@ -142,6 +146,9 @@ impl ModelArgs {
         }
         if let Some(variant) = &self.variant {
             options = options.with_variant(variant);
+        }
+        if self.single_tokens {
+            options = options.with_single_tokens();
         }
         Ok(options)
     }
@@ -175,6 +182,9 @@ impl ModelArgs {
             None => (Model::embedded(&options)?, "the embedded model".to_owned()),
         };
         detail(&format!("{name} was loaded in {}", milliseconds(started)));
+        for about in model.notes().iter().filter(|note| note.is_about_output()) {
+            note(&format!("note: {about}"));
+        }
         Ok(model)
     }
 }

@@ -1,7 +1,8 @@
 //! The `structgen` command line.
 //!
 //! One file per command in `commands/`; what they share is beside it. Exit codes: 0 done, 1 the text does not fit, 2 bad
-//! input or usage. Standard output, or the file of `--output`, has results only, standard error everything else.
+//! input or usage, 130 interrupted. Standard output, or the file of `--output`, has results only, standard error everything
+//! else.
 
 mod args;
 mod commands;
@@ -9,6 +10,7 @@ mod error;
 mod excerpt;
 mod extraction;
 mod input;
+mod interrupt;
 mod output;
 mod process;
 mod results;
@@ -91,6 +93,10 @@ fn main() -> ExitCode {
         return Failure::from(error).report();
     }
     let result = run(cli.command);
+    if interrupt::happened() {
+        output::discard();
+        return interrupt::outcome();
+    }
     let result = result.and_then(|code| {
         output::commit()?;
         Ok(code)

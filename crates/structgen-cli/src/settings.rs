@@ -23,6 +23,7 @@ use structgen::{
 
 use crate::args::{ModelArgs, RegexArgs, tables_folder};
 use crate::input::Document;
+use crate::interrupt;
 use crate::output::note;
 use crate::schema_args::SchemaArgs;
 
@@ -308,7 +309,9 @@ impl Settings {
         options = options.with_limits(limits);
         options = self.with_drafters(options, model)?;
         let tables = tables_folder().filter(|_| settings.keep_tables);
-        model.load(options, tables)
+        let model = model.load(options, tables)?;
+        interrupt::watch(&model);
+        Ok(model)
     }
 
     /// With the second model and the heads that the strategy takes.

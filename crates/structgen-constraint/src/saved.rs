@@ -95,8 +95,8 @@ impl CompiledConstraint {
         Ok(writer.save(file)?)
     }
 
-    /// Takes a constraint from a file that [`save`](Self::save) wrote with the same vocabulary. Masks stay in the file's map until somebody asks for
-    /// them.
+    /// Takes a constraint from a file that [`save`](Self::save) wrote with the same vocabulary. Masks stay in the file's bytes until somebody asks
+    /// for them.
     ///
     /// The file is checked in everything but one: that a mask is the one of its state would take computing it. So a file should come from
     /// where the program itself comes from.

@@ -34,6 +34,26 @@ pub struct ModelConfig {
     pub kv_heads: Option<usize>,
     /// Numbers in each head's key or value, for graphs that leave the number open.
     pub head_dim: Option<usize>,
+    /// The last positions that attention is limited to, in some or all layers.
+    pub sliding_window: Option<usize>,
+    /// Two sets of rotary factors, one for short texts and one for long ones.
+    pub long_rope: Option<LongRope>,
+}
+
+/// What a graph makes of LongRoPE (Ding et al. 2024): short rotary factors up to the context that the model was first
+/// trained for, long ones for longer texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LongRope {
+    /// It chooses by the length of the text, if it has a branch at all: onnxruntime-genai's model builder.
+    ByLength {
+        /// The longest text that has short factors.
+        border: usize,
+    },
+    /// It has the short factors alone, with which it was traced: optimum.
+    ShortAlone {
+        /// The longest text that they are for.
+        border: usize,
+    },
 }
 
 impl ModelConfig {
@@ -76,7 +96,29 @@ impl ModelConfig {
             bos: root.ids("bos_token_id")?.first().copied(),
             kv_heads: first(&["num_key_value_heads"])?.or(heads),
             head_dim: first(&["head_dim"])?.or(derived),
+            sliding_window: first(&["sliding_window"])?,
+            long_rope: None,
         };
+        let windows =
+            { text.iter().chain([&root]) }.map(|fields| fields.flag("use_sliding_window"));
+        if windows
+            .collect::<Result<Vec<_>, _>>()?
+            .contains(&Some(false))
+        {
+            result.sliding_window = None;
+        }
+        let mut scaling = text.iter().chain([&root]).filter_map(|fields| {
+            let scaling = fields
+                .get("rope_scaling")
+                .or_else(|| fields.get("rope_parameters"))?;
+            ["rope_type", "type"]
+                .iter()
+                .find_map(|name| scaling.get(name)?.as_str())
+        });
+        if scaling.any(|kind| kind == "longrope" || kind == "su") {
+            let border = first(&["original_max_position_embeddings"])?;
+            result.long_rope = border.map(|border| LongRope::ShortAlone { border });
+        }
         if let Some(generation) = generation {
             let generation = Fields::parse("generation_config.json", generation)?;
             for id in generation.ids("eos_token_id")? {
@@ -233,10 +275,27 @@ impl GenaiConfig {
                 bos: model.ids("bos_token_id")?.first().copied(),
                 kv_heads: decoder.number("num_key_value_heads")?.or(heads),
                 head_dim: decoder.number("head_size")?,
+                sliding_window: match decoder.object("sliding_window")? {
+                    Some(window) => window.number("window_size")?,
+                    None => None,
+                },
+                long_rope: { model.string("type")? }
+                    .and_then(|model_type| long_rope_border(&model_type))
+                    .map(|border| LongRope::ByLength { border }),
             },
             file,
             names,
         })
+    }
+}
+
+/// The context that models of this type were first trained for, where onnxruntime-genai's builder gives them two sets of
+/// rotary factors. Its configuration does not name it, and its runtime knows it by the type as well.
+fn long_rope_border(model_type: &str) -> Option<usize> {
+    match model_type {
+        "phi3" | "phi3v" | "phi4mm" | "phimoe" => Some(4096),
+        "phi3small" => Some(8192),
+        _ => None,
     }
 }
 
@@ -390,6 +449,8 @@ mod tests {
                 head_dim: Some(
                     12,
                 ),
+                sliding_window: None,
+                long_rope: None,
             }
         "#]]
         .assert_debug_eq(&config);
@@ -423,6 +484,8 @@ mod tests {
                     head_dim: Some(
                         8,
                     ),
+                    sliding_window: None,
+                    long_rope: None,
                 },
                 file: "decoder.onnx",
                 names: Names {

@@ -32,6 +32,14 @@ pub enum LoadError {
         /// The variants that are there.
         variants: Vec<String>,
     },
+    /// The folder holds a model in a form that is not run.
+    #[error("{} cannot be run: {reason}", folder.display())]
+    OtherForm {
+        /// The folder.
+        folder: PathBuf,
+        /// The form, and how to come to one that is run.
+        reason: &'static str,
+    },
     /// One of the JSON files is wrong.
     #[error("{file}: {problem}")]
     Config {

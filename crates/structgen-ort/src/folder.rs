@@ -1,6 +1,7 @@
 //! Model folders: which file to load, and what the files beside it say.
 
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use crate::LoadError;
@@ -40,14 +41,14 @@ impl ModelFolder {
     /// [`LoadError::NoModel`] with the variants that are there, [`LoadError::Config`], [`LoadError::Read`].
     pub fn open(folder: &Path, variant: Option<&str>) -> Result<Self, LoadError> {
         if !folder.is_dir() {
-            let kind = std::io::ErrorKind::NotADirectory;
+            let kind = io::ErrorKind::NotADirectory;
             return Err(LoadError::Read {
                 path: folder.to_owned(),
-                source: std::io::Error::new(kind, "there is no such folder"),
+                source: io::Error::new(kind, "there is no such folder"),
             });
         }
         if variant.is_none()
-            && let Some(text) = read(&folder.join("genai_config.json"))?
+            && let Some(text) = read_config(&folder.join("genai_config.json"))?
         {
             let genai = GenaiConfig::from_json(&text)?;
             return Self::open_genai(folder, genai);
@@ -55,9 +56,9 @@ impl ModelFolder {
         let model = find_model(folder, variant)?;
         let beside = model.parent().unwrap_or(folder);
         let read_either = |name: &str| -> Result<Option<String>, LoadError> {
-            match read(&folder.join(name))? {
+            match read_config(&folder.join(name))? {
                 Some(text) => Ok(Some(text)),
-                None => read(&beside.join(name)),
+                None => read_config(&beside.join(name)),
             }
         };
         let config = read_either("config.json")?.ok_or_else(|| LoadError::Config {
@@ -109,6 +110,16 @@ impl ModelFolder {
 
 fn find_model(folder: &Path, variant: Option<&str>) -> Result<PathBuf, LoadError> {
     let folders = [folder.to_owned(), folder.join("onnx")];
+    let other_form = |reason| LoadError::OtherForm {
+        folder: folder.to_owned(),
+        reason,
+    };
+    if folders
+        .iter()
+        .any(|dir| has_file(dir, |name| name.starts_with("encoder_model")))
+    {
+        return Err(other_form(ENCODER_DECODER));
+    }
     let suffix = variant.map(|v| format!("_{v}")).unwrap_or_default();
     for dir in &folders {
         for stem in STEMS {
@@ -121,6 +132,7 @@ fn find_model(folder: &Path, variant: Option<&str>) -> Result<PathBuf, LoadError
     let found: Vec<(String, PathBuf)> = folders.iter().flat_map(|dir| variants(dir)).collect();
     match (&found[..], variant) {
         ([(_, only)], None) => Ok(only.clone()),
+        ([], _) if let Some(reason) = form_of(&folders) => Err(other_form(reason)),
         _ => Err(LoadError::NoModel {
             folder: folder.to_owned(),
             looked_for: format!(
@@ -129,6 +141,49 @@ fn find_model(folder: &Path, variant: Option<&str>) -> Result<PathBuf, LoadError
             variants: found.into_iter().map(|(name, _)| name).collect(),
         }),
     }
+}
+
+const ENCODER_DECODER: &str =
+    "encoder_model.onnx shows that it is an encoder-decoder, and structgen runs decoders alone";
+
+/// Forms that are not run: the end of a file's name, and what to do.
+const OTHER_FORMS: [(&str, &str); 4] = [
+    (
+        "decoder_model.onnx",
+        "decoder_model.onnx alone takes no past, and structgen runs graphs that are prompt and continuation in one; \
+         export it again with optimum 1.17 or later (optimum-cli export onnx --task text-generation-with-past)",
+    ),
+    (
+        ".gguf",
+        "a GGUF file is for llama.cpp; export the model that it was made from with optimum \
+         (optimum-cli export onnx --task text-generation-with-past) or onnxruntime-genai's model builder",
+    ),
+    (
+        ".safetensors",
+        "it has PyTorch's weights; export them with optimum (optimum-cli export onnx --model DIR --task \
+         text-generation-with-past OUT) or onnxruntime-genai's model builder",
+    ),
+    (
+        "pytorch_model.bin",
+        "it has PyTorch's weights; export them with optimum (optimum-cli export onnx --model DIR --task \
+         text-generation-with-past OUT) or onnxruntime-genai's model builder",
+    ),
+];
+
+fn form_of(folders: &[PathBuf]) -> Option<&'static str> {
+    let mut forms = OTHER_FORMS.iter();
+    let found = forms.find(|(end, _)| {
+        folders
+            .iter()
+            .any(|dir| has_file(dir, |name| name.ends_with(end)))
+    });
+    found.map(|(_, reason)| *reason)
+}
+
+/// Whether a folder has a file by such a name.
+fn has_file(dir: &Path, is_wanted: impl Fn(&str) -> bool) -> bool {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    { entries.map(|entry| entry.file_name()) }.any(|name| name.to_str().is_some_and(&is_wanted))
 }
 
 /// The variants in a folder, by name.
@@ -151,23 +206,39 @@ fn variants(dir: &Path) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// The text of a file, none if there is no such file.
-fn read(path: &Path) -> Result<Option<String>, LoadError> {
-    // A configuration is a few kilobytes; what is a thousand times that is not read into memory.
+/// The text of one of a model folder's configuration files, none if there is no such file.
+///
+/// The folder may come from anywhere. So a pipe, which might never end, and a device are refused, and so is what is a
+/// thousand times the size of a configuration; links are followed, of which a cache of downloads consists.
+///
+/// # Errors
+/// [`LoadError::Read`].
+#[doc(hidden)]
+pub fn read_config(path: &Path) -> Result<Option<String>, LoadError> {
     const LARGEST: u64 = 16 << 20;
-    let fail = |source| LoadError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    match fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(fail(error)),
-        Ok(metadata) if metadata.len() > LARGEST => {
-            return Err(fail(std::io::ErrorKind::FileTooLarge.into()));
+    let read = || -> io::Result<String> {
+        let metadata = fs::metadata(path)?;
+        if !metadata.is_file() {
+            let reason = "it is no regular file";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
-        Ok(_) => {}
+        if metadata.len() > LARGEST {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let mut text = String::new();
+        fs::File::open(path)?
+            .take(LARGEST)
+            .read_to_string(&mut text)?;
+        Ok(text)
+    };
+    match read() {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(LoadError::Read {
+            path: path.to_owned(),
+            source,
+        }),
     }
-    fs::read_to_string(path).map(Some).map_err(fail)
 }
 
 #[cfg(test)]
@@ -240,6 +311,37 @@ mod tests {
             genai_config.json: filename "/etc/passwd" leads out of the folder
             DIR has no model: genai_config.json names "n.onnx", which is not there"#]]
         .assert_eq(&errors.join("\n"));
+    }
+
+    #[test]
+    fn other_forms_of_models_are_named_with_what_to_do() {
+        let forms: [&[&str]; 5] = [
+            &["encoder_model.onnx", "decoder_model_merged.onnx"],
+            &[
+                "onnx/decoder_model.onnx",
+                "onnx/decoder_with_past_model.onnx",
+            ],
+            &["tiny.Q4_K_M.gguf"],
+            &["model.safetensors"],
+            &["pytorch_model.bin"],
+        ];
+        let errors = forms.map(|files| {
+            let files: Vec<_> = files.iter().map(|&file| (file, "")).collect();
+            name(&folder(&files), None).unwrap_err()
+        });
+        expect_test::expect![[r#"
+            DIR cannot be run: encoder_model.onnx shows that it is an encoder-decoder, and structgen runs decoders alone
+            DIR cannot be run: decoder_model.onnx alone takes no past, and structgen runs graphs that are prompt and continuation in one; export it again with optimum 1.17 or later (optimum-cli export onnx --task text-generation-with-past)
+            DIR cannot be run: a GGUF file is for llama.cpp; export the model that it was made from with optimum (optimum-cli export onnx --task text-generation-with-past) or onnxruntime-genai's model builder
+            DIR cannot be run: it has PyTorch's weights; export them with optimum (optimum-cli export onnx --model DIR --task text-generation-with-past OUT) or onnxruntime-genai's model builder
+            DIR cannot be run: it has PyTorch's weights; export them with optimum (optimum-cli export onnx --model DIR --task text-generation-with-past OUT) or onnxruntime-genai's model builder"#]].assert_eq(&errors.join("\n"));
+        // A model that is run is taken, whatever lies beside it.
+        let both = folder(&[
+            ("config.json", "{}"),
+            ("model.onnx", ""),
+            ("model.safetensors", ""),
+        ]);
+        assert_eq!(name(&both, None).unwrap(), "model.onnx");
     }
 
     #[test]

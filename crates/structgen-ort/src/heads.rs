@@ -1,5 +1,7 @@
 //! Extra heads in an ONNX Runtime session.
 
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use ort::session::Session;
@@ -8,6 +10,7 @@ use structgen_decode::{ModelError, model::DraftHeads};
 
 use crate::cache::backend;
 use crate::model::{refused, session_builder};
+use crate::operators::Operators;
 use crate::signature::{find, tensor, unsupported};
 use crate::{Device, LoadError, Runtime};
 
@@ -43,10 +46,15 @@ impl OrtHeads {
     /// # Errors
     /// [`LoadError`]: what is missing or not understood, by name.
     pub fn open(runtime: &'static Runtime, file: &Path, device: Device) -> Result<Self, LoadError> {
-        let bytes = std::fs::read(file).map_err(|source| LoadError::Read {
+        let failed = |source| LoadError::Read {
             path: file.to_owned(),
             source,
-        })?;
+        };
+        if !fs::metadata(file).map_err(failed)?.is_file() {
+            let reason = "it is no regular file";
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, reason)));
+        }
+        let bytes = fs::read(file).map_err(failed)?;
         Self::read(runtime, &bytes, &file.display().to_string(), device)
     }
 
@@ -68,7 +76,9 @@ impl OrtHeads {
         name: &str,
         device: Device,
     ) -> Result<Self, LoadError> {
-        let session = session_builder(runtime, device)?.commit_from_memory(bytes);
+        let operators = Operators::of_bytes(bytes).unwrap_or_default();
+        let mut builder = session_builder(runtime, device, &operators)?;
+        let session = builder.commit_from_memory(bytes);
         let session = session.map_err(|error| refused(name, &error))?;
         let states = find(session.inputs(), STATES, "input")?;
         let logits = find(session.outputs(), LOGITS, "output")?;

@@ -10,16 +10,22 @@ mod error;
 mod folder;
 mod heads;
 mod model;
+mod notes;
+mod operators;
 mod runtime;
 mod signature;
 
-pub use config::ModelConfig;
+pub use config::{LongRope, ModelConfig};
 pub use device::{Device, UnknownDevice};
 pub use error::LoadError;
 pub use folder::ModelFolder;
+#[doc(hidden)]
+pub use folder::read_config;
 pub use heads::OrtHeads;
 pub use model::{BareRun, LoadOptions, ModelSource, OrtModel};
+pub use notes::LoadNote;
 pub use runtime::{
-    CudaError, CudaLibrary, InstallOptions, Installed, Looked, RUNTIME_VERSION, Runtime,
-    RuntimeError, Search, Source, cuda_libraries, ensure_runtime, install,
+    CudaError, CudaLibrary, Damage, InstallOptions, Installed, InstalledRuntime, Looked,
+    RUNTIME_VERSION, Runtime, RuntimeError, Search, Source, cuda_libraries, ensure_runtime,
+    install, installed, uninstall,
 };

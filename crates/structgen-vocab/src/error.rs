@@ -64,8 +64,10 @@ pub enum VocabularyError {
         second: String,
     },
 
-    /// The model has fewer logits than the tokenizer has ids.
-    #[error("the model has {logits} logits and the tokenizer has token ids up to {last}")]
+    /// The model has fewer logits than the tokenizer has ids of text.
+    #[error(
+        "the model has {logits} logits and the tokenizer has text tokens with ids up to {last}"
+    )]
     LogitsTooNarrow {
         /// The number of logits.
         logits: usize,

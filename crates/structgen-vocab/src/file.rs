@@ -92,6 +92,14 @@ pub(crate) fn read_limited(path: &Path) -> Result<Vec<u8>, VocabularyError> {
         path: path.to_owned(),
         source,
     };
+    // Asked first: opening a pipe waits for its other end.
+    if !std::fs::metadata(path).map_err(io)?.is_file() {
+        let reason = "it is no regular file";
+        return Err(io(std::io::Error::new(
+            std::io::ErrorKind::InvalidInput,
+            reason,
+        )));
+    }
     let mut bytes = Vec::new();
     std::fs::File::open(path)
         .map_err(io)?
@@ -131,6 +139,7 @@ impl<'de> Deserialize<'de> for Pieces {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pieces, A::Error> {
                 let mut pieces = Vec::new();
                 while let Some(entry) = map.next_entry()? {
+                    check_room(&pieces)?;
                     pieces.push(entry);
                 }
                 Ok(Pieces::Ids(pieces))
@@ -139,12 +148,24 @@ impl<'de> Deserialize<'de> for Pieces {
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Pieces, A::Error> {
                 let mut pieces = Vec::new();
                 while let Some(piece) = seq.next_element()? {
+                    check_room(&pieces)?;
                     pieces.push(piece);
                 }
                 Ok(Pieces::Scores(pieces))
             }
         }
         deserializer.deserialize_any(PiecesVisitor)
+    }
+}
+
+/// Ends a list that is too long while it is read, before it takes hundreds of megabytes.
+fn check_room<T, E: serde::de::Error>(pieces: &[T]) -> Result<(), E> {
+    match pieces.len() < Vocabulary::MAX_TOKENS {
+        true => Ok(()),
+        false => Err(E::custom(format_args!(
+            "more than {} tokens, the most that is accepted",
+            Vocabulary::MAX_TOKENS
+        ))),
     }
 }
 

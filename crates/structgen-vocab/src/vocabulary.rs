@@ -145,23 +145,22 @@ impl Vocabulary {
         Self::build(list)
     }
 
-    /// Widens the vocabulary to the model's logits. Ids that only pad them are holes.
+    /// Fits the vocabulary to the model's logits. Ids that only pad them are holes; special tokens past them are left
+    /// out, as tokenizers have them for inputs that are no text.
     ///
     /// # Errors
-    /// If there are fewer logits than ids, or more than [`MAX_TOKENS`](Self::MAX_TOKENS).
+    /// If there are fewer logits than ids of text, or more than [`MAX_TOKENS`](Self::MAX_TOKENS).
     pub fn with_logits_len(mut self, logits: usize) -> Result<Self, VocabularyError> {
         check_size("the logits", logits, Self::MAX_TOKENS)?;
-        if logits < self.len() {
-            return Err(VocabularyError::LogitsTooNarrow {
-                logits,
-                last: TokenId((self.len() - 1) as u32),
-            });
+        if let Some(last) = self.text.iter().last().filter(|id| id.index() >= logits) {
+            return Err(VocabularyError::LogitsTooNarrow { logits, last });
         }
         self.offsets.resize(logits + 1, self.bytes.len() as u32);
         self.name_offsets
             .resize(logits + 1, self.names.len() as u32);
-        self.text = widened(&self.text, logits);
-        self.special = widened(&self.special, logits);
+        self.text = resized(&self.text, logits);
+        self.special = resized(&self.special, logits);
+        self.specials_by_name.retain(|_, id| id.index() < logits);
         self.fingerprint = self.compute_fingerprint();
         Ok(self)
     }
@@ -378,12 +377,12 @@ impl Vocabulary {
     }
 }
 
-fn widened(mask: &TokenMask, len: usize) -> TokenMask {
-    let mut wide = TokenMask::new(len);
-    for id in mask {
-        wide.allow(id);
+fn resized(mask: &TokenMask, len: usize) -> TokenMask {
+    let mut resized = TokenMask::new(len);
+    for id in mask.iter().filter(|id| id.index() < len) {
+        resized.allow(id);
     }
-    wide
+    resized
 }
 
 #[cfg(test)]

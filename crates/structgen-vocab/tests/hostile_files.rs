@@ -196,6 +196,71 @@ fn ids_and_names_that_are_given_twice_are_refused() {
     Tokenizer::from_bytes(&json).unwrap();
 }
 
+/// A merge of nothing would make a token of itself for ever.
+#[test]
+fn merges_that_go_in_circles_are_refused() {
+    for merges in [
+        json!([["a", ""]]),
+        json!([["", ""]]),
+        json!([["ab", ""], ["a", "b"]]),
+    ] {
+        let mut file = small_file();
+        file["model"]["merges"] = merges.clone();
+        for vocab in [
+            json!({"a": 0, "b": 1, "ab": 2, "Ġ": 3}),
+            json!({"a": 0, "b": 1, "ab": 2, "": 3}),
+        ] {
+            file["model"]["vocab"] = vocab;
+            let json = serde_json::to_vec(&file).unwrap();
+            let error = Tokenizer::from_bytes(&json).unwrap_err();
+            assert!(
+                matches!(
+                    error,
+                    TokenizerError::Pipeline {
+                        pointer: "/model/merges",
+                        ..
+                    }
+                ),
+                "{merges} {error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn ten_million_tokens_are_refused_before_all_are_read() {
+    let ids: Vec<String> = (0..7_000_000)
+        .map(|id| format!("\"{id:x}\":{id}"))
+        .collect();
+    let scores: Vec<String> = (0..10_000_000)
+        .map(|id| format!("[\"{id:x}\",0]"))
+        .collect();
+    for (kind, vocab) in [
+        ("BPE", format!("{{{}}}", ids.join(","))),
+        ("Unigram", format!("[{}]", scores.join(","))),
+    ] {
+        let json = format!(r#"{{"model": {{"type": "{kind}", "vocab": {vocab}}}}}"#);
+        let error = error(json.as_bytes()).to_string();
+        assert!(
+            error.contains("more than 2097152 tokens"),
+            "{kind}: {error}"
+        );
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn pipes_and_devices_are_refused_and_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("tokenizer.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for path in [pipe.as_path(), std::path::Path::new("/dev/zero")] {
+        let error = Tokenizer::from_file(path).unwrap_err().to_string();
+        assert!(error.contains("no regular file"), "{error}");
+    }
+}
+
 #[test]
 fn sizes_are_bounded() {
     let long = "a".repeat(Vocabulary::MAX_TOKEN_BYTES + 1);
@@ -326,7 +391,7 @@ fn a_file_that_is_not_there_is_named() {
 }
 
 #[test]
-fn logits_are_padded_and_never_cut() {
+fn logits_are_padded_and_only_special_tokens_are_cut() {
     let json = serde_json::to_vec(&small_file()).unwrap();
     let vocabulary = Vocabulary::from_tokenizer_json(&json).unwrap();
     let wide = vocabulary.clone().with_logits_len(70).unwrap();
@@ -339,11 +404,18 @@ fn logits_are_padded_and_never_cut() {
     assert_ne!(wide.fingerprint(), vocabulary.fingerprint());
     let same = vocabulary.clone().with_logits_len(5).unwrap();
     assert_eq!(same.fingerprint(), vocabulary.fingerprint());
+    let narrow = vocabulary.clone().with_logits_len(4).unwrap();
+    assert_eq!((narrow.len(), narrow.special_tokens().count()), (4, 0));
+    let name = vocabulary.token_name(TokenId(4)).unwrap();
+    assert_eq!(narrow.token_name(TokenId(4)), None);
+    assert_eq!(vocabulary.special_token(name), Some(TokenId(4)));
+    assert_eq!(narrow.special_token(name), None);
+    assert_eq!(narrow.text_tokens().count(), 4);
     assert!(matches!(
-        vocabulary.clone().with_logits_len(4),
+        vocabulary.clone().with_logits_len(3),
         Err(VocabularyError::LogitsTooNarrow {
-            logits: 4,
-            last: TokenId(4)
+            logits: 3,
+            last: TokenId(3)
         })
     ));
     assert!(vocabulary.with_logits_len(usize::MAX).is_err());

@@ -177,4 +177,29 @@ fn a_model_can_name_special_tokens_and_padding() {
 
     let options = TokenizerOptions::new().special_tokens([TokenId(32_064)]);
     assert!(Tokenizer::from_bytes_with(&json, &options).is_err());
+
+    // Ends of sequence are what a configuration says, which may name more than there are.
+    let ends = TokenizerOptions::new().ends([TokenId(2), TokenId(32_064)]);
+    let tokenizer = Tokenizer::from_bytes_with(&json, &ends).unwrap();
+    assert!(tokenizer.vocabulary().is_special(TokenId(2)));
+    assert_eq!(tokenizer.vocabulary().token_name(TokenId(32_064)), None);
+}
+
+#[test]
+fn a_tokenizer_may_be_wider_than_the_model_by_special_tokens() {
+    // As Gemma 3's is, whose last token stands for an image.
+    let Some(json) = real_tokenizer("phi3") else {
+        return;
+    };
+    let plain = Tokenizer::from_bytes(&json).unwrap();
+    let (last, name) = plain.vocabulary().special_tokens().last().unwrap();
+    assert_eq!(last.index(), plain.vocabulary().len() - 1);
+    let options = TokenizerOptions::new().logits_len(last.index());
+    let narrow = Tokenizer::from_bytes_with(&json, &options).unwrap();
+    assert_eq!(narrow.vocabulary().len(), last.index());
+    // Trusted text still names it, and the model refuses it; untrusted text never does.
+    assert_eq!(narrow.encode_prompt(name, false).unwrap(), [last]);
+    let text = narrow.encode(name).unwrap();
+    assert!(text.iter().all(|id| id.index() < last.index()));
+    assert_eq!(narrow.decode(&text, false).unwrap(), name);
 }

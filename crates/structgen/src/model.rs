@@ -9,7 +9,7 @@ use structgen_decode::{
     ChatTemplate, Engine, LanguageModel, ModelInfo, Scheduler, chat::ChatError,
     confidence::SpanScore,
 };
-use structgen_ort::{Device, ModelConfig, ModelSource, OrtHeads, OrtModel, Runtime};
+use structgen_ort::{Device, LoadNote, ModelConfig, ModelSource, OrtHeads, OrtModel, Runtime};
 use structgen_vocab::{TokenId, Tokenizer, TokenizerOptions, Vocabulary};
 
 use crate::options::{DraftSource, HeadsSource};
@@ -48,6 +48,7 @@ struct Inner {
     workers: usize,
     inputs: Vec<(String, String)>,
     outputs: Vec<(String, String)>,
+    notes: Vec<LoadNote>,
 }
 
 /// What a model is made of, before it is put on threads.
@@ -118,9 +119,15 @@ impl Model {
         let tables = Arc::new(options.tables(vocabulary.clone()));
         let workers = options.workers_or_one();
         let (inputs, outputs) = (first.inputs(), first.outputs());
+        let is_unknown = |id: &TokenId| vocabulary.token_name(*id).is_none();
+        let unknown: Vec<TokenId> = { first.info().eos.iter().copied() }
+            .filter(is_unknown)
+            .collect();
+        let first = first.ignoring_ends(&unknown);
+        let notes = first.notes().to_vec();
         let mut schedulers = vec![scheduler(runtime, first, &tokenizer, options)?];
         for _ in 1..workers.get() {
-            let model = parts.source.open(runtime)?;
+            let model = parts.source.open(runtime)?.ignoring_ends(&unknown);
             schedulers.push(scheduler(runtime, model, &tokenizer, options)?);
         }
         Ok(Self {
@@ -135,6 +142,7 @@ impl Model {
                 workers: workers.get(),
                 inputs,
                 outputs,
+                notes,
             }),
         })
     }
@@ -195,6 +203,12 @@ impl Model {
     #[must_use]
     pub fn outputs(&self) -> &[(String, String)] {
         &self.inner.outputs
+    }
+
+    /// What is to be known of how the model runs: what its graph cannot do, and where graph and configuration differ.
+    #[must_use]
+    pub fn notes(&self) -> &[LoadNote] {
+        &self.inner.notes
     }
 
     /// The number of sessions that run side by side.
@@ -338,5 +352,5 @@ fn folder_tokenizer(folder: &Path, info: &ModelInfo) -> Result<Tokenizer> {
 fn tokenizer_options(info: &ModelInfo) -> TokenizerOptions {
     TokenizerOptions::new()
         .logits_len(info.logits_width)
-        .special_tokens(info.eos.iter().copied())
+        .ends(info.eos.iter().copied())
 }

@@ -27,6 +27,7 @@ pub struct ModelOptions {
     limits: SchedulerLimits,
     draft: Option<DraftSource>,
     heads: Option<HeadsSource>,
+    single_tokens: bool,
 }
 
 /// Which model drafts for another one, with the same tokens.
@@ -129,6 +130,15 @@ impl ModelOptions {
         self
     }
 
+    /// Runs every token of every text by itself. That is slow, and for models whose graph
+    /// [quantises activations](structgen_ort::LoadNote::DynamicQuantization) while it runs: without it, what such a model
+    /// writes may depend on what runs beside it.
+    #[must_use]
+    pub fn with_single_tokens(mut self) -> Self {
+        self.single_tokens = true;
+        self
+    }
+
     pub(crate) fn workers_or_one(&self) -> NonZeroUsize {
         self.workers.unwrap_or(NonZeroUsize::MIN)
     }
@@ -172,6 +182,7 @@ impl ModelOptions {
         LoadOptions {
             device: self.device_or(default),
             variant: self.variant.clone(),
+            single_tokens: self.single_tokens,
         }
     }
 }

@@ -1,7 +1,5 @@
 //! The prompt of an extraction, and chat prompts.
 
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use serde_json::Value;
@@ -11,7 +9,7 @@ use structgen_decode::{
 };
 use structgen_frontend::json_schema::{SchemaOptions, Source};
 use structgen_grammar::Whitespace;
-use structgen_ort::LoadError;
+use structgen_ort::read_config;
 use structgen_vocab::{TokenId, Vocabulary};
 
 use crate::notation::PROMPT_VERSION;
@@ -69,15 +67,9 @@ pub(crate) fn chat_template(
     })
 }
 
+/// The text of a file of a model folder, none if there is no such file.
 pub(crate) fn read(path: &Path) -> Result<Option<String>> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(Error::Load(LoadError::Read {
-            path: path.to_owned(),
-            source,
-        })),
-    }
+    Ok(read_config(path)?)
 }
 
 impl Model {

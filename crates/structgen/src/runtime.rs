@@ -3,8 +3,9 @@
 use crate::Result;
 
 pub use structgen_ort::{
-    CudaError, CudaLibrary, InstallOptions, Installed, Looked, RUNTIME_VERSION, Runtime,
-    RuntimeError, Search, Source, cuda_libraries, install,
+    CudaError, CudaLibrary, Damage, InstallOptions, Installed, InstalledRuntime, Looked,
+    RUNTIME_VERSION, Runtime, RuntimeError, Search, Source, cuda_libraries, install, installed,
+    uninstall,
 };
 
 /// Finds the runtime library, or installs it into the cache folder through pip, pinned and checked by its hash; before it

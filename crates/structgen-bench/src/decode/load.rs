@@ -62,6 +62,7 @@ impl ModelArgs {
         let options = LoadOptions {
             device: self.device()?,
             variant: self.variant.clone(),
+            ..LoadOptions::default()
         };
         let file = folder.join("tokenizer.json");
         Ok(Source {
@@ -90,7 +91,7 @@ impl Source {
     fn tokenizer(&self, info: &ModelInfo) -> anyhow::Result<Tokenizer> {
         let options = TokenizerOptions::new()
             .logits_len(info.logits_width)
-            .special_tokens(info.eos.iter().copied());
+            .ends(info.eos.iter().copied());
         Ok(Tokenizer::from_bytes_with(&self.tokenizer, &options)?)
     }
 }

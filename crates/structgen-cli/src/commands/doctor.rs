@@ -148,6 +148,9 @@ fn look_at_model(checkup: &mut Checkup, model: &Model) -> std::io::Result<()> {
     )?;
     checkup.note("cache", &memory(info))?;
     checkup.note("batches", packing(info))?;
+    for note in model.notes() {
+        checkup.note("note", &note.to_string())?;
+    }
     for (name, outlets) in [("inputs", model.inputs()), ("outputs", model.outputs())] {
         let shown: Vec<String> = outlets
             .iter()

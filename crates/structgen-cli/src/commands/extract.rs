@@ -7,6 +7,7 @@ use std::thread;
 use anyhow::anyhow;
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use structgen::decode::FinishReason;
 use structgen::grammar::Whitespace;
 use structgen::{Error, Extraction, LongText, SchemaExtractor, Strategy};
 
@@ -17,6 +18,7 @@ use crate::args::{ModelArgs, at_least_one, read_schema};
 use crate::error::DONE;
 use crate::extraction::{ExtractionArgs, PassedOn};
 use crate::input::TextArgs;
+use crate::interrupt;
 use crate::output::{detail, note, write_line};
 use crate::schema_args::{ShortSchemaArgs, SourceArg};
 use crate::settings::{Settings, SettingsArgs};
@@ -168,6 +170,10 @@ impl Args {
             return self.list(extractor, text);
         }
         let found: Extraction<IgnoredAny> = extractor.submit(text)?.wait().map_err(failure)?;
+        if interrupt::happened() {
+            // Other values of its fields may be missing.
+            return Ok(DONE);
+        }
         for pointer in &found.ungrounded {
             note(&format!("note: the text has no value for {pointer}"));
         }
@@ -193,6 +199,8 @@ impl Args {
         let mut outcome = Ok(DONE);
         for output in outputs.map_err(Error::from)?.outputs {
             match output {
+                Ok(output) if output.generation.finish == FinishReason::Cancelled => {}
+                Err(_) if interrupt::happened() => {}
                 Ok(output) if self.results.results.is_whole() => {
                     let object = self.results.results.object(&output, model)?;
                     write_line(&Value::from(object).to_string())?;

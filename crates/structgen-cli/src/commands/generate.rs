@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use serde_json::{Value, json};
-use structgen::decode::{GenerateError, Generation, Output, Run, request::Report};
+use structgen::decode::{FinishReason, GenerateError, Generation, Output, Run, request::Report};
 use structgen::tools::{Message, ToolGrammar};
 use structgen::vocab::Vocabulary;
 use structgen::{Constraint, Error, Model, Request};
@@ -14,6 +14,7 @@ use crate::Outcome;
 use crate::args::{ModelArgs, SchemaFile, read_grammar, read_schema};
 use crate::error::{DONE, Failure};
 use crate::input::{TextArgs, read_text_file};
+use crate::interrupt;
 use crate::output::{write, write_line};
 use crate::results::{ResultArgs, report_stats};
 use crate::schema_args::ShortSchemaArgs;
@@ -159,6 +160,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         outputs.map_err(|error| failure(error.into()))?
     };
     let report = outputs.report.clone();
+    if interrupt::happened() && (args.results.is_whole() || tools.is_some()) {
+        // It is not known to be complete.
+        return Ok(DONE);
+    }
     let outputs = outputs.all().map_err(|error| failure(error.into()))?;
     for output in &outputs {
         if let Some(tools) = &tools {
@@ -219,6 +224,8 @@ impl Args {
         let mut complete = Vec::new();
         for output in outputs.outputs {
             let line = match output {
+                Ok(output) if output.generation.finish == FinishReason::Cancelled => continue,
+                Err(_) if interrupt::happened() => continue,
                 Ok(output) => {
                     let line = self.results.object(&output, model)?;
                     complete.push(output);

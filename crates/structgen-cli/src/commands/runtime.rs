@@ -2,7 +2,9 @@
 
 use clap::Subcommand;
 use structgen::ModelOptions;
-use structgen::ort::{InstallOptions, RUNTIME_VERSION, install};
+use structgen::ort::{
+    InstallOptions, InstalledRuntime, RUNTIME_VERSION, Search, install, installed, uninstall,
+};
 
 use crate::Outcome;
 use crate::error::DONE;
@@ -17,30 +19,103 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Fetch the library through pip into structgen's cache folder: version pinned, hash checked
+    /// Fetch the library through pip into structgen's cache folder: version pinned, hash checked. A damaged one is replaced
     Install {
         /// The library with the CUDA provider, which is ten times as large
         #[arg(long)]
         cuda: bool,
+        /// Fetch it even where it is installed and undamaged
+        #[arg(long)]
+        force: bool,
+    },
+    /// List the libraries in the cache folder: version, kind, size, whether the files are those that were installed, folder
+    List,
+    /// Remove the library from the cache folder
+    Uninstall {
+        /// The library with the CUDA provider
+        #[arg(long, conflicts_with = "all")]
+        cuda: bool,
+        /// All libraries, those of other versions of structgen too
+        #[arg(long)]
+        all: bool,
     },
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let Command::Install { cuda } = args.command;
     let search = ModelOptions::new().search();
-    let size = if cuda { "about 260 MB" } else { "about 25 MB" };
+    match args.command {
+        Command::Install { cuda, force } => fetch(&search, InstallOptions { cuda, force }),
+        Command::List => list(&search),
+        Command::Uninstall { cuda, all } => remove(&search, |runtime| {
+            all || (runtime.version == RUNTIME_VERSION && runtime.cuda == cuda)
+        }),
+    }
+}
+
+fn fetch(search: &Search, options: InstallOptions) -> Outcome {
+    let size = match options.cuda {
+        true => "about 260 MB",
+        false => "about 25 MB",
+    };
     tell(&format!(
         "installing ONNX Runtime {RUNTIME_VERSION} ({size}) …"
     ));
-    let installed = install(&search, &InstallOptions { cuda })?;
-    let what = if installed.already {
-        "installed already"
-    } else {
-        "installed"
+    let installed = install(search, &options)?;
+    if let Some(damage) = &installed.repaired {
+        tell(&format!(
+            "the library was damaged, and is replaced: {damage}"
+        ));
+    }
+    let what = match installed.already {
+        true => "installed already",
+        false => "installed",
     };
     write_line(&format!(
         "ONNX Runtime {RUNTIME_VERSION} is {what}: {}",
         installed.library.display()
     ))?;
     Ok(DONE)
+}
+
+fn list(search: &Search) -> Outcome {
+    let runtimes = installed(search)?;
+    if runtimes.is_empty() {
+        tell("no library is installed");
+    }
+    for runtime in runtimes {
+        let state = match &runtime.damage {
+            None => "verified".to_owned(),
+            Some(damage) => format!("damaged: {damage}"),
+        };
+        write_line(&format!("{}  {state}", describe(&runtime)))?;
+    }
+    Ok(DONE)
+}
+
+fn remove(search: &Search, is_meant: impl Fn(&InstalledRuntime) -> bool) -> Outcome {
+    let mut removed = 0;
+    for runtime in installed(search)? {
+        if is_meant(&runtime) {
+            uninstall(&runtime)?;
+            write_line(&format!("removed {}", describe(&runtime)))?;
+            removed += 1;
+        }
+    }
+    if removed == 0 {
+        tell("no such library is installed");
+    }
+    Ok(DONE)
+}
+
+fn describe(runtime: &InstalledRuntime) -> String {
+    let kind = match runtime.cuda {
+        true => "cuda",
+        false => "cpu",
+    };
+    let megabytes = runtime.bytes as f64 / 1e6;
+    format!(
+        "{}  {kind:<4}  {megabytes:.1} MB  {}",
+        runtime.version,
+        runtime.folder.display()
+    )
 }

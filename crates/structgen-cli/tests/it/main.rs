@@ -1,15 +1,20 @@
 //! The program, run as a user's shell would.
 
 mod bad_input;
+mod caches;
 mod check;
 mod compile;
 mod grammar;
+mod hostile_folders;
 mod inputs;
+mod interrupt;
 mod jsonl;
 mod model_commands;
 mod output;
 mod params;
 mod results;
+mod runtime;
 mod schema_mistakes;
+mod streams;
 mod support;
 mod tools;

@@ -44,7 +44,7 @@ impl MaskWriter {
     }
 }
 
-/// Masks in a file's map, all of them such as could have been written.
+/// Masks in a file's bytes, all of them such as could have been written.
 #[derive(Debug)]
 pub(super) struct SavedMasks {
     /// The width of all masks.

@@ -77,7 +77,7 @@ impl VocabularyTables {
         folder.join(format!("tables-{name}.bin"))
     }
 
-    /// Takes the tables of a vocabulary from a file. The large ones stay in the file's map.
+    /// Takes the tables of a vocabulary from a file. The large ones stay in the file's bytes.
     ///
     /// # Errors
     /// If it is not the file of this vocabulary's tables as this version writes it.

@@ -9,6 +9,7 @@ pub use run::{Event, Run};
 use std::collections::VecDeque;
 use std::fmt;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -72,6 +73,21 @@ struct Shared {
     changed: Condvar,
     /// What each scheduler takes.
     usage: Vec<Mutex<Usage>>,
+    is_stopped: Arc<AtomicBool>,
+}
+
+/// Cancels all requests of an [`Engine`]; see [`stop_handle`](Engine::stop_handle).
+#[derive(Clone, Debug)]
+pub struct StopHandle {
+    is_stopped: Arc<AtomicBool>,
+}
+
+impl StopHandle {
+    /// Asks for every request to end at its next step, those that are submitted later too. Their outputs are then what
+    /// there was by that time, as after [`Run::cancel`].
+    pub fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
 }
 
 #[derive(Default)]
@@ -142,6 +158,7 @@ impl Engine {
             queue: Mutex::default(),
             changed: Condvar::new(),
             usage: schedulers.iter().map(|_| Mutex::default()).collect(),
+            is_stopped: Arc::default(),
         });
         let handle = Handle {
             shared: Arc::clone(&shared),
@@ -182,7 +199,7 @@ impl Engine {
         for task in &tasks.tasks {
             handle.limits.check_size(task.size(), bytes_per_token)?;
         }
-        let channel = Arc::new(Channel::new(has_events));
+        let channel = Arc::new(Channel::new(has_events, handle.shared.is_stopped.clone()));
         {
             let mut queue = handle.shared.queue();
             if queue.workers == 0 {
@@ -198,6 +215,13 @@ impl Engine {
         }
         handle.shared.changed.notify_one();
         Ok(Run::new(channel))
+    }
+
+    /// A handle that cancels all requests from anywhere, such as the handler of a signal. It does not keep the engine.
+    pub fn stop_handle(&self) -> StopHandle {
+        StopHandle {
+            is_stopped: self.handle.shared.is_stopped.clone(),
+        }
     }
 
     /// Submits a request and waits for its outputs.

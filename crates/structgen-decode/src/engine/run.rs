@@ -40,6 +40,8 @@ pub(super) struct Channel {
     /// Whether anybody wants to see events.
     pub(super) has_events: bool,
     is_cancelled: AtomicBool,
+    /// Whether all requests of the engine are.
+    is_stopped: Arc<AtomicBool>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -54,10 +56,11 @@ struct State {
 }
 
 impl Channel {
-    pub(super) fn new(has_events: bool) -> Self {
+    pub(super) fn new(has_events: bool, is_stopped: Arc<AtomicBool>) -> Self {
         Self {
             has_events,
             is_cancelled: AtomicBool::new(false),
+            is_stopped,
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -93,7 +96,7 @@ impl Channel {
     }
 
     pub(super) fn is_cancelled(&self) -> bool {
-        self.is_cancelled.load(Ordering::Relaxed)
+        self.is_cancelled.load(Ordering::Relaxed) || self.is_stopped.load(Ordering::Relaxed)
     }
 }
 

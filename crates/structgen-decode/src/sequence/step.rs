@@ -113,6 +113,8 @@ impl Step {
                 misses += 1;
                 if misses < MISSES {
                     insert(&mut self.over_budget, token);
+                } else if chain.is_plain_argmax() {
+                    self.ban_larger_than_fitting(logits, mask, constraint, limits)?;
                 } else {
                     self.check_all(logits, mask, constraint, limits)?;
                 }
@@ -270,6 +272,39 @@ impl Step {
                 self.over_budget.push(token);
             }
         }
+        Ok(())
+    }
+
+    /// Bans every candidate that is larger than the largest one that the budget allows: for a chain that takes the
+    /// largest, which need not know what else fits.
+    fn ban_larger_than_fitting<C: Constraint>(
+        &mut self,
+        logits: &[f32],
+        mask: &C::Mask,
+        constraint: &mut C,
+        limits: &Limits,
+    ) -> Result<(), GenerateError> {
+        let step = limits.step;
+        self.candidates.fill(logits, mask, &self.banned);
+        let mut looked_at = 0;
+        while looked_at < self.candidates.len() {
+            // Mostly one of the first hundreds fits; where none does, few rounds look at all.
+            let head = self.candidates.sorted_head((looked_at * 8).max(256));
+            for &(_, token) in &head[looked_at..] {
+                if limits.eos.contains(&token)
+                    || fits(constraint, token, limits)
+                        .map_err(|source| GenerateError::Constraint { step, source })?
+                {
+                    self.over_budget.sort_unstable();
+                    self.over_budget.dedup();
+                    return Ok(());
+                }
+                self.over_budget.push(token);
+            }
+            looked_at = head.len();
+        }
+        self.over_budget.sort_unstable();
+        self.over_budget.dedup();
         Ok(())
     }
 

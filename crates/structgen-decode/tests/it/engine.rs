@@ -213,6 +213,32 @@ fn a_cancelled_request_is_gone_within_a_step_and_dropping_a_run_cancels_it() {
 }
 
 #[test]
+fn a_stop_handle_ends_what_runs_what_waits_and_what_comes_later() {
+    let vocabulary = vocabulary();
+    let (model, go, runs) = gated(endless(&vocabulary));
+    let mut limits = SchedulerLimits::default();
+    limits.rows = 1;
+    let scheduler = scheduler(model, &vocabulary).with_limits(limits);
+    let engine = Engine::new([scheduler]).unwrap();
+    let request = |seed| Request::new(prompt(4, seed), free(&vocabulary)).with_options(up_to(500));
+    let [running, waiting] = [0, 1].map(|seed| engine.submit(request(seed)).unwrap());
+    for _ in 0..3 {
+        go.send(()).unwrap();
+        runs.recv().unwrap();
+    }
+    engine.stop_handle().stop();
+    let later = engine.submit(request(2)).unwrap();
+    drop(go);
+    let [running, waiting, later] =
+        [running, waiting, later].map(|run| run.wait().unwrap().single().unwrap());
+    for output in [&running, &waiting, &later] {
+        assert_eq!(output.finish, FinishReason::Cancelled);
+    }
+    assert!(!running.tokens.is_empty() && running.tokens.len() < 10);
+    assert!(waiting.tokens.is_empty() && later.tokens.is_empty());
+}
+
+#[test]
 fn a_long_prompt_is_run_in_pieces_between_the_steps_of_others() {
     let vocabulary = vocabulary();
     let seen = Arc::new(Mutex::new(Vec::new()));

@@ -332,6 +332,18 @@ fn many_refused_choices_in_one_step_end_in_the_one_that_fits() {
         let output = run(&language, plain, &options).unwrap();
         assert_eq!(output.text, "z");
     }
+    // The largest of those that fit, where several do.
+    language.push("y");
+    for preferred in ["y", "z"] {
+        let prefers = |m: MockModel, v: &Vocabulary| {
+            let long = (b'A'..b'A' + 30).map(|c| (c as char).to_string());
+            let model = long.fold(m, |m, c| m.preferring(token(v, &c), 100.0));
+            model.preferring(token(v, preferred), 50.0)
+        };
+        let output = run(&language, prefers, &at_most(3)).unwrap();
+        assert_eq!(output.text, preferred);
+        assert_eq!(output.stats.steered_steps, 1);
+    }
 }
 
 #[test]

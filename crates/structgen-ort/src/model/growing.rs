@@ -27,7 +27,7 @@ pub(super) fn run(
             .or_default()
             .push(index);
     }
-    let mut places = vec![OutputPlace { run: 0, row: 0 }; runs.len()];
+    let mut places = vec![OutputPlace::default(); runs.len()];
     let mut grown = Vec::with_capacity(alike.len());
     for ((n, _), alike) in alike {
         let ids: Vec<_> = alike.iter().map(|&index| runs[index].row).collect();
@@ -55,7 +55,12 @@ pub(super) fn run(
             let (given, present) = graph.run_growing(&call, &past)?;
             let run = outputs.keep(given, group.len(), n, call.positions, hidden)?;
             for (row, index) in group.into_iter().enumerate() {
-                places[index] = OutputPlace { run, row };
+                let positions = runs[index].positions;
+                places[index] = OutputPlace {
+                    run,
+                    row,
+                    positions,
+                };
             }
             let block = Block::new(present, past.padding().to_vec(), columns);
             grown.push((ids, block, n));

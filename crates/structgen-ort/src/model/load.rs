@@ -10,15 +10,19 @@ use ort::session::Session;
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
 use ort::value::Outlet;
 use structgen_decode::{ModelInfo, model::Packing};
+use structgen_vocab::TokenId;
 
 use super::graph::{Graph, cpu_memory};
+use super::long_rope::RowTexts;
 use super::outputs::Outputs;
+use super::probe::Abilities;
 use super::{OrtModel, Rows};
 use crate::cache::growing::GrowingRows;
-use crate::config::{ModelConfig, Names};
+use crate::config::{LongRope, ModelConfig, Names};
+use crate::operators::Operators;
 use crate::runtime::prepare_cuda;
 use crate::signature::Signature;
-use crate::{CudaError, Device, LoadError, ModelFolder, Runtime};
+use crate::{CudaError, Device, LoadError, LoadNote, ModelFolder, Runtime};
 
 /// How to load a model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,6 +31,9 @@ pub struct LoadOptions {
     pub device: Device,
     /// The suffix of a quantised file, such as `quantized`, `int8`, `fp16` or `q4`; none takes the plain file.
     pub variant: Option<String>,
+    /// Whether every token of every row is run by itself: slower, and then a text does not depend on what is run with it
+    /// even where activations are quantised by scales of a whole run ([`LoadNote::DynamicQuantization`]).
+    pub single_tokens: bool,
 }
 
 /// Where a model comes from, for opening it several times: models that run side by side, each on a thread of its own.
@@ -50,6 +57,7 @@ pub struct ModelSource {
     config: ModelConfig,
     shares_buffers: bool,
     device: Device,
+    single_tokens: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -71,6 +79,7 @@ impl ModelSource {
             config: folder.config,
             shares_buffers: folder.shares_buffers,
             device: options.device,
+            single_tokens: options.single_tokens,
         })
     }
 
@@ -86,6 +95,7 @@ impl ModelSource {
             config,
             shares_buffers: false,
             device,
+            single_tokens: false,
         }
     }
 
@@ -101,21 +111,22 @@ impl ModelSource {
     /// # Errors
     /// [`LoadError`]: what is missing or not understood, by name.
     pub fn open(&self, runtime: &'static Runtime) -> Result<OrtModel, LoadError> {
-        let builder = session_builder(runtime, self.device)?;
+        let operators = match &self.graph {
+            GraphSource::File(file) => Operators::of_file(file),
+            GraphSource::Bytes(bytes) => Operators::of_bytes(bytes),
+        };
+        // A file that cannot be read is ONNX Runtime's to refuse.
+        let operators = operators.unwrap_or_default();
+        let builder = session_builder(runtime, self.device, &operators)?;
         let (session, bytes) = match &self.graph {
             GraphSource::File(file) => (session_from_file(builder, file)?, file_bytes(file)),
             GraphSource::Bytes(bytes) => (session_from_bytes(builder, bytes)?, bytes.len()),
         };
         let mut model = OrtModel::new(session, &self.names, &self.config, self.device, bytes)?;
-        match self.shares_buffers && model.graph.cache_memory.is_none() {
-            true => model.share_buffers()?,
-            false => model.try_padding(),
+        if self.shares_buffers && model.graph.cache_memory.is_none() {
+            model.share_buffers()?;
         }
-        model.info.packing = match (model.shares_buffers(), model.takes_padding) {
-            (true, _) => Packing::Slots,
-            (false, true) => Packing::Uniform,
-            (false, false) => Packing::Apart,
-        };
+        model.learn(&self.config, &operators, self.single_tokens);
         Ok(model)
     }
 }
@@ -146,6 +157,57 @@ impl OrtModel {
         ModelSource::bytes(bytes, config.clone(), device).open(runtime)
     }
 
+    /// Finds out how the graph may be run, and what is to be said about it.
+    fn learn(&mut self, config: &ModelConfig, operators: &Operators, single_tokens: bool) {
+        let dynamic = dynamic_quantization(operators);
+        match config.long_rope {
+            // The builder leaves the choice out where a model of the type has one set of factors.
+            Some(LongRope::ByLength { border })
+                if border < self.info.context_length && operators.has("If") =>
+            {
+                self.texts = Some(RowTexts::new(border));
+            }
+            Some(LongRope::ShortAlone { border }) if border < self.info.context_length => {
+                let context_length = std::mem::replace(&mut self.info.context_length, border);
+                self.notes.push(LoadNote::ShortContext {
+                    border,
+                    context_length,
+                });
+            }
+            _ => {}
+        }
+        self.abilities.tokens_alone = single_tokens;
+        self.abilities.rows_alone = single_tokens || self.texts.is_some();
+        self.probe(dynamic.is_some());
+        let abilities = self.abilities;
+        self.info.packing = match (self.shares_buffers(), abilities.padding) {
+            _ if abilities.rows_alone => Packing::Apart,
+            (true, _) => Packing::Slots,
+            (false, true) => Packing::Uniform,
+            (false, false) => Packing::Apart,
+        };
+        let quantization = dynamic.filter(|_| !single_tokens);
+        let notes = [
+            (!abilities.several_after_past).then_some(LoadNote::OneTokenAtATime),
+            (!abilities.all_positions).then_some(LoadNote::LastPositionAlone),
+            (self.info.packing == Packing::Apart).then_some(LoadNote::RowsApart),
+            quantization.map(|operator| LoadNote::DynamicQuantization { operator }),
+            sliding_window(config, operators, self.info.context_length),
+        ];
+        self.notes.extend(notes.into_iter().flatten());
+    }
+
+    /// Takes tokens off those that end a text, because the tokenizer does not have them, and notes it.
+    #[must_use]
+    pub fn ignoring_ends(mut self, ids: &[TokenId]) -> Self {
+        self.info.eos.retain(|id| !ids.contains(id));
+        if !ids.is_empty() {
+            let ids = ids.to_vec();
+            self.notes.push(LoadNote::UnknownEnds { ids });
+        }
+        self
+    }
+
     fn new(
         session: Session,
         names: &Names,
@@ -164,7 +226,9 @@ impl OrtModel {
             field: "max_position_embeddings",
         })?;
         let logits = (signature.logits, signature.width);
-        let info = ModelInfo::new(signature.width, context_length, config.eos.iter().copied())
+        let (eos, unknown): (Vec<TokenId>, Vec<TokenId>) =
+            { config.eos.iter() }.partition(|id| id.index() < signature.width);
+        let info = ModelInfo::new(signature.width, context_length, eos)
             .with_bos(config.bos)
             .with_cache_bytes_per_token(signature.cache_bytes_per_token())
             .with_weight_bytes(weight_bytes)
@@ -177,14 +241,49 @@ impl OrtModel {
             info.run_cost_bytes(),
             processor.map_err(session_error)?,
         );
-        Ok(Self {
+        let model = Self {
             info,
             rows: Rows::Growing(rows),
             opened: 0,
-            takes_padding: false,
+            abilities: Abilities::default(),
+            texts: None,
+            notes: Vec::new(),
             outputs: Outputs::new(logits, signature.hidden),
             graph: Graph::new(session, signature, memory).map_err(session_error)?,
-        })
+        };
+        Ok(model.ignoring_ends(&unknown))
+    }
+}
+
+/// Operators that quantise activations by a scale of the whole tensor.
+const DYNAMIC_QUANTIZATION: [&str; 3] = [
+    "DynamicQuantizeLinear",
+    "DynamicQuantizeMatMul",
+    "MatMulIntegerToFloat",
+];
+
+fn dynamic_quantization(operators: &Operators) -> Option<&'static str> {
+    let mut names = DYNAMIC_QUANTIZATION.into_iter();
+    names.find(|name| operators.has(name))
+}
+
+/// What is to be said where configuration and graph differ about a sliding window.
+fn sliding_window(
+    config: &ModelConfig,
+    operators: &Operators,
+    context_length: usize,
+) -> Option<LoadNote> {
+    let below_context = |window: &usize| *window < context_length;
+    let configured = config.sliding_window.filter(below_context);
+    let in_graph = operators.windows.iter().map(|&window| window as usize);
+    let in_graph = in_graph.filter(below_context).max();
+    match (configured, in_graph) {
+        (Some(window), None) if operators.has("GroupQueryAttention") => {
+            Some(LoadNote::WindowNotInGraph { window })
+        }
+        (Some(window), None) => Some(LoadNote::WindowUnseen { window }),
+        (None, Some(window)) => Some(LoadNote::WindowNotConfigured { window }),
+        _ => None,
     }
 }
 
@@ -230,6 +329,7 @@ fn cache_memory(device: Device) -> ort::Result<Option<MemoryInfo<'static>>> {
 pub(crate) fn session_builder(
     runtime: &'static Runtime,
     device: Device,
+    operators: &Operators,
 ) -> Result<SessionBuilder, LoadError> {
     if let Device::Cuda { .. } = device {
         prepare_cuda(runtime)?;
@@ -242,8 +342,12 @@ pub(crate) fn session_builder(
     let builder = builder
         .with_optimization_level(GraphOptimizationLevel::Level3)
         .map_err(|e| fail(&e))?;
-    // Rewriting quantised weights into integer products makes logits depend on how a text is cut into runs.
-    let builder = builder.with_quant_qdq(false).map_err(|e| fail(&e))?;
+    let builder = match dynamic_quantization(operators) {
+        // As its exporter runs it: its logits depend on how a text is cut into runs anyway.
+        Some(_) => builder,
+        // Rewriting quantised weights into integer products would make them depend on it.
+        None => builder.with_quant_qdq(false).map_err(|e| fail(&e))?,
+    };
     match device {
         Device::Cpu { threads: None } => Ok(builder),
         Device::Cpu {

@@ -5,9 +5,11 @@ mod graph;
 mod growing;
 mod inputs;
 mod load;
+mod long_rope;
 mod outputs;
-mod padding;
+mod probe;
 mod slots;
+mod steps;
 
 pub use bare::BareRun;
 pub use load::{LoadOptions, ModelSource};
@@ -17,11 +19,15 @@ use structgen_decode::{
     LanguageModel, ModelError, ModelInfo,
     model::{ModelStats, RowId, RowRun, RunOutput, check_run},
 };
+use structgen_vocab::TokenId;
 
+use crate::LoadNote;
 use crate::cache::growing::GrowingRows;
 use crate::cache::slots::SlotRows;
 use graph::Graph;
-use outputs::Outputs;
+use long_rope::RowTexts;
+use outputs::{OutputPlace, Outputs};
+use probe::Abilities;
 
 /// A language model that ONNX Runtime runs.
 ///
@@ -46,8 +52,11 @@ pub struct OrtModel {
     rows: Rows,
     /// The number of rows ever opened.
     opened: u64,
-    /// Whether the graph leaves out padding on the left, so that rows of different lengths may share tensors.
-    takes_padding: bool,
+    /// What the graph does right, as far as it matters for how texts are cut into runs.
+    abilities: Abilities,
+    /// The rows' texts, where rotary factors depend on their length.
+    texts: Option<RowTexts>,
+    notes: Vec<LoadNote>,
     /// What the last run returned, for views of it.
     outputs: Outputs,
 }
@@ -80,10 +89,47 @@ impl OrtModel {
         outlets(self.graph.session.outputs())
     }
 
+    /// What a user should know of how the model runs: what its graph cannot do, and what that costs.
+    #[must_use]
+    pub fn notes(&self) -> &[LoadNote] {
+        &self.notes
+    }
+
     fn next_row(&mut self) -> RowId {
         let row = RowId(self.opened);
         self.opened += 1;
         row
+    }
+
+    /// The number of tokens of a row whose keys and values are in the cache.
+    fn cached_len(&self, row: RowId) -> Option<usize> {
+        match &self.rows {
+            Rows::Growing(rows) => rows.len(row),
+            Rows::Slots(rows) => rows.len(row),
+        }
+    }
+
+    fn cut_cache(&mut self, row: RowId, len: usize) {
+        match &mut self.rows {
+            Rows::Growing(rows) => rows.cut(row, len),
+            Rows::Slots(rows) => rows.cut(row, len),
+        }
+    }
+
+    /// The texts of the rows that are run again from their beginning, whose cache is emptied; `None` where there are
+    /// none.
+    fn replayed(&mut self, runs: &[RowRun<'_>]) -> Option<Vec<Option<Vec<TokenId>>>> {
+        let texts = self.texts.as_mut()?;
+        let replayed = runs.iter().map(|run| texts.replayed(run.row, run.tokens));
+        let replayed: Vec<_> = replayed.collect();
+        for (run, _) in runs
+            .iter()
+            .zip(&replayed)
+            .filter(|(_, text)| text.is_some())
+        {
+            self.cut_cache(run.row, 0);
+        }
+        Some(replayed)
     }
 
     /// Checks that a row has `wanted` tokens.
@@ -107,25 +153,34 @@ impl LanguageModel for OrtModel {
             Rows::Growing(rows) => rows.open(row),
             Rows::Slots(rows) => rows.open(row),
         }
+        if let Some(texts) = &mut self.texts {
+            texts.open(row);
+        }
         Ok(row)
     }
 
     fn fork_row(&mut self, row: RowId, len: usize) -> Result<RowId, ModelError> {
         self.check_len(row, len)?;
         let fork = self.next_row();
+        // What is to be run again has nothing in the cache.
+        let cached = self.cached_len(row).map_or(0, |cached| cached.min(len));
         match &mut self.rows {
-            Rows::Growing(rows) => rows.fork(row, len, fork),
-            Rows::Slots(rows) => rows.fork(row, len, fork)?,
+            Rows::Growing(rows) => rows.fork(row, cached, fork),
+            Rows::Slots(rows) => rows.fork(row, cached, fork)?,
+        }
+        if let Some(texts) = &mut self.texts {
+            texts.fork(row, len, fork);
         }
         Ok(fork)
     }
 
     fn cut_row(&mut self, row: RowId, len: usize) -> Result<(), ModelError> {
         self.check_len(row, len)?;
-        match &mut self.rows {
-            Rows::Growing(rows) => rows.cut(row, len),
-            Rows::Slots(rows) => rows.cut(row, len),
+        if let Some(texts) = &mut self.texts {
+            texts.cut(row, len);
         }
+        let cached = self.cached_len(row).map_or(0, |cached| cached.min(len));
+        self.cut_cache(row, cached);
         Ok(())
     }
 
@@ -134,12 +189,15 @@ impl LanguageModel for OrtModel {
             Rows::Growing(rows) => rows.close(row),
             Rows::Slots(rows) => rows.close(row),
         }
+        if let Some(texts) = &mut self.texts {
+            texts.close(row);
+        }
     }
 
     fn row_len(&self, row: RowId) -> Option<usize> {
-        match &self.rows {
-            Rows::Growing(rows) => rows.len(row),
-            Rows::Slots(rows) => rows.len(row),
+        match &self.texts {
+            Some(texts) => texts.len(row),
+            None => self.cached_len(row),
         }
     }
 
@@ -152,26 +210,47 @@ impl LanguageModel for OrtModel {
 
     fn run(&mut self, runs: &[RowRun<'_>], hidden: bool) -> Result<RunOutput<'_>, ModelError> {
         check_run(self, runs, hidden)?;
-        let (graph, outputs) = (&mut self.graph, &mut self.outputs);
-        let before = graph.stats.backend_time;
-        outputs.clear();
-        let places = match &mut self.rows {
-            Rows::Growing(rows) => {
-                let padding = self.takes_padding;
-                let places = growing::run(graph, rows, padding, runs, hidden, outputs)?;
-                rows.release_left_blocks();
-                places
+        let before = self.graph.stats.backend_time;
+        self.outputs.clear();
+        let replayed = self.replayed(runs);
+        let replay: Vec<RowRun<'_>>;
+        let to_run = match &replayed {
+            None => runs,
+            Some(texts) => {
+                replay = with_texts(runs, texts);
+                &replay[..]
             }
-            Rows::Slots(rows) => slots::run(graph, rows, runs, hidden, outputs)?,
         };
-        let spent = graph.stats.backend_time.saturating_sub(before);
-        let output = outputs.view(runs, &places, hidden)?;
+        let (whole, steps);
+        let places: Vec<&[OutputPlace]> = if self.is_one_step(to_run) {
+            whole = self.run_step(to_run, hidden)?;
+            whole.iter().map(std::slice::from_ref).collect()
+        } else {
+            steps = self.run_in_steps(to_run, hidden)?;
+            steps.iter().map(Vec::as_slice).collect()
+        };
+        if let Some(texts) = &mut self.texts {
+            runs.iter()
+                .for_each(|run| texts.commit(run.row, run.tokens));
+        }
+        let spent = self.graph.stats.backend_time.saturating_sub(before);
+        let output = self.outputs.view(&places, hidden)?;
         Ok(output.with_backend_time(spent))
     }
 
     fn stats(&self) -> ModelStats {
         self.graph.stats
     }
+}
+
+/// The runs, with the whole text of a row where it is run again.
+fn with_texts<'a>(runs: &[RowRun<'a>], texts: &'a [Option<Vec<TokenId>>]) -> Vec<RowRun<'a>> {
+    let pairs = runs.iter().zip(texts);
+    let whole = pairs.map(|(run, text)| RowRun {
+        tokens: text.as_deref().unwrap_or(run.tokens),
+        ..*run
+    });
+    whole.collect()
 }
 
 fn outlets(outlets: &[ort::value::Outlet]) -> Vec<(String, String)> {

@@ -3,10 +3,10 @@
 use half::f16;
 use ort::session::HasSelectedOutputs;
 use ort::session::{OutputSelector, RunOptions, Session};
-use ort::value::DynValue;
+use ort::value::{DynValue, PrimitiveTensorElementType};
 use structgen_decode::{
     ModelError,
-    model::{RowOutput, RowRun, RunOutput},
+    model::{RowOutput, RunOutput},
 };
 
 use crate::cache::backend;
@@ -55,11 +55,12 @@ pub(super) struct Outputs {
     hidden: Option<Kept>,
 }
 
-/// Where the numbers of a row are: the run of the session, and the row in it.
-#[derive(Debug, Clone, Copy)]
+/// Where numbers of a row are: the run of the session, the row in it, and how many of its last positions were asked for.
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct OutputPlace {
     pub(super) run: usize,
     pub(super) row: usize,
+    pub(super) positions: usize,
 }
 
 /// What a run of the session returned besides the cache.
@@ -100,24 +101,23 @@ impl Outputs {
         Ok(self.logits.runs.len() - 1)
     }
 
-    /// Views of the last positions of each row.
+    /// Views of the positions of each row that were asked for, which several runs of the session may have computed.
     pub(super) fn view(
         &mut self,
-        runs: &[RowRun<'_>],
-        places: &[OutputPlace],
+        rows: &[&[OutputPlace]],
         hidden: bool,
     ) -> Result<RunOutput<'_>, ModelError> {
-        let (width, logits) = (self.logits.width, self.logits.rows(runs, places)?);
-        let rows = logits
+        let (width, logits) = (self.logits.width, self.logits.rows(rows)?);
+        let outputs = logits
             .into_iter()
             .map(|logits| RowOutput::new(logits, width));
         let Some(kept) = self.hidden.as_mut().filter(|_| hidden) else {
-            return Ok(RunOutput::new(rows.collect()));
+            return Ok(RunOutput::new(outputs.collect()));
         };
         let width = kept.width;
-        let rows = rows.zip(kept.rows(runs, places)?);
-        let rows = rows.map(|(row, hidden)| row.with_hidden(hidden, width));
-        Ok(RunOutput::new(rows.collect()))
+        let outputs = outputs.zip(kept.rows(rows)?);
+        let outputs = outputs.map(|(output, hidden)| output.with_hidden(hidden, width));
+        Ok(RunOutput::new(outputs.collect()))
     }
 }
 
@@ -166,52 +166,43 @@ impl Kept {
         Ok(())
     }
 
-    /// The numbers of the last positions of each row, as many as it asked for.
-    fn rows(
-        &mut self,
-        runs: &[RowRun<'_>],
-        places: &[OutputPlace],
-    ) -> Result<Vec<&[f32]>, ModelError> {
-        let asked = places.iter().zip(runs.iter().map(|run| run.positions));
-        if self.float == Float::F32 {
-            return asked
-                .map(|(place, positions)| {
-                    let (value, given) = &self.runs[place.run];
-                    let (_, numbers) = value.try_extract_tensor::<f32>().map_err(backend)?;
-                    Ok(last_positions(
-                        numbers, self.width, place.row, *given, positions,
-                    ))
-                })
-                .collect();
+    /// The numbers of each row's positions, one position after the other.
+    fn rows(&mut self, rows: &[&[OutputPlace]]) -> Result<Vec<&[f32]>, ModelError> {
+        let is_view = |row: &&[OutputPlace]| row.len() == 1;
+        if self.float == Float::F32 && rows.iter().all(is_view) {
+            let places = rows.iter().flat_map(|row| row.iter());
+            return places.map(|place| self.at::<f32>(place)).collect();
         }
-        self.converted.clear();
-        let mut ends = Vec::with_capacity(runs.len());
-        for (place, positions) in asked {
-            let (value, given) = &self.runs[place.run];
-            let (_, numbers) = value.try_extract_tensor::<f16>().map_err(backend)?;
-            let numbers = last_positions(numbers, self.width, place.row, *given, positions);
-            self.converted
-                .extend(numbers.iter().map(|number| number.to_f32()));
-            ends.push(self.converted.len());
+        let mut converted = std::mem::take(&mut self.converted);
+        converted.clear();
+        let mut ends = Vec::with_capacity(rows.len());
+        for row in rows {
+            for place in *row {
+                match self.float {
+                    Float::F32 => converted.extend_from_slice(self.at::<f32>(place)?),
+                    Float::F16 => {
+                        converted
+                            .extend(self.at::<f16>(place)?.iter().map(|number| number.to_f32()));
+                    }
+                }
+            }
+            ends.push(converted.len());
         }
+        self.converted = converted;
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let rows = starts
             .zip(&ends)
             .map(|(start, &end)| &self.converted[start..end]);
         Ok(rows.collect())
     }
-}
 
-/// The last `positions` of the `given` ones of a row.
-fn last_positions<T>(
-    numbers: &[T],
-    width: usize,
-    row: usize,
-    given: usize,
-    positions: usize,
-) -> &[T] {
-    let end = (row + 1) * given;
-    &numbers[(end - positions) * width..end * width]
+    /// The numbers at a place, as the graph returned them.
+    fn at<T: PrimitiveTensorElementType>(&self, place: &OutputPlace) -> Result<&[T], ModelError> {
+        let (value, given) = &self.runs[place.run];
+        let (_, numbers) = value.try_extract_tensor::<T>().map_err(backend)?;
+        let end = (place.row + 1) * given;
+        Ok(&numbers[(end - place.positions) * self.width..end * self.width])
+    }
 }
 
 #[cfg(test)]

@@ -65,11 +65,16 @@ pub(super) fn run(
     {
         together.clear();
     }
-    let mut places = vec![OutputPlace { run: 0, row: 0 }; runs.len()];
+    let mut places = vec![OutputPlace::default(); runs.len()];
     let is_alone = |index: &usize| !together.contains(index);
     for index in (0..runs.len()).filter(is_alone) {
         let run = run_alone(graph, rows, &runs[index], hidden, outputs)?;
-        places[index] = OutputPlace { run, row: 0 };
+        let positions = runs[index].positions;
+        places[index] = OutputPlace {
+            run,
+            row: 0,
+            positions,
+        };
     }
     if !together.is_empty() {
         run_together(graph, rows, runs, &together, hidden, outputs, &mut places)?;
@@ -147,7 +152,12 @@ fn run_together(
     let run = outputs.keep(given, slots.len(), 1, 1, hidden)?;
     for (row, index) in indices.into_iter().enumerate() {
         if let Some(index) = index {
-            places[index] = OutputPlace { run, row };
+            let positions = runs[index].positions;
+            places[index] = OutputPlace {
+                run,
+                row,
+                positions,
+            };
         }
     }
     Ok(())

@@ -2,7 +2,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use super::Source;
+use super::{Damage, Source};
 
 /// Why there is no ONNX Runtime library to work with.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +28,20 @@ pub enum RuntimeError {
         source_name: Source,
         /// What was wrong.
         looked: Vec<Looked>,
+    },
+    /// The library that was installed into the cache folder is no longer what it was.
+    #[error(
+        "the ONNX Runtime library in {} is damaged: {damage}; repair it with `structgen runtime install{}`",
+        folder.display(),
+        if *cuda { " --cuda" } else { "" }
+    )]
+    Damaged {
+        /// Its folder.
+        folder: PathBuf,
+        /// Whether it is the library with the CUDA provider.
+        cuda: bool,
+        /// What is wrong.
+        damage: Damage,
     },
     /// A process has one library, and it is another one.
     #[error(

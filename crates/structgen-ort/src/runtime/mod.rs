@@ -4,13 +4,18 @@
 
 mod cuda;
 mod error;
+mod hashes;
 mod install;
+mod package;
 mod search;
 
 pub(crate) use cuda::prepare as prepare_cuda;
 pub use cuda::{CudaError, CudaLibrary, cuda_libraries};
 pub use error::{Looked, RuntimeError};
-pub use install::{InstallOptions, Installed, RUNTIME_VERSION, install};
+pub use hashes::Damage;
+pub use install::{
+    InstallOptions, Installed, InstalledRuntime, RUNTIME_VERSION, install, installed, uninstall,
+};
 pub use search::{Search, Source};
 
 use std::path::{Path, PathBuf};
@@ -50,7 +55,8 @@ impl Runtime {
     ///
     /// # Errors
     /// [`RuntimeError::NotFound`] says where it looked and what was wrong with each find. [`RuntimeError::OtherLoaded`]
-    /// when an explicit path differs from the library that is loaded already.
+    /// when an explicit path differs from the library that is loaded already. [`RuntimeError::Damaged`] when the one that
+    /// was installed is no longer what it was: another would be taken in silence, and a damaged one crashes.
     pub fn load(search: &Search) -> Result<&'static Self, RuntimeError> {
         let _guard = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(runtime) = RUNTIME.get() {
@@ -66,7 +72,7 @@ impl Runtime {
         }
         let mut looked = Vec::new();
         for (source, place) in search.places() {
-            let libraries = place.libraries();
+            let libraries = place.libraries()?;
             if libraries.is_empty() {
                 looked.push(Looked::nothing(source, place.describe()));
             }
@@ -144,7 +150,7 @@ impl Runtime {
     }
 }
 
-/// Loads the library, and installs it first where none is found.
+/// Loads the library, and installs it first where none is found or the installed one is damaged.
 ///
 /// Meant for demonstrations and tests, which may fetch what they miss if they say so: `say` receives one line before
 /// anything is fetched.
@@ -157,9 +163,13 @@ pub fn ensure_runtime(say: impl FnOnce(&str)) -> Result<&'static Runtime, Runtim
     let _guard = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let search = Search::from_env(None);
     match Runtime::load(&search) {
-        Err(RuntimeError::NotFound { .. }) => {
+        Err(error @ (RuntimeError::NotFound { .. } | RuntimeError::Damaged { .. })) => {
+            let state = match error {
+                RuntimeError::Damaged { .. } => "damaged",
+                _ => "missing",
+            };
             say(&format!(
-                "ONNX Runtime is missing: installing version {RUNTIME_VERSION} into {}",
+                "ONNX Runtime is {state}: installing version {RUNTIME_VERSION} into {}",
                 search
                     .cache_dir()
                     .map_or_else(String::new, |d| d.display().to_string())

@@ -6,6 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::RuntimeError;
+use super::hashes::verified_library;
+
 /// Where to look for the ONNX Runtime library, in order.
 ///
 /// An explicit path, `ORT_DYLIB_PATH`, the folder of the executable, structgen's cache folder, the system's library
@@ -64,6 +67,11 @@ impl fmt::Display for Source {
 pub(super) enum Place {
     File(PathBuf),
     Folder(PathBuf),
+    /// A folder that [`install`](super::install) fills.
+    Installed {
+        dir: PathBuf,
+        cuda: bool,
+    },
     Python,
 }
 
@@ -180,7 +188,7 @@ impl Search {
         if let Some(cache) = &self.cache_dir {
             for cuda in [self.prefer_cuda, !self.prefer_cuda] {
                 let dir = Self::installed_dir(cache, cuda);
-                places.push((Source::Cache, Place::Folder(dir)));
+                places.push((Source::Cache, Place::Installed { dir, cuda }));
             }
         }
         for dir in &self.system_dirs {
@@ -194,9 +202,18 @@ impl Search {
 }
 
 impl Place {
-    /// The library files at this place, the newest first.
-    pub(super) fn libraries(&self) -> Vec<PathBuf> {
-        match self {
+    /// The library files at this place, the newest first. An installed one is verified.
+    pub(super) fn libraries(&self) -> Result<Vec<PathBuf>, RuntimeError> {
+        Ok(match self {
+            Self::Installed { dir, cuda } if dir.exists() => {
+                let library = verified_library(dir).map_err(|damage| RuntimeError::Damaged {
+                    folder: dir.clone(),
+                    cuda: *cuda,
+                    damage,
+                })?;
+                vec![library]
+            }
+            Self::Installed { .. } => Vec::new(),
             Self::File(path) if path.is_file() => vec![path.clone()],
             Self::File(_) => Vec::new(),
             Self::Folder(dir) => libraries_in(dir),
@@ -204,12 +221,14 @@ impl Place {
                 .iter()
                 .flat_map(|dir| libraries_in(&dir.join("onnxruntime").join("capi")))
                 .collect(),
-        }
+        })
     }
 
     pub(super) fn describe(&self) -> String {
         match self {
-            Self::File(path) | Self::Folder(path) => path.display().to_string(),
+            Self::File(path) | Self::Folder(path) | Self::Installed { dir: path, .. } => {
+                path.display().to_string()
+            }
             Self::Python => format!("package folders of {}", python().join(" or ")),
         }
     }

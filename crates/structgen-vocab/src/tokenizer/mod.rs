@@ -50,13 +50,14 @@ pub struct Tokenizer {
 ///
 /// let options = TokenizerOptions::new()
 ///     .logits_len(32_064)
-///     .special_tokens([TokenId(2)]);
+///     .ends([TokenId(2)]);
 /// # let _ = options;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct TokenizerOptions {
     logits_len: Option<usize>,
     special_tokens: Vec<TokenId>,
+    ends: Vec<TokenId>,
 }
 
 impl TokenizerOptions {
@@ -66,18 +67,26 @@ impl TokenizerOptions {
         Self::default()
     }
 
-    /// The number of the model's logits, where they are padded past the tokenizer's ids.
+    /// The number of the model's logits. They may be padded past the tokenizer's ids; of the tokenizer's own ids, only
+    /// special tokens may lie past them, which the model then never writes.
     #[must_use]
     pub fn logits_len(mut self, logits: usize) -> Self {
         self.logits_len = Some(logits);
         self
     }
 
-    /// Further tokens that are special, such as ends of sequence that only the model's
-    /// configuration names. They are then never read from text that is not trusted.
+    /// Further tokens that are special: they are then never read from text that is not trusted.
     #[must_use]
     pub fn special_tokens(mut self, ids: impl IntoIterator<Item = TokenId>) -> Self {
         self.special_tokens.extend(ids);
+        self
+    }
+
+    /// Ends of sequence that the model's configuration names. Those that the tokenizer has become special; others, which
+    /// some configurations name, are ignored: [`Vocabulary::token_name`] has no name for them.
+    #[must_use]
+    pub fn ends(mut self, ids: impl IntoIterator<Item = TokenId>) -> Self {
+        self.ends.extend(ids);
         self
     }
 }
@@ -122,8 +131,11 @@ impl Tokenizer {
     ) -> Result<Self, TokenizerError> {
         let mut file = TokenizerFile::<Vec<Merge>>::parse(json)?;
         let mut vocabulary = Vocabulary::from_file_parts(&file)?;
-        if !options.special_tokens.is_empty() {
-            vocabulary = vocabulary.with_special_tokens(&options.special_tokens)?;
+        let ends = options.ends.iter().copied();
+        let ends = ends.filter(|&id| vocabulary.token_name(id).is_some());
+        let special: Vec<TokenId> = options.special_tokens.iter().copied().chain(ends).collect();
+        if !special.is_empty() {
+            vocabulary = vocabulary.with_special_tokens(&special)?;
             mark_special(&mut file.added_tokens, &vocabulary)?;
         }
         if let Some(logits) = options.logits_len {

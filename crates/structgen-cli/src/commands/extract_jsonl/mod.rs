@@ -5,8 +5,9 @@ mod output;
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead};
-use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::de::IgnoredAny;
@@ -16,6 +17,7 @@ use structgen::{Extracting, SchemaExtractor};
 use crate::Outcome;
 use crate::error::{DONE, bad_input};
 use crate::extraction::{ExtractionArgs, PassedOn};
+use crate::interrupt;
 use crate::output::{error, shows_progress, tell};
 use input::Line;
 pub(crate) use output::Output;
@@ -45,7 +47,7 @@ pub(crate) fn run(
         // Nobody waits for more input while there is something to be written.
         while is_open && pending.len() < most {
             let line = match pending.is_empty() {
-                true => lines.recv().map_err(|_| TryRecvError::Disconnected),
+                true => wait_for(&lines),
                 false => lines.try_recv(),
             };
             let line = match line {
@@ -71,13 +73,19 @@ pub(crate) fn run(
             });
         }
         let Some(next) = pending.pop_front() else {
-            if is_open {
+            if is_open && !interrupt::happened() {
                 continue;
             }
             break;
         };
         let Pending { number, id, found } = next;
         let found = found.and_then(|found| Ok(found.wait()?));
+        if interrupt::happened()
+            && (found.is_err() || results.alternatives() > 0 || results.small_first)
+        {
+            // It is not known to be complete, and those after it keep their order.
+            break;
+        }
         let line = found.and_then(|found| {
             passed_on.add(&found);
             // In JSON a line break is never more than whitespace.
@@ -112,6 +120,20 @@ pub(crate) fn run(
         return Ok(bad_input());
     }
     Ok(DONE)
+}
+
+/// The next line, however long it takes, unless the program is interrupted.
+fn wait_for(lines: &Receiver<io::Result<Line>>) -> Result<io::Result<Line>, TryRecvError> {
+    loop {
+        match lines.recv_timeout(Duration::from_millis(50)) {
+            Ok(line) => return Ok(line),
+            Err(RecvTimeoutError::Disconnected) => return Err(TryRecvError::Disconnected),
+            Err(RecvTimeoutError::Timeout) if interrupt::happened() => {
+                return Err(TryRecvError::Empty);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
 }
 
 /// The lines, read on a thread of their own.

@@ -1,0 +1,116 @@
+//! Model folders from anywhere: files that are pipes, devices, damaged, or name what is outside of the folder.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::support::{Run, model_folder, run, runtime, structgen, write};
+
+/// A copy of the embedded model's folder.
+fn folder() -> tempfile::TempDir {
+    runtime();
+    let folder = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(model_folder()).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
+    }
+    folder
+}
+
+fn generate(folder: &Path) -> Run {
+    let mut command = structgen(["generate", "--set", "max_new_tokens=3", "--model"]);
+    run(command.arg(folder).arg("hi"))
+}
+
+#[test]
+#[cfg(unix)]
+fn pipes_and_devices_are_refused_and_not_read() {
+    let files = [
+        "config.json",
+        "generation_config.json",
+        "genai_config.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "chat_template.jinja",
+        "calibration.json",
+    ];
+    let folder = folder();
+    for name in files {
+        let path = folder.path().join(name);
+        let before = fs::read(&path).ok();
+        let _ = fs::remove_file(&path);
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        let started = Instant::now();
+        generate(folder.path()).is_bad_input(&[name, "no regular file"]);
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        generate(folder.path()).is_bad_input(&[name, "no regular file"]);
+        assert!(started.elapsed() < Duration::from_secs(20), "{name}");
+        fs::remove_file(&path).unwrap();
+        if let Some(before) = before {
+            fs::write(&path, before).unwrap();
+        }
+    }
+    assert_eq!(generate(folder.path()).code, 0);
+    // A model that is none is not there.
+    let model = folder.path().join("model.onnx");
+    fs::remove_file(&model).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &model).unwrap();
+    generate(folder.path()).is_bad_input(&["has no model"]);
+}
+
+#[test]
+fn numbers_beyond_all_models_are_refused_or_change_nothing() {
+    let folder = folder();
+    let expected = generate(folder.path());
+    assert_eq!(expected.code, 0, "{expected:?}");
+    let config = fs::read_to_string(folder.path().join("config.json")).unwrap();
+    let config: serde_json::Value = serde_json::from_str(&config).unwrap();
+    // The graph itself has these numbers.
+    for name in [
+        "num_hidden_layers",
+        "vocab_size",
+        "num_key_value_heads",
+        "head_dim",
+    ] {
+        let mut absurd = config.clone();
+        absurd[name] = 1_000_000_000.into();
+        write(folder.path(), "config.json", absurd.to_string());
+        assert_eq!(generate(folder.path()).out, expected.out, "{name}");
+    }
+    let context = config
+        .as_object()
+        .unwrap()
+        .keys()
+        .find(|name| ["max_position_embeddings", "n_positions"].contains(&name.as_str()));
+    let context = context.unwrap();
+    for number in ["0", "-1", "1e30", "99999999999999999999999", "\"many\""] {
+        let mut absurd = config.clone();
+        absurd[context] = serde_json::from_str(number).unwrap();
+        write(folder.path(), "config.json", absurd.to_string());
+        generate(folder.path()).is_bad_input(&["config.json", context]);
+    }
+}
+
+#[test]
+fn a_model_that_is_cut_or_garbage_is_refused_by_file() {
+    let folder = folder();
+    let model = folder.path().join("model.onnx");
+    let whole = fs::read(&model).unwrap();
+    let garbage: Vec<u8> = (0..300_000_u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    for bytes in [
+        &whole[..100_000],
+        &whole[..whole.len() - 1],
+        &garbage,
+        &[],
+        &[0; 4096],
+    ] {
+        fs::write(&model, bytes).unwrap();
+        generate(folder.path()).is_bad_input(&["model.onnx"]);
+    }
+    fs::write(&model, whole).unwrap();
+    assert_eq!(generate(folder.path()).code, 0);
+}

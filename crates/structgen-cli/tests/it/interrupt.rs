@@ -1,0 +1,146 @@
+//! Ctrl-C while a model runs: what is complete is kept, and the exit code is 130.
+#![cfg(unix)]
+
+use std::fs;
+use std::io::Read;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::{PERSON, run, runtime, structgen, write};
+
+fn spawn(command: &mut Command) -> Child {
+    runtime();
+    command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// What Ctrl-C on a terminal sends.
+fn interrupt(child: &Child) {
+    let pid = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+#[track_caller]
+fn is_interrupted(output: &Output) {
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    assert!(
+        err.ends_with("interrupted\n") && !err.contains("panicked"),
+        "{err}"
+    );
+}
+
+#[test]
+fn text_that_was_written_stays_and_ends_with_a_line() {
+    let mut command = structgen(["generate", "--temperature", "2", "--seed", "1"]);
+    let mut child = spawn(command.args(["--set", "max_new_tokens=4000", "A story:"]));
+    let mut stdout = child.stdout.take().unwrap();
+    let mut text = vec![0; 20];
+    stdout.read_exact(&mut text).unwrap();
+    interrupt(&child);
+    stdout.read_to_end(&mut text).unwrap();
+    assert_eq!(text.last(), Some(&b'\n'));
+    is_interrupted(&child.wait_with_output().unwrap());
+}
+
+#[test]
+fn outputs_that_are_complete_are_written_and_others_are_not() {
+    let list = |milliseconds| {
+        // One after another, so that some are complete before others.
+        let mut command = structgen([
+            "generate",
+            "-n",
+            "900",
+            "--regex",
+            "[a-z]{40}",
+            "--temperature",
+            "1",
+        ]);
+        let child = spawn(command.args(["--seed", "1", "--set", "model.rows=1", "A word:"]));
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        interrupt(&child);
+        child.wait_with_output().unwrap()
+    };
+    // Until the handler is there, the system ends the process.
+    for milliseconds in [500, 1_000, 2_000, 4_000, 8_000] {
+        let output = list(milliseconds);
+        let lines = String::from_utf8(output.stdout.clone()).unwrap();
+        if lines.is_empty() {
+            continue;
+        }
+        is_interrupted(&output);
+        assert!(lines.lines().count() < 900);
+        for line in lines.lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            assert_eq!(line["text"].as_str().unwrap().len(), 40, "{line}");
+        }
+        return;
+    }
+    panic!("no output was complete in time");
+}
+
+#[test]
+fn lines_that_are_done_stay_and_the_rest_is_done_later() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let texts = (0..300).map(|i| format!("Name{i} is {} years old\n", i % 90));
+    let input = write(dir.path(), "in.jsonl", texts.collect::<String>());
+    let extract = || {
+        let mut command = structgen(["extract", "--jsonl", "--jobs", "2", "--schema"]);
+        command.arg(&schema).arg("--file").arg(&input);
+        command
+    };
+    let expected = run(&mut extract()).out;
+    let out = dir.path().join("out.jsonl");
+    let written = || fs::read_to_string(&out).unwrap_or_default();
+    let child = spawn(extract().arg("--resume").arg(&out));
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while written().lines().count() < 20 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    interrupt(&child);
+    is_interrupted(&child.wait_with_output().unwrap());
+    let kept = written();
+    assert!(kept.lines().count() >= 20 && kept.ends_with('\n'));
+    assert!(
+        expected.starts_with(&kept),
+        "what is there is the beginning"
+    );
+    assert_eq!(run(extract().arg("--resume").arg(&out)).code, 0);
+    assert_eq!(written(), expected);
+}
+
+#[test]
+fn waiting_for_input_is_interrupted_too() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let mut command = structgen(["extract", "--jsonl", "--jobs", "1", "--schema"]);
+    let mut child = spawn(command.arg(&schema).stdin(Stdio::piped()));
+    let mut input = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut input, b"Ada is 36 years old\n").unwrap();
+    let mut first = vec![0; 1];
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut first)
+        .unwrap();
+    let started = Instant::now();
+    interrupt(&child);
+    is_interrupted(&child.wait_with_output().unwrap());
+    assert!(started.elapsed() < Duration::from_secs(5));
+    drop(input);
+}

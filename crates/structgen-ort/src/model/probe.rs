@@ -1,0 +1,192 @@
+//! What a graph does right, found out by a few short runs when it is loaded.
+//!
+//! A decoder should compute the same logits however a text is cut into runs, and whatever shares its tensors. Not every
+//! export does:
+//!
+//! - ONNX Runtime's operator `GroupQueryAttention` takes from the attention mask the number of positions that a row has,
+//!   and counts them from the row's first one. Where rows are padded on the left, it attends to the padding and not to
+//!   the end of the text.
+//! - Decoders that were traced with a single new token keep its mask: several tokens after a past see one another's
+//!   future, or none of the past.
+//! - Graphs whose output matrix was pruned to the last position return its logits alone.
+//!
+//! None of them reports it, and which operators a graph has says little about how it uses them. So it is tried.
+
+use structgen_decode::{
+    LanguageModel, ModelError,
+    model::{ModelStats, RowId, RowRun},
+};
+use structgen_vocab::TokenId;
+
+use super::{OrtModel, Rows};
+use crate::signature::{CacheTensor, Float};
+
+/// What a graph does right, as far as it matters for how texts are cut into runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Abilities {
+    /// Padding on the left is left out, so that rows of different lengths may share tensors.
+    pub(super) padding: bool,
+    /// Several tokens after a past have the logits that they have one after another.
+    pub(super) several_after_past: bool,
+    /// The logits of every position are returned, or of as many last ones as are asked for.
+    pub(super) all_positions: bool,
+    /// Every token is run by itself, by the user's wish.
+    pub(super) tokens_alone: bool,
+    /// Every row is run by itself, by the user's wish or because the rows of a run are not independent.
+    pub(super) rows_alone: bool,
+}
+
+impl Abilities {
+    /// Whether any number of tokens of a row can be run at once.
+    pub(super) fn takes_any_run(&self) -> bool {
+        self.several_after_past && self.all_positions && !self.tokens_alone
+    }
+}
+
+impl Default for Abilities {
+    fn default() -> Self {
+        Self {
+            padding: true,
+            several_after_past: true,
+            all_positions: true,
+            tokens_alone: false,
+            rows_alone: false,
+        }
+    }
+}
+
+/// A text whose third token is its first: what comes before it is all that tells their logits apart.
+const TEXT: [u32; 6] = [1, 2, 1, 3, 4, 5];
+/// The number of tokens that are run first.
+const PAST: usize = 3;
+
+/// Two computations are the same where they differ by at most this share of what the text before a token does to its
+/// logits. Sums in another order change a hundred-thousandth; where only the last position's logits can be compared, a
+/// wrong mask may change no more than some hundredths.
+const SAME: f32 = 0.005;
+/// The same in half precision, where it is below a hundredth.
+const SAME_IN_HALF_PRECISION: f32 = 0.03;
+/// The same for graphs that quantise activations by a scale that depends on what is run together.
+const SAME_WHERE_SCALES_VARY: f32 = 0.5;
+
+impl OrtModel {
+    /// Finds out what the graph does right. One that fails the attempts is taken to need the simplest runs, and
+    /// reports its failure when it is used.
+    pub(super) fn probe(&mut self, scales_vary: bool) {
+        if self.abilities.tokens_alone && self.abilities.rows_alone {
+            return;
+        }
+        let opened = self.opened;
+        let found = self.try_abilities(scales_vary);
+        (opened..self.opened).for_each(|row| self.close_row(RowId(row)));
+        self.abilities = found.unwrap_or(Abilities {
+            padding: false,
+            ..self.abilities
+        });
+        self.graph.stats = ModelStats::default();
+    }
+
+    fn try_abilities(&mut self, scales_vary: bool) -> Result<Abilities, ModelError> {
+        let mut found = self.abilities;
+        if self.info.context_length < TEXT.len() || self.info.logits_width < 2 {
+            return Ok(found);
+        }
+        let width = self.info.logits_width as u32;
+        let text = TEXT.map(|id| TokenId(id % width));
+        let (past, rest) = text.split_at(PAST);
+
+        let row = self.open_row()?;
+        let (alone, third) = match self.logits(row, past, PAST) {
+            Ok(logits) => (logits[0].clone(), logits[PAST - 1].clone()),
+            Err(_) => {
+                found.all_positions = false;
+                let third = self.logits(row, past, 1)?.remove(0);
+                let other = self.open_row()?;
+                (self.logits(other, &past[..1], 1)?.remove(0), third)
+            }
+        };
+        let is_half = |tensor: &CacheTensor| tensor.float == Float::F16;
+        let share = match self.graph.signature.cache.iter().any(is_half) {
+            _ if scales_vary => SAME_WHERE_SCALES_VARY,
+            true => SAME_IN_HALF_PRECISION,
+            false => SAME,
+        };
+        let allowed = apart(&alone, &third) * share;
+        let is_same = |a: &[f32], b: &[f32]| apart(a, b) <= allowed;
+
+        let [single, padded] = [self.fork_row(row, PAST)?, self.fork_row(row, PAST)?];
+        let mut expected = Vec::with_capacity(rest.len());
+        for token in rest.chunks(1) {
+            expected.extend(self.logits(single, token, 1)?);
+        }
+        let positions = if found.all_positions { rest.len() } else { 1 };
+        // A graph that refuses the run has not changed the row.
+        found.several_after_past = self.logits(row, rest, positions).is_ok_and(|logits| {
+            let expected = &expected[rest.len() - positions..];
+            logits
+                .iter()
+                .zip(expected)
+                .all(|(logits, expected)| is_same(logits, expected))
+        });
+
+        self.abilities = found;
+        if matches!(self.rows, Rows::Growing(_)) && !found.rows_alone {
+            let logits = self.logits_beside(padded, rest, single);
+            found.padding = logits.is_ok_and(|logits| is_same(&logits, &expected[rest.len() - 1]));
+        }
+        Ok(found)
+    }
+
+    /// The logits of the last positions of a run of one row.
+    fn logits(
+        &mut self,
+        row: RowId,
+        tokens: &[TokenId],
+        positions: usize,
+    ) -> Result<Vec<Vec<f32>>, ModelError> {
+        let run = RowRun {
+            row,
+            tokens,
+            positions,
+        };
+        let output = self.run(&[run], false)?.row(0);
+        Ok((0..positions)
+            .map(|position| output.logits(position).to_vec())
+            .collect())
+    }
+
+    /// The logits of tokens that are run together with the same tokens of a longer row.
+    fn logits_beside(
+        &mut self,
+        row: RowId,
+        tokens: &[TokenId],
+        longer: RowId,
+    ) -> Result<Vec<f32>, ModelError> {
+        let runs = [longer, row].map(|row| RowRun::last(row, tokens));
+        Ok(self.run(&runs, false)?.row(1).last().to_vec())
+    }
+}
+
+/// The largest difference. A number is infinitely far from NaN, and infinities are where they are the same.
+fn apart(a: &[f32], b: &[f32]) -> f32 {
+    let apart = a.iter().zip(b).map(|(a, b)| match (a - b).abs() {
+        apart if !apart.is_nan() => apart,
+        _ if a == b || a.is_nan() && b.is_nan() => 0.0,
+        _ => f32::INFINITY,
+    });
+    apart.fold(0.0, f32::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_number_is_far_from_numbers() {
+        let (nan, infinity) = (f32::NAN, f32::INFINITY);
+        assert_eq!(apart(&[1.0, -infinity], &[1.5, -infinity]), 0.5);
+        assert_eq!(apart(&[nan, 2.0], &[nan, 2.0]), 0.0);
+        assert_eq!(apart(&[nan, 2.0], &[1.0, 2.0]), infinity);
+        assert_eq!(apart(&[-infinity], &[infinity]), infinity);
+    }
+}
