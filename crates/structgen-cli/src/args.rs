@@ -19,7 +19,7 @@ use structgen::{
 };
 
 use crate::input::{Document, files_beside, is_json_or_yaml};
-use crate::output::{detail, warn};
+use crate::output::{detail, note, warn};
 use crate::schema_hints::{self, warn_of};
 
 /// Which model, and where it runs.
@@ -204,7 +204,7 @@ impl ModelArgs {
         };
         detail(&format!("{name} was loaded in {}", milliseconds(started)));
         for about_output in model.notes().iter().filter(|note| note.is_about_output()) {
-            note(&about_output.to_string());
+            note(&format!("note: {about_output}"));
         }
         Ok(model)
     }

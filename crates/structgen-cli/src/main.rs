@@ -93,10 +93,10 @@ fn main() -> ExitCode {
     if let Err(error) = cli.output.open() {
         return Failure::from(error).report();
     }
-    let mut result = run(cli.command);
+    let result = run(cli.command);
     if interrupt::happened() {
-        // What is complete is kept.
-        result = Ok(interrupt::outcome());
+        output::discard();
+        return interrupt::outcome();
     }
     let result = result.and_then(|code| {
         output::commit()?;
