@@ -8,7 +8,7 @@ use structgen::Model;
 use structgen::chat::{ChatMessage, ChatOptions};
 use structgen::vocab::TokenId;
 
-use crate::input::{TextArgs, read_text_file, read_text_or_input};
+use crate::input::{Document, TextArgs};
 
 /// What becomes of a prompt before the model sees it.
 #[derive(clap::Args, Debug)]
@@ -102,7 +102,7 @@ impl Prompt {
 
 /// A message per line.
 fn read_messages(path: &Path) -> anyhow::Result<Vec<ChatMessage>> {
-    let (text, name) = read_text_or_input(path)?;
+    let Document { name, text } = Document::read(path)?;
     let mut messages = Vec::new();
     for (index, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
@@ -119,9 +119,8 @@ fn read_messages(path: &Path) -> anyhow::Result<Vec<ChatMessage>> {
 }
 
 fn read_list(path: &Path) -> anyhow::Result<Vec<Value>> {
-    let name = path.display();
-    serde_json::from_str(&read_text_file(path)?)
-        .with_context(|| format!("{name} is not a list in JSON"))
+    let Document { name, text } = Document::read_json(path)?;
+    serde_json::from_str(&text).with_context(|| format!("{name} is not a list in JSON"))
 }
 
 /// The tools of a file, in the form of OpenAI's API, which templates expect.

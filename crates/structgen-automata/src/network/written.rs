@@ -273,7 +273,8 @@ impl Call<'_> {
         let referents: Vec<&Value> = { relations.sets.get(set).0.iter() }
             .map(|&number| &relations.values.get(number).0)
             .collect();
-        self.work.set(self.work.get() + referents.len() as u64);
+        self.work
+            .spend(referents.len() as u64, program.limits.work)?;
         let spec = &program.terminals[value.terminal as usize];
         let specs = compared(spec, relation, &referents)?;
         let terminals = built(specs, &program.form, &program.limits)?;

@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use structgen_grammar::{
-    JsonForm, LiteralSet, NumberBound, NumberSet, Regular, Relation, StringContent, StringShape,
+    Decimal, JsonForm, LiteralSet, NumberBound, NumberSet, Regular, Relation, StringContent,
+    StringShape,
 };
 
 use crate::program::TerminalSpec;
@@ -37,6 +38,12 @@ pub(crate) fn compared(
             .into_iter()
             .map(TerminalSpec::Number)
             .collect(),
+        TerminalSpec::ListedNumbers(numbers) => {
+            let kept = numbers
+                .iter()
+                .filter(|number| keeps(&Value::Number((*number).clone())));
+            vec![TerminalSpec::ListedNumbers(kept.cloned().collect())]
+        }
         TerminalSpec::Literals(set) => {
             let kept = set.iter().filter(|text| {
                 let own = Value::read(text);
@@ -76,6 +83,18 @@ fn among(value: &TerminalSpec, referents: &[&Value]) -> Vec<TerminalSpec> {
                 _ => None,
             });
             numbers.collect()
+        }
+        TerminalSpec::ListedNumbers(numbers) => {
+            let is_among = |number: &&Decimal| {
+                referents
+                    .iter()
+                    .any(|&referent| matches!(referent, Value::Number(other) if other == *number))
+            };
+            let among: Box<[Decimal]> = numbers.iter().filter(is_among).cloned().collect();
+            match among.is_empty() {
+                true => Vec::new(),
+                false => vec![TerminalSpec::ListedNumbers(among)],
+            }
         }
         _ => {
             let texts: BTreeSet<Box<str>> = { referents.iter() }
