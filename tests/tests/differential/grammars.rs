@@ -168,6 +168,7 @@ fn grammars_take_what_an_earley_recogniser_takes() {
     let vocabulary = vocabularies::small();
     let mut random = SplitMix::new(1_970);
     let (mut verdicts, mut taken, mut masks, mut without_text) = (0, 0, 0, 0);
+    let mut stopped = 0;
     for number in 0..grammars {
         let rules = 1 + random.below(5);
         let bodies: Vec<Vec<Vec<Tree>>> = (0..rules)
@@ -223,7 +224,19 @@ fn grammars_take_what_an_earley_recogniser_takes() {
         }
         for text in &texts {
             let expected = productions.accepts(text);
-            let misfit = checker.check(text.as_bytes()).expect("within the limits");
+            let misfit = match checker.check(text.as_bytes()) {
+                Ok(misfit) => misfit,
+                Err(error) => {
+                    // The limit of work for one text: long texts have readings without number.
+                    let is_limit = error.to_string().contains("looked at for one text");
+                    assert!(
+                        is_limit && text.chars().count() > 30,
+                        "{source}\non {text:?}: {error}"
+                    );
+                    stopped += 1;
+                    continue;
+                }
+            };
             assert_eq!(
                 misfit.is_none(),
                 expected,
@@ -242,8 +255,9 @@ fn grammars_take_what_an_earley_recogniser_takes() {
         }
     }
     report(&format!(
-        "{grammars} grammars ({without_text} without a text), {verdicts} verdicts ({taken} taken), {masks} masks, no disagreement"
+        "{grammars} grammars ({without_text} without a text), {verdicts} verdicts ({taken} taken), {stopped} texts stopped at a limit, {masks} masks, no disagreement"
     ));
+    assert!(stopped * 20 < grammars, "{stopped} of {grammars}");
     assert!(
         taken * 5 > verdicts && taken * 5 < verdicts * 4,
         "{taken} of {verdicts}"

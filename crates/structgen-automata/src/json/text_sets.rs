@@ -122,6 +122,20 @@ impl TextSets {
         Some(text)
     }
 
+    /// The first text from this one on, in the order of their bytes. Texts are short.
+    pub(crate) fn first_from(&self, set: TextSet, from: &[u8]) -> Option<Vec<u8>> {
+        let (least, rest) = match from.split_first() {
+            Some((&least, rest)) => (least, rest),
+            None if self.has_end(set) => return Some(Vec::new()),
+            None => (0, from),
+        };
+        self.next(set).iter().find_map(|&(byte, after)| {
+            let rest = if byte == least { rest } else { &[] };
+            let text = (byte >= least).then(|| self.first_from(after, rest))??;
+            Some([&[byte], &text[..]].concat())
+        })
+    }
+
     /// What follows, by the next byte.
     pub(crate) fn next(&self, set: TextSet) -> &[(u8, TextSet)] {
         self.node(set).map_or(&[], |node| &node.next)

@@ -54,7 +54,7 @@ fn errors_are_printed_as_sentences() {
     check(
         people.extract("Ada, 36"),
         &expect![
-            "Error: the output needs up to 21 tokens to be complete, and 3 are allowed; raise the number of new tokens to 21"
+            "Error: the output needs up to 22 tokens to be complete, and 3 are allowed; raise the number of new tokens to 22"
         ],
     );
 }

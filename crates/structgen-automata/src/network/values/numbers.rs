@@ -121,6 +121,8 @@ impl NumberProgress {
         if !form.exponent {
             next.drop_out_of_reach(sets);
         }
+        next.drop_wrong_exponents(sets);
+        next.forget_exponent_of_zero();
         (next.zero || next.longer != TextSet::NONE || next.complete != TextSet::NONE)
             .then_some(next)
     }
@@ -158,6 +160,46 @@ impl NumberProgress {
                     false => TextSet::NONE,
                 };
             }
+        }
+    }
+
+    /// Once an exponent is being written, its first digits have to be those of one that leads to a number.
+    fn drop_wrong_exponents(&mut self, sets: &TextSets) {
+        let NumberPart::Exponent { is_negative, value } = self.part else {
+            return;
+        };
+        // The exponents that begin so, by how many digits follow: none is longer than the largest one.
+        let (mut least, mut largest) = (value, value);
+        while least <= MAX_EXPONENT && largest <= MAX_EXPONENT {
+            let (from, to) = match is_negative {
+                true => (-largest, -least),
+                false => (least, largest),
+            };
+            let from = exponent_text(self.exponent.saturating_add(from));
+            let to = exponent_text(self.exponent.saturating_add(to));
+            if { sets.first_from(self.complete, &from) }.is_some_and(|first| *first <= to[..]) {
+                return;
+            }
+            if largest == MAX_EXPONENT {
+                break;
+            }
+            least = least.saturating_mul(10);
+            largest = largest
+                .saturating_mul(10)
+                .saturating_add(9)
+                .min(MAX_EXPONENT);
+        }
+        self.complete = TextSet::NONE;
+    }
+
+    /// Zero has any exponent: its texts are told apart by their part alone.
+    fn forget_exponent_of_zero(&mut self) {
+        if self.longer != TextSet::NONE || self.complete != TextSet::NONE {
+            return;
+        }
+        self.exponent = 0;
+        if let NumberPart::Exponent { value, .. } = &mut self.part {
+            *value = 0;
         }
     }
 
