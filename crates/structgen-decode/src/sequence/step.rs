@@ -261,14 +261,10 @@ impl Step {
         constraint: &mut C,
         limits: &Limits,
     ) -> Result<(), GenerateError> {
-        let step = limits.step;
         self.candidates.fill(logits, mask, &[]);
         self.over_budget.clear();
         for &token in self.candidates.ids() {
-            let fits = limits.eos.contains(&token)
-                || fits(constraint, token, limits)
-                    .map_err(|source| GenerateError::Constraint { step, source })?;
-            if !fits {
+            if !may_come(constraint, token, limits)? {
                 self.over_budget.push(token);
             }
         }
@@ -284,27 +280,20 @@ impl Step {
         constraint: &mut C,
         limits: &Limits,
     ) -> Result<(), GenerateError> {
-        let step = limits.step;
         self.candidates.fill(logits, mask, &self.banned);
         let mut looked_at = 0;
-        while looked_at < self.candidates.len() {
+        'heads: while looked_at < self.candidates.len() {
             // Mostly one of the first hundreds fits; where none does, few rounds look at all.
             let head = self.candidates.sorted_head((looked_at * 8).max(256));
             for &(_, token) in &head[looked_at..] {
-                if limits.eos.contains(&token)
-                    || fits(constraint, token, limits)
-                        .map_err(|source| GenerateError::Constraint { step, source })?
-                {
-                    self.over_budget.sort_unstable();
-                    self.over_budget.dedup();
-                    return Ok(());
+                if may_come(constraint, token, limits)? {
+                    break 'heads;
                 }
                 self.over_budget.push(token);
             }
             looked_at = head.len();
         }
         self.over_budget.sort_unstable();
-        self.over_budget.dedup();
         Ok(())
     }
 
@@ -387,6 +376,20 @@ pub(crate) fn fits<C: Constraint>(
 ) -> Result<bool, ConstraintError> {
     let left = limits.remaining.saturating_sub(1) as u64;
     Ok(constraint.completion_cost_after(token)? <= left)
+}
+
+/// Whether the budget allows a token: it ends the output, or leaves room for a completion.
+fn may_come<C: Constraint>(
+    constraint: &mut C,
+    token: TokenId,
+    limits: &Limits,
+) -> Result<bool, GenerateError> {
+    let step = limits.step;
+    let fits = limits.eos.contains(&token) || {
+        fits(constraint, token, limits)
+            .map_err(|source| GenerateError::Constraint { step, source })?
+    };
+    Ok(fits)
 }
 
 fn insert(sorted: &mut Vec<TokenId>, id: TokenId) {

@@ -187,10 +187,11 @@ impl OrtModel {
             (false, false) => Packing::Apart,
         };
         let quantization = dynamic.filter(|_| !single_tokens);
+        let is_padding_read = !abilities.padding && !abilities.rows_alone && !self.shares_buffers();
         let notes = [
             (!abilities.several_after_past).then_some(LoadNote::OneTokenAtATime),
             (!abilities.all_positions).then_some(LoadNote::LastPositionAlone),
-            (self.info.packing == Packing::Apart).then_some(LoadNote::RowsApart),
+            is_padding_read.then_some(LoadNote::RowsApart),
             quantization.map(|operator| LoadNote::DynamicQuantization { operator }),
             sliding_window(config, operators, self.info.context_length),
         ];
