@@ -64,6 +64,7 @@ fn options(strategy: &Strategy) -> GenerateOptions {
         max_new_tokens: Some(40),
         log_probs: true,
         alternatives: 2,
+        refused: 2,
         ..GenerateOptions::default()
     };
     options.sampling.repetition_penalty = 1.1;
@@ -92,7 +93,7 @@ fn set_options() -> Value {
             "order": "hf",
         },
         "sequences": 2, "max_new_tokens": 30, "min_new_tokens": 2, "stop": ["zz"], "stop_text": "kept", "time_limit": 1.0,
-        "log_probs": true, "alternatives": 2, "token_times": true, "jump_forward": "canonical",
+        "log_probs": true, "alternatives": 2, "refused": 2, "token_times": true, "jump_forward": "canonical",
         "overflow": {"crop": {"keep": 1}}, "prefill": [91],
     })
 }

@@ -297,6 +297,11 @@ pub const PARAMETERS: &[Parameter] = &[
         "How many of the most probable tokens of each choice are kept",
     ),
     option(
+        "refused",
+        COUNT,
+        "How many of the most probable tokens that the constraint refused at each choice are kept",
+    ),
+    option(
         "token_times",
         K::Switch,
         "Whether each token has the time at which it was taken",

@@ -59,7 +59,7 @@ pub enum ForcedEnd {
 
 /// The options that faithful samplers refuse besides those that count where tokens are drawn: the target is the model's
 /// own distribution over whole outputs, and most of the tokens that are drawn are thrown away.
-const REFUSED: [&str; 24] = [
+const REFUSED: [&str; 25] = [
     "sampling.repetition_penalty",
     "sampling.repetition_scope",
     "sampling.repetition_window",
@@ -81,6 +81,7 @@ const REFUSED: [&str; 24] = [
     "stop",
     "stop_text",
     "alternatives",
+    "refused",
     "token_times",
     "jump_forward",
     "overflow",
@@ -209,7 +210,7 @@ impl<C: Constraint + Clone> Template<C> {
             };
             let known = Scores {
                 log_probs: self.sequence.options.log_probs.then_some(log_probs),
-                alternatives: Vec::new(),
+                ..Scores::default()
             };
             sequence.take_known(id, score.forced, known, cx.codec)?;
         }
