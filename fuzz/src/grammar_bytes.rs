@@ -4,8 +4,8 @@ use structgen_constraint::WarmLimits;
 use structgen_frontend::json_schema::{SchemaOptions, compile_str};
 use structgen_grammar::Grammar;
 
-use crate::SplitMix;
 use crate::walk;
+use crate::{SplitMix, Target};
 
 /// Reads a grammar and goes some way through its masks.
 /// True when the input was taken and everything was looked at.
@@ -45,12 +45,13 @@ pub fn grammar_bytes(data: &[u8]) -> bool {
     true
 }
 
-/// The bytes of a schema's grammar; none where it does not compile.
-#[must_use]
-pub fn bytes_of_schema(schema: &str) -> Vec<u8> {
-    let compiled = compile_str(schema, &SchemaOptions::new());
-    let bytes = compiled
-        .ok()
-        .and_then(|compiled| compiled.grammar.to_bytes().ok());
-    bytes.unwrap_or_default()
+/// The bytes of schemas' grammars.
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
+    let bytes = |seed: Vec<u8>| {
+        let schema = std::str::from_utf8(seed.get(1..)?).ok()?;
+        let compiled = compile_str(schema, &SchemaOptions::new()).ok()?;
+        compiled.grammar.to_bytes().ok()
+    };
+    let schemas = Target::named("json_schema").map_or_else(Vec::new, Target::seeds);
+    schemas.into_iter().step_by(3).filter_map(bytes).collect()
 }

@@ -43,9 +43,9 @@ const PIECES: [&str; 28] = [
 ];
 
 /// The end-of-sequence id.
-const EOS: TokenId = TokenId(256 + PIECES.len() as u32);
+pub(crate) const EOS: TokenId = TokenId(256 + PIECES.len() as u32);
 
-fn tables() -> &'static Arc<VocabularyTables> {
+pub(crate) fn tables() -> &'static Arc<VocabularyTables> {
     static TABLES: OnceLock<Arc<VocabularyTables>> = OnceLock::new();
     TABLES.get_or_init(|| {
         let tokens = (0..=u8::MAX)
@@ -56,15 +56,19 @@ fn tables() -> &'static Arc<VocabularyTables> {
     })
 }
 
-/// Joins a grammar to the vocabulary.
-pub(crate) fn compile(grammar: Grammar) -> Result<CompiledConstraint, CompileError> {
-    let options = ConstraintOptions {
+/// Options with limits that inputs of some kilobytes meet.
+pub(crate) fn options() -> ConstraintOptions {
+    ConstraintOptions {
         eos: vec![EOS],
         mask_bytes: 16 << 20,
         state_bytes: 64 << 20,
         ..ConstraintOptions::default()
-    };
-    CompiledConstraint::new(grammar, tables(), &options)
+    }
+}
+
+/// Joins a grammar to the vocabulary.
+pub(crate) fn compile(grammar: Grammar) -> Result<CompiledConstraint, CompileError> {
+    CompiledConstraint::new(grammar, tables(), &options())
 }
 
 /// Walks at random to a complete text, and compares one mask in so many with the oracle's. None where a limit was met, or where even the shortest text takes more than a few hundred tokens.

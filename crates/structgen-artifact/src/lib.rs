@@ -33,7 +33,7 @@ mod writer;
 pub use column::{Column, Plain};
 pub use error::ArtifactError;
 pub use reader::Reader;
-pub use writer::Writer;
+pub use writer::{Writer, reseal};
 
 /// What a file is: the kind of its contents and how they are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -45,10 +45,7 @@ impl Writer {
     /// # Errors
     /// If the system refuses: no space, no permission.
     pub fn save(mut self, path: &Path) -> Result<(), ArtifactError> {
-        let length = (self.bytes.len() as u64).to_ne_bytes();
-        self.bytes[CHECKSUM - 8..CHECKSUM].copy_from_slice(&length);
-        let sum = checksum(&self.bytes[..CHECKSUM], &self.bytes[HEAD..]);
-        self.bytes[CHECKSUM..HEAD].copy_from_slice(&sum.to_ne_bytes());
+        reseal(&mut self.bytes);
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
@@ -72,6 +69,18 @@ impl Writer {
             source,
         })
     }
+}
+
+/// Writes length and checksum of a file's bytes anew, as tests of readers need for files that were changed. What is shorter than
+/// a head stays as it is.
+pub fn reseal(bytes: &mut [u8]) {
+    if bytes.len() < HEAD {
+        return;
+    }
+    let length = (bytes.len() as u64).to_ne_bytes();
+    bytes[CHECKSUM - 8..CHECKSUM].copy_from_slice(&length);
+    let sum = checksum(&bytes[..CHECKSUM], &bytes[HEAD..]);
+    bytes[CHECKSUM..HEAD].copy_from_slice(&sum.to_ne_bytes());
 }
 
 /// The end of the names of files that are being written.
