@@ -264,6 +264,11 @@ impl SamplerChain {
     /// The samplers' memory is untouched until [`accept`](SamplerChain::accept).
     pub fn choose(&mut self, candidates: &mut Candidates) -> Option<Accepted> {
         self.apply(candidates);
+        self.draw_applied(candidates)
+    }
+
+    /// The second half of [`choose`](SamplerChain::choose): chooses one of the candidates that the samplers left.
+    pub fn draw_applied(&mut self, candidates: &mut Candidates) -> Option<Accepted> {
         match self.is_greedy() {
             true => Choice::Largest.choose(candidates),
             false => self.choice.choose(candidates),

@@ -164,8 +164,10 @@ mod tests {
             .collect();
         for positions in [0, 1, 5, 33, 100, 1000] {
             for prefill_chunk in [3, 64, 1000] {
-                let mut limits = SchedulerLimits::default();
-                limits.prefill_chunk = prefill_chunk;
+                let limits = SchedulerLimits {
+                    prefill_chunk,
+                    ..SchedulerLimits::default()
+                };
                 let model = MockModel::new(256, 128, []);
                 let mut scheduler = Scheduler::new(model, vocabulary()).with_limits(limits);
                 let rows = Arc::new(Mutex::new(Vec::new()));
