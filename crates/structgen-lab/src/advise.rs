@@ -16,7 +16,7 @@ const LONGEST_PERIOD: usize = 256;
 const NONSENSE_TOKENS: usize = 8;
 
 /// The fewest tokens per second that are not called slow.
-const SLOW: f64 = 5.0;
+pub const SLOW: f64 = 5.0;
 
 /// What is known of an output.
 #[derive(Debug, Clone, Copy, Default)]

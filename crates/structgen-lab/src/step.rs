@@ -50,6 +50,8 @@ pub struct TokenShare {
     pub probability: f64,
     /// The probability of it and of all that are more probable.
     pub cumulative: f64,
+    /// Whether the mask allows it.
+    pub is_allowed: bool,
 }
 
 /// What a mask left and took.
@@ -158,9 +160,11 @@ impl Step {
         let whole = Distribution::from_logits(logits)?;
         let all = { logits.iter().enumerate() }
             .map(|(id, &logit)| (id as u32, logit, whole.probabilities()[id]));
-        let model = shares(all.clone().filter(|&(_, _, p)| p > 0.0).collect());
-        let refused = all.filter(|&(id, _, p)| p > 0.0 && !allowed.allows(TokenId(id)));
-        let mut refused = shares(refused.collect());
+        let is_allowed = |id| allowed.allows(TokenId(id));
+        let all = all.filter(|&(_, _, p)| p > 0.0);
+        let model = shares(all.clone().collect(), is_allowed);
+        let refused = all.filter(|&(id, _, _)| !is_allowed(id));
+        let mut refused = shares(refused.collect(), |_| false);
         let removed = refused.last().map_or(0.0, |last| last.cumulative);
         refused.truncate(REFUSED);
 
@@ -210,10 +214,10 @@ fn shares_of(candidates: &mut Candidates) -> Vec<TokenShare> {
     let pairs = candidates.ids().iter().zip(candidates.logits());
     let triples = pairs.zip(candidates.weights());
     let triples = triples.map(|((id, &logit), &weight)| (id.0, logit, f64::from(weight) / total));
-    shares(triples.collect())
+    shares(triples.collect(), |_| true)
 }
 
-fn shares(mut tokens: Vec<(u32, f32, f64)>) -> Vec<TokenShare> {
+fn shares(mut tokens: Vec<(u32, f32, f64)>, is_allowed: impl Fn(u32) -> bool) -> Vec<TokenShare> {
     tokens.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
     let mut cumulative = 0.0;
     let share = |(id, logit, probability)| {
@@ -223,6 +227,7 @@ fn shares(mut tokens: Vec<(u32, f32, f64)>) -> Vec<TokenShare> {
             logit,
             probability,
             cumulative,
+            is_allowed: is_allowed(id),
         }
     };
     tokens.into_iter().map(share).collect()
@@ -280,6 +285,7 @@ mod tests {
         assert_eq!(step.mask.allowed, 3);
         assert!((step.mask.removed - 0.609).abs() < 6e-4);
         assert_eq!(step.mask.refused[0].id, 0);
+        assert!(!step.model[0].is_allowed && step.model[1].is_allowed);
         let left: Vec<_> = step.stages.iter().map(|s| (s.sampler, s.left)).collect();
         assert_eq!(left, [("temperature", 3), ("top-k", 2)]);
         assert_eq!(step.stages[0].removed, 0.0);

@@ -105,6 +105,11 @@ impl Placed {
         place.is_finite().then(|| place.clamp(0.0, 1.0))
     }
 
+    /// The largest number, as far as its sign does not matter.
+    pub(super) fn reach(&self) -> f64 {
+        self.low.abs().max(self.high.abs())
+    }
+
     /// The text of each tick: as many decimals as they need to differ.
     pub(super) fn labels(&self) -> Vec<String> {
         if self.is_log {
@@ -137,6 +142,21 @@ fn nice_step(rough: f64) -> f64 {
         .into_iter()
         .find(|f| f * power >= rough * (1.0 - 1e-9));
     factor.unwrap_or(10.0) * power
+}
+
+/// A number on a scale: three figures of what the scale reaches.
+pub(super) fn scaled(value: f64, reach: f64) -> String {
+    let decimals = match reach {
+        reach if reach >= 100.0 => 0,
+        reach if reach >= 10.0 => 1,
+        reach if reach >= 2.0 => 2,
+        reach if reach >= 0.01 => 3,
+        _ => return number(value),
+    };
+    match value.is_finite() {
+        true => format!("{value:.decimals$}"),
+        false => number(value),
+    }
 }
 
 /// A number with three figures or so.

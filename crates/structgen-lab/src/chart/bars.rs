@@ -1,4 +1,4 @@
-use super::axis::{Axis, Placed, number};
+use super::axis::{Axis, Placed, scaled};
 use super::scene::{Anchor, Scene, TEXT_LINE, text_width};
 use super::theme::Ink;
 
@@ -59,7 +59,7 @@ impl BarChart {
                 .iter()
                 .fold(0.0, |w: f64, text| w.max(text_width(text)))
         };
-        let numbers: Vec<String> = values().map(number).collect();
+        let numbers: Vec<String> = values().map(|value| scaled(value, x.reach())).collect();
 
         let mut scene = Scene::new(WIDTH, 0.0, &self.title);
         let mut top = 36.0;
@@ -110,7 +110,7 @@ impl BarChart {
                         to + 6.0,
                         y + BAR / 2.0,
                         Anchor::Start,
-                        &number(value),
+                        &scaled(value, x.reach()),
                         Ink::Soft,
                     );
                 }

@@ -1,7 +1,7 @@
 pub(super) use super::theme::Ink;
 
 /// The width of a character in texts of the usual size, in pixels.
-pub(super) const CHARACTER: f64 = 7.0;
+pub(super) const CHARACTER: f64 = 7.3;
 
 /// The height of a line of text, in pixels.
 pub(super) const TEXT_LINE: f64 = 18.0;

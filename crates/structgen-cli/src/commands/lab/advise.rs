@@ -1,9 +1,10 @@
 //! `structgen lab advise`.
 
+use anyhow::bail;
 use serde_json::json;
 use structgen::decode::{FinishReason, samplers::Repetition};
 use structgen::{Request, Strategy};
-use structgen_lab::advise::{Observed, Symptom};
+use structgen_lab::advise::{Observed, SLOW, Symptom};
 use structgen_lab::chart::{Axis, BarChart, BarGroup};
 use structgen_lab::heldout::Score;
 
@@ -41,7 +42,10 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
     settings.options.log_probs = true;
     settings.options.max_new_tokens.get_or_insert(TOKENS);
     settings.check()?;
-    let subject = args.subject.load()?;
+    if settings.lists_outputs() || settings.strategy != Strategy::default() {
+        bail!("lab advise looks at one output, which is sampled or greedy");
+    }
+    let subject = args.subject.load_for_text()?;
     let request = Request::new(subject.prompt.clone(), None)
         .with_options(settings.options.clone())
         .with_strategy(Strategy::default());
@@ -64,31 +68,30 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
     let symptoms = Symptom::of(&observed);
     let repetition = Repetition::of(&ids[ids.len().saturating_sub(64)..]);
     let threshold = (vocabulary as f64).ln() / 2.0;
-    let mut table = Table::new(["<measure", "value", "<limit"]);
-    table.row([
-        "tokens".to_owned(),
+    let mut table = Table::new(["<measure", "value", "<a symptom where"]);
+    let mut row =
+        |name: &str, value: String, limit: String| table.row([name.to_owned(), value, limit]);
+    row(
+        "tokens",
         ids.len().to_string(),
-        format!("ended by: {}", output.finish),
-    ]);
-    table.row([
-        "repetition, last 64".to_owned(),
+        "no more were allowed".to_owned(),
+    );
+    row(
+        "repetition, last 64",
         three(repetition.severity),
-        "a loop at its end".to_owned(),
-    ]);
-    table.row([
-        "surprise, nats".to_owned(),
+        "the end is a stretch three times over".to_owned(),
+    );
+    row(
+        "surprise, nats",
         three(score.surprise()),
-        format!("{threshold:.3}"),
-    ]);
-    table.row([
-        "tokens a second".to_owned(),
-        one(speed),
-        "5 at least".to_owned(),
-    ]);
+        format!("above {threshold:.3}"),
+    );
+    row("tokens a second", one(speed), format!("below {SLOW}"));
     let mut text = format!(
-        "{}{}\n\n{}\n",
+        "{}{}\n\nIt ended by: {}\n\n{}\n",
         title(&format!("Advice: {}", subject.about)),
         quoted(&output.text, 300),
+        output.finish,
         table.text()
     );
     match symptoms.is_empty() {
@@ -102,7 +105,7 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
         groups: vec![
             BarGroup::new("repetition", [repetition.severity / Repetition::LOOP]),
             BarGroup::new("surprise", [score.surprise() / threshold]),
-            BarGroup::new("slowness", [5.0 / speed]),
+            BarGroup::new("slowness", [SLOW / speed]),
         ],
     };
     Ok(Report {

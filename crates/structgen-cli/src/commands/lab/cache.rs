@@ -33,7 +33,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
-    let subject = args.subject.load()?;
+    let subject = args.subject.load_for_text()?;
     let (model, prompt) = (&subject.model, &subject.prompt);
     let tokens = model.room_after(prompt, args.tokens);
     let options = GenerateOptions {

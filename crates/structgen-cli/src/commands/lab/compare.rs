@@ -105,7 +105,7 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
             "methods": rows,
         }),
         text: format!(
-            "{}{facts}\n\n{}",
+            "{}{facts}\n\n{}\nThe divergence of the original from the draws is infinite wherever a token was not drawn.\n",
             title(&format!("Samplers compared: {}", source.about)),
             table.text()
         ),

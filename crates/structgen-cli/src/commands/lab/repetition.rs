@@ -33,7 +33,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
-    let subject = args.subject.load()?;
+    let subject = args.subject.load_for_text()?;
     let mut settings: Vec<(String, SamplingParams)> = Vec::new();
     for &repetition_penalty in &args.penalties {
         let params = SamplingParams {

@@ -56,6 +56,9 @@ impl SourceArgs {
 
     /// The logits, or the default where nothing is given.
     pub(crate) fn read(&self, default: impl FnOnce() -> Logits) -> anyhow::Result<Logits> {
+        if self.is_without_model() && self.load.model.model.is_some() {
+            bail!("--model gives logits, and others are given: leave one of them out");
+        }
         if let Some(text) = &self.logits {
             return parse(text, "typed-in logits".to_owned());
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use serde_json::json;
+use serde_json::{Value, json};
 use structgen::vocab::TokenId;
 use structgen::{Constraint, Request, SamplingParams, SchemaOptions, TaskPreset};
 use structgen_lab::chart::{Axis, BarChart, BarGroup};
@@ -14,6 +14,7 @@ use super::source::{Logits, SourceArgs, token_text};
 use super::subject::extraction;
 use super::table::{Table, bar, percent, quoted, three, title};
 use crate::args::read_grammar;
+use crate::commands::demo_samples::samples;
 use crate::input::Document;
 use crate::settings::SettingsArgs;
 
@@ -42,14 +43,9 @@ pub(crate) struct Args {
     /// A grammar whose mask is shown: a file, or the grammar itself
     #[arg(long, value_name = "FILE", group = "step_constraint")]
     grammar: Option<PathBuf>,
-    /// The output up to the step
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "",
-        allow_hyphen_values = true
-    )]
-    after: String,
+    /// The output up to the step; of the sample text, up to its first value
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    after: Option<String>,
     /// How many tokens are listed
     #[arg(long, value_name = "N", default_value_t = 15)]
     tokens: usize,
@@ -70,6 +66,7 @@ struct Shown {
 
 pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
     let mut settings = args.settings.settings()?;
+    settings.check_sampling_only("lab step")?;
     let sampling = &mut settings.options.sampling;
     let seed = std::mem::take(&mut sampling.seed);
     if *sampling == SamplingParams::default() {
@@ -108,6 +105,7 @@ fn of_model(args: &Args, sampling: &SamplingParams) -> anyhow::Result<Shown> {
         Some(path) => Some(Document::read_json(path)?.text),
         None => None,
     };
+    let is_sample = args.source.prompt().is_none() && schema.is_none();
     let is_extraction = model.is_embedded() && args.regex.is_none() && args.grammar.is_none();
     let (request, about) = if is_extraction {
         let text = args.source.prompt().unwrap_or_default();
@@ -127,7 +125,12 @@ fn of_model(args: &Args, sampling: &SamplingParams) -> anyhow::Result<Shown> {
         let request = Request::new(model.encode_prompt(prompt)?, compiled);
         (request, format!("after {}", quoted(prompt, 40)))
     };
-    let output = model.tokenizer().encode(&args.after)?;
+    let after = match &args.after {
+        Some(after) => after.clone(),
+        None if is_extraction && is_sample => first_value()?,
+        None => String::new(),
+    };
+    let output = model.tokenizer().encode(&after)?;
     let text: Vec<TokenId> = [&request.prompt[..], &output].concat();
     let logits = model
         .logits(&text, 1)?
@@ -145,22 +148,36 @@ fn of_model(args: &Args, sampling: &SamplingParams) -> anyhow::Result<Shown> {
         Some(constraint) => {
             let mut matcher = constraint.matcher();
             for &token in &output {
-                matcher.accept_token(token).with_context(|| {
-                    format!("--after {:?} is no beginning of an output", args.after)
-                })?;
+                matcher
+                    .accept_token(token)
+                    .with_context(|| format!("--after {after:?} is no beginning of an output"))?;
             }
             let mask = matcher.mask()?;
             Step::of(&logits, &*mask, &mut chain)?
         }
         None => Step::of(&logits, &Everything::of(logits.len()), &mut chain)?,
     };
-    let about = match args.after.as_str() {
+    let about = match after.as_str() {
         "" => about,
         after => format!("{about}, output so far {}", quoted(after, 30)),
     };
     let vocabulary = model.tokenizer().vocabulary().clone();
     let name = Box::new(move |id| token_text(TokenId(id), &vocabulary));
     Ok(Shown { step, about, name })
+}
+
+/// The output of the sample up to its first value, which is where there is something to choose.
+fn first_value() -> anyhow::Result<String> {
+    let sample = samples()?
+        .into_iter()
+        .next()
+        .context("there is no sample")?;
+    let schema: Value = serde_json::from_str(sample.schema.get())?;
+    let keys = schema["properties"].as_object();
+    let first = keys.and_then(|keys| keys.keys().next());
+    Ok(first.map_or(String::new(), |key| {
+        format!("{{{}:", Value::from(key.as_str()))
+    }))
 }
 
 impl Shown {
@@ -171,11 +188,10 @@ impl Shown {
             share.map_or("—".to_owned(), |share| percent(share.probability))
         };
         let mut tokens = Table::new(["<token", "logit", "p", "cumulative", "after", "<p"]);
-        let refused: Vec<u32> = step.mask.refused.iter().map(|token| token.id).collect();
         let mut is_cut = false;
         for share in step.model.iter().take(listed) {
             let after = kept(share.id);
-            if after.is_none() && !is_cut && !refused.contains(&share.id) {
+            if after.is_none() && !is_cut && share.is_allowed {
                 is_cut = true;
                 tokens.row(["╌╌ cut ╌╌".to_owned()]);
             }
@@ -184,9 +200,9 @@ impl Shown {
                 format!("{:.2}", share.logit),
                 percent(share.probability),
                 percent(share.cumulative),
-                match refused.contains(&share.id) {
-                    true => "refused".to_owned(),
-                    false => cell(after),
+                match share.is_allowed {
+                    true => cell(after),
+                    false => "refused".to_owned(),
                 },
                 bar(share.probability, 30),
             ]);
@@ -258,7 +274,7 @@ impl Shown {
             series: vec!["model".to_owned(), "after mask and samplers".to_owned()],
             groups: groups.collect(),
         };
-        let named = |shares: &[TokenShare]| -> Vec<serde_json::Value> {
+        let named = |shares: &[TokenShare]| -> Vec<Value> {
             let shares = shares.iter().take(listed);
             let named = shares.map(|share| {
                 json!({

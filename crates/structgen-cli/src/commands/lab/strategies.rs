@@ -3,7 +3,7 @@
 use serde_json::json;
 use structgen::SamplingParams;
 use structgen_lab::chart::{Axis, BarChart, BarGroup};
-use structgen_lab::diversity::Diversity;
+use structgen_lab::diversity::{Diversity, distinct, mean};
 
 use super::report::{Report, ReportArgs};
 use super::subject::SubjectArgs;
@@ -15,8 +15,8 @@ const CHARACTERS: usize = 300;
 /// Options of `structgen lab strategies`.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Fluency is the geometric mean of the tokens' probabilities at T = 1, difference the mean share of positions at which outputs of different \
-    seeds\ndiffer. Greedy and beams have no seeds: they are run once."
+    after_help = "Fluency is the geometric mean of the tokens' probabilities at T = 1, distinct-2 the share of different pairs of tokens within an output, difference \
+    the\nmean share of positions at which outputs of different seeds differ. Greedy and beams have no seeds: they are run once."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -85,6 +85,9 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
             log_probs = subject.score(&ids)?;
         }
         let found = Diversity::of(&ids, &log_probs);
+        // Within each output: strategies without seeds have one, in which less can repeat than in three.
+        let within = ids.iter().map(|one| distinct(std::slice::from_ref(one), 2));
+        let within = mean(within);
         let difference = match ids.len() {
             1 => "—".to_owned(),
             _ => three(found.difference),
@@ -92,7 +95,7 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
         table.row([
             name.to_owned(),
             three(found.fluency),
-            three(found.distinct[1]),
+            three(within),
             difference,
         ]);
         texts.push_str(&format!("\n{name}\n"));
@@ -103,13 +106,16 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
         for text in &shown {
             texts.push_str(&format!("  {}\n", quoted(text, CHARACTERS)));
         }
-        groups.push(BarGroup::new(name, [found.fluency, found.distinct[1]]));
-        rows.push(json!({"strategy": name, "measures": found, "texts": shown}));
+        groups.push(BarGroup::new(name, [found.fluency, within]));
+        rows.push(json!({"strategy": name, "measures": found, "distinct_2_within": within, "texts": shown}));
     }
     let chart = BarChart {
         title: "Strategies side by side".to_owned(),
         x: Axis::linear("share").from_to(0.0, 1.0),
-        series: vec!["fluency".to_owned(), "distinct-2".to_owned()],
+        series: vec![
+            "fluency".to_owned(),
+            "distinct-2 within an output".to_owned(),
+        ],
         groups,
     };
     Ok(Report {

@@ -39,6 +39,15 @@ impl SubjectArgs {
     /// Loads the model. Without a prompt, the embedded one is asked for what it was made for, an extraction, and others go on
     /// with the opening of a tale.
     pub(crate) fn load(&self) -> anyhow::Result<Subject> {
+        self.load_for(true)
+    }
+
+    /// Loads the model. Without a prompt, it goes on with the opening of a tale, which makes small models loop.
+    pub(crate) fn load_for_text(&self) -> anyhow::Result<Subject> {
+        self.load_for(false)
+    }
+
+    fn load_for(&self, extracts: bool) -> anyhow::Result<Subject> {
         let given = self.prompt.text.is_some() || self.prompt.file.is_some();
         let text = given.then(|| self.prompt.read()).transpose()?;
         let model = self.load.load()?;
@@ -47,7 +56,7 @@ impl SubjectArgs {
                 let about = format!("after {}", super::table::quoted(&text, 40));
                 (model.encode_prompt(&text)?, about)
             }
-            None if model.is_embedded() => {
+            None if extracts && model.is_embedded() => {
                 let (request, text) = extraction(&model, "", None)?;
                 let about = format!(
                     "the embedded model, free, after the prompt of an extraction from {}",
