@@ -132,9 +132,9 @@ pub fn compare(
         }
     }
     let shares = left.iter().zip(original.probabilities());
-    let kept = shares.clone().filter(|(left, _)| **left > 0.0);
+    let kept = shares.filter(|(left, _)| **left > 0.0);
     let (mass, count) = kept.fold((0.0, 0), |(mass, count), (_, p)| (mass + p, count + 1));
-    let kl_exact = divergence(&left, original);
+    let left = Distribution::of(left);
 
     let draws = if chain.is_greedy() {
         draws.min(1)
@@ -152,28 +152,19 @@ pub fn compare(
             counts[drawn.token.index()] += 1.0 / draws as f64;
         }
     }
-    let drawn = || counts.iter().copied().filter(|&share| share > 0.0);
-    let differences = counts.iter().zip(original.probabilities());
+    let drawn = Distribution::of(counts);
     Ok(Compared {
         method: method.name.clone(),
         draws,
-        unique: drawn().count(),
-        entropy: -drawn().map(|share| share * share.ln()).sum::<f64>() + 0.0,
-        has_top: counts[original.top().0] > 0.0,
-        kl_draws: divergence(&counts, original),
-        kl_exact,
+        unique: drawn.effective(0.0),
+        entropy: drawn.entropy(),
+        has_top: drawn.probabilities()[original.top().0] > 0.0,
+        kl_draws: drawn.kl(original),
+        kl_exact: left.kl(original),
         mass,
-        total_variation: differences.map(|(a, b)| (a - b).abs()).sum::<f64>() / 2.0,
+        total_variation: drawn.total_variation(original),
         kept: count,
     })
-}
-
-fn divergence(shares: &[f64], original: &Distribution) -> f64 {
-    let pairs = shares.iter().zip(original.probabilities());
-    let terms = pairs
-        .filter(|(p, _)| **p > 0.0)
-        .map(|(&p, &q)| p * (p / q).ln());
-    terms.sum::<f64>().max(0.0)
 }
 
 #[cfg(test)]

@@ -40,6 +40,11 @@ impl Distribution {
         Ok(Self(weights))
     }
 
+    /// Shares that add up to one already.
+    pub(crate) fn of(shares: Vec<f64>) -> Self {
+        Self(shares)
+    }
+
     /// The softmax of logits: `p_i = exp(l_i) / Σ exp(l)`. Minus infinity is a probability of zero.
     ///
     /// # Errors
@@ -115,7 +120,9 @@ impl Distribution {
         -{ self.0.iter() }
             .filter(|&&p| p > 0.0)
             .map(|&p| p * p.ln())
+            // The sum of no number is minus zero.
             .sum::<f64>()
+            + 0.0
     }
 
     /// The entropy in bits: `H / ln 2`.

@@ -62,7 +62,7 @@ pub use penalties::{FrequencyPresencePenalty, RepetitionPenalty};
 pub use preset::{TaskPreset, UnknownTask};
 pub use repetition_guard::{Repetition, RepetitionGuard, RepetitionGuardParams};
 pub use suppress::Suppress;
-pub use task_guide::{Span, TASK_GUIDES, TaskGuide};
+pub use task_guide::{TASK_GUIDES, TaskGuide, TaskRange};
 pub use temperature::Temperature;
 pub use top_h::TopH;
 pub use top_k::TopK;

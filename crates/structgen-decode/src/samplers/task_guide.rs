@@ -14,27 +14,27 @@ pub struct TaskGuide {
     /// What the task is.
     pub about: &'static str,
     /// [`SamplingParams::temperature`].
-    pub temperature: Span,
+    pub temperature: TaskRange,
     /// [`SamplingParams::top_k`].
-    pub top_k: Span,
+    pub top_k: TaskRange,
     /// [`SamplingParams::top_p`].
-    pub top_p: Span,
+    pub top_p: TaskRange,
     /// [`SamplingParams::repetition_penalty`]; none where the guide has no opinion.
-    pub repetition_penalty: Option<Span>,
+    pub repetition_penalty: Option<TaskRange>,
     /// [`SamplingParams::frequency_penalty`]; none where the guide has no opinion.
-    pub frequency_penalty: Option<Span>,
+    pub frequency_penalty: Option<TaskRange>,
 }
 
 /// The numbers from one to another, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Span {
+pub struct TaskRange {
     /// The smallest.
     pub low: f32,
     /// The largest.
     pub high: f32,
 }
 
-impl Span {
+impl TaskRange {
     const fn new(low: f32, high: f32) -> Self {
         Self { low, high }
     }
@@ -45,7 +45,7 @@ impl Span {
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for TaskRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.low == self.high {
             write!(f, "{}", self.low)
@@ -60,47 +60,47 @@ pub const TASK_GUIDES: &[TaskGuide] = &[
     TaskGuide {
         task: "factual",
         about: "one right answer: facts, classification",
-        temperature: Span::new(0.1, 0.3),
-        top_k: Span::new(10.0, 20.0),
-        top_p: Span::new(0.5, 0.7),
-        repetition_penalty: Some(Span::new(1.0, 1.0)),
-        frequency_penalty: Some(Span::new(0.0, 0.0)),
+        temperature: TaskRange::new(0.1, 0.3),
+        top_k: TaskRange::new(10.0, 20.0),
+        top_p: TaskRange::new(0.5, 0.7),
+        repetition_penalty: Some(TaskRange::new(1.0, 1.0)),
+        frequency_penalty: Some(TaskRange::new(0.0, 0.0)),
     },
     TaskGuide {
         task: "code",
         about: "programs",
-        temperature: Span::new(0.2, 0.4),
-        top_k: Span::new(10.0, 20.0),
-        top_p: Span::new(0.8, 0.9),
+        temperature: TaskRange::new(0.2, 0.4),
+        top_k: TaskRange::new(10.0, 20.0),
+        top_p: TaskRange::new(0.8, 0.9),
         repetition_penalty: None,
         frequency_penalty: None,
     },
     TaskGuide {
         task: "balanced",
         about: "a little of everything",
-        temperature: Span::new(0.7, 0.9),
-        top_k: Span::new(40.0, 60.0),
-        top_p: Span::new(0.85, 0.95),
-        repetition_penalty: Some(Span::new(1.1, 1.2)),
-        frequency_penalty: Some(Span::new(0.3, 0.5)),
+        temperature: TaskRange::new(0.7, 0.9),
+        top_k: TaskRange::new(40.0, 60.0),
+        top_p: TaskRange::new(0.85, 0.95),
+        repetition_penalty: Some(TaskRange::new(1.1, 1.2)),
+        frequency_penalty: Some(TaskRange::new(0.3, 0.5)),
     },
     TaskGuide {
         task: "prose",
         about: "coherent prose",
-        temperature: Span::new(0.7, 0.9),
-        top_k: Span::new(20.0, 50.0),
-        top_p: Span::new(0.85, 0.92),
+        temperature: TaskRange::new(0.7, 0.9),
+        top_k: TaskRange::new(20.0, 50.0),
+        top_p: TaskRange::new(0.85, 0.92),
         repetition_penalty: None,
         frequency_penalty: None,
     },
     TaskGuide {
         task: "creative",
         about: "stories, variety",
-        temperature: Span::new(1.0, 1.5),
-        top_k: Span::new(80.0, 200.0),
-        top_p: Span::new(0.95, 1.0),
-        repetition_penalty: Some(Span::new(1.3, 1.5)),
-        frequency_penalty: Some(Span::new(0.8, 1.0)),
+        temperature: TaskRange::new(1.0, 1.5),
+        top_k: TaskRange::new(80.0, 200.0),
+        top_p: TaskRange::new(0.95, 1.0),
+        repetition_penalty: Some(TaskRange::new(1.3, 1.5)),
+        frequency_penalty: Some(TaskRange::new(0.8, 1.0)),
     },
 ];
 
@@ -111,7 +111,7 @@ impl TaskGuide {
     }
 
     /// The ranges, by the names of the parameters.
-    pub fn ranges(&self) -> impl Iterator<Item = (&'static str, Span)> {
+    pub fn ranges(&self) -> impl Iterator<Item = (&'static str, TaskRange)> {
         let all = [
             ("temperature", Some(self.temperature)),
             ("top_k", Some(self.top_k)),
