@@ -59,10 +59,11 @@ pub enum ForcedEnd {
 
 /// The options that faithful samplers refuse besides those that count where tokens are drawn: the target is the model's
 /// own distribution over whole outputs, and most of the tokens that are drawn are thrown away.
-const REFUSED: [&str; 25] = [
+const REFUSED: [&str; 26] = [
     "sampling.repetition_penalty",
     "sampling.repetition_scope",
     "sampling.repetition_window",
+    "sampling.repetition_guard",
     "sampling.frequency_penalty",
     "sampling.presence_penalty",
     "sampling.frequency_scope",
