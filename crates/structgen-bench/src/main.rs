@@ -1,6 +1,5 @@
 //! The `structgen-bench` command line: what structgen costs, alone and beside its peers, and how right it is.
 
-mod chart;
 mod decode;
 mod extract;
 mod masks;

@@ -70,6 +70,8 @@ enum Command {
     Runtime(commands::runtime::Args),
     /// Check the runtime library, its devices, and a model.
     Doctor(commands::doctor::Args),
+    /// Look at decoding: temperatures, one step, samplers, diversity, repetition, the cache, strategies.
+    Lab(commands::lab::Args),
     /// List what --set and --params take, or explain one parameter.
     Params(commands::params::Args),
     /// Print what completes this program's commands and flags in a shell.
@@ -131,6 +133,7 @@ fn run(command: Command) -> Outcome {
         Command::Grammar(args) => commands::grammar::run(&args),
         Command::Runtime(args) => commands::runtime::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Lab(args) => commands::lab::run(&args),
         Command::Params(args) => commands::params::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),

@@ -26,7 +26,7 @@ pub(crate) struct ResultArgs {
     /// Report for each value of a JSON output how sure the model was of it
     #[arg(long)]
     pub(crate) confidence: bool,
-    /// Report the tokens with their log probabilities and times, and as many alternatives of each as --set alternatives=N asks for
+    /// Report the tokens with their log probabilities and times, with as many alternatives of each as --set alternatives=N asks for, and as many refused tokens as --set refused=N does
     #[arg(long)]
     pub(crate) details: bool,
     /// Print JSON over several lines, indented by two spaces
@@ -198,6 +198,13 @@ fn describe_token(token: &GeneratedToken, vocabulary: &Vocabulary) -> Value {
             json!({"id": other.id.0, "text": text(other.id, vocabulary), "log_prob": log_prob})
         });
         object["alternatives"] = alternatives.collect();
+    }
+    if let Some(mask) = &token.mask {
+        let refused = mask.refused.iter().map(|other| {
+            let log_prob = other.log_probs.model;
+            json!({"id": other.id.0, "text": text(other.id, vocabulary), "log_prob": log_prob})
+        });
+        object["mask"] = json!({"allowed": mask.allowed, "refused": refused.collect::<Vec<_>>()});
     }
     if let Some(time) = token.time {
         object["seconds"] = time.as_secs_f64().into();

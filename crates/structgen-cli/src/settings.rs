@@ -32,6 +32,9 @@ pub(crate) use table::parameters;
 /// The most tokens of an output, where nobody gives a number.
 const MAX_NEW_TOKENS: usize = 4_096;
 
+/// The name of sampling at temperature zero.
+const GREEDY: &str = "greedy";
+
 /// The megabytes of what a model has run that are kept where several requests have the same prompt.
 const PREFIX_CACHE: usize = 256;
 
@@ -39,7 +42,7 @@ const PREFIX_CACHE: usize = 256;
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Generation")]
 pub(crate) struct SettingsArgs {
-    /// Sampling parameters for a task: factual, code, balanced, chat, creative or brainstorm
+    /// Sampling parameters for a task: factual, code, balanced, prose, chat, creative or brainstorm
     #[arg(long, value_name = "TASK")]
     task: Option<TaskPreset>,
     /// Divides the logits; 0, the default, takes the likeliest token
@@ -54,6 +57,9 @@ pub(crate) struct SettingsArgs {
     /// Drop tokens below this share of the likeliest one's probability; 0 is off
     #[arg(long, value_name = "P")]
     min_p: Option<String>,
+    /// A repetition penalty that grows, up to 1.5, with how much the output repeats itself
+    #[arg(long)]
+    repetition_guard: bool,
     /// The seed of the draw: equal seeds give equal output. Without it, a random one, which is printed to standard error
     #[arg(long, value_name = "N")]
     seed: Option<String>,
@@ -66,8 +72,8 @@ pub(crate) struct SettingsArgs {
     /// So many outputs, each as JSON on a line of its own: {"text"}, or {"error"} where it was cut
     #[arg(short = 'n', value_name = "N")]
     outputs: Option<String>,
-    /// How outputs are looked for: sample, speculate, beam, guidance, contrastive, contrastive_search, asap, rejection or smc. An
-    /// option that it does not honour is an error
+    /// How outputs are looked for: greedy, sample, speculate, beam, guidance, contrastive, contrastive_search, asap, rejection or smc. Where
+    /// only sample is said, with temperature 0.7, top-k 50, top-p 0.9 and 200 tokens. An option that it does not honour is an error
     #[arg(long, value_name = "NAME")]
     strategy: Option<String>,
     /// Set any parameter, such as top_h=0.4, dry.multiplier=0.8 or width=8; may be repeated. `structgen params` lists them
@@ -148,10 +154,28 @@ impl SettingsArgs {
             set_parameter(settings, &table, name, value)
         };
         // A file's options of the same strategy stay.
-        if let Some(name) = &self.strategy
-            && name.replace('-', "_") != settings.strategy.name()
-        {
-            set(&mut settings, "strategy", name)?;
+        if let Some(name) = &self.strategy {
+            let name = name.replace('-', "_");
+            let known = Strategy::NAMES.contains(&name.as_str());
+            if !known && name != GREEDY {
+                bail!(
+                    "there is no strategy {name:?}; there are {GREEDY}, {}",
+                    Strategy::NAMES.join(", ")
+                );
+            }
+            let name = if known { name } else { "sample".to_owned() };
+            if name != settings.strategy.name() {
+                set(&mut settings, "strategy", &name)?;
+            }
+        }
+        if self.says_only_sample() {
+            let options = &mut settings.options;
+            (options.sampling.temperature, options.sampling.top_k) = (0.7, 50);
+            options.sampling.top_p = 0.9;
+            options.max_new_tokens = Some(200);
+        }
+        if self.repetition_guard {
+            set(&mut settings, "repetition_guard", "on")?;
         }
         let flags = [
             ("temperature", &self.temperature),
@@ -185,6 +209,13 @@ impl SettingsArgs {
             set(&mut settings, name, count)?;
             settings.has_count = true;
         }
+        if self.strategy.as_deref() == Some(GREEDY) && settings.options.sampling.temperature != 0.0
+        {
+            bail!(
+                "--strategy {GREEDY} takes the likeliest token, and a temperature of {} draws: leave one of them out",
+                settings.options.sampling.temperature
+            );
+        }
         if is_faithful(&settings.strategy) && settings.options.sampling.temperature == 0.0 {
             // The model's own distribution, which is what these draw from.
             settings.options.sampling.temperature = 1.0;
@@ -194,6 +225,18 @@ impl SettingsArgs {
         }
         settings.is_seeded = has_seed;
         Ok(settings)
+    }
+}
+
+impl SettingsArgs {
+    /// Whether the strategy `sample` is asked for, and nothing about how it samples.
+    fn says_only_sample(&self) -> bool {
+        let flags = [&self.temperature, &self.top_k, &self.top_p, &self.min_p];
+        self.strategy.as_deref() == Some("sample")
+            && flags.into_iter().all(Option::is_none)
+            && self.task.is_none()
+            && self.params.is_none()
+            && self.set.is_empty()
     }
 }
 
@@ -244,6 +287,24 @@ impl Settings {
     pub(crate) fn lists_outputs(&self) -> bool {
         let lists = matches!(self.strategy, Strategy::Beam(_)) || is_faithful(&self.strategy);
         lists || self.has_count || self.options.sequences != 1
+    }
+
+    /// Refuses everything but sampling parameters, for a command that looks at a single step.
+    pub(crate) fn check_sampling_only(&self, command: &str) -> anyhow::Result<()> {
+        let only = Self {
+            options: GenerateOptions {
+                sampling: self.options.sampling.clone(),
+                ..GenerateOptions::default()
+            },
+            is_seeded: self.is_seeded,
+            ..Self::default()
+        };
+        if *self != only {
+            bail!(
+                "{command} takes sampling parameters alone: strategies, lengths, stop texts and numbers of outputs are for generate"
+            );
+        }
+        Ok(())
     }
 
     /// The strategy, with what only the model's tokenizer can fill in.

@@ -5,6 +5,7 @@ use std::hash::BuildHasher;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
+use crate::passes::rebuild;
 use crate::{
     Expr, ExprId, Grammar, Guide, JsonForm, LiteralSet, LiteralsTooLarge, Relation, Rule, RuleId,
 };
@@ -287,6 +288,44 @@ impl GrammarBuilder {
     /// A reference to a rule.
     pub fn rule(&mut self, rule: RuleId) -> ExprId {
         self.expr(Expr::Rule(rule))
+    }
+
+    /// A text of another grammar, whose rules are added with `prefix` before their names. Its form is left to the caller.
+    ///
+    /// ```
+    /// use structgen_grammar::{GrammarBuilder, JsonForm};
+    ///
+    /// let mut inner = GrammarBuilder::new();
+    /// let root = inner.declare("root");
+    /// let body = inner.bytes("yes");
+    /// inner.define(root, body);
+    /// let inner = inner.finish(root, JsonForm::generate());
+    ///
+    /// let mut builder = GrammarBuilder::new();
+    /// let root = builder.declare("root");
+    /// let (open, answer) = (builder.bytes("<"), builder.embed(&inner, "answer "));
+    /// let body = builder.sequence([open, answer]);
+    /// builder.define(root, body);
+    /// let grammar = builder.finish(root, JsonForm::generate());
+    /// assert_eq!(grammar.rules()[1].name, "answer root");
+    /// ```
+    pub fn embed(&mut self, grammar: &Grammar, prefix: &str) -> ExprId {
+        let rules: Vec<RuleId> = { grammar.rules.iter() }
+            .map(|rule| self.declare(format!("{prefix}{}", rule.name)))
+            .collect();
+        // Children stand in the arena before what is made of them.
+        let mut copies: Vec<ExprId> = Vec::with_capacity(grammar.exprs.len());
+        for expr in &grammar.exprs {
+            let copy = match expr {
+                Expr::Rule(rule) => self.rule(rules[rule.index()]),
+                expr => rebuild::copy(self, expr.clone(), |id| copies[id.index()]),
+            };
+            copies.push(copy);
+        }
+        for (rule, &copy) in grammar.rules.iter().zip(&rules) {
+            self.define(copy, copies[rule.body.index()]);
+        }
+        self.rule(rules[grammar.root.index()])
     }
 
     /// The grammar whose texts are those of `root`, with JSON written in `form`.

@@ -34,6 +34,7 @@ mod format;
 mod lower;
 mod options;
 mod parse;
+mod structural_tag;
 mod tool;
 mod tool_grammar;
 
@@ -44,6 +45,7 @@ pub use format::{
 };
 pub use options::{Content, Reasoning, ToolChoice, ToolOptions};
 pub use parse::{Event, Message, ParseError, ParseErrorKind, ToolCall, ToolParser};
+pub use structural_tag::{StructuralTag, StructuralTagError};
 pub use tool::Tool;
 pub use tool_grammar::ToolGrammar;
 

@@ -63,6 +63,8 @@ pub struct ToolOptions {
     pub choice: ToolChoice,
     /// What becomes of reasoning.
     pub reasoning: Reasoning,
+    /// The most tokens of reasoning, its markers not counted; without it, as many as the output may have.
+    pub reasoning_tokens: Option<u32>,
     /// What the output is where it is no call.
     pub content: Content,
     /// The most calls in one output; without it, as many as the format knows. At least one.
@@ -91,6 +93,23 @@ impl ToolOptions {
     #[must_use]
     pub fn with_reasoning(mut self, reasoning: Reasoning) -> Self {
         self.reasoning = reasoning;
+        self
+    }
+
+    /// Sets the most tokens of reasoning. What has begun is completed: a character is not cut.
+    ///
+    /// ```
+    /// use structgen_tools::{ToolFormat, ToolGrammar, ToolOptions};
+    ///
+    /// let options = ToolOptions::new().with_reasoning_tokens(200);
+    /// let format = ToolFormat::preset("qwen").expect("it is a preset");
+    /// let grammar = ToolGrammar::new(format, Vec::new(), &options)?;
+    /// assert!(grammar.grammar().to_string().contains("%tokens{0,200}("));
+    /// # Ok::<(), structgen_tools::ToolError>(())
+    /// ```
+    #[must_use]
+    pub fn with_reasoning_tokens(mut self, most: u32) -> Self {
+        self.reasoning_tokens = Some(most);
         self
     }
 

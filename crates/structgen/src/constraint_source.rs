@@ -9,7 +9,7 @@ use structgen_frontend::json_schema::{self, CompileReport, SchemaOptions};
 use structgen_frontend::regex::{self, RegexErrorKind, RegexOptions};
 use structgen_grammar::{Expr, Grammar, GrammarBuilder, JsonForm};
 #[cfg(feature = "tools")]
-use structgen_tools::ToolGrammar;
+use structgen_tools::{StructuralTag, ToolGrammar};
 use structgen_vocab::{TokenId, Vocabulary};
 
 use crate::{Error, Result};
@@ -34,7 +34,15 @@ pub struct Constraint {
     warnings: Vec<GbnfWarning>,
     /// Markers become tokens when the vocabulary is known.
     #[cfg(feature = "tools")]
-    tools: Option<ToolGrammar>,
+    marked: Option<MarkedGrammar>,
+}
+
+/// A grammar some texts of which are special tokens of a vocabulary.
+#[cfg(feature = "tools")]
+#[derive(Clone, Debug)]
+enum MarkedGrammar {
+    Tools(ToolGrammar),
+    StructuralTag(StructuralTag),
 }
 
 impl Constraint {
@@ -178,8 +186,33 @@ impl Constraint {
     #[cfg(feature = "tools")]
     pub fn tools(tools: &ToolGrammar) -> Self {
         Self {
-            tools: Some(tools.clone()),
+            marked: Some(MarkedGrammar::Tools(tools.clone())),
             ..Self::from_grammar(tools.grammar().clone())
+        }
+    }
+
+    /// Text that is free in some places and fixed in others. The report is the [`StructuralTag`]'s own.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use structgen::tools::StructuralTag;
+    /// use structgen::{Checker, Constraint, SchemaOptions};
+    ///
+    /// let thought = json!({"type": "tag", "begin": "<think>", "content": {"type": "any_text"}, "end": "</think>"});
+    /// let answer = json!({"type": "json_schema", "json_schema": {"type": "boolean"}});
+    /// let format = json!({"type": "sequence", "elements": [thought, answer]});
+    /// let tag = StructuralTag::new(&json!({"type": "structural_tag", "format": format}), &SchemaOptions::new())?;
+    /// let checker = Checker::new(&Constraint::structural_tag(&tag))?;
+    /// assert!(checker.check(b"<think>It is.</think>true")?.is_none());
+    /// assert_eq!(checker.check(b"<think></think>yes")?.unwrap().offset, 15);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    #[cfg(feature = "tools")]
+    pub fn structural_tag(tag: &StructuralTag) -> Self {
+        Self {
+            marked: Some(MarkedGrammar::StructuralTag(tag.clone())),
+            ..Self::from_grammar(tag.grammar().clone())
         }
     }
 
@@ -191,7 +224,7 @@ impl Constraint {
             report: CompileReport::default(),
             warnings: Vec::new(),
             #[cfg(feature = "tools")]
-            tools: None,
+            marked: None,
         }
     }
 
@@ -203,7 +236,7 @@ impl Constraint {
         Self::from_grammar(builder.finish(root, JsonForm::generate()))
     }
 
-    /// The grammar; of tool calls, with every marker as its text.
+    /// The grammar; of tool calls and structural tags, with every marker as its text.
     #[must_use]
     pub fn grammar(&self) -> &Grammar {
         &self.grammar
@@ -259,8 +292,9 @@ impl Constraint {
 
     #[cfg(feature = "tools")]
     fn grammar_for(&self, vocabulary: &Vocabulary) -> Grammar {
-        match &self.tools {
-            Some(tools) => tools.grammar_for(vocabulary),
+        match &self.marked {
+            Some(MarkedGrammar::Tools(tools)) => tools.grammar_for(vocabulary),
+            Some(MarkedGrammar::StructuralTag(tag)) => tag.grammar_for(vocabulary),
             None => self.grammar.clone(),
         }
     }

@@ -83,6 +83,8 @@ mod grounded;
 mod grounding;
 mod locate;
 #[cfg(feature = "ort")]
+mod logits;
+#[cfg(feature = "ort")]
 mod model;
 mod notation;
 #[cfg(feature = "ort")]

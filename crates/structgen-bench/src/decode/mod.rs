@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     report += &memory::line(loops.scheduler.info(), &tasks, args.max_tokens);
     print(&report)?;
     if let Some(path) = &args.plot {
-        write_file(path, &plot::svg(&lengths)?)?;
+        write_file(path, &plot::svg(&lengths))?;
     }
     if let Some(path) = &args.json {
         let figures = Figures {

@@ -159,9 +159,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(folder) = &args.plots {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("{} cannot be made", folder.display()))?;
-        write(&folder.join("calibration.svg"), &plots::calibration(&all)?)?;
+        write(&folder.join("calibration.svg"), &plots::calibration(&all))?;
         if let Some(curve) = &curve {
-            write(&folder.join("training.svg"), &plots::training(curve)?)?;
+            write(&folder.join("training.svg"), &plots::training(curve))?;
         }
     }
     Ok(())

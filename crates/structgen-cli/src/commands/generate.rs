@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use structgen::decode::{FinishReason, GenerateError, Generation, Output, Run, request::Report};
 use structgen::tools::{Message, ToolGrammar};
 use structgen::vocab::Vocabulary;
-use structgen::{Constraint, Error, Model, Request};
+use structgen::{Constraint, Error, Model, Request, Strategy};
+use structgen_lab::advise::{Observed, Symptom};
+use structgen_lab::heldout::Score;
 
 use crate::Outcome;
 use crate::args::{ModelArgs, SchemaFile, read_grammar, read_schema};
@@ -16,7 +18,7 @@ use crate::chat_args::{ChatArgs, Prompt};
 use crate::error::{DONE, Failure};
 use crate::input::{TextArgs, read_text_file};
 use crate::interrupt;
-use crate::output::{write, write_line};
+use crate::output::{note, write, write_line};
 use crate::results::{ResultArgs, report_stats};
 use crate::schema_args::ShortSchemaArgs;
 use crate::settings::{Settings, SettingsArgs};
@@ -99,6 +101,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     args.results.check(constraint.as_ref(), tools.is_some())?;
     args.results.ask(&mut settings.options);
+    // Above one, what is drawn may be nonsense, which shows in the probabilities.
+    let is_hot = settings.options.sampling.temperature > 1.0;
+    settings.options.log_probs |= is_hot && matches!(settings.strategy, Strategy::Sample);
     settings.check()?;
     let lists_outputs = settings.lists_outputs();
     if lists_outputs && args.results.pretty {
@@ -137,6 +142,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     settings.report_seed(request.constraint.as_ref());
     let request = request.with_strategy(settings.strategy(&model)?);
+    let is_free = request.constraint.is_none();
     if lists_outputs {
         return args.list(&model, request);
     }
@@ -174,7 +180,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             write_line(&text)?;
         }
     }
-    args.report(&outputs, &report);
+    let free = is_free.then(|| &**model.tokenizer().vocabulary());
+    args.report(&outputs, &report, free);
     Ok(DONE)
 }
 
@@ -215,6 +222,7 @@ pub(crate) fn failure(error: Error) -> Failure {
 impl Args {
     /// Prints each of several outputs on a line; the command fails like the first that failed.
     fn list(&self, model: &Model, request: Request) -> Outcome {
+        let is_free = request.constraint.is_none();
         let outputs = model.submit(request)?.wait().map_err(Error::from)?;
         let mut outcome = Ok(DONE);
         let mut complete = Vec::new();
@@ -236,15 +244,45 @@ impl Args {
             };
             write_line(&line.to_string())?;
         }
-        self.report(&complete, &outputs.report);
+        let free = is_free.then(|| &**model.tokenizer().vocabulary());
+        self.report(&complete, &outputs.report, free);
         outcome
     }
 
-    fn report(&self, outputs: &[Output], report: &Report) {
+    fn report(&self, outputs: &[Output], report: &Report, free: Option<&Vocabulary>) {
         if self.stats {
             report_stats(outputs, report);
         }
+        let shown = outputs
+            .iter()
+            .flat_map(|output| symptoms(&output.generation, free));
+        let shown: Vec<Symptom> = shown.collect();
+        for symptom in Symptom::ALL
+            .into_iter()
+            .filter(|symptom| shown.contains(symptom))
+        {
+            note(&format!("advice: {}", symptom.advice()));
+        }
     }
+}
+
+/// What an output shows that a parameter would change. Of free text the vocabulary is given: what is written under a
+/// constraint is never cut off, and improbable where the constraint wants it.
+fn symptoms(output: &Generation, free: Option<&Vocabulary>) -> Vec<Symptom> {
+    let tokens: Vec<_> = output.tokens.iter().map(|token| token.id).collect();
+    let log_probs = output.tokens.iter().filter_map(|token| token.log_probs);
+    let score = Score {
+        log_probs: log_probs
+            .map(|log_probs| f64::from(log_probs.model))
+            .collect(),
+    };
+    let scored = free.filter(|_| !score.log_probs.is_empty());
+    Symptom::of(&Observed {
+        tokens: &tokens,
+        is_cut_off: free.is_some() && output.finish == FinishReason::MaxTokens,
+        surprise: scored.map(|vocabulary| (score.surprise(), vocabulary.len())),
+        speed: None,
+    })
 }
 
 /// What was written, from its tokens: special ones are part of calls and of no text.

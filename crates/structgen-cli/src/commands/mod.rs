@@ -14,6 +14,7 @@ pub(crate) mod extract;
 pub(crate) mod extract_jsonl;
 pub(crate) mod generate;
 pub(crate) mod grammar;
+pub(crate) mod lab;
 pub(crate) mod man;
 pub(crate) mod mask;
 pub(crate) mod params;

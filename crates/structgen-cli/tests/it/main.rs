@@ -11,6 +11,7 @@ mod hostile_folders;
 mod inputs;
 mod interrupt;
 mod jsonl;
+mod lab;
 mod model_commands;
 mod output;
 mod params;

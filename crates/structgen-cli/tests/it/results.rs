@@ -95,7 +95,14 @@ fn details_and_confidence_are_one_object_of_the_output() {
         assert_eq!(run.code, 0, "{run:?}");
         lines(&run.out)
     };
-    let told = run_with(&["--confidence", "--details", "--set", "alternatives=3"]);
+    let told = run_with(&[
+        "--confidence",
+        "--details",
+        "--set",
+        "alternatives=3",
+        "--set",
+        "refused=2",
+    ]);
     let [output] = &told[..] else {
         panic!("{told:?}")
     };
@@ -120,6 +127,10 @@ fn details_and_confidence_are_one_object_of_the_output() {
     for token in tokens.iter().filter(|token| token["forced"] == false) {
         assert_eq!(token["alternatives"][0]["id"], token["id"]);
         assert!(token["seconds"].as_f64().unwrap() > 0.0);
+        assert!(token["mask"]["allowed"].as_u64().unwrap() > 1);
+        for refused in token["mask"]["refused"].as_array().unwrap() {
+            assert!(refused["log_prob"].as_f64().unwrap() <= 0.0);
+        }
     }
     assert!(output["stats"]["seconds"]["model"].as_f64().unwrap() > 0.0);
     for flags in [

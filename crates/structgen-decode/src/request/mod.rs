@@ -15,7 +15,8 @@ pub use options::{ContextOverflow, GenerateOptions, JumpForward, StopText};
 pub use outputs::{Delta, Output, Outputs, Report};
 pub use params::Params;
 pub use result::{
-    Alternative, FinishReason, GeneratedToken, Generation, GenerationStats, TokenLogProbs,
+    Alternative, FinishReason, GeneratedToken, Generation, GenerationStats, MaskReport,
+    TokenLogProbs,
 };
 pub use strategy::Strategy;
 pub(crate) use strategy::{DRAWING, Resources};

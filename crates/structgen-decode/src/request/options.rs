@@ -44,6 +44,9 @@ pub struct GenerateOptions {
     /// [alternatives](crate::GeneratedToken::alternatives), which costs a copy of the allowed logits of each step. None
     /// by default.
     pub alternatives: usize,
+    /// How many of the most probable tokens that the constraint refused are kept in the [report](crate::GeneratedToken::mask)
+    /// on each choice's mask, which costs a copy of the other logits of each step. With 0, the default, no report is made.
+    pub refused: usize,
     /// Whether each token has the [time](crate::GeneratedToken::time) at which it was taken.
     pub token_times: bool,
     /// What is done about text that the constraint forces.
@@ -67,6 +70,7 @@ impl Default for GenerateOptions {
             time_limit: None,
             log_probs: false,
             alternatives: 0,
+            refused: 0,
             token_times: false,
             jump_forward: JumpForward::default(),
             overflow: ContextOverflow::default(),

@@ -45,6 +45,9 @@ pub struct GeneratedToken {
     /// [`alternatives`](crate::GenerateOptions::alternatives) asked for, best first, of those that the constraint
     /// allowed and before every sampler. A forced token has none.
     pub alternatives: Vec<Alternative>,
+    /// What the constraint's mask left of its step, where [`refused`](crate::GenerateOptions::refused) asked for it. A forced
+    /// token has none.
+    pub mask: Option<MaskReport>,
     /// When it was taken, counted from the start, where [`token_times`](crate::GenerateOptions::token_times) asked for
     /// it.
     pub time: Option<Duration>,
@@ -57,6 +60,16 @@ pub struct Alternative {
     pub id: TokenId,
     /// Its log probabilities.
     pub log_probs: TokenLogProbs,
+}
+
+/// What the mask of a step let through, and what it took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MaskReport {
+    /// The number of tokens that the constraint allowed, whatever their logits.
+    pub allowed: usize,
+    /// The most probable tokens that it refused, best first. Under the constraint their log probability is negative
+    /// infinity.
+    pub refused: Vec<Alternative>,
 }
 
 /// The log probabilities of a token, natural, at temperature one and before every sampler.

@@ -15,8 +15,9 @@ use super::history::sort_ids;
 use super::{
     Accepted, AdaptiveP, BadWords, Dry, DynamicTemperature, Epsilon, Eta, ForcedTokens,
     FrequencyPresencePenalty, LengthDecay, LogitBias, MinLength, MinP, Mirostat, Mirostat2,
-    NoRepeatNGram, RepetitionPenalty, Sampler, SamplerKind, SamplingError, SamplingParams,
-    SequenceStart, Suppress, Temperature, TopH, TopK, TopNSigma, TopP, TypicalP, Watermark, Xtc,
+    NoRepeatNGram, RepetitionGuard, RepetitionPenalty, Sampler, SamplerKind, SamplingError,
+    SamplingParams, SequenceStart, Suppress, Temperature, TopH, TopK, TopNSigma, TopP, TypicalP,
+    Watermark, Xtc,
 };
 use crate::candidates::Largest;
 use crate::{
@@ -40,6 +41,8 @@ const SMALL_TEMPERATURE: f32 = 1e-3;
 /// ```
 pub struct SamplerChain {
     samplers: Vec<Box<dyn Sampler>>,
+    /// What each of these is.
+    kinds: Vec<SamplerKind>,
     choice: Choice,
     leading: Option<LeadingTopK>,
     /// Temperature, `p` and `min_keep` of a chain that has nothing else.
@@ -96,6 +99,7 @@ impl SamplerChain {
             },
             guided: None,
             contrast: None,
+            kinds,
         })
     }
 
@@ -136,6 +140,7 @@ impl SamplerChain {
             leading: None,
             only_top_p: None,
             contrast: None,
+            kinds,
         })
     }
 
@@ -259,6 +264,11 @@ impl SamplerChain {
     /// The samplers' memory is untouched until [`accept`](SamplerChain::accept).
     pub fn choose(&mut self, candidates: &mut Candidates) -> Option<Accepted> {
         self.apply(candidates);
+        self.draw_applied(candidates)
+    }
+
+    /// The second half of [`choose`](SamplerChain::choose): chooses one of the candidates that the samplers left.
+    pub fn draw_applied(&mut self, candidates: &mut Candidates) -> Option<Accepted> {
         match self.is_greedy() {
             true => Choice::Largest.choose(candidates),
             false => self.choice.choose(candidates),
@@ -270,23 +280,59 @@ impl SamplerChain {
     ///
     /// Where the chain [is greedy](SamplerChain::is_greedy), it would take the largest instead.
     pub fn apply(&mut self, candidates: &mut Candidates) {
+        self.apply_with(candidates, &mut |_, _| {});
+    }
+
+    /// [`apply`](SamplerChain::apply), which shows the candidates after each sampler.
+    ///
+    /// ```
+    /// use structgen_decode::{SamplingParams, samplers::{Candidates, SamplerChain, SamplerKind}};
+    /// use structgen_vocab::TokenId;
+    ///
+    /// let params = SamplingParams { temperature: 0.5, top_k: 1, ..SamplingParams::default() };
+    /// let mut chain = SamplerChain::new(&params, 0)?;
+    /// let mut candidates = Candidates::from_pairs([(TokenId(1), 0.5), (TokenId(4), 2.0)]);
+    /// let mut left = Vec::new();
+    /// chain.apply_shown(&mut candidates, |sampler, candidates| left.push((sampler, candidates.len())));
+    /// assert_eq!(left, [(SamplerKind::Temperature, 2), (SamplerKind::TopK, 1)]);
+    /// # Ok::<(), structgen_decode::samplers::SamplingError>(())
+    /// ```
+    pub fn apply_shown(
+        &mut self,
+        candidates: &mut Candidates,
+        mut show: impl FnMut(SamplerKind, &mut Candidates),
+    ) {
+        self.apply_with(candidates, &mut show);
+    }
+
+    fn apply_with(
+        &mut self,
+        candidates: &mut Candidates,
+        show: &mut impl FnMut(SamplerKind, &mut Candidates),
+    ) {
         if let Some(contrast) = &self.contrast {
             contrast.score(candidates);
         }
-        self.apply_some(0..self.bans, candidates);
+        self.apply_some(0..self.bans, candidates, show);
         if let Some(contrast) = &self.contrast {
             contrast.keep_plausible(candidates);
         }
-        self.apply_some(self.bans..self.samplers.len(), candidates);
+        self.apply_some(self.bans..self.samplers.len(), candidates, show);
     }
 
-    fn apply_some(&mut self, places: Range<usize>, candidates: &mut Candidates) {
+    fn apply_some(
+        &mut self,
+        places: Range<usize>,
+        candidates: &mut Candidates,
+        show: &mut impl FnMut(SamplerKind, &mut Candidates),
+    ) {
         for place in places {
             if { &self.guided }
                 .as_ref()
                 .is_none_or(|guided| guided.is_on(place))
             {
                 self.samplers[place].apply(candidates);
+                show(self.kinds[place], candidates);
             }
         }
     }
@@ -332,6 +378,7 @@ impl Clone for SamplerChain {
     fn clone(&self) -> Self {
         Self {
             samplers: self.samplers.iter().map(|s| s.clone_box()).collect(),
+            kinds: self.kinds.clone(),
             choice: self.choice.clone(),
             leading: self.leading.clone(),
             only_top_p: self.only_top_p,
@@ -409,6 +456,9 @@ fn build(kind: SamplerKind, params: &SamplingParams, sequence: u64) -> Box<dyn S
             RepetitionPenalty::new(p.repetition_penalty)
                 .within(p.repetition_scope, p.repetition_window),
         ),
+        S::RepetitionGuard => {
+            Box::new(RepetitionGuard::new(p.repetition_guard.unwrap_or_default()))
+        }
         S::FrequencyPresencePenalty => Box::new(
             FrequencyPresencePenalty::new(p.frequency_penalty, p.presence_penalty)
                 .within(p.frequency_scope, p.frequency_window),

@@ -24,6 +24,8 @@ pub enum SamplerKind {
     BadWords,
     /// [`RepetitionPenalty`](crate::samplers::RepetitionPenalty)
     RepetitionPenalty,
+    /// [`RepetitionGuard`](crate::samplers::RepetitionGuard)
+    RepetitionGuard,
     /// [`FrequencyPresencePenalty`](crate::samplers::FrequencyPresencePenalty)
     FrequencyPresencePenalty,
     /// [`Dry`](crate::samplers::Dry)
@@ -65,13 +67,14 @@ use SamplerKind as S;
 impl SamplerKind {
     /// The order [`OrderPreset::Structgen`]: bans and biases, penalties, temperature, then truncation from the coarsest
     /// to the finest.
-    pub const DEFAULT_ORDER: [Self; 23] = [
+    pub const DEFAULT_ORDER: [Self; 24] = [
         S::ForcedTokens,
         S::Suppress,
         S::LogitBias,
         S::MinLength,
         S::BadWords,
         S::RepetitionPenalty,
+        S::RepetitionGuard,
         S::FrequencyPresencePenalty,
         S::Dry,
         S::NoRepeatNgram,
@@ -106,6 +109,7 @@ impl SamplerKind {
             S::MinLength => "min-length",
             S::BadWords => "bad-words",
             S::RepetitionPenalty => "repetition-penalty",
+            S::RepetitionGuard => "repetition-guard",
             S::FrequencyPresencePenalty => "frequency-presence-penalty",
             S::Dry => "dry",
             S::NoRepeatNgram => "no-repeat-ngram",
@@ -193,6 +197,7 @@ impl OrderPreset {
             Self::HuggingFace => vec![
                 S::LogitBias,
                 S::RepetitionPenalty,
+                S::RepetitionGuard,
                 S::FrequencyPresencePenalty,
                 S::Dry,
                 S::NoRepeatNgram,

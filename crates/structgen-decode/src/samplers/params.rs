@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AdaptivePParams, DryParams, DynamicTemperatureParams, LengthDecayParams, MirostatParams,
-    PenaltyScope, SamplerKind, WatermarkParams, XtcParams, order,
+    PenaltyScope, RepetitionGuardParams, SamplerKind, WatermarkParams, XtcParams, order,
 };
 
 /// How tokens are chosen among the allowed ones.
@@ -65,6 +65,8 @@ pub struct SamplingParams {
     pub repetition_scope: PenaltyScope,
     /// How many of the last of these; zero is all of them.
     pub repetition_window: usize,
+    /// A repetition penalty that grows with how much the output repeats itself.
+    pub repetition_guard: Option<RepetitionGuardParams>,
     /// Taken from a logit for each occurrence; zero is off.
     pub frequency_penalty: f32,
     /// Taken from a logit once the token has come; zero is off.
@@ -159,6 +161,7 @@ impl Default for SamplingParams {
             repetition_penalty: 1.0,
             repetition_scope: PenaltyScope::All,
             repetition_window: 0,
+            repetition_guard: None,
             frequency_penalty: 0.0,
             presence_penalty: 0.0,
             frequency_scope: PenaltyScope::Output,
@@ -189,6 +192,9 @@ impl SamplingParams {
             S::MinLength => self.min_length > 0,
             S::BadWords => !self.bad_words.is_empty(),
             S::RepetitionPenalty => self.repetition_penalty != 1.0,
+            S::RepetitionGuard => self
+                .repetition_guard
+                .is_some_and(|guard| guard.strength != 1.0),
             S::FrequencyPresencePenalty => {
                 self.frequency_penalty != 0.0 || self.presence_penalty != 0.0
             }

@@ -1,14 +1,15 @@
-use super::{DryParams, SamplingParams, XtcParams};
+use super::{SamplingParams, XtcParams};
 
 /// A task, and the parameters that suit it.
 ///
 /// | task | parameters | after |
 /// |---|---|---|
-/// | `factual` | greedy | |
-/// | `code` | temperature 0.2, top-p 0.95 | one sample a task in Chen et al. 2021 |
-/// | `balanced` | temperature 0.7, top-k 40, top-p 0.9 | |
+/// | `factual` | temperature 0.1, top-k 10, top-p 0.5 | the [guide](super::TaskGuide) |
+/// | `code` | temperature 0.2, top-k 20, top-p 0.9 | the guide |
+/// | `balanced` | temperature 0.7, top-k 40, top-p 0.9, repetition 1.1, frequency 0.3 | the guide |
+/// | `prose` | temperature 0.8, top-k 40, top-p 0.9 | the guide |
 /// | `chat` | temperature 0.8, top-k 40, top-p 0.95, min-p 0.05 | llama.cpp's defaults |
-/// | `creative` | temperature 1, min-p 0.05, DRY | Nguyen et al. 2024 |
+/// | `creative` | temperature 1, top-k 100, top-p 0.95, min-p 0.05, repetition 1.3, frequency 0.8 | the guide, Nguyen et al. 2024 |
 /// | `brainstorm` | temperature 1.5, min-p 0.1, presence 0.5, XTC 0.5 from 0.1 on | Nguyen et al. 2024 |
 ///
 /// ```
@@ -27,6 +28,8 @@ pub enum TaskPreset {
     Code,
     /// A little of everything.
     Balanced,
+    /// Coherent prose.
+    Prose,
     /// Conversation.
     Chat,
     /// Stories, without loops.
@@ -37,10 +40,11 @@ pub enum TaskPreset {
 
 impl TaskPreset {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Factual,
         Self::Code,
         Self::Balanced,
+        Self::Prose,
         Self::Chat,
         Self::Creative,
         Self::Brainstorm,
@@ -52,6 +56,7 @@ impl TaskPreset {
             Self::Factual => "factual",
             Self::Code => "code",
             Self::Balanced => "balanced",
+            Self::Prose => "prose",
             Self::Chat => "chat",
             Self::Creative => "creative",
             Self::Brainstorm => "brainstorm",
@@ -62,14 +67,28 @@ impl TaskPreset {
     pub fn params(self) -> SamplingParams {
         let off = SamplingParams::default();
         match self {
-            Self::Factual => off,
+            Self::Factual => SamplingParams {
+                temperature: 0.1,
+                top_k: 10,
+                top_p: 0.5,
+                ..off
+            },
             Self::Code => SamplingParams {
                 temperature: 0.2,
-                top_p: 0.95,
+                top_k: 20,
+                top_p: 0.9,
                 ..off
             },
             Self::Balanced => SamplingParams {
                 temperature: 0.7,
+                top_k: 40,
+                top_p: 0.9,
+                repetition_penalty: 1.1,
+                frequency_penalty: 0.3,
+                ..off
+            },
+            Self::Prose => SamplingParams {
+                temperature: 0.8,
                 top_k: 40,
                 top_p: 0.9,
                 ..off
@@ -83,8 +102,11 @@ impl TaskPreset {
             },
             Self::Creative => SamplingParams {
                 temperature: 1.0,
+                top_k: 100,
+                top_p: 0.95,
                 min_p: 0.05,
-                dry: Some(DryParams::default()),
+                repetition_penalty: 1.3,
+                frequency_penalty: 0.8,
                 ..off
             },
             Self::Brainstorm => SamplingParams {
@@ -112,7 +134,7 @@ impl std::str::FromStr for TaskPreset {
 
 /// A name that is no task's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is none of the tasks factual, code, balanced, chat, creative and brainstorm")]
+#[error("{0:?} is none of the tasks factual, code, balanced, prose, chat, creative and brainstorm")]
 pub struct UnknownTask(pub String);
 
 #[cfg(test)]

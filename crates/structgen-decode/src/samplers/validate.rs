@@ -1,3 +1,4 @@
+use super::repetition_guard::MAX_WINDOW;
 use super::{SamplerKind, SamplingParams};
 
 /// A sampling parameter that makes no sense.
@@ -139,6 +140,11 @@ impl SamplingParams {
 
     fn validate_penalties(&self) -> Result<(), SamplingError> {
         Range("repetition_penalty", self.repetition_penalty).positive()?;
+        if let Some(guard) = self.repetition_guard {
+            Range("repetition_guard.strength", guard.strength).positive()?;
+            let valid = (2..=MAX_WINDOW).contains(&guard.window);
+            Range("repetition_guard.window", guard.window as f32).check(valid, "from 2 to 1024")?;
+        }
         Range("frequency_penalty", self.frequency_penalty).finite()?;
         Range("presence_penalty", self.presence_penalty).finite()?;
         if let Some(dry) = &self.dry {
@@ -186,7 +192,7 @@ mod tests {
     use super::*;
     use crate::samplers::{
         AdaptivePParams, DryParams, DynamicTemperatureParams, LengthDecayParams, MirostatParams,
-        WatermarkParams, XtcParams,
+        RepetitionGuardParams, WatermarkParams, XtcParams,
     };
     use std::collections::BTreeMap;
 
@@ -233,6 +239,12 @@ mod tests {
                 })
             }),
             error(|p| p.repetition_penalty = 0.0),
+            error(|p| {
+                p.repetition_guard = Some(RepetitionGuardParams {
+                    window: 1,
+                    strength: 1.5,
+                })
+            }),
             error(|p| p.frequency_penalty = f32::INFINITY),
             error(|p| {
                 p.dry = Some(DryParams {
@@ -288,6 +300,7 @@ mod tests {
             mirostat.version is 3, and must be 1 or 2
             adaptive_p.decay is 1, and must be from 0 to 0.99
             repetition_penalty is 0, and must be above 0
+            repetition_guard.window is 1, and must be from 2 to 1024
             frequency_penalty is inf, and must be finite
             dry.base is 0.5, and must be 1 or more
             dry.breakers number 1 is empty

@@ -2,9 +2,13 @@
 
 use super::Tasks;
 use crate::request::{Resources, Strategy};
-use crate::{Constraint, GenerateError, Request, strategies::ChoiceRequest};
+use crate::{
+    Constraint, GenerateError, Request,
+    strategies::{ChoiceRequest, LogitsRequest},
+};
 
-/// What can be submitted: a [`Request`] for outputs, or a [`ChoiceRequest`] for the probabilities of choices.
+/// What can be submitted: a [`Request`] for outputs, a [`ChoiceRequest`] for the probabilities of choices, or a
+/// [`LogitsRequest`] for what the model gives after the tokens of a text.
 pub trait Submit: sealed::Submit {}
 
 impl<R: sealed::Submit> Submit for R {}
@@ -41,5 +45,16 @@ impl sealed::Submit for ChoiceRequest {
         let priority = self.priority;
         let tasks = vec![self.task(resources)?];
         Ok(Tasks { tasks, priority })
+    }
+}
+
+impl sealed::Submit for LogitsRequest {
+    fn has_events(&self) -> bool {
+        false
+    }
+
+    fn tasks(self, resources: &Resources<'_>) -> Result<Tasks, GenerateError> {
+        let tasks = vec![self.task(resources)?];
+        Ok(Tasks { tasks, priority: 0 })
     }
 }

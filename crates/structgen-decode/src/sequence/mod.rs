@@ -364,6 +364,7 @@ impl<C: Constraint> Sequence<C> {
             forced,
             log_probs: scores.log_probs,
             alternatives: scores.alternatives,
+            mask: scores.mask,
             time: { self.options.token_times }.then(|| self.started.elapsed()),
         };
         if self.eos.contains(&id) {
@@ -418,6 +419,7 @@ impl<C: Constraint> Sequence<C> {
         Wanted {
             log_probs: self.options.log_probs,
             alternatives: self.options.alternatives,
+            refused: self.options.refused,
         }
     }
 

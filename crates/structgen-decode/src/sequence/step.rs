@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use structgen_vocab::TokenId;
+use structgen_vocab::{TokenId, TokenMask};
 
 use crate::strategies::{Distribution, DraftedDraw, DraftedFrom};
 use crate::{
     Constraint, GenerateError,
-    constraint::{AllowedTokens, ConstraintError},
+    constraint::{AllowedTokens, ConstraintError, PlainMask},
     numeric,
-    request::{Alternative, TokenLogProbs},
+    request::{Alternative, MaskReport, TokenLogProbs},
     samplers::{Accepted, Candidates, SamplerChain, masked_softmax},
 };
 
@@ -41,6 +41,7 @@ pub(crate) struct Chosen {
 pub(crate) struct Wanted {
     pub(crate) log_probs: bool,
     pub(crate) alternatives: usize,
+    pub(crate) refused: usize,
 }
 
 /// What is known of a chosen token.
@@ -48,6 +49,7 @@ pub(crate) struct Wanted {
 pub(crate) struct Scores {
     pub(crate) log_probs: Option<TokenLogProbs>,
     pub(crate) alternatives: Vec<Alternative>,
+    pub(crate) mask: Option<MaskReport>,
 }
 
 /// The best tokens of a step, none of which is taken yet.
@@ -324,7 +326,7 @@ impl Scores {
         token: TokenId,
         wanted: Wanted,
     ) -> Self {
-        if !wanted.log_probs && wanted.alternatives == 0 {
+        if !wanted.log_probs && wanted.alternatives == 0 && wanted.refused == 0 {
             return Self::default();
         }
         let softmax = masked_softmax(logits, mask, &[]);
@@ -336,21 +338,44 @@ impl Scores {
                 _ => f32::NEG_INFINITY,
             },
         };
-        let mut alternatives = Vec::new();
-        if wanted.alternatives > 0 {
-            let mut candidates = Candidates::default();
-            candidates.fill(logits, mask, &[]);
-            let best = candidates.sorted_head(wanted.alternatives).iter();
-            alternatives.extend(best.map(|&(logit, id)| Alternative {
-                id,
-                log_probs: log_probs(Some(logit)),
-            }));
-        }
+        let report = || {
+            let mut others = TokenMask::full(mask.bits().len());
+            others.subtract(mask.bits());
+            let no_chance = |logit| TokenLogProbs {
+                model: log_prob(Some(logit), total),
+                allowed: f32::NEG_INFINITY,
+            };
+            MaskReport {
+                allowed: mask.count(),
+                refused: best(logits, &PlainMask::new(others), wanted.refused, no_chance),
+            }
+        };
         Self {
             log_probs: { wanted.log_probs }.then(|| log_probs(logits.get(token.index()).copied())),
-            alternatives,
+            alternatives: match wanted.alternatives {
+                0 => Vec::new(),
+                most => best(logits, mask, most, |logit| log_probs(Some(logit))),
+            },
+            mask: (wanted.refused > 0).then(report),
         }
     }
+}
+
+/// The most probable of these tokens.
+fn best(
+    logits: &[f32],
+    tokens: &impl AllowedTokens,
+    most: usize,
+    log_probs: impl Fn(f32) -> TokenLogProbs,
+) -> Vec<Alternative> {
+    let mut candidates = Candidates::default();
+    candidates.fill(logits, tokens, &[]);
+    let best = candidates.sorted_head(most).iter();
+    best.map(|&(logit, id)| Alternative {
+        id,
+        log_probs: log_probs(logit),
+    })
+    .collect()
 }
 
 /// The log probability of a token over all logits.

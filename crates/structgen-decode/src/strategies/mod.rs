@@ -5,6 +5,7 @@ pub(crate) mod choose;
 pub(crate) mod contrast;
 pub(crate) mod contrastive_search;
 pub(crate) mod faithful;
+pub(crate) mod logits;
 pub(crate) mod sample;
 pub(crate) mod speculate;
 mod writing;
@@ -17,5 +18,6 @@ pub use faithful::{
     AttemptCounts, ExpectedGrammaticality, FaithfulError, FaithfulOptions, ForcedEnd, Resampling,
     SmcEstimates, SmcOptions,
 };
+pub use logits::LogitsRequest;
 pub(crate) use speculate::{Distribution, DraftedDraw, DraftedFrom};
 pub use speculate::{DraftLength, PromptLookup, SourceStats, Speculation, SpeculationStats};

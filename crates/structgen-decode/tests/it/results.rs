@@ -247,6 +247,28 @@ fn alternatives_are_the_most_probable_allowed_tokens_and_nobody_else() {
 }
 
 #[test]
+fn a_report_on_the_mask_has_what_the_model_preferred_and_could_not_have() {
+    let output = constrained(&GenerateOptions {
+        refused: 1,
+        ..GenerateOptions::default()
+    });
+    let reports: Vec<bool> = { output.tokens.iter() }
+        .map(|token| token.mask.is_some())
+        .collect();
+    assert_eq!(reports, [false, false, true, false, false]);
+    let report = output.tokens[2].mask.as_ref().unwrap();
+    assert_eq!(report.allowed, 2);
+    let [refused] = &report.refused[..] else {
+        panic!("{report:?}");
+    };
+    assert!(![b'7', b'8'].contains(&(refused.id.0 as u8)));
+    assert!(refused.log_probs.model > f32::NEG_INFINITY);
+    assert_eq!(refused.log_probs.allowed, f32::NEG_INFINITY);
+    let without = constrained(&options());
+    assert!(without.tokens.iter().all(|token| token.mask.is_none()));
+}
+
+#[test]
 fn the_end_is_a_token_with_probabilities_where_the_model_chose_it() {
     let output = document(&GenerateOptions {
         alternatives: 2,

@@ -10,7 +10,7 @@ use structgen_decode::{
     Scheduler, SchedulerLimits, Unconstrained,
     model::RowRun,
     request::Report,
-    samplers::{Candidates, SamplerChain, SequenceStart},
+    samplers::{Candidates, RepetitionGuardParams, SamplerChain, SequenceStart},
     strategies::{DraftLength, PromptLookup, Speculation, SpeculationStats},
 };
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
@@ -69,6 +69,7 @@ fn options(number: u64) -> GenerateOptions {
         sampling: SamplingParams {
             temperature: if number % 2 == 1 { 1.3 } else { 0.0 },
             repetition_penalty: 1.1,
+            repetition_guard: (number % 4 > 1).then(RepetitionGuardParams::default),
             top_k: 12,
             min_p: 0.01,
             seed: number,
@@ -212,6 +213,10 @@ fn sampled_outputs_have_the_targets_distribution() {
             top_p: 0.8,
             min_p: 0.05,
             repetition_penalty: 1.7,
+            repetition_guard: Some(RepetitionGuardParams {
+                window: 2,
+                strength: 3.0,
+            }),
             ..SamplingParams::default()
         },
     ];

@@ -4,8 +4,8 @@ use structgen_decode::{
     SamplingParams,
     constraint::PlainMask,
     samplers::{
-        AdaptivePParams, Candidates, DryParams, LengthDecayParams, SamplerChain, SequenceStart,
-        WatermarkParams, XtcParams, masked_argmax, masked_softmax,
+        AdaptivePParams, Candidates, DryParams, LengthDecayParams, RepetitionGuardParams,
+        SamplerChain, SequenceStart, WatermarkParams, XtcParams, masked_argmax, masked_softmax,
     },
 };
 use structgen_vocab::{TokenId, TokenMask};
@@ -34,6 +34,7 @@ fn sampling_from_a_ready_mask_allocates_nothing() {
                 }),
                 adaptive_p: Some(AdaptivePParams::default()),
                 repetition_penalty: 1.1,
+                repetition_guard: Some(RepetitionGuardParams::default()),
                 frequency_penalty: 0.1,
                 frequency_window: 8,
                 dry: Some(DryParams::default()),

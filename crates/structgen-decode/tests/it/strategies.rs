@@ -11,6 +11,7 @@ use structgen_decode::{
     FinishReason, GenerateError, GenerateOptions, MockModel, ModelError, Outputs, Request,
     Scheduler, Strategy,
     model::{Packing, RowRun},
+    samplers::RepetitionGuardParams,
     strategies::{
         BeamOptions, ClassifierFreeGuidance, ContrastiveDecoding, ContrastiveSearch, Distinct,
     },
@@ -64,9 +65,11 @@ fn options(strategy: &Strategy) -> GenerateOptions {
         max_new_tokens: Some(40),
         log_probs: true,
         alternatives: 2,
+        refused: 2,
         ..GenerateOptions::default()
     };
     options.sampling.repetition_penalty = 1.1;
+    options.sampling.repetition_guard = Some(RepetitionGuardParams::default());
     match strategy {
         Strategy::Beam(beams) if beams.sample => options.sampling.temperature = 2.0,
         Strategy::Guidance(_) | Strategy::Contrastive(_) => {
@@ -85,14 +88,14 @@ fn set_options() -> Value {
             "temperature": 0.7, "dynamic_temperature": {"range": 0.1}, "top_k": 5, "top_k_ties": true, "top_p": 0.5, "min_p": 0.5,
             "typical_p": 0.5, "epsilon_cutoff": 0.1, "eta_cutoff": 0.1, "top_n_sigma": 1.0, "top_h": 0.5,
             "xtc": {"probability": 0.5, "threshold": 0.1}, "min_keep": 2, "mirostat": {"version": 2},
-            "adaptive_p": {"target": 0.5}, "repetition_penalty": 1.2, "repetition_scope": "output", "repetition_window": 4,
+            "adaptive_p": {"target": 0.5}, "repetition_penalty": 1.2, "repetition_scope": "output", "repetition_window": 4, "repetition_guard": {"window": 9},
             "frequency_penalty": 0.1, "presence_penalty": 0.1, "frequency_scope": "all", "frequency_window": 4,
             "dry": {"multiplier": 1.0}, "no_repeat_ngram": 9, "logit_bias": {"3": 1.0}, "suppress": [3], "bad_words": [[3]],
             "forced_tokens": {"0": 3}, "min_length": 3, "length_decay": {"start": 3, "factor": 1.1}, "watermark": {}, "seed": 3,
             "order": "hf",
         },
         "sequences": 2, "max_new_tokens": 30, "min_new_tokens": 2, "stop": ["zz"], "stop_text": "kept", "time_limit": 1.0,
-        "log_probs": true, "alternatives": 2, "token_times": true, "jump_forward": "canonical",
+        "log_probs": true, "alternatives": 2, "refused": 2, "token_times": true, "jump_forward": "canonical",
         "overflow": {"crop": {"keep": 1}}, "prefill": [91],
     })
 }

@@ -14,7 +14,7 @@ pub mod captures;
 pub mod literals;
 pub mod productive;
 pub mod reachable;
-mod rebuild;
+pub(crate) mod rebuild;
 pub mod regularise;
 
 use crate::Grammar;

@@ -3,7 +3,7 @@
 use crate::{Expr, ExprId, GrammarBuilder};
 
 /// Adds `expr` with other children: `map` gives the new child of each old one.
-pub(super) fn copy(
+pub(crate) fn copy(
     builder: &mut GrammarBuilder,
     expr: Expr,
     mut map: impl FnMut(ExprId) -> ExprId,

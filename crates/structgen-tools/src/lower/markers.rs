@@ -13,7 +13,7 @@ pub(crate) struct MarkerRules {
 
 impl MarkerRules {
     /// The rule of a marker; the empty marker needs none.
-    pub(super) fn marker(&mut self, builder: &mut GrammarBuilder, text: &str) -> ExprId {
+    pub(crate) fn marker(&mut self, builder: &mut GrammarBuilder, text: &str) -> ExprId {
         if text.is_empty() {
             return builder.bytes("");
         }

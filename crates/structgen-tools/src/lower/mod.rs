@@ -5,13 +5,13 @@
 mod arguments;
 mod markers;
 mod quoted;
-mod raw;
+pub(crate) mod raw;
 
 use rustc_hash::FxHashMap;
 use structgen_frontend::json_schema::{self, CompileReport, PartOptions, Words};
 use structgen_grammar::{
-    EscapeForm, Expr, ExprId, Grammar, GrammarBuilder, JsonForm, ObjectShape, Property, Regular,
-    Slot, StringContent, StringShape,
+    EscapeForm, Expr, ExprId, Grammar, GrammarBuilder, Guide, JsonForm, ObjectShape, Property,
+    Regular, Slot, StringContent, StringShape,
 };
 
 pub(crate) use self::arguments::ArgumentKind;
@@ -90,7 +90,10 @@ impl Lowering<'_> {
             }
             return Ok(self.body(calls, content, None));
         };
-        let inner = self.regular(text_before(reasoning.end.texts()).others());
+        let mut inner = self.regular(text_before(reasoning.end.texts()).others());
+        if let Some(most) = self.options.reasoning_tokens {
+            inner = self.builder.guided(Guide::MaxTokens(most), inner);
+        }
         let end = self.marker(&reasoning.end);
         let begin = self.marker(&reasoning.begin);
         let behind = self.body(calls, content, None);

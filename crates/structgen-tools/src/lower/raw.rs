@@ -10,17 +10,20 @@ use crate::format::core;
 
 /// Any text that can be told from any of the markers behind it.
 pub(super) fn text_before<'m>(markers: impl IntoIterator<Item = &'m str>) -> Excluded {
-    let mut excluded = Excluded::default();
     let markers: Vec<&str> = markers.into_iter().collect();
-    for marker in &markers {
-        let own = core(marker);
-        excluded.containing(own);
-        for behind in &markers {
-            // A proper beginning of the marker that would be completed by what follows the text.
-            for (at, _) in own.char_indices().skip(1) {
-                if format!("{}{behind}", &own[..at]).starts_with(own) {
-                    excluded.ending(&own[..at]);
-                }
+    let cores: Vec<&str> = markers.iter().map(|marker| core(marker)).collect();
+    text_without(&cores, &markers)
+}
+
+/// Texts in which none of the markers occurs, not even where one of `following` comes after the text and completes it.
+pub(crate) fn text_without(markers: &[&str], following: &[&str]) -> Excluded {
+    let mut excluded = Excluded::default();
+    for marker in markers {
+        excluded.containing(marker);
+        // A proper beginning of the marker that would be completed by what follows the text.
+        for (at, _) in marker.char_indices().skip(1) {
+            if following.iter().any(|next| next.starts_with(&marker[at..])) {
+                excluded.ending(&marker[..at]);
             }
         }
     }
@@ -29,7 +32,7 @@ pub(super) fn text_before<'m>(markers: impl IntoIterator<Item = &'m str>) -> Exc
 
 /// Texts that are left out of all texts.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Excluded(Vec<Regular>);
+pub(crate) struct Excluded(Vec<Regular>);
 
 impl Excluded {
     pub(super) fn containing(&mut self, text: &str) {
@@ -75,7 +78,7 @@ impl Excluded {
     }
 
     /// All other texts.
-    pub(super) fn others(self) -> Regular {
+    pub(crate) fn others(self) -> Regular {
         if self.0.is_empty() {
             return Regular::any_text();
         }

@@ -145,6 +145,21 @@ pub const PARAMETERS: &[Parameter] = &[
         "How many of the last of these; 0 is all of them",
     ),
     sampling(
+        "repetition_guard",
+        K::Group(r#"{"window": 64, "strength": 1.5}"#),
+        "A repetition penalty that grows with how much the output repeats itself",
+    ),
+    sampling(
+        "repetition_guard.window",
+        K::Integer(Range::new(2.0, 1024.0, true, true)),
+        "How many of the last tokens of the output are looked at",
+    ),
+    sampling(
+        "repetition_guard.strength",
+        POSITIVE,
+        "The penalty in a loop; 1 is off",
+    ),
+    sampling(
         "frequency_penalty",
         FINITE,
         "Taken from a logit for each occurrence; 0 is off",
@@ -295,6 +310,11 @@ pub const PARAMETERS: &[Parameter] = &[
         "alternatives",
         COUNT,
         "How many of the most probable tokens of each choice are kept",
+    ),
+    option(
+        "refused",
+        COUNT,
+        "How many of the most probable tokens that the constraint refused at each choice are kept",
     ),
     option(
         "token_times",

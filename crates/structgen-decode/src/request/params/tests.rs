@@ -234,7 +234,7 @@ fn what_cannot_be_set_is_told_by_name_range_and_near_names() {
         temperature is "inf", and must be a number, 0 or more
         stop_text is "gone", and must be trimmed or kept
         overflow is "crop", and must be error or crop:N
-        order is "top-q", and must be the name of an order, or samplers with commas between them: unknown variant `top-q`, expected one of `forced-tokens`, `suppress`, `logit-bias`, `min-length`, `bad-words`, `repetition-penalty`, `frequency-presence-penalty`, `dry`, `no-repeat-ngram`, `length-decay`, `top-n-sigma`, `temperature`, `top-h`, `top-k`, `typical-p`, `top-p`, `min-p`, `epsilon`, `eta`, `xtc`, `watermark`, `mirostat`, `adaptive-p`
+        order is "top-q", and must be the name of an order, or samplers with commas between them: unknown variant `top-q`, expected one of `forced-tokens`, `suppress`, `logit-bias`, `min-length`, `bad-words`, `repetition-penalty`, `repetition-guard`, `frequency-presence-penalty`, `dry`, `no-repeat-ngram`, `length-decay`, `top-n-sigma`, `temperature`, `top-h`, `top-k`, `typical-p`, `top-p`, `min-p`, `epsilon`, `eta`, `xtc`, `watermark`, `mirostat`, `adaptive-p`
         dry is "{\"multiplyer\": 1}", and must be on, off, or a JSON object: unknown field `multiplyer`, expected one of `multiplier`, `base`, `allowed_length`, `range`, `breakers`
         suppress is "1,x", and must be token ids with commas between them
         strategy is "beams", and must be sample, speculate, beam, guidance, contrastive, contrastive_search, asap, rejection or smc

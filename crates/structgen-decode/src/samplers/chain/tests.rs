@@ -2,7 +2,10 @@ use super::*;
 use crate::candidates::tests::{candidates, ids, log};
 use crate::{
     constraint::PlainMask,
-    samplers::{DryParams, LengthDecayParams, OrderPreset, WatermarkParams, XtcParams},
+    samplers::{
+        DryParams, LengthDecayParams, OrderPreset, RepetitionGuardParams, WatermarkParams,
+        XtcParams,
+    },
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -181,6 +184,7 @@ fn chains() -> impl Strategy<Value = (SamplingParams, Vec<u32>)> {
             repetition_penalty,
             frequency_penalty,
             dry: dry.then(DryParams::default),
+            repetition_guard: dry.then(RepetitionGuardParams::default),
             no_repeat_ngram,
             logit_bias: match bias {
                 true => BTreeMap::from([(3, 4.0), (7, f32::NEG_INFINITY), (5000, 1.0)]),
@@ -334,6 +338,7 @@ proptest! {
             mirostat: (version > 1).then(|| crate::samplers::MirostatParams { version: version - 1, ..Default::default() }),
             adaptive_p: (version == 1).then(Default::default),
             repetition_penalty: 1.2,
+            repetition_guard: Some(RepetitionGuardParams { window: 6, strength: 1.4 }),
             dry: Some(DryParams { breakers: vec![vec![3]], ..DryParams::default() }),
             no_repeat_ngram: 2,
             suppress: vec![1, 5],

@@ -59,10 +59,11 @@ pub enum ForcedEnd {
 
 /// The options that faithful samplers refuse besides those that count where tokens are drawn: the target is the model's
 /// own distribution over whole outputs, and most of the tokens that are drawn are thrown away.
-const REFUSED: [&str; 24] = [
+const REFUSED: [&str; 26] = [
     "sampling.repetition_penalty",
     "sampling.repetition_scope",
     "sampling.repetition_window",
+    "sampling.repetition_guard",
     "sampling.frequency_penalty",
     "sampling.presence_penalty",
     "sampling.frequency_scope",
@@ -81,6 +82,7 @@ const REFUSED: [&str; 24] = [
     "stop",
     "stop_text",
     "alternatives",
+    "refused",
     "token_times",
     "jump_forward",
     "overflow",
@@ -209,7 +211,7 @@ impl<C: Constraint + Clone> Template<C> {
             };
             let known = Scores {
                 log_probs: self.sequence.options.log_probs.then_some(log_probs),
-                alternatives: Vec::new(),
+                ..Scores::default()
             };
             sequence.take_known(id, score.forced, known, cx.codec)?;
         }

@@ -1,0 +1,78 @@
+//! What a tool found: as text, as JSON and as a picture.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+use structgen_lab::chart::{Chart, Theme};
+
+use crate::output::{note, write, write_line};
+
+/// How what a tool found is shown.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Results")]
+pub(crate) struct ReportArgs {
+    /// Print a JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Draw a picture into a file, by its name as SVG or PNG
+    #[arg(long, value_name = "FILE.svg|png")]
+    plot: Option<PathBuf>,
+    /// The picture's colours: light, dark, or auto, by which an SVG follows its reader's scheme and a PNG is light
+    #[arg(long, value_name = "THEME", default_value_t = Theme::Auto, requires = "plot")]
+    theme: Theme,
+}
+
+/// What a tool found.
+pub(crate) struct Report {
+    /// As JSON.
+    pub(crate) json: Value,
+    /// As tables and sentences.
+    pub(crate) text: String,
+    /// As a picture.
+    pub(crate) chart: Chart,
+}
+
+#[derive(Clone, Copy)]
+enum Format {
+    Svg,
+    Png,
+}
+
+fn format_of(path: &Path) -> anyhow::Result<Format> {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    match extension.map(str::to_ascii_lowercase).as_deref() {
+        Some("svg") => Ok(Format::Svg),
+        Some("png") => Ok(Format::Png),
+        _ => bail!(
+            "--plot draws files whose names end in .svg or .png, and {} is none",
+            path.display()
+        ),
+    }
+}
+
+impl ReportArgs {
+    /// Whether a picture is asked for that can be drawn.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        self.plot.as_deref().map(format_of).transpose()?;
+        Ok(())
+    }
+
+    pub(crate) fn print(&self, report: &Report) -> anyhow::Result<()> {
+        if let Some(path) = &self.plot {
+            let bytes = match format_of(path)? {
+                Format::Svg => report.chart.svg(self.theme).into_bytes(),
+                Format::Png => report.chart.png(self.theme)?,
+            };
+            std::fs::write(path, bytes)
+                .with_context(|| format!("{} cannot be written", path.display()))?;
+            note(&format!("{} was drawn", path.display()));
+        }
+        if self.json {
+            write_line(&report.json.to_string())?;
+        } else {
+            write(&report.text)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,321 @@
+//! `structgen lab step`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+use structgen::vocab::TokenId;
+use structgen::{Constraint, Request, SamplingParams, SchemaOptions, TaskPreset};
+use structgen_lab::chart::{Axis, BarChart, BarGroup};
+use structgen_lab::step::{Everything, Step, TokenShare};
+
+use super::report::{Report, ReportArgs};
+use super::source::{Logits, SourceArgs, token_text};
+use super::subject::extraction;
+use super::table::{Table, bar, percent, quoted, three, title};
+use crate::args::read_grammar;
+use crate::commands::demo_samples::samples;
+use crate::input::Document;
+use crate::settings::SettingsArgs;
+
+/// How many tokens a picture shows.
+const BARS: usize = 12;
+
+/// Options of `structgen lab step`.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Without any flag, the embedded model reads a sample text, and the mask of its schema is shown. p is the model's probability, \
+    cumulative that\nof a token and all above it; the line is where the samplers cut. Samplers are temperature 0.7, top-k 50 and top-p 0.9 \
+    where none is given."
+)]
+pub(crate) struct Args {
+    /// A schema whose mask is shown: a file, or the schema itself
+    #[arg(long, value_name = "FILE", group = "step_constraint")]
+    json_schema: Option<PathBuf>,
+    /// A regular expression whose mask is shown
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        group = "step_constraint",
+        allow_hyphen_values = true
+    )]
+    regex: Option<String>,
+    /// A grammar whose mask is shown: a file, or the grammar itself
+    #[arg(long, value_name = "FILE", group = "step_constraint")]
+    grammar: Option<PathBuf>,
+    /// The output up to the step; of the sample text, up to its first value
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    after: Option<String>,
+    /// How many tokens are listed
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    tokens: usize,
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    settings: SettingsArgs,
+    #[command(flatten)]
+    pub(super) report: ReportArgs,
+}
+
+/// A step with what its tokens are called.
+struct Shown {
+    step: Step,
+    about: String,
+    name: Box<dyn Fn(u32) -> String>,
+}
+
+pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
+    let mut settings = args.settings.settings()?;
+    settings.check_sampling_only("lab step")?;
+    let sampling = &mut settings.options.sampling;
+    let seed = std::mem::take(&mut sampling.seed);
+    if *sampling == SamplingParams::default() {
+        *sampling = SamplingParams {
+            top_k: 50,
+            ..TaskPreset::Balanced.params()
+        };
+        (sampling.repetition_penalty, sampling.frequency_penalty) = (1.0, 0.0);
+    }
+    sampling.seed = seed;
+    let sampling = settings.options.sampling;
+    let shown = match args.source.is_without_model() {
+        true => {
+            if args.json_schema.is_some() || args.regex.is_some() || args.grammar.is_some() {
+                bail!("a mask is of a model's tokens, and the logits are not a model's");
+            }
+            let source = args.source.read(|| Logits::of(&[0.0], ""))?;
+            let step = Step::new(
+                &source.logits,
+                &Everything::of(source.logits.len()),
+                &sampling,
+            )?;
+            let about = source.about.clone();
+            let name = Box::new(move |id| source.token(id));
+            Shown { step, about, name }
+        }
+        false => of_model(args, &sampling)?,
+    };
+    Ok(shown.report(args.tokens.max(1)))
+}
+
+/// The step of a model, after its prompt and the output so far.
+fn of_model(args: &Args, sampling: &SamplingParams) -> anyhow::Result<Shown> {
+    let model = args.source.load.load()?;
+    let schema = match &args.json_schema {
+        Some(path) => Some(Document::read_json(path)?.text),
+        None => None,
+    };
+    let is_sample = args.source.prompt().is_none() && schema.is_none();
+    let is_extraction = model.is_embedded() && args.regex.is_none() && args.grammar.is_none();
+    let (request, about) = if is_extraction {
+        let text = args.source.prompt().unwrap_or_default();
+        let (request, text) = extraction(&model, text, schema.as_deref())?;
+        (request, format!("an extraction from {}", quoted(&text, 40)))
+    } else {
+        let prompt = args.source.prompt().unwrap_or(super::subject::OPENING);
+        let constraint = match (&schema, &args.regex, &args.grammar) {
+            (Some(schema), ..) => Some(Constraint::json_schema_str(schema, &SchemaOptions::new())?),
+            (_, Some(pattern), _) => Some(Constraint::regex(pattern)?),
+            (.., Some(path)) => Some(read_grammar(path)?),
+            _ => None,
+        };
+        let compiled = { constraint.as_ref() }
+            .map(|constraint| model.compile(constraint))
+            .transpose()?;
+        let request = Request::new(model.encode_prompt(prompt)?, compiled);
+        (request, format!("after {}", quoted(prompt, 40)))
+    };
+    let after = match &args.after {
+        Some(after) => after.clone(),
+        None if is_extraction && is_sample => first_value()?,
+        None => String::new(),
+    };
+    let output = model.tokenizer().encode(&after)?;
+    let text: Vec<TokenId> = [&request.prompt[..], &output].concat();
+    let logits = model
+        .logits(&text, 1)?
+        .pop()
+        .context("the model gave no logits")?;
+    let mut chain = structgen::decode::samplers::SamplerChain::new(sampling, 0)?;
+    chain.reset(structgen::decode::samplers::SequenceStart {
+        prompt: &request.prompt,
+        eos: model.eos(),
+    });
+    for &token in &output {
+        chain.accept(structgen::decode::samplers::Accepted::certain(token));
+    }
+    let step = match &request.constraint {
+        Some(constraint) => {
+            let mut matcher = constraint.matcher();
+            for &token in &output {
+                matcher
+                    .accept_token(token)
+                    .with_context(|| format!("--after {after:?} is no beginning of an output"))?;
+            }
+            let mask = matcher.mask()?;
+            Step::of(&logits, &*mask, &mut chain)?
+        }
+        None => Step::of(&logits, &Everything::of(logits.len()), &mut chain)?,
+    };
+    let about = match after.as_str() {
+        "" => about,
+        after => format!("{about}, output so far {}", quoted(after, 30)),
+    };
+    let vocabulary = model.tokenizer().vocabulary().clone();
+    let name = Box::new(move |id| token_text(TokenId(id), &vocabulary));
+    Ok(Shown { step, about, name })
+}
+
+/// The output of the sample up to its first value, which is where there is something to choose.
+fn first_value() -> anyhow::Result<String> {
+    let sample = samples()?
+        .into_iter()
+        .next()
+        .context("there is no sample")?;
+    let schema: Value = serde_json::from_str(sample.schema.get())?;
+    let keys = schema["properties"].as_object();
+    let first = keys.and_then(|keys| keys.keys().next());
+    Ok(first.map_or(String::new(), |key| {
+        format!("{{{}:", Value::from(key.as_str()))
+    }))
+}
+
+impl Shown {
+    fn report(&self, listed: usize) -> Report {
+        let step = &self.step;
+        let kept = |id: u32| step.kept.iter().find(|token| token.id == id);
+        let cell = |share: Option<&TokenShare>| {
+            share.map_or("—".to_owned(), |share| percent(share.probability))
+        };
+        let mut tokens = Table::new(["<token", "logit", "p", "cumulative", "after", "<p"]);
+        let mut is_cut = false;
+        for share in step.model.iter().take(listed) {
+            let after = kept(share.id);
+            if after.is_none() && !is_cut && share.is_allowed {
+                is_cut = true;
+                tokens.row(["╌╌ cut ╌╌".to_owned()]);
+            }
+            tokens.row([
+                (self.name)(share.id),
+                format!("{:.2}", share.logit),
+                percent(share.probability),
+                percent(share.cumulative),
+                match share.is_allowed {
+                    true => cell(after),
+                    false => "refused".to_owned(),
+                },
+                bar(share.probability, 30),
+            ]);
+        }
+        let mut stages = Table::new(["<stage", "tokens left", "took", "H nats"]);
+        stages.row([
+            "model".to_owned(),
+            step.model.len().to_string(),
+            String::new(),
+            three(step.entropy),
+        ]);
+        stages.row([
+            "mask".to_owned(),
+            step.mask.allowed.to_string(),
+            percent(step.mask.removed),
+            String::new(),
+        ]);
+        for stage in &step.stages {
+            stages.row([
+                stage.sampler.to_owned(),
+                stage.left.to_string(),
+                percent(stage.removed),
+                three(stage.entropy),
+            ]);
+        }
+        let drawn = match step.drawn {
+            Some(drawn) => format!(
+                "Drawn: {}, which had {} after all of them.\n",
+                (self.name)(drawn.id),
+                percent(drawn.probability)
+            ),
+            None => "Nothing can be drawn.\n".to_owned(),
+        };
+        let refused = match step.mask.refused.is_empty() {
+            true => String::new(),
+            false => {
+                let list = step.mask.refused.iter().take(5);
+                let list = list.map(|share| {
+                    format!("{} {}", (self.name)(share.id), percent(share.probability))
+                });
+                format!(
+                    "The mask took {} of the probability; the most probable of it: {}.\n",
+                    percent(step.mask.removed),
+                    list.collect::<Vec<_>>().join(", ")
+                )
+            }
+        };
+        // The most probable of the model's tokens, and of those that are left.
+        let mut ids: Vec<u32> = step
+            .model
+            .iter()
+            .take(BARS / 2)
+            .map(|share| share.id)
+            .collect();
+        for share in step.kept.iter().take(BARS / 2) {
+            if !ids.contains(&share.id) {
+                ids.push(share.id);
+            }
+        }
+        let groups = ids.iter().map(|&id| {
+            let before = step.model.iter().find(|share| share.id == id);
+            let before = before.map_or(0.0, |share| share.probability);
+            let after = kept(id).map_or(0.0, |share| share.probability);
+            BarGroup::new((self.name)(id), [before, after])
+        });
+        let chart = BarChart {
+            title: "One step: before and after mask and samplers".to_owned(),
+            x: Axis::linear("probability").from_to(0.0, 1.0),
+            series: vec!["model".to_owned(), "after mask and samplers".to_owned()],
+            groups: groups.collect(),
+        };
+        let named = |shares: &[TokenShare]| -> Vec<Value> {
+            let shares = shares.iter().take(listed);
+            let named = shares.map(|share| {
+                json!({
+                    "id": share.id,
+                    "text": (self.name)(share.id),
+                    "logit": share.logit,
+                    "probability": share.probability,
+                    "cumulative": share.cumulative,
+                })
+            });
+            named.collect()
+        };
+        let json = json!({
+            "source": self.about,
+            "tokens": step.model.len(),
+            "entropy": step.entropy,
+            "model": named(&step.model),
+            "mask": {
+                "allowed": step.mask.allowed,
+                "removed": step.mask.removed,
+                "refused": named(&step.mask.refused),
+            },
+            "stages": step.stages.iter().map(|stage| json!({
+                "sampler": stage.sampler,
+                "left": stage.left,
+                "removed": stage.removed,
+                "entropy": stage.entropy,
+                "tokens": named(&stage.tokens),
+            })).collect::<Vec<_>>(),
+            "kept": named(&step.kept),
+            "drawn": step.drawn,
+        });
+        Report {
+            json,
+            text: format!(
+                "{}{}\n{}\n{refused}{drawn}",
+                title(&format!("One step: {}", self.about)),
+                tokens.text(),
+                stages.text()
+            ),
+            chart: chart.into(),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Tables on the terminal, in one style: a heading, a line under it, numbers to the right.
+
+use structgen_lab::heldout::Score;
+
+use crate::output::paint;
+
+/// A table that is written once all rows are known.
+pub(crate) struct Table {
+    heads: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these columns. Columns whose head begins with `<` go to the left.
+    pub(crate) fn new(heads: impl Into<Vec<&'static str>>) -> Self {
+        Self {
+            heads: heads.into(),
+            rows: Vec::new(),
+        }
+    }
+
+    pub(crate) fn row(&mut self, cells: impl Into<Vec<String>>) {
+        self.rows.push(cells.into());
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let name = |head: &&'static str| head.trim_start_matches('<');
+        let widths = self.heads.iter().enumerate().map(|(column, head)| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            let widest = cells.map(|cell| cell.chars().count()).max();
+            widest.unwrap_or(0).max(name(head).chars().count())
+        });
+        let widths: Vec<usize> = widths.collect();
+        let line = |cells: &mut dyn Iterator<Item = &str>| {
+            let mut text = String::new();
+            for ((cell, &width), head) in cells.zip(&widths).zip(&self.heads) {
+                let gap = width.saturating_sub(cell.chars().count());
+                if !text.is_empty() {
+                    text.push_str("  ");
+                }
+                match head.starts_with('<') {
+                    true => text.push_str(&format!("{cell}{}", " ".repeat(gap))),
+                    false => text.push_str(&format!("{}{cell}", " ".repeat(gap))),
+                }
+            }
+            text.truncate(text.trim_end().len());
+            text
+        };
+        let paint = paint();
+        let head = line(&mut self.heads.iter().map(name));
+        let rule = "─".repeat(widths.iter().sum::<usize>() + 2 * (widths.len().max(1) - 1));
+        let mut text = format!("{}\n{}\n", paint.bold(&head), paint.dim(&rule));
+        for row in &self.rows {
+            text.push_str(&line(&mut row.iter().map(String::as_str)));
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// A bar of at most `width` characters for a share from 0 to 1.
+pub(crate) fn bar(share: f64, width: usize) -> String {
+    const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+    let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
+    let mut bar = "█".repeat(eighths / 8);
+    if !eighths.is_multiple_of(8) {
+        bar.push(EIGHTHS[eighths % 8]);
+    }
+    bar
+}
+
+/// A heading above a table.
+pub(crate) fn title(text: &str) -> String {
+    format!("{}\n\n", paint().bold(text))
+}
+
+/// A number with three decimals; what is infinite is said to be.
+pub(crate) fn three(number: f64) -> String {
+    match number.is_finite() {
+        true => format!("{number:.3}"),
+        false => "∞".to_owned(),
+    }
+}
+
+/// A number with one decimal.
+pub(crate) fn one(number: f64) -> String {
+    format!("{number:.1}")
+}
+
+/// A share as percent.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+/// A text on one line, in quotes, of at most so many characters.
+pub(crate) fn quoted(text: &str, most: usize) -> String {
+    let mut shown: String = text.chars().take(most).collect();
+    if text.chars().nth(most).is_some() {
+        shown.push('…');
+    }
+    format!("{shown:?}")
+}
+
+/// The perplexity of a score, and infinity where a token is impossible.
+pub(crate) fn perplexity(score: &Score) -> String {
+    match score.perplexity() {
+        finite if finite.is_finite() => format!("{finite:.1}"),
+        _ => "∞".to_owned(),
+    }
+}
