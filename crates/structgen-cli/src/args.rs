@@ -213,8 +213,8 @@ impl ModelArgs {
 /// A schema file.
 pub(crate) struct SchemaFile {
     name: String,
-    text: String,
-    at: Option<String>,
+    pub(crate) text: String,
+    pub(crate) at: Option<String>,
     /// The schema, as prompts show it.
     pub(crate) value: Value,
 }
@@ -375,6 +375,17 @@ impl RegexArgs {
 
 /// A grammar file, which may name others beside it.
 pub(crate) fn read_grammar(path: &Path) -> anyhow::Result<Constraint> {
+    Ok(read_grammar_source(path)?.1)
+}
+
+/// The text of a grammar and how it is read.
+pub(crate) struct GrammarSource {
+    pub(crate) text: String,
+    pub(crate) options: GbnfOptions,
+}
+
+/// A grammar file with its text.
+pub(crate) fn read_grammar_source(path: &Path) -> anyhow::Result<(GrammarSource, Constraint)> {
     let Document { name, text } = Document::read_grammar(path)
         .with_context(|| format!("the grammar {} cannot be used", shown(path)))?;
     // A grammar that is in no file names those of the current folder.
@@ -394,7 +405,7 @@ pub(crate) fn read_grammar(path: &Path) -> anyhow::Result<Constraint> {
     for warning in constraint.warnings() {
         warn(&format!("{name}: {warning}"));
     }
-    Ok(constraint)
+    Ok((GrammarSource { text, options }, constraint))
 }
 
 /// Documents that references may name: all JSON and YAML files of a folder, as `http://localhost:1234/` and their path.

@@ -7,8 +7,10 @@
 mod args;
 mod chat_args;
 mod commands;
+mod constraint_args;
 mod error;
 mod excerpt;
+mod explaining;
 mod extraction;
 mod input;
 mod interrupt;
@@ -19,6 +21,7 @@ mod schema_args;
 mod schema_hints;
 mod settings;
 mod tool_args;
+mod vocabulary_args;
 mod yaml;
 
 use std::process::ExitCode;
@@ -57,6 +60,10 @@ enum Command {
     Compile(commands::compile::Args),
     /// Check whether a text fits a schema, a regular expression or a grammar.
     Check(commands::check::Args),
+    /// Explain why a text does not fit, or a token after a text: pointers, rules, what was expected, the nearest text that fits.
+    Explain(Box<commands::explain::Args>),
+    /// Show what may come after the beginning of a text: keys, rules and tokens.
+    Mask(Box<commands::mask::Args>),
     /// Work something out of a grammar, a schema or a regular expression: texts, counts, comparisons, intersections, GBNF.
     Grammar(commands::grammar::Args),
     /// Manage the ONNX Runtime library.
@@ -121,6 +128,8 @@ fn run(command: Command) -> Outcome {
         Command::Choose(args) => commands::choose::run(&args),
         Command::Compile(args) => commands::compile::run(&args),
         Command::Check(args) => commands::check::run(&args),
+        Command::Explain(args) => commands::explain::run(&args),
+        Command::Mask(args) => commands::mask::run(&args),
         Command::Grammar(args) => commands::grammar::run(&args),
         Command::Runtime(args) => commands::runtime::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),

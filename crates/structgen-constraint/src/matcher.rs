@@ -25,7 +25,7 @@ pub struct Matcher {
 
 /// Where an output is, and how it came there.
 #[derive(Clone, Debug)]
-struct Progress {
+pub(crate) struct Progress {
     /// Whose states the positions are.
     epoch: u64,
     now: Position,
@@ -133,7 +133,7 @@ impl Matcher {
     }
 
     /// Does something with the states of the constraint.
-    fn visit<T>(
+    pub(crate) fn visit<T>(
         &mut self,
         ask: impl Fn(&Visit<'_>, &mut Progress) -> Result<T, MatcherError>,
     ) -> Result<T, MatcherError> {
@@ -435,6 +435,11 @@ impl<'c> TextWork<'c> {
 const WORK_PER_BYTE: u64 = 100;
 
 impl Progress {
+    /// The state after what was taken.
+    pub(crate) fn state(&self) -> SetId {
+        self.now.state
+    }
+
     /// Finds the states again if they were thrown away.
     fn enter(&mut self, visit: &Visit<'_>) -> Result<(), MatcherError> {
         match self.epoch == visit.states.epoch {

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use structgen_automata::{CapturePiece, CaptureSpan};
 use structgen_constraint::{
-    CancelToken, CompiledConstraint, ConstraintOptions, MatcherError, VocabularyTables,
+    CancelToken, CompiledConstraint, ConstraintOptions, Matcher, MatcherError, Refusal,
+    VocabularyTables,
 };
 use structgen_vocab::Vocabulary;
 
@@ -97,35 +98,17 @@ impl Checker {
     /// # Errors
     /// [`Error::Matcher`](crate::Error::Matcher) when a limit is exceeded: whether the text fits is then not known.
     pub fn check(&self, text: &[u8]) -> Result<Option<Misfit>> {
-        let mut matcher = self.compiled.matcher();
-        if let Some(token) = &self.cancel {
-            matcher = matcher.with_cancel_token(token.clone());
+        let refusal = self.matcher().check_text(text)?;
+        Ok(refusal.map(|refusal| Misfit::of(refusal, text)))
+    }
+
+    /// A matcher over single bytes, at the start of a text.
+    pub(crate) fn matcher(&self) -> Matcher {
+        let matcher = self.compiled.matcher();
+        match &self.cancel {
+            Some(token) => matcher.with_cancel_token(token.clone()),
+            None => matcher,
         }
-        let refusal = matcher.check_text(text)?;
-        Ok(refusal.map(|refusal| {
-            let before = &text[..refusal.offset];
-            let line_start = before
-                .iter()
-                .rposition(|&byte| byte == b'\n')
-                .map_or(0, |at| at + 1);
-            // A character's first byte may fit where a later one does not: the character is what is shown.
-            let mut start = refusal.offset;
-            while start > line_start && text.get(start).is_some_and(|byte| byte & 0xC0 == 0x80) {
-                start -= 1;
-            }
-            Misfit {
-                offset: refusal.offset,
-                line: 1 + before.iter().filter(|&&byte| byte == b'\n').count(),
-                column: 1 + String::from_utf8_lossy(&text[line_start..start])
-                    .chars()
-                    .count(),
-                found: String::from_utf8_lossy(&text[start..text.len().min(start + 4)])
-                    .chars()
-                    .next(),
-                expected: refusal.expected,
-                may_end: refusal.may_end,
-            }
-        }))
     }
 
     /// The named parts of a whole text, in the order in which they begin; none where the text does not fit. How ambiguous texts are read is
@@ -163,20 +146,51 @@ pub(crate) fn byte_tables() -> Result<&'static Arc<VocabularyTables>> {
 }
 
 impl Misfit {
+    /// The place of a refusal in its text.
+    fn of(refusal: Refusal, text: &[u8]) -> Self {
+        let before = &text[..refusal.offset];
+        let line_start = before
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(0, |at| at + 1);
+        // A character's first byte may fit where a later one does not: the character is what is shown.
+        let mut start = refusal.offset;
+        while start > line_start && text.get(start).is_some_and(|byte| byte & 0xC0 == 0x80) {
+            start -= 1;
+        }
+        Self {
+            offset: refusal.offset,
+            line: 1 + before.iter().filter(|&&byte| byte == b'\n').count(),
+            column: 1 + String::from_utf8_lossy(&text[line_start..start])
+                .chars()
+                .count(),
+            found: String::from_utf8_lossy(&text[start..text.len().min(start + 4)])
+                .chars()
+                .next(),
+            expected: refusal.expected,
+            may_end: refusal.may_end,
+        }
+    }
+
     /// What could stand there, in words: `","`, `a digit`, `a space or line break`, …
     #[must_use]
     pub fn expected_in_words(&self) -> String {
-        let mut words = describe(&self.expected);
-        if self.may_end {
-            words.push("the end of the text".to_owned());
-        }
-        match words.len() {
-            0 => "nothing".to_owned(),
-            1 => words.remove(0),
-            _ => {
-                let last = words.pop().unwrap_or_default();
-                format!("{} or {last}", words.join(", "))
-            }
+        in_words(&self.expected, self.may_end)
+    }
+}
+
+/// Bytes, sorted, in words; and that the text may end.
+pub(crate) fn in_words(bytes: &[u8], may_end: bool) -> String {
+    let mut words = describe(bytes);
+    if may_end {
+        words.push("the end of the text".to_owned());
+    }
+    match words.len() {
+        0 => "nothing".to_owned(),
+        1 => words.remove(0),
+        _ => {
+            let last = words.pop().unwrap_or_default();
+            format!("{} or {last}", words.join(", "))
         }
     }
 }

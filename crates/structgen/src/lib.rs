@@ -35,6 +35,7 @@
 //! | a few answers | how probable each is | `Model::choose` |
 //! | tools for a chat model | calls that are always valid | [`Constraint::tools`] and `tools` |
 //! | a text that exists | whether and where it is not valid | [`Checker`] |
+//! | the same | why: pointers, rules, the nearest valid text, what may come next | [`explain::Explainer`] |
 //! | a loop of my own | token masks alone, without ONNX Runtime | [`constraint::Matcher`] and `default-features = false` |
 //! | a model of my own | the whole of decoding around it | `decode::LanguageModel` and `decode::Engine` |
 //!
@@ -61,6 +62,7 @@ mod checker;
 mod choose;
 mod constraint_source;
 mod error;
+pub mod explain;
 #[cfg(feature = "embedded")]
 mod extract;
 #[cfg(feature = "ort")]

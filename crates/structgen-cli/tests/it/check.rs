@@ -41,6 +41,7 @@ fn relations_between_values_are_checked() {
         the text does not fit: at byte 41 (line 1, column 42): found '1', expected `2`, `3`, `4`, `5`, `6`, `7`, `8`, `9` or `\`
           "start": "2024-05-12", "end": "2024-05-11"}
                                                   ^
+        the value at /end breaks no keyword of JSON Schema: what is refused is how it is written (order of keys, whitespace, escapes, the form of a number), or a relation to other values
     "#]]
     .assert_eq(&broken.err);
 }
@@ -56,6 +57,7 @@ fn a_refusal_says_where_and_what_was_expected() {
         the text does not fit: at byte 21 (line 3, column 4): found 'n', expected `\` or `a`
             "nick": 1}
              ^
+        the value at /nick must not be there: its schema is `false` (#/additionalProperties)
     "#]]
     .assert_eq(&run.err);
 }

@@ -5,6 +5,7 @@ mod caches;
 mod chat;
 mod check;
 mod compile;
+mod explain;
 mod grammar;
 mod hostile_folders;
 mod inputs;

@@ -136,5 +136,41 @@ pub fn parse_with_warnings(
     Ok((parsed.grammar, warnings))
 }
 
+/// Where a grammar defines a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RulePlace {
+    /// The rule's name.
+    pub name: String,
+    /// The line of its definition, from 1.
+    pub line: usize,
+    /// The column, in code points, from 1.
+    pub column: usize,
+}
+
+/// Where the rules of a grammar are defined, in the order of the text; those of imported files are not among them.
+///
+/// ```
+/// use structgen_frontend::gbnf::{GbnfOptions, rule_places};
+///
+/// let places = rule_places("root ::= word\nword ::= [a-z]+", &GbnfOptions::default())?;
+/// assert_eq!((&*places[1].name, places[1].line), ("word", 2));
+/// # Ok::<(), structgen_frontend::gbnf::GbnfError>(())
+/// ```
+///
+/// # Errors
+/// As [`parse`].
+pub fn rule_places(text: &str, options: &GbnfOptions) -> Result<Vec<RulePlace>, GbnfError> {
+    let mut places: Vec<(usize, String)> = { parser::parse(text, options)?.places.into_iter() }
+        .map(|(name, position)| (position, name))
+        .collect();
+    places.sort_unstable();
+    let place = |(position, name)| RulePlace {
+        name,
+        line: GbnfError::line_of(text, position),
+        column: GbnfError::column_of(text, position),
+    };
+    Ok(places.into_iter().map(place).collect())
+}
+
 #[cfg(test)]
 mod tests;

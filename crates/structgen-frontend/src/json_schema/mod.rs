@@ -11,13 +11,14 @@
 //! 4. `s4_lower`: the grammar;
 //! 5. `s5_report`: what became of each keyword, or which keywords contradict one another.
 //!
-//! `pipeline` runs them. Below all stages are the public types of options, reports and errors, and the formats.
+//! `pipeline` runs them; `instance` judges a value instead of compiling. Below all stages are the public types of options, reports and errors, and the formats.
 //!
 //! Nothing is dropped silently: what is not compiled is an error that names the keyword and its JSON Pointer. With
 //! [`SchemaOptions::lenient`] it is dropped instead, and listed in the [`CompileReport`].
 
 mod error;
 mod formats;
+mod instance;
 mod keywords;
 mod options;
 mod part;
@@ -28,12 +29,14 @@ mod s2_parse;
 mod s3_canonical;
 mod s4_lower;
 mod s5_report;
+mod violation;
 mod warning;
 
 #[cfg(test)]
 mod tests;
 
 pub use error::SchemaError;
+pub use instance::violations;
 pub use options::{
     Draft, FormatMode, IntegerKeys, KeyOrder, PartOptions, Profile, SchemaLimits, SchemaOptions,
     Source, Words,
@@ -41,4 +44,5 @@ pub use options::{
 pub use part::{CompiledPart, compile_part, compile_part_str};
 pub use pipeline::{Compiled, compile, compile_at, compile_str, compile_str_at};
 pub use report::{CompileReport, Effect, ReportEntry, Usage};
+pub use violation::{Violation, ViolationError};
 pub use warning::SchemaWarning;

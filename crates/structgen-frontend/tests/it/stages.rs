@@ -8,16 +8,18 @@ const FRONT_ENDS: [&str; 4] = ["regex", "json_schema", "gbnf", "convert"];
 
 /// The modules of `json_schema` that are no folder of a stage, with the number of the stage that they belong to; 0 is
 /// below all.
-const OTHER_MODULES: [(&str, u32); 8] = [
+const OTHER_MODULES: [(&str, u32); 10] = [
     ("error", 0),
     ("formats", 0),
     ("options", 0),
     ("report", 0),
+    ("violation", 0),
     ("warning", 0),
     ("keywords", 2),
     // What runs the stages.
     ("pipeline", 9),
     ("part", 9),
+    ("instance", 9),
 ];
 
 #[test]

@@ -7,7 +7,7 @@ use super::numbers::{is_above, is_below, is_multiple_of};
 use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{
-    Atom, KeyLiteral, Literal, Origin, SomeMember, Subject, TracedAtom, TypeSet,
+    Atom, Fields, KeyLiteral, Literal, Origin, SomeMember, Subject, TracedAtom, TypeSet,
 };
 use crate::json_schema::s2_parse::{Arm, Context, Keyword, Part, SchemaId};
 
@@ -53,7 +53,8 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(holds != literal.negated)
     }
 
-    fn keyword_holds(
+    /// Whether one keyword of the schema holds for the value.
+    pub(crate) fn keyword_holds(
         &mut self,
         id: SchemaId,
         keyword: &Keyword<'j>,
@@ -190,22 +191,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             Atom::Fields(fields) => {
                 for (key, value) in entries {
                     self.step(1)?;
-                    let listed = fields.property(key);
-                    let mut schemas: Vec<SchemaId> = listed.into_iter().collect();
-                    for &(pattern, id) in &fields.patterns {
-                        let origin = Origin {
-                            keyword: "patternProperties",
-                            ..origin
-                        };
-                        if let Some(regular) = self.pattern(pattern, origin)?
-                            && self.matches(&regular, key)?
-                        {
-                            schemas.push(id);
-                        }
-                    }
-                    if schemas.is_empty() {
-                        schemas.extend(fields.additional);
-                    }
+                    let schemas = self.schemas_of_key(fields, key, origin)?;
                     if self.how_many(&schemas, value, depth)? < schemas.len() {
                         return Ok(false);
                     }
@@ -250,6 +236,31 @@ impl<'j> Canonicalizer<'_, 'j> {
             Atom::MaxProperties(count) => Ok(entries.len() <= *count as usize),
             _ => Ok(true),
         }
+    }
+
+    /// The schemas that `properties`, `patternProperties` or else `additionalProperties` apply to the value of a key.
+    pub(crate) fn schemas_of_key(
+        &mut self,
+        fields: &Fields<'j>,
+        key: &str,
+        origin: Origin,
+    ) -> Result<Vec<SchemaId>, SchemaError> {
+        let mut schemas: Vec<SchemaId> = fields.property(key).into_iter().collect();
+        for &(pattern, id) in &fields.patterns {
+            let origin = Origin {
+                keyword: "patternProperties",
+                ..origin
+            };
+            if let Some(regular) = self.pattern(pattern, origin)?
+                && self.matches(&regular, key)?
+            {
+                schemas.push(id);
+            }
+        }
+        if schemas.is_empty() {
+            schemas.extend(fields.additional);
+        }
+        Ok(schemas)
     }
 
     /// Whether some member is like this.

@@ -1,8 +1,10 @@
-//! Fifth stage: what became of each keyword, or why no value is valid.
+//! Fifth stage: what became of each keyword, why no value is valid, or why a given one is not.
 
+mod demand;
 pub(crate) mod misplaced;
 pub(crate) mod spelling;
 pub(crate) mod unsatisfiable;
+pub(crate) mod violations;
 
 use crate::json_schema::s2_parse::Location;
 use crate::json_schema::s2_parse::atoms::Origin;

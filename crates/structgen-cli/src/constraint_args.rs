@@ -1,0 +1,130 @@
+//! What a text has to match: a schema, a regular expression, a grammar or tools, for all commands about texts that exist.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use structgen::explain::Explainer;
+use structgen::{CancelToken, Checker, Constraint, Profile, SchemaOptions};
+
+use crate::args::{
+    GrammarSource, RegexArgs, SchemaFile, TimeoutArgs, read_grammar_source, read_schema,
+};
+use crate::schema_args::SchemaArgs;
+use crate::tool_args::ToolArgs;
+
+/// What a text has to match.
+#[derive(clap::Args, Debug)]
+#[command(group(clap::ArgGroup::new("against")))]
+pub(crate) struct ConstraintArgs {
+    /// A JSON Schema: a file with JSON or YAML, - for standard input, or the schema itself
+    #[arg(long, value_name = "FILE", group = "against")]
+    pub(crate) schema: Option<PathBuf>,
+    /// A regular expression
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        group = "against",
+        allow_hyphen_values = true
+    )]
+    regex: Option<String>,
+    /// A grammar in GBNF: a file, - for standard input, or the grammar itself
+    #[arg(long, value_name = "FILE", group = "against")]
+    grammar: Option<PathBuf>,
+    /// Tools that may be called: a JSON list of {"name", "description", "parameters"}, or as OpenAI's API takes them
+    #[arg(long, value_name = "FILE", group = "against")]
+    tools: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) regex_options: RegexArgs,
+    #[command(flatten)]
+    options: SchemaArgs,
+    #[command(flatten)]
+    calls: ToolArgs,
+    #[command(flatten)]
+    pub(crate) timeout: TimeoutArgs,
+}
+
+/// A constraint, and what it was compiled from.
+pub(crate) struct Given {
+    pub(crate) constraint: Constraint,
+    source: Source,
+    token: Option<CancelToken>,
+}
+
+enum Source {
+    Schema(Box<(SchemaFile, SchemaOptions)>),
+    Grammar(Box<GrammarSource>),
+    Other,
+}
+
+impl ConstraintArgs {
+    /// Whether a constraint was named.
+    pub(crate) fn is_given(&self) -> bool {
+        self.schema.is_some()
+            || self.regex.is_some()
+            || self.grammar.is_some()
+            || self.tools.is_some()
+    }
+
+    /// How schemas are compiled: exactly, unless another profile was asked for.
+    pub(crate) fn schema_options(&self) -> anyhow::Result<SchemaOptions> {
+        if self.options.at.is_some() && self.schema.is_none() {
+            bail!("--at is for --schema, and there is none");
+        }
+        self.options.options(Some(Profile::Exact))
+    }
+
+    /// Compiles the constraint, with a deadline that begins now.
+    pub(crate) fn read(&self) -> anyhow::Result<Given> {
+        let mut options = self.schema_options()?;
+        let token = self.timeout.token();
+        options.cancel.clone_from(&token);
+        let (constraint, source) = if let Some(path) = &self.schema {
+            let (file, constraint) = read_schema(path, self.options.at.as_deref(), &options)?;
+            (constraint, Source::Schema(Box::new((file, options))))
+        } else if let Some(path) = &self.grammar {
+            let (source, constraint) = read_grammar_source(path)?;
+            (constraint, Source::Grammar(Box::new(source)))
+        } else if let Some(path) = &self.tools {
+            let tools = self.calls.read(path, options)?;
+            (Constraint::tools(&tools), Source::Other)
+        } else if let Some(pattern) = &self.regex {
+            (self.regex_options.read(pattern)?, Source::Other)
+        } else {
+            bail!("no constraint was given: name one with --schema, --regex, --grammar or --tools");
+        };
+        Ok(Given {
+            constraint,
+            source,
+            token,
+        })
+    }
+}
+
+impl Given {
+    /// What checks texts.
+    pub(crate) fn checker(&self) -> anyhow::Result<Checker> {
+        Ok(Checker::cancellable(&self.constraint, self.token.clone())?)
+    }
+
+    /// What explains texts.
+    pub(crate) fn explainer(&self) -> anyhow::Result<Explainer> {
+        self.explainer_of(self.checker()?)
+    }
+
+    /// What explains the texts that the constraint's checker refuses.
+    pub(crate) fn explainer_of(&self, checker: Checker) -> anyhow::Result<Explainer> {
+        let explainer = Explainer::new(&self.constraint, checker);
+        Ok(match &self.source {
+            Source::Schema(schema) => {
+                let (file, options) = &**schema;
+                let pointer = file.at.as_deref().unwrap_or_default();
+                let pointer = pointer.strip_prefix('#').unwrap_or(pointer);
+                explainer.with_schema(&file.text, pointer, options)
+            }
+            Source::Grammar(source) => {
+                explainer.with_grammar(&self.constraint, &source.text, &source.options)?
+            }
+            Source::Other => explainer,
+        })
+    }
+}

@@ -1,0 +1,110 @@
+//! An explanation as people read it.
+
+use structgen::explain::{Cause, Explanation, NextRule, NextToken, NextTokens, RuleAt};
+
+use crate::excerpt::excerpt;
+
+/// Where a text stops matching, with the place marked, and why.
+pub(crate) fn refusal(explanation: &Explanation, text: &[u8], name: &str) -> String {
+    let misfit = &explanation.misfit;
+    let shown = excerpt(text, misfit.line, misfit.column);
+    let mut message = format!("{name} does not fit: {misfit}\n{shown}");
+    if let Some(cause) = cause(explanation) {
+        message.push('\n');
+        message.push_str(&cause);
+    }
+    if misfit.may_end
+        && text
+            .get(misfit.offset..)
+            .is_some_and(|rest| rest == b"\n" || rest == b"\r\n")
+    {
+        message.push_str("\nThe text ends with a line break, which belongs to it; use printf instead of echo to leave it out.");
+    }
+    message
+}
+
+/// Why, in a sentence; none where there is nothing to add to the place.
+fn cause(explanation: &Explanation) -> Option<String> {
+    let value = value(explanation);
+    Some(match &explanation.cause {
+        Cause::Keyword(violation) => {
+            let mut text = format!("{value} {} ({})", violation.demand, violation.keyword);
+            let mut causes = &violation.causes;
+            while let Some(cause) = causes.first() {
+                let place = place(&cause.instance);
+                text.push_str(&format!("\n  {place} {} ({})", cause.demand, cause.keyword));
+                causes = &cause.causes;
+            }
+            text
+        }
+        Cause::NotJson => format!("this is not JSON, within {value}"),
+        Cause::EndsEarly => format!("the text ends within {value}"),
+        Cause::RepeatedKey(key) => format!("the key {key:?} comes twice"),
+        Cause::Form => format!(
+            "{value} breaks no keyword of JSON Schema: what is refused is how it is written (order of keys, whitespace, escapes, the form of a number), or a relation to other values"
+        ),
+        _ => match explanation.rules.is_empty() {
+            true => return None,
+            false => format!("within the {}", rules(&explanation.rules)),
+        },
+    })
+}
+
+fn value(explanation: &Explanation) -> String {
+    place(explanation.value.as_deref().unwrap_or_default())
+}
+
+fn place(pointer: &str) -> String {
+    match pointer {
+        "" => "the document".to_owned(),
+        pointer => format!("the value at {pointer}"),
+    }
+}
+
+/// Rules from the outermost to the innermost.
+pub(crate) fn rules(rules: &[RuleAt]) -> String {
+    let shown: Vec<String> = rules.iter().map(rule).collect();
+    match &shown[..] {
+        [one] => format!("rule {one}"),
+        _ => format!("rules {}", shown.join(" > ")),
+    }
+}
+
+fn rule(rule: &RuleAt) -> String {
+    match rule.line {
+        Some(line) => format!("`{}` (line {line})", rule.name),
+        None => format!("`{}`", rule.name),
+    }
+}
+
+/// What each rule could go on with.
+pub(crate) fn next_rules(next: &[NextRule]) -> Vec<String> {
+    next.iter()
+        .map(|next| format!("{}: {}", rule(&next.rule), next.in_words()))
+        .collect()
+}
+
+/// Tokens with their ids.
+pub(crate) fn tokens(tokens: &NextTokens) -> String {
+    let shown = |token: &NextToken| match token.is_special {
+        true => format!("{} ({})", token.text, token.id.0),
+        false => format!("{:?} ({})", token.text, token.id.0),
+    };
+    let listed: Vec<String> = tokens.listed.iter().map(shown).collect();
+    let more = match tokens.count - listed.len() {
+        0 => "",
+        _ => ", …",
+    };
+    let NextTokens { count, of, .. } = tokens;
+    format!("{count} of {of}: {}{more}", listed.join(", "))
+}
+
+/// Lines of a name and what there is to say under it.
+pub(crate) fn lines(name: &str, entries: &[String]) -> String {
+    let mut text = String::new();
+    for (index, entry) in entries.iter().enumerate() {
+        let name = if index == 0 { name } else { "" };
+        text.push_str(&format!("{name:<10}{entry}\n"));
+    }
+    text
+}

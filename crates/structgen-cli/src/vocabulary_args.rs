@@ -1,0 +1,75 @@
+//! Whose tokens a command shows.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use structgen::constraint::{CompiledConstraint, ConstraintOptions};
+use structgen::ort::{ModelConfig, ModelFolder};
+use structgen::vocab::{TokenId, Vocabulary};
+use structgen::{CancelToken, Constraint};
+
+use crate::args::{CacheArgs, whole};
+
+/// Whose tokens are shown; the model itself is not run.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Tokens")]
+pub(crate) struct VocabularyArgs {
+    /// A model folder, whose tokens are shown; without it, those of the embedded model
+    #[arg(long, value_name = "DIR")]
+    model: Option<PathBuf>,
+    /// The same for a tokenizer.json
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    tokenizer: Option<PathBuf>,
+    /// An end-of-sequence id of the tokenizer; may come several times
+    #[arg(long, value_name = "ID", requires = "tokenizer", value_parser = whole::<u32>)]
+    eos: Vec<u32>,
+    /// The most tokens that are listed
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>)]
+    pub(crate) most: usize,
+    #[command(flatten)]
+    cache: CacheArgs,
+}
+
+impl VocabularyArgs {
+    /// The vocabulary, and the ids that end an output.
+    fn read(&self) -> anyhow::Result<(Vocabulary, Vec<TokenId>)> {
+        if let Some(file) = &self.tokenizer {
+            let vocabulary = Vocabulary::from_tokenizer_file(file)
+                .with_context(|| format!("the tokenizer {} cannot be used", file.display()))?;
+            return Ok((vocabulary, self.eos.iter().copied().map(TokenId).collect()));
+        }
+        let Some(folder) = &self.model else {
+            let assets = structgen_model::MAIN;
+            let vocabulary = Vocabulary::from_tokenizer_json(assets.tokenizer)?;
+            let config = ModelConfig::from_json(assets.config, Some(assets.generation_config))?;
+            return Ok((vocabulary, config.eos));
+        };
+        let cannot = || format!("the model folder {} cannot be used", folder.display());
+        let eos = ModelFolder::open(folder, None)
+            .with_context(cannot)?
+            .config
+            .eos;
+        let vocabulary =
+            Vocabulary::from_tokenizer_file(folder.join("tokenizer.json")).with_context(cannot)?;
+        Ok((vocabulary, eos))
+    }
+
+    /// The constraint for the vocabulary.
+    pub(crate) fn compile(
+        &self,
+        constraint: &Constraint,
+        token: Option<CancelToken>,
+    ) -> anyhow::Result<CompiledConstraint> {
+        let (vocabulary, eos) = self.read()?;
+        let vocabulary = Arc::new(vocabulary);
+        let (tables, _) = self.cache.tables(&vocabulary);
+        let mut options = ConstraintOptions::default();
+        options.eos = eos
+            .into_iter()
+            .filter(|id| id.index() < vocabulary.len())
+            .collect();
+        options.limits.cancel = token;
+        Ok(constraint.compile_with(&Arc::new(tables), &options)?)
+    }
+}

@@ -1,0 +1,561 @@
+//! A matching text near to one that does not match, and completions.
+//!
+//! A best-first search over pairs of a state and a place in the text, whose steps keep, delete, replace or insert a
+//! character. Two things keep it small: edits are tried only where keeping the text was tried first, and what is missing
+//! altogether (a member, a closing bracket) is inserted along the state's known completion, so that it costs one step
+//! and not one per character. The result matches by construction, and is near rather than provably nearest: where many
+//! characters may come, only a few are tried.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use structgen_automata::{LimitExceeded, SetId};
+
+use crate::store::limit;
+use crate::visit::Visit;
+use crate::walk::run;
+use crate::{Mask, Matcher, MatcherError};
+
+/// A text that matches, near to one that does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NearText {
+    /// The text.
+    pub text: Vec<u8>,
+    /// How many characters were inserted, deleted or replaced to get it.
+    pub edits: u32,
+}
+
+/// The longest completion, in bytes, that is looked for.
+const LONGEST_COMPLETION: usize = 1 << 16;
+
+/// What edits cost. What goes on from the same edit before it is cheap: a missing member is one mistake and not ten. To
+/// leave the text as it is and insert something is cheapest.
+mod cost {
+    pub(super) const INSERT: u32 = 3;
+    pub(super) const REPLACE: u32 = 4;
+    pub(super) const DELETE: u32 = 5;
+    /// One more character inserted or deleted.
+    pub(super) const ONE_MORE: u32 = 1;
+}
+
+/// How many characters of progress in the text are worth a cost of one.
+const PROGRESS_PER_COST: u64 = 1;
+
+/// Where more characters may come than this, only a few of them are tried.
+const FEW_CHARACTERS: usize = 16;
+
+/// How many are tried there.
+const TRIED_OF_MANY: usize = 3;
+
+/// How many more steps are taken for a nearer text after the first was found.
+const MORE_STEPS: u64 = 4_000;
+
+impl Matcher {
+    /// A text that matches from here on, near to the given one, found in about `steps` steps of the automaton; `None` where
+    /// none was found. A text that matches is its own answer.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
+    /// # use structgen_grammar::{GrammarBuilder, JsonForm};
+    /// # use structgen_vocab::Vocabulary;
+    /// # let mut builder = GrammarBuilder::new();
+    /// # let root = builder.declare("root");
+    /// # let body = builder.bytes("yellow");
+    /// # builder.define(root, body);
+    /// # let grammar = builder.finish(root, JsonForm::generate());
+    /// # let vocabulary = Arc::new(Vocabulary::from_tokens((0..=255).map(|byte| vec![byte]), &[])?);
+    /// # let tables = Arc::new(VocabularyTables::new(vocabulary));
+    /// # let constraint = CompiledConstraint::new(grammar, &tables, &ConstraintOptions::default())?;
+    /// // The constraint has one text, "yellow".
+    /// let near = constraint.matcher().nearest_text(b"yelow!", 10_000)?.unwrap();
+    /// assert_eq!((near.text, near.edits), (b"yellow".to_vec(), 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a limit of the states or of time is exceeded.
+    pub fn nearest_text(
+        &mut self,
+        text: &[u8],
+        steps: u64,
+    ) -> Result<Option<NearText>, MatcherError> {
+        self.visit(|visit, progress| Search::new(visit, text, steps).run(progress.state()))
+    }
+
+    /// The bytes of a short known completion of what was taken so far and the text after it, which may be empty; `None`
+    /// where the text does not match so far.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn completion(&mut self, text: &[u8]) -> Result<Option<Vec<u8>>, MatcherError> {
+        self.visit(|visit, progress| {
+            let Some(state) = after_text(visit, progress.state(), text)? else {
+                return Ok(None);
+            };
+            let path = completion(visit, state)?;
+            Ok(path.map(|path| path.into_iter().map(|(byte, _)| byte).collect()))
+        })
+    }
+
+    /// Whether the text may come next, as the beginning of what follows.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn takes_text(&mut self, text: &[u8]) -> Result<bool, MatcherError> {
+        self.visit(|visit, progress| Ok(after_text(visit, progress.state(), text)?.is_some()))
+    }
+
+    /// The tokens that may come after a text, which is not taken; `None` where the text does not match so far.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn mask_after(&mut self, text: &[u8]) -> Result<Option<Arc<Mask>>, MatcherError> {
+        self.visit(|visit, progress| {
+            let Some(state) = after_text(visit, progress.state(), text)? else {
+                return Ok(None);
+            };
+            let begun = visit.network.begin_token(state).map_err(limit)?;
+            Ok(Some(visit.again().mask(begun.state)?))
+        })
+    }
+}
+
+/// The state after a text.
+fn after_text(
+    visit: &Visit<'_>,
+    mut state: SetId,
+    text: &[u8],
+) -> Result<Option<SetId>, LimitExceeded> {
+    for byte in text {
+        match run(&visit.again().network, state, std::slice::from_ref(byte))? {
+            Ok(next) => state = next,
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(Some(state))
+}
+
+/// The bytes of a known completion, each with the state after it.
+fn completion(
+    visit: &Visit<'_>,
+    mut state: SetId,
+) -> Result<Option<Vec<(u8, SetId)>>, LimitExceeded> {
+    let mut path = Vec::new();
+    loop {
+        let cost = visit.network.cost(state);
+        if cost == 0 || visit.network.is_accepting(state).map_err(limit)? {
+            return Ok(Some(path));
+        }
+        let visit = visit.again();
+        let mut best: Option<(u64, u8, SetId)> = None;
+        for byte in bytes(visit.network.first(state)) {
+            if let Ok(next) = run(&visit.network, state, &[byte])? {
+                let cost = visit.network.cost(next);
+                if best.is_none_or(|(least, ..)| cost < least) {
+                    best = Some((cost, byte, next));
+                }
+            }
+        }
+        match best {
+            Some((least, byte, next)) if least < cost && path.len() < LONGEST_COMPLETION => {
+                path.push((byte, next));
+                state = next;
+            }
+            _ => return Ok(None),
+        }
+    }
+}
+
+/// The bytes of a set, in the order in which a reader would rather see them.
+fn bytes(set: structgen_automata::ByteSet) -> impl Iterator<Item = u8> {
+    let mut sorted: Vec<u8> = (0..=u8::MAX).filter(|&byte| set.contains(byte)).collect();
+    sorted.sort_by_key(|&byte| kind(byte));
+    sorted.into_iter()
+}
+
+/// What kind of character a byte is or begins.
+fn kind(byte: u8) -> u8 {
+    match byte {
+        b'a'..=b'z' => 0,
+        b'0'..=b'9' => 1,
+        b'A'..=b'Z' => 2,
+        0x21..=0x7E => 3,
+        0x80.. => 4,
+        b' ' => 5,
+        _ => 6,
+    }
+}
+
+/// A place in the search.
+#[derive(Clone, Copy)]
+struct Node {
+    state: SetId,
+    /// The character of the text that is next.
+    at: u32,
+    cost: u32,
+    edits: u32,
+    /// The node before it; its own number at the start.
+    before: u32,
+    edit: Edit,
+    /// Whether keeping the next character has been tried, so that edits are next.
+    is_kept: bool,
+}
+
+/// What led to a node.
+#[derive(Clone, Copy)]
+enum Edit {
+    Keep,
+    Delete,
+    /// Writes these bytes of `written`, with or without the character of the text that they replace.
+    Write {
+        from: u32,
+        to: u32,
+    },
+}
+
+struct Search<'v, 's> {
+    visit: &'v Visit<'s>,
+    text: &'v [u8],
+    characters: Vec<Range<usize>>,
+    steps_left: u64,
+    nodes: Vec<Node>,
+    /// The least cost by which a state was reached at a place.
+    reached: FxHashMap<(SetId, u32), u32>,
+    queue: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Bytes that were written, for the nodes to refer to.
+    written: Vec<u8>,
+    /// The least cost of a text that matches, and the last node on the way to it.
+    best: Option<(u32, u32)>,
+}
+
+impl<'v, 's> Search<'v, 's> {
+    fn new(visit: &'v Visit<'s>, text: &'v [u8], steps: u64) -> Self {
+        Self {
+            visit,
+            text,
+            characters: characters(text),
+            steps_left: steps,
+            nodes: Vec::new(),
+            reached: FxHashMap::default(),
+            queue: BinaryHeap::new(),
+            written: Vec::new(),
+            best: None,
+        }
+    }
+
+    fn run(mut self, start: SetId) -> Result<Option<NearText>, MatcherError> {
+        self.push(start, 0, 0, 0, 0, Edit::Keep);
+        let mut has_fallback = false;
+        while let Some(Reverse((_, index))) = self.queue.pop() {
+            let node = self.nodes[index as usize];
+            if self.steps_left == 0 {
+                break;
+            }
+            let is_old = self.reached.get(&(node.state, node.at)) != Some(&node.cost);
+            if is_old || self.is_too_far(node.cost) {
+                continue;
+            }
+            if node.is_kept {
+                self.edit(index)?;
+            } else if !self.keep(index)? && !has_fallback {
+                // The text stops matching: whatever else is found, what matches of it can be completed.
+                has_fallback = true;
+                self.complete(index)?;
+            }
+        }
+        Ok(self.best.map(|(_, node)| NearText {
+            text: self.text_of(node),
+            edits: self.nodes[node as usize].edits,
+        }))
+    }
+
+    fn is_too_far(&self, cost: u32) -> bool {
+        self.best.is_some_and(|(best, _)| cost >= best)
+    }
+
+    /// Adds a node after another, unless its state was reached there at as low a cost.
+    fn push(&mut self, state: SetId, at: u32, cost: u32, edits: u32, before: u32, edit: Edit) {
+        if self.is_too_far(cost) {
+            return;
+        }
+        let known = self.reached.entry((state, at)).or_insert(u32::MAX);
+        if *known <= cost {
+            return;
+        }
+        *known = cost;
+        let index = self.nodes.len() as u32;
+        self.nodes.push(Node {
+            state,
+            at,
+            cost,
+            edits,
+            before,
+            edit,
+            is_kept: false,
+        });
+        self.enqueue(index, cost);
+    }
+
+    /// Puts a node in line as if it had cost so much.
+    fn enqueue(&mut self, index: u32, cost: u32) {
+        let rest = self.characters.len() as u64 - u64::from(self.nodes[index as usize].at);
+        let priority = u64::from(cost) * PROGRESS_PER_COST + rest;
+        self.queue.push(Reverse((priority, index)));
+    }
+
+    /// Keeps the next character of the text, or ends where the text does; returns whether that was possible.
+    fn keep(&mut self, index: u32) -> Result<bool, MatcherError> {
+        let node = self.nodes[index as usize];
+        let is_kept = match self.characters.get(node.at as usize).cloned() {
+            Some(character) => {
+                let next = self.step(node.state, &self.text[character])?;
+                if let Some(next) = next {
+                    self.push(next, node.at + 1, node.cost, node.edits, index, Edit::Keep);
+                }
+                next.is_some()
+            }
+            None if self.accepts(node.state)? => {
+                self.found(node.cost, index);
+                return Ok(true);
+            }
+            None => false,
+        };
+        self.nodes[index as usize].is_kept = true;
+        self.enqueue(index, node.cost + cost::INSERT);
+        Ok(is_kept)
+    }
+
+    /// Replaces the next character, deletes it, or inserts something before it.
+    fn edit(&mut self, index: u32) -> Result<(), MatcherError> {
+        let node = self.nodes[index as usize];
+        let has_next = (node.at as usize) < self.characters.len();
+        let edits = node.edits + 1;
+        let mut written = self.written_characters(node.state)?;
+        // Of several replacements, one of the same kind comes first: a sign for a sign.
+        let replaced = self.characters.get(node.at as usize);
+        let replaced = replaced.map(|character| kind(self.text[character.start]));
+        written.sort_by_key(|&(from, _)| Some(kind(self.written[from as usize])) != replaced);
+        for (from, next) in written {
+            let edit = Edit::Write {
+                from,
+                to: self.end_of(from),
+            };
+            self.push(next, node.at, node.cost + cost::INSERT, edits, index, edit);
+            if has_next {
+                let cost = node.cost + cost::REPLACE;
+                self.push(next, node.at + 1, cost, edits, index, edit);
+            }
+        }
+        if has_next {
+            let cost = node.cost
+                + match node.edit {
+                    Edit::Delete => cost::ONE_MORE,
+                    _ => cost::DELETE,
+                };
+            self.push(node.state, node.at + 1, cost, edits, index, Edit::Delete);
+        }
+        // What is missing altogether: every beginning of the known completion.
+        if let Some(path) = completion(self.visit, node.state)? {
+            self.steps_left = self.steps_left.saturating_sub(path.len() as u64);
+            let from = self.written.len() as u32;
+            let mut written = 0;
+            for (place, &(byte, next)) in path.iter().enumerate() {
+                self.written.push(byte);
+                let is_whole = path
+                    .get(place + 1)
+                    .is_none_or(|&(byte, _)| byte & 0xC0 != 0x80);
+                written += u32::from(byte & 0xC0 != 0x80);
+                if is_whole {
+                    let to = self.written.len() as u32;
+                    let edit = Edit::Write { from, to };
+                    let cost = node.cost + insertion(written);
+                    self.push(next, node.at, cost, node.edits + written, index, edit);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the rest of the text after a node and completes what is before it.
+    fn complete(&mut self, index: u32) -> Result<(), MatcherError> {
+        let node = self.nodes[index as usize];
+        let Some(path) = completion(self.visit, node.state)? else {
+            return Ok(());
+        };
+        let from = self.written.len() as u32;
+        self.written.extend(path.iter().map(|&(byte, _)| byte));
+        let to = self.written.len() as u32;
+        let inserted = path.iter().filter(|(byte, _)| byte & 0xC0 != 0x80).count() as u32;
+        let deleted = self.characters.len() as u32 - node.at;
+        let edits = node.edits + inserted + deleted;
+        let deletion = match deleted {
+            0 => 0,
+            _ => cost::DELETE + (deleted - 1) * cost::ONE_MORE,
+        };
+        let cost = node.cost + insertion(inserted) + deletion;
+        let last = self.nodes.len() as u32;
+        self.nodes.push(Node {
+            state: path.last().map_or(node.state, |&(_, state)| state),
+            at: self.characters.len() as u32,
+            cost,
+            edits,
+            before: index,
+            edit: Edit::Write { from, to },
+            is_kept: true,
+        });
+        if !self.is_too_far(cost) {
+            self.best = Some((cost, last));
+        }
+        Ok(())
+    }
+
+    fn found(&mut self, cost: u32, node: u32) {
+        if !self.is_too_far(cost) {
+            self.best = Some((cost, node));
+        }
+        self.steps_left = self.steps_left.min(MORE_STEPS);
+    }
+
+    /// The characters that may come in a state, as places in `written`, each with the state after it; a few of them where
+    /// there are many.
+    fn written_characters(&mut self, state: SetId) -> Result<Vec<(u32, SetId)>, MatcherError> {
+        let first = self.visit.network.first(state);
+        let mut found: Vec<(u32, SetId)> = Vec::new();
+        let candidates: Vec<u8> = bytes(first).collect();
+        let visible = |&byte: &u8| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+        let only_whitespace = !candidates.iter().any(visible);
+        let most = match candidates.len() > FEW_CHARACTERS {
+            true => TRIED_OF_MANY,
+            false => FEW_CHARACTERS,
+        };
+        for byte in candidates {
+            if found.len() >= most || self.steps_left == 0 {
+                break;
+            }
+            // Whitespace is rarely what is missing where something else may come.
+            if !only_whitespace && !visible(&byte) {
+                continue;
+            }
+            let Some((character, next)) = self.whole_character(state, byte)? else {
+                continue;
+            };
+            if found.iter().any(|&(_, state)| state == next) {
+                continue;
+            }
+            let from = self.written.len() as u32;
+            self.written.extend(character);
+            found.push((from, next));
+        }
+        Ok(found)
+    }
+
+    /// A character that begins with the byte, and the state after it.
+    fn whole_character(
+        &mut self,
+        state: SetId,
+        byte: u8,
+    ) -> Result<Option<(Vec<u8>, SetId)>, MatcherError> {
+        let length = match byte {
+            0x80..=0xBF => return Ok(None),
+            0xC0..=0xDF => 2,
+            0xE0..=0xEF => 3,
+            0xF0.. => 4,
+            _ => 1,
+        };
+        let Some(mut state) = self.step(state, &[byte])? else {
+            return Ok(None);
+        };
+        let mut character = vec![byte];
+        while character.len() < length {
+            let mut next = None;
+            for byte in bytes(self.visit.network.first(state)) {
+                if let Some(found) = self.step(state, &[byte])? {
+                    next = Some((byte, found));
+                    break;
+                }
+            }
+            let Some((byte, found)) = next else {
+                return Ok(None);
+            };
+            character.push(byte);
+            state = found;
+        }
+        Ok(Some((character, state)))
+    }
+
+    /// The end of the character that begins at a place of `written`.
+    fn end_of(&self, from: u32) -> u32 {
+        let rest = &self.written[from as usize + 1..];
+        let more = rest.iter().take_while(|&&byte| byte & 0xC0 == 0x80).count();
+        from + 1 + more as u32
+    }
+
+    fn accepts(&self, state: SetId) -> Result<bool, MatcherError> {
+        Ok(self.visit.network.is_accepting(state).map_err(limit)?)
+    }
+
+    /// The state after the bytes, if there is one.
+    fn step(&mut self, state: SetId, bytes: &[u8]) -> Result<Option<SetId>, MatcherError> {
+        self.steps_left = self.steps_left.saturating_sub(bytes.len() as u64);
+        Ok(run(&self.visit.again().network, state, bytes)?.ok())
+    }
+
+    fn text_of(&self, node: u32) -> Vec<u8> {
+        let mut way = Vec::new();
+        let mut index = node;
+        loop {
+            let node = self.nodes[index as usize];
+            way.push(node);
+            if node.before == index {
+                break;
+            }
+            index = node.before;
+        }
+        let mut text = Vec::new();
+        for pair in way.windows(2).rev() {
+            let (node, before) = (pair[0], pair[1]);
+            match node.edit {
+                Edit::Keep => {
+                    for character in &self.characters[before.at as usize..node.at as usize] {
+                        text.extend_from_slice(&self.text[character.clone()]);
+                    }
+                }
+                Edit::Delete => {}
+                Edit::Write { from, to } => {
+                    text.extend_from_slice(&self.written[from as usize..to as usize]);
+                }
+            }
+        }
+        text
+    }
+}
+
+/// What it costs to insert so many characters at one place.
+fn insertion(characters: u32) -> u32 {
+    match characters {
+        0 => 0,
+        _ => cost::INSERT + (characters - 1) * cost::ONE_MORE,
+    }
+}
+
+/// The characters of a text; what is no UTF-8 is a character per byte.
+fn characters(text: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::with_capacity(text.len());
+    let mut start = 0;
+    for chunk in text.utf8_chunks() {
+        for (at, character) in chunk.valid().char_indices() {
+            found.push(start + at..start + at + character.len_utf8());
+        }
+        start += chunk.valid().len();
+        for _ in chunk.invalid() {
+            found.push(start..start + 1);
+            start += 1;
+        }
+    }
+    found
+}

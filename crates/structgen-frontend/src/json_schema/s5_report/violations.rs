@@ -1,0 +1,308 @@
+//! Which keywords a value breaks, and where.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use structgen_grammar::json_pointer::escaped;
+
+use super::demand::demand;
+use crate::json_schema::s1_json::Json;
+use crate::json_schema::s2_parse::{
+    Assertion, Atom, Context, Evaluates, Form, Keyword, Of, Origin, Part, SchemaId, TypeSet,
+};
+use crate::json_schema::s3_canonical::Canonicalizer;
+use crate::json_schema::{SchemaError, Violation};
+
+/// The maximal number of violations that are reported.
+const MOST_VIOLATIONS: usize = 100;
+
+/// The maximal number of keywords looked into: nested alternatives multiply.
+const MOST_KEYWORDS: u32 = 20_000;
+
+/// The keywords that the value breaks.
+pub(crate) fn find(
+    canonical: &mut Canonicalizer<'_, '_>,
+    root: SchemaId,
+    value: &Json<'_>,
+) -> Result<Vec<Violation>, SchemaError> {
+    let mut finder = Finder {
+        canonical,
+        instance: String::new(),
+        found: Vec::new(),
+        keywords_left: MOST_KEYWORDS,
+    };
+    finder.schema(root, value, 0)?;
+    Ok(finder.found)
+}
+
+struct Finder<'c, 'p, 'j> {
+    canonical: &'c mut Canonicalizer<'p, 'j>,
+    /// The pointer of the value that is looked at.
+    instance: String,
+    found: Vec<Violation>,
+    keywords_left: u32,
+}
+
+impl<'j> Finder<'_, '_, 'j> {
+    /// Looks for the keywords of the schema, and of those that it applies, which do not hold.
+    fn schema(&mut self, id: SchemaId, value: &Json<'_>, depth: u32) -> Result<(), SchemaError> {
+        let schema = self.canonical.program.get(id);
+        for keyword in &schema.keywords {
+            if self.found.len() >= MOST_VIOLATIONS || self.keywords_left == 0 {
+                return Ok(());
+            }
+            self.keywords_left -= 1;
+            if !self.canonical.keyword_holds(id, keyword, value, depth)? {
+                self.keyword(id, keyword, value, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports a keyword that does not hold, or what in the schemas that it applies does not.
+    fn keyword(
+        &mut self,
+        id: SchemaId,
+        keyword: &Keyword<'j>,
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<(), SchemaError> {
+        let origin = Origin {
+            schema: id,
+            keyword: keyword.name,
+        };
+        let before = self.found.len();
+        match keyword.assertion.form() {
+            Form::Atom(atom) => self.atom(&atom, origin, value, depth)?,
+            Form::AllOf(schemas) => {
+                for &schema in schemas {
+                    self.schema(schema, value, depth)?;
+                }
+            }
+            Form::Reference(reference) => {
+                let target = origin.resolve(reference, self.canonical)?;
+                self.schema(target, value, depth)?;
+            }
+            Form::Never | Form::Not(_) | Form::Invalid(_) => {}
+            Form::Other => self.applied(&*keyword.assertion, origin, value, depth)?,
+        }
+        // The keyword itself, where nothing of what it applies is to blame.
+        if self.found.len() == before {
+            self.report(origin, None);
+        }
+        Ok(())
+    }
+
+    /// What of the schemas that a keyword applies does not hold, where it is known which has to.
+    fn applied(
+        &mut self,
+        assertion: &(dyn Assertion<'j> + 'j),
+        origin: Origin,
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<(), SchemaError> {
+        let resource = self.canonical.program.schema_ref(origin.schema).resource;
+        let draft = self.canonical.program.resources.get(resource).dialect.draft;
+        match assertion.evaluates(Of::Properties, draft) {
+            Evaluates::AnyOf(schemas) => self.alternatives(schemas, origin, value, depth),
+            Evaluates::OneOf(schemas) => self.alternatives(schemas, origin, value, depth),
+            Evaluates::Conditional {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let holds = self.canonical.satisfies(condition, value, depth)?;
+                match if holds { then } else { otherwise } {
+                    Some(branch) => self.schema(branch, value, depth),
+                    None => Ok(()),
+                }
+            }
+            Evaluates::Dependent(schemas) => {
+                for (key, schema) in schemas {
+                    if value.get(key).is_some() {
+                        self.schema(schema, value, depth)?;
+                    }
+                }
+                self.missing_dependents(assertion, origin, value, depth)
+            }
+            Evaluates::Nothing
+            | Evaluates::Own(_)
+            | Evaluates::AllOf(_)
+            | Evaluates::Reference(_) => self.unevaluated(assertion, origin, value, depth),
+        }
+    }
+
+    /// Reports `anyOf` or `oneOf`, and why the schema with the fewest violations does not hold.
+    fn alternatives(
+        &mut self,
+        schemas: &[SchemaId],
+        origin: Origin,
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<(), SchemaError> {
+        let mut best: Option<Vec<Violation>> = None;
+        let outer = std::mem::take(&mut self.found);
+        for &schema in schemas {
+            self.schema(schema, value, depth)?;
+            let causes = std::mem::take(&mut self.found);
+            let is_better = |best: &Vec<Violation>| rank(&causes) < rank(best);
+            if best.as_ref().is_none_or(is_better) {
+                best = Some(causes);
+            }
+        }
+        self.found = outer;
+        self.report(origin, None);
+        if let Some(last) = self.found.last_mut() {
+            last.causes = best.unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Reports the keys that others require.
+    fn missing_dependents(
+        &mut self,
+        assertion: &(dyn Assertion<'j> + 'j),
+        origin: Origin,
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<(), SchemaError> {
+        use crate::json_schema::s2_parse::KeyLiteral;
+        for part in assertion.affirmed(origin, TypeSet::ALL, self.canonical)? {
+            let Part::Atom(traced) = &part else {
+                continue;
+            };
+            let Atom::Clause(literals) = &traced.atom else {
+                continue;
+            };
+            let missing = literals.iter().find_map(|literal| match literal {
+                KeyLiteral::Has(key, None) => Some((*key).to_owned()),
+                _ => None,
+            });
+            let context: &mut dyn Context<'j> = self.canonical;
+            if !context.all_hold(std::slice::from_ref(&part), value, depth)? {
+                self.report(origin, missing);
+            }
+        }
+        Ok(())
+    }
+
+    /// Names the one member or item without which `unevaluatedProperties` or `unevaluatedItems` would hold.
+    fn unevaluated(
+        &mut self,
+        assertion: &(dyn Assertion<'j> + 'j),
+        origin: Origin,
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<(), SchemaError> {
+        const MOST_MEMBERS: usize = 64;
+        let Json::Object(entries) = value else {
+            return Ok(());
+        };
+        if origin.keyword != "unevaluatedProperties" || entries.len() > MOST_MEMBERS {
+            return Ok(());
+        }
+        for leave_out in 0..entries.len() {
+            let mut rest = entries.clone();
+            let (key, _) = rest.remove(leave_out);
+            if assertion.holds(origin, &Json::Object(rest), depth, self.canonical)? {
+                self.report(origin, Some(key.into_owned()));
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn atom(
+        &mut self,
+        atom: &Atom<'j>,
+        origin: Origin,
+        value: &Json<'_>,
+        depth: u32,
+    ) -> Result<(), SchemaError> {
+        match (atom, value) {
+            (Atom::Fields(fields), Json::Object(entries)) => {
+                for (key, value) in entries {
+                    for schema in self.canonical.schemas_of_key(fields, key, origin)? {
+                        self.below(&escaped(key), |finder| finder.schema(schema, value, depth))?;
+                    }
+                }
+            }
+            (Atom::Elements(elements), Json::Array(items)) => {
+                for (index, item) in items.iter().enumerate() {
+                    let Some(schema) = elements.at(index) else {
+                        break;
+                    };
+                    let index = index.to_string();
+                    self.below(&index, |finder| finder.schema(schema, item, depth))?;
+                }
+            }
+            (Atom::Names(schema), Json::Object(entries)) => {
+                for (key, _) in entries {
+                    let name = Json::String(Cow::Borrowed(key.as_ref()));
+                    if !self.canonical.satisfies(*schema, &name, depth)? {
+                        self.report(origin, Some(key.to_string()));
+                    }
+                }
+            }
+            (Atom::Required(keys), Json::Object(_)) => {
+                for &key in keys.iter().filter(|key| value.get(key).is_none()) {
+                    self.report(origin, Some(key.to_owned()));
+                }
+            }
+            (Atom::Contains(contains), Json::Array(items)) => {
+                let mut count = 0;
+                for item in items {
+                    count += u32::from(self.canonical.satisfies(contains.item, item, depth)?);
+                }
+                let schema = self.canonical.program.schema_ref(origin.schema);
+                let keyword = match count < contains.min {
+                    true if schema.json.get("minContains").is_none() => "contains",
+                    true => "minContains",
+                    false => "maxContains",
+                };
+                self.report(Origin { keyword, ..origin }, None);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Looks at a child of the value, by its token of the JSON Pointer.
+    fn below(
+        &mut self,
+        token: &str,
+        look: impl FnOnce(&mut Self) -> Result<(), SchemaError>,
+    ) -> Result<(), SchemaError> {
+        let length = self.instance.len();
+        let _ = write!(self.instance, "/{token}");
+        let looked = look(self);
+        self.instance.truncate(length);
+        looked
+    }
+
+    fn report(&mut self, origin: Origin, key: Option<String>) {
+        if self.found.len() >= MOST_VIOLATIONS {
+            return;
+        }
+        let program = &self.canonical.program;
+        let schema = program.schema_ref(origin.schema);
+        self.found.push(Violation {
+            instance: self.instance.clone(),
+            keyword: program.keyword_pointer(origin.schema, origin.keyword),
+            demand: demand(origin.keyword, schema.json, key.as_deref()),
+            key,
+            causes: Vec::new(),
+        });
+    }
+}
+
+/// How far a value is from a schema whose violations these are: a value of another type, or with another constant, is
+/// further away than one with several mistakes in it.
+fn rank(causes: &[Violation]) -> (bool, usize) {
+    let outermost = causes.iter().map(|cause| cause.instance.len()).min();
+    let is_other = |cause: &Violation| {
+        let keyword = cause.keyword.rsplit('/').next().unwrap_or_default();
+        Some(cause.instance.len()) == outermost && matches!(keyword, "type" | "const" | "enum")
+    };
+    (causes.iter().any(is_other), causes.len())
+}

@@ -1,0 +1,39 @@
+//! What is wrong with a value under a schema.
+
+/// A keyword that a value breaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Violation {
+    /// The JSON Pointer of the value, as `/items/0`; empty for the whole document.
+    pub instance: String,
+    /// The JSON Pointer of the keyword, as `#/properties/items/minItems`; with the document's URI in front where that is
+    /// not the main one. A schema `false` is its own keyword.
+    pub keyword: String,
+    /// The key of the object that the keyword is about, where it is one key: that which is missing for `required`, that
+    /// which is refused for `propertyNames`.
+    pub key: Option<String>,
+    /// What the keyword demands, in words: "must be at most 12".
+    pub demand: String,
+    /// Why the most promising schema of `anyOf` or `oneOf` does not hold; empty for other keywords, and where several
+    /// schemas of `oneOf` hold.
+    pub causes: Vec<Violation>,
+}
+
+/// Why a value could not be judged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ViolationError {
+    /// The schema cannot be used.
+    #[error(transparent)]
+    Schema(#[from] super::SchemaError),
+    /// The value is not JSON.
+    #[error("the value is not JSON: {reason} (line {line}, column {column})")]
+    NotJson {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What is wrong there.
+        reason: String,
+    },
+}

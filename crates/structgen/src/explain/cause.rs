@@ -1,0 +1,105 @@
+//! Which keyword of a schema refuses a text.
+
+use std::cmp::Reverse;
+
+use structgen_frontend::json_schema::{Violation, violations};
+use structgen_grammar::json_pointer::escaped;
+
+use super::outline::Outline;
+use super::{Cause, Schema};
+
+/// Why the schema refuses the text at a byte, and the JSON Pointer of the value that is wrong.
+pub(super) fn find(schema: &Schema, text: &[u8], offset: usize) -> (Cause, Option<String>) {
+    let outline = Outline::of(text);
+    let innermost = outline.innermost(offset);
+    let value = innermost.map(|place| outline.pointer(place));
+    if let Some(key) = &outline.repeated
+        && (key.start..=key.end).contains(&offset)
+    {
+        let quoted = &text[key.clone()];
+        let key = serde_json::from_slice(quoted)
+            .unwrap_or_else(|_| String::from_utf8_lossy(quoted).into_owned());
+        return (Cause::RepeatedKey(key), value);
+    }
+    if !outline.is_complete && outline.read <= offset {
+        let cause = match outline.read == text.len() {
+            true => Cause::EndsEarly,
+            false => Cause::NotJson,
+        };
+        return (cause, value);
+    }
+    let instance = match outline.is_complete {
+        true => std::str::from_utf8(text).ok(),
+        false => { outline.closed_with_key.as_deref() }.or(outline.closed.as_deref()),
+    };
+    let Some(instance) = instance else {
+        return (Cause::Text, value);
+    };
+    let Schema {
+        document,
+        pointer,
+        options,
+    } = schema;
+    match violations(document, pointer, options, instance) {
+        Err(_) => (Cause::Text, value),
+        Ok(found) => match choose(&outline, found, offset, innermost) {
+            Some(violation) => {
+                let value = violation.instance.clone();
+                (Cause::Keyword(violation), Some(value))
+            }
+            None => (Cause::Form, value),
+        },
+    }
+}
+
+/// The violation that is noticed first: a text is refused at the first byte after which no valid value exists, which is at
+/// the latest where the value that breaks a keyword ends.
+fn choose(
+    outline: &Outline,
+    found: Vec<Violation>,
+    offset: usize,
+    innermost: Option<usize>,
+) -> Option<Violation> {
+    let mut placed: Vec<_> = found
+        .into_iter()
+        .filter_map(|violation| {
+            let place = outline.find(&about(&violation))?;
+            let (start, end) = outline.span(place);
+            let is_around = start <= offset && end.is_none_or(|end| offset <= end);
+            let may_hold_later = end.is_none() && !is_settled(&violation, Some(place) == innermost);
+            let rank = (
+                may_hold_later,
+                !is_around,
+                end.unwrap_or(usize::MAX),
+                Reverse(outline.depth(place)),
+            );
+            Some((rank, violation))
+        })
+        .collect();
+    placed.sort_by_key(|(rank, _)| *rank);
+    let ((may_hold_later, ..), violation) = placed.into_iter().next()?;
+    (!may_hold_later).then_some(violation)
+}
+
+/// The JSON Pointer of the value to which a reader has to have come to notice the violation.
+fn about(violation: &Violation) -> String {
+    let keyword = violation.keyword.rsplit('/').next().unwrap_or_default();
+    match &violation.key {
+        Some(key) if matches!(keyword, "propertyNames" | "unevaluatedProperties") => {
+            format!("{}/{}", violation.instance, escaped(key))
+        }
+        _ => violation.instance.clone(),
+    }
+}
+
+/// Whether a keyword is broken for good by a value that is still open.
+fn is_settled(violation: &Violation, is_innermost: bool) -> bool {
+    let keyword = violation.keyword.rsplit('/').next().unwrap_or_default();
+    match keyword {
+        "required" | "minItems" | "minProperties" | "minLength" | "contains" | "minContains"
+        | "dependentRequired" | "dependencies" => false,
+        "type" | "maxItems" | "maxProperties" | "maxLength" | "uniqueItems" | "propertyNames"
+        | "maxContains" => true,
+        _ => is_innermost,
+    }
+}

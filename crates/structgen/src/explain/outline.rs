@@ -1,0 +1,496 @@
+//! Where the values of a JSON text are, be the text complete or not.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use structgen_grammar::json_pointer::escaped;
+
+/// The values of a text that is JSON, or begins as JSON does.
+#[derive(Debug)]
+pub(super) struct Outline {
+    places: Vec<Place>,
+    /// How many bytes are a beginning of JSON.
+    pub(super) read: usize,
+    /// Whether the bytes read are a whole value.
+    pub(super) is_complete: bool,
+    /// The text up to `read` with everything that is open closed; none where nothing is there to close.
+    pub(super) closed: Option<String>,
+    /// Where the text ends within a key: the same with the key as it is so far as a member.
+    pub(super) closed_with_key: Option<String>,
+    /// The second of two equal keys of one object: its quotes and what is between them.
+    pub(super) repeated: Option<Range<usize>>,
+    /// What comes next.
+    pub(super) next: Next,
+}
+
+/// What may come after a beginning of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// A key of this object, before a quote that opens it; after a comma if there are members.
+    Key { object: usize, needs_comma: bool },
+    /// The rest of a key of this object, whose quote is at this byte.
+    InKey { object: usize, quote: usize },
+    /// Anything else.
+    Other,
+}
+
+/// A value of the text.
+#[derive(Debug)]
+struct Place {
+    /// The object or array that it is in; none for the outermost value.
+    parent: Option<usize>,
+    /// Its token of the JSON Pointer, escaped.
+    token: String,
+    /// Where it begins, the key included.
+    start: usize,
+    /// Where it ends, if it has ended.
+    end: Option<usize>,
+}
+
+/// An object or array that is open.
+struct Open {
+    place: usize,
+    is_object: bool,
+    items: usize,
+    keys: HashSet<String>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Expect {
+    Value,
+    /// A value, or the end of an empty array.
+    FirstItem,
+    /// A key, or the end of an empty object.
+    FirstKey,
+    Key,
+    Colon,
+    CommaOrEnd,
+    End,
+}
+
+impl Outline {
+    pub(super) fn of(text: &[u8]) -> Self {
+        Reader::new(text).read()
+    }
+
+    /// The JSON Pointer of the value.
+    pub(super) fn pointer(&self, place: usize) -> String {
+        let mut tokens = Vec::new();
+        let mut at = Some(place);
+        while let Some(place) = at.map(|at| &self.places[at]) {
+            if place.parent.is_some() {
+                tokens.push(&*place.token);
+            }
+            at = place.parent;
+        }
+        let with_slash = |token: &&str| format!("/{token}");
+        tokens.iter().rev().map(with_slash).collect()
+    }
+
+    /// The innermost value that a byte is in, the key of a member included; at the end of the text, the innermost open one.
+    pub(super) fn innermost(&self, offset: usize) -> Option<usize> {
+        let is_in =
+            |place: &Place| place.start <= offset && place.end.is_none_or(|end| offset < end);
+        self.places.iter().rposition(is_in)
+    }
+
+    /// The value that a JSON Pointer leads to.
+    pub(super) fn find(&self, pointer: &str) -> Option<usize> {
+        (0..self.places.len()).find(|&place| self.pointer(place) == pointer)
+    }
+
+    /// Where the value begins, its key included, and where it ends, if it has ended.
+    pub(super) fn span(&self, place: usize) -> (usize, Option<usize>) {
+        (self.places[place].start, self.places[place].end)
+    }
+
+    /// How many values are around this one.
+    pub(super) fn depth(&self, place: usize) -> usize {
+        std::iter::successors(self.places[place].parent, |&at| self.places[at].parent).count()
+    }
+}
+
+struct Reader<'t> {
+    text: &'t [u8],
+    at: usize,
+    places: Vec<Place>,
+    open: Vec<Open>,
+    /// The beginning of the key of the member that is read, and the key.
+    key: Option<(usize, String)>,
+    repeated: Option<Range<usize>>,
+    /// Where the text can be closed: brackets and braces that are open there are open at the end, too.
+    cut: Option<usize>,
+    /// What a value that is cut within needs to be one.
+    tail: String,
+    /// Where a key that is cut within can be closed.
+    key_cut: Option<usize>,
+}
+
+impl<'t> Reader<'t> {
+    fn new(text: &'t [u8]) -> Self {
+        Self {
+            text,
+            at: 0,
+            places: Vec::new(),
+            open: Vec::new(),
+            key: None,
+            repeated: None,
+            cut: None,
+            tail: String::new(),
+            key_cut: None,
+        }
+    }
+
+    fn read(mut self) -> Outline {
+        let mut expect = Expect::Value;
+        loop {
+            let spaces = self.text[self.at..].iter();
+            self.at += spaces
+                .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
+                .count();
+            let Some(&byte) = self.text.get(self.at) else {
+                break;
+            };
+            match self.token(expect, byte) {
+                Ok(next) => expect = next,
+                Err(next) => {
+                    return self.finish(expect, next);
+                }
+            }
+        }
+        self.finish(expect, None)
+    }
+
+    /// Reads the next token; fails where it is no token of JSON or not whole.
+    fn token(&mut self, expect: Expect, byte: u8) -> Result<Expect, Option<Next>> {
+        match (expect, byte) {
+            (Expect::FirstItem, b']') | (Expect::FirstKey, b'}') => Ok(self.close()),
+            (Expect::Value | Expect::FirstItem, _) => self.value(byte),
+            (Expect::FirstKey | Expect::Key, b'"') => self.member_key(),
+            (Expect::Colon, b':') => {
+                self.at += 1;
+                Ok(Expect::Value)
+            }
+            (Expect::CommaOrEnd, b',') => {
+                self.at += 1;
+                match self.open.last() {
+                    Some(open) if open.is_object => Ok(Expect::Key),
+                    _ => Ok(Expect::Value),
+                }
+            }
+            (Expect::CommaOrEnd, b'}' | b']') => {
+                let is_object = self.open.last().is_some_and(|open| open.is_object);
+                match is_object == (byte == b'}') {
+                    true => Ok(self.close()),
+                    false => Err(None),
+                }
+            }
+            _ => Err(None),
+        }
+    }
+
+    fn value(&mut self, byte: u8) -> Result<Expect, Option<Next>> {
+        let place = self.places.len();
+        let value = self.at;
+        let (start, token) = match (self.key.take(), self.open.last_mut()) {
+            (Some((start, key)), _) => (start, escaped(&key).into_owned()),
+            (None, Some(open)) => (value, open.items.to_string()),
+            (None, None) => (value, String::new()),
+        };
+        if let Some(open) = self.open.last_mut() {
+            open.items += 1;
+        }
+        let parent = self.open.last().map(|open| open.place);
+        if !matches!(
+            byte,
+            b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'
+        ) {
+            return Err(None);
+        }
+        self.places.push(Place {
+            parent,
+            token,
+            start,
+            end: None,
+        });
+        match byte {
+            b'{' | b'[' => {
+                self.at += 1;
+                self.cut = Some(self.at);
+                self.open.push(Open {
+                    place,
+                    is_object: byte == b'{',
+                    items: 0,
+                    keys: HashSet::new(),
+                });
+                return Ok(match byte {
+                    b'{' => Expect::FirstKey,
+                    _ => Expect::FirstItem,
+                });
+            }
+            b'"' => self.string()?,
+            b'-' | b'0'..=b'9' => self.number()?,
+            _ => self.word(byte)?,
+        }
+        Ok(self.ended(place))
+    }
+
+    /// After a value: what comes next.
+    fn ended(&mut self, place: usize) -> Expect {
+        self.places[place].end = Some(self.at);
+        self.cut = Some(self.at);
+        match self.open.is_empty() {
+            true => Expect::End,
+            false => Expect::CommaOrEnd,
+        }
+    }
+
+    fn close(&mut self) -> Expect {
+        self.at += 1;
+        match self.open.pop() {
+            Some(open) => self.ended(open.place),
+            None => Expect::End,
+        }
+    }
+
+    fn member_key(&mut self) -> Result<Expect, Option<Next>> {
+        let start = self.at;
+        let object = self.open.last().map_or(0, |open| open.place);
+        let cut = self.cut;
+        if self.string().is_err() {
+            // What is there of a key is no member yet, but it is a place.
+            self.key_cut = self.cut;
+            let end = self.cut.unwrap_or(start);
+            let written = [&self.text[start..end], b"\""].concat();
+            let key: String = serde_json::from_slice(&written).unwrap_or_default();
+            self.places.push(Place {
+                parent: Some(object),
+                token: escaped(&key).into_owned(),
+                start,
+                end: None,
+            });
+            self.cut = cut;
+            self.tail.clear();
+            let quote = start;
+            return Err(Some(Next::InKey { object, quote }));
+        }
+        let quoted = &self.text[start..self.at];
+        let key = serde_json::from_slice(quoted)
+            .unwrap_or_else(|_| String::from_utf8_lossy(quoted).into_owned());
+        if let Some(open) = self.open.last_mut()
+            && !open.keys.insert(key.clone())
+            && self.repeated.is_none()
+        {
+            self.repeated = Some(start..self.at);
+        }
+        self.key = Some((start, key));
+        Ok(Expect::Colon)
+    }
+
+    fn string(&mut self) -> Result<(), Option<Next>> {
+        let mut at = self.at + 1;
+        loop {
+            // Where the string can be closed, should the text end here.
+            let whole = at;
+            match self.text.get(at) {
+                Some(b'"') => {
+                    self.at = at + 1;
+                    return Ok(());
+                }
+                Some(b'\\') => {
+                    let length = match self.text.get(at + 1) {
+                        Some(b'u') => 6,
+                        Some(_) => 2,
+                        None => usize::MAX,
+                    };
+                    let escape = self.text.get(at..at.saturating_add(length));
+                    let is_escape = |escape: &[u8]| match escape {
+                        [_, b'u', digits @ ..] => digits.iter().all(u8::is_ascii_hexdigit),
+                        [_, byte] => b"\"\\/bfnrt".contains(byte),
+                        _ => false,
+                    };
+                    if !escape.is_some_and(is_escape) {
+                        let is_cut = escape.is_none();
+                        self.at = if is_cut { self.text.len() } else { at + 1 };
+                        return self.cut_within(whole, "\"");
+                    }
+                    at += length;
+                }
+                Some(0..=0x1F) | None => {
+                    self.at = at;
+                    return self.cut_within(whole, "\"");
+                }
+                Some(&byte) => {
+                    let length = match byte {
+                        0x00..=0x7F => 1,
+                        0xC2..=0xDF => 2,
+                        0xE0..=0xEF => 3,
+                        _ => 4,
+                    };
+                    let end = at + length;
+                    let is_whole = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok();
+                    if !self.text.get(at..end).is_some_and(is_whole) {
+                        self.at = self.text.len().min(end);
+                        return self.cut_within(whole, "\"");
+                    }
+                    at = end;
+                }
+            }
+        }
+    }
+
+    fn number(&mut self) -> Result<(), Option<Next>> {
+        let start = self.at;
+        let digits = |at: usize| {
+            let rest = self.text.get(at..).unwrap_or_default();
+            at + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+        };
+        let is = |at: usize, bytes: &[u8]| self.text.get(at).is_some_and(|b| bytes.contains(b));
+        let integer = start + usize::from(is(start, b"-"));
+        let mut at = match is(integer, b"0") {
+            true => integer + 1,
+            false => digits(integer),
+        };
+        // The longest beginning that is a number.
+        let mut whole = (at > integer).then_some(at);
+        if whole.is_some() && is(at, b".") {
+            let end = digits(at + 1);
+            if end > at + 1 {
+                whole = Some(end);
+            }
+            at = end;
+        }
+        if whole == Some(at) && is(at, b"eE") {
+            let exponent = at + 1 + usize::from(is(at + 1, b"+-"));
+            at = digits(exponent);
+            if at > exponent {
+                whole = Some(at);
+            }
+        }
+        self.at = at;
+        match whole {
+            Some(end) if end == at => Ok(()),
+            Some(end) => self.cut_within(end, ""),
+            None => self.cut_within(start, "0"),
+        }
+    }
+
+    fn word(&mut self, byte: u8) -> Result<(), Option<Next>> {
+        let word: &'static str = match byte {
+            b't' => "true",
+            b'f' => "false",
+            _ => "null",
+        };
+        let rest = self.text[self.at..].iter();
+        let same = { rest.zip(word.as_bytes()) }
+            .take_while(|(a, b)| a == b)
+            .count();
+        self.at += same;
+        match same == word.len() {
+            true => Ok(()),
+            false => self.cut_within(self.at, &word[same..]),
+        }
+    }
+
+    /// The text ends within a value, which `tail` makes whole.
+    fn cut_within(&mut self, at: usize, tail: &str) -> Result<(), Option<Next>> {
+        self.cut = Some(at);
+        self.tail = tail.to_owned();
+        Err(None)
+    }
+
+    fn finish(self, expect: Expect, next: Option<Next>) -> Outline {
+        let is_complete = expect == Expect::End && self.at == self.text.len();
+        let object = self.open.last().map(|open| open.place);
+        let has_members = self.open.last().is_some_and(|open| open.items > 0);
+        let is_in_object = self.open.last().is_some_and(|open| open.is_object);
+        let next = next.unwrap_or(match (expect, object) {
+            (Expect::FirstKey | Expect::Key, Some(object)) => Next::Key {
+                object,
+                needs_comma: false,
+            },
+            (Expect::CommaOrEnd, Some(object)) if is_in_object => Next::Key {
+                object,
+                needs_comma: has_members,
+            },
+            _ => Next::Other,
+        });
+        let close = |cut: usize, tail: &str| {
+            let mut closed = String::from_utf8(self.text[..cut].to_vec()).ok()?;
+            closed.push_str(tail);
+            let closers = self.open.iter().rev();
+            closed.extend(closers.map(|open| if open.is_object { '}' } else { ']' }));
+            Some(closed)
+        };
+        let closed = self.cut.and_then(|cut| close(cut, &self.tail));
+        let closed_with_key = self.key_cut.and_then(|cut| close(cut, "\":null"));
+        Outline {
+            places: self.places,
+            read: self.at,
+            is_complete,
+            closed,
+            closed_with_key,
+            repeated: self.repeated,
+            next,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_open_is_closed() {
+        for (text, closed) in [
+            (
+                r#"{"a": 1, "b": [true, {"c": "x"#,
+                r#"{"a": 1, "b": [true, {"c": "x"}]}"#,
+            ),
+            (r#"{"a": 1, "b"#, r#"{"a": 1}"#),
+            (r#"{"a": 1, "b":"#, r#"{"a": 1}"#),
+            (r#"{"a": "x\"#, r#"{"a": "x"}"#),
+            (r#"{"a": "x\u00"#, r#"{"a": "x"}"#),
+            ("[1, -", "[1, 0]"),
+            ("[1.", "[1]"),
+            ("[1e", "[1]"),
+            ("[tr", "[true]"),
+            ("[1, ", "[1]"),
+            ("[", "[]"),
+            ("[1] x", "[1]"),
+        ] {
+            let outline = Outline::of(text.as_bytes());
+            assert_eq!(outline.closed.as_deref(), Some(closed), "{text}");
+            let parsed: Result<serde_json::Value, _> = serde_json::from_str(closed);
+            assert!(parsed.is_ok(), "{closed}");
+        }
+        assert_eq!(Outline::of(b" ").closed, None);
+    }
+
+    #[test]
+    fn values_are_found_with_their_pointers() {
+        let text = r#"{"a/b": [1, "x"], "c": {}}"#;
+        let outline = Outline::of(text.as_bytes());
+        assert!(outline.is_complete);
+        let pointer = |offset| {
+            outline
+                .innermost(offset)
+                .map(|place| outline.pointer(place))
+        };
+        assert_eq!(pointer(0).as_deref(), Some(""));
+        assert_eq!(pointer(2).as_deref(), Some("/a~1b"));
+        assert_eq!(pointer(12).as_deref(), Some("/a~1b/1"));
+        assert_eq!(pointer(24).as_deref(), Some("/c"));
+        assert_eq!(pointer(26), None);
+        assert_eq!(outline.find("/a~1b/0"), Some(2));
+    }
+
+    #[test]
+    fn what_is_no_json_ends_the_reading() {
+        for (text, read) in [("{\"a\" 1}", 5), ("[1}", 2), ("nul!", 3), ("[01]", 2)] {
+            let outline = Outline::of(text.as_bytes());
+            assert_eq!((outline.read, outline.is_complete), (read, false), "{text}");
+        }
+        assert!(Outline::of(br#"{"a": 1, "a": 2}"#).repeated == Some(9..12));
+    }
+}

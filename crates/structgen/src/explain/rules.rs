@@ -1,0 +1,102 @@
+//! Which rules of a grammar a text is in.
+
+use std::collections::HashMap;
+
+use structgen_automata::{CapturePiece, CaptureProgram, CaptureSpan, Limits};
+use structgen_frontend::gbnf::{GbnfOptions, rule_places};
+use structgen_grammar::{Grammar, passes::captures};
+
+use super::next::NextRule;
+use crate::Result;
+
+/// Longer beginnings of a text are not read as rules: the table of that grows with their square at worst.
+const LONGEST: usize = 10_000;
+
+/// At most so many rules in progress are reported, the innermost ones.
+const MOST_RULES: usize = 20;
+
+/// The rules of a grammar.
+#[derive(Debug)]
+pub(super) struct Rules {
+    captures: CaptureProgram,
+    /// By name, the line of its definition.
+    lines: HashMap<String, usize>,
+}
+
+/// A rule that a text is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RuleAt {
+    /// The rule's name.
+    pub name: String,
+    /// The line of its definition in the grammar; none for a rule of an imported file.
+    pub line: Option<usize>,
+    /// Where the text of the rule begins, in bytes.
+    pub start: usize,
+}
+
+impl Rules {
+    /// The rules of a grammar; none where they cannot be told apart in a text.
+    pub(super) fn of(grammar: &Grammar, text: &str, options: &GbnfOptions) -> Result<Option<Self>> {
+        let places = rule_places(text, options)?;
+        let lines = { places.into_iter() }.map(|place| (place.name, place.line));
+        let lines = lines.collect();
+        let captured = captures::of_rules(grammar);
+        Ok(match CaptureProgram::new(&captured, &Limits::default()) {
+            Ok(Some(captures)) => Some(Self { captures, lines }),
+            Ok(None) | Err(_) => None,
+        })
+    }
+
+    /// The rules that are in progress after the beginning of a text, the outermost first.
+    pub(super) fn in_progress(&self, before: &[u8]) -> Vec<RuleAt> {
+        let spans = self.read(before);
+        let mut open: Vec<RuleAt> = { spans.iter() }
+            .filter(|span| span.is_open)
+            .map(|span| self.at(span))
+            .collect();
+        // A rule that begins with itself is one rule to a reader.
+        open.dedup_by(|a, b| a.name == b.name && a.start == b.start);
+        open.split_off(open.len().saturating_sub(MOST_RULES))
+    }
+
+    /// Of which rule each byte would be that may come, bytes of one rule together.
+    pub(super) fn expected(&self, before: &[u8], bytes: &[u8]) -> Vec<NextRule> {
+        let mut found: Vec<(RuleAt, Vec<u8>)> = Vec::new();
+        let mut text = before.to_vec();
+        for &byte in bytes {
+            text.push(byte);
+            let spans = self.read(&text);
+            text.pop();
+            let covers = |span: &&CaptureSpan| {
+                span.span.start <= before.len() && span.span.end > before.len()
+            };
+            let Some(innermost) = spans.iter().rfind(covers) else {
+                continue;
+            };
+            let rule = self.at(innermost);
+            match found.iter_mut().find(|(known, _)| known.name == rule.name) {
+                Some((_, bytes)) => bytes.push(byte),
+                None => found.push((rule, vec![byte])),
+            }
+        }
+        let next = |(rule, bytes)| NextRule { rule, bytes };
+        found.into_iter().map(next).collect()
+    }
+
+    fn read(&self, text: &[u8]) -> Vec<CaptureSpan> {
+        if text.len() > LONGEST {
+            return Vec::new();
+        }
+        let found = self.captures.find(&[CapturePiece::text(text)], &[], false);
+        found.ok().flatten().unwrap_or_default()
+    }
+
+    fn at(&self, span: &CaptureSpan) -> RuleAt {
+        RuleAt {
+            name: span.name.to_string(),
+            line: self.lines.get(&*span.name).copied(),
+            start: span.span.start,
+        }
+    }
+}
