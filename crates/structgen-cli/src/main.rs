@@ -59,6 +59,9 @@ enum Command {
     Check(commands::check::Args),
     /// Work something out of a grammar, a schema or a regular expression: texts, counts, comparisons, intersections, GBNF.
     Grammar(commands::grammar::Args),
+    /// Serve models over HTTP, as OpenAI's API does.
+    #[cfg(feature = "serve")]
+    Serve(Box<commands::serve::Args>),
     /// Manage the ONNX Runtime library.
     Runtime(commands::runtime::Args),
     /// Check the runtime library, its devices, and a model.
@@ -120,6 +123,8 @@ fn run(command: Command) -> Outcome {
         Command::Compile(args) => commands::compile::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Grammar(args) => commands::grammar::run(&args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => commands::serve::run(&args),
         Command::Runtime(args) => commands::runtime::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Params(args) => commands::params::run(&args),

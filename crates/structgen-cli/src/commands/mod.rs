@@ -16,3 +16,5 @@ pub(crate) mod grammar;
 pub(crate) mod man;
 pub(crate) mod params;
 pub(crate) mod runtime;
+#[cfg(feature = "serve")]
+pub(crate) mod serve;

@@ -1,0 +1,9 @@
+//! The endpoints, a file for each kind.
+
+pub(crate) mod chat;
+pub(crate) mod completions;
+pub(crate) mod constraints;
+pub(crate) mod extract;
+mod fields;
+pub(crate) mod models;
+pub(crate) mod tokens;

@@ -1,0 +1,8 @@
+//! The server as its clients see it: real HTTP against the embedded model.
+
+mod access;
+mod chat;
+mod contract;
+mod endpoints;
+mod support;
+mod tools;
