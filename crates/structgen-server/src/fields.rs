@@ -95,6 +95,20 @@ impl<'a> Fields<'a> {
         (value.get() != "null").then_some(value)
     }
 
+    /// Puts a field back that was taken.
+    pub(crate) fn put_back(&mut self, name: &str, value: &'a RawValue) {
+        self.fields.push((name.to_owned(), value));
+    }
+
+    /// A field as JSON, which stays.
+    pub(crate) fn peek(&self, name: &str) -> Result<Option<serde_json::Value>> {
+        let found = self.fields.iter().find(|(field, _)| field == name);
+        let value = found.map(|(_, value)| parse(value, &self.path_of(name)));
+        Ok(value
+            .transpose()?
+            .filter(|value: &serde_json::Value| !value.is_null()))
+    }
+
     /// Takes a field.
     pub(crate) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>> {
         let Some(value) = self.raw(name) else {

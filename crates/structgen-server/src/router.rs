@@ -35,6 +35,12 @@ pub(crate) fn router(app: Arc<App>) -> Result<Router, ConfigError> {
         .route("/v1/models/{id}", get(api::models::get))
         .route("/v1/chat/completions", post(api::chat::create))
         .route("/v1/completions", post(api::completions::create))
+        .route("/v1/responses", post(api::responses::create))
+        .route(
+            "/v1/responses/{id}",
+            get(api::responses::get).delete(api::responses::delete),
+        )
+        .route("/v1/responses/{id}/cancel", post(api::responses::cancel))
         .route("/v1/extract", post(api::extract::create))
         .route("/v1/constraints/check", post(api::constraints::check))
         .route("/v1/masks", post(api::constraints::masks))
@@ -43,7 +49,7 @@ pub(crate) fn router(app: Arc<App>) -> Result<Router, ConfigError> {
         .route("/metrics", get(api::models::metrics))
         .route("/version", get(api::models::version))
         .route_layer(from_fn_with_state(Arc::clone(&app), check_key));
-    let open = Router::new()
+    let open = api::page::routes()
         .route("/health", get(api::models::health))
         .route("/ready", get(api::models::ready));
     let routes = open

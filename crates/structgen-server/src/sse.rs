@@ -36,7 +36,6 @@ impl Events {
     }
 
     /// Sends an event with a name.
-    #[allow(dead_code, reason = "responses, which follow, use it")]
     pub(crate) async fn named(&self, name: &str, data: &Value) -> Result<(), Gone> {
         self.send(format!("event: {name}\ndata: {data}\n\n")).await
     }

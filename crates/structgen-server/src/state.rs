@@ -7,6 +7,7 @@ use std::thread;
 
 use tokio::sync::Semaphore;
 
+use crate::api::responses::Responses;
 use crate::auth::Keys;
 use crate::clients::Clients;
 use crate::config::ServerConfig;
@@ -20,6 +21,7 @@ pub(crate) struct App {
     pub(crate) keys: Keys,
     pub(crate) clients: Clients,
     pub(crate) metrics: Metrics,
+    pub(crate) responses: Responses,
     /// How many prompts are written at the same time.
     pub(crate) preparing: Arc<Semaphore>,
     /// How many constraints are compiled at the same time.
@@ -41,6 +43,7 @@ impl App {
             keys: Keys::new(&config.api_keys),
             clients: Clients::new(limits.requests_per_client),
             metrics: Metrics::default(),
+            responses: Responses::new(limits.kept_responses),
             preparing: Arc::new(Semaphore::new(cores)),
             compiling: Arc::new(Semaphore::new(limits.compilations.max(1))),
             is_stopping: AtomicBool::new(false),

@@ -149,6 +149,7 @@ async fn plan(app: &App, served: &Arc<ServedModel>, request: &ExtractRequest) ->
         target: &request.target,
         tools: None,
         reasoning: structgen::tools::Reasoning::Off,
+        reasoning_tokens: None,
     };
     let source = request.source;
     let key = format!("extraction {source:?} {}", goal.key());

@@ -6,4 +6,6 @@ pub(crate) mod constraints;
 pub(crate) mod extract;
 mod fields;
 pub(crate) mod models;
+pub(crate) mod page;
+pub(crate) mod responses;
 pub(crate) mod tokens;

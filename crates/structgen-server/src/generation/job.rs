@@ -204,6 +204,7 @@ impl App {
             target: &ask.target,
             tools: ask.tools.as_ref(),
             reasoning,
+            reasoning_tokens: ask.settings.reasoning_tokens,
         };
         let (served_by, asked) = (Arc::clone(served), Arc::clone(ask));
         self.plan_for(served, &goal.key(), move |cancel| {
@@ -211,6 +212,7 @@ impl App {
                 target: &asked.target,
                 tools: asked.tools.as_ref(),
                 reasoning,
+                reasoning_tokens: asked.settings.reasoning_tokens,
             };
             Plan::new(&served_by, goal, cancel)
         })
@@ -296,6 +298,11 @@ fn render(served: &ServedModel, ask: &Ask) -> Result<Rendered> {
                 "reasoning_effort: the model does not reason, by the format of its answers";
             return Err(ApiError::invalid("reasoning_effort", message));
         }
+    }
+    if ask.settings.reasoning_tokens.is_some() && !served.reasons {
+        let message =
+            "structgen.reasoning_tokens: the model does not reason, by the format of its answers";
+        return Err(ApiError::invalid("structgen.reasoning_tokens", message));
     }
     let template = model.chat_template().map_err(refused)?;
     let prompt = template

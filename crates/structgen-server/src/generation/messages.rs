@@ -35,12 +35,32 @@ impl Conversation {
     }
 
     /// Adds a message of a role.
-    #[allow(dead_code, reason = "responses, which follow, use it")]
     pub(crate) fn push(&mut self, role: &str, text: String) {
         if role == "user" {
             self.last_user_text = Some(text.clone());
         }
         self.messages.push(ChatMessage::new(role, text));
+    }
+
+    /// Adds a call to the assistant's message before it, or one of its own.
+    pub(crate) fn push_call(&mut self, call: Value) {
+        let is_open =
+            |message: &ChatMessage| message.fields().get("role") == Some(&"assistant".into());
+        let message = match self.messages.last().is_some_and(is_open) {
+            true => self.messages.pop(),
+            false => None,
+        };
+        let message = message.unwrap_or_else(|| ChatMessage::assistant(Value::Null));
+        let calls = message.fields().get("tool_calls").and_then(Value::as_array);
+        let mut calls = calls.cloned().unwrap_or_default();
+        calls.push(call);
+        self.messages.push(message.with("tool_calls", calls));
+    }
+
+    /// Adds the messages of another conversation.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.messages.extend(other.messages);
+        self.last_user_text = other.last_user_text.or(self.last_user_text.take());
     }
 
     fn add(&mut self, mut message: Fields<'_>) -> Result<()> {

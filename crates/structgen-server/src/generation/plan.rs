@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use structgen::constraint::{CompiledConstraint, ConstraintOptions};
-use structgen::tools::{Content, Reasoning, ToolChoice, ToolError, ToolGrammar, ToolOptions};
+use structgen::tools::{
+    Content, Reasoning, StructuralTag, ToolChoice, ToolError, ToolGrammar, ToolOptions,
+};
 use structgen::{
     CancelToken, Constraint, GenerateOptions, Model, SchemaExtractor, SchemaOptions, Source,
 };
 
 use super::target::{Target, Wanted};
 use super::tools::Tools;
-use crate::error::{ApiError, Result};
+use crate::error::{ApiError, Result, paragraph};
 use crate::models::ServedModel;
 
 /// How a request is met. Requests that want the same of a model share one.
@@ -56,6 +58,8 @@ pub(crate) struct Goal<'a> {
     pub(crate) tools: Option<&'a Tools>,
     /// Of a model that reasons: whether the answer begins with that.
     pub(crate) reasoning: Reasoning,
+    /// The most tokens of reasoning.
+    pub(crate) reasoning_tokens: Option<u32>,
 }
 
 impl Goal<'_> {
@@ -65,10 +69,11 @@ impl Goal<'_> {
             target,
             tools,
             reasoning,
+            reasoning_tokens,
         } = self;
         let tools = tools.map(|tools| (&tools.list, &tools.choice, tools.parallel));
         format!(
-            "{:?} {:?} {tools:?} {reasoning:?}",
+            "{:?} {:?} {tools:?} {reasoning:?} {reasoning_tokens:?}",
             target.wanted, target.whitespace
         )
     }
@@ -97,6 +102,7 @@ impl Plan {
             target,
             tools: None,
             reasoning: Reasoning::Off,
+            reasoning_tokens: None,
         };
         let mut planner = Planner::new(served, goal, cancel);
         if let Some(source) = source {
@@ -133,6 +139,7 @@ impl<'a> Planner<'a> {
             target,
             tools,
             reasoning,
+            ..
         } = self.goal;
         let callable = tools.filter(|tools| tools.choice != ToolChoice::None);
         if self.model.is_embedded() {
@@ -197,6 +204,7 @@ impl<'a> Planner<'a> {
             target,
             tools,
             reasoning,
+            ..
         } = self.goal;
         let content = match &target.wanted {
             Wanted::Schema(text) => {
@@ -215,6 +223,7 @@ impl<'a> Planner<'a> {
         if tools.is_some_and(|tools| !tools.parallel) {
             options = options.with_max_calls(1);
         }
+        options.reasoning_tokens = self.goal.reasoning_tokens.filter(|_| reasons);
         let list = tools.map_or_else(Vec::new, |tools| tools.list.clone());
         let refused = |error: &structgen::Error| match error {
             structgen::Error::Tools(ToolError::Schema { tool, source }) => {
@@ -318,6 +327,17 @@ impl ServedModel {
     }
 }
 
+/// A structural tag, whose errors point into the field that holds it.
+fn structural_tag(text: &str, param: &str, options: &SchemaOptions) -> Result<StructuralTag> {
+    StructuralTag::from_json(text, options).map_err(|error| {
+        let place = error.pointer().map_or_else(
+            || param.to_owned(),
+            |pointer| format!("{param}#{}", pointer.trim_start_matches('#')),
+        );
+        ApiError::invalid(place, paragraph(&error)).with_code("invalid_structural_tag")
+    })
+}
+
 /// The constraint that a target is, for any model.
 pub(crate) fn constraint_of(target: &Target, options: &SchemaOptions) -> Result<Constraint> {
     let constraint = match &target.wanted {
@@ -325,9 +345,9 @@ pub(crate) fn constraint_of(target: &Target, options: &SchemaOptions) -> Result<
         Wanted::Regex(pattern) => Constraint::regex(pattern),
         Wanted::Choice(choices) => Constraint::choices(choices),
         Wanted::Gbnf(grammar) => Constraint::gbnf(grammar),
-        Wanted::Tag(_) => {
-            let message = "structural tags are not supported by this server";
-            return Err(ApiError::invalid(&target.param, message));
+        Wanted::Tag(text) => {
+            let tag = structural_tag(text, &target.param, options)?;
+            Ok(Constraint::structural_tag(&tag))
         }
         Wanted::Free => return Err(ApiError::internal("free text has no constraint")),
     };

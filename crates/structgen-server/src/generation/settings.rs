@@ -27,6 +27,8 @@ pub(crate) struct Settings {
     /// What is reported beside the answer.
     pub(crate) report: bool,
     pub(crate) steps: bool,
+    /// The most tokens of reasoning.
+    pub(crate) reasoning_tokens: Option<u32>,
 }
 
 /// Fields that are parameters of this project under the same name or another.
@@ -97,6 +99,7 @@ impl Settings {
             ignores_eos,
             report: false,
             steps: false,
+            reasoning_tokens: None,
         };
         settings.read_extras(fields, &mut params, &mut has_seed, &mut has_temperature)?;
         if params.strategy != Strategy::Sample {
@@ -142,6 +145,7 @@ impl Settings {
         };
         self.report = extras.take("report")?.unwrap_or(false);
         self.steps = extras.take("steps")?.unwrap_or(false);
+        self.reasoning_tokens = extras.take("reasoning_tokens")?;
         if let Some(mut named) = extras.object("params")? {
             for (name, value) in named.rest() {
                 *has_seed |= name == "seed";

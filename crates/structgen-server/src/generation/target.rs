@@ -134,6 +134,21 @@ impl Target {
         Ok(())
     }
 
+    /// This target, or another one where this is none.
+    pub(crate) fn or(mut self, other: Self) -> Result<Self> {
+        self.replace(other)?;
+        Ok(self)
+    }
+
+    /// Any JSON object.
+    pub(crate) fn object(param: impl Into<String>) -> Self {
+        Self {
+            wanted: Wanted::Schema(OBJECT.to_owned()),
+            param: param.into(),
+            whitespace: None,
+        }
+    }
+
     /// JSON of a schema.
     pub(crate) fn schema(schema: &RawValue, param: impl Into<String>) -> Result<Self> {
         let param = param.into();

@@ -28,7 +28,6 @@ pub(crate) enum Nesting {
     /// `{"type": "function", "function": {"name", …}}`, as chat completions have it.
     Function,
     /// `{"type": "function", "name", …}`, as responses have it.
-    #[allow(dead_code, reason = "responses, which follow, use it")]
     Flat,
 }
 

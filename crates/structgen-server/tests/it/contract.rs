@@ -231,3 +231,25 @@ fn a_server_that_stops_finishes_what_runs() {
     server.wait();
     assert!(std::net::TcpStream::connect(server.address).is_err());
 }
+
+#[test]
+fn structural_tags_are_lowered_and_refused_by_their_pointer() {
+    let server = serve();
+    let tag = |content: Value| {
+        let begin = json!({"type": "tag", "begin": "<n>", "content": content, "end": "</n>"});
+        ask(
+            json!({"response_format": {"type": "structural_tag", "format": begin}, "max_tokens": 60}),
+        )
+    };
+    let good = json!({"type": "json_schema", "json_schema": {"enum": ["a", "b"]}});
+    let reply = server.post("/v1/chat/completions", &tag(good)).expect(200);
+    let text = reply["choices"][0]["message"]["content"].as_str().unwrap();
+    assert!(["<n>\"a\"</n>", "<n>\"b\"</n>"].contains(&text), "{text}");
+    let bad = json!({"type": "json_schema", "json_schema": {"enum": 5}});
+    let error = server.post("/v1/chat/completions", &tag(bad)).expect(400);
+    let param = error["error"]["param"].as_str().unwrap();
+    assert!(
+        param.starts_with("response_format#/format/content"),
+        "{error}"
+    );
+}

@@ -4,5 +4,6 @@ mod access;
 mod chat;
 mod contract;
 mod endpoints;
+mod responses;
 mod support;
 mod tools;

@@ -168,4 +168,14 @@ impl Stream {
         }
         panic!("the stream ended without [DONE]: {chunks:?}");
     }
+
+    /// All events that are left, with their names.
+    pub(crate) fn events(mut self) -> Vec<(String, Value)> {
+        let mut events = Vec::new();
+        while let Some((name, data)) = self.event() {
+            let data = serde_json::from_str(&data).unwrap();
+            events.push((name.unwrap_or_default(), data));
+        }
+        events
+    }
 }
