@@ -21,6 +21,7 @@ mod router;
 mod server;
 mod sse;
 mod state;
+mod timed;
 
 pub use config::{ConfigError, ModelSpec, ServerConfig, ServerLimits};
 pub use server::Server;

@@ -32,7 +32,7 @@ pub(crate) fn router(app: Arc<App>) -> Result<Router, ConfigError> {
     let cors = cors(&app)?;
     let guarded = Router::new()
         .route("/v1/models", get(api::models::list))
-        .route("/v1/models/{id}", get(api::models::get))
+        .route("/v1/models/{*id}", get(api::models::get))
         .route("/v1/chat/completions", post(api::chat::create))
         .route("/v1/completions", post(api::completions::create))
         .route("/v1/responses", post(api::responses::create))
@@ -46,6 +46,7 @@ pub(crate) fn router(app: Arc<App>) -> Result<Router, ConfigError> {
         .route("/v1/masks", post(api::constraints::masks))
         .route("/tokenize", post(api::tokens::tokenize))
         .route("/detokenize", post(api::tokens::detokenize))
+        .route("/openapi.json", get(api::openapi::document))
         .route("/metrics", get(api::models::metrics))
         .route("/version", get(api::models::version))
         .route_layer(from_fn_with_state(Arc::clone(&app), check_key));

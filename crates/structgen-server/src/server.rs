@@ -19,6 +19,7 @@ use tower_service::Service;
 use crate::config::{ConfigError, ServerConfig};
 use crate::router::{Peer, router};
 use crate::state::App;
+use crate::timed::Timed;
 
 /// A server that listens, and answers once it [runs](Server::run).
 ///
@@ -112,11 +113,12 @@ impl Server {
         stream: TcpStream,
         peer: SocketAddr,
     ) -> http1::Connection<
-        TokioIo<TcpStream>,
+        TokioIo<Timed>,
         impl hyper::service::HttpService<hyper::body::Incoming, ResBody = Body, Future: Send> + use<>,
     > {
         // Tokens are sent as they come.
         let _ = stream.set_nodelay(true);
+        let stream = Timed::new(stream, self.app.config.limits.write_time);
         let router = self.router.clone();
         let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
             let mut request = request.map(Body::new);

@@ -6,6 +6,7 @@ pub(crate) mod constraints;
 pub(crate) mod extract;
 mod fields;
 pub(crate) mod models;
+pub(crate) mod openapi;
 pub(crate) mod page;
 pub(crate) mod responses;
 pub(crate) mod tokens;

@@ -20,7 +20,7 @@ pub(crate) use messages::{Conversation, past_call, text as content_text};
 pub(crate) use pieces::{Answer, AnswerCall, Piece};
 pub(crate) use plan::{Goal, How, Plan, constraint_of};
 pub(crate) use report::{field as describe_field, seconds as describe_seconds};
-pub(crate) use settings::Settings;
+pub(crate) use settings::{Settings, parameter_names};
 pub(crate) use target::{Target, Wanted, named_schema};
 pub(crate) use tokens::{chat_logprobs, completion_logprobs, steps, text as token_text};
 pub(crate) use tools::{Nesting, Tools};

@@ -59,6 +59,11 @@ const PARAMETERS: [(&str, &str); 24] = [
     ("min_tokens", "min_new_tokens"),
 ];
 
+/// The names of the fields that are numbers, and parameters of this project.
+pub(crate) fn parameter_names() -> impl Iterator<Item = &'static str> {
+    PARAMETERS.iter().map(|(field, _)| *field)
+}
+
 impl Settings {
     /// Takes the fields that all kinds of generation have in common.
     pub(crate) fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<Self> {

@@ -79,3 +79,60 @@ fn pages_of_other_origins_are_answered_where_they_are_named() {
     let allowed = reply.header("access-control-allow-origin");
     assert_eq!(allowed, Some("https://example.org"));
 }
+
+#[test]
+fn the_document_names_paths_that_are_there_and_fields_that_are_read() {
+    let server = serve();
+    let document = server.get("/openapi.json").expect(200);
+    let paths = document["paths"].as_object().unwrap();
+    assert!(paths.len() >= 15);
+    for (path, methods) in paths {
+        for (method, operation) in methods.as_object().unwrap() {
+            let body = operation.pointer("/requestBody/content/application~1json/schema");
+            let headers = [("content-type", "application/json")];
+            let path = path.replace("{id}", "structgen");
+            let ask = |body: Option<&str>| {
+                request(
+                    server.address,
+                    &method.to_uppercase(),
+                    &path,
+                    &headers,
+                    body,
+                )
+            };
+            assert!(
+                ![404, 405].contains(&ask(None).status) || path.contains("structgen"),
+                "{path}"
+            );
+            let Some(body) = body else { continue };
+            // A field of a wrong type is refused for that, and never as unknown.
+            for name in body["properties"].as_object().unwrap().keys() {
+                let reply = ask(Some(&json!({name.as_str(): [[]]}).to_string()));
+                assert!(
+                    !reply.body.contains("unknown_parameter"),
+                    "{path} {name}: {}",
+                    reply.body
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_page_may_load_nothing_from_elsewhere() {
+    let server = serve();
+    let reply = server.get("/");
+    // The server can be built without the page.
+    if reply.status == 404 {
+        return;
+    }
+    assert_eq!(
+        reply.header("content-type"),
+        Some("text/html; charset=utf-8")
+    );
+    let policy = reply.header("content-security-policy").unwrap();
+    assert!(policy.contains("default-src 'none'") && policy.contains("script-src 'self'"));
+    for path in ["/app.js", "/app.css"] {
+        assert_eq!(server.get(path).status, 200, "{path}");
+    }
+}

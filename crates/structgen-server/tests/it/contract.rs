@@ -233,6 +233,47 @@ fn a_server_that_stops_finishes_what_runs() {
 }
 
 #[test]
+fn connections_that_stand_still_are_dropped() {
+    use std::io::{Read, Write};
+    let server = serve_with(|config| {
+        config.limits.read_time = std::time::Duration::from_millis(300);
+        config.limits.write_time = std::time::Duration::from_millis(300);
+    });
+    // Half of a head, and half of a body.
+    let ended = |text: &str| {
+        let mut stream = std::net::TcpStream::connect(server.address).unwrap();
+        stream
+            .set_read_timeout(Some(std::time::Duration::from_secs(20)))
+            .unwrap();
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).map(|_| reply)
+    };
+    ended("GET /health HTTP/1.1\r\nhost: x\r\n").unwrap();
+    let late = "POST /v1/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{";
+    assert!(ended(late).unwrap().starts_with("HTTP/1.1 408"));
+    // A client that reads nothing.
+    let body = ask(
+        json!({"stream": true, "ignore_eos": true, "max_tokens": 3000, "temperature": 1.5, "n": 16,
+        "structgen": {"steps": true}}),
+    );
+    let headers = [("content-type", "application/json")];
+    let stream = crate::support::client::send(
+        server.address,
+        "POST",
+        "/v1/chat/completions",
+        &headers,
+        Some(&body.to_string()),
+    );
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while server.metric("structgen_cancelled_total") == 0 {
+        assert!(std::time::Instant::now() < deadline, "the request goes on");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    drop(stream);
+}
+
+#[test]
 fn structural_tags_are_lowered_and_refused_by_their_pointer() {
     let server = serve();
     let tag = |content: Value| {
