@@ -66,6 +66,9 @@ enum Command {
     Mask(Box<commands::mask::Args>),
     /// Work something out of a grammar, a schema or a regular expression: texts, counts, comparisons, intersections, GBNF.
     Grammar(commands::grammar::Args),
+    /// Serve models over HTTP, as OpenAI's API does.
+    #[cfg(feature = "serve")]
+    Serve(Box<commands::serve::Args>),
     /// Manage the ONNX Runtime library.
     Runtime(commands::runtime::Args),
     /// Check the runtime library, its devices, and a model.
@@ -131,6 +134,8 @@ fn run(command: Command) -> Outcome {
         Command::Explain(args) => commands::explain::run(&args),
         Command::Mask(args) => commands::mask::run(&args),
         Command::Grammar(args) => commands::grammar::run(&args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => commands::serve::run(&args),
         Command::Runtime(args) => commands::runtime::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Lab(args) => commands::lab::run(&args),

@@ -335,6 +335,14 @@ impl SchemaExtractor {
         self
     }
 
+    /// The same extractor with other options of generation.
+    #[must_use]
+    pub fn with_generate_options(mut self, options: GenerateOptions) -> Self {
+        self.options = options;
+        self.options.log_probs |= self.alternatives > 0 || self.cascade.is_some();
+        self
+    }
+
     /// The same extractor as the first of a cascade: a field whose [confidence](Field::confidence) is less than `below` is asked of
     /// `larger`, an extractor of the same schema with another model.
     ///

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde_json::Value;
-use structgen_constraint::Input;
+use structgen_constraint::{CompiledConstraint, Input};
 use structgen_decode::{
     Confidence, Generation,
     confidence::{FieldConfidence, SpanScore},
@@ -13,7 +14,9 @@ use structgen_decode::{
 use structgen_grammar::json_pointer::unescaped;
 use structgen_grammar::{Expr, ExprId, Grammar, Slot};
 
+use crate::grounding::{is_grounded as is_grounded_constraint, ungrounded_pointers};
 use crate::locate::{each_leaf, spans};
+use crate::{Model, Result, recognized_input};
 
 /// A field of an extracted document: a value that has no others in it, an empty array or object among them.
 #[derive(Clone, Debug, PartialEq)]
@@ -173,4 +176,44 @@ fn alternatives(grammar: &Grammar, mut open: Vec<ExprId>) -> Vec<ExprId> {
         }
     }
     found
+}
+
+impl Model {
+    /// The fields of a JSON output under a constraint, with their places in the text that it was asked about.
+    ///
+    /// It is what an [`Extraction`](crate::Extraction) has, for outputs of [requests](Model::submit) of one's own. `constraint` is the
+    /// schema's, before it was bound to the text. There are probabilities where the request asked for [log
+    /// probabilities](structgen_decode::GenerateOptions::log_probs), and no fields where serde_json cannot hold the document.
+    ///
+    /// # Errors
+    /// [`Error::Confidence`](crate::Error::Confidence) when the output is no JSON; [`Error::Compile`](crate::Error::Compile) when the
+    /// text is too long to be searched.
+    pub fn fields(
+        &self,
+        output: &Generation,
+        constraint: &CompiledConstraint,
+        text: &str,
+    ) -> Result<Vec<Field>> {
+        let Ok(document) = serde_json::from_str(&output.text) else {
+            return Ok(Vec::new());
+        };
+        let input = Arc::new(recognized_input(text)?);
+        let ungrounded = match is_grounded_constraint(constraint) {
+            true => ungrounded_pointers(&constraint.bind(&input)?),
+            false => Vec::new(),
+        };
+        let grammar = constraint.program().grammar();
+        let mut fields = fields(&document, Some(&input), grammar, &ungrounded);
+        let has_scores = { output.tokens.iter() }.all(|token| token.log_probs.is_some());
+        if has_scores {
+            let scores = scores_of_output(output, &output.confidence()?);
+            for field in &mut fields {
+                if let Some(Scored { score, .. }) = scores.get(&field.pointer) {
+                    field.probability = Some(score.allowed.probability());
+                    field.confidence = Some(self.confidence(score));
+                }
+            }
+        }
+        Ok(fields)
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use structgen_constraint::{CompiledConstraint, Input};
+use structgen_constraint::{BoundConstraint, CompiledConstraint, Input};
 use structgen_grammar::Expr;
 
 use crate::recognized_input;
@@ -27,10 +27,15 @@ impl Grounding {
         let bound = constraint.bind(&input)?;
         Ok(Self {
             input,
+            ungrounded: ungrounded_pointers(&bound),
             constraint: bound.constraint,
-            ungrounded: { bound.ungrounded.iter() }
-                .map(|pointer| pointer.trim_start_matches('#').to_owned())
-                .collect(),
         })
     }
+}
+
+/// The values that had to come from the text and could not: JSON Pointers into the schema.
+pub(crate) fn ungrounded_pointers(bound: &BoundConstraint) -> Vec<String> {
+    { bound.ungrounded.iter() }
+        .map(|pointer| pointer.trim_start_matches('#').to_owned())
+        .collect()
 }

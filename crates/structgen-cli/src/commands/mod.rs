@@ -19,3 +19,5 @@ pub(crate) mod man;
 pub(crate) mod mask;
 pub(crate) mod params;
 pub(crate) mod runtime;
+#[cfg(feature = "serve")]
+pub(crate) mod serve;

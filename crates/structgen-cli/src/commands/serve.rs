@@ -1,0 +1,221 @@
+//! `structgen serve`: an OpenAI-compatible server.
+
+use std::io::IsTerminal;
+use std::net::IpAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use structgen::decode::SchedulerLimits;
+use structgen::tools::ToolFormat;
+use structgen::{Device, ModelOptions};
+use structgen_server::{ModelSpec, Server, ServerConfig};
+use tokio::signal;
+
+use crate::Outcome;
+use crate::args::{at_least_one, tables_folder};
+use crate::error::DONE;
+use crate::output::{note, tell};
+
+/// Options of `structgen serve`.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Without --model the embedded model is served, under the name structgen. docs/serving.md describes all endpoints and fields.\n\n\
+    Requests under way are finished when the server is asked to stop (Ctrl-C, SIGTERM), within --stop-time; a second Ctrl-C ends it at once."
+)]
+pub(crate) struct Args {
+    /// A model folder, under the folder's name or another: DIR or NAME=DIR; `structgen` is the embedded model. May be repeated; the first one is the default
+    #[arg(long, value_name = "DIR")]
+    model: Vec<String>,
+    /// The address to listen on; one that other machines reach needs --api-key or --no-auth
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    host: IpAddr,
+    /// The port to listen on; 0 takes any that is free
+    #[arg(long, value_name = "PORT", default_value_t = 8080)]
+    port: u16,
+    /// A key that clients have to present; may be repeated. Without it, STRUCTGEN_API_KEY is taken where it is set
+    #[arg(long, value_name = "KEY")]
+    api_key: Vec<String>,
+    /// Let other machines use the server without a key
+    #[arg(long, conflicts_with = "api_key")]
+    no_auth: bool,
+    /// List unknown fields of requests in a header of the reply, instead of refusing them
+    #[arg(long)]
+    lenient: bool,
+    /// An origin whose pages may use the server, such as https://example.org; may be repeated
+    #[arg(long, value_name = "ORIGIN")]
+    cors_origin: Vec<String>,
+    /// The format in which the models call tools: qwen, llama3, mistral, …; without it, the one whose marker is a token of the model
+    #[arg(long, value_name = "FORMAT")]
+    tool_format: Option<String>,
+    /// Where the models run: cpu, cuda, or cuda:N; never replaced by another
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<Device>,
+    /// Sessions of each model that run side by side
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
+    workers: Option<NonZeroUsize>,
+    /// The most megabytes of keys and values that each session keeps for prompts that begin alike
+    #[arg(long, value_name = "MB", default_value_t = 256)]
+    prefix_cache: usize,
+    /// The most outputs that wait; more are refused
+    #[arg(long, value_name = "N")]
+    queue: Option<usize>,
+    /// The most bytes of a request's body
+    #[arg(long, value_name = "BYTES")]
+    max_body: Option<usize>,
+    /// The most requests of one client at the same time
+    #[arg(long, value_name = "N")]
+    max_requests: Option<usize>,
+    /// The most seconds that an output may take
+    #[arg(long, value_name = "SECONDS")]
+    max_time: Option<u64>,
+    /// The most megabytes of model files that are loaded at the same time; the model that was used least recently is unloaded
+    #[arg(long, value_name = "MB")]
+    model_memory: Option<u64>,
+    /// Seconds in which requests under way may end when the server is asked to stop
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    stop_time: u64,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let config = args.config()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("the server's threads cannot be started")?;
+    log_requests();
+    runtime.block_on(async {
+        let server = Server::bind(config).await?;
+        tell(&format!("listening on http://{}", server.address()));
+        server.run(asked_to_stop()).await;
+        anyhow::Ok(())
+    })?;
+    // What was cut is not waited for.
+    runtime.shutdown_background();
+    Ok(DONE)
+}
+
+impl Args {
+    fn config(&self) -> anyhow::Result<ServerConfig> {
+        let mut config = ServerConfig::default();
+        config.address = (self.host, self.port).into();
+        config.api_keys.clone_from(&self.api_key);
+        if config.api_keys.is_empty() && !self.no_auth {
+            config
+                .api_keys
+                .extend(std::env::var("STRUCTGEN_API_KEY").ok());
+        }
+        config.no_auth = self.no_auth;
+        config.lenient = self.lenient;
+        config.cors_origins.clone_from(&self.cors_origin);
+        if self.no_auth && !self.host.is_loopback() {
+            note("warning: whoever reaches this machine can use the server");
+        }
+        let limits = &mut config.limits;
+        limits.stop_time = Duration::from_secs(self.stop_time);
+        limits.model_bytes = self
+            .model_memory
+            .map(|megabytes| megabytes.saturating_mul(1_000_000));
+        limits.body_bytes = self.max_body.unwrap_or(limits.body_bytes);
+        limits.requests_per_client = self.max_requests.unwrap_or(limits.requests_per_client);
+        limits.generation_time = self
+            .max_time
+            .map_or(limits.generation_time, Duration::from_secs);
+        if !self.model.is_empty() {
+            config.models = self.model.iter().map(|text| spec(text)).collect();
+        }
+        let options = self.model_options();
+        let format = self.tool_format.as_deref().map(tool_format).transpose()?;
+        for model in &mut config.models {
+            model.options = match (&model.folder, tables_folder()) {
+                (Some(_), Some(tables)) => options.clone().with_tables_folder(tables),
+                _ => options.clone(),
+            };
+            model.tool_format.clone_from(&format);
+            if let Some(folder) = model.folder.as_deref().filter(|folder| !folder.is_dir()) {
+                bail!("{} is no folder of a model", folder.display());
+            }
+        }
+        Ok(config)
+    }
+
+    fn model_options(&self) -> ModelOptions {
+        let mut limits = SchedulerLimits::default();
+        limits.queue = self.queue.unwrap_or(limits.queue);
+        let mut options = ModelOptions::new()
+            .with_limits(limits)
+            .with_prefix_cache(self.prefix_cache.saturating_mul(1_000_000));
+        if let Some(device) = self.device {
+            options = options.with_device(device);
+        }
+        match self.workers {
+            Some(workers) => options.with_workers(workers),
+            None => options,
+        }
+    }
+}
+
+/// A model as `--model` names it: a folder, with a name before it where another one is wanted.
+fn spec(text: &str) -> ModelSpec {
+    if text == ModelSpec::EMBEDDED {
+        return ModelSpec::embedded();
+    }
+    match text.split_once('=') {
+        Some((name, folder)) if !PathBuf::from(text).exists() => {
+            let mut spec = ModelSpec::folder(folder);
+            spec.name = name.to_owned();
+            spec
+        }
+        _ => ModelSpec::folder(text),
+    }
+}
+
+fn tool_format(name: &str) -> anyhow::Result<ToolFormat> {
+    ToolFormat::preset(name).with_context(|| {
+        let known: Vec<&str> = ToolFormat::presets().collect();
+        format!(
+            "{name:?} is no format of tool calls; there are: {}",
+            known.join(", ")
+        )
+    })
+}
+
+/// Logs a line for each request to standard error: for people on a terminal, as JSON elsewhere.
+fn log_requests() {
+    let lines = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_max_level(tracing::Level::INFO)
+        .with_target(false);
+    match std::io::stderr().is_terminal() {
+        true => lines.compact().init(),
+        false => lines.json().flatten_event(true).init(),
+    }
+}
+
+/// Waits for Ctrl-C, or for the signal with which systems end services.
+async fn asked_to_stop() {
+    #[cfg(unix)]
+    let terminated = async {
+        match signal::unix::signal(signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let terminated = std::future::pending::<()>();
+    tokio::select! {
+        // Where no handler can be set, the system ends the process.
+        Ok(()) = signal::ctrl_c() => {}
+        () = terminated => {}
+    }
+    tokio::spawn(async {
+        if signal::ctrl_c().await.is_ok() {
+            #[allow(
+                clippy::exit,
+                reason = "whoever asks twice does not wait for requests to end"
+            )]
+            std::process::exit(130);
+        }
+    });
+}

@@ -1,0 +1,310 @@
+//! `POST /v1/completions`: text after bare prompts.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Extension, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use structgen::vocab::{TokenId, Tokenizer};
+
+use super::fields::{Stream, add_extras, take_labels, take_max_tokens, usage_json};
+use crate::body::{read_fields, read_json};
+use crate::clients::Client;
+use crate::config::ServerLimits;
+use crate::error::{ApiError, Result};
+use crate::fields::Fields;
+use crate::generation::{
+    Ask, Done, Job, Piece, Prompt, Settings, Target, Update, Usage, completion_logprobs,
+    finish_reason, steps,
+};
+use crate::ids::new_id;
+use crate::models::unix_time;
+use crate::sse::{self, Events, Gone};
+use crate::state::App;
+
+/// A prompt, or several: texts, or tokens.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Prompts {
+    Text(String),
+    Texts(Vec<String>),
+    Tokens(Vec<u32>),
+    TokenLists(Vec<Vec<u32>>),
+}
+
+struct CompletionRequest {
+    model: Option<String>,
+    prompts: Vec<Prompt>,
+    target: Target,
+    settings: Settings,
+    echoes: bool,
+    stream: Stream,
+}
+
+fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<CompletionRequest> {
+    let model = fields.take("model")?;
+    let Some(prompt) = fields.raw("prompt") else {
+        return Err(fields.missing("prompt"));
+    };
+    let prompts = serde_json::from_str(prompt.get()).map_err(|_| {
+        let message =
+            "prompt must be a text, a list of texts, a list of token ids, or a list of such lists";
+        ApiError::invalid("prompt", message)
+    })?;
+    let tokens = |ids: Vec<u32>| Prompt::Tokens(ids.into_iter().map(TokenId).collect());
+    let prompts: Vec<Prompt> = match prompts {
+        Prompts::Text(text) => vec![Prompt::Text(text)],
+        Prompts::Texts(texts) => texts.into_iter().map(Prompt::Text).collect(),
+        Prompts::Tokens(ids) => vec![tokens(ids)],
+        Prompts::TokenLists(lists) => lists.into_iter().map(tokens).collect(),
+    };
+    if prompts.is_empty() || prompts.len() > limits.texts {
+        let message = format!("there must be from 1 to {} prompts", limits.texts);
+        return Err(ApiError::invalid("prompt", message));
+    }
+    let mut settings = Settings::read(fields, limits)?;
+    let most = take_max_tokens(fields, &["max_tokens", "n_predict"])?;
+    settings.options.max_new_tokens = most.or(settings.options.max_new_tokens);
+    let count: Option<usize> = fields.take("n")?;
+    settings.set_outputs(count, limits)?;
+    if let Some(best_of) = fields.take::<usize>("best_of")?
+        && best_of != settings.options.sequences
+    {
+        let message = "best_of is supported only where it equals n";
+        return Err(ApiError::invalid("best_of", message));
+    }
+    if let Some(others) = fields.take("logprobs")? {
+        settings.set_logprobs(others, "logprobs", limits)?;
+    }
+    let echoes = fields.take("echo")?.unwrap_or(false);
+    if echoes && settings.logprobs.is_some() {
+        let message = "echo cannot be combined with logprobs: those of prompts are not computed";
+        return Err(ApiError::invalid("echo", message));
+    }
+    let target = Target::read(fields)?;
+    let stream = Stream::read(fields)?;
+    take_labels(fields)?;
+    Ok(CompletionRequest {
+        model,
+        prompts,
+        target,
+        settings,
+        echoes,
+        stream,
+    })
+}
+
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response> {
+    let body = read_json(&app, &headers, body).await?;
+    let limits = &app.config.limits;
+    let (request, ignored) = read_fields(&app, &headers, &body, |fields| read(fields, limits))?;
+    let served = app.models.get(request.model.as_deref()).await?;
+    let mut completions = Completions {
+        id: new_id("cmpl-"),
+        created: unix_time(),
+        model: served.name.clone(),
+        settings: request.settings.clone(),
+        has_usage: request.stream.has_usage,
+        echoed: Vec::new(),
+    };
+    let mut jobs = Vec::new();
+    for prompt in request.prompts {
+        let echoed = request
+            .echoes
+            .then(|| text_of(&prompt, served.model.tokenizer()));
+        completions
+            .echoed
+            .push(echoed.transpose()?.unwrap_or_default());
+        let ask = Ask {
+            prompt,
+            target: request.target.clone(),
+            tools: None,
+            settings: request.settings.clone(),
+        };
+        let job = app.start(Arc::clone(&served), ask, &client).await;
+        jobs.push(job.map_err(about_prompt)?);
+    }
+    let response = match request.stream.is_wanted {
+        true => {
+            // Errors before the first token are replies of their own.
+            let first = match jobs.first_mut() {
+                Some(job) => job.next().await?,
+                None => None,
+            };
+            sse::reply(&app, |events| async move {
+                completions.write(&events, jobs, first).await
+            })
+        }
+        false => completions.whole(jobs).await?.into_response(),
+    };
+    Ok(ignored.mark(response))
+}
+
+/// What is called messages elsewhere is the prompt here.
+fn about_prompt(mut error: ApiError) -> ApiError {
+    if error.param.as_deref() == Some("messages") {
+        error.param = Some("prompt".to_owned());
+    }
+    error
+}
+
+fn text_of(prompt: &Prompt, tokenizer: &Tokenizer) -> Result<String> {
+    match prompt {
+        Prompt::Text(text) => Ok(text.clone()),
+        Prompt::Tokens(tokens) => tokenizer
+            .decode(tokens, false)
+            .map_err(|error| ApiError::invalid("prompt", error.to_string())),
+        Prompt::Chat(_) => Ok(String::new()),
+    }
+}
+
+/// Writes completions, whole or in chunks.
+struct Completions {
+    id: String,
+    created: u64,
+    model: String,
+    settings: Settings,
+    has_usage: bool,
+    /// What stands before each prompt's completions: the prompt itself, where it is echoed.
+    echoed: Vec<String>,
+}
+
+impl Completions {
+    fn object(&self, choices: Vec<Value>) -> Value {
+        json!({
+            "id": self.id,
+            "object": "text_completion",
+            "created": self.created,
+            "model": self.model,
+            "choices": choices,
+        })
+    }
+
+    /// The index of an output of a prompt among all choices.
+    fn index(&self, prompt: usize, output: usize) -> usize {
+        prompt * self.settings.options.sequences + output
+    }
+
+    async fn whole(&self, jobs: Vec<Job>) -> Result<Json<Value>> {
+        let mut choices = Vec::new();
+        let mut usage = Usage::default();
+        for (prompt, job) in jobs.into_iter().enumerate() {
+            let vocabulary = Arc::clone(job.served.model.tokenizer().vocabulary());
+            let (done, used) = job.finish().await.map_err(about_prompt)?;
+            usage.add(used);
+            for (output, done) in done.iter().enumerate() {
+                let tokens = &done.generation.tokens;
+                let logprobs = self.settings.logprobs;
+                let mut choice = json!({
+                    "index": self.index(prompt, output),
+                    "text": format!("{}{}", self.echoed[prompt], done.generation.text),
+                    "logprobs": logprobs.map(|others| completion_logprobs(tokens, others, &vocabulary)),
+                    "finish_reason": finish_reason(&done.generation, false),
+                });
+                let steps = self.settings.steps.then(|| steps(tokens, &vocabulary));
+                add_extras(&mut choice, steps, done.report.clone());
+                choices.push(choice);
+            }
+        }
+        let mut reply = self.object(choices);
+        reply["usage"] = usage_json(usage);
+        Ok(Json(reply))
+    }
+
+    /// Streams the outputs of each prompt in turn; all are written side by side.
+    async fn write(
+        &self,
+        events: &Events,
+        jobs: Vec<Job>,
+        mut first: Option<Update>,
+    ) -> std::result::Result<(), Gone> {
+        let mut usage = Usage::default();
+        for (prompt, job) in jobs.into_iter().enumerate() {
+            match self.write_one(events, prompt, job, first.take()).await? {
+                Ok(used) => usage.add(used),
+                Err(error) => return events.data(&about_prompt(error).body()).await,
+            }
+        }
+        if self.has_usage {
+            let mut chunk = self.object(Vec::new());
+            chunk["usage"] = usage_json(usage);
+            events.data(&chunk).await?;
+        }
+        events.done().await
+    }
+
+    async fn write_one(
+        &self,
+        events: &Events,
+        prompt: usize,
+        mut job: Job,
+        mut first: Option<Update>,
+    ) -> std::result::Result<Result<Usage>, Gone> {
+        if !self.echoed[prompt].is_empty() {
+            for output in 0..self.settings.options.sequences {
+                let choice = self.choice(prompt, output, &self.echoed[prompt]);
+                events.data(&self.object(vec![choice])).await?;
+            }
+        }
+        let vocabulary = Arc::clone(job.served.model.tokenizer().vocabulary());
+        loop {
+            let next = match first.take() {
+                Some(update) => Ok(Some(update)),
+                None => job.next().await,
+            };
+            let update = match next {
+                Ok(Some(update)) => update,
+                Ok(None) => break,
+                Err(error) => return Ok(Err(error)),
+            };
+            let text: String = { update.pieces.iter() }
+                .map(|piece| match piece {
+                    Piece::Content(text) => text.as_str(),
+                    _ => "",
+                })
+                .collect();
+            let lists = self.settings.logprobs.is_some() || self.settings.steps;
+            if !text.is_empty() || lists {
+                let mut choice = self.choice(prompt, update.output, &text);
+                let tokens = &update.tokens;
+                if let Some(others) = self.settings.logprobs {
+                    choice["logprobs"] = completion_logprobs(tokens, others, &vocabulary);
+                }
+                let steps = self.settings.steps.then(|| steps(tokens, &vocabulary));
+                add_extras(&mut choice, steps, None);
+                events.data(&self.object(vec![choice])).await?;
+            }
+        }
+        let (done, usage) = match job.finish().await {
+            Ok(finished) => finished,
+            Err(error) => return Ok(Err(error)),
+        };
+        for (
+            output,
+            Done {
+                generation, report, ..
+            },
+        ) in done.iter().enumerate()
+        {
+            let mut choice = self.choice(prompt, output, "");
+            choice["finish_reason"] = finish_reason(generation, false).into();
+            add_extras(&mut choice, None, report.clone());
+            events.data(&self.object(vec![choice])).await?;
+        }
+        Ok(Ok(usage))
+    }
+
+    fn choice(&self, prompt: usize, output: usize, text: &str) -> Value {
+        let index = self.index(prompt, output);
+        json!({"index": index, "text": text, "logprobs": null, "finish_reason": null})
+    }
+}

@@ -1,0 +1,172 @@
+//! `POST /v1/constraints/check` and `POST /v1/masks`: constraints by themselves, without a run of a model.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use structgen::constraint::CompiledConstraint;
+use structgen::vocab::TokenId;
+use structgen::{CancelToken, Checker, Constraint, Misfit, Profile, SchemaOptions};
+
+use crate::body::{read_fields, read_json};
+use crate::error::{ApiError, Result};
+use crate::generation::{Target, Wanted, constraint_of, token_text};
+use crate::models::ServedModel;
+use crate::state::App;
+
+/// The most tokens of a mask that are listed.
+const LISTED: usize = 1_000;
+
+/// Whether a text matches a constraint, and if not, where and why.
+pub(crate) async fn check(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response> {
+    let body = read_json(&app, &headers, body).await?;
+    let ((target, text, profile), ignored) = read_fields(&app, &headers, &body, |fields| {
+        let target = needed(Target::read_plain(fields)?)?;
+        let text: String = fields.need("text")?;
+        let profile = match fields.take::<String>("profile")?.as_deref() {
+            None | Some("exact") => Profile::Exact,
+            Some("generate") => Profile::Generate,
+            Some("rust") => Profile::Rust,
+            Some(_) => {
+                let message = "profile must be exact, generate or rust";
+                return Err(ApiError::invalid("profile", message));
+            }
+        };
+        Ok((target, text, profile))
+    })?;
+    let token = CancelToken::with_timeout(app.config.limits.compile_time);
+    let work = move || {
+        let refused = |error: structgen::Error| ApiError::of(&error, &target.param);
+        let mut options = SchemaOptions::new().with_profile(profile);
+        options.cancel = Some(token.clone());
+        let constraint: Constraint = constraint_of(&target, &options)?;
+        let checker = Checker::cancellable(&constraint, token).map_err(refused)?;
+        checker.check(text.as_bytes()).map_err(refused)
+    };
+    let reply = match app.compile(work).await? {
+        None => json!({"accepted": true}),
+        Some(misfit) => described(&misfit),
+    };
+    Ok(ignored.mark(Json(reply).into_response()))
+}
+
+fn described(misfit: &Misfit) -> Value {
+    json!({
+        "accepted": false,
+        "message": misfit.to_string(),
+        "offset": misfit.offset,
+        "line": misfit.line,
+        "column": misfit.column,
+        "found": misfit.found,
+        "expected": misfit.expected_in_words(),
+        "may_end": misfit.may_end,
+    })
+}
+
+/// What a model may write after the beginning of an output.
+pub(crate) async fn masks(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response> {
+    let body = read_json(&app, &headers, body).await?;
+    let (request, ignored) = read_fields(&app, &headers, &body, |fields| {
+        let model: Option<String> = fields.take("model")?;
+        let target = needed(Target::read_plain(fields)?)?;
+        let prefix = match fields.take::<Vec<u32>>("tokens")? {
+            Some(ids) => Prefix::Tokens(ids.into_iter().map(TokenId).collect()),
+            None => Prefix::Text(fields.take("prefix")?.unwrap_or_default()),
+        };
+        let most: usize = fields.take("limit")?.unwrap_or(100);
+        Ok((model, target, prefix, most.min(LISTED)))
+    })?;
+    let (name, target, prefix, most) = request;
+    let served = app.models.get(name.as_deref()).await?;
+    let token = CancelToken::with_timeout(app.config.limits.compile_time);
+    let work = move || {
+        let refused = |error: structgen::Error| ApiError::of(&error, &target.param);
+        let mut options = SchemaOptions::new();
+        options.cancel = Some(token.clone());
+        let constraint = constraint_of(&target, &options)?;
+        let compiled = served.compile(&constraint, &token).map_err(refused)?;
+        mask_after(&served, &compiled, &prefix, most, token)
+    };
+    let reply = app.compile(work).await?;
+    Ok(ignored.mark(Json(reply).into_response()))
+}
+
+/// The beginning of an output.
+enum Prefix {
+    Text(String),
+    Tokens(Vec<TokenId>),
+}
+
+fn mask_after(
+    served: &ServedModel,
+    compiled: &CompiledConstraint,
+    prefix: &Prefix,
+    most: usize,
+    token: CancelToken,
+) -> Result<Value> {
+    let tokenizer = served.model.tokenizer();
+    let vocabulary = tokenizer.vocabulary();
+    let (param, tokens) = match prefix {
+        Prefix::Tokens(tokens) => ("tokens", tokens.clone()),
+        Prefix::Text(text) => {
+            let tokens = tokenizer.encode(text);
+            let refused = |error: structgen::vocab::TokenizerError| {
+                ApiError::invalid("prefix", error.to_string())
+            };
+            ("prefix", tokens.map_err(refused)?)
+        }
+    };
+    let mut matcher = compiled.matcher().with_cancel_token(token);
+    for (index, &token) in tokens.iter().enumerate() {
+        matcher.accept_token(token).map_err(|error| {
+            let message = format!("token {index} of {param} does not match: {error}");
+            ApiError::invalid(param, message)
+        })?;
+    }
+    let failed = |error: structgen::constraint::MatcherError| {
+        ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
+            .with_code("constraint_limit")
+    };
+    let is_finished = matcher.is_finished();
+    let mut reply = json!({
+        "accepted_tokens": tokens.len(),
+        "may_end": matcher.is_accepting(),
+        "is_finished": is_finished,
+        "completion_tokens": matcher.completion_cost(),
+    });
+    if !is_finished {
+        let mask = matcher.mask().map_err(failed)?;
+        let listed = mask.bits().iter().take(most);
+        let listed: Vec<Value> = listed
+            .map(|id| json!({"id": id.0, "text": token_text(id, vocabulary)}))
+            .collect();
+        reply["allowed"] = mask.bits().count().into();
+        reply["tokens"] = listed.into();
+        let forced = matcher.forced_text(4_096).map_err(failed)?;
+        reply["forced_text"] = String::from_utf8_lossy(&forced).into();
+    }
+    Ok(reply)
+}
+
+/// A target that is none is no constraint.
+fn needed(target: Target) -> Result<Target> {
+    match target.wanted {
+        Wanted::Free => {
+            let message = "a constraint is needed: json_schema, regex, grammar or choice";
+            Err(ApiError::invalid("json_schema", message).with_code("missing_required_parameter"))
+        }
+        _ => Ok(target),
+    }
+}

@@ -1,0 +1,95 @@
+//! Fields and parts of replies that several endpoints have.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{ApiError, Result};
+use crate::fields::Fields;
+use crate::generation::Usage;
+
+/// Whether and how a reply is streamed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stream {
+    pub(crate) is_wanted: bool,
+    pub(crate) has_usage: bool,
+}
+
+impl Stream {
+    /// Takes `stream` and `stream_options`.
+    pub(crate) fn read(fields: &mut Fields<'_>) -> Result<Self> {
+        let is_wanted = fields.take("stream")?.unwrap_or(false);
+        let mut has_usage = false;
+        let path = fields.path_of("stream_options");
+        if let Some(mut options) = fields.object("stream_options")? {
+            has_usage = options.take("include_usage")?.unwrap_or(false);
+            options.finish()?;
+            if !is_wanted {
+                let message = "stream_options is for streams, and stream is not true";
+                return Err(ApiError::invalid(path, message));
+            }
+        }
+        Ok(Self {
+            is_wanted,
+            has_usage,
+        })
+    }
+}
+
+/// Takes fields that are about the client or the service, and change nothing about the answer.
+pub(crate) fn take_labels(fields: &mut Fields<'_>) -> Result<()> {
+    for name in ["user", "safety_identifier", "prompt_cache_key"] {
+        let _: Option<String> = fields.take(name)?;
+    }
+    match fields.take::<String>("service_tier")?.as_deref() {
+        None | Some("auto" | "default") => Ok(()),
+        Some(_) => {
+            let path = fields.path_of("service_tier");
+            Err(ApiError::invalid(
+                path,
+                "service_tier must be auto or default",
+            ))
+        }
+    }
+}
+
+/// The most tokens of an answer, under any of its names.
+pub(crate) fn take_max_tokens(fields: &mut Fields<'_>, names: &[&str]) -> Result<Option<usize>> {
+    let mut found: Option<(usize, &str)> = None;
+    for &name in names {
+        let Some(value) = fields.take::<usize>(name)? else {
+            continue;
+        };
+        if let Some((other, first)) = found
+            && other != value
+        {
+            let message = format!("{first} is {other} and {name} is {value}: give one of them");
+            return Err(ApiError::invalid(name, message));
+        }
+        if value == 0 {
+            return Err(ApiError::invalid(name, format!("{name} must be 1 or more")));
+        }
+        found = Some((value, name));
+    }
+    Ok(found.map(|(value, _)| value))
+}
+
+/// Adds what was asked for by the field `structgen`.
+pub(crate) fn add_extras(choice: &mut Value, tokens: Option<Value>, report: Option<Value>) {
+    let mut extras = Map::new();
+    for (name, value) in [("tokens", tokens), ("report", report)] {
+        if let Some(value) = value {
+            extras.insert(name.to_owned(), value);
+        }
+    }
+    if !extras.is_empty() {
+        choice["structgen"] = extras.into();
+    }
+}
+
+pub(crate) fn usage_json(usage: Usage) -> Value {
+    json!({
+        "prompt_tokens": usage.prompt,
+        "completion_tokens": usage.new,
+        "total_tokens": usage.prompt + usage.new,
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+    })
+}

@@ -1,0 +1,66 @@
+//! Which models there are, and whether the server works.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use crate::error::{ApiError, Result};
+use crate::state::App;
+
+/// `GET /v1/models`.
+pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<Value> {
+    let models: Vec<Value> = { app.models.names() }
+        .map(|name| describe(&app, name))
+        .collect();
+    Json(json!({"object": "list", "data": models}))
+}
+
+/// `GET /v1/models/{id}`.
+pub(crate) async fn get(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>> {
+    let name = app.models.name_of(Some(&name))?;
+    Ok(Json(describe(&app, name)))
+}
+
+fn describe(app: &App, name: &str) -> Value {
+    json!({
+        "id": name,
+        "object": "model",
+        "created": app.models.created,
+        "owned_by": "structgen",
+    })
+}
+
+/// `GET /health`: whether the server answers.
+pub(crate) async fn health() -> Json<Value> {
+    Json(json!({"status": "ok"}))
+}
+
+/// `GET /ready`: whether requests are taken, and the default model can be used.
+pub(crate) async fn ready(State(app): State<Arc<App>>) -> Result<Json<Value>> {
+    if app.is_stopping.load(Ordering::Relaxed) {
+        let message = "the server is stopping";
+        return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message).with_code("stopping"));
+    }
+    app.models.get(None).await?;
+    Ok(Json(json!({"status": "ready"})))
+}
+
+/// `GET /version`.
+pub(crate) async fn version() -> Json<Value> {
+    Json(json!({"version": env!("CARGO_PKG_VERSION")}))
+}
+
+/// `GET /metrics`, as Prometheus reads it.
+pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Response {
+    let text = app.metrics.to_text(app.models.gauges());
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
+}

@@ -1,0 +1,213 @@
+//! The items of a response's output, and the events that describe them while they come.
+
+use serde_json::{Value, json};
+use structgen::chat::ChatMessage;
+
+use crate::error::Result;
+use crate::generation::{Conversation, Piece, past_call};
+use crate::ids::new_id;
+
+/// An event without its number: its type and its fields.
+pub(super) type Event = (&'static str, Value);
+
+/// The items of an output so far. The last one may be open.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Items {
+    items: Vec<Item>,
+    is_open: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Item {
+    id: String,
+    kind: Kind,
+    /// The text, or the arguments of a call.
+    text: String,
+    logprobs: Vec<Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Reasoning,
+    Message,
+    Call { call_id: String, name: String },
+}
+
+impl Items {
+    /// Takes a part of the answer, and the log probabilities of its tokens.
+    pub(super) fn push(&mut self, piece: &Piece, logprobs: Vec<Value>) -> Vec<Event> {
+        let mut events = Vec::new();
+        match piece {
+            Piece::Content(text) => {
+                self.open(Kind::Message, &mut events);
+                self.extend(text, logprobs, &mut events);
+            }
+            Piece::Reasoning(text) => {
+                self.open(Kind::Reasoning, &mut events);
+                self.extend(text, Vec::new(), &mut events);
+            }
+            Piece::Call { id, name, .. } => {
+                let (call_id, name) = (id.clone(), name.clone());
+                self.open(Kind::Call { call_id, name }, &mut events);
+            }
+            Piece::Arguments { json, .. } => self.extend(json, Vec::new(), &mut events),
+        }
+        events
+    }
+
+    /// Ends the last item.
+    pub(super) fn close(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        if std::mem::take(&mut self.is_open)
+            && let Some(item) = self.items.last()
+        {
+            let index = self.items.len() - 1;
+            let place = json!({"item_id": item.id, "output_index": index});
+            let at = |fields: Value| joined(&place, fields);
+            match &item.kind {
+                Kind::Call { name, .. } => {
+                    let fields = at(json!({"arguments": item.text, "name": name}));
+                    events.push(("response.function_call_arguments.done", fields));
+                }
+                kind => {
+                    let (done, fields) = match kind {
+                        Kind::Message => (
+                            "response.output_text.done",
+                            json!({"content_index": 0, "text": item.text, "logprobs": item.logprobs}),
+                        ),
+                        _ => (
+                            "response.reasoning_text.done",
+                            json!({"content_index": 0, "text": item.text}),
+                        ),
+                    };
+                    events.push((done, at(fields)));
+                    let part = json!({"content_index": 0, "part": item.part()});
+                    events.push(("response.content_part.done", at(part)));
+                }
+            }
+            let item = json!({"output_index": index, "item": item.to_json("completed")});
+            events.push(("response.output_item.done", item));
+        }
+        events
+    }
+
+    fn open(&mut self, kind: Kind, events: &mut Vec<Event>) {
+        // Each call is an item of its own; text goes on with the text before it.
+        let goes_on = self.items.last().is_some_and(|last| last.kind == kind);
+        if self.is_open && goes_on {
+            return;
+        }
+        events.extend(self.close());
+        let prefix = match kind {
+            Kind::Reasoning => "rs_",
+            Kind::Message => "msg_",
+            Kind::Call { .. } => "fc_",
+        };
+        let item = Item {
+            id: new_id(prefix),
+            kind,
+            text: String::new(),
+            logprobs: Vec::new(),
+        };
+        let index = self.items.len();
+        let mut begun = item.to_json("in_progress");
+        if begun.get("content").is_some() {
+            begun["content"] = json!([]);
+        }
+        let added = json!({"output_index": index, "item": begun});
+        events.push(("response.output_item.added", added));
+        if !matches!(item.kind, Kind::Call { .. }) {
+            let part = json!({"item_id": item.id, "output_index": index, "content_index": 0, "part": item.part()});
+            events.push(("response.content_part.added", part));
+        }
+        self.items.push(item);
+        self.is_open = true;
+    }
+
+    fn extend(&mut self, text: &str, logprobs: Vec<Value>, events: &mut Vec<Event>) {
+        let index = self.items.len().saturating_sub(1);
+        let Some(item) = self.items.last_mut() else {
+            return;
+        };
+        item.text.push_str(text);
+        let place = json!({"item_id": item.id, "output_index": index, "delta": text});
+        let event = match item.kind {
+            Kind::Call { .. } => ("response.function_call_arguments.delta", place),
+            Kind::Reasoning => (
+                "response.reasoning_text.delta",
+                joined(&place, json!({"content_index": 0})),
+            ),
+            Kind::Message => {
+                let fields = json!({"content_index": 0, "logprobs": logprobs});
+                item.logprobs.extend(logprobs);
+                ("response.output_text.delta", joined(&place, fields))
+            }
+        };
+        events.push(event);
+    }
+
+    /// The items as a response has them.
+    pub(super) fn to_json(&self, status: &str) -> Value {
+        self.items.iter().map(|item| item.to_json(status)).collect()
+    }
+
+    /// Adds the answer to the conversation that it is part of.
+    pub(super) fn add_to(&self, conversation: &mut Conversation) -> Result<()> {
+        let mut text = Value::Null;
+        let mut calls = Vec::new();
+        for item in &self.items {
+            match &item.kind {
+                Kind::Reasoning => {}
+                Kind::Message => text = item.text.as_str().into(),
+                Kind::Call { call_id, name } => {
+                    calls.push(past_call(Some(call_id.clone()), name, &item.text, "input")?);
+                }
+            }
+        }
+        let mut message = ChatMessage::assistant(text);
+        if !calls.is_empty() {
+            message = message.with("tool_calls", calls);
+        }
+        conversation.messages.push(message);
+        Ok(())
+    }
+}
+
+impl Item {
+    /// The part of content that a message or reasoning has.
+    fn part(&self) -> Value {
+        match self.kind {
+            Kind::Message => json!({
+                "type": "output_text",
+                "text": self.text,
+                "annotations": [],
+                "logprobs": self.logprobs,
+            }),
+            _ => json!({"type": "reasoning_text", "text": self.text}),
+        }
+    }
+
+    fn to_json(&self, status: &str) -> Value {
+        match &self.kind {
+            Kind::Reasoning => json!({
+                "id": self.id, "type": "reasoning", "summary": [], "content": [self.part()], "status": status,
+            }),
+            Kind::Message => json!({
+                "id": self.id, "type": "message", "role": "assistant", "status": status, "content": [self.part()],
+            }),
+            Kind::Call { call_id, name } => json!({
+                "id": self.id, "type": "function_call", "status": status,
+                "call_id": call_id, "name": name, "arguments": self.text,
+            }),
+        }
+    }
+}
+
+/// An object with the fields of another one after its own.
+fn joined(first: &Value, second: Value) -> Value {
+    let mut joined = first.clone();
+    if let (Value::Object(fields), Value::Object(more)) = (&mut joined, second) {
+        fields.extend(more);
+    }
+    joined
+}

@@ -1,0 +1,341 @@
+//! `POST /v1/responses`, and what is kept of responses.
+
+mod items;
+mod request;
+mod store;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Extension, Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+use structgen::chat::ChatMessage;
+use structgen::decode::{FinishReason, GeneratedToken};
+use structgen::vocab::Vocabulary;
+
+use self::items::{Event, Items};
+pub(crate) use self::store::Responses;
+use crate::body::{read_fields, read_json};
+use crate::clients::Client;
+use crate::error::{ApiError, Result};
+use crate::generation::{Conversation, Done, Job, Prompt, Update, Usage, chat_logprobs, steps};
+use crate::ids::new_id;
+use crate::models::unix_time;
+use crate::sse::{self, Events, Gone};
+use crate::state::App;
+
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response> {
+    let body = read_json(&app, &headers, body).await?;
+    let limits = &app.config.limits;
+    let (request, ignored) = read_fields(&app, &headers, &body, |fields| {
+        request::read(fields, limits)
+    })?;
+    let served = app.models.get(request.model.as_deref()).await?;
+    let mut conversation = match &request.previous {
+        None => Conversation::default(),
+        Some(id) => { app.responses.conversation(id, client) }
+            .ok_or_else(|| not_kept(id).with_param("previous_response_id"))?,
+    };
+    conversation.extend(request.input);
+    let mut ask = request.ask;
+    if let Prompt::Chat(chat) = &mut ask.prompt {
+        chat.conversation = conversation.clone();
+        // Instructions are of one response, and those after it have their own.
+        if let Some(instructions) = request.instructions {
+            let message = ChatMessage::system(instructions);
+            chat.conversation.messages.insert(0, message);
+        }
+    }
+    let writer = Writer {
+        app: Arc::clone(&app),
+        client,
+        id: new_id("resp_"),
+        created: unix_time(),
+        model: served.name.clone(),
+        repeated: request.repeated,
+        is_stored: request.is_stored,
+        has_steps: ask.settings.steps,
+        logprobs: ask.settings.logprobs,
+        conversation,
+        items: Items::default(),
+        number: 0,
+    };
+    let mut job = app.start(served, ask, &client).await.map_err(about_input)?;
+    let response = match request.is_streamed {
+        true => {
+            // Errors before the first token are replies of their own.
+            let first = job.next().await.map_err(about_input)?;
+            match first {
+                Some(first) => sse::reply(&app, |events| async move {
+                    writer.write(&events, job, first).await
+                }),
+                None => {
+                    let (done, usage) = job.finish().await.map_err(about_input)?;
+                    sse::reply(&app, |events| async move {
+                        let mut writer = writer;
+                        writer.begin(&events).await?;
+                        writer.end(&events, done, usage).await
+                    })
+                }
+            }
+        }
+        false => Json(writer.whole(job).await.map_err(about_input)?).into_response(),
+    };
+    Ok(ignored.mark(response))
+}
+
+/// What is called messages elsewhere is the input here.
+fn about_input(mut error: ApiError) -> ApiError {
+    match error.param.as_deref() {
+        Some("messages") => error.param = Some("input".to_owned()),
+        Some("max_tokens") => error.param = Some("max_output_tokens".to_owned()),
+        _ => {}
+    }
+    error
+}
+
+fn not_kept(id: &str) -> ApiError {
+    let message = format!("there is no response {id:?}: it was not stored, or is gone by now");
+    ApiError::new(StatusCode::NOT_FOUND, message).with_code("response_not_found")
+}
+
+/// `GET /v1/responses/{id}`.
+pub(crate) async fn get(
+    State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
+    Path(id): Path<String>,
+) -> Result<Json<Value>> {
+    let response = app.responses.response(&id, client);
+    response.map(Json).ok_or_else(|| not_kept(&id))
+}
+
+/// `DELETE /v1/responses/{id}`.
+pub(crate) async fn delete(
+    State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
+    Path(id): Path<String>,
+) -> Result<Json<Value>> {
+    match app.responses.delete(&id, client) {
+        true => Ok(Json(
+            json!({"id": id, "object": "response", "deleted": true}),
+        )),
+        false => Err(not_kept(&id)),
+    }
+}
+
+/// `POST /v1/responses/{id}/cancel`: of a response that is being streamed.
+pub(crate) async fn cancel(
+    State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
+    Path(id): Path<String>,
+) -> Result<Json<Value>> {
+    if app.responses.cancel(&id, client) {
+        return Ok(Json(
+            json!({"id": id, "object": "response", "status": "cancelled"}),
+        ));
+    }
+    match app.responses.response(&id, client) {
+        Some(_) => Err(ApiError::new(
+            StatusCode::BAD_REQUEST,
+            "the response has ended",
+        )),
+        None => Err(not_kept(&id)),
+    }
+}
+
+/// Writes a response, whole or in events.
+struct Writer {
+    app: Arc<App>,
+    client: Client,
+    id: String,
+    created: u64,
+    model: String,
+    repeated: Map<String, Value>,
+    is_stored: bool,
+    has_steps: bool,
+    logprobs: Option<usize>,
+    /// All before the answer.
+    conversation: Conversation,
+    items: Items,
+    /// The number of the next event.
+    number: usize,
+}
+
+impl Writer {
+    fn response(&self, status: &str, usage: Option<Usage>) -> Value {
+        let mut response = json!({
+            "id": self.id,
+            "object": "response",
+            "created_at": self.created,
+            "status": status,
+            "error": null,
+            "incomplete_details": null,
+            "model": self.model,
+            "output": self.items.to_json(if status == "in_progress" { status } else { "completed" }),
+            "store": self.is_stored,
+            "truncation": "disabled",
+        });
+        if let Value::Object(fields) = &mut response {
+            fields.extend(self.repeated.clone());
+        }
+        response["usage"] = usage.map_or(Value::Null, |usage| {
+            json!({
+                "input_tokens": usage.prompt,
+                "input_tokens_details": {"cached_tokens": usage.cached},
+                "output_tokens": usage.new,
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": usage.prompt + usage.new,
+            })
+        });
+        response
+    }
+
+    async fn whole(mut self, mut job: Job) -> Result<Value> {
+        let vocabulary = Arc::clone(job.served.model.tokenizer().vocabulary());
+        while let Some(update) = job.next().await? {
+            self.take(&update, &vocabulary);
+        }
+        let (done, usage) = job.finish().await?;
+        Ok(self.complete(done, usage).1)
+    }
+
+    /// Takes more of the answer, and returns the events that describe it.
+    fn take(&mut self, update: &Update, vocabulary: &Vocabulary) -> Vec<Event> {
+        let mut logprobs = self.describe(&update.tokens, vocabulary);
+        let mut events = Vec::new();
+        for piece in &update.pieces {
+            events.extend(self.items.push(piece, std::mem::take(&mut logprobs)));
+        }
+        if self.has_steps && !update.tokens.is_empty() {
+            let steps = json!({"tokens": steps(&update.tokens, vocabulary)});
+            events.push(("structgen.tokens", steps));
+        }
+        events
+    }
+
+    fn describe(&self, tokens: &[GeneratedToken], vocabulary: &Vocabulary) -> Vec<Value> {
+        let listed = self
+            .logprobs
+            .map(|others| chat_logprobs(tokens, others, vocabulary));
+        match listed {
+            Some(mut listed) => match listed["content"].take() {
+                Value::Array(content) => content,
+                _ => Vec::new(),
+            },
+            None => Vec::new(),
+        }
+    }
+
+    /// Ends the answer, keeps it where that is wanted, and returns the last events and the response.
+    fn complete(&mut self, done: Vec<Done>, usage: Usage) -> (Vec<Event>, Value) {
+        let mut events = Vec::new();
+        let Some(done) = done.into_iter().next() else {
+            return (events, self.response("completed", Some(usage)));
+        };
+        for piece in &done.pieces {
+            events.extend(self.items.push(piece, Vec::new()));
+        }
+        events.extend(self.items.close());
+        let is_cut = done.generation.finish == FinishReason::MaxTokens;
+        let status = if is_cut { "incomplete" } else { "completed" };
+        let mut response = self.response(status, Some(usage));
+        if is_cut {
+            response["incomplete_details"] = json!({"reason": "max_output_tokens"});
+        }
+        if let Some(report) = done.report {
+            response["structgen"] = json!({"report": report});
+        }
+        let mut conversation = self.conversation.clone();
+        if self.is_stored && self.items.add_to(&mut conversation).is_ok() {
+            let response = response.clone();
+            let kept = &self.app.responses;
+            kept.keep(&self.id, self.client, response, conversation);
+        }
+        (events, response)
+    }
+
+    async fn write(
+        mut self,
+        events: &Events,
+        mut job: Job,
+        first: Update,
+    ) -> std::result::Result<(), Gone> {
+        let app = Arc::clone(&self.app);
+        let running = app.responses.run(&self.id, self.client);
+        let vocabulary = Arc::clone(job.served.model.tokenizer().vocabulary());
+        self.begin(events).await?;
+        let mut next = Some(first);
+        while let Some(update) = next {
+            for event in self.take(&update, &vocabulary) {
+                self.send(events, event).await?;
+            }
+            let more = tokio::select! {
+                more = job.next() => more,
+                () = running.cancelled.notified() => {
+                    let response = self.response("cancelled", None);
+                    return self.send(events, ("response.incomplete", json!({"response": response}))).await;
+                }
+            };
+            next = match more {
+                Ok(next) => next,
+                Err(error) => return self.fail(events, error).await,
+            };
+        }
+        match job.finish().await {
+            Ok((done, usage)) => self.end(events, done, usage).await,
+            Err(error) => self.fail(events, error).await,
+        }
+    }
+
+    async fn begin(&mut self, events: &Events) -> std::result::Result<(), Gone> {
+        for name in ["response.created", "response.in_progress"] {
+            let response = json!({"response": self.response("in_progress", None)});
+            self.send(events, (name, response)).await?;
+        }
+        Ok(())
+    }
+
+    async fn end(
+        &mut self,
+        events: &Events,
+        done: Vec<Done>,
+        usage: Usage,
+    ) -> std::result::Result<(), Gone> {
+        let (last, response) = self.complete(done, usage);
+        for event in last {
+            self.send(events, event).await?;
+        }
+        let name = match response["status"] == "incomplete" {
+            true => "response.incomplete",
+            false => "response.completed",
+        };
+        self.send(events, (name, json!({"response": response})))
+            .await
+    }
+
+    async fn fail(&mut self, events: &Events, error: ApiError) -> std::result::Result<(), Gone> {
+        let mut response = self.response("failed", None);
+        let code = error.code.unwrap_or("server_error");
+        response["error"] = json!({"code": code, "message": error.message});
+        self.send(events, ("response.failed", json!({"response": response})))
+            .await
+    }
+
+    async fn send(&mut self, events: &Events, event: Event) -> std::result::Result<(), Gone> {
+        let (name, fields) = event;
+        let mut data = json!({"type": name, "sequence_number": self.number});
+        self.number += 1;
+        if let (Value::Object(data), Value::Object(fields)) = (&mut data, fields) {
+            data.extend(fields);
+        }
+        events.named(name, &data).await
+    }
+}

@@ -1,0 +1,74 @@
+//! Keys of clients.
+
+use axum::http::{HeaderMap, StatusCode, header};
+use sha2::{Digest, Sha256};
+
+use crate::error::{ApiError, Result};
+
+/// The keys that clients may present, as hashes.
+#[derive(Debug)]
+pub(crate) struct Keys(Vec<[u8; 32]>);
+
+impl Keys {
+    pub(crate) fn new(keys: &[String]) -> Self {
+        Self(keys.iter().map(|key| hash(key.as_bytes())).collect())
+    }
+
+    /// The number of the key that a request presents; none where no key is asked for.
+    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<Option<usize>> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        let given = { headers.get(header::AUTHORIZATION) }
+            .and_then(|value| value.as_bytes().strip_prefix(b"Bearer "))
+            .unwrap_or_default();
+        let given = hash(given);
+        // All keys are compared to the end, so that the time says nothing about them.
+        let mut found = None;
+        for (number, key) in self.0.iter().enumerate() {
+            if is_same(key, &given) {
+                found = Some(number);
+            }
+        }
+        match found {
+            Some(number) => Ok(Some(number)),
+            None => {
+                let message = "a valid API key is needed: Authorization: Bearer KEY";
+                Err(ApiError::new(StatusCode::UNAUTHORIZED, message).with_code("invalid_api_key"))
+            }
+        }
+    }
+}
+
+fn hash(key: &[u8]) -> [u8; 32] {
+    Sha256::digest(key).into()
+}
+
+/// Compares in a time that does not depend on where the two differ.
+fn is_same(a: &[u8; 32], b: &[u8; 32]) -> bool {
+    let difference = a.iter().zip(b).fold(0, |sum, (a, b)| sum | (a ^ b));
+    std::hint::black_box(difference) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    #[test]
+    fn only_a_key_that_is_known_is_let_in() {
+        let keys = Keys::new(&["one".to_owned(), "two".to_owned()]);
+        let with = |value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, HeaderValue::from_static(value));
+            keys.check(&headers).ok().flatten()
+        };
+        assert_eq!(with("Bearer two"), Some(1));
+        for wrong in ["Bearer three", "Bearer ", "two", "Basic two", "Bearer two "] {
+            assert_eq!(with(wrong), None, "{wrong}");
+        }
+        assert!(keys.check(&HeaderMap::new()).is_err());
+        let open = Keys::new(&[]);
+        assert_eq!(open.check(&HeaderMap::new()).unwrap(), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! Bodies of requests: read within a limit and a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
+
+use crate::error::{ApiError, Result};
+use crate::fields::{Fields, Unread};
+use crate::state::App;
+
+/// The header that lists fields which were not understood, in lenient mode.
+pub(crate) const IGNORED: &str = "x-structgen-ignored-fields";
+/// The header with which a client asks for lenient mode.
+const LENIENT: &str = "x-structgen-lenient";
+
+/// Reads a body that is JSON.
+pub(crate) async fn read_json(app: &Arc<App>, headers: &HeaderMap, body: Body) -> Result<String> {
+    let kind = headers.get(header::CONTENT_TYPE);
+    // Pages of other origins may post texts and forms unasked, and nothing else.
+    let is_json = kind
+        .and_then(|kind| kind.to_str().ok())
+        .is_some_and(|kind| {
+            kind.split(';').next().unwrap_or_default().trim() == "application/json"
+        });
+    if !is_json {
+        let message = "the body must be JSON: Content-Type: application/json";
+        return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    }
+    let limits = &app.config.limits;
+    let bytes = read(body, limits.body_bytes, limits.read_time).await?;
+    String::from_utf8(bytes)
+        .map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, "the body is not UTF-8"))
+}
+
+async fn read(body: Body, most: usize, time: Duration) -> Result<Vec<u8>> {
+    let read = tokio::time::timeout(time, to_bytes(body, most)).await;
+    let Ok(read) = read else {
+        let message = "the body did not come in time";
+        return Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, message));
+    };
+    match read {
+        Ok(bytes) => Ok(bytes.into()),
+        Err(error) => {
+            // The limit's error is an inner one, of a type that axum does not name.
+            let is_limit = crate::error::paragraph(&error).contains("length limit exceeded");
+            Err(match is_limit {
+                true => {
+                    let message = format!("the body may have at most {most} bytes");
+                    ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message)
+                }
+                false => ApiError::new(StatusCode::BAD_REQUEST, "the body is not complete"),
+            })
+        }
+    }
+}
+
+/// Reads the fields of a body, and what of them nobody took where that is no error.
+pub(crate) fn read_fields<T>(
+    app: &App,
+    headers: &HeaderMap,
+    body: &str,
+    read: impl FnOnce(&mut Fields<'_>) -> Result<T>,
+) -> Result<(T, Ignored)> {
+    let is_asked = headers.get(LENIENT).is_some_and(|value| value == "true");
+    let unread = Unread::new(app.config.lenient || is_asked);
+    let mut fields = Fields::of_body(body, &unread)?;
+    let value = read(&mut fields)?;
+    fields.finish()?;
+    Ok((value, Ignored(unread.into_names())))
+}
+
+/// Fields of a request that were not understood.
+#[derive(Debug)]
+pub(crate) struct Ignored(Vec<String>);
+
+impl Ignored {
+    /// Lists them in a header of the reply.
+    pub(crate) fn mark(&self, mut response: Response) -> Response {
+        if !self.0.is_empty() {
+            let visible = |c: char| if c.is_ascii_graphic() { c } else { '?' };
+            let names: String = self.0.join(",").chars().map(visible).take(4_096).collect();
+            if let Ok(names) = HeaderValue::from_str(&names) {
+                response.headers_mut().insert(IGNORED, names);
+            }
+        }
+        response
+    }
+}

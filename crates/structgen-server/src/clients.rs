@@ -1,0 +1,85 @@
+//! Who asks: a key or an address, and how much of the server each may take.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::StatusCode;
+
+use crate::error::{ApiError, Result};
+
+/// Who sent a request: the number of the key, or the address where no key is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Client {
+    Key(usize),
+    Address(IpAddr),
+}
+
+/// How many requests each client has under way.
+#[derive(Debug)]
+pub(crate) struct Clients {
+    most: usize,
+    counts: Arc<Mutex<HashMap<Client, usize>>>,
+}
+
+/// A client's request that is under way.
+#[derive(Debug)]
+pub(crate) struct Share {
+    client: Client,
+    counts: Arc<Mutex<HashMap<Client, usize>>>,
+}
+
+impl Clients {
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            most,
+            counts: Arc::default(),
+        }
+    }
+
+    /// Counts another request of a client, until what is returned is dropped.
+    pub(crate) fn enter(&self, client: &Client) -> Result<Share> {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(*client).or_default();
+        if *count >= self.most {
+            let message = format!(
+                "{} requests of this client are under way, which is the most; try again later",
+                self.most
+            );
+            let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, message);
+            return Err(error.with_code("too_many_requests"));
+        }
+        *count += 1;
+        Ok(Share {
+            client: *client,
+            counts: Arc::clone(&self.counts),
+        })
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.client) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.client);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_client_has_its_own_share() {
+        let clients = Clients::new(1);
+        let first = clients.enter(&Client::Key(0)).unwrap();
+        assert!(clients.enter(&Client::Key(0)).is_err());
+        let _other = clients.enter(&Client::Key(1)).unwrap();
+        drop(first);
+        clients.enter(&Client::Key(0)).unwrap();
+    }
+}

@@ -1,0 +1,282 @@
+//! Reads JSON objects field by field, so that every error names its field and none is dropped in silence.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::error::{ApiError, Result};
+
+/// What becomes of fields that nobody reads.
+#[derive(Debug, Default)]
+pub(crate) struct Unread {
+    /// Whether they are listed instead of being errors.
+    pub(crate) is_lenient: bool,
+    names: RefCell<Vec<String>>,
+}
+
+impl Unread {
+    pub(crate) fn new(is_lenient: bool) -> Self {
+        Self {
+            is_lenient,
+            names: RefCell::default(),
+        }
+    }
+
+    /// The fields that were not read.
+    pub(crate) fn into_names(self) -> Vec<String> {
+        self.names.into_inner()
+    }
+}
+
+/// An object whose fields are taken by name; [`finish`](Fields::finish) reports what is left.
+///
+/// A field with `null` is absent: clients write it for what is not set.
+#[derive(Debug)]
+pub(crate) struct Fields<'a> {
+    /// Where the object is, as clients write paths: `messages[0].content`.
+    path: String,
+    fields: Vec<(String, &'a RawValue)>,
+    unread: &'a Unread,
+}
+
+impl<'a> Fields<'a> {
+    /// The object that is a request's body.
+    pub(crate) fn of_body(body: &'a str, unread: &'a Unread) -> Result<Self> {
+        Self::read(body, String::new(), unread)
+    }
+
+    /// The object at a path.
+    pub(crate) fn of_value(value: &'a RawValue, path: String, unread: &'a Unread) -> Result<Self> {
+        Self::read(value.get(), path, unread)
+    }
+
+    fn read(text: &'a str, path: String, unread: &'a Unread) -> Result<Self> {
+        match serde_json::from_str::<Object<'a>>(text) {
+            Ok(Object(fields)) => Ok(Self {
+                path,
+                fields,
+                unread,
+            }),
+            Err(error) if path.is_empty() => Err(ApiError::new(
+                axum::http::StatusCode::BAD_REQUEST,
+                format!("the body is not a JSON object: {error}"),
+            )),
+            Err(error) => {
+                let message = format!("{path} must be an object: {}", without_place(&error));
+                Err(ApiError::invalid(path, message))
+            }
+        }
+    }
+
+    /// The path of a field of this object.
+    pub(crate) fn path_of(&self, name: &str) -> String {
+        match self.path.is_empty() {
+            true => name.to_owned(),
+            false => format!("{}.{name}", self.path),
+        }
+    }
+
+    /// The path of this object.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub(crate) fn unread(&self) -> &'a Unread {
+        self.unread
+    }
+
+    /// Takes a field as it is written.
+    pub(crate) fn raw(&mut self, name: &str) -> Option<&'a RawValue> {
+        let at = self.fields.iter().position(|(field, _)| field == name)?;
+        let (_, value) = self.fields.remove(at);
+        (value.get() != "null").then_some(value)
+    }
+
+    /// Puts a field back that was taken.
+    pub(crate) fn put_back(&mut self, name: &str, value: &'a RawValue) {
+        self.fields.push((name.to_owned(), value));
+    }
+
+    /// A field as JSON, which stays.
+    pub(crate) fn peek(&self, name: &str) -> Result<Option<serde_json::Value>> {
+        let found = self.fields.iter().find(|(field, _)| field == name);
+        let value = found.map(|(_, value)| parse(value, &self.path_of(name)));
+        Ok(value
+            .transpose()?
+            .filter(|value: &serde_json::Value| !value.is_null()))
+    }
+
+    /// Takes a field.
+    pub(crate) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>> {
+        let Some(value) = self.raw(name) else {
+            return Ok(None);
+        };
+        parse(value, &self.path_of(name)).map(Some)
+    }
+
+    /// Takes a field that must be present.
+    pub(crate) fn need<T: DeserializeOwned>(&mut self, name: &str) -> Result<T> {
+        let value = self.take(name)?;
+        value.ok_or_else(|| self.missing(name))
+    }
+
+    /// The error for a field that must be present.
+    pub(crate) fn missing(&self, name: &str) -> ApiError {
+        let path = self.path_of(name);
+        let message = format!("{path} is missing");
+        ApiError::invalid(path, message).with_code("missing_required_parameter")
+    }
+
+    /// Takes a field that is an object.
+    pub(crate) fn object(&mut self, name: &str) -> Result<Option<Self>> {
+        let path = self.path_of(name);
+        let value = self.raw(name);
+        value
+            .map(|value| Self::of_value(value, path, self.unread))
+            .transpose()
+    }
+
+    /// Takes a field that is a list, with the path of each item.
+    pub(crate) fn list(&mut self, name: &str) -> Result<Option<Vec<(String, &'a RawValue)>>> {
+        let Some(value) = self.raw(name) else {
+            return Ok(None);
+        };
+        let path = self.path_of(name);
+        let items: Vec<&'a RawValue> = parse_borrowed(value, &path)?;
+        let with_path = |(index, item)| (format!("{path}[{index}]"), item);
+        Ok(Some(items.into_iter().enumerate().map(with_path).collect()))
+    }
+
+    /// Takes a field that is a list of objects.
+    pub(crate) fn objects(&mut self, name: &str) -> Result<Option<Vec<Self>>> {
+        let unread = self.unread;
+        let Some(items) = self.list(name)? else {
+            return Ok(None);
+        };
+        let read = |(path, item)| Self::of_value(item, path, unread);
+        items.into_iter().map(read).collect::<Result<_>>().map(Some)
+    }
+
+    /// Takes all fields that are left, as a map of names to values.
+    pub(crate) fn rest(&mut self) -> Vec<(String, &'a RawValue)> {
+        std::mem::take(&mut self.fields)
+    }
+
+    /// Refuses the fields that were not taken, or lists them.
+    pub(crate) fn finish(self) -> Result<()> {
+        for (name, _) in &self.fields {
+            let path = self.path_of(name);
+            if !self.unread.is_lenient {
+                let message = format!("the field {path} is not supported");
+                return Err(ApiError::invalid(path, message).with_code("unknown_parameter"));
+            }
+            self.unread.names.borrow_mut().push(path);
+        }
+        Ok(())
+    }
+}
+
+/// A value of a type, with the path in the error.
+pub(crate) fn parse<T: DeserializeOwned>(value: &RawValue, path: &str) -> Result<T> {
+    serde_json::from_str(value.get()).map_err(|error| wrong(&error, path))
+}
+
+fn parse_borrowed<'a, T: Deserialize<'a>>(value: &'a RawValue, path: &str) -> Result<T> {
+    serde_json::from_str(value.get()).map_err(|error| wrong(&error, path))
+}
+
+fn wrong(error: &serde_json::Error, path: &str) -> ApiError {
+    ApiError::invalid(path, format!("{path}: {}", without_place(error)))
+}
+
+/// An error without line and column, which would be those within the field.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" at line ") {
+        Some(at) => text[..at].to_owned(),
+        None => text,
+    }
+}
+
+/// The fields of an object as they are written, in order, no name twice.
+struct Object<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Object<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Each;
+        impl<'de> Visitor<'de> for Each {
+            type Value = Object<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> std::result::Result<Self::Value, A::Error> {
+                let mut fields: Vec<(String, &RawValue)> = Vec::new();
+                while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
+                    if fields.len() >= MOST_FIELDS {
+                        return Err(serde::de::Error::custom("it has too many fields"));
+                    }
+                    if fields.iter().any(|(other, _)| *other == name) {
+                        let message = format!("the field {name} occurs twice");
+                        return Err(serde::de::Error::custom(message));
+                    }
+                    fields.push((name, value));
+                }
+                Ok(Object(fields))
+            }
+        }
+        deserializer.deserialize_map(Each)
+    }
+}
+
+/// The most fields of an object that is read by name; names are compared one by one.
+const MOST_FIELDS: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_that_nobody_reads_are_refused_by_their_path() {
+        let unread = Unread::new(false);
+        let mut fields = Fields::of_body(r#"{"a": 1, "b": {"c": 2, "d": 3}}"#, &unread).unwrap();
+        assert_eq!(fields.take::<u8>("a").unwrap(), Some(1));
+        let mut inner = fields.object("b").unwrap().unwrap();
+        assert_eq!(inner.take::<u8>("c").unwrap(), Some(2));
+        let error = inner.finish().unwrap_err();
+        assert_eq!(error.param.as_deref(), Some("b.d"));
+        fields.finish().unwrap();
+    }
+
+    #[test]
+    fn in_lenient_mode_they_are_listed() {
+        let unread = Unread::new(true);
+        let fields = Fields::of_body(r#"{"a": 1, "b": null}"#, &unread).unwrap();
+        fields.finish().unwrap();
+        assert_eq!(unread.into_names(), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_field_that_occurs_twice_is_an_error() {
+        let unread = Unread::default();
+        let error = Fields::of_body(r#"{"a": 1, "a": 2}"#, &unread).unwrap_err();
+        assert!(error.message.contains("the field a occurs twice"));
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_an_error_at_its_path() {
+        let unread = Unread::default();
+        let mut fields = Fields::of_body(r#"{"l": [{"n": "x"}]}"#, &unread).unwrap();
+        let mut items = fields.objects("l").unwrap().unwrap();
+        let error = items[0].take::<u8>("n").unwrap_err();
+        assert_eq!(error.param.as_deref(), Some("l[0].n"));
+        assert!(!error.message.contains("line"));
+    }
+}

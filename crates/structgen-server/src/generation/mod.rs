@@ -1,0 +1,26 @@
+//! From a request's fields to outputs of a model: what all endpoints that generate have in common.
+//!
+//! `settings`, `target`, `tools` and `messages` read fields; `plan` decides how a model meets what they want, `cache`
+//! keeps plans; `job` runs a request, `pieces` takes its output apart; `tokens` and `report` describe what came of it.
+
+mod cache;
+mod job;
+mod messages;
+mod pieces;
+mod plan;
+mod report;
+mod settings;
+mod target;
+mod tokens;
+mod tools;
+
+pub(crate) use cache::Plans;
+pub(crate) use job::{Ask, Chat, Done, Job, Prompt, Update, Usage, finish_reason};
+pub(crate) use messages::{Conversation, past_call, text as content_text};
+pub(crate) use pieces::{Answer, AnswerCall, Piece};
+pub(crate) use plan::{Goal, How, Plan, constraint_of};
+pub(crate) use report::{field as describe_field, seconds as describe_seconds};
+pub(crate) use settings::{Settings, parameter_names};
+pub(crate) use target::{Target, Wanted, named_schema};
+pub(crate) use tokens::{chat_logprobs, completion_logprobs, steps, text as token_text};
+pub(crate) use tools::{Nesting, Tools};

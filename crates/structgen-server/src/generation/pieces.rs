@@ -1,0 +1,240 @@
+//! From the tokens of an output to the parts of an answer: content, reasoning, calls.
+
+use structgen::decode::GeneratedToken;
+use structgen::tools::{Event, ToolParser};
+use structgen::vocab::{TokenId, Vocabulary};
+
+use super::plan::{How, Plan, Writes};
+use crate::error::{ApiError, Result};
+use crate::ids::new_id;
+
+/// A part of an answer, as it comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    Content(String),
+    Reasoning(String),
+    /// A call has begun.
+    Call {
+        index: usize,
+        id: String,
+        name: String,
+    },
+    /// More of a call's arguments, as JSON.
+    Arguments {
+        index: usize,
+        json: String,
+    },
+}
+
+/// Takes one output apart while it comes.
+pub(crate) struct Pieces {
+    kind: Kind,
+}
+
+enum Kind {
+    Content,
+    /// The arguments of a tool whose call was not announced yet, or was.
+    Arguments(Option<String>),
+    /// A whole call as JSON, so far.
+    Call(String),
+    Parsed(Box<Parsed>),
+}
+
+/// What a parser of the model's format is fed: text as far as it is certain to stay, and the names of special tokens
+/// between it.
+struct Parsed {
+    parser: ToolParser,
+    text: String,
+    /// How much of the text the parser has.
+    fed: usize,
+    /// Special tokens that were not fed yet, each with its place in the text.
+    special: std::collections::VecDeque<(TokenId, usize)>,
+}
+
+impl Pieces {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let kind = match &plan.how {
+            How::Free | How::Constrained(_) => Kind::Content,
+            How::Calls { grammar, .. } => Kind::Parsed(Box::new(Parsed {
+                parser: grammar.parser(),
+                text: String::new(),
+                fed: 0,
+                special: std::collections::VecDeque::new(),
+            })),
+            How::Extraction { writes, .. } => match writes {
+                Writes::Content => Kind::Content,
+                Writes::Arguments(name) => Kind::Arguments(Some(name.clone())),
+                Writes::Call => Kind::Call(String::new()),
+            },
+        };
+        Self { kind }
+    }
+
+    /// Takes more of an output.
+    pub(crate) fn push(
+        &mut self,
+        text: &str,
+        tokens: &[GeneratedToken],
+        vocabulary: &Vocabulary,
+    ) -> Result<Vec<Piece>> {
+        match &mut self.kind {
+            Kind::Content if text.is_empty() => Ok(Vec::new()),
+            Kind::Content => Ok(vec![Piece::Content(text.to_owned())]),
+            Kind::Arguments(_) if text.is_empty() => Ok(Vec::new()),
+            Kind::Arguments(name) => {
+                let call = name.take().map(|name| Piece::Call {
+                    index: 0,
+                    id: new_id("call_"),
+                    name,
+                });
+                let json = text.to_owned();
+                let arguments = Piece::Arguments { index: 0, json };
+                Ok(call.into_iter().chain([arguments]).collect())
+            }
+            Kind::Call(json) => {
+                json.push_str(text);
+                Ok(Vec::new())
+            }
+            Kind::Parsed(parsed) => parsed.push(text, tokens, vocabulary),
+        }
+    }
+
+    /// Ends an output that is complete.
+    pub(crate) fn finish(&mut self, vocabulary: &Vocabulary) -> Result<Vec<Piece>> {
+        match &mut self.kind {
+            Kind::Content | Kind::Arguments(_) => Ok(Vec::new()),
+            Kind::Call(json) => whole_call(json),
+            Kind::Parsed(parsed) => parsed.finish(vocabulary),
+        }
+    }
+}
+
+impl Parsed {
+    fn push(
+        &mut self,
+        text: &str,
+        tokens: &[GeneratedToken],
+        vocabulary: &Vocabulary,
+    ) -> Result<Vec<Piece>> {
+        self.text.push_str(text);
+        let special = tokens
+            .iter()
+            .filter(|token| vocabulary.is_special(token.id));
+        let placed = special.map(|token| (token.id, token.span.start));
+        self.special.extend(placed);
+        let mut events = Vec::new();
+        self.feed(vocabulary, false, &mut events)?;
+        Ok(pieces(events))
+    }
+
+    fn finish(&mut self, vocabulary: &Vocabulary) -> Result<Vec<Piece>> {
+        let mut events = Vec::new();
+        self.feed(vocabulary, true, &mut events)?;
+        self.parser.finish(&mut events).map_err(not_in_format)?;
+        Ok(pieces(events))
+    }
+
+    fn feed(
+        &mut self,
+        vocabulary: &Vocabulary,
+        is_last: bool,
+        events: &mut Vec<Event>,
+    ) -> Result<()> {
+        let end = self.text.len();
+        while let Some(&(token, place)) = self.special.front() {
+            // What comes before it is not certain yet.
+            if place > end && !is_last {
+                break;
+            }
+            self.feed_text(place.min(end), events)?;
+            self.special.pop_front();
+            { self.parser.push_token(vocabulary, token, events) }.map_err(not_in_format)?;
+        }
+        self.feed_text(end, events)
+    }
+
+    fn feed_text(&mut self, to: usize, events: &mut Vec<Event>) -> Result<()> {
+        if to > self.fed {
+            let bytes = &self.text.as_bytes()[self.fed..to];
+            { self.parser.push_bytes(bytes, events) }.map_err(not_in_format)?;
+            self.fed = to;
+        }
+        Ok(())
+    }
+}
+
+fn not_in_format(error: structgen::tools::ParseError) -> ApiError {
+    ApiError::internal(format!("the output cannot be read: {error}"))
+}
+
+fn pieces(events: Vec<Event>) -> Vec<Piece> {
+    let piece = |event| match event {
+        Event::Text(text) => Some(Piece::Content(text)),
+        Event::Reasoning(text) => Some(Piece::Reasoning(text)),
+        Event::CallStarted { index, name } => Some(Piece::Call {
+            index,
+            id: new_id("call_"),
+            name,
+        }),
+        Event::Arguments { index, json } => Some(Piece::Arguments { index, json }),
+        _ => None,
+    };
+    events.into_iter().filter_map(piece).collect()
+}
+
+/// An object with a name and arguments, as a call.
+fn whole_call(json: &str) -> Result<Vec<Piece>> {
+    #[derive(serde::Deserialize)]
+    struct Call<'a> {
+        name: String,
+        #[serde(borrow)]
+        arguments: &'a serde_json::value::RawValue,
+    }
+    let call: Call<'_> = serde_json::from_str(json)
+        .map_err(|error| ApiError::internal(format!("the call cannot be read: {error}")))?;
+    Ok(vec![
+        Piece::Call {
+            index: 0,
+            id: new_id("call_"),
+            name: call.name,
+        },
+        Piece::Arguments {
+            index: 0,
+            json: call.arguments.get().to_owned(),
+        },
+    ])
+}
+
+/// An answer, made of its pieces.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answer {
+    pub(crate) content: Option<String>,
+    pub(crate) reasoning: Option<String>,
+    pub(crate) calls: Vec<AnswerCall>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct AnswerCall {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) arguments: String,
+}
+
+impl Answer {
+    pub(crate) fn add(&mut self, piece: &Piece) {
+        match piece {
+            Piece::Content(text) => self.content.get_or_insert_default().push_str(text),
+            Piece::Reasoning(text) => self.reasoning.get_or_insert_default().push_str(text),
+            Piece::Call { id, name, .. } => self.calls.push(AnswerCall {
+                id: id.clone(),
+                name: name.clone(),
+                arguments: String::new(),
+            }),
+            Piece::Arguments { index, json } => {
+                if let Some(call) = self.calls.get_mut(*index) {
+                    call.arguments.push_str(json);
+                }
+            }
+        }
+    }
+}

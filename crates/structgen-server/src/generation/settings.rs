@@ -1,0 +1,252 @@
+//! How tokens are chosen and where outputs end: the fields of OpenAI, vLLM and llama.cpp, as this project's parameters.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use structgen::decode::request::Params;
+use structgen::vocab::Tokenizer;
+use structgen::{GenerateOptions, Strategy};
+
+use crate::config::ServerLimits;
+use crate::error::{ApiError, Result};
+use crate::fields::{Fields, parse};
+
+/// What a request says about how it is generated.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) options: GenerateOptions,
+    /// Whether the temperature was given.
+    pub(crate) has_temperature: bool,
+    /// How many tokens the log probabilities of each token list beside it; none where they are not asked for.
+    pub(crate) logprobs: Option<usize>,
+    /// Texts that are not to occur, as they are written.
+    bad_words: Vec<String>,
+    ignores_eos: bool,
+    /// What is reported beside the answer.
+    pub(crate) report: bool,
+    pub(crate) steps: bool,
+    /// The most tokens of reasoning.
+    pub(crate) reasoning_tokens: Option<u32>,
+}
+
+/// Fields that are parameters of this project under the same name or another.
+const PARAMETERS: [(&str, &str); 24] = [
+    ("temperature", "temperature"),
+    ("top_p", "top_p"),
+    ("min_p", "min_p"),
+    ("typical_p", "typical_p"),
+    ("seed", "seed"),
+    ("frequency_penalty", "frequency_penalty"),
+    ("presence_penalty", "presence_penalty"),
+    ("repetition_penalty", "repetition_penalty"),
+    ("repeat_penalty", "repetition_penalty"),
+    ("no_repeat_ngram_size", "no_repeat_ngram"),
+    ("top_n_sigma", "top_n_sigma"),
+    ("epsilon_cutoff", "epsilon_cutoff"),
+    ("eta_cutoff", "eta_cutoff"),
+    ("dynatemp_range", "dynamic_temperature.range"),
+    ("dynatemp_exponent", "dynamic_temperature.exponent"),
+    ("xtc_probability", "xtc.probability"),
+    ("xtc_threshold", "xtc.threshold"),
+    ("dry_multiplier", "dry.multiplier"),
+    ("dry_base", "dry.base"),
+    ("dry_allowed_length", "dry.allowed_length"),
+    ("mirostat_tau", "mirostat.tau"),
+    ("mirostat_eta", "mirostat.eta"),
+    ("min_keep", "min_keep"),
+    ("min_tokens", "min_new_tokens"),
+];
+
+/// The names of the fields that are numbers, and parameters of this project.
+pub(crate) fn parameter_names() -> impl Iterator<Item = &'static str> {
+    PARAMETERS.iter().map(|(field, _)| *field)
+}
+
+impl Settings {
+    /// Takes the fields that all kinds of generation have in common.
+    pub(crate) fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<Self> {
+        let mut params = Params::default();
+        let mut has_temperature = false;
+        let mut has_seed = false;
+        for (field, name) in PARAMETERS {
+            let Some(value) = fields.raw(field) else {
+                continue;
+            };
+            has_temperature |= name == "temperature";
+            has_seed |= name == "seed";
+            set(&mut params, name, value, &fields.path_of(field))?;
+        }
+        // vLLM writes "all" as -1.
+        if let Some(top_k) = fields.take::<i64>("top_k")? {
+            params.options.sampling.top_k = usize::try_from(top_k.max(0)).unwrap_or(0);
+        }
+        if let Some(biases) = fields.take::<BTreeMap<u32, f32>>("logit_bias")? {
+            params.options.sampling.logit_bias = biases;
+        }
+        match fields.take::<OneOrMany>("stop")? {
+            None => {}
+            Some(OneOrMany::One(stop)) => params.options.stop = vec![stop],
+            Some(OneOrMany::Many(stop)) if stop.len() <= MOST_STOPS => params.options.stop = stop,
+            Some(OneOrMany::Many(_)) => {
+                let message = format!("there may be at most {MOST_STOPS} stop strings");
+                return Err(ApiError::invalid(fields.path_of("stop"), message));
+            }
+        }
+        let bad_words = fields.take::<Vec<String>>("bad_words")?.unwrap_or_default();
+        let ignores_eos = fields.take("ignore_eos")?.unwrap_or(false);
+        let mut settings = Self {
+            options: params.options.clone(),
+            has_temperature,
+            logprobs: None,
+            bad_words,
+            ignores_eos,
+            report: false,
+            steps: false,
+            reasoning_tokens: None,
+        };
+        settings.read_extras(fields, &mut params, &mut has_seed, &mut has_temperature)?;
+        if params.strategy != Strategy::Sample {
+            let message =
+                "the server samples; other strategies are for the library and the command line";
+            return Err(ApiError::invalid("structgen.params", message));
+        }
+        params
+            .check()
+            .map_err(|error| ApiError::from(&error).with_param(parameter_in(&error.to_string())))?;
+        if !has_seed {
+            // Short enough for any client's integers.
+            params.options.sampling.seed = RandomState::new().build_hasher().finish() >> 32;
+        }
+        settings.has_temperature = has_temperature;
+        settings.options = params.options;
+        if settings.options.alternatives.max(settings.options.refused) > limits.alternatives {
+            let message = format!("at most {} alternatives are listed", limits.alternatives);
+            return Err(ApiError::invalid("structgen.params", message));
+        }
+        if settings.steps {
+            settings.options.log_probs = true;
+            settings.options.alternatives = settings.options.alternatives.max(STEP_ALTERNATIVES);
+            settings.options.refused = settings.options.refused.max(STEP_ALTERNATIVES);
+        }
+        settings.options.log_probs |= settings.report;
+        let limit = limits.generation_time;
+        let time = &mut settings.options.time_limit;
+        *time = Some(time.map_or(limit, |time| time.min(limit)));
+        Ok(settings)
+    }
+
+    /// Takes the object `structgen`: what is to be reported, and parameters by this project's names.
+    fn read_extras(
+        &mut self,
+        fields: &mut Fields<'_>,
+        params: &mut Params,
+        has_seed: &mut bool,
+        has_temperature: &mut bool,
+    ) -> Result<()> {
+        let Some(mut extras) = fields.object("structgen")? else {
+            return Ok(());
+        };
+        self.report = extras.take("report")?.unwrap_or(false);
+        self.steps = extras.take("steps")?.unwrap_or(false);
+        self.reasoning_tokens = extras.take("reasoning_tokens")?;
+        if let Some(mut named) = extras.object("params")? {
+            for (name, value) in named.rest() {
+                *has_seed |= name == "seed";
+                *has_temperature |= name == "temperature";
+                set(params, &name, value, &named.path_of(&name))?;
+            }
+        }
+        extras.finish()
+    }
+
+    /// Sets how many outputs there are.
+    pub(crate) fn set_outputs(
+        &mut self,
+        count: Option<usize>,
+        limits: &ServerLimits,
+    ) -> Result<()> {
+        if let Some(count) = count {
+            self.options.sequences = count;
+        }
+        match self.options.sequences {
+            count if (1..=limits.outputs).contains(&count) => Ok(()),
+            _ => {
+                let message = format!("n must be from 1 to {}", limits.outputs);
+                Err(ApiError::invalid("n", message))
+            }
+        }
+    }
+
+    /// Asks for the log probability of each token, and of this many others.
+    pub(crate) fn set_logprobs(
+        &mut self,
+        others: usize,
+        param: &str,
+        limits: &ServerLimits,
+    ) -> Result<()> {
+        if others > limits.alternatives {
+            let message = format!("{param} must be at most {}", limits.alternatives);
+            return Err(ApiError::invalid(param, message));
+        }
+        self.logprobs = Some(others);
+        self.options.log_probs = true;
+        self.options.alternatives = self.options.alternatives.max(others);
+        Ok(())
+    }
+
+    /// The options with what only the tokenizer and the prompt can fill in.
+    pub(crate) fn options_for(
+        &self,
+        tokenizer: &Tokenizer,
+        room: usize,
+    ) -> Result<GenerateOptions> {
+        let mut options = self.options.clone();
+        for word in &self.bad_words {
+            // A word stands at the beginning of a text or after a space.
+            for text in [word.clone(), format!(" {word}")] {
+                let tokens = tokenizer
+                    .encode(&text)
+                    .map_err(|error| ApiError::invalid("bad_words", error.to_string()))?;
+                if !tokens.is_empty() {
+                    let ids = tokens.iter().map(|token| token.0).collect();
+                    options.sampling.bad_words.push(ids);
+                }
+            }
+        }
+        let most = *options.max_new_tokens.get_or_insert(room);
+        if self.ignores_eos {
+            options.min_new_tokens = most;
+        }
+        Ok(options)
+    }
+}
+
+/// The most stop strings of a request.
+const MOST_STOPS: usize = 16;
+
+/// How many tokens are reported of each step: of those that could have been taken, and of those that were refused.
+const STEP_ALTERNATIVES: usize = 5;
+
+/// A text, or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(crate) enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+fn set(params: &mut Params, name: &str, value: &RawValue, path: &str) -> Result<()> {
+    let text = match value.get().starts_with('"') {
+        true => parse::<String>(value, path)?,
+        false => value.get().to_owned(),
+    };
+    { params.set(name, &text) }.map_err(|error| ApiError::invalid(path, format!("{path}: {error}")))
+}
+
+/// The parameter that an error begins with, as its messages do.
+fn parameter_in(message: &str) -> String {
+    let name = message.split([' ', ':']).next().unwrap_or_default();
+    name.rsplit('.').next().unwrap_or_default().to_owned()
+}

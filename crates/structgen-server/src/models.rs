@@ -1,0 +1,249 @@
+//! The models of a server, by name: loaded when they are first asked for.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::http::StatusCode;
+use structgen::Model;
+use structgen::tools::ToolFormat;
+use tokio::sync::Mutex;
+
+use crate::config::ModelSpec;
+use crate::error::{ApiError, Result};
+use crate::generation::Plans;
+use crate::metrics::EngineGauges;
+
+/// A model that is loaded, and what was compiled for it.
+pub(crate) struct ServedModel {
+    pub(crate) name: String,
+    pub(crate) model: Model,
+    /// How it writes reasoning and calls.
+    pub(crate) format: ToolFormat,
+    /// Whether its vocabulary has the marker with which reasoning begins.
+    pub(crate) reasons: bool,
+    pub(crate) plans: Plans,
+}
+
+pub(crate) struct Models {
+    entries: Vec<Entry>,
+    /// Counts uses, for the order in which models are unloaded.
+    clock: AtomicU64,
+    byte_limit: Option<u64>,
+    kept_constraints: usize,
+    pub(crate) created: u64,
+}
+
+struct Entry {
+    spec: ModelSpec,
+    loaded: Mutex<Option<Arc<ServedModel>>>,
+    last_use: AtomicU64,
+}
+
+impl Models {
+    pub(crate) fn new(
+        specs: Vec<ModelSpec>,
+        byte_limit: Option<u64>,
+        kept_constraints: usize,
+    ) -> Self {
+        let entry = |spec| Entry {
+            spec,
+            loaded: Mutex::default(),
+            last_use: AtomicU64::new(0),
+        };
+        Self {
+            entries: specs.into_iter().map(entry).collect(),
+            clock: AtomicU64::new(1),
+            byte_limit,
+            kept_constraints,
+            created: unix_time(),
+        }
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| &*entry.spec.name)
+    }
+
+    /// The name that a request's `model` stands for: the default without one.
+    pub(crate) fn name_of(&self, name: Option<&str>) -> Result<&str> {
+        Ok(&self.entry(name)?.spec.name)
+    }
+
+    fn entry(&self, name: Option<&str>) -> Result<&Entry> {
+        let mut entries = self.entries.iter();
+        let found = match name {
+            None => entries.next(),
+            Some(name) => entries.find(|entry| entry.spec.name == name),
+        };
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.names().collect();
+            let message = format!(
+                "the model {:?} does not exist; there are: {}",
+                name.unwrap_or_default(),
+                names.join(", ")
+            );
+            ApiError::new(StatusCode::NOT_FOUND, message)
+                .with_param("model")
+                .with_code("model_not_found")
+        })
+    }
+
+    /// The model of a name, which is loaded where it is not yet.
+    pub(crate) async fn get(&self, name: Option<&str>) -> Result<Arc<ServedModel>> {
+        let entry = self.entry(name)?;
+        let now = self.clock.fetch_add(1, Ordering::Relaxed);
+        entry.last_use.store(now, Ordering::Relaxed);
+        let mut loaded = entry.loaded.lock().await;
+        if let Some(model) = &*loaded {
+            return Ok(Arc::clone(model));
+        }
+        self.make_room(entry).await;
+        let spec = entry.spec.clone();
+        let kept = self.kept_constraints;
+        let task = tokio::task::spawn_blocking(move || load(&spec, kept));
+        let model = task.await.map_err(|_| {
+            ApiError::internal(format!(
+                "loading the model {} failed badly",
+                entry.spec.name
+            ))
+        })??;
+        tracing::info!(model = model.name, "model loaded");
+        let model = Arc::new(model);
+        *loaded = Some(Arc::clone(&model));
+        Ok(model)
+    }
+
+    /// Unloads models that nobody uses, the least recently used first, until `next` fits the limit.
+    async fn make_room(&self, next: &Entry) {
+        let Some(limit) = self.byte_limit else {
+            return;
+        };
+        let mut others: Vec<&Entry> = Vec::new();
+        let mut bytes = next.spec.bytes();
+        for entry in &self.entries {
+            // One that is being loaded is not to be unloaded.
+            if !std::ptr::eq(entry, next)
+                && let Ok(loaded) = entry.loaded.try_lock()
+                && loaded.is_some()
+            {
+                bytes = bytes.saturating_add(entry.spec.bytes());
+                others.push(entry);
+            }
+        }
+        others.sort_by_key(|entry| entry.last_use.load(Ordering::Relaxed));
+        for entry in others {
+            if bytes <= limit {
+                break;
+            }
+            let mut loaded = entry.loaded.lock().await;
+            if loaded
+                .as_ref()
+                .is_some_and(|model| Arc::strong_count(model) == 1)
+            {
+                *loaded = None;
+                bytes = bytes.saturating_sub(entry.spec.bytes());
+                tracing::info!(model = entry.spec.name, "model unloaded");
+            }
+        }
+    }
+
+    /// What metrics report of the models that are loaded.
+    pub(crate) fn gauges(&self) -> EngineGauges {
+        let mut gauges = EngineGauges::default();
+        for entry in &self.entries {
+            if let Ok(loaded) = entry.loaded.try_lock()
+                && let Some(served) = &*loaded
+            {
+                gauges.loaded_models += 1;
+                gauges.waiting += served.model.engine().waiting();
+                gauges.cache_bytes += served.model.engine().cache_bytes();
+            }
+        }
+        gauges
+    }
+}
+
+/// Loads a model. It takes a while.
+fn load(spec: &ModelSpec, kept_constraints: usize) -> Result<ServedModel> {
+    let model = match &spec.folder {
+        None => Model::embedded(&spec.options),
+        Some(folder) => Model::open(folder, &spec.options),
+    };
+    let model = model.map_err(|error| {
+        tracing::error!(
+            model = spec.name,
+            error = crate::error::paragraph(&error),
+            "the model cannot be loaded"
+        );
+        // The folder's path is nothing that clients are told.
+        let message = format!("the model {} cannot be loaded", spec.name);
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message).with_code("model_unavailable")
+    })?;
+    let vocabulary = model.tokenizer().vocabulary();
+    let format = match &spec.tool_format {
+        Some(format) => Some(format.clone()),
+        None => { DETECTED.iter().filter_map(|name| ToolFormat::preset(name)) }
+            .find(|format| vocabulary.special_token(first_marker(format)).is_some())
+            .or_else(|| ToolFormat::preset("qwen")),
+    };
+    let format = format.ok_or_else(|| ApiError::internal("there is no format of tool calls"))?;
+    let reasons = format.reasoning.as_ref().is_some_and(|reasoning| {
+        let mut begins = reasoning.begin.texts();
+        begins.any(|begin| {
+            let begin = marker(begin);
+            !begin.is_empty() && vocabulary.special_token(begin).is_some()
+        })
+    });
+    Ok(ServedModel {
+        name: spec.name.clone(),
+        model,
+        format,
+        reasons,
+        plans: Plans::new(kept_constraints),
+    })
+}
+
+/// The formats that are recognised by a token of their own, the most particular first.
+const DETECTED: [&str; 7] = [
+    "harmony", "mistral", "deepseek", "kimi", "llama3", "minimax", "qwen",
+];
+
+/// The first special token that a format's calls begin with.
+fn first_marker(format: &ToolFormat) -> &str {
+    marker(&format.calls.trigger)
+}
+
+/// The token at the beginning of a marker: `<|channel|>` of `<|channel|>analysis<|message|>`.
+fn marker(text: &str) -> &str {
+    let text = text.trim();
+    match text.find(['>', ']']) {
+        Some(end) => &text[..=end],
+        None => text,
+    }
+}
+
+impl ModelSpec {
+    /// The bytes of its weights' files.
+    fn bytes(&self) -> u64 {
+        self.folder.as_deref().map_or(0, |folder| {
+            weights_in(folder) + weights_in(&folder.join("onnx"))
+        })
+    }
+}
+
+fn weights_in(folder: &Path) -> u64 {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_weights = |name: &str| name.contains(".onnx");
+    files
+        .filter(|file| is_weights(&file.file_name().to_string_lossy()))
+        .filter_map(|file| file.metadata().ok())
+        .map(|file| file.len())
+        .sum()
+}
+
+/// Seconds since 1970.
+pub(crate) fn unix_time() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}

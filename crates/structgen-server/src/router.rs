@@ -1,0 +1,159 @@
+//! Routes, and what every request passes through: an id, a key, counts and a line of the log.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use crate::api;
+use crate::clients::Client;
+use crate::config::ConfigError;
+use crate::error::ApiError;
+use crate::ids::new_id;
+use crate::state::App;
+
+/// The other end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// All routes.
+pub(crate) fn router(app: Arc<App>) -> Result<Router, ConfigError> {
+    let cors = cors(&app)?;
+    let guarded = Router::new()
+        .route("/v1/models", get(api::models::list))
+        .route("/v1/models/{*id}", get(api::models::get))
+        .route("/v1/chat/completions", post(api::chat::create))
+        .route("/v1/completions", post(api::completions::create))
+        .route("/v1/responses", post(api::responses::create))
+        .route(
+            "/v1/responses/{id}",
+            get(api::responses::get).delete(api::responses::delete),
+        )
+        .route("/v1/responses/{id}/cancel", post(api::responses::cancel))
+        .route("/v1/extract", post(api::extract::create))
+        .route("/v1/constraints/check", post(api::constraints::check))
+        .route("/v1/masks", post(api::constraints::masks))
+        .route("/tokenize", post(api::tokens::tokenize))
+        .route("/detokenize", post(api::tokens::detokenize))
+        .route("/openapi.json", get(api::openapi::document))
+        .route("/metrics", get(api::models::metrics))
+        .route("/version", get(api::models::version))
+        .route_layer(from_fn_with_state(Arc::clone(&app), check_key));
+    let open = api::page::routes()
+        .route("/health", get(api::models::health))
+        .route("/ready", get(api::models::ready));
+    let routes = open
+        .merge(guarded)
+        .fallback(not_found)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn_with_state(Arc::clone(&app), observe));
+    let routes = match cors {
+        Some(cors) => routes.layer(cors),
+        None => routes,
+    };
+    Ok(routes.with_state(app))
+}
+
+/// Which pages may use the server: those of the origins that were named.
+fn cors(app: &App) -> Result<Option<CorsLayer>, ConfigError> {
+    let mut origins = Vec::new();
+    for origin in &app.config.cors_origins {
+        let value = HeaderValue::from_str(origin);
+        origins.push(value.map_err(|_| ConfigError::Origin {
+            origin: origin.clone(),
+        })?);
+    }
+    if origins.is_empty() {
+        return Ok(None);
+    }
+    let layer = CorsLayer::new()
+        .allow_origin(AllowOrigin::list(origins))
+        .allow_methods([Method::GET, Method::POST, Method::DELETE])
+        .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE])
+        .expose_headers([REQUEST_ID]);
+    Ok(Some(layer))
+}
+
+async fn not_found() -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, "there is nothing at this path")
+}
+
+async fn wrong_method() -> ApiError {
+    let message = "this path has no such method";
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, message)
+}
+
+fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+    ApiError::internal("the request failed badly").into_response()
+}
+
+/// Gives a request its id, counts it, and logs it. What it asks is not logged.
+async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = request_id(&request);
+    let method = request.method().clone();
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or_else(|| "none".to_owned(), |path| path.as_str().to_owned());
+    let address = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+    // A key takes the address's place.
+    if let Some(address) = address {
+        request.extensions_mut().insert(Client::Address(address));
+    }
+    let mut response = match app.is_stopping.load(Ordering::Relaxed) && method == Method::POST {
+        true => ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping")
+            .with_code("stopping")
+            .into_response(),
+        false => next.run(request).await,
+    };
+    let status = response.status().as_u16();
+    let took = started.elapsed();
+    app.metrics.answered(&route, status);
+    app.metrics.request_time.observe(took);
+    let error = response.extensions().get::<ApiError>();
+    let code = error.and_then(|error| error.code);
+    let milliseconds = took.as_secs_f64() * 1e3;
+    tracing::info!(request_id = id, %method, route, status, milliseconds, code, "request");
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    let plain = HeaderValue::from_static("nosniff");
+    { response.headers_mut() }.insert(header::X_CONTENT_TYPE_OPTIONS, plain);
+    response
+}
+
+/// The client's id for the request, where it is short and plain, or a new one.
+fn request_id(request: &Request) -> String {
+    let given = { request.headers().get(REQUEST_ID) }.and_then(|id| id.to_str().ok());
+    let is_plain = |id: &&str| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        (1..=64).contains(&id.len()) && id.bytes().all(is_plain)
+    };
+    given
+        .filter(is_plain)
+        .map_or_else(|| new_id("req_"), str::to_owned)
+}
+
+async fn check_key(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    match app.keys.check(request.headers()) {
+        Err(error) => return error.into_response(),
+        Ok(None) => {}
+        Ok(Some(number)) => {
+            request.extensions_mut().insert(Client::Key(number));
+        }
+    }
+    next.run(request).await
+}

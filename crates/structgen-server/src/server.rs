@@ -1,0 +1,143 @@
+//! Listening, accepting, and stopping.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tower_service::Service;
+
+use crate::config::{ConfigError, ServerConfig};
+use crate::router::{Peer, router};
+use crate::state::App;
+use crate::timed::Timed;
+
+/// A server that listens, and answers once it [runs](Server::run).
+///
+/// ```no_run
+/// use structgen_server::{Server, ServerConfig};
+///
+/// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Server::bind(ServerConfig::default()).await?;
+/// println!("http://{}", server.address());
+/// server.run(std::future::pending()).await;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Server {
+    app: Arc<App>,
+    router: Router,
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+/// How long the accept loop pauses where the system has no room for another connection.
+const PAUSE: Duration = Duration::from_millis(50);
+
+impl Server {
+    /// Listens on the configuration's address. Models are loaded when they are first asked for.
+    ///
+    /// # Errors
+    /// [`ConfigError`]: what would be unsafe, makes no sense, or is refused by the system.
+    pub async fn bind(config: ServerConfig) -> Result<Self, ConfigError> {
+        config.check()?;
+        let address = config.address;
+        let listen = |source| ConfigError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let app = Arc::new(App::new(config));
+        Ok(Self {
+            router: router(Arc::clone(&app))?,
+            app,
+            listener,
+            address,
+        })
+    }
+
+    /// The address that it listens on, with the port that the system chose where none was given.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers requests until `stop` is ready, then finishes what is under way, within the time that the limits set for
+    /// that, and refuses what comes.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let connections = Arc::new(Semaphore::new(self.app.config.limits.connections));
+        let graceful = GracefulShutdown::new();
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            let accepted = async {
+                let permit = Arc::clone(&connections).acquire_owned().await;
+                (self.listener.accept().await, permit)
+            };
+            let (accepted, permit) = tokio::select! {
+                accepted = accepted => accepted,
+                () = &mut stop => break,
+            };
+            let Ok((stream, peer)) = accepted else {
+                // Out of file handles, mostly: others end in the meantime.
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            };
+            let connection = graceful.watch(self.connection(stream, peer));
+            tokio::spawn(async move {
+                let _permit = permit;
+                // A connection that breaks is the client's affair.
+                let _ = connection.await;
+            });
+        }
+        self.app.is_stopping.store(true, Ordering::Relaxed);
+        drop(self.listener);
+        let stop_time = self.app.config.limits.stop_time;
+        tracing::info!("stopping: requests under way are finished");
+        if tokio::time::timeout(stop_time, graceful.shutdown())
+            .await
+            .is_err()
+        {
+            tracing::warn!("requests under way were cut: they took too long");
+        }
+    }
+
+    fn connection(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+    ) -> http1::Connection<
+        TokioIo<Timed>,
+        impl hyper::service::HttpService<hyper::body::Incoming, ResBody = Body, Future: Send> + use<>,
+    > {
+        // Tokens are sent as they come.
+        let _ = stream.set_nodelay(true);
+        let stream = Timed::new(stream, self.app.config.limits.write_time);
+        let router = self.router.clone();
+        let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(Peer(peer));
+            let mut router = router.clone();
+            async move { router.call(request).await }
+        });
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.app.config.limits.read_time)
+            .max_buf_size(64 << 10)
+            .serve_connection(TokioIo::new(stream), service)
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}

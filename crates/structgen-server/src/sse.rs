@@ -1,0 +1,103 @@
+//! Server-sent events: a task that writes them, and a body that hands them to the connection.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use hyper::body::{Bytes, Frame};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::state::App;
+
+/// How many events wait for a slow client before the task that writes them waits, too.
+const EVENTS_AHEAD: usize = 16;
+
+/// The client has left, or reads so slowly that it counts as gone.
+#[derive(Debug)]
+pub(crate) struct Gone;
+
+/// Where a task writes events.
+pub(crate) struct Events {
+    channel: mpsc::Sender<Bytes>,
+    write_time: Duration,
+}
+
+impl Events {
+    /// Sends an event that is only data.
+    pub(crate) async fn data(&self, data: &Value) -> Result<(), Gone> {
+        self.send(format!("data: {data}\n\n")).await
+    }
+
+    /// Sends an event with a name.
+    pub(crate) async fn named(&self, name: &str, data: &Value) -> Result<(), Gone> {
+        self.send(format!("event: {name}\ndata: {data}\n\n")).await
+    }
+
+    /// Sends what ends a stream of OpenAI's completions.
+    pub(crate) async fn done(&self) -> Result<(), Gone> {
+        self.send("data: [DONE]\n\n".to_owned()).await
+    }
+
+    async fn send(&self, text: String) -> Result<(), Gone> {
+        let sent = self.channel.send_timeout(text.into(), self.write_time);
+        sent.await.map_err(|_| Gone)
+    }
+}
+
+/// A reply whose events a task writes. The task ends at its next wait once the client has left, and with it what it
+/// owns.
+pub(crate) fn reply<F, T>(app: &Arc<App>, write: F) -> Response
+where
+    F: FnOnce(Events) -> T,
+    T: Future<Output = Result<(), Gone>> + Send + 'static,
+{
+    let (channel, receiver) = mpsc::channel(EVENTS_AHEAD);
+    let left = channel.clone();
+    let events = Events {
+        channel,
+        write_time: app.config.limits.write_time,
+    };
+    let work = write(events);
+    let app = Arc::clone(app);
+    app.metrics.streams.up();
+    tokio::spawn(async move {
+        tokio::select! {
+            // Whoever left needs no more events.
+            biased;
+            () = left.closed() => {}
+            _ = work => {}
+        }
+        app.metrics.streams.down();
+    });
+    let mut response = Response::new(Body::new(EventBody(receiver)));
+    let headers = response.headers_mut();
+    let kind = HeaderValue::from_static("text/event-stream; charset=utf-8");
+    headers.insert(header::CONTENT_TYPE, kind);
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // Proxies that collect replies would hold events back.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// Events as the body of a reply.
+struct EventBody(mpsc::Receiver<Bytes>);
+
+impl hyper::body::Body for EventBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let event = ready!(self.0.poll_recv(cx));
+        Poll::Ready(event.map(|event| Ok(Frame::data(event))))
+    }
+}

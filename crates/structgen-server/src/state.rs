@@ -1,0 +1,53 @@
+//! What all requests of a server share.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use tokio::sync::Semaphore;
+
+use crate::api::responses::Responses;
+use crate::auth::Keys;
+use crate::clients::Clients;
+use crate::config::ServerConfig;
+use crate::metrics::Metrics;
+use crate::models::Models;
+
+/// What all requests of a server share.
+pub(crate) struct App {
+    pub(crate) config: ServerConfig,
+    pub(crate) models: Models,
+    pub(crate) keys: Keys,
+    pub(crate) clients: Clients,
+    pub(crate) metrics: Metrics,
+    pub(crate) responses: Responses,
+    /// How many prompts are written at the same time.
+    pub(crate) preparing: Arc<Semaphore>,
+    /// How many constraints are compiled at the same time.
+    pub(crate) compiling: Arc<Semaphore>,
+    /// Whether the server was asked to stop, and takes no more requests.
+    pub(crate) is_stopping: AtomicBool,
+}
+
+impl App {
+    pub(crate) fn new(config: ServerConfig) -> Self {
+        let limits = &config.limits;
+        let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        Self {
+            models: Models::new(
+                config.models.clone(),
+                limits.model_bytes,
+                limits.kept_constraints,
+            ),
+            keys: Keys::new(&config.api_keys),
+            clients: Clients::new(limits.requests_per_client),
+            metrics: Metrics::default(),
+            responses: Responses::new(limits.kept_responses),
+            preparing: Arc::new(Semaphore::new(cores)),
+            compiling: Arc::new(Semaphore::new(limits.compilations.max(1))),
+            is_stopping: AtomicBool::new(false),
+            config,
+        }
+    }
+}

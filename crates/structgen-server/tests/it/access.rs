@@ -1,0 +1,138 @@
+//! Who may use a server, and what is there for everybody.
+
+use serde_json::json;
+
+use crate::support::{request, serve, serve_with};
+
+#[test]
+fn models_are_listed_and_found_by_name() {
+    let server = serve();
+    let list = server.get("/v1/models").expect(200);
+    assert_eq!(list["object"], "list");
+    assert_eq!(list["data"][0]["id"], "structgen");
+    let model = server.get("/v1/models/structgen").expect(200);
+    assert_eq!(model["owned_by"], "structgen");
+    let error = server.get("/v1/models/other").expect(404);
+    assert_eq!(error["error"]["code"], "model_not_found");
+    assert_eq!(error["error"]["param"], "model");
+}
+
+#[test]
+fn health_and_version_are_there() {
+    let server = serve();
+    assert_eq!(server.get("/health").expect(200)["status"], "ok");
+    assert_eq!(server.get("/ready").expect(200)["status"], "ready");
+    let version = server.get("/version").expect(200);
+    assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn a_key_is_asked_for_but_for_health() {
+    let server = serve_with(|config| config.api_keys = vec!["secret".to_owned()]);
+    server.get("/health").expect(200);
+    for path in ["/v1/models", "/metrics", "/version"] {
+        let error = server.get(path).expect(401);
+        assert_eq!(error["error"]["code"], "invalid_api_key", "{path}");
+        let wrong = [("authorization", "Bearer secre")];
+        assert_eq!(
+            request(server.address, "GET", path, &wrong, None).status,
+            401
+        );
+        let right = [("authorization", "Bearer secret")];
+        assert_eq!(
+            request(server.address, "GET", path, &right, None).status,
+            200
+        );
+    }
+    let body = json!({"messages": [{"role": "user", "content": "x"}]});
+    server.post("/v1/chat/completions", &body).expect(401);
+}
+
+#[test]
+fn what_is_not_there_is_an_error_of_the_usual_form() {
+    let server = serve();
+    let error = server.get("/v1/nothing").expect(404);
+    assert_eq!(error["error"]["type"], "not_found_error");
+    let error = server.get("/v1/chat/completions").expect(405);
+    assert_eq!(error["error"]["type"], "invalid_request_error");
+}
+
+#[test]
+fn every_reply_has_an_id_and_a_plain_one_is_kept() {
+    let server = serve();
+    let given = [("x-request-id", "mine-1")];
+    let reply = request(server.address, "GET", "/health", &given, None);
+    assert_eq!(reply.header("x-request-id"), Some("mine-1"));
+    let forged = [("x-request-id", "a b")];
+    let reply = request(server.address, "GET", "/health", &forged, None);
+    assert!(reply.header("x-request-id").unwrap().starts_with("req_"));
+}
+
+#[test]
+fn pages_of_other_origins_are_answered_where_they_are_named() {
+    let origin = [("origin", "https://example.org")];
+    let closed = serve();
+    let reply = request(closed.address, "GET", "/health", &origin, None);
+    assert_eq!(reply.header("access-control-allow-origin"), None);
+    let open = serve_with(|config| config.cors_origins = vec!["https://example.org".to_owned()]);
+    let reply = request(open.address, "GET", "/health", &origin, None);
+    let allowed = reply.header("access-control-allow-origin");
+    assert_eq!(allowed, Some("https://example.org"));
+}
+
+#[test]
+fn the_document_names_paths_that_are_there_and_fields_that_are_read() {
+    let server = serve();
+    let document = server.get("/openapi.json").expect(200);
+    let paths = document["paths"].as_object().unwrap();
+    assert!(paths.len() >= 15);
+    for (path, methods) in paths {
+        for (method, operation) in methods.as_object().unwrap() {
+            let body = operation.pointer("/requestBody/content/application~1json/schema");
+            let headers = [("content-type", "application/json")];
+            let path = path.replace("{id}", "structgen");
+            let ask = |body: Option<&str>| {
+                request(
+                    server.address,
+                    &method.to_uppercase(),
+                    &path,
+                    &headers,
+                    body,
+                )
+            };
+            assert!(
+                ![404, 405].contains(&ask(None).status) || path.contains("structgen"),
+                "{path}"
+            );
+            let Some(body) = body else { continue };
+            // A field of a wrong type is refused for that, and never as unknown.
+            for name in body["properties"].as_object().unwrap().keys() {
+                let reply = ask(Some(&json!({name.as_str(): [[]]}).to_string()));
+                assert!(
+                    !reply.body.contains("unknown_parameter"),
+                    "{path} {name}: {}",
+                    reply.body
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_page_may_load_nothing_from_elsewhere() {
+    let server = serve();
+    let reply = server.get("/");
+    // The server can be built without the page.
+    if reply.status == 404 {
+        return;
+    }
+    assert_eq!(
+        reply.header("content-type"),
+        Some("text/html; charset=utf-8")
+    );
+    let policy = reply.header("content-security-policy").unwrap();
+    assert!(policy.contains("default-src 'none'") && policy.contains("script-src 'self'"));
+    for path in ["/app.js", "/app.css"] {
+        assert_eq!(server.get(path).status, 200, "{path}");
+    }
+}

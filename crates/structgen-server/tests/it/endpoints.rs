@@ -1,0 +1,202 @@
+//! The endpoints beside chat completions.
+
+use serde_json::{Value, json};
+
+use crate::support::{serve, serve_with};
+
+fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+        "required": ["name", "age"],
+        "additionalProperties": false,
+    })
+}
+
+#[test]
+fn completions_follow_each_prompt() {
+    let server = serve();
+    let body = json!({"prompt": ["one", "two"], "n": 2, "guided_regex": "[ab]{4}", "echo": true, "max_tokens": 10});
+    let reply = server.post("/v1/completions", &body).expect(200);
+    assert_eq!(reply["object"], "text_completion");
+    let choices = reply["choices"].as_array().unwrap();
+    assert_eq!(choices.len(), 4);
+    for (index, choice) in choices.iter().enumerate() {
+        assert_eq!(choice["index"], index);
+        let text = choice["text"].as_str().unwrap();
+        assert!(
+            text.starts_with(if index < 2 { "one" } else { "two" }),
+            "{text}"
+        );
+        assert_eq!(text.len(), 7);
+        assert_eq!(choice["finish_reason"], "stop");
+    }
+    let mut body = body;
+    body["stream"] = true.into();
+    let chunks = server.stream("/v1/completions", &body).chunks();
+    let mut texts = vec![String::new(); 4];
+    for choice in chunks
+        .iter()
+        .flat_map(|chunk| chunk["choices"].as_array().unwrap())
+    {
+        let index = usize::try_from(choice["index"].as_u64().unwrap()).unwrap();
+        texts[index].push_str(choice["text"].as_str().unwrap());
+    }
+    let whole: Vec<&str> = choices
+        .iter()
+        .map(|choice| choice["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(texts, whole);
+}
+
+#[test]
+fn prompts_may_be_tokens_and_log_probabilities_are_listed() {
+    let server = serve();
+    let tokens = server
+        .post("/tokenize", &json!({"content": "hello"}))
+        .expect(200)["tokens"]
+        .clone();
+    let body = json!({"prompt": tokens, "logprobs": 2, "max_tokens": 4, "ignore_eos": true});
+    let reply = server.post("/v1/completions", &body).expect(200);
+    let logprobs = &reply["choices"][0]["logprobs"];
+    assert_eq!(logprobs["tokens"].as_array().unwrap().len(), 4);
+    assert_eq!(logprobs["top_logprobs"][0].as_object().unwrap().len(), 2);
+    assert_eq!(logprobs["text_offset"][0], 0);
+    for (fields, param) in [
+        (json!({"prompt": "x", "suffix": "y"}), "suffix"),
+        (json!({"prompt": "x", "best_of": 3}), "best_of"),
+        (json!({"prompt": [9_999_999]}), "prompt"),
+        (json!({"prompt": {"a": 1}}), "prompt"),
+        (json!({}), "prompt"),
+    ] {
+        let error = server.post("/v1/completions", &fields).expect(400);
+        assert_eq!(error["error"]["param"], param, "{error}");
+    }
+}
+
+#[test]
+fn tokens_and_texts_are_each_others_inverse() {
+    let server = serve();
+    let text = "Zoë pays 3 €. <json>";
+    let reply = server.post(
+        "/tokenize",
+        &json!({"prompt": text, "add_special_tokens": false, "return_token_strs": true}),
+    );
+    let reply = reply.expect(200);
+    assert_eq!(reply["count"], reply["tokens"].as_array().unwrap().len());
+    assert_eq!(
+        reply["count"],
+        reply["token_strs"].as_array().unwrap().len()
+    );
+    let back = server
+        .post("/detokenize", &json!({"tokens": reply["tokens"]}))
+        .expect(200);
+    assert_eq!(back["prompt"], text);
+    let error = server
+        .post("/detokenize", &json!({"tokens": [1_000_000]}))
+        .expect(400);
+    assert_eq!(error["error"]["param"], "tokens");
+}
+
+#[test]
+fn values_are_extracted_with_their_places_and_confidence() {
+    let server = serve();
+    let text = "Ada is 36 years old";
+    let reply = server
+        .post("/v1/extract", &json!({"schema": schema(), "text": text}))
+        .expect(200);
+    assert_eq!(reply["value"], json!({"name": "Ada", "age": 36}));
+    assert_eq!(reply["json"], r#"{"name":"Ada","age":36}"#);
+    let age = &reply["fields"][1];
+    assert_eq!(age["pointer"], "/age");
+    assert_eq!(age["bytes"][0], json!([7, 9]));
+    assert_eq!(age["grounded"], true);
+    assert!((0.0..=1.0).contains(&age["confidence"].as_f64().unwrap()));
+
+    let body = json!({"schema": schema(), "texts": [text, "Bob is 7."], "alternatives": 1, "structgen": {"report": true}});
+    let reply = server.post("/v1/extract", &body).expect(200);
+    let data = reply["data"].as_array().unwrap();
+    assert_eq!(data.len(), 2);
+    assert_eq!(data[1]["value"]["age"], 7);
+    assert_eq!(data[0]["report"]["enforced"]["kind"], "json_schema");
+    assert!(data[0]["fields"][0]["alternatives"].is_array());
+    for (fields, param) in [
+        (json!({"text": "x"}), "schema"),
+        (json!({"schema": {}}), "text"),
+        (
+            json!({"schema": {"type": "thing"}, "text": "x"}),
+            "schema#/type",
+        ),
+        (json!({"schema": {}, "text": "x", "texts": []}), "texts"),
+        (json!({"schema": {}, "text": "x", "spans": true}), "spans"),
+    ] {
+        let error = server.post("/v1/extract", &fields).expect(400);
+        assert_eq!(error["error"]["param"], param, "{error}");
+    }
+}
+
+#[test]
+fn texts_that_fail_stand_in_their_place() {
+    let server = serve();
+    let long = "word ".repeat(20_000);
+    let body = json!({"schema": schema(), "texts": ["Ada is 36", long], "long_text": "refuse"});
+    let reply = server.post("/v1/extract", &body).expect(200);
+    assert_eq!(reply["data"][0]["value"]["name"], "Ada");
+    assert_eq!(reply["data"][1]["error"]["code"], "context_length_exceeded");
+}
+
+#[test]
+fn texts_are_checked_and_masks_are_listed() {
+    let server = serve();
+    let check = |fields: Value| server.post("/v1/constraints/check", &fields);
+    let accepted =
+        check(json!({"json_schema": schema(), "text": "{\"age\": 3.0, \"name\": \"A\"}"}))
+            .expect(200);
+    assert_eq!(accepted, json!({"accepted": true}));
+    let refused = check(json!({"regex": "[0-9]+", "text": "12a"})).expect(200);
+    assert_eq!(
+        (&refused["accepted"], &refused["offset"]),
+        (&json!(false), &json!(2))
+    );
+    assert!(refused["expected"].as_str().unwrap().contains("digit"));
+    assert_eq!(
+        check(json!({"text": "a"})).expect(400)["error"]["param"],
+        "json_schema"
+    );
+
+    let masks = |fields: Value| server.post("/v1/masks", &fields).expect(200);
+    let first = masks(json!({"choice": ["red", "green"]}));
+    assert!(first["allowed"].as_u64().unwrap() >= 2);
+    assert_eq!(first["may_end"], false);
+    let after = masks(json!({"choice": ["red", "green"], "prefix": "gr"}));
+    assert_eq!(after["forced_text"], "een");
+    let done = masks(json!({"choice": ["red", "green"], "prefix": "red"}));
+    assert_eq!(done["is_finished"], true);
+    let error = server
+        .post("/v1/masks", &json!({"choice": ["red"], "prefix": "b"}))
+        .expect(400);
+    assert_eq!(error["error"]["param"], "prefix");
+}
+
+#[test]
+fn metrics_count_what_was_done() {
+    let server = serve_with(|config| config.limits.kept_constraints = 4);
+    let body = json!({"prompt": "x", "guided_regex": "[a-z]{5}"});
+    for _ in 0..3 {
+        server.post("/v1/completions", &body).expect(200);
+    }
+    assert_eq!(server.metric("structgen_constraint_cache_misses_total"), 1);
+    assert_eq!(server.metric("structgen_constraint_cache_hits_total"), 2);
+    assert!(server.metric("structgen_new_tokens_total") >= 3);
+    assert_eq!(
+        server.metric("structgen_time_to_first_token_seconds_count"),
+        3
+    );
+    assert_eq!(server.metric("structgen_loaded_models"), 1);
+    assert_eq!(server.metric("structgen_cancelled_total"), 0);
+    let text = server.get("/metrics").body;
+    assert!(
+        text.contains("structgen_requests_total{route=\"/v1/completions\",status=\"200\"} 3"),
+        "{text}"
+    );
+}

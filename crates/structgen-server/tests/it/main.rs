@@ -1,0 +1,9 @@
+//! The server as its clients see it: real HTTP against the embedded model.
+
+mod access;
+mod chat;
+mod contract;
+mod endpoints;
+mod responses;
+mod support;
+mod tools;
