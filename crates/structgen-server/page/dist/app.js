@@ -1,169 +1,3 @@
-// src/api.ts
-var apiKey = "";
-function setApiKey(key) {
-  apiKey = key.trim();
-}
-var RequestError = class extends Error {
-  constructor(error, status2, retryAfter) {
-    super(error.message);
-    this.error = error;
-    this.status = status2;
-    this.retryAfter = retryAfter;
-  }
-  error;
-  status;
-  retryAfter;
-};
-function baseUrl() {
-  return new URL("v1", document.baseURI).href;
-}
-async function call(path, signal, body2) {
-  const headers = {};
-  if (body2 !== void 0) headers["Content-Type"] = "application/json";
-  if (apiKey) headers["Authorization"] = `Bearer ${apiKey}`;
-  let response;
-  try {
-    response = await fetch(`${baseUrl()}/${path}`, {
-      method: body2 === void 0 ? "GET" : "POST",
-      headers,
-      ...body2 !== void 0 && { body: body2 },
-      ...signal && { signal }
-    });
-  } catch (cause) {
-    if (signal?.aborted) throw cause;
-    throw new RequestError({ message: `The server does not answer at ${baseUrl()}.` });
-  }
-  if (response.ok) return response;
-  throw new RequestError(await serverError(response), response.status, response.headers.get("Retry-After") ?? void 0);
-}
-async function serverError(response) {
-  const text2 = await response.text().catch(() => "");
-  try {
-    const { error } = JSON.parse(text2);
-    if (typeof error?.message === "string") return error;
-  } catch {
-  }
-  return { message: text2.split("\n")[0]?.slice(0, 300) || `The server replied ${response.status} without saying why.` };
-}
-async function listModels() {
-  const list = await (await call("models", void 0)).json();
-  return list.data ?? [];
-}
-async function extract(body2, signal) {
-  const response = await call("extract", signal, body2);
-  return await response.json();
-}
-async function streamChat(body2, signal, on) {
-  const response = await call("chat/completions", signal, body2);
-  if (!response.body) throw new RequestError({ message: "The server's answer has no body." });
-  const events = new EventReader();
-  const decoder = new TextDecoder();
-  const reader = response.body.getReader();
-  for (; ; ) {
-    let read;
-    try {
-      read = await reader.read();
-    } catch (cause) {
-      if (signal.aborted) throw cause;
-      throw new RequestError({ message: "The connection broke before the answer was complete." });
-    }
-    if (read.done) throw new RequestError({ message: "The answer ended before it was complete." });
-    for (const data of events.read(decoder.decode(read.value, { stream: true }))) {
-      if (data === "[DONE]") {
-        void reader.cancel();
-        return;
-      }
-      let chunk;
-      try {
-        chunk = JSON.parse(data);
-      } catch {
-        throw new RequestError({ message: "The server sent an event that is not JSON." });
-      }
-      if (chunk.error) throw new RequestError(chunk.error);
-      on(chunk);
-    }
-  }
-}
-var EventReader = class {
-  rest = "";
-  data = [];
-  /** The data of the events that end within a part of the stream. */
-  read(part) {
-    this.rest += part;
-    const usable = this.rest.endsWith("\r") ? this.rest.length - 1 : this.rest.length;
-    const lines = this.rest.slice(0, usable).split(/\r\n|\n|\r/);
-    this.rest = (lines.pop() ?? "") + this.rest.slice(usable);
-    const events = [];
-    for (const line of lines) {
-      if (line === "" && this.data.length > 0) {
-        events.push(this.data.join("\n"));
-        this.data = [];
-      } else if (line.startsWith("data:")) {
-        this.data.push(line.slice(line[5] === " " ? 6 : 5));
-      }
-    }
-    return events;
-  }
-};
-
-// src/dom.ts
-function h(tag2, properties = {}, ...children) {
-  const element = document.createElement(tag2);
-  apply(element, properties, children);
-  return element;
-}
-function svg(tag2, properties = {}, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag2);
-  apply(element, properties, children);
-  return element;
-}
-function apply(element, properties, children) {
-  for (const [name, value] of Object.entries(properties)) {
-    if (typeof value === "function") element.addEventListener(name.slice(2), value);
-    else if (value === true) element.setAttribute(name, "");
-    else if (value !== void 0 && value !== false) element.setAttribute(name, String(value));
-  }
-  element.append(...children.filter((child) => child !== void 0 && child !== false));
-}
-function byId(id) {
-  const element = document.getElementById(id);
-  if (!element) throw new Error(`index.html has no #${id}`);
-  return element;
-}
-function eachFrame(draw) {
-  let asked = false;
-  return () => {
-    if (asked) return;
-    asked = true;
-    requestAnimationFrame(() => {
-      asked = false;
-      draw();
-    });
-  };
-}
-function percent(probability) {
-  if (probability === 0) return "0%";
-  if (probability > 0 && probability < 1e-3) return "<0.1%";
-  if (probability > 0.999 && probability < 1) return ">99.9%";
-  return `${(probability * 100).toFixed(probability < 0.1 || probability > 0.99 && probability < 1 ? 1 : 0)}%`;
-}
-function plural(count, one, many = `${one}s`) {
-  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
-}
-function visible(text2) {
-  return text2.replaceAll("\n", "↵").replaceAll("\r", "␍").replaceAll("	", "⇥").replaceAll(" ", "·");
-}
-async function copy(text2, button) {
-  const label = button.textContent;
-  try {
-    await navigator.clipboard.writeText(text2);
-    button.textContent = "Copied";
-  } catch {
-    button.textContent = "The browser refused";
-  }
-  setTimeout(() => button.textContent = label, 1500);
-}
-
 // src/json.ts
 var MAX_DEPTH = 400;
 var NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
@@ -355,6 +189,10 @@ function locate(document2, pointer) {
   }
   return node;
 }
+function sourceAt(document2, pointer) {
+  const node = locate(document2, pointer);
+  return node?.pointer === pointer ? document2.source.slice(node.start, node.end) : void 0;
+}
 function childOf(node, segment) {
   if (node.kind === "array") return node.children[Number(segment)];
   return node.children.find((child) => child.key === segment) ?? node.children.find((child) => child.key === percentDecoded(segment));
@@ -377,24 +215,201 @@ var Raw = class {
   }
   text;
 };
+var WIDTH = 72;
 function printJson(value, indent = "") {
-  const inner = `${indent}  `;
   if (value instanceof Raw) return value.text.trim().replaceAll("\n", `
 ${indent}`);
-  if (Array.isArray(value)) {
-    if (value.length === 0) return "[]";
-    return `[
-${value.map((item2) => inner + printJson(item2, inner)).join(",\n")}
-${indent}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const inner = `${indent}  `;
+  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
+  const items = Array.isArray(value) ? value.map((item2) => printJson(item2, inner)) : Object.entries(value).filter((member) => member[1] !== void 0).map(([name, member]) => `${JSON.stringify(name)}: ${printJson(member, inner)}`);
+  const line = `${open}${items.join(", ")}${close}`;
+  if (indent.length + line.length <= WIDTH && !line.includes("\n")) return line;
+  return `${open}
+${items.map((item2) => inner + item2).join(",\n")}
+${indent}${close}`;
+}
+
+// src/api.ts
+var apiKey = "";
+function setApiKey(key) {
+  apiKey = key.trim();
+}
+var RequestError = class extends Error {
+  constructor(error, status2, retryAfter) {
+    super(error.message);
+    this.error = error;
+    this.status = status2;
+    this.retryAfter = retryAfter;
   }
-  if (value !== null && typeof value === "object") {
-    const members = Object.entries(value).filter((member) => member[1] !== void 0);
-    if (members.length === 0) return "{}";
-    return `{
-${members.map(([name, member]) => `${inner}${JSON.stringify(name)}: ${printJson(member, inner)}`).join(",\n")}
-${indent}}`;
+  error;
+  status;
+  retryAfter;
+};
+function baseUrl() {
+  return new URL("v1", document.baseURI).href;
+}
+async function call(path, signal, body2) {
+  const headers = {};
+  if (body2 !== void 0) headers["Content-Type"] = "application/json";
+  if (apiKey) headers["Authorization"] = `Bearer ${apiKey}`;
+  let response;
+  try {
+    response = await fetch(`${baseUrl()}/${path}`, {
+      method: body2 === void 0 ? "GET" : "POST",
+      headers,
+      ...body2 !== void 0 && { body: body2 },
+      ...signal && { signal }
+    });
+  } catch (cause) {
+    if (signal?.aborted) throw cause;
+    throw new RequestError({ message: `The server does not answer at ${baseUrl()}.` });
   }
-  return JSON.stringify(value);
+  if (response.ok) return response;
+  throw new RequestError(await serverError(response), response.status, response.headers.get("Retry-After") ?? void 0);
+}
+async function serverError(response) {
+  const text2 = await response.text().catch(() => "");
+  try {
+    const { error } = JSON.parse(text2);
+    if (typeof error?.message === "string") return error;
+  } catch {
+  }
+  return { message: text2.split("\n")[0]?.slice(0, 300) || `The server replied ${response.status} without saying why.` };
+}
+async function listModels() {
+  const list = await (await call("models", void 0)).json();
+  return list.data ?? [];
+}
+async function extract(body2, signal) {
+  const text2 = await (await call("extract", signal, body2)).text();
+  let found;
+  try {
+    found = JSON.parse(text2);
+  } catch {
+    throw new RequestError({ message: "The server's answer is not JSON." });
+  }
+  return [found, sourceAt(parseJson(text2), "/value") ?? "null"];
+}
+async function checkConstraint(body2, signal) {
+  await call("constraints/check", signal, body2);
+}
+async function streamChat(body2, signal, on) {
+  const response = await call("chat/completions", signal, body2);
+  if (!response.body) throw new RequestError({ message: "The server's answer has no body." });
+  const events = new EventReader();
+  const decoder = new TextDecoder();
+  const reader = response.body.getReader();
+  for (; ; ) {
+    let read;
+    try {
+      read = await reader.read();
+    } catch (cause) {
+      if (signal.aborted) throw cause;
+      throw new RequestError({ message: "The connection broke before the answer was complete." });
+    }
+    if (read.done) throw new RequestError({ message: "The answer ended before it was complete." });
+    for (const data of events.read(decoder.decode(read.value, { stream: true }))) {
+      if (data === "[DONE]") {
+        void reader.cancel();
+        return;
+      }
+      let chunk;
+      try {
+        chunk = JSON.parse(data);
+      } catch {
+        throw new RequestError({ message: "The server sent an event that is not JSON." });
+      }
+      if (chunk.error) throw new RequestError(chunk.error);
+      on(chunk);
+    }
+  }
+}
+var EventReader = class {
+  rest = "";
+  data = [];
+  /** The data of the events that end within a part of the stream. */
+  read(part) {
+    this.rest += part;
+    const usable = this.rest.endsWith("\r") ? this.rest.length - 1 : this.rest.length;
+    const lines = this.rest.slice(0, usable).split(/\r\n|\n|\r/);
+    this.rest = (lines.pop() ?? "") + this.rest.slice(usable);
+    const events = [];
+    for (const line of lines) {
+      if (line === "" && this.data.length > 0) {
+        events.push(this.data.join("\n"));
+        this.data = [];
+      } else if (line.startsWith("data:")) {
+        this.data.push(line.slice(line[5] === " " ? 6 : 5));
+      }
+    }
+    return events;
+  }
+};
+
+// src/dom.ts
+function h(tag2, properties = {}, ...children) {
+  const element = document.createElement(tag2);
+  apply(element, properties, children);
+  return element;
+}
+function svg(tag2, properties = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag2);
+  apply(element, properties, children);
+  return element;
+}
+function apply(element, properties, children) {
+  for (const [name, value] of Object.entries(properties)) {
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== void 0 && value !== false) element.setAttribute(name, String(value));
+  }
+  element.append(...children.filter((child) => child !== void 0 && child !== false));
+}
+function byId(id) {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`index.html has no #${id}`);
+  return element;
+}
+function eachFrame(draw) {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      draw();
+    });
+  };
+}
+function afterPause(milliseconds, run2) {
+  let timer;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(run2, milliseconds);
+  };
+}
+function percent(probability) {
+  if (probability === 0) return "0%";
+  if (probability > 0 && probability < 1e-3) return "<0.1%";
+  if (probability > 0.999 && probability < 1) return ">99.9%";
+  return `${(probability * 100).toFixed(probability < 0.1 || probability > 0.99 && probability < 1 ? 1 : 0)}%`;
+}
+function plural(count, one, many = `${one}s`) {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+function visible(text2) {
+  return text2.replaceAll("\n", "↵").replaceAll("\r", "␍").replaceAll("	", "⇥").replaceAll(" ", "·");
+}
+async function copy(text2, button) {
+  const label = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text2);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "The browser refused";
+  }
+  setTimeout(() => button.textContent = label, 1500);
 }
 
 // src/editor.ts
@@ -450,10 +465,11 @@ var SchemaEditor = class {
     const { problem } = this.document;
     return problem && { message: problem.message, range: [problem.start, problem.end] };
   }
-  /** Shows what the server found, at the pointer's place. */
+  /** Shows what the server found, at the pointer's place, or at the one that the message names. */
   refuse(message, pointer) {
     const node = pointer === void 0 || !this.readsJson ? void 0 : locate(this.document, pointer);
-    this.refused = { message, ...node && { range: place(node) } };
+    const range = node ? place(node) : this.readsJson ? void 0 : placeIn(message, this.text);
+    this.refused = { message, ...range && { range } };
     this.draw();
   }
   clearRefusal() {
@@ -502,6 +518,19 @@ var SchemaEditor = class {
 function place(node) {
   if (node.keyRange) return node.keyRange;
   return [node.start, node.children.length > 0 ? node.start + 1 : node.end];
+}
+function placeIn(message, text2) {
+  const [, line, column] = /line (\d+), column (\d+)/.exec(message) ?? [];
+  const [, byte] = /byte (\d+)/.exec(message) ?? [];
+  let start2;
+  if (line && column) {
+    const lines = text2.split("\n");
+    const before = lines.slice(0, Number(line) - 1).reduce((sum, { length }) => sum + length + 1, 0);
+    start2 = before + [...lines[Number(line) - 1] ?? ""].slice(0, Number(column) - 1).join("").length;
+  } else if (byte) {
+    start2 = new TextDecoder().decode(new TextEncoder().encode(text2).slice(0, Number(byte))).length;
+  } else return void 0;
+  return [start2, Math.min(start2 + 1, text2.length)];
 }
 function excerpt(text2, range, column) {
   const start2 = text2.lastIndexOf("\n", range[0] - 1) + 1;
@@ -557,7 +586,7 @@ var TITLES = {
   503: "The server cannot answer now."
 };
 var CONTROLS = [
-  [/^(schema|grammar|response_format|structured_outputs|json_schema)\b/, "schema"],
+  [/^(schema|grammar|regex|response_format|structured_outputs|json_schema)\b/, "schema"],
   [/^(texts?|messages|input|prompt)\b/, "input"],
   [/^model\b/, "model"],
   [/^max_(completion_)?tokens\b/, "p-max_tokens"]
@@ -613,11 +642,11 @@ function band(confidence) {
 function badge(confidence) {
   return h("span", { class: "confidence", "data-band": band(confidence) }, percent(confidence));
 }
-function showExtraction(fields2, text2, textView, list) {
+function showExtraction(fields2, json2, text2, textView, list) {
   const marks = markText(fields2, text2, textView);
-  list.replaceChildren(...fields2.map((field, index) => item(field, marks.get(index) ?? [], textView)));
+  list.replaceChildren(...fields2.map((field, index) => item(field, json2, marks.get(index) ?? [], textView)));
 }
-function item(field, marks, textView) {
+function item(field, json2, marks, textView) {
   const point = (on) => marks.forEach((mark) => mark.classList.toggle("pointed", on));
   const show = () => {
     textView.querySelectorAll(".pointed").forEach((mark) => mark.classList.remove("pointed"));
@@ -632,7 +661,7 @@ function item(field, marks, textView) {
     "li",
     { class: "field", onmouseenter: () => point(true), onmouseleave: () => point(false) },
     h("span", { class: "field-name" }, name),
-    h("code", { class: "field-value" }, JSON.stringify(field.value)),
+    h("code", { class: "field-value" }, sourceAt(json2, field.pointer) ?? JSON.stringify(field.value)),
     field.confidence !== void 0 && meter(field.confidence),
     h(
       "span",
@@ -781,15 +810,18 @@ function constraintFields({ kind: kind2, constraint: constraint2 }) {
       return {};
   }
 }
+function checkBody({ kind: kind2, constraint: constraint2 }) {
+  const name = kind2 === "schema" ? "json_schema" : kind2;
+  return { [name]: kind2 === "schema" ? new Raw(constraint2) : constraint2, text: "" };
+}
 
 // src/samples.ts
-var schema = (value) => JSON.stringify(value, null, 2);
 var text = { type: "string" };
 var SAMPLES = [
   {
     name: "Contact",
     text: "My name is Ruben Keller and I live in Utrecht. Call me on 0606300391 or write to ruben@keller.com.",
-    schema: schema({
+    schema: printJson({
       type: "object",
       properties: {
         name: text,
@@ -808,7 +840,7 @@ var SAMPLES = [
   {
     name: "Meeting",
     text: "Hi all, the budget review is moved to 14 May 2026, half past nine, in room Atlas. Ines Roth and Jo Lund will present; please allow 45 minutes.",
-    schema: schema({
+    schema: printJson({
       type: "object",
       properties: {
         topic: text,
@@ -825,7 +857,7 @@ var SAMPLES = [
   {
     name: "Invoice",
     text: "Invoice 2024-0117\nHeron Kettles Ltd, Leeds\n\n2 gooseneck kettles at 59.90\n1 descaling kit at 8.50\n\nTotal: EUR 128.30, due 30 June 2024.",
-    schema: schema({
+    schema: printJson({
       type: "object",
       properties: {
         number: text,
@@ -1258,13 +1290,18 @@ var status = byId("status");
 var failureBox = byId("failure");
 var mode = "extract";
 var running;
+var checking;
 var inputs = { extract: "", chat: "" };
 var constraints = { schema: "", regex: REGEX_SAMPLE, grammar: GRAMMAR_SAMPLE };
 var shownConstraint = "schema";
 var fields = [];
 var json = "";
 var drawCode = eachFrame(showCode);
-var editor = new SchemaEditor(byId("schema"), byId("schema-message"), drawCode);
+var checkSoon = afterPause(700, () => void check());
+var editor = new SchemaEditor(byId("schema"), byId("schema-message"), () => {
+  drawCode();
+  checkSoon();
+});
 var parameters = new Parameters(byId("parameters"), drawCode);
 var tokens = new TokenView(byId("tokens"), byId("chart"), byId("figures"), byId("inspector"));
 var tree = new JsonTree(byId("tree"), (pointer) => {
@@ -1386,6 +1423,20 @@ function mistake() {
   const label = invalid.labels?.[0]?.textContent ?? "A parameter";
   return wrong(`${label} has a value that it cannot have.`, invalid.validationMessage, invalid.id);
 }
+async function check() {
+  checking?.abort();
+  if (running || byId("schema-part").hidden || editor.mistake) return;
+  const controller = new AbortController();
+  checking = controller;
+  const text2 = editor.text;
+  try {
+    await checkConstraint(printJson(checkBody(form())), controller.signal);
+  } catch (error) {
+    if (controller.signal.aborted || editor.text !== text2) return;
+    const failure = describe(error, hasControl);
+    if (failure.control === "schema") editor.refuse(failure.detail, failure.pointer);
+  }
+}
 function clearResult() {
   fields = [];
   json = "";
@@ -1409,7 +1460,7 @@ function showFields(found, text2) {
   fields = found;
   byId("extracted").hidden = found.length === 0;
   byId("spans-part").hidden = !found.some((field) => field.characters);
-  showExtraction(found, text2, byId("spans"), byId("fields"));
+  showExtraction(found, parseJson(json), text2, byId("spans"), byId("fields"));
   showTree();
 }
 function showTree() {
@@ -1420,8 +1471,8 @@ async function runExtract(signal) {
   const text2 = input.value;
   const began = performance.now();
   status.textContent = "Extracting …";
-  const found = await extract(printJson(body()), signal);
-  json = JSON.stringify(found.value, null, 2);
+  const [found, value] = await extract(printJson(body()), signal);
+  json = value;
   showFields(found.fields ?? [], text2);
   const ungrounded = found.ungrounded ?? [];
   byId("ungrounded").hidden = ungrounded.length === 0;

@@ -49,6 +49,15 @@ export function eachFrame(draw: () => void): () => void {
   };
 }
 
+/** Runs a function once nothing has asked for it any more for a while. */
+export function afterPause(milliseconds: number, run: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(run, milliseconds);
+  };
+}
+
 export function percent(probability: number): string {
   if (probability === 0) return "0%";
   if (probability > 0 && probability < 0.001) return "<0.1%";

@@ -67,10 +67,11 @@ export class SchemaEditor {
     return problem && { message: problem.message, range: [problem.start, problem.end] };
   }
 
-  /** Shows what the server found, at the pointer's place. */
+  /** Shows what the server found, at the pointer's place, or at the one that the message names. */
   refuse(message: string, pointer: string | undefined): void {
     const node = pointer === undefined || !this.readsJson ? undefined : locate(this.document, pointer);
-    this.refused = { message, ...(node && { range: place(node) }) };
+    const range = node ? place(node) : this.readsJson ? undefined : placeIn(message, this.text);
+    this.refused = { message, ...(range && { range }) };
     this.draw();
   }
 
@@ -124,6 +125,21 @@ export class SchemaEditor {
 function place(node: JsonNode): [number, number] {
   if (node.keyRange) return node.keyRange;
   return [node.start, node.children.length > 0 ? node.start + 1 : node.end];
+}
+
+/** The place that an error of a grammar names by line and column, and one of a pattern by its byte. */
+function placeIn(message: string, text: string): [number, number] | undefined {
+  const [, line, column] = /line (\d+), column (\d+)/.exec(message) ?? [];
+  const [, byte] = /byte (\d+)/.exec(message) ?? [];
+  let start: number;
+  if (line && column) {
+    const lines = text.split("\n");
+    const before = lines.slice(0, Number(line) - 1).reduce((sum, { length }) => sum + length + 1, 0);
+    start = before + [...(lines[Number(line) - 1] ?? "")].slice(0, Number(column) - 1).join("").length;
+  } else if (byte) {
+    start = new TextDecoder().decode(new TextEncoder().encode(text).slice(0, Number(byte))).length;
+  } else return undefined;
+  return [start, Math.min(start + 1, text.length)];
 }
 
 /** The line of a mistake with a caret below it. */

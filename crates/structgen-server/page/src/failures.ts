@@ -27,7 +27,7 @@ const TITLES: Record<number, string> = {
 
 /** Fields of requests and the controls that set them. Parameters have controls of their own name. */
 const CONTROLS: [RegExp, string][] = [
-  [/^(schema|grammar|response_format|structured_outputs|json_schema)\b/, "schema"],
+  [/^(schema|grammar|regex|response_format|structured_outputs|json_schema)\b/, "schema"],
   [/^(texts?|messages|input|prompt)\b/, "input"],
   [/^model\b/, "model"],
   [/^max_(completion_)?tokens\b/, "p-max_tokens"],

@@ -1,7 +1,7 @@
 // What was extracted: the fields with their confidence, and the text with their spans.
 
 import { h, percent, svg } from "./dom.ts";
-import { pointerSegments } from "./json.ts";
+import { pointerSegments, sourceAt, type JsonDocument } from "./json.ts";
 import type { Field } from "./protocol.ts";
 
 export type Band = "high" | "middle" | "low" | "unknown";
@@ -16,12 +16,12 @@ export function badge(confidence: number): HTMLElement {
 }
 
 /** Shows the spans in the text, and the fields as a list that points to them. */
-export function showExtraction(fields: Field[], text: string, textView: HTMLElement, list: HTMLElement): void {
+export function showExtraction(fields: Field[], json: JsonDocument, text: string, textView: HTMLElement, list: HTMLElement): void {
   const marks = markText(fields, text, textView);
-  list.replaceChildren(...fields.map((field, index) => item(field, marks.get(index) ?? [], textView)));
+  list.replaceChildren(...fields.map((field, index) => item(field, json, marks.get(index) ?? [], textView)));
 }
 
-function item(field: Field, marks: HTMLElement[], textView: HTMLElement): HTMLElement {
+function item(field: Field, json: JsonDocument, marks: HTMLElement[], textView: HTMLElement): HTMLElement {
   const point = (on: boolean): void => marks.forEach((mark) => mark.classList.toggle("pointed", on));
   const show = (): void => {
     textView.querySelectorAll(".pointed").forEach((mark) => mark.classList.remove("pointed"));
@@ -36,7 +36,7 @@ function item(field: Field, marks: HTMLElement[], textView: HTMLElement): HTMLEl
     "li",
     { class: "field", onmouseenter: () => point(true), onmouseleave: () => point(false) },
     h("span", { class: "field-name" }, name),
-    h("code", { class: "field-value" }, JSON.stringify(field.value)),
+    h("code", { class: "field-value" }, sourceAt(json, field.pointer) ?? JSON.stringify(field.value)),
     field.confidence !== undefined && meter(field.confidence),
     h(
       "span",

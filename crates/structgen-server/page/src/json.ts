@@ -243,6 +243,12 @@ export function locate(document: JsonDocument, pointer: string): JsonNode | unde
   return node;
 }
 
+/** The text of the value at a pointer. */
+export function sourceAt(document: JsonDocument, pointer: string): string | undefined {
+  const node = locate(document, pointer);
+  return node?.pointer === pointer ? document.source.slice(node.start, node.end) : undefined;
+}
+
 function childOf(node: JsonNode, segment: string): JsonNode | undefined {
   if (node.kind === "array") return node.children[Number(segment)];
   return node.children.find((child) => child.key === segment) ?? node.children.find((child) => child.key === percentDecoded(segment));
@@ -270,18 +276,21 @@ export class Raw {
 
 export type Json = null | boolean | number | string | Raw | Json[] | { [name: string]: Json | undefined };
 
-/** As `JSON.stringify` with an indent of two, with `Raw` parts inserted. */
+/** The longest line that holds a whole array or object. */
+const WIDTH = 72;
+
+/** Prints a value, with `Raw` parts inserted. Arrays and objects that are short are on one line. */
 export function printJson(value: Json, indent = ""): string {
-  const inner = `${indent}  `;
   if (value instanceof Raw) return value.text.trim().replaceAll("\n", `\n${indent}`);
-  if (Array.isArray(value)) {
-    if (value.length === 0) return "[]";
-    return `[\n${value.map((item) => inner + printJson(item, inner)).join(",\n")}\n${indent}]`;
-  }
-  if (value !== null && typeof value === "object") {
-    const members = Object.entries(value).filter((member): member is [string, Json] => member[1] !== undefined);
-    if (members.length === 0) return "{}";
-    return `{\n${members.map(([name, member]) => `${inner}${JSON.stringify(name)}: ${printJson(member, inner)}`).join(",\n")}\n${indent}}`;
-  }
-  return JSON.stringify(value);
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const inner = `${indent}  `;
+  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
+  const items = Array.isArray(value)
+    ? value.map((item) => printJson(item, inner))
+    : Object.entries(value)
+        .filter((member): member is [string, Json] => member[1] !== undefined)
+        .map(([name, member]) => `${JSON.stringify(name)}: ${printJson(member, inner)}`);
+  const line = `${open}${items.join(", ")}${close}`;
+  if (indent.length + line.length <= WIDTH && !line.includes("\n")) return line;
+  return `${open}\n${items.map((item) => inner + item).join(",\n")}\n${indent}${close}`;
 }

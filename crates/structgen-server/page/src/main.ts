@@ -1,14 +1,14 @@
 // The page of `structgen serve`: the form, the request that it makes, and the answer.
 
-import { RequestError, baseUrl, extract, listModels, setApiKey, streamChat } from "./api.ts";
-import { byId, copy, eachFrame, h, plural } from "./dom.ts";
+import { RequestError, baseUrl, checkConstraint, extract, listModels, setApiKey, streamChat } from "./api.ts";
+import { afterPause, byId, copy, eachFrame, h, plural } from "./dom.ts";
 import { SchemaEditor } from "./editor.ts";
 import { describe, sentence, type Failure } from "./failures.ts";
 import { badge, showExtraction } from "./fields.ts";
 import { parseJson, printJson } from "./json.ts";
 import { Parameters } from "./parameters.ts";
 import type { ChatChunk, Field, Report } from "./protocol.ts";
-import { chatBody, extractBody, type ConstraintKind, type Form } from "./requests.ts";
+import { chatBody, checkBody, extractBody, type ConstraintKind, type Form } from "./requests.ts";
 import { GRAMMAR_SAMPLE, REGEX_SAMPLE, SAMPLES } from "./samples.ts";
 import { curl, pythonChat, pythonExtract, type Body } from "./snippets.ts";
 import { startTheme } from "./theme.ts";
@@ -32,6 +32,7 @@ const failureBox = byId("failure");
 
 let mode: Mode = "extract";
 let running: AbortController | undefined;
+let checking: AbortController | undefined;
 /** What each mode has in the input, and each constraint in the editor, while another is shown. */
 const inputs: Record<Mode, string> = { extract: "", chat: "" };
 const constraints: Record<"schema" | "regex" | "grammar", string> = { schema: "", regex: REGEX_SAMPLE, grammar: GRAMMAR_SAMPLE };
@@ -41,7 +42,11 @@ let fields: Field[] = [];
 let json = "";
 
 const drawCode = eachFrame(showCode);
-const editor = new SchemaEditor(byId<HTMLTextAreaElement>("schema"), byId("schema-message"), drawCode);
+const checkSoon = afterPause(700, () => void check());
+const editor = new SchemaEditor(byId<HTMLTextAreaElement>("schema"), byId("schema-message"), () => {
+  drawCode();
+  checkSoon();
+});
 const parameters = new Parameters(byId("parameters"), drawCode);
 const tokens = new TokenView(byId("tokens"), byId("chart"), byId("figures"), byId("inspector"));
 const tree = new JsonTree(byId("tree"), (pointer) => {
@@ -182,6 +187,22 @@ function mistake(): Failure | undefined {
   return wrong(`${label} has a value that it cannot have.`, invalid.validationMessage, invalid.id);
 }
 
+/** Asks the server what is wrong with the constraint, while it is written. Other errors are for when it is used. */
+async function check(): Promise<void> {
+  checking?.abort();
+  if (running || byId("schema-part").hidden || editor.mistake) return;
+  const controller = new AbortController();
+  checking = controller;
+  const text = editor.text;
+  try {
+    await checkConstraint(printJson(checkBody(form())), controller.signal);
+  } catch (error) {
+    if (controller.signal.aborted || editor.text !== text) return;
+    const failure = describe(error, hasControl);
+    if (failure.control === "schema") editor.refuse(failure.detail, failure.pointer);
+  }
+}
+
 // The result.
 
 function clearResult(): void {
@@ -210,7 +231,7 @@ function showFields(found: Field[], text: string): void {
   fields = found;
   byId("extracted").hidden = found.length === 0;
   byId("spans-part").hidden = !found.some((field) => field.characters);
-  showExtraction(found, text, byId("spans"), byId("fields"));
+  showExtraction(found, parseJson(json), text, byId("spans"), byId("fields"));
   showTree();
 }
 
@@ -223,8 +244,8 @@ async function runExtract(signal: AbortSignal): Promise<void> {
   const text = input.value;
   const began = performance.now();
   status.textContent = "Extracting …";
-  const found = await extract(printJson(body()), signal);
-  json = JSON.stringify(found.value, null, 2);
+  const [found, value] = await extract(printJson(body()), signal);
+  json = value;
   showFields(found.fields ?? [], text);
   const ungrounded = found.ungrounded ?? [];
   byId("ungrounded").hidden = ungrounded.length === 0;

@@ -57,3 +57,9 @@ function constraintFields({ kind, constraint }: Form): Body {
       return {};
   }
 }
+
+/** The constraint alone, with a text that need not match. */
+export function checkBody({ kind, constraint }: Form): Body {
+  const name = kind === "schema" ? "json_schema" : kind;
+  return { [name]: kind === "schema" ? new Raw(constraint) : constraint, text: "" };
+}

@@ -1,20 +1,21 @@
 // Inputs to begin with, for both modes: in a chat, the embedded model takes its values from the prompt. Names and
 // companies are made up.
 
+import { printJson } from "./json.ts";
+
 export interface Sample {
   name: string;
   text: string;
   schema: string;
 }
 
-const schema = (value: unknown): string => JSON.stringify(value, null, 2);
 const text = { type: "string" };
 
 export const SAMPLES: Sample[] = [
   {
     name: "Contact",
     text: "My name is Ruben Keller and I live in Utrecht. Call me on 0606300391 or write to ruben@keller.com.",
-    schema: schema({
+    schema: printJson({
       type: "object",
       properties: {
         name: text,
@@ -33,7 +34,7 @@ export const SAMPLES: Sample[] = [
   {
     name: "Meeting",
     text: "Hi all, the budget review is moved to 14 May 2026, half past nine, in room Atlas. Ines Roth and Jo Lund will present; please allow 45 minutes.",
-    schema: schema({
+    schema: printJson({
       type: "object",
       properties: {
         topic: text,
@@ -50,7 +51,7 @@ export const SAMPLES: Sample[] = [
   {
     name: "Invoice",
     text: "Invoice 2024-0117\nHeron Kettles Ltd, Leeds\n\n2 gooseneck kettles at 59.90\n1 descaling kit at 8.50\n\nTotal: EUR 128.30, due 30 June 2024.",
-    schema: schema({
+    schema: printJson({
       type: "object",
       properties: {
         number: text,

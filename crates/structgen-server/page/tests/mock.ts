@@ -73,8 +73,13 @@ async function answer(request: IncomingMessage, response: ServerResponse, dist: 
   }
   let body = "";
   for await (const part of request) body += String(part);
-  bodies.push(body);
+  if (path !== "/v1/constraints/check") bodies.push(body);
   const parsed = JSON.parse(body) as { model: string; text?: string };
+  if (path === "/v1/constraints/check") {
+    if (!body.includes("strin\"")) return json(response, 200, { accepted: false });
+    const error = { message: "`type` has a value that is no type", param: "json_schema#/properties/a/type" };
+    return json(response, 400, { error });
+  }
   const refusal = REFUSALS[parsed.model];
   if (refusal) return json(response, refusal[0], { error: refusal[1] }, refusal[2]);
   if (parsed.model === "key" && request.headers.authorization !== "Bearer sesame") {

@@ -139,8 +139,20 @@ test("mistakes in JSON are found without the server, at their place", () =>
     assert.ok(await page.locator("#schema-message").isHidden());
   }));
 
+test("the server's objections to a schema are shown while it is written", () =>
+  onPage(
+    async (page) => {
+      await page.fill("#schema", '{"properties": {\n  "a": {"type": "strin"}}}');
+      await page.getByText("Line 2, column 9:").waitFor();
+      assert.equal(await page.getAttribute("#schema", "aria-invalid"), "true");
+      await page.fill("#schema", '{"properties": {\n  "a": {"type": "string"}}}');
+      assert.equal(await page.getAttribute("#schema", "aria-invalid"), "false");
+    },
+    { expects: [400] },
+  ));
+
 const REFUSED: [string, number, RegExp, string | undefined][] = [
-  ["keyword", 400, /cannot use this request.*Line 7, column 5: .*`if`.*back-references/, "schema"],
+  ["keyword", 400, /cannot use this request.*Line 5, column 5: .*`if`.*back-references/, "schema"],
   ["temperature", 400, /temperature: must be at most 2/, "p-temperature"],
   ["budget", 400, /needs at least 41 tokens/, "p-max_tokens"],
   ["unknown", 400, /the field colour is not supported/i, undefined],
@@ -178,7 +190,7 @@ test("a pointer of a chat's schema is found, too", () =>
       await chat(page);
       await page.click("#run");
       await failed(page);
-      assert.match(await text(page, "schema-message"), /Line 15, column 11/);
+      assert.match(await text(page, "schema-message"), /Line 9, column 37/);
     },
     { model: "keyword-chat", expects: [400] },
   ));

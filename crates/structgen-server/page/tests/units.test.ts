@@ -61,8 +61,10 @@ test("columns are characters", () => {
 });
 
 test("parts of a request are sent as they were typed", () => {
-  const body = printJson({ schema: new Raw('{"maximum": 12345678901234567890.10}'), absent: undefined, list: [] });
-  assert.equal(body, '{\n  "schema": {"maximum": 12345678901234567890.10},\n  "list": []\n}');
+  const body = { schema: new Raw('{"maximum": 12345678901234567890.10}'), absent: undefined, list: [] };
+  assert.equal(printJson(body), '{"schema": {"maximum": 12345678901234567890.10}, "list": []}');
+  const long = "x".repeat(60);
+  assert.equal(printJson({ long, list: [1] }), `{\n  "long": "${long}",\n  "list": [1]\n}`);
 });
 
 test("the command survives a shell, and the programs are Python", () => {
