@@ -1,3 +1,179 @@
+// src/api.ts
+var apiKey = "";
+function setApiKey(key) {
+  apiKey = key.trim();
+}
+var RequestError = class extends Error {
+  constructor(error, status2, retryAfter) {
+    super(error.message);
+    this.error = error;
+    this.status = status2;
+    this.retryAfter = retryAfter;
+  }
+  error;
+  status;
+  retryAfter;
+};
+function baseUrl() {
+  return new URL("v1", document.baseURI).href;
+}
+async function call(path, signal, body2) {
+  const headers = {};
+  if (body2 !== void 0) headers["Content-Type"] = "application/json";
+  if (apiKey) headers["Authorization"] = `Bearer ${apiKey}`;
+  let response;
+  try {
+    response = await fetch(`${baseUrl()}/${path}`, {
+      method: body2 === void 0 ? "GET" : "POST",
+      headers,
+      ...body2 !== void 0 && { body: body2 },
+      ...signal && { signal }
+    });
+  } catch (cause) {
+    if (signal?.aborted) throw cause;
+    throw new RequestError({ message: `The server does not answer at ${baseUrl()}.` });
+  }
+  if (response.ok) return response;
+  throw new RequestError(await serverError(response), response.status, response.headers.get("Retry-After") ?? void 0);
+}
+async function serverError(response) {
+  const text2 = await response.text().catch(() => "");
+  try {
+    const { error } = JSON.parse(text2);
+    if (typeof error?.message === "string") return error;
+  } catch {
+  }
+  return { message: text2.split("\n")[0]?.slice(0, 300) || `The server replied ${response.status} without saying why.` };
+}
+async function listModels() {
+  const list = await (await call("models", void 0)).json();
+  return list.data ?? [];
+}
+async function extract(body2, signal) {
+  const response = await call("extract", signal, body2);
+  return await response.json();
+}
+async function checkConstraint(body2, signal) {
+  await call("constraints/check", signal, body2);
+}
+async function streamChat(body2, signal, on) {
+  const response = await call("chat/completions", signal, body2);
+  if (!response.body) throw new RequestError({ message: "The server's answer has no body." });
+  const events = new EventReader();
+  const decoder = new TextDecoder();
+  const reader = response.body.getReader();
+  for (; ; ) {
+    let read;
+    try {
+      read = await reader.read();
+    } catch (cause) {
+      if (signal.aborted) throw cause;
+      throw new RequestError({ message: "The connection broke before the answer was complete." });
+    }
+    if (read.done) throw new RequestError({ message: "The answer ended before it was complete." });
+    for (const data of events.read(decoder.decode(read.value, { stream: true }))) {
+      if (data === "[DONE]") {
+        void reader.cancel();
+        return;
+      }
+      let chunk;
+      try {
+        chunk = JSON.parse(data);
+      } catch {
+        throw new RequestError({ message: "The server sent an event that is not JSON." });
+      }
+      if (chunk.error) throw new RequestError(chunk.error);
+      on(chunk);
+    }
+  }
+}
+var EventReader = class {
+  rest = "";
+  data = [];
+  /** The data of the events that end within a part of the stream. */
+  read(part) {
+    this.rest += part;
+    const usable = this.rest.endsWith("\r") ? this.rest.length - 1 : this.rest.length;
+    const lines = this.rest.slice(0, usable).split(/\r\n|\n|\r/);
+    this.rest = (lines.pop() ?? "") + this.rest.slice(usable);
+    const events = [];
+    for (const line of lines) {
+      if (line === "" && this.data.length > 0) {
+        events.push(this.data.join("\n"));
+        this.data = [];
+      } else if (line.startsWith("data:")) {
+        this.data.push(line.slice(line[5] === " " ? 6 : 5));
+      }
+    }
+    return events;
+  }
+};
+
+// src/dom.ts
+function h(tag2, properties = {}, ...children) {
+  const element = document.createElement(tag2);
+  apply(element, properties, children);
+  return element;
+}
+function svg(tag2, properties = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag2);
+  apply(element, properties, children);
+  return element;
+}
+function apply(element, properties, children) {
+  for (const [name, value] of Object.entries(properties)) {
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== void 0 && value !== false) element.setAttribute(name, String(value));
+  }
+  element.append(...children.filter((child) => child !== void 0 && child !== false));
+}
+function byId(id) {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`index.html has no #${id}`);
+  return element;
+}
+function eachFrame(draw) {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      draw();
+    });
+  };
+}
+function afterPause(milliseconds, run2) {
+  let timer;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(run2, milliseconds);
+  };
+}
+function percent(probability) {
+  if (probability === 0) return "0%";
+  if (probability > 0 && probability < 1e-3) return "<0.1%";
+  if (probability > 0.999 && probability < 1) return ">99.9%";
+  return `${(probability * 100).toFixed(probability < 0.1 || probability > 0.99 && probability < 1 ? 1 : 0)}%`;
+}
+function plural(count, one, many = `${one}s`) {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+function visible(text2) {
+  return text2.replaceAll("\n", "↵").replaceAll("\r", "␍").replaceAll("	", "⇥").replaceAll(" ", "·");
+}
+async function copy(text2, button) {
+  const label = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text2);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "The browser refused";
+  }
+  setTimeout(() => button.textContent = label, 1500);
+}
+
 // src/json.ts
 var MAX_DEPTH = 400;
 var NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
@@ -228,188 +404,6 @@ ${indent}`);
   return `${open}
 ${items.map((item2) => inner + item2).join(",\n")}
 ${indent}${close}`;
-}
-
-// src/api.ts
-var apiKey = "";
-function setApiKey(key) {
-  apiKey = key.trim();
-}
-var RequestError = class extends Error {
-  constructor(error, status2, retryAfter) {
-    super(error.message);
-    this.error = error;
-    this.status = status2;
-    this.retryAfter = retryAfter;
-  }
-  error;
-  status;
-  retryAfter;
-};
-function baseUrl() {
-  return new URL("v1", document.baseURI).href;
-}
-async function call(path, signal, body2) {
-  const headers = {};
-  if (body2 !== void 0) headers["Content-Type"] = "application/json";
-  if (apiKey) headers["Authorization"] = `Bearer ${apiKey}`;
-  let response;
-  try {
-    response = await fetch(`${baseUrl()}/${path}`, {
-      method: body2 === void 0 ? "GET" : "POST",
-      headers,
-      ...body2 !== void 0 && { body: body2 },
-      ...signal && { signal }
-    });
-  } catch (cause) {
-    if (signal?.aborted) throw cause;
-    throw new RequestError({ message: `The server does not answer at ${baseUrl()}.` });
-  }
-  if (response.ok) return response;
-  throw new RequestError(await serverError(response), response.status, response.headers.get("Retry-After") ?? void 0);
-}
-async function serverError(response) {
-  const text2 = await response.text().catch(() => "");
-  try {
-    const { error } = JSON.parse(text2);
-    if (typeof error?.message === "string") return error;
-  } catch {
-  }
-  return { message: text2.split("\n")[0]?.slice(0, 300) || `The server replied ${response.status} without saying why.` };
-}
-async function listModels() {
-  const list = await (await call("models", void 0)).json();
-  return list.data ?? [];
-}
-async function extract(body2, signal) {
-  const text2 = await (await call("extract", signal, body2)).text();
-  let found;
-  try {
-    found = JSON.parse(text2);
-  } catch {
-    throw new RequestError({ message: "The server's answer is not JSON." });
-  }
-  return [found, sourceAt(parseJson(text2), "/value") ?? "null"];
-}
-async function checkConstraint(body2, signal) {
-  await call("constraints/check", signal, body2);
-}
-async function streamChat(body2, signal, on) {
-  const response = await call("chat/completions", signal, body2);
-  if (!response.body) throw new RequestError({ message: "The server's answer has no body." });
-  const events = new EventReader();
-  const decoder = new TextDecoder();
-  const reader = response.body.getReader();
-  for (; ; ) {
-    let read;
-    try {
-      read = await reader.read();
-    } catch (cause) {
-      if (signal.aborted) throw cause;
-      throw new RequestError({ message: "The connection broke before the answer was complete." });
-    }
-    if (read.done) throw new RequestError({ message: "The answer ended before it was complete." });
-    for (const data of events.read(decoder.decode(read.value, { stream: true }))) {
-      if (data === "[DONE]") {
-        void reader.cancel();
-        return;
-      }
-      let chunk;
-      try {
-        chunk = JSON.parse(data);
-      } catch {
-        throw new RequestError({ message: "The server sent an event that is not JSON." });
-      }
-      if (chunk.error) throw new RequestError(chunk.error);
-      on(chunk);
-    }
-  }
-}
-var EventReader = class {
-  rest = "";
-  data = [];
-  /** The data of the events that end within a part of the stream. */
-  read(part) {
-    this.rest += part;
-    const usable = this.rest.endsWith("\r") ? this.rest.length - 1 : this.rest.length;
-    const lines = this.rest.slice(0, usable).split(/\r\n|\n|\r/);
-    this.rest = (lines.pop() ?? "") + this.rest.slice(usable);
-    const events = [];
-    for (const line of lines) {
-      if (line === "" && this.data.length > 0) {
-        events.push(this.data.join("\n"));
-        this.data = [];
-      } else if (line.startsWith("data:")) {
-        this.data.push(line.slice(line[5] === " " ? 6 : 5));
-      }
-    }
-    return events;
-  }
-};
-
-// src/dom.ts
-function h(tag2, properties = {}, ...children) {
-  const element = document.createElement(tag2);
-  apply(element, properties, children);
-  return element;
-}
-function svg(tag2, properties = {}, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag2);
-  apply(element, properties, children);
-  return element;
-}
-function apply(element, properties, children) {
-  for (const [name, value] of Object.entries(properties)) {
-    if (typeof value === "function") element.addEventListener(name.slice(2), value);
-    else if (value === true) element.setAttribute(name, "");
-    else if (value !== void 0 && value !== false) element.setAttribute(name, String(value));
-  }
-  element.append(...children.filter((child) => child !== void 0 && child !== false));
-}
-function byId(id) {
-  const element = document.getElementById(id);
-  if (!element) throw new Error(`index.html has no #${id}`);
-  return element;
-}
-function eachFrame(draw) {
-  let asked = false;
-  return () => {
-    if (asked) return;
-    asked = true;
-    requestAnimationFrame(() => {
-      asked = false;
-      draw();
-    });
-  };
-}
-function afterPause(milliseconds, run2) {
-  let timer;
-  return () => {
-    clearTimeout(timer);
-    timer = setTimeout(run2, milliseconds);
-  };
-}
-function percent(probability) {
-  if (probability === 0) return "0%";
-  if (probability > 0 && probability < 1e-3) return "<0.1%";
-  if (probability > 0.999 && probability < 1) return ">99.9%";
-  return `${(probability * 100).toFixed(probability < 0.1 || probability > 0.99 && probability < 1 ? 1 : 0)}%`;
-}
-function plural(count, one, many = `${one}s`) {
-  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
-}
-function visible(text2) {
-  return text2.replaceAll("\n", "↵").replaceAll("\r", "␍").replaceAll("	", "⇥").replaceAll(" ", "·");
-}
-async function copy(text2, button) {
-  const label = button.textContent;
-  try {
-    await navigator.clipboard.writeText(text2);
-    button.textContent = "Copied";
-  } catch {
-    button.textContent = "The browser refused";
-  }
-  setTimeout(() => button.textContent = label, 1500);
 }
 
 // src/editor.ts
@@ -1471,8 +1465,8 @@ async function runExtract(signal) {
   const text2 = input.value;
   const began = performance.now();
   status.textContent = "Extracting …";
-  const [found, value] = await extract(printJson(body()), signal);
-  json = value;
+  const found = await extract(printJson(body()), signal);
+  json = found.json;
   showFields(found.fields ?? [], text2);
   const ungrounded = found.ungrounded ?? [];
   byId("ungrounded").hidden = ungrounded.length === 0;

@@ -1,6 +1,5 @@
 // Calls of the server. Addresses are relative to the page, so that it works below any prefix.
 
-import { parseJson, sourceAt } from "./json.ts";
 import type { ChatChunk, Extraction, ModelEntry, ServerError } from "./protocol.ts";
 
 /** Kept here only: neither in storage nor in the address. */
@@ -63,16 +62,9 @@ export async function listModels(): Promise<ModelEntry[]> {
   return list.data ?? [];
 }
 
-/** The extraction, and its value as the server wrote it: numbers here have fewer digits than JSON's may have. */
-export async function extract(body: string, signal: AbortSignal): Promise<[Extraction, string]> {
-  const text = await (await call("extract", signal, body)).text();
-  let found: Extraction;
-  try {
-    found = JSON.parse(text) as Extraction;
-  } catch {
-    throw new RequestError({ message: "The server's answer is not JSON." });
-  }
-  return [found, sourceAt(parseJson(text), "/value") ?? "null"];
+export async function extract(body: string, signal: AbortSignal): Promise<Extraction> {
+  const response = await call("extract", signal, body);
+  return (await response.json()) as Extraction;
 }
 
 /** Fails if the constraint is refused. The body has the constraint and a text, and whether that matches is no matter. */

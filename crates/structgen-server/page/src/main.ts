@@ -244,8 +244,8 @@ async function runExtract(signal: AbortSignal): Promise<void> {
   const text = input.value;
   const began = performance.now();
   status.textContent = "Extracting …";
-  const [found, value] = await extract(printJson(body()), signal);
-  json = value;
+  const found = await extract(printJson(body()), signal);
+  json = found.json;
   showFields(found.fields ?? [], text);
   const ungrounded = found.ungrounded ?? [];
   byId("ungrounded").hidden = ungrounded.length === 0;

@@ -64,7 +64,8 @@ export interface Report {
 }
 
 export interface Extraction {
-  value: unknown;
+  /** The value as it was written: numbers here have fewer digits than JSON's may have. */
+  json: string;
   fields?: Field[];
   /** Schema nodes whose required values the text lacks. */
   ungrounded?: string[];

@@ -115,6 +115,7 @@ function extraction(response: ServerResponse, { model, text = "" }: { model: str
   const value = { name: "Ruben Keller", contact: { phone: "0606300391", email: "ruben@keller.com" }, city: "Utrecht" };
   json(response, 200, {
     value,
+    json: JSON.stringify(value),
     fields: [
       field("/name", value.name, 0.93, "Ruben"),
       field("/contact/phone", value.contact.phone, 0.62),
