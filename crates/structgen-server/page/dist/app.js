@@ -767,6 +767,7 @@ var Parameters = class {
 };
 
 // src/requests.ts
+var ALTERNATIVES = 16;
 function extractBody(form2) {
   return {
     model: form2.model,
@@ -787,7 +788,7 @@ function chatBody(form2) {
     ...form2.parameters,
     stream: true,
     stream_options: { include_usage: true },
-    structgen: { report: true, steps: true }
+    structgen: { report: true, steps: true, params: { alternatives: ALTERNATIVES } }
   };
 }
 function constraintFields({ kind: kind2, constraint: constraint2 }) {
@@ -1002,6 +1003,7 @@ function stored() {
 }
 
 // src/tokens.ts
+var LISTED = 6;
 var TokenView = class {
   constructor(list, chart, figures, inspector) {
     this.list = list;
@@ -1057,14 +1059,15 @@ var TokenView = class {
     this.list.append(this.line);
   }
   option(step, index) {
+    const forced = isForced(step);
     const isWanting = favouriteWasRefused(step);
     const count = step.forced ? "" : step.allowed == null ? "?" : compact(step.allowed);
-    const spoken = [step.forced ? "forced" : "allowed", isWanting && "the model wanted another"];
+    const spoken = [!step.forced && "allowed", forced && "forced", isWanting && "the model wanted another"];
     return h(
       "span",
       {
         role: "option",
-        class: ["token", step.forced && "forced", isWanting && "wanting"].filter(Boolean).join(" "),
+        class: ["token", forced && "forced", isWanting && "wanting"].filter(Boolean).join(" "),
         "aria-selected": "false",
         tabindex: index === 0 ? 0 : -1
       },
@@ -1091,7 +1094,8 @@ var TokenView = class {
   /** The next token that was a choice: forced ones are passed over. */
   nextMarked(direction) {
     for (let at = this.selected + direction; at >= 0 && at < this.steps.length; at += direction) {
-      if (!this.steps[at]?.forced) return at;
+      const step = this.steps[at];
+      if (step && !isForced(step)) return at;
     }
     return this.selected;
   }
@@ -1114,7 +1118,7 @@ var TokenView = class {
   }
   drawSummaries() {
     if (this.steps.length === 0) return;
-    const forced = this.steps.filter((step) => step.forced).length;
+    const forced = this.steps.filter(isForced).length;
     const chosen = this.steps.filter((step) => !step.forced && step.removed_mass != null);
     const mass = chosen.reduce((sum, step) => sum + (step.removed_mass ?? 0), 0) / Math.max(1, chosen.length);
     const figure = (value, name) => h("div", {}, h("dd", {}, value), h("dt", {}, name));
@@ -1126,6 +1130,12 @@ var TokenView = class {
     this.chart.replaceChildren(chartOf(this.steps));
   }
 };
+function isForced(step) {
+  if (step.forced) return true;
+  const others = step.alternatives ?? [];
+  if (step.text === "" || others.length === 0 || others.length !== step.allowed) return false;
+  return others.every(({ text: text2 }) => text2 !== "" && (text2.startsWith(step.text) || step.text.startsWith(text2)));
+}
 function favouriteWasRefused(step) {
   const refused = step.wanted?.[0]?.probability ?? 0;
   const kept = 1 - (step.removed_mass ?? 0);
@@ -1147,7 +1157,7 @@ function chartOf(steps) {
   const shown = steps.slice(-400);
   const most = Math.log2(1 + Math.max(2, ...shown.map((step) => step.allowed ?? 1)));
   const bars = shown.flatMap((step, at) => {
-    if (step.forced) return [svg("rect", { class: "bar-forced", x: at * 6, y: height - 2, width: 6, height: 2 })];
+    if (isForced(step)) return [svg("rect", { class: "bar-forced", x: at * 6, y: height - 2, width: 6, height: 2 })];
     const full = Math.max(3, Math.log2(1 + (step.allowed ?? 1)) / most * height);
     const removed = full * Math.min(1, step.removed_mass ?? 0);
     return [
@@ -1164,10 +1174,11 @@ function inspection(step, index) {
   const removed = step.removed_mass ?? void 0;
   const facts = [];
   const fact = (name, value) => void facts.push(h("div", {}, h("dt", {}, name), h("dd", {}, value)));
-  fact("Allowed", step.forced ? "only this token" : step.allowed == null ? "not reported" : plural(step.allowed, "token"));
+  const sameText = !step.forced && isForced(step) ? ", all of the same text" : "";
+  fact("Allowed", step.forced ? "only this token" : step.allowed == null ? "not reported" : plural(step.allowed, "token") + sameText);
   if (removed !== void 0) fact("Removed by the mask", percent(removed));
   fact("Token id", String(step.id));
-  const heading = h("h3", {}, `Step ${index + 1} `, h("code", {}, tokenText(step)), step.forced && h("span", { class: "badge" }, "forced"));
+  const heading = h("h3", {}, `Step ${index + 1} `, h("code", {}, tokenText(step)), isForced(step) && h("span", { class: "badge" }, "forced"));
   const table = rows(step);
   if (table.length === 0) return [heading, h("dl", { class: "facts" }, ...facts)];
   const head = h("tr", {}, ...["Token", "Before the mask", "After the mask"].map((name) => h("th", { scope: "col" }, name)));
@@ -1181,8 +1192,8 @@ function rows(step) {
   const kept = step.removed_mass == null ? void 0 : 1 - step.removed_mass;
   const before = (after) => kept === void 0 ? void 0 : after * kept;
   const list = [];
-  for (const { id, text: text2, probability } of step.alternatives ?? []) {
-    list.push({ text: text2, before: before(probability), after: probability, outcome: id === step.id ? "chosen" : "allowed" });
+  for (const [rank, { id, text: text2, probability }] of (step.alternatives ?? []).entries()) {
+    if (rank < LISTED || id === step.id) list.push({ text: text2, before: before(probability), after: probability, outcome: id === step.id ? "chosen" : "allowed" });
   }
   if (!list.some((row) => row.outcome === "chosen") && step.logprob != null) {
     const after = step.forced ? 1 : Math.exp(step.logprob);

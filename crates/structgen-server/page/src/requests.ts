@@ -6,6 +6,9 @@ import type { Body } from "./snippets.ts";
 /** What the output has to match. */
 export type ConstraintKind = "schema" | "json" | "regex" | "grammar" | "none";
 
+/** How many tokens are asked for at each step: enough to see whether all that are allowed have the same text. */
+const ALTERNATIVES = 16;
+
 export interface Form {
   model: string;
   input: string;
@@ -39,7 +42,7 @@ export function chatBody(form: Form): Body {
     ...form.parameters,
     stream: true,
     stream_options: { include_usage: true },
-    structgen: { report: true, steps: true },
+    structgen: { report: true, steps: true, params: { alternatives: ALTERNATIVES } },
   };
 }
 

@@ -4,6 +4,9 @@
 import { eachFrame, h, percent, plural, svg, visible } from "./dom.ts";
 import type { TokenStep } from "./protocol.ts";
 
+/** How many of the allowed tokens of a step are listed, and the chosen one in any case. */
+const LISTED = 6;
+
 export class TokenView {
   private steps: TokenStep[] = [];
   private options: HTMLElement[] = [];
@@ -62,14 +65,15 @@ export class TokenView {
   }
 
   private option(step: TokenStep, index: number): HTMLElement {
+    const forced = isForced(step);
     const isWanting = favouriteWasRefused(step);
     const count = step.forced ? "" : step.allowed == null ? "?" : compact(step.allowed);
-    const spoken = [step.forced ? "forced" : "allowed", isWanting && "the model wanted another"];
+    const spoken = [!step.forced && "allowed", forced && "forced", isWanting && "the model wanted another"];
     return h(
       "span",
       {
         role: "option",
-        class: ["token", step.forced && "forced", isWanting && "wanting"].filter(Boolean).join(" "),
+        class: ["token", forced && "forced", isWanting && "wanting"].filter(Boolean).join(" "),
         "aria-selected": "false",
         tabindex: index === 0 ? 0 : -1,
       },
@@ -98,7 +102,8 @@ export class TokenView {
   /** The next token that was a choice: forced ones are passed over. */
   private nextMarked(direction: number): number {
     for (let at = this.selected + direction; at >= 0 && at < this.steps.length; at += direction) {
-      if (!this.steps[at]?.forced) return at;
+      const step = this.steps[at];
+      if (step && !isForced(step)) return at;
     }
     return this.selected;
   }
@@ -123,7 +128,7 @@ export class TokenView {
 
   private drawSummaries(): void {
     if (this.steps.length === 0) return;
-    const forced = this.steps.filter((step) => step.forced).length;
+    const forced = this.steps.filter(isForced).length;
     const chosen = this.steps.filter((step) => !step.forced && step.removed_mass != null);
     const mass = chosen.reduce((sum, step) => sum + (step.removed_mass ?? 0), 0) / Math.max(1, chosen.length);
     const figure = (value: string, name: string): HTMLElement => h("div", {}, h("dd", {}, value), h("dt", {}, name));
@@ -134,6 +139,14 @@ export class TokenView {
     );
     this.chart.replaceChildren(chartOf(this.steps));
   }
+}
+
+/** Whether no other text could come: the token was forced, or all that the mask allowed begin alike and differ in length. */
+function isForced(step: TokenStep): boolean {
+  if (step.forced) return true;
+  const others = step.alternatives ?? [];
+  if (step.text === "" || others.length === 0 || others.length !== step.allowed) return false;
+  return others.every(({ text }) => text !== "" && (text.startsWith(step.text) || step.text.startsWith(text)));
 }
 
 /** Whether the token that the model found most probable is one that the mask refused. */
@@ -163,7 +176,7 @@ function chartOf(steps: TokenStep[]): SVGElement {
   const shown = steps.slice(-400);
   const most = Math.log2(1 + Math.max(2, ...shown.map((step) => step.allowed ?? 1)));
   const bars = shown.flatMap((step, at) => {
-    if (step.forced) return [svg("rect", { class: "bar-forced", x: at * 6, y: height - 2, width: 6, height: 2 })];
+    if (isForced(step)) return [svg("rect", { class: "bar-forced", x: at * 6, y: height - 2, width: 6, height: 2 })];
     const full = Math.max(3, (Math.log2(1 + (step.allowed ?? 1)) / most) * height);
     const removed = full * Math.min(1, step.removed_mass ?? 0);
     return [
@@ -188,10 +201,11 @@ function inspection(step: TokenStep, index: number): Node[] {
   const removed = step.removed_mass ?? undefined;
   const facts: Node[] = [];
   const fact = (name: string, value: string): void => void facts.push(h("div", {}, h("dt", {}, name), h("dd", {}, value)));
-  fact("Allowed", step.forced ? "only this token" : step.allowed == null ? "not reported" : plural(step.allowed, "token"));
+  const sameText = !step.forced && isForced(step) ? ", all of the same text" : "";
+  fact("Allowed", step.forced ? "only this token" : step.allowed == null ? "not reported" : plural(step.allowed, "token") + sameText);
   if (removed !== undefined) fact("Removed by the mask", percent(removed));
   fact("Token id", String(step.id));
-  const heading = h("h3", {}, `Step ${index + 1} `, h("code", {}, tokenText(step)), step.forced && h("span", { class: "badge" }, "forced"));
+  const heading = h("h3", {}, `Step ${index + 1} `, h("code", {}, tokenText(step)), isForced(step) && h("span", { class: "badge" }, "forced"));
   const table = rows(step);
   if (table.length === 0) return [heading, h("dl", { class: "facts" }, ...facts)];
   const head = h("tr", {}, ...["Token", "Before the mask", "After the mask"].map((name) => h("th", { scope: "col" }, name)));
@@ -207,8 +221,8 @@ function rows(step: TokenStep): Row[] {
   const kept = step.removed_mass == null ? undefined : 1 - step.removed_mass;
   const before = (after: number): number | undefined => (kept === undefined ? undefined : after * kept);
   const list: Row[] = [];
-  for (const { id, text, probability } of step.alternatives ?? []) {
-    list.push({ text, before: before(probability), after: probability, outcome: id === step.id ? "chosen" : "allowed" });
+  for (const [rank, { id, text, probability }] of (step.alternatives ?? []).entries()) {
+    if (rank < LISTED || id === step.id) list.push({ text, before: before(probability), after: probability, outcome: id === step.id ? "chosen" : "allowed" });
   }
   if (!list.some((row) => row.outcome === "chosen") && step.logprob != null) {
     const after = step.forced ? 1 : Math.exp(step.logprob);

@@ -70,7 +70,7 @@ test("a chat shows each token with its mask", () =>
     assert.match(await text(page, "tree"), /Ada Lovelace.*66%/);
     assert.match(await text(page, "status"), /12 tokens/);
     const body = JSON.parse(mock.bodies.at(-1) ?? "") as Record<string, unknown>;
-    assert.deepEqual(body["structgen"], { report: true, steps: true });
+    assert.deepEqual(body["structgen"], { report: true, steps: true, params: { alternatives: 16 } });
   }));
 
 test("a selected token stays selected while others come, and arrow keys move", () =>
