@@ -36,6 +36,10 @@ def run() -> None:
         except Exception:  # noqa: BLE001 - every fault is reported, and the next check runs
             failed += 1
             print(f"FAILED  {function.__name__}")
-            print("        " + traceback.format_exc().strip().replace("\n", "\n        "))
+            # What the clients do in between is of no interest.
+            frames = traceback.extract_tb(sys.exc_info()[2])
+            own = [it for it in frames if os.path.dirname(it.filename) == os.path.dirname(__file__)]
+            message = "".join(traceback.format_exception_only(*sys.exc_info()[:2])).strip()
+            print(f"        line {own[-1].lineno}: {own[-1].line}\n        {message[:600]}")
     print(f"{len(chosen) - failed} of {len(chosen)} hold")
     sys.exit(1 if failed else 0)

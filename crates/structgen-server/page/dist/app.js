@@ -1004,6 +1004,7 @@ function stored() {
 
 // src/tokens.ts
 var LISTED = 6;
+var NOTABLE = 1e-3;
 var TokenView = class {
   constructor(list, chart, figures, inspector) {
     this.list = list;
@@ -1179,13 +1180,16 @@ function inspection(step, index) {
   if (removed !== void 0) fact("Removed by the mask", percent(removed));
   fact("Token id", String(step.id));
   const heading = h("h3", {}, `Step ${index + 1} `, h("code", {}, tokenText(step)), isForced(step) && h("span", { class: "badge" }, "forced"));
-  const table = rows(step);
-  if (table.length === 0) return [heading, h("dl", { class: "facts" }, ...facts)];
+  const all = rows(step);
+  if (all.length === 0) return [heading, h("dl", { class: "facts" }, ...facts)];
+  const table = all.filter((row) => row.outcome === "chosen" || Math.max(row.before ?? 0, row.after) >= NOTABLE);
+  const rest = all.length - table.length;
   const head = h("tr", {}, ...["Token", "Before the mask", "After the mask"].map((name) => h("th", { scope: "col" }, name)));
   return [
     heading,
     h("dl", { class: "facts" }, ...facts),
-    h("table", { class: "steps" }, h("thead", {}, head), h("tbody", {}, ...table.map(tableRow)))
+    h("table", { class: "steps" }, h("thead", {}, head), h("tbody", {}, ...table.map(tableRow))),
+    ...rest > 0 ? [h("p", { class: "hint" }, `And ${plural(rest, "other")} below ${percent(NOTABLE)} each.`)] : []
   ];
 }
 function rows(step) {
@@ -1500,13 +1504,13 @@ async function runChat(signal) {
     byId("plain").textContent = text2;
     byId("reasoning").textContent = reasoning;
     byId("reasoning-part").hidden = reasoning === "";
-    if (/^\s*[[{]/.test(text2)) json = text2;
     showTree();
   });
   const read = (chunk) => {
     const choice = chunk.choices?.[0];
     const delta = choice?.delta;
     if (delta?.content) text2 += delta.content;
+    if (/^\s*[[{]/.test(text2)) json = text2;
     if (delta?.reasoning) reasoning += delta.reasoning;
     const steps = choice?.structgen?.tokens ?? [];
     if (first === void 0 && (delta?.content || steps.length > 0)) first = performance.now() - began;

@@ -269,13 +269,13 @@ async function runChat(signal: AbortSignal): Promise<void> {
     byId("plain").textContent = text;
     byId("reasoning").textContent = reasoning;
     byId("reasoning-part").hidden = reasoning === "";
-    if (/^\s*[[{]/.test(text)) json = text;
     showTree();
   });
   const read = (chunk: ChatChunk): void => {
     const choice = chunk.choices?.[0];
     const delta = choice?.delta;
     if (delta?.content) text += delta.content;
+    if (/^\s*[[{]/.test(text)) json = text;
     if (delta?.reasoning) reasoning += delta.reasoning;
     const steps = choice?.structgen?.tokens ?? [];
     if (first === undefined && (delta?.content || steps.length > 0)) first = performance.now() - began;

@@ -7,6 +7,9 @@ import type { TokenStep } from "./protocol.ts";
 /** How many of the allowed tokens of a step are listed, and the chosen one in any case. */
 const LISTED = 6;
 
+/** Tokens less probable than this, before and after the mask, are only counted. */
+const NOTABLE = 0.001;
+
 export class TokenView {
   private steps: TokenStep[] = [];
   private options: HTMLElement[] = [];
@@ -206,13 +209,16 @@ function inspection(step: TokenStep, index: number): Node[] {
   if (removed !== undefined) fact("Removed by the mask", percent(removed));
   fact("Token id", String(step.id));
   const heading = h("h3", {}, `Step ${index + 1} `, h("code", {}, tokenText(step)), isForced(step) && h("span", { class: "badge" }, "forced"));
-  const table = rows(step);
-  if (table.length === 0) return [heading, h("dl", { class: "facts" }, ...facts)];
+  const all = rows(step);
+  if (all.length === 0) return [heading, h("dl", { class: "facts" }, ...facts)];
+  const table = all.filter((row) => row.outcome === "chosen" || Math.max(row.before ?? 0, row.after) >= NOTABLE);
+  const rest = all.length - table.length;
   const head = h("tr", {}, ...["Token", "Before the mask", "After the mask"].map((name) => h("th", { scope: "col" }, name)));
   return [
     heading,
     h("dl", { class: "facts" }, ...facts),
     h("table", { class: "steps" }, h("thead", {}, head), h("tbody", {}, ...table.map(tableRow))),
+    ...(rest > 0 ? [h("p", { class: "hint" }, `And ${plural(rest, "other")} below ${percent(NOTABLE)} each.`)] : []),
   ];
 }
 
