@@ -602,7 +602,7 @@ function describe(error, hasControl2) {
   }
   const control = controlOf(param ?? "", hasControl2) ?? (status2 === 413 ? "input" : void 0);
   const pointer = pointerIn(param ?? "") ?? (control === void 0 || control === "schema" ? pointerIn(message) : void 0);
-  if (pointer !== void 0) return { ...failure, control: "schema", pointer };
+  if (pointer !== void 0) return { ...failure, detail: sentence(message.replace(`#${pointer}: `, "")), control: "schema", pointer };
   if (control !== void 0) failure.control = control;
   else if (param) failure.detail += ` (${param})`;
   return failure;
@@ -1530,7 +1530,7 @@ async function runChat(signal) {
   const took = performance.now() - began;
   const count = used ?? tokens.count;
   const speed = count > 0 ? `, ${Math.round(count / took * 1e3)} per second` : "";
-  status.textContent = `${plural(count, "token")} in ${duration(took)}${speed}, first after ${duration(first ?? took)}` + (finish === "length" ? "; cut at the limit of tokens" : "");
+  status.textContent = `${plural(count, "token")} in ${duration(took)}${speed}, first after ${duration(first ?? took)}` + (finish === "length" ? "; the limit of tokens was reached" : "");
 }
 function duration(milliseconds) {
   return milliseconds < 1e3 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1e3).toFixed(1)} s`;

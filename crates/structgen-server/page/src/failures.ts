@@ -50,7 +50,8 @@ export function describe(error: unknown, hasControl: (id: string) => boolean): F
   }
   const control = controlOf(param ?? "", hasControl) ?? (status === 413 ? "input" : undefined);
   const pointer = pointerIn(param ?? "") ?? (control === undefined || control === "schema" ? pointerIn(message) : undefined);
-  if (pointer !== undefined) return { ...failure, control: "schema", pointer };
+  // Line and column take the pointer's place.
+  if (pointer !== undefined) return { ...failure, detail: sentence(message.replace(`#${pointer}: `, "")), control: "schema", pointer };
   if (control !== undefined) failure.control = control;
   else if (param) failure.detail += ` (${param})`;
   return failure;

@@ -297,7 +297,7 @@ async function runChat(signal: AbortSignal): Promise<void> {
   const speed = count > 0 ? `, ${Math.round((count / took) * 1000)} per second` : "";
   status.textContent =
     `${plural(count, "token")} in ${duration(took)}${speed}, first after ${duration(first ?? took)}` +
-    (finish === "length" ? "; cut at the limit of tokens" : "");
+    (finish === "length" ? "; the limit of tokens was reached" : "");
 }
 
 function duration(milliseconds: number): string {

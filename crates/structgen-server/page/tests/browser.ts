@@ -18,12 +18,18 @@ export interface Opened {
 }
 
 /** `expects` are the statuses of replies that the test provokes: browsers report each on the console. */
-export async function open(browser: Browser, url: string, options: BrowserContextOptions = {}, expects: number[] = []): Promise<Opened> {
+export async function open(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+  expects: number[] = [],
+  key?: string,
+): Promise<Opened> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on("console", (message) => {
-    const provoked = expects.some((status) => message.text().includes(`status of ${status}`));
+    const provoked = expects.some((status) => message.text().includes(`status of ${status}`)) || (key !== undefined && message.text().includes("status of 401"));
     if ((message.type() === "error" || message.type() === "warning") && !provoked) faults.push(message.text());
   });
   page.on("pageerror", (error) => faults.push(String(error)));
@@ -31,6 +37,12 @@ export async function open(browser: Browser, url: string, options: BrowserContex
     if (new URL(request.url()).origin !== new URL(url).origin) faults.push(`outside request: ${request.url()}`);
   });
   await page.goto(url);
+  if (key !== undefined) {
+    await page.locator("#key summary").click();
+    await page.fill("#api-key", key);
+    await page.keyboard.press("Tab");
+    await page.locator("#key summary").click();
+  }
   await page.waitForFunction(() => document.querySelectorAll("#model option").length > 0);
   return { page, faults };
 }

@@ -1,4 +1,5 @@
 // The page that a real server has, with its first model: STRUCTGEN_URL=http://127.0.0.1:8080/ npm test
+// A server with a key is tested with it in STRUCTGEN_API_KEY.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -17,7 +18,7 @@ before(async () => {
 after(() => browser?.close());
 
 async function onPage(run: (page: Page) => Promise<void>, expects: number[] = [], options: BrowserContextOptions = {}): Promise<void> {
-  const { page, faults } = await open(browser, url ?? "", options, expects);
+  const { page, faults } = await open(browser, url ?? "", options, expects, process.env["STRUCTGEN_API_KEY"]);
   page.setDefaultTimeout(60_000);
   await run(page);
   assert.deepEqual(faults, []);
@@ -102,7 +103,22 @@ for (const [kind, constraint, pattern] of [
   );
 }
 
-test("free text ends at the limit of tokens, or is stopped", { skip }, () =>
+test("a long output is stopped, and the next one is whole", { skip }, () =>
+  onPage(async (page) => {
+    await chat(page);
+    await page.selectOption("#constraint", "regex");
+    await page.fill("#schema", "([a-z] ){900}");
+    await page.click("#run");
+    await page.locator("#tokens [role=option]").nth(5).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByText(/^Stopped after \d+ tokens/).waitFor();
+    await page.fill("#schema", "[a-z]{5}");
+    await run(page);
+    assert.match(await text(page, "plain"), /^[a-z]{5}$/);
+  }),
+);
+
+test("free text ends at the limit of tokens", { skip }, () =>
   onPage(async (page) => {
     await chat(page);
     await page.selectOption("#constraint", "none");
@@ -174,6 +190,22 @@ test("the command that is shown works", { skip }, () =>
     assert.match(streamed, /data: \[DONE\]\s*$/);
   }),
 );
+
+const key = process.env["STRUCTGEN_API_KEY"];
+
+test("a server with a key asks for it", { skip: skip || (key === undefined && "STRUCTGEN_API_KEY names no key") }, async () => {
+  const page = await browser.newPage();
+  await page.goto(url ?? "");
+  await page.getByText("The server asks for an API key").waitFor();
+  await page.getByRole("button", { name: "Enter a key" }).click();
+  await page.keyboard.type(key ?? "");
+  await page.keyboard.press("Tab");
+  await page.waitForFunction(() => document.querySelectorAll("#model option").length > 0);
+  assert.ok(await page.locator("#failure").isHidden());
+  await run(page);
+  assert.doesNotMatch(await text(page, "code"), new RegExp(key ?? ""));
+  await page.close();
+});
 
 test("accessible on a phone", { skip }, () =>
   onPage(
