@@ -25,8 +25,8 @@ pub struct Observed<'a> {
     pub tokens: &'a [TokenId],
     /// Whether it ended because no more tokens were allowed.
     pub is_cut_off: bool,
-    /// The mean surprise of its tokens under the model, in nats, and the number of tokens of the vocabulary, where they are
-    /// known.
+    /// The mean surprise of its tokens under the model, in nats, and the number of tokens of the vocabulary, where
+    /// they are known.
     pub surprise: Option<(f64, usize)>,
     /// Tokens per second, where that is known.
     pub speed: Option<f64>,

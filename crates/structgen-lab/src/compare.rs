@@ -79,8 +79,8 @@ pub struct Compared {
     pub entropy: f64,
     /// Whether the most probable token was drawn.
     pub has_top: bool,
-    /// The divergence of the draws from the original, in nats. The other way round it is infinite as soon as one token was not
-    /// drawn.
+    /// The divergence of the draws from the original, in nats. The other way round it is infinite as soon as one token
+    /// was not drawn.
     pub kl_draws: f64,
     /// The divergence of the distribution that is drawn from: for a sampler that only removes tokens, `−ln(mass kept)`.
     pub kl_exact: f64,
@@ -92,8 +92,8 @@ pub struct Compared {
     pub kept: usize,
 }
 
-/// Applies a method to a distribution, and draws from it, by the chain that decoding uses. Each draw is a first step: samplers
-/// with a memory have none yet.
+/// Applies a method to a distribution, and draws from it, by the chain that decoding uses. Each draw is a first step:
+/// samplers with a memory have none yet.
 ///
 /// ```
 /// use structgen_lab::{Distribution, NamedDistribution};

@@ -11,7 +11,8 @@ pub fn unique_share(outputs: &[Vec<TokenId>]) -> f64 {
     share(different.len(), outputs.len())
 }
 
-/// Distinct-n (Li et al. 2016): the number of different sequences of `n` tokens in all outputs together, over the number of all.
+/// Distinct-n (Li et al. 2016): the number of different sequences of `n` tokens in all outputs together, over the
+/// number of all.
 ///
 /// ```
 /// use structgen_lab::diversity::distinct;
@@ -29,7 +30,8 @@ pub fn distinct(outputs: &[Vec<TokenId>], n: usize) -> f64 {
     share(different.len(), all().count())
 }
 
-/// The type-token ratio: in each output, the number of different tokens over the number of all; the mean over the outputs.
+/// The type-token ratio: in each output, the number of different tokens over the number of all; the mean over the
+/// outputs.
 pub fn type_token_ratio(outputs: &[Vec<TokenId>]) -> f64 {
     let ratio = |output: &Vec<TokenId>| {
         let different: HashSet<&TokenId> = output.iter().collect();
@@ -38,8 +40,8 @@ pub fn type_token_ratio(outputs: &[Vec<TokenId>]) -> f64 {
     mean(outputs.iter().map(ratio))
 }
 
-/// The mean difference of two outputs: the share of positions at which they have different tokens, or only one has any. The mean
-/// is over all pairs; 0 where all outputs are the same.
+/// The mean difference of two outputs: the share of positions at which they have different tokens, or only one has
+/// any. The mean is over all pairs; 0 where all outputs are the same.
 pub fn mean_pairwise_difference(outputs: &[Vec<TokenId>]) -> f64 {
     let pairs = outputs.iter().enumerate().flat_map(|(i, a)| {
         { outputs[..i].iter() }.map(move |b| {
@@ -51,7 +53,8 @@ pub fn mean_pairwise_difference(outputs: &[Vec<TokenId>]) -> f64 {
     mean(pairs)
 }
 
-/// The tokens that come most often, most often first, each with its number and share. Of equal ones, lower ids come first.
+/// The tokens that come most often, most often first, each with its number and share. Of equal ones, lower ids come
+/// first.
 pub fn most_common(tokens: &[TokenId], most: usize) -> Vec<Common> {
     let mut counts: HashMap<TokenId, usize> = HashMap::new();
     for &token in tokens {
@@ -113,8 +116,8 @@ impl Diversity {
         }
     }
 
-    /// What the sweet spot of a sweep has most of: distinct-2 times fluency. Outputs that are all the same have little of the
-    /// one, and noise has little of the other.
+    /// What the sweet spot of a sweep has most of: distinct-2 times fluency. Outputs that are all the same have little
+    /// of the one, and noise has little of the other.
     pub fn sweetness(&self) -> f64 {
         self.distinct[1] * self.fluency
     }

@@ -36,8 +36,8 @@ impl Score {
     }
 }
 
-/// The log probability of a token: its logit less the logarithm of the sum of all exponentials. Minus infinity where the token has
-/// no logit.
+/// The log probability of a token: its logit less the logarithm of the sum of all exponentials. Minus infinity where
+/// the token has no logit.
 ///
 /// ```
 /// use structgen_lab::heldout::log_prob;

@@ -15,8 +15,8 @@
 //! | [`quantize`] | how much do weights lose when they are stored in a few bits? |
 //! | [`chart`] | pictures of all of that, as SVG and PNG |
 //!
-//! What repeats in an output is measured by [`structgen_decode::samplers::Repetition`], which a sampler works with as well.
-//! Numbers are `f64` and logarithms natural, so entropies and divergences are in nats.
+//! What repeats in an output is measured by [`structgen_decode::samplers::Repetition`], which a sampler works with as
+//! well. Numbers are `f64` and logarithms natural, so entropies and divergences are in nats.
 
 pub mod advise;
 pub mod chart;

@@ -2,9 +2,10 @@
 //!
 //! Gigabytes are 10^9 bytes, as parameters are counted in 10^9.
 //!
-//! There are two ways to know. [`Estimate`] needs the number of parameters alone: it takes the published shape of that size
-//! and assumes a key and a value of full width in each layer. [`CacheShape`] is exact for a model whose configuration is at
-//! hand; where queries share keys and values (grouped-query attention), the cache is several times smaller than the estimate.
+//! There are two ways to know. [`Estimate`] needs the number of parameters alone: it takes the published shape of that
+//! size and assumes a key and a value of full width in each layer. [`CacheShape`] is exact for a model whose
+//! configuration is known; where queries share keys and values (grouped-query attention), the cache is several times
+//! smaller than the estimate.
 
 use serde::Serialize;
 

@@ -1,11 +1,11 @@
 //! What weights lose when they are stored in a few bits.
 //!
-//! Uniform quantisation puts 2^bits levels at equal distances between the smallest and the largest weight and rounds each
-//! weight to the nearest level. Importance-aware quantisation first sets the largest weights aside: the few outliers stay
-//! floats, and the levels are spread over the much smaller range of the rest.
+//! Uniform quantisation puts 2^bits levels at equal distances between the smallest and the largest weight and rounds
+//! each weight to the nearest level. Importance-aware quantisation first sets the largest weights aside: the few
+//! outliers stay floats, and the levels are spread over the much smaller range of the rest.
 //!
-//! With `step = (max − min) / (2^bits − 1)`, the error of uniformly spread weights is about `step² / 12`, so each further bit
-//! makes it four times smaller: 6 dB.
+//! With `step = (max − min) / (2^bits − 1)`, the error of uniformly spread weights is about `step² / 12`, so each
+//! further bit makes it four times smaller: 6 dB.
 
 use serde::Serialize;
 
@@ -133,8 +133,8 @@ pub fn per_channel(weights: &[f32], channel: usize, bits: u32) -> Result<Loss, Q
 
 /// Quantises what is not important over its own range, and leaves the rest as floats.
 ///
-/// Important are weights whose magnitude, or whose entry in `scales` (of the activations that a weight meets, for instance),
-/// is at or above the 99th percentile of these.
+/// Important are weights whose magnitude, or whose entry in `scales` (of the activations that a weight meets, for
+/// instance), is at or above the 99th percentile of these.
 ///
 /// # Errors
 /// As [`uniform`]; [`QuantizeError::Scales`].
@@ -158,8 +158,8 @@ pub fn importance_aware(
     }))
 }
 
-/// The percentile of some numbers, from 0 to 100, with linear interpolation between the two nearest ranks. Zero where there is
-/// no number.
+/// The percentile of some numbers, from 0 to 100, with linear interpolation between the two nearest ranks. Zero where
+/// there is no number.
 #[must_use]
 pub fn percentile(mut numbers: Vec<f32>, percent: f64) -> f64 {
     let Some(last) = numbers.len().checked_sub(1) else {
@@ -222,8 +222,8 @@ fn uniform_of(weights: &[f32], bits: u32, is_kept: impl Fn(usize) -> bool) -> Lo
 mod tests {
     use super::*;
 
-    /// Ten thousand normal numbers of deviation .02, as `numpy.random.seed(42)` gives them: a Mersenne Twister and the polar
-    /// method.
+    /// Ten thousand normal numbers of deviation .02, as `numpy.random.seed(42)` gives them: a Mersenne Twister and the
+    /// polar method.
     fn weights() -> Vec<f32> {
         let mut twister = vec![42_u32];
         for i in 1..624 {

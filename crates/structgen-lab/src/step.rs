@@ -106,7 +106,7 @@ pub enum StepError {
 pub struct Everything(structgen_decode::constraint::PlainMask);
 
 impl Everything {
-    /// Allows so many tokens.
+    /// A mask for a vocabulary of this size.
     #[must_use]
     pub fn of(tokens: usize) -> Self {
         let mut bits = structgen_vocab::TokenMask::new(tokens);

@@ -88,7 +88,8 @@ impl TemperatureTask {
         }
     }
 
-    /// The band of entropies, in nats, that suits the task: as of 1.1 to 1.6, 2 to 4, and 4.5 to 10 equally probable tokens.
+    /// The band of entropies, in nats, that suits the task: as of 1.1 to 1.6, 2 to 4, and 4.5 to 10 equally probable
+    /// tokens.
     pub fn band(self) -> (f64, f64) {
         match self {
             Self::Factual => (0.1, 0.5),
@@ -133,8 +134,8 @@ pub struct Recommendation {
     pub is_in_band: bool,
 }
 
-/// Searches the temperature, from 0.01 to 10, whose entropy is nearest to the middle of the task's band. Entropy grows with the
-/// temperature, so bisection finds it.
+/// Searches the temperature, from 0.01 to 10, whose entropy is nearest to the middle of the task's band. Entropy grows
+/// with the temperature, so bisection finds it.
 ///
 /// # Errors
 /// [`NoDistribution`] of the logits.

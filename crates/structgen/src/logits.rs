@@ -8,11 +8,12 @@ use structgen_vocab::TokenId;
 use crate::{Model, Result};
 
 impl Model {
-    /// The logits after each of the last `positions` tokens of a text, a row each, the first position first: as the model gives
-    /// them, without sampler or constraint.
+    /// The logits after each of the last `positions` tokens of a text, a row each, the first position first: as the
+    /// model gives them, without sampler or constraint.
     ///
-    /// A row has [`ModelInfo::logits_width`](structgen_decode::ModelInfo::logits_width) numbers. Where that is too much to
-    /// hold, [`Engine::run`](structgen_decode::Engine::run) takes a [`LogitsRequest`], which passes on a row at a time.
+    /// A row has [`ModelInfo::logits_width`](structgen_decode::ModelInfo::logits_width) numbers. Where that is too
+    /// much to hold, [`Engine::run`](structgen_decode::Engine::run) takes a [`LogitsRequest`], which passes on a row
+    /// at a time.
     ///
     /// ```no_run
     /// use structgen::{Model, ModelOptions};
@@ -25,8 +26,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Generate`](crate::Error::Generate) without a token, with more tokens than the context has, and where the model
-    /// fails.
+    /// [`Error::Generate`](crate::Error::Generate) without a token, with more tokens than the context has, and where
+    /// the model fails.
     pub fn logits(&self, tokens: &[TokenId], positions: usize) -> Result<Vec<Vec<f32>>> {
         let rows = Arc::new(Mutex::new(Vec::new()));
         let found = Arc::clone(&rows);

@@ -63,8 +63,9 @@ impl Repetition {
         Self::measure(tokens, &mut Vec::new())
     }
 
-    /// The severity of so many repeats among `tokens` tokens: `1 − (1 − t²/4)(1 − b)(1 − s)`, where `t` and `b` are the shares
-    /// of tokens and pairs that repeat, and `s` grows from 0 for a longest stretch of two tokens to 1 for one of eighteen.
+    /// The severity of these numbers of repeats among `tokens` tokens: `1 − (1 − t²/4)(1 − b)(1 − s)`, where `t` and
+    /// `b` are the shares of tokens and pairs that repeat, and `s` grows from 0 for a longest stretch of two tokens to
+    /// 1 for one of eighteen.
     ///
     /// It grows with each of the three. That single tokens come again is normal, so these count least.
     pub fn severity(
@@ -93,8 +94,8 @@ impl Repetition {
         1.0 + (most - 1.0) * self.severity as f32
     }
 
-    /// Neighbours among the sorted suffixes share what repeats: each token or pair that has come before is the beginning of a
-    /// suffix that has it in common with the one before.
+    /// Neighbours among the sorted suffixes share what repeats: each token or pair that has come before is the
+    /// beginning of a suffix that has it in common with the one before.
     fn measure(tokens: &[TokenId], suffixes: &mut Vec<usize>) -> Self {
         suffixes.clear();
         suffixes.extend(0..tokens.len());
@@ -117,11 +118,12 @@ impl Repetition {
     }
 }
 
-/// A repetition penalty that follows how much the output repeats itself: CTRL's rule on the tokens of a window, with a penalty
-/// that grows from 1 where nothing repeats to its largest value in a loop.
+/// A repetition penalty that follows how much the output repeats itself: CTRL's rule on the tokens of a window, with a
+/// penalty that grows from 1 where nothing repeats to its largest value in a loop.
 ///
-/// [`Repetition`] has the measure. Fluent text is left nearly alone, and a loop is broken by a penalty that would harm text that
-/// does not loop. The prompt does not count. Its state is the window's tokens, so a clone goes on as the original would.
+/// [`Repetition`] has the measure. Fluent text is left nearly alone, and a loop is broken by a penalty that would harm
+/// text that does not loop. The prompt does not count. Its state is the window's tokens, so a clone goes on as the
+/// original would.
 ///
 /// ```
 /// use structgen_decode::samplers::{Accepted, Candidates, RepetitionGuard, RepetitionGuardParams, Sampler};

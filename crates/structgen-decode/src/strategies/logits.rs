@@ -42,8 +42,8 @@ pub struct LogitsRequest {
 impl LogitsRequest {
     /// Asks for the logits after each of the last `positions` tokens.
     ///
-    /// `on_logits` is called for one after another on the thread that runs the model, with the index of the token that they
-    /// come after.
+    /// `on_logits` is called for one after another on the thread that runs the model, with the index of the token that
+    /// they come after.
     pub fn new(
         tokens: impl Into<Vec<TokenId>>,
         positions: usize,

@@ -1,8 +1,8 @@
 //! Charts of lines and of bars, as SVG, and as PNG with the feature `png`.
 //!
-//! A chart becomes a [`Scene`](scene::Scene) of rectangles, lines and texts, which either writer draws. All texts are horizontal
-//! and in a monospaced font, so their widths are known and none lies on another. An SVG follows the reader's light or dark
-//! scheme unless a [`Theme`] is asked for.
+//! A chart becomes a [`Scene`] of rectangles, lines and texts, which either writer draws. All texts are
+//! horizontal and in a monospaced font, so their widths are known and none lies on another. An SVG follows the
+//! reader's light or dark scheme unless a [`Theme`] is asked for.
 
 mod axis;
 mod bars;

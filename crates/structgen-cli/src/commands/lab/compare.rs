@@ -20,7 +20,8 @@ use super::table::{Table, percent, three, title};
     TV is the total variation\ndistance of the draws. Each draw is a first step: samplers with a memory have none."
 )]
 pub(crate) struct Args {
-    /// Another way to choose: parameters with commas between them, such as top_h=0.4 or temperature=0.7,min_p=0.1; may be repeated
+    /// Another way to choose: parameters with commas between them, such as top_h=0.4 or temperature=0.7,min_p=0.1; may
+    /// be repeated
     #[arg(long, value_name = "NAME=VALUE,…")]
     sampler: Vec<String>,
     /// Draws of each

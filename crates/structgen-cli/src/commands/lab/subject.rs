@@ -36,8 +36,8 @@ pub(crate) struct Subject {
 }
 
 impl SubjectArgs {
-    /// Loads the model. Without a prompt, the embedded one is asked for what it was made for, an extraction, and others go on
-    /// with the opening of a tale.
+    /// Loads the model. Without a prompt, the embedded one is asked for what it was made for, an extraction, and
+    /// others go on with the opening of a tale.
     pub(crate) fn load(&self) -> anyhow::Result<Subject> {
         self.load_for(true)
     }

@@ -92,7 +92,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
-/// A text on one line, in quotes, of at most so many characters.
+/// A text on one line, in quotes, cut after `most` characters.
 pub(crate) fn quoted(text: &str, most: usize) -> String {
     let mut shown: String = text.chars().take(most).collect();
     if text.chars().nth(most).is_some() {
