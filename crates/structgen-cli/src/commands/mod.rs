@@ -17,5 +17,6 @@ pub(crate) mod grammar;
 pub(crate) mod lab;
 pub(crate) mod man;
 pub(crate) mod mask;
+pub(crate) mod model;
 pub(crate) mod params;
 pub(crate) mod runtime;
