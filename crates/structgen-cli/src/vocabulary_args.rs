@@ -66,11 +66,11 @@ impl VocabularyArgs {
         let (vocabulary, eos) = self.read()?;
         let vocabulary = Arc::new(vocabulary);
         let (tables, _) = self.cache.tables(&vocabulary);
-        let mut options = ConstraintOptions::default();
-        options.eos = eos
-            .into_iter()
-            .filter(|id| id.index() < vocabulary.len())
-            .collect();
+        let is_known = |id: &TokenId| id.index() < vocabulary.len();
+        let mut options = ConstraintOptions {
+            eos: eos.into_iter().filter(is_known).collect(),
+            ..ConstraintOptions::default()
+        };
         options.limits.cancel = token;
         Ok(constraint.compile_with(&Arc::new(tables), &options)?)
     }

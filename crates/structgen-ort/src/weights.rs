@@ -1,8 +1,8 @@
 //! The weights of an ONNX file: what is stored as which type, and the numbers of float tensors.
 //!
-//! Of a `TensorProto` the dimensions are field 1, the type 2, floats 4, the name 8, raw bytes 9, and the place in another
-//! file 13 (`onnx.proto` of ONNX 1.23). Tensors are the initializers of a graph (field 5) and the values of its constants.
-//! Their bytes are passed over until somebody asks for them.
+//! Of a `TensorProto` the dimensions are field 1, the type 2, floats 4, the name 8, raw bytes 9, and the place in
+//! another file 13 (`onnx.proto` of ONNX 1.23). Tensors are the initializers of a graph (field 5) and the values of its
+//! constants. Their bytes are passed over until somebody asks for them.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};

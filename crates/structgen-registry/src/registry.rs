@@ -101,7 +101,7 @@ impl Registry {
         )
     }
 
-    /// The smallest model with a capability, of equal ones the first by name; it is counted as asked for so many times.
+    /// The smallest model with a capability, of equal ones the first by name. `times` is added to its uses.
     ///
     /// # Errors
     /// When no model has the capability, the file is damaged, or it cannot be written.
