@@ -19,6 +19,7 @@ use structgen::{
 };
 
 use crate::input::{Document, files_beside, is_json_or_yaml};
+use crate::models;
 use crate::output::{detail, note, warn};
 use crate::schema_hints::{self, warn_of};
 
@@ -26,7 +27,8 @@ use crate::schema_hints::{self, warn_of};
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// A model folder, as optimum or onnxruntime-genai writes it; without it, the embedded model
+    /// A model folder, as optimum or onnxruntime-genai writes it, or the name of a registered model; without it, the embedded
+    /// model
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
     /// The variant of the folder's model file, such as quantized, int8, fp16 or q4
@@ -185,7 +187,8 @@ impl ModelArgs {
         if let (Some(_), Some(tables)) = (&self.model, tables) {
             options = options.with_tables_folder(tables);
         }
-        let (model, name) = match &self.model {
+        let folder = self.model.as_deref().map(models::resolve).transpose()?;
+        let (model, name) = match &folder {
             Some(file) if file.is_file() => {
                 bail!(
                     "{} is a file, and a model is a folder with the file and its tokenizer",

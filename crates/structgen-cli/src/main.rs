@@ -14,6 +14,7 @@ mod explaining;
 mod extraction;
 mod input;
 mod interrupt;
+mod models;
 mod output;
 mod process;
 mod results;
@@ -71,6 +72,8 @@ enum Command {
     Serve(Box<commands::serve::Args>),
     /// Manage the ONNX Runtime library.
     Runtime(commands::runtime::Args),
+    /// Name models on this machine, and show what one has and takes.
+    Model(commands::model::Args),
     /// Check the runtime library, its devices, and a model.
     Doctor(commands::doctor::Args),
     /// Look at decoding: temperatures, one step, samplers, diversity, repetition, the cache, strategies.
@@ -137,6 +140,7 @@ fn run(command: Command) -> Outcome {
         #[cfg(feature = "serve")]
         Command::Serve(args) => commands::serve::run(&args),
         Command::Runtime(args) => commands::runtime::run(&args),
+        Command::Model(args) => commands::model::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Lab(args) => commands::lab::run(&args),
         Command::Params(args) => commands::params::run(&args),

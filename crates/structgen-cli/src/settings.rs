@@ -24,6 +24,7 @@ use structgen::{
 use crate::args::{ModelArgs, RegexArgs, tables_folder};
 use crate::input::Document;
 use crate::interrupt;
+use crate::models;
 use crate::output::note;
 use crate::schema_args::SchemaArgs;
 
@@ -399,7 +400,7 @@ impl Settings {
         }
         if wants_draft {
             options = options.with_draft(match (&self.model.draft, &target.model) {
-                (Some(folder), _) => DraftSource::Folder(folder.clone()),
+                (Some(folder), _) => DraftSource::Folder(models::resolve(folder)?),
                 (None, None) => DraftSource::Embedded,
                 (None, Some(_)) => bail!(
                     "the strategy {} needs a second model beside the one of --model: name its folder by --set model.draft=DIR",

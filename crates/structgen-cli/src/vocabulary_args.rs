@@ -10,12 +10,13 @@ use structgen::vocab::{TokenId, Vocabulary};
 use structgen::{CancelToken, Constraint};
 
 use crate::args::{CacheArgs, whole};
+use crate::models;
 
 /// Whose tokens are shown; the model itself is not run.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Tokens")]
 pub(crate) struct VocabularyArgs {
-    /// A model folder, whose tokens are shown; without it, those of the embedded model
+    /// A model folder, or the name of a registered model, whose tokens are shown; without it, those of the embedded model
     #[arg(long, value_name = "DIR")]
     model: Option<PathBuf>,
     /// The same for a tokenizer.json
@@ -39,14 +40,15 @@ impl VocabularyArgs {
                 .with_context(|| format!("the tokenizer {} cannot be used", file.display()))?;
             return Ok((vocabulary, self.eos.iter().copied().map(TokenId).collect()));
         }
-        let Some(folder) = &self.model else {
+        let folder = self.model.as_deref().map(models::resolve).transpose()?;
+        let Some(folder) = folder else {
             let assets = structgen_model::MAIN;
             let vocabulary = Vocabulary::from_tokenizer_json(assets.tokenizer)?;
             let config = ModelConfig::from_json(assets.config, Some(assets.generation_config))?;
             return Ok((vocabulary, config.eos));
         };
         let cannot = || format!("the model folder {} cannot be used", folder.display());
-        let eos = ModelFolder::open(folder, None)
+        let eos = ModelFolder::open(&folder, None)
             .with_context(cannot)?
             .config
             .eos;
@@ -64,11 +66,11 @@ impl VocabularyArgs {
         let (vocabulary, eos) = self.read()?;
         let vocabulary = Arc::new(vocabulary);
         let (tables, _) = self.cache.tables(&vocabulary);
-        let mut options = ConstraintOptions::default();
-        options.eos = eos
-            .into_iter()
-            .filter(|id| id.index() < vocabulary.len())
-            .collect();
+        let is_known = |id: &TokenId| id.index() < vocabulary.len();
+        let mut options = ConstraintOptions {
+            eos: eos.into_iter().filter(is_known).collect(),
+            ..ConstraintOptions::default()
+        };
         options.limits.cancel = token;
         Ok(constraint.compile_with(&Arc::new(tables), &options)?)
     }

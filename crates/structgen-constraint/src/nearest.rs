@@ -1,10 +1,10 @@
 //! A matching text near to one that does not match, and completions.
 //!
 //! A best-first search over pairs of a state and a place in the text, whose steps keep, delete, replace or insert a
-//! character. Two things keep it small: edits are tried only where keeping the text was tried first, and what is missing
-//! altogether (a member, a closing bracket) is inserted along the state's known completion, so that it costs one step
-//! and not one per character. The result matches by construction, and is near rather than provably nearest: where many
-//! characters may come, only a few are tried.
+//! character. Two things keep it small: edits are tried only where keeping the text was tried first, and what is
+//! missing altogether (a member, a closing bracket) is inserted along the state's known completion, so that it costs
+//! one step and not one per character. The result matches by construction, and is near rather than provably nearest:
+//! where many characters may come, only a few are tried.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -55,8 +55,8 @@ const TRIED_OF_MANY: usize = 3;
 const MORE_STEPS: u64 = 4_000;
 
 impl Matcher {
-    /// A text that matches from here on, near to the given one, found in about `steps` steps of the automaton; `None` where
-    /// none was found. A text that matches is its own answer.
+    /// A text that matches from here on, near to the given one, found in about `steps` steps of the automaton; `None`
+    /// where none was found. A text that matches is its own answer.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -421,8 +421,8 @@ impl<'v, 's> Search<'v, 's> {
         self.steps_left = self.steps_left.min(MORE_STEPS);
     }
 
-    /// The characters that may come in a state, as places in `written`, each with the state after it; a few of them where
-    /// there are many.
+    /// The characters that may come in a state, as places in `written`, each with the state after it; a few of them
+    /// where there are many.
     fn written_characters(&mut self, state: SetId) -> Result<Vec<(u32, SetId)>, MatcherError> {
         let first = self.visit.network.first(state);
         let mut found: Vec<(u32, SetId)> = Vec::new();
@@ -535,7 +535,7 @@ impl<'v, 's> Search<'v, 's> {
     }
 }
 
-/// What it costs to insert so many characters at one place.
+/// The cost of inserting a number of characters at one place.
 fn insertion(characters: u32) -> u32 {
     match characters {
         0 => 0,

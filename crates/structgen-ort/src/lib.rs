@@ -12,8 +12,10 @@ mod heads;
 mod model;
 mod notes;
 mod operators;
+mod protobuf;
 mod runtime;
 mod signature;
+mod weights;
 
 pub use config::{LongRope, ModelConfig};
 pub use device::{Device, UnknownDevice};
@@ -29,3 +31,4 @@ pub use runtime::{
     RUNTIME_VERSION, Runtime, RuntimeError, Search, Source, cuda_libraries, ensure_runtime,
     install, installed, uninstall,
 };
+pub use weights::{Tensor, TensorType, Weights};

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
 
+use crate::protobuf::Fields;
+
 /// What the operators of a graph, those of its branches and loops included, tell of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Operators {
@@ -30,8 +32,7 @@ impl Operators {
 
     fn read(source: impl Read + Seek, len: u64) -> io::Result<Self> {
         let mut reader = Reader {
-            source,
-            at: 0,
+            fields: Fields::new(source),
             is_window: false,
             found: Self::default(),
         };
@@ -74,8 +75,7 @@ const LONGEST_NAME: u64 = 256;
 const WINDOW: &str = "local_window_size";
 
 struct Reader<R> {
-    source: R,
-    at: u64,
+    fields: Fields<R>,
     /// Whether the attribute that is read is a window.
     is_window: bool,
     found: Operators,
@@ -86,15 +86,14 @@ impl<R: Read + Seek> Reader<R> {
     fn model(&mut self, end: u64) -> io::Result<()> {
         let mut open = vec![(Message::Model, end)];
         while let Some(&(message, end)) = open.last() {
-            if self.at >= end {
+            if self.fields.at() >= end {
                 open.pop();
                 continue;
             }
-            let key = self.varint()?;
-            let (field, wire_type) = (key >> 3, key & 7);
+            let (field, wire_type) = self.fields.key()?;
             let len = match wire_type {
                 0 => {
-                    let number = self.varint()?;
+                    let number = self.fields.varint()?;
                     let is_window =
                         matches!((message, field), (Message::Attribute, 3)) && self.is_window;
                     if is_window && number <= i64::MAX as u64 {
@@ -104,58 +103,25 @@ impl<R: Read + Seek> Reader<R> {
                 }
                 1 => 8,
                 5 => 4,
-                2 => self.varint()?,
+                2 => self.fields.varint()?,
                 _ => return Err(io::ErrorKind::InvalidData.into()),
             };
-            let field_end = self.at.checked_add(len).filter(|&at| at <= end);
+            let field_end = self.fields.at().checked_add(len).filter(|&at| at <= end);
             let field_end = field_end.ok_or(io::ErrorKind::InvalidData)?;
             match (message, field) {
                 (Message::Node, 4) if wire_type == 2 && len <= LONGEST_NAME => {
-                    let name = self.text(len)?;
+                    let name = self.fields.text(len)?;
                     self.found.names.insert(name);
                 }
                 (Message::Attribute, 1) if wire_type == 2 && len <= LONGEST_NAME => {
-                    self.is_window = self.text(len)? == WINDOW;
+                    self.is_window = self.fields.text(len)? == WINDOW;
                 }
                 _ => match message.within(field).filter(|_| wire_type == 2) {
                     Some(inner) if open.len() < DEEPEST * 3 => open.push((inner, field_end)),
-                    _ => self.skip_to(field_end)?,
+                    _ => self.fields.skip_to(field_end)?,
                 },
             }
         }
-        Ok(())
-    }
-
-    fn varint(&mut self) -> io::Result<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let mut byte = [0];
-            self.read(&mut byte)?;
-            number |= u64::from(byte[0] & 0x7f) << shift;
-            if byte[0] < 0x80 {
-                return Ok(number);
-            }
-        }
-        Err(io::ErrorKind::InvalidData.into())
-    }
-
-    fn text(&mut self, len: u64) -> io::Result<String> {
-        let mut text = vec![0; len as usize];
-        self.read(&mut text)?;
-        Ok(String::from_utf8_lossy(&text).into_owned())
-    }
-
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<()> {
-        self.source.read_exact(bytes)?;
-        self.at += bytes.len() as u64;
-        Ok(())
-    }
-
-    fn skip_to(&mut self, at: u64) -> io::Result<()> {
-        let by = i64::try_from(at - self.at).map_err(|_| io::ErrorKind::InvalidData)?;
-        // Near places are in the reader's buffer.
-        self.source.seek_relative(by)?;
-        self.at = at;
         Ok(())
     }
 }

@@ -67,7 +67,8 @@ item ::= word | "[" list "]"
 word ::= [a-z]+
 "#;
 
-/// The text, the offset, the innermost rule in progress with its line, the rules that could go on, and the nearest text.
+/// The text, the offset, the innermost rule in progress with its line, the rules that could go on, and the nearest
+/// text.
 type Case = (
     &'static str,
     usize,

@@ -1,5 +1,5 @@
-//! Explanations of refused texts: the keyword is the one that an independent validator names, the rule and the place are
-//! right, and the nearest text matches.
+//! Explanations of refused texts: the keyword is the one that an independent validator names, the rule and the place
+//! are right, and the nearest text matches.
 
 mod grammars;
 mod suite;

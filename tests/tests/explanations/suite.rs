@@ -182,9 +182,9 @@ fn is_same(ours: &(String, String), theirs: &(String, String), schema: &Value) -
     ours.0 == theirs.0 && (prefix.is_empty() || schema.pointer(prefix).is_some_and(has_id))
 }
 
-/// The locations of an error, in the convention of structgen: the value is the member or item that is refused, where the
-/// validator names the object or array, and the keyword is that of the object, where the validator names one of a schema
-/// that its keys are judged by. In draft 4, `exclusiveMaximum` is a boolean about the keyword that refuses.
+/// The locations of an error, in the convention of structgen: the value is the member or item that is refused, where
+/// the validator names the object or array, and the keyword is that of the object, where the validator names one of a
+/// schema that its keys are judged by. In draft 4, `exclusiveMaximum` is a boolean about the keyword that refuses.
 fn locations(error: ValidationError<'_>) -> Vec<(String, String)> {
     let instance = error.instance_path().as_str().to_owned();
     let keyword = error.schema_path().as_str().to_owned();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use serde_json::{Value, json};
 use structgen::decode::{ModelInfo, model::Packing};
 use structgen::ort::{ModelFolder, Runtime, cuda_libraries};
 use structgen::{Constraint, GenerateOptions, Model};
@@ -9,6 +10,7 @@ use structgen::{Constraint, GenerateOptions, Model};
 use crate::Outcome;
 use crate::args::LoadArgs;
 use crate::error::{DONE, bad_input};
+use crate::models;
 use crate::output::{paint, write_line};
 use crate::process;
 
@@ -18,37 +20,58 @@ use crate::process;
 pub(crate) struct Args {
     #[command(flatten)]
     load: LoadArgs,
+    /// Write the findings as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// The checks so far.
 struct Checkup {
     failed: bool,
+    /// The findings, where they are written as JSON at the end and not one by one.
+    findings: Option<Vec<Value>>,
 }
 
 impl Checkup {
-    fn good(&self, what: &str, finding: &str) -> std::io::Result<()> {
-        write_line(&format!(
-            "{}      {what:<18} {finding}",
-            paint().green("ok")
-        ))
+    fn good(&mut self, what: &str, finding: &str) -> std::io::Result<()> {
+        let label = format!("{}    ", paint().green("ok"));
+        self.found("ok", &label, what, finding)
     }
 
-    fn note(&self, what: &str, finding: &str) -> std::io::Result<()> {
-        write_line(&format!("-       {what:<18} {finding}"))
+    fn note(&mut self, what: &str, finding: &str) -> std::io::Result<()> {
+        self.found("note", "-     ", what, finding)
     }
 
     fn bad(&mut self, what: &str, finding: &str) -> std::io::Result<()> {
         self.failed = true;
-        write_line(&format!(
-            "{}  {what:<18} {}",
-            paint().red("FAILED"),
-            finding.replace('\n', "\n        ")
-        ))
+        self.found("failed", &paint().red("FAILED"), what, finding)
+    }
+
+    fn found(
+        &mut self,
+        status: &str,
+        label: &str,
+        what: &str,
+        finding: &str,
+    ) -> std::io::Result<()> {
+        match &mut self.findings {
+            Some(findings) => {
+                findings.push(json!({"status": status, "what": what, "finding": finding}));
+                Ok(())
+            }
+            None => {
+                let finding = finding.replace('\n', "\n        ");
+                write_line(&format!("{label}  {what:<18} {finding}"))
+            }
+        }
     }
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let mut checkup = Checkup { failed: false };
+    let mut checkup = Checkup {
+        failed: false,
+        findings: args.json.then(Vec::new),
+    };
     checkup.note("structgen", env!("CARGO_PKG_VERSION"))?;
     let options = args.load.options()?;
     let search = options.search();
@@ -79,13 +102,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
             }
             let model = &args.load.model;
             if let Some(folder) = &model.model {
-                look_at_folder(&mut checkup, folder, model.variant.as_deref())?;
+                let folder = models::find(folder)?;
+                look_at_folder(&mut checkup, &folder, model.variant.as_deref())?;
             }
             match args.load.load() {
                 Err(error) => checkup.bad("model", &format!("{error:#}"))?,
                 Ok(model) => look_at_model(&mut checkup, &model)?,
             }
         }
+    }
+    if let Some(findings) = &checkup.findings {
+        let object = json!({"ok": !checkup.failed, "findings": findings});
+        write_line(&serde_json::to_string_pretty(&object)?)?;
     }
     Ok(if checkup.failed { bad_input() } else { DONE })
 }

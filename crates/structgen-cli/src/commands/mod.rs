@@ -17,6 +17,7 @@ pub(crate) mod grammar;
 pub(crate) mod lab;
 pub(crate) mod man;
 pub(crate) mod mask;
+pub(crate) mod model;
 pub(crate) mod params;
 pub(crate) mod runtime;
 #[cfg(feature = "serve")]

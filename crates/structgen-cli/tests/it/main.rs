@@ -12,6 +12,7 @@ mod inputs;
 mod interrupt;
 mod jsonl;
 mod lab;
+mod model;
 mod model_commands;
 mod output;
 mod params;

@@ -6,10 +6,11 @@ use super::s3_canonical::Canonicalizer;
 use super::s5_report::violations;
 use super::{SchemaError, SchemaOptions, Violation, ViolationError};
 
-/// The keywords that a value breaks, in the order of the schema; empty for a valid value. At most a hundred are reported.
+/// The keywords that a value breaks, in the order of the schema; empty for a valid value. At most a hundred are
+/// reported.
 ///
-/// The schema is at the JSON Pointer `pointer` of the document; an empty pointer is the whole document. How the value is
-/// written (whitespace, order of keys, forms of numbers) makes no difference.
+/// The schema is at the JSON Pointer `pointer` of the document; an empty pointer is the whole document. How the value
+/// is written (whitespace, order of keys, forms of numbers) makes no difference.
 ///
 /// ```
 /// use structgen_frontend::json_schema::{SchemaOptions, violations};

@@ -6,8 +6,8 @@
 pub struct Violation {
     /// The JSON Pointer of the value, as `/items/0`; empty for the whole document.
     pub instance: String,
-    /// The JSON Pointer of the keyword, as `#/properties/items/minItems`; with the document's URI in front where that is
-    /// not the main one. A schema `false` is its own keyword.
+    /// The JSON Pointer of the keyword, as `#/properties/items/minItems`; with the document's URI in front where that
+    /// is not the main one. A schema `false` is its own keyword.
     pub keyword: String,
     /// The key of the object that the keyword is about, where it is one key: that which is missing for `required`, that
     /// which is refused for `propertyNames`.

@@ -52,8 +52,8 @@ pub(super) fn find(schema: &Schema, text: &[u8], offset: usize) -> (Cause, Optio
     }
 }
 
-/// The violation that is noticed first: a text is refused at the first byte after which no valid value exists, which is at
-/// the latest where the value that breaks a keyword ends.
+/// The violation that is noticed first: a text is refused at the first byte after which no valid value exists, which is
+/// at the latest where the value that breaks a keyword ends.
 fn choose(
     outline: &Outline,
     found: Vec<Violation>,

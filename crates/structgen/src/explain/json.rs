@@ -6,8 +6,8 @@ use structgen_frontend::json_schema::Violation;
 use super::{Cause, Explanation, Next, NextRule, NextToken, NextTokens, RuleAt};
 
 impl Explanation {
-    /// The explanation as JSON: `{"offset", "line", "column", "found", "expected": {"words", "characters", "end"}, "cause",
-    /// "value"?, "keyword"?, "demand"?, "key"?, "causes"?, "rules"?, "expected_of_rules"?}`.
+    /// The explanation as JSON: `{"offset", "line", "column", "found", "expected": {"words", "characters", "end"},
+    /// "cause", "value"?, "keyword"?, "demand"?, "key"?, "causes"?, "rules"?, "expected_of_rules"?}`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let misfit = &self.misfit;
@@ -52,8 +52,8 @@ impl Explanation {
 }
 
 impl Next {
-    /// What may come as JSON: `{"expected": {"words", "characters", "end"}, "forced"?, "value"?, "keys"?, "other_keys"?,
-    /// "rules"?}`.
+    /// What may come as JSON: `{"expected": {"words", "characters", "end"}, "forced"?, "value"?, "keys"?,
+    /// "other_keys"?, "rules"?}`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut object = json!({"expected": {

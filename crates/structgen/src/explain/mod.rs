@@ -100,8 +100,8 @@ pub enum Cause {
     EndsEarly,
     /// An object has this key twice.
     RepeatedKey(String),
-    /// The value breaks no keyword of JSON Schema. It is not written as it has to be (the order of keys, whitespace, escapes,
-    /// the form of a number), or a relation to other values does not hold, which `x-structgen` asks for.
+    /// The value breaks no keyword of JSON Schema. It is not written as it has to be (the order of keys, whitespace,
+    /// escapes, the form of a number), or a relation to other values does not hold, which `x-structgen` asks for.
     Form,
     /// The constraint is no schema, or its keywords could not be consulted.
     Text,
@@ -145,7 +145,8 @@ impl Explainer {
         }
     }
 
-    /// The same, with the keywords of the schema that the constraint was compiled from, at a JSON Pointer of its document.
+    /// The same, with the keywords of the schema that the constraint was compiled from, at a JSON Pointer of its
+    /// document.
     #[must_use]
     pub fn with_schema(mut self, document: &str, pointer: &str, options: &SchemaOptions) -> Self {
         self.schema = Some(Schema {

@@ -87,7 +87,8 @@ impl Outline {
         tokens.iter().rev().map(with_slash).collect()
     }
 
-    /// The innermost value that a byte is in, the key of a member included; at the end of the text, the innermost open one.
+    /// The innermost value that a byte is in, the key of a member included; at the end of the text, the innermost open
+    /// one.
     pub(super) fn innermost(&self, offset: usize) -> Option<usize> {
         let is_in =
             |place: &Place| place.start <= offset && place.end.is_none_or(|end| offset < end);

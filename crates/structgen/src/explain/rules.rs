@@ -12,7 +12,7 @@ use crate::Result;
 /// Longer beginnings of a text are not read as rules: the table of that grows with their square at worst.
 const LONGEST: usize = 10_000;
 
-/// At most so many rules in progress are reported, the innermost ones.
+/// The most rules in progress that are reported, the innermost ones.
 const MOST_RULES: usize = 20;
 
 /// The rules of a grammar.

@@ -30,7 +30,7 @@ pub struct NextToken {
 }
 
 impl NextTokens {
-    /// The tokens that may come after a text, of which at most so many are listed; none where the text does not match so
+    /// The tokens that may come after a text, of which at most `most` are listed; none where the text does not match so
     /// far.
     ///
     /// # Errors

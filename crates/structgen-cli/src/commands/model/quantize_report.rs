@@ -1,0 +1,178 @@
+//! `structgen model quantize-report`: what float weights lose in few bits.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+use structgen::ort::{ModelFolder, Tensor, Weights};
+use structgen_lab::quantize::{BITS, Loss, importance_aware, per_channel, uniform};
+
+use crate::args::whole;
+use crate::error::DONE;
+use crate::models::resolve;
+use crate::output::write_line;
+
+/// Options of `structgen model quantize-report`.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Signal-to-noise ratios in dB, 10 log10(mean w^2 / MSE), of uniform quantisation over the range of a tensor, over that of each row, \
+    and of the weights below the 99th percentile of |w|, where the others stay floats."
+)]
+pub(super) struct Args {
+    /// A model folder, an ONNX file, or the name of a registered model
+    model: PathBuf,
+    /// The variant of the folder's model file
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
+    /// Bits of a weight; may come several times
+    #[arg(long, value_name = "N", value_parser = whole::<u32>)]
+    bits: Vec<u32>,
+    /// Report every tensor, too
+    #[arg(long)]
+    tensors: bool,
+}
+
+/// What one number of bits loses, three ways.
+#[derive(Clone, Copy)]
+struct Losses {
+    bits: u32,
+    tensor: Loss,
+    row: Loss,
+    important: Loss,
+}
+
+/// Tensors with fewer numbers, such as biases and norms, stay floats wherever weights are quantised.
+const FEWEST: u64 = 256;
+
+pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<ExitCode> {
+    let path = resolve(&args.model)?;
+    let file = match path.is_file() {
+        true => path,
+        false => {
+            ModelFolder::open(&path, args.variant.as_deref())
+                .with_context(|| format!("the model folder {} cannot be used", path.display()))?
+                .model
+        }
+    };
+    let cannot = || format!("{} cannot be read", file.display());
+    let weights = Weights::of_file(&file).with_context(cannot)?;
+    let bits = match args.bits.is_empty() {
+        true => BITS.to_vec(),
+        false => args.bits.clone(),
+    };
+    let mut totals: Vec<Losses> = Vec::new();
+    let mut tensors = Vec::new();
+    for tensor in weights.tensors() {
+        if tensor.dims.len() < 2 || tensor.len() < FEWEST {
+            continue;
+        }
+        let Some(floats) = weights.floats(tensor).with_context(cannot)? else {
+            continue;
+        };
+        let of_tensor = losses(&floats, tensor, &bits)
+            .with_context(|| format!("the tensor {}", tensor.name))?;
+        totals = match totals.is_empty() {
+            true => of_tensor.clone(),
+            false => { totals.iter().zip(&of_tensor) }
+                .map(|(a, b)| a.and(*b))
+                .collect(),
+        };
+        if args.tensors {
+            tensors.push((tensor, of_tensor));
+        }
+    }
+    if totals.is_empty() {
+        bail!(
+            "{} has no float weights: it is {}",
+            file.display(),
+            weights.quantization()
+        );
+    }
+    if json {
+        let of_tensor = |(tensor, losses): &(&Tensor, Vec<Losses>)| json!({"name": tensor.name, "dims": tensor.dims, "bits": as_json(losses)});
+        let mut object =
+            json!({"model": file, "weights": totals[0].tensor.weights, "bits": as_json(&totals)});
+        if args.tensors {
+            object["tensors"] = tensors.iter().map(of_tensor).collect();
+        }
+        write_line(&serde_json::to_string_pretty(&object)?)?;
+        return Ok(DONE);
+    }
+    write_line(&format!(
+        "{} weights of {}",
+        totals[0].tensor.weights,
+        file.display()
+    ))?;
+    write_table(&totals)?;
+    for (tensor, losses) in &tensors {
+        write_line(&format!("\n{} {:?}", tensor.name, tensor.dims))?;
+        write_table(losses)?;
+    }
+    Ok(DONE)
+}
+
+fn losses(floats: &[f32], tensor: &Tensor, bits: &[u32]) -> anyhow::Result<Vec<Losses>> {
+    let row = tensor.dims.last().copied().unwrap_or(1) as usize;
+    { bits.iter() }
+        .map(|&bits| {
+            Ok(Losses {
+                bits,
+                tensor: uniform(floats, bits)?,
+                row: per_channel(floats, row, bits)?,
+                important: importance_aware(floats, None, bits)?,
+            })
+        })
+        .collect()
+}
+
+impl Losses {
+    fn and(self, other: Self) -> Self {
+        Self {
+            bits: self.bits,
+            tensor: self.tensor.and(other.tensor),
+            row: self.row.and(other.row),
+            important: self.important.and(other.important),
+        }
+    }
+}
+
+fn as_json(losses: &[Losses]) -> Value {
+    let of = |loss: Loss| {
+        json!({
+            "mse": loss.mse,
+            "largest_error": loss.largest_error,
+            // An infinite ratio is no number of JSON: nothing was lost.
+            "snr_db": Some(loss.snr_db()).filter(|ratio| ratio.is_finite()),
+        })
+    };
+    let one = |losses: &Losses| {
+        json!({
+            "bits": losses.bits,
+            "per_tensor": of(losses.tensor),
+            "per_row": of(losses.row),
+            "importance_aware": of(losses.important),
+        })
+    };
+    losses.iter().map(one).collect()
+}
+
+fn write_table(losses: &[Losses]) -> std::io::Result<()> {
+    write_line("bits  per tensor   per row  99% of weights")?;
+    for Losses {
+        bits,
+        tensor,
+        row,
+        important,
+    } in losses
+    {
+        let ratio = |loss: &Loss| format!("{:.1} dB", loss.snr_db());
+        write_line(&format!(
+            "{bits:>4}  {:>10}  {:>8}  {:>14}",
+            ratio(tensor),
+            ratio(row),
+            ratio(important)
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,223 @@
+//! `structgen model`, and registered names in place of folders.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{Run, model_folder, run, runtime, structgen};
+
+fn model(home: &Path, args: &[&str]) -> Run {
+    run(structgen(["model"]).args(args).env("STRUCTGEN_HOME", home))
+}
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../structgen-ort/tests/fixtures")
+        .join(name)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn models_are_added_asked_for_and_removed() {
+    let home = tempfile::tempdir().unwrap();
+    let (plain, small) = (fixture("optimum"), fixture("shared_float16"));
+    let ask = |args: &[&str]| model(home.path(), args);
+    let added = ask(&[
+        "add",
+        text(&plain),
+        "--name",
+        "plain:1",
+        "--capability",
+        "chat",
+    ]);
+    assert_eq!(added.code, 0, "{added:?}");
+    assert!(added.out.contains("float32"), "{added:?}");
+    let added = ask(&[
+        "add",
+        text(&small),
+        "--capability",
+        "chat",
+        "--capability",
+        "code",
+    ]);
+    assert!(added.out.starts_with("added shared_float16"), "{added:?}");
+    ask(&["add", text(&small)]).is_bad_input(&["there is a model shared_float16 already"]);
+    ask(&["add", text(home.path())]).is_bad_input(&["cannot be used"]);
+
+    let listed: Value = serde_json::from_str(&ask(&["list", "--json"]).out).unwrap();
+    let models = listed["models"].as_array().unwrap();
+    let sum: u64 = models
+        .iter()
+        .map(|model| model["bytes"].as_u64().unwrap())
+        .sum();
+    assert_eq!((models.len(), listed["bytes"].as_u64()), (2, Some(sum)));
+    let smallest = models
+        .iter()
+        .min_by_key(|model| model["bytes"].as_u64())
+        .unwrap();
+    let best = ask(&["best", "--capability", "chat", "--times", "3"]);
+    assert_eq!(best.out.trim_end(), smallest["name"].as_str().unwrap());
+    ask(&["best", "--capability", "code"]);
+    ask(&["best", "--capability", "music"]).is_bad_input(&["there are: chat, code"]);
+    let usage = ask(&["usage"]);
+    assert!(usage.out.contains('%'), "{usage:?}");
+
+    let removed = ask(&["remove", "plain:1"]);
+    assert!(removed.out.contains("stay in"), "{removed:?}");
+    assert!(plain.is_dir());
+    ask(&["remove", "plain:1"]).is_bad_input(&["there is no model plain:1", "shared_float16"]);
+}
+
+#[test]
+fn a_damaged_list_is_named_and_kept() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("models.json");
+    std::fs::write(&file, "{\"version\": 1, \"models\": [").unwrap();
+    model(home.path(), &["list"]).is_bad_input(&["models.json is damaged"]);
+    let folder = fixture("optimum");
+    model(home.path(), &["add", text(&folder)]).is_bad_input(&["models.json is damaged"]);
+    assert!(
+        std::fs::read_to_string(&file)
+            .unwrap()
+            .ends_with("[ ".trim_end())
+    );
+}
+
+#[test]
+fn a_name_works_wherever_a_folder_does() {
+    runtime();
+    let home = tempfile::tempdir().unwrap();
+    let folder = model_folder();
+    model(home.path(), &["add", text(&folder), "--name", "small"]);
+    let with =
+        |args: &[&str]| run(structgen(args.iter().copied()).env("STRUCTGEN_HOME", home.path()));
+    let generated = with(&["generate", "--model", "small", "--regex", "[a-c]{2}", "x"]);
+    assert_eq!(generated.code, 0, "{generated:?}");
+    let mask = with(&["mask", "--model", "small", "--regex", "[ab]"]);
+    assert!(mask.out.contains("2 of 4096"), "{mask:?}");
+    let doctor = with(&["doctor", "--model", "small", "--json"]);
+    let found: Value = serde_json::from_str(&doctor.out).unwrap();
+    assert_eq!(found["ok"], true, "{found}");
+    let usage: Value = serde_json::from_str(&model(home.path(), &["usage", "--json"]).out).unwrap();
+    assert_eq!(usage[0]["uses"], 3, "{usage}");
+    assert_eq!(with(&["generate", "--model", "large", "x"]).code, 2);
+}
+
+#[test]
+fn memory_is_estimated_from_parameters() {
+    let home = tempfile::tempdir().unwrap();
+    for (billions, context, total, room, code) in [
+        ("7", "4096", "6.00 GB", "headroom        18.00 GB", 0),
+        ("13", "2048", "8.83 GB", "headroom        15.17 GB", 0),
+        ("70", "4096", "49.24 GB", "short of        25.24 GB", 1),
+    ] {
+        let args = [
+            "memory",
+            "--billions",
+            billions,
+            "--context",
+            context,
+            "--available",
+            "24",
+        ];
+        let shown = model(home.path(), &args);
+        assert_eq!(shown.code, code, "{shown:?}");
+        assert!(
+            shown.out.contains(total) && shown.out.contains(room),
+            "{shown:?}"
+        );
+    }
+}
+
+#[test]
+fn memory_of_a_folder_is_that_of_its_tensors() {
+    runtime();
+    let home = tempfile::tempdir().unwrap();
+    for (name, value_bytes, is_grouped) in [
+        ("optimum", 4, false),
+        ("shared_float16", 2, false),
+        ("grouped_query", 4, true),
+    ] {
+        let folder = fixture(name);
+        let args = [
+            "memory",
+            text(&folder),
+            "--context",
+            "100",
+            "--batch",
+            "3",
+            "--json",
+        ];
+        let shown = model(home.path(), &args);
+        let found: Value = serde_json::from_str(&shown.out).unwrap_or_else(|_| panic!("{shown:?}"));
+        let per_token = found["cache_bytes_per_token"].as_u64().unwrap();
+        assert!(
+            per_token > 0 && per_token.is_multiple_of(value_bytes),
+            "{name}: {found}"
+        );
+        assert_eq!(found["cache_bytes"], per_token * 300, "{name}");
+        let types = found["weights"].as_array().unwrap();
+        let sum: u64 = types
+            .iter()
+            .map(|weights| weights["bytes"].as_u64().unwrap())
+            .sum();
+        assert_eq!(found["weight_bytes"], sum, "{name}");
+        if is_grouped {
+            let all: Value = serde_json::from_str(
+                &model(
+                    home.path(),
+                    &["memory", text(&fixture("optimum")), "--json"],
+                )
+                .out,
+            )
+            .unwrap();
+            assert!(
+                per_token < all["cache_bytes_per_token"].as_u64().unwrap(),
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_quantisation_report_has_more_decibels_for_more_bits() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = fixture("external_data");
+    let shown = model(home.path(), &["quantize-report", text(&folder), "--json"]);
+    let found: Value = serde_json::from_str(&shown.out).unwrap_or_else(|_| panic!("{shown:?}"));
+    let bits = found["bits"].as_array().unwrap();
+    assert_eq!(bits.len(), 6);
+    for way in ["per_tensor", "per_row", "importance_aware"] {
+        let ratios = bits
+            .iter()
+            .map(|bits| bits[way]["snr_db"].as_f64().unwrap());
+        assert!(ratios.is_sorted(), "{way}: {found}");
+    }
+    let quantised = fixture("dynamic_int8");
+    let refused = model(home.path(), &["quantize-report", text(&quantised)]);
+    assert!(
+        refused.code == 0 || refused.err.contains("no float weights"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn conversion_names_the_exporters_and_what_was_checked() {
+    let home = tempfile::tempdir().unwrap();
+    let known = model(home.path(), &["convert-help", "Qwen/Qwen3-0.6B"]);
+    assert!(
+        known
+            .out
+            .contains("optimum-cli export onnx --model Qwen/Qwen3-0.6B"),
+        "{known:?}"
+    );
+    assert!(
+        known.out.contains("onnxruntime_genai.models.builder"),
+        "{known:?}"
+    );
+    let unknown = model(home.path(), &["convert-help", "state-spaces/mamba-130m"]);
+    assert!(unknown.out.contains("is not known here"), "{unknown:?}");
+}

@@ -1,0 +1,482 @@
+//! The weights of an ONNX file: what is stored as which type, and the numbers of float tensors.
+//!
+//! Of a `TensorProto` the dimensions are field 1, the type 2, floats 4, the name 8, raw bytes 9, and the place in
+//! another file 13 (`onnx.proto` of ONNX 1.23). Tensors are the initializers of a graph (field 5) and the values of its
+//! constants. Their bytes are passed over until somebody asks for them.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::{Component, Path, PathBuf};
+
+use crate::protobuf::Fields;
+
+/// The tensors that an ONNX file stores.
+#[derive(Debug, Clone)]
+pub struct Weights {
+    file: PathBuf,
+    tensors: Vec<Tensor>,
+    block_bits: Option<u64>,
+}
+
+/// A tensor that is stored in a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tensor {
+    /// Its name in the graph.
+    pub name: String,
+    /// Its dimensions.
+    pub dims: Vec<u64>,
+    /// The type of its numbers.
+    pub dtype: TensorType,
+    place: Place,
+}
+
+/// A type of numbers, by its code in ONNX.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TensorType(pub u64);
+
+/// Where the bytes of a tensor are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    /// In the model's file, little-endian, in the order of the dimensions.
+    Here { at: u64, len: u64 },
+    /// In another file of the folder.
+    Beside {
+        file: String,
+        at: u64,
+        len: Option<u64>,
+    },
+    /// In fields that are not read.
+    Elsewhere,
+}
+
+/// Graphs within graphs that are followed; what is deeper is passed over.
+const DEEPEST: usize = 96;
+/// The longest name or path that is read.
+const LONGEST_NAME: u64 = 4_096;
+/// The most dimensions of a tensor.
+const MOST_DIMENSIONS: usize = 64;
+/// The most tensors of a file.
+const MOST_TENSORS: usize = 1_000_000;
+
+/// The attribute with the bits of a weight that operators unpack themselves.
+const BITS: &str = "bits";
+
+impl Weights {
+    /// Reads which tensors a file stores.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no ONNX file.
+    pub fn of_file(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let len = file.metadata()?.len();
+        let mut reader = Reader {
+            fields: Fields::new(BufReader::new(file)),
+            tensors: Vec::new(),
+            is_bits: false,
+            block_bits: None,
+        };
+        reader.model(len)?;
+        Ok(Self {
+            file: path.to_owned(),
+            tensors: reader.tensors,
+            block_bits: reader.block_bits,
+        })
+    }
+
+    /// The tensors, in the order of the file.
+    #[must_use]
+    pub fn tensors(&self) -> &[Tensor] {
+        &self.tensors
+    }
+
+    /// The bits of a weight where operators such as `MatMulNBits` unpack them from bytes.
+    #[must_use]
+    pub fn block_bits(&self) -> Option<u64> {
+        self.block_bits
+    }
+
+    /// The bytes that tensors of each type take, the most first.
+    #[must_use]
+    pub fn bytes_by_type(&self) -> Vec<(TensorType, u64)> {
+        let mut found: Vec<(TensorType, u64)> = Vec::new();
+        for tensor in &self.tensors {
+            let bytes = tensor.bytes();
+            match found.iter_mut().find(|(dtype, _)| *dtype == tensor.dtype) {
+                Some((_, sum)) => *sum = sum.saturating_add(bytes),
+                None => found.push((tensor.dtype, bytes)),
+            }
+        }
+        found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        found
+    }
+
+    /// The bytes of all tensors.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let bytes = self.tensors.iter().map(Tensor::bytes);
+        bytes.fold(0, u64::saturating_add)
+    }
+
+    /// How the weights are stored, in a word: the type of most bytes, or the bits that operators unpack from bytes.
+    #[must_use]
+    pub fn quantization(&self) -> String {
+        match (self.block_bits, self.bytes_by_type().first()) {
+            (Some(bits), Some((dtype, _))) if dtype.name() == "uint8" => format!("int{bits}"),
+            (_, Some((dtype, _))) => dtype.name().to_owned(),
+            (_, None) => "none".to_owned(),
+        }
+    }
+
+    /// The numbers of a float tensor; none for other types and where its bytes are not in a known place.
+    ///
+    /// # Errors
+    /// When the file ends before the tensor does, or its bytes are said to be outside of the folder.
+    pub fn floats(&self, tensor: &Tensor) -> io::Result<Option<Vec<f32>>> {
+        let width = match tensor.dtype.name() {
+            "float32" => 4,
+            "float16" | "bfloat16" => 2,
+            _ => return Ok(None),
+        };
+        let bytes = tensor.bytes();
+        let (path, at) = match &tensor.place {
+            Place::Here { at, len } if *len == bytes => (self.file.clone(), *at),
+            Place::Beside { file, at, len } if len.is_none_or(|len| len == bytes) => {
+                (self.beside(file)?, *at)
+            }
+            _ => return Ok(None),
+        };
+        let mut file = File::open(path)?;
+        let left = file.metadata()?.len().saturating_sub(at);
+        if left < bytes {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        file.seek(SeekFrom::Start(at))?;
+        let mut raw = vec![0; bytes as usize];
+        file.read_exact(&mut raw)?;
+        let is_bfloat = tensor.dtype.name() == "bfloat16";
+        let number = |bytes: &[u8]| match *bytes {
+            [a, b, c, d] => f32::from_le_bytes([a, b, c, d]),
+            [a, b] if is_bfloat => f32::from_bits(u32::from(u16::from_le_bytes([a, b])) << 16),
+            [a, b] => half::f16::from_le_bytes([a, b]).to_f32(),
+            _ => 0.0,
+        };
+        Ok(Some(raw.chunks_exact(width).map(number).collect()))
+    }
+
+    /// A file of the model's folder: a model from elsewhere does not get to name others.
+    fn beside(&self, file: &str) -> io::Result<PathBuf> {
+        let is_plain =
+            |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+        if !Path::new(file).components().all(is_plain) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(self.file.parent().unwrap_or(Path::new(".")).join(file))
+    }
+}
+
+impl Tensor {
+    /// How many numbers it has.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.dims
+            .iter()
+            .fold(1, |product: u64, &dim| product.saturating_mul(dim))
+    }
+
+    /// Whether it has no number.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes that its numbers take as they are stored.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let bits = u128::from(self.len()) * u128::from(self.dtype.bits());
+        u64::try_from(bits.div_ceil(8)).unwrap_or(u64::MAX)
+    }
+}
+
+impl TensorType {
+    /// The name of the type.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            1 => "float32",
+            2 => "uint8",
+            3 => "int8",
+            4 => "uint16",
+            5 => "int16",
+            6 => "int32",
+            7 => "int64",
+            8 => "string",
+            9 => "bool",
+            10 => "float16",
+            11 => "float64",
+            12 => "uint32",
+            13 => "uint64",
+            16 => "bfloat16",
+            17..=20 => "float8",
+            21 => "uint4",
+            22 => "int4",
+            23 => "float4",
+            _ => "another type",
+        }
+    }
+
+    /// The bits of a number of the type; 0 where they are not known.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        match self.0 {
+            7 | 11 | 13 => 64,
+            1 | 6 | 12 => 32,
+            4 | 5 | 10 | 16 => 16,
+            2 | 3 | 9 | 17..=20 => 8,
+            21..=23 => 4,
+            _ => 0,
+        }
+    }
+}
+
+/// The messages on the way to a tensor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Message {
+    Model,
+    Graph,
+    Node,
+    Attribute,
+    Tensor,
+    Entry,
+}
+
+impl Message {
+    fn within(self, field: u64) -> Option<Self> {
+        match (self, field) {
+            (Self::Model, 7) | (Self::Attribute, 6) => Some(Self::Graph),
+            (Self::Graph, 1) => Some(Self::Node),
+            (Self::Graph, 5) | (Self::Attribute, 5) => Some(Self::Tensor),
+            (Self::Node, 5) => Some(Self::Attribute),
+            (Self::Tensor, 13) => Some(Self::Entry),
+            _ => None,
+        }
+    }
+}
+
+struct Reader<R> {
+    fields: Fields<R>,
+    tensors: Vec<Tensor>,
+    /// Whether the attribute that is read has the bits of a weight.
+    is_bits: bool,
+    block_bits: Option<u64>,
+}
+
+impl<R: Read + Seek> Reader<R> {
+    fn model(&mut self, end: u64) -> io::Result<()> {
+        let invalid = || io::Error::from(io::ErrorKind::InvalidData);
+        let mut open = vec![(Message::Model, end)];
+        // The key of the place in another file that is read.
+        let mut key = String::new();
+        while let Some(&(message, end)) = open.last() {
+            if self.fields.at() >= end {
+                open.pop();
+                continue;
+            }
+            let (field, wire_type) = self.fields.key()?;
+            let len = match wire_type {
+                0 => {
+                    let number = self.fields.varint()?;
+                    match (message, field) {
+                        (Message::Tensor, 1) => self.dim(number),
+                        (Message::Tensor, 2) => self.tensor(|tensor| tensor.dtype.0 = number),
+                        (Message::Attribute, 3) if self.is_bits => self.block_bits = Some(number),
+                        _ => {}
+                    }
+                    continue;
+                }
+                1 => 8,
+                5 => 4,
+                2 => self.fields.varint()?,
+                _ => return Err(invalid()),
+            };
+            let at = self.fields.at();
+            let field_end = at
+                .checked_add(len)
+                .filter(|&at| at <= end)
+                .ok_or_else(invalid)?;
+            match (message, field) {
+                (Message::Attribute, 1) if wire_type == 2 && len <= LONGEST_NAME => {
+                    self.is_bits = self.fields.text(len)? == BITS;
+                }
+                (Message::Tensor, 1) if wire_type == 2 => {
+                    while self.fields.at() < field_end {
+                        let dim = self.fields.varint()?;
+                        self.dim(dim);
+                    }
+                }
+                (Message::Tensor, 8) if wire_type == 2 && len <= LONGEST_NAME => {
+                    let name = self.fields.text(len)?;
+                    self.tensor(|tensor| tensor.name = name);
+                }
+                // Floats are either packed or raw; both are little-endian in their order.
+                (Message::Tensor, 4 | 9) if wire_type == 2 => {
+                    self.tensor(|tensor| tensor.place = Place::Here { at, len });
+                    self.fields.skip_to(field_end)?;
+                }
+                (Message::Entry, 1) if wire_type == 2 && len <= LONGEST_NAME => {
+                    key = self.fields.text(len)?;
+                }
+                (Message::Entry, 2) if wire_type == 2 && len <= LONGEST_NAME => {
+                    let value = self.fields.text(len)?;
+                    self.tensor(|tensor| tensor.place.note(&key, &value));
+                }
+                _ => match message.within(field).filter(|_| wire_type == 2) {
+                    Some(Message::Tensor) if self.tensors.len() >= MOST_TENSORS => {
+                        return Err(invalid());
+                    }
+                    Some(inner) if open.len() < DEEPEST => {
+                        if inner == Message::Tensor {
+                            self.tensors.push(Tensor::nameless());
+                        }
+                        open.push((inner, field_end));
+                    }
+                    _ => self.fields.skip_to(field_end)?,
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes the tensor that is read.
+    fn tensor(&mut self, change: impl FnOnce(&mut Tensor)) {
+        if let Some(tensor) = self.tensors.last_mut() {
+            change(tensor);
+        }
+    }
+
+    fn dim(&mut self, dim: u64) {
+        self.tensor(|tensor| {
+            if tensor.dims.len() < MOST_DIMENSIONS {
+                tensor.dims.push(dim);
+            }
+        });
+    }
+}
+
+impl Tensor {
+    fn nameless() -> Self {
+        Self {
+            name: String::new(),
+            dims: Vec::new(),
+            dtype: TensorType(0),
+            place: Place::Elsewhere,
+        }
+    }
+}
+
+impl Place {
+    /// Notes an entry of the place in another file.
+    fn note(&mut self, key: &str, value: &str) {
+        if !matches!(self, Self::Beside { .. }) {
+            *self = Self::Beside {
+                file: String::new(),
+                at: 0,
+                len: None,
+            };
+        }
+        let Self::Beside { file, at, len } = self else {
+            return;
+        };
+        match key {
+            "location" => *file = value.to_owned(),
+            "offset" => *at = value.parse().unwrap_or(u64::MAX),
+            "length" => *len = value.parse().ok(),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixture(name: &str) -> PathBuf {
+        PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/fixtures")
+            .join(name)
+    }
+
+    fn weights(name: &str) -> Weights {
+        Weights::of_file(&fixture(name)).unwrap()
+    }
+
+    #[test]
+    fn weights_are_counted_by_type() {
+        let plain = weights("optimum/model.onnx");
+        assert_eq!(plain.quantization(), "float32");
+        let file = std::fs::metadata(fixture("optimum/model.onnx"))
+            .unwrap()
+            .len();
+        assert!(
+            plain.bytes() < file && plain.bytes() > file / 2,
+            "{} of {file}",
+            plain.bytes()
+        );
+        assert_eq!(weights("dynamic_int8/model.onnx").quantization(), "int8");
+        assert_eq!(
+            weights("shared_float16/model.onnx").quantization(),
+            "float16"
+        );
+    }
+
+    #[test]
+    fn floats_are_read_from_the_file_and_from_beside_it() {
+        for name in ["optimum/model.onnx", "external_data/model.onnx"] {
+            let weights = weights(name);
+            let largest = weights
+                .tensors()
+                .iter()
+                .max_by_key(|tensor| tensor.len())
+                .unwrap();
+            let floats = weights.floats(largest).unwrap().unwrap();
+            assert_eq!(floats.len() as u64, largest.len(), "{name}");
+            assert!(
+                floats
+                    .iter()
+                    .all(|number| number.is_finite() && number.abs() < 100.0)
+            );
+            assert!(floats.iter().any(|&number| number != 0.0));
+        }
+    }
+
+    #[test]
+    fn a_place_outside_of_the_folder_is_refused() {
+        let mut tensor = Tensor::nameless();
+        tensor.dtype = TensorType(1);
+        tensor.dims = vec![1];
+        for path in ["../secret", "/etc/passwd"] {
+            tensor.place.note("location", path);
+            let refused = weights("optimum/model.onnx").floats(&tensor);
+            assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        }
+    }
+
+    #[test]
+    fn damaged_files_are_errors_or_harmless() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("model.onnx");
+        let whole = std::fs::read(fixture("optimum/model.onnx")).unwrap();
+        for cut in (0..whole.len().min(2_000)).step_by(13) {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            drop(Weights::of_file(&path));
+            let mut flipped = whole.clone();
+            flipped[cut] ^= 0xff;
+            std::fs::write(&path, &flipped).unwrap();
+            if let Ok(weights) = Weights::of_file(&path) {
+                for tensor in weights.tensors().iter().take(20) {
+                    drop(weights.floats(tensor));
+                }
+            }
+        }
+    }
+}

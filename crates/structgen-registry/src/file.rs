@@ -1,0 +1,102 @@
+//! The registry's file: read whole, written whole.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{RegisteredModel, RegistryError};
+
+/// The version of the format.
+const VERSION: u64 = 1;
+
+/// A larger file is no registry.
+const LARGEST: u64 = 16 << 20;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contents {
+    version: u64,
+    models: Vec<RegisteredModel>,
+}
+
+/// The models of a file; none where there is no file.
+pub(crate) fn read(path: &Path) -> Result<Vec<RegisteredModel>, RegistryError> {
+    let cannot = |source| RegistryError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let damaged = |reason: String| RegistryError::Damaged {
+        path: path.to_owned(),
+        reason,
+    };
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(cannot(error)),
+        Ok(metadata) if metadata.len() > LARGEST => {
+            return Err(damaged(format!("it is larger than {LARGEST} bytes")));
+        }
+        Ok(_) => {}
+    }
+    let text = fs::read(path).map_err(cannot)?;
+    // The version first: of a later one, fields are not known.
+    let json: serde_json::Value =
+        serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+    match json["version"].as_u64() {
+        Some(VERSION) => {}
+        Some(version) => {
+            return Err(RegistryError::Newer {
+                path: path.to_owned(),
+                version,
+            });
+        }
+        None => return Err(damaged("it has no version".to_owned())),
+    }
+    let contents: Contents =
+        serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+    let mut models = contents.models;
+    models.sort_by(|a, b| a.name.cmp(&b.name));
+    if let Some(pair) = models.windows(2).find(|pair| pair[0].name == pair[1].name) {
+        return Err(damaged(format!(
+            "the model {} is in it twice",
+            pair[0].name
+        )));
+    }
+    Ok(models)
+}
+
+/// Puts a new file into the place of the old one, whole or not at all.
+pub(crate) fn write(path: &Path, models: &[RegisteredModel]) -> Result<(), RegistryError> {
+    let cannot = |source| RegistryError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let contents = Contents {
+        version: VERSION,
+        models: models.to_vec(),
+    };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut new = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
+    serde_json::to_writer_pretty(&mut new, &contents).map_err(|error| cannot(error.into()))?;
+    new.write_all(b"\n").map_err(cannot)?;
+    new.as_file().sync_all().map_err(cannot)?;
+    new.persist(path).map_err(|error| cannot(error.error))?;
+    Ok(())
+}
+
+/// Waits for the lock of the registry, which is held until the file is dropped.
+pub(crate) fn lock(path: &Path) -> Result<File, RegistryError> {
+    let cannot = |source| RegistryError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)
+        .map_err(cannot)?;
+    file.lock().map_err(cannot)?;
+    Ok(file)
+}

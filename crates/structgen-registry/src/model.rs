@@ -1,0 +1,93 @@
+//! A model of the registry.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::RegistryError;
+
+/// A registered model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegisteredModel {
+    /// Its name, unique in the registry.
+    pub name: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The size of its files in bytes.
+    pub bytes: u64,
+    /// How its weights are stored, such as `float16` or `int4`.
+    pub quantization: String,
+    /// What it is good for, such as `chat` or `code`.
+    #[serde(default)]
+    pub capabilities: BTreeSet<String>,
+    /// How often it was asked for.
+    #[serde(default)]
+    pub uses: u64,
+}
+
+/// How often a model was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Usage {
+    /// The model's name.
+    pub name: String,
+    /// How often.
+    pub uses: u64,
+    /// Its share of all uses, from 0 to 1; 0 where there are none.
+    pub share: f64,
+}
+
+/// The longest name.
+const LONGEST_NAME: usize = 100;
+
+impl RegisteredModel {
+    /// A model that was never asked for.
+    #[must_use]
+    pub fn new(name: impl Into<String>, folder: impl Into<PathBuf>, bytes: u64) -> Self {
+        Self {
+            name: name.into(),
+            folder: folder.into(),
+            bytes,
+            quantization: String::new(),
+            capabilities: BTreeSet::new(),
+            uses: 0,
+        }
+    }
+
+    /// The same with a quantisation.
+    #[must_use]
+    pub fn with_quantization(mut self, quantization: impl Into<String>) -> Self {
+        self.quantization = quantization.into();
+        self
+    }
+
+    /// The same with more capabilities.
+    #[must_use]
+    pub fn with_capabilities(
+        mut self,
+        capabilities: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        self.capabilities
+            .extend(capabilities.into_iter().map(Into::into));
+        self
+    }
+
+    /// A name has to be distinguishable from a path.
+    pub(crate) fn check_name(&self) -> Result<(), RegistryError> {
+        let is_usual = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+        let reason = match &*self.name {
+            "" => "it is empty",
+            name if name.len() > LONGEST_NAME => "it has more than 100 characters",
+            name if name.starts_with(['.', '-']) => "it begins with a dot or a minus sign",
+            name if !name.chars().all(is_usual) => {
+                "it has other characters than letters, digits and `-`, `_`, `.`, `:`"
+            }
+            _ => return Ok(()),
+        };
+        Err(RegistryError::Name {
+            name: self.name.clone(),
+            reason,
+        })
+    }
+}
