@@ -31,25 +31,42 @@ pub(crate) enum Step<'j> {
     Key(&'j str),
 }
 
-/// Writes the pointer of a schema, or of a keyword in it.
+/// The pointer of a schema, or of a keyword in it.
 pub(super) fn pointer(program: &Program<'_>, id: SchemaId, keyword: Option<&str>) -> String {
     let mut chain = Vec::new();
     let mut at = id;
-    let mut pointer = loop {
+    let root = loop {
         match &program.schema_ref(at).location {
-            Location::Root(None) => break "#".to_owned(),
-            Location::Root(Some(uri)) => break format!("{uri}#"),
-            Location::At(pointer) => break pointer.to_string(),
             Location::Below {
                 parent,
                 keyword,
                 step,
             } => {
-                chain.push((keyword, step));
+                chain.push((*keyword, *step));
                 at = *parent;
             }
+            root => break root,
         }
     };
+    let (root, hash): (&str, _) = match root {
+        Location::Root(Some(uri)) => (uri, "#"),
+        Location::At(pointer) => (pointer, ""),
+        _ => ("", "#"),
+    };
+    let last = keyword.filter(|keyword| !keyword.is_empty());
+    let steps = chain.iter().map(|(keyword, step)| {
+        let step = match step {
+            Step::None => 0,
+            Step::Index(_) => INDEX_LENGTH,
+            Step::Key(key) => key.len() + 1,
+        };
+        keyword.len() + 1 + step
+    });
+    let last_length = last.map_or(0, |last| last.len() + 1);
+    let length = root.len() + hash.len() + steps.sum::<usize>() + last_length;
+    let mut pointer = String::with_capacity(length);
+    pointer.push_str(root);
+    pointer.push_str(hash);
     for (keyword, step) in chain.into_iter().rev() {
         push_token(&mut pointer, keyword);
         match step {
@@ -60,23 +77,36 @@ pub(super) fn pointer(program: &Program<'_>, id: SchemaId, keyword: Option<&str>
             Step::Key(key) => push_token(&mut pointer, key),
         }
     }
-    if let Some(keyword) = keyword.filter(|keyword| !keyword.is_empty()) {
+    if let Some(last) = last {
+        push_token(&mut pointer, last);
+    }
+    pointer
+}
+
+/// The pointer of a keyword in the schema of this pointer.
+pub(crate) fn pointer_below(schema: &str, keyword: &str) -> String {
+    let mut pointer = String::with_capacity(schema.len() + 1 + keyword.len());
+    pointer.push_str(schema);
+    if !keyword.is_empty() {
         push_token(&mut pointer, keyword);
     }
     pointer
 }
 
+/// The length of most steps to an item of a list.
+const INDEX_LENGTH: usize = 4;
+
 fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');
-    if !token.contains(['~', '/']) {
-        pointer.push_str(token);
-        return;
+    let mut rest = token;
+    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'~' | b'/')) {
+        pointer.push_str(&rest[..at]);
+        pointer.push_str(if rest.as_bytes()[at] == b'~' {
+            "~0"
+        } else {
+            "~1"
+        });
+        rest = &rest[at + 1..];
     }
-    for c in token.chars() {
-        match c {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            _ => pointer.push(c),
-        }
-    }
+    pointer.push_str(rest);
 }

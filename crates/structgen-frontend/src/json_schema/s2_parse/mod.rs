@@ -29,7 +29,7 @@ pub(crate) use assertion::{
 pub(crate) use atoms::{
     Atom, Elements, Fields, ItemCount, KeyLiteral, Literal, Origin, OtherField, SomeMember, TypeSet,
 };
-pub(crate) use location::{Location, Step};
+pub(crate) use location::{Location, Step, pointer_below};
 pub(crate) use parser::SchemaParser;
 
 /// A schema of a [`Program`].

@@ -68,8 +68,8 @@ struct Lowering<'c, 'p, 'j, 'b> {
     part: PartOptions<'b>,
     /// Where the strings and numbers come from that are being lowered, unless their own schema says so.
     source: Source,
-    /// The pointers of the schemas that are being lowered.
-    pointer: String,
+    /// The node that is being lowered; `None` for any JSON value.
+    place: Option<NodeId>,
     rules: FxHashMap<(NodeId, Source), Option<ExprId>>,
     names: FxHashSet<String>,
     pending: Vec<(NodeId, Source, RuleId)>,
@@ -87,7 +87,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
     ) -> Self {
         Self {
             source: canonical.options.source,
-            pointer: String::new(),
+            place: None,
             canonical,
             builder,
             part,
@@ -145,7 +145,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         while let Some(&(node, source, rule)) = self.pending.get(next) {
             next += 1;
             self.source = source;
-            self.pointer = self.canonical.node_name(node);
+            self.place = Some(node);
             let values = self.canonical.expand(node)?;
             let body = self.values(&values)?;
             self.builder.define(rule, body);
@@ -178,18 +178,22 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
 
     fn unique_name(&mut self, name: String) -> String {
         const LONGEST: usize = 200;
-        let mut name = format!("{}{name}", self.part.prefix);
+        let mut name = match self.part.prefix {
+            "" => name,
+            prefix => format!("{prefix}{name}"),
+        };
         if name.len() > LONGEST {
             let end = (0..=LONGEST).rev().find(|&end| name.is_char_boundary(end));
             name.truncate(end.unwrap_or(0));
             name.push('…');
         }
-        let mut unique = name.clone();
-        let mut number = 1;
-        while !self.names.insert(unique.clone()) {
-            number += 1;
-            unique = format!("{name} ({number})");
+        if self.names.insert(name.clone()) {
+            return name;
         }
+        let mut numbered = (2..).map(|number| format!("{name} ({number})"));
+        let unique = numbered.find(|unique| !self.names.contains(unique));
+        let unique = unique.unwrap_or(name);
+        self.names.insert(unique.clone());
         unique
     }
 
@@ -239,11 +243,11 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             ..ArrayShape::default()
         })));
         let string = self.builder.expr(Expr::String(StringShape::default()));
-        let pointer = std::mem::replace(&mut self.pointer, "json-value".to_owned());
+        let place = self.place.take();
         let string = self.with_source(string, None, None);
         let number = self.builder.expr(Expr::Number(NumberSet::default()));
         let number = self.with_source(number, None, None);
-        self.pointer = pointer;
+        self.place = place;
         let Words { yes, no, null } = self.part.words;
         let words = [yes, no, null].map(|word| self.builder.bytes(word));
         let arms = [object, array, string, number].into_iter().chain(words);
@@ -353,7 +357,13 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
     ) -> ExprId {
         match source.unwrap_or(self.source) {
             Source::Model => values,
-            Source::Input => self.builder.grounded(&*self.pointer, format, values),
+            Source::Input => {
+                let pointer = match self.place {
+                    Some(node) => self.canonical.node_name(node),
+                    None => "json-value".to_owned(),
+                };
+                self.builder.grounded(pointer, format, values)
+            }
         }
     }
 

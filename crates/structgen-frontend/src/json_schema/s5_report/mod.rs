@@ -4,8 +4,8 @@ pub(crate) mod misplaced;
 pub(crate) mod spelling;
 pub(crate) mod unsatisfiable;
 
-use crate::json_schema::s2_parse::Location;
 use crate::json_schema::s2_parse::atoms::Origin;
+use crate::json_schema::s2_parse::{Location, pointer_below};
 use crate::json_schema::s3_canonical::Canonicalizer;
 use crate::json_schema::{CompileReport, Effect, SchemaError, SchemaOptions, SchemaWarning, Usage};
 
@@ -32,6 +32,7 @@ pub(crate) fn report(
         .collect();
     for &id in canonical.reached() {
         let schema = canonical.program.schema_ref(id);
+        let place = canonical.program.pointer(id);
         for keyword in &schema.keywords {
             let origin = Origin {
                 schema: id,
@@ -43,11 +44,10 @@ pub(crate) fn report(
             if effect == Effect::Enforced && dropped.contains(&origin) {
                 continue;
             }
-            report.add(canonical.program.keyword_pointer(id, keyword.name), effect);
+            report.add(pointer_below(&place, keyword.name), effect);
         }
         for (name, note) in &schema.annotations {
-            let pointer = canonical.program.keyword_pointer(id, name);
-            report.add(pointer, Effect::Annotation { note });
+            report.add(pointer_below(&place, name), Effect::Annotation { note });
         }
     }
     for (origin, effect) in &canonical.notes {
