@@ -13,11 +13,12 @@ pub(crate) fn cyclic_components(edges: &[Vec<u32>]) -> (Vec<Option<u32>>, Vec<u3
     let mut ranks = vec![0; n];
     let mut components = 0;
     let mut next_index = 0;
+    let mut work = Vec::new();
     for root in 0..n {
         if index[root] != UNSEEN {
             continue;
         }
-        let mut work = vec![(root, 0_usize)];
+        work.push((root, 0_usize));
         while let Some(&mut (v, ref mut edge)) = work.last_mut() {
             if *edge == 0 {
                 index[v] = next_index;

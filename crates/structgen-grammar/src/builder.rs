@@ -27,8 +27,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct GrammarBuilder {
     exprs: Vec<Expr>,
-    /// Finds an expression in `exprs`, which has the only copy.
-    ids: HashTable<ExprId>,
+    /// Finds an expression in `exprs`, which has the only copy: its hash and its id.
+    ids: HashTable<(u64, ExprId)>,
     rules: Vec<Rule>,
 }
 
@@ -36,15 +36,15 @@ impl From<Grammar> for GrammarBuilder {
     /// A grammar to go on building; its ids keep their meaning.
     fn from(grammar: Grammar) -> Self {
         let mut ids = HashTable::with_capacity(grammar.exprs.len());
-        let hash = |id: &ExprId| FxBuildHasher.hash_one(&grammar.exprs[id.index()]);
         // Passes may leave equal expressions in two places: the first is found.
-        for id in (0..grammar.exprs.len() as u32).map(ExprId) {
+        for (index, expr) in grammar.exprs.iter().enumerate() {
+            let hash = FxBuildHasher.hash_one(expr);
             ids.entry(
-                hash(&id),
-                |other| grammar.exprs[other.index()] == grammar.exprs[id.index()],
                 hash,
+                |&(other, id): &(u64, ExprId)| other == hash && grammar.exprs[id.index()] == *expr,
+                |&(hash, _)| hash,
             )
-            .or_insert(id);
+            .or_insert((hash, ExprId(index as u32)));
         }
         Self {
             exprs: grammar.exprs,
@@ -64,14 +64,14 @@ impl GrammarBuilder {
     /// Adds an expression, or finds the equal one that is there.
     pub fn expr(&mut self, expr: Expr) -> ExprId {
         let Self { exprs, ids, .. } = self;
-        let hash = |expr: &Expr| FxBuildHasher.hash_one(expr);
-        let own = hash(&expr);
-        if let Some(&id) = ids.find(own, |id| exprs[id.index()] == expr) {
+        let hash = FxBuildHasher.hash_one(&expr);
+        let is_same = |&(other, id): &(u64, ExprId)| other == hash && exprs[id.index()] == expr;
+        if let Some(&(_, id)) = ids.find(hash, is_same) {
             return id;
         }
         let id = ExprId(u32::try_from(exprs.len()).unwrap_or(u32::MAX));
         exprs.push(expr);
-        ids.insert_unique(own, id, |id| hash(&exprs[id.index()]));
+        ids.insert_unique(hash, (hash, id), |&(hash, _)| hash);
         id
     }
 

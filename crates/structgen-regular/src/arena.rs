@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use structgen_grammar::CharSet;
 
 use super::counted::Skeleton;
 use super::finite::{FiniteState, FiniteStates};
@@ -134,6 +135,8 @@ pub(super) struct Arena {
     skeleton_ids: FxHashMap<(NodeId, Option<Skeleton>), Skeleton>,
     ids: FxHashMap<Node, NodeId>,
     pub(super) finite: FiniteStates,
+    /// The sets of characters so far.
+    pub(super) characters: FxHashMap<CharSet, FiniteState>,
     literals: Vec<Literal>,
     literal_ids: FxHashMap<Arc<[u8]>, u32>,
     /// Every UTF-8 text, once it is known.
@@ -167,6 +170,7 @@ impl Arena {
             skeleton_ids: FxHashMap::default(),
             ids: FxHashMap::default(),
             finite: FiniteStates::new(),
+            characters: FxHashMap::default(),
             literals: Vec::new(),
             literal_ids: FxHashMap::default(),
             any_text: None,

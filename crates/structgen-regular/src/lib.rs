@@ -38,11 +38,22 @@ pub const SHORT_TEXT: u32 = 32;
 /// What a regular set may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegularLimits {
-    /// The most expressions a machine may hold, counted with their operands: its memory, about 100 bytes each.
+    /// The most expressions a machine may hold, counted with their operands: its [memory](Self::bytes).
     pub expressions: usize,
     /// The most states that one search for a completion may visit; those that many kinds of bytes may follow count
     /// more. Only sets with intersections or complements are searched.
     pub search: usize,
+}
+
+/// About how many bytes an expression takes.
+const EXPRESSION_BYTES: usize = 100;
+
+impl RegularLimits {
+    /// About how many bytes a machine may take.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.expressions.saturating_mul(EXPRESSION_BYTES)
+    }
 }
 
 impl Default for RegularLimits {
@@ -134,6 +145,12 @@ impl RegularMachine {
     #[must_use]
     pub fn size(&self) -> usize {
         self.steps.arena.size()
+    }
+
+    /// About how many bytes the machine takes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.size().saturating_mul(EXPRESSION_BYTES)
     }
 
     /// Whether every UTF-8 text goes on from a state: then no text of any length can be wrong. `false` where the

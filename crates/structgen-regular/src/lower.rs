@@ -143,7 +143,14 @@ impl Arena {
         if set.is_empty() {
             return Self::NEVER;
         }
-        let state = characters::add(set, &mut self.finite);
+        let state = match self.characters.get(set) {
+            Some(&known) => known,
+            None => {
+                let state = characters::add(set, &mut self.finite);
+                self.characters.insert(set.clone(), state);
+                state
+            }
+        };
         self.finite(state)
     }
 

@@ -268,6 +268,10 @@ impl<'p, 't> Text<'p, 't> {
 
 /// The expressions with a capture in them, those of the rules that they refer to included.
 fn captured(grammar: &Grammar) -> FxHashSet<ExprId> {
+    let is_capture = |expr: &Expr| matches!(expr, Expr::Capture { .. });
+    if !grammar.exprs().iter().any(is_capture) {
+        return FxHashSet::default();
+    }
     let mut users: Vec<Vec<ExprId>> = vec![Vec::new(); grammar.exprs().len()];
     let mut open = Vec::new();
     for (index, expr) in grammar.exprs().iter().enumerate() {

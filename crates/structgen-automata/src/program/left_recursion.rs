@@ -4,6 +4,8 @@
 //! component; entering one of them starts the alternatives of all that do begin with a text, and when one is complete,
 //! those that began with it go on: a left-corner parse (Rosenkrantz and Lewis, 1970), worked out while running.
 
+use rustc_hash::FxHashSet;
+
 use super::{Node, NodeId, Proc, ProcId};
 use crate::components::cyclic_components;
 
@@ -33,9 +35,10 @@ pub(crate) struct LeftSite {
 
 impl LeftRecursion {
     pub(super) fn find(nodes: &[Node], procs: &[Proc]) -> Self {
+        let mut seen = FxHashSet::default();
         let firsts: Vec<Vec<NodeId>> = procs
             .iter()
-            .map(|proc| first_nodes(nodes, procs, proc.entry))
+            .map(|proc| first_nodes(nodes, procs, proc.entry, &mut seen))
             .collect();
         let callee = |node: NodeId| match nodes[node.index()] {
             Node::Call { proc, .. } | Node::Repeat { proc, .. } => Some(proc),
@@ -110,10 +113,15 @@ impl LeftRecursion {
     }
 }
 
-/// The nodes that are reached from `entry` without reading anything, but for splits.
-fn first_nodes(nodes: &[Node], procs: &[Proc], entry: NodeId) -> Vec<NodeId> {
+/// The nodes that are reached from `entry` without reading anything, but for splits. `seen` is room for the search.
+fn first_nodes(
+    nodes: &[Node],
+    procs: &[Proc],
+    entry: NodeId,
+    seen: &mut FxHashSet<NodeId>,
+) -> Vec<NodeId> {
+    seen.clear();
     let mut found = Vec::new();
-    let mut seen = rustc_hash::FxHashSet::default();
     let mut stack = vec![entry];
     while let Some(id) = stack.pop() {
         if !seen.insert(id) {

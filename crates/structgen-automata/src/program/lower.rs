@@ -2,9 +2,11 @@
 
 mod shapes;
 
+use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, OnceLock};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use structgen_grammar::{Decimal, Expr, ExprId, Grammar, Guide, TokenTerminal};
 
 use super::ProgramError;
@@ -154,25 +156,28 @@ pub(crate) fn lower(
 /// A list whose items are stored once.
 struct UniqueList<T> {
     items: Vec<T>,
-    ids: FxHashMap<T, u32>,
+    /// Finds an item in `items`, which has the only copy: its hash and its place.
+    ids: HashTable<(u64, u32)>,
 }
 
 impl<T> Default for UniqueList<T> {
     fn default() -> Self {
         Self {
             items: Vec::new(),
-            ids: FxHashMap::default(),
+            ids: HashTable::new(),
         }
     }
 }
 
-impl<T: Clone + Eq + std::hash::Hash> UniqueList<T> {
+impl<T: Eq + Hash> UniqueList<T> {
     fn id(&mut self, item: T) -> u32 {
-        if let Some(&id) = self.ids.get(&item) {
+        let hash = FxBuildHasher.hash_one(&item);
+        let is_same = |&(other, id): &(u64, u32)| other == hash && self.items[id as usize] == item;
+        if let Some(&(_, id)) = self.ids.find(hash, is_same) {
             return id;
         }
         let id = self.items.len() as u32;
-        self.ids.insert(item.clone(), id);
+        self.ids.insert_unique(hash, (hash, id), |&(hash, _)| hash);
         self.items.push(item);
         id
     }
