@@ -199,6 +199,11 @@ pub trait Machine {
         0
     }
 
+    /// About how many bytes the machine's own tables take.
+    fn memory(&self) -> usize {
+        0
+    }
+
     /// The length in bytes of a known completion: 0 in a final state, and from every other state some byte leads
     /// to a state of a smaller cost. It need not be the shortest completion.
     fn cost(&mut self, state: &Self::State) -> u32;

@@ -44,6 +44,10 @@ impl Machine for RegularMachine {
         self.abstract_counters(state, lookahead)
     }
 
+    fn memory(&self) -> usize {
+        RegularMachine::memory(self)
+    }
+
     fn cost(&mut self, state: &RegularState) -> u32 {
         RegularMachine::cost(self, state)
     }

@@ -10,7 +10,7 @@ mod span;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use rustc_hash::FxHashMap;
 use structgen_memo::Segments;
@@ -173,6 +173,12 @@ struct Source {
     states: u32,
     rows: u32,
     spans: u32,
+}
+
+impl Source {
+    fn memory(&self) -> usize {
+        self.rows as usize * size_of::<Row>() + self.numbered.memory()
+    }
 }
 
 impl Terminal {
@@ -621,19 +627,25 @@ impl Terminal {
     /// About how many bytes the tables take.
     #[must_use]
     pub fn memory(&self) -> usize {
-        let known = self.known.memory() + self.table.memory() + self.found_spans.memory();
-        let (rows, machine) = {
-            let source = self.source();
-            (
-                source.rows as usize * size_of::<Row>(),
-                source.numbered.memory(),
-            )
+        let of_source = self.source().memory();
+        of_source + self.memory_of_tables()
+    }
+
+    /// The same; `None` while a step is being made.
+    pub(crate) fn memory_if_free(&self) -> Option<usize> {
+        let of_source = match self.source.try_lock() {
+            Ok(source) => source.memory(),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().memory(),
+            Err(TryLockError::WouldBlock) => return None,
         };
+        Some(of_source + self.memory_of_tables())
+    }
+
+    fn memory_of_tables(&self) -> usize {
+        let known = self.known.memory() + self.table.memory() + self.found_spans.memory();
         let rare = self.rare();
         size_of::<Self>()
             + known
-            + rows
-            + machine
             + rare.endless.capacity() * 24
             + rare.links.capacity() * 100
             + rare.firsts.capacity() * 36

@@ -88,6 +88,14 @@ impl Content {
         })
     }
 
+    /// About how many bytes the tables of a regular set take.
+    pub(crate) fn memory(&self) -> usize {
+        match self {
+            Self::Regular { machine, .. } => machine.memory(),
+            _ => 0,
+        }
+    }
+
     pub(crate) fn start(&mut self) -> Result<Option<ContentState>, LimitExceeded> {
         Ok(match self {
             Self::Any { min, max } => max

@@ -510,6 +510,10 @@ impl Machine for StringMachine {
         })
     }
 
+    fn memory(&self) -> usize {
+        self.content.memory()
+    }
+
     fn cost(&mut self, state: &StringState) -> u32 {
         // A live state has a cost; the steps that made it live have passed the limits already.
         let cost = match state {

@@ -13,7 +13,7 @@ use super::written::CostClass;
 use crate::json::{
     ClassMachine, Content, KeyContent, Punctuation, PunctuationMachine, StringMachine,
 };
-use crate::program::{NodeId, Program};
+use crate::program::{CommonTerminal, NodeId, Program};
 use crate::terminal::{DEAD, START, Terminal, TerminalState};
 use crate::{LimitExceeded, StepError, TokenLengths};
 use structgen_regular::{RegularLimits, RegularMachine};
@@ -45,7 +45,7 @@ pub(crate) struct Terminals {
 }
 
 /// A terminal once it is needed.
-type Built = OnceLock<Box<Terminal>>;
+type Built = OnceLock<Arc<Terminal>>;
 
 /// What the next key of an object depends on: the object, its register, its depth where that is near the limit, and what
 /// is known of related values.
@@ -92,12 +92,23 @@ impl Terminals {
         if place.get().is_none() {
             let program = &self.program;
             let spec = &program.terminals[terminal as usize];
-            let built = match program.ready.take(terminal) {
-                Some(built) => built,
-                None => spec.terminal(&program.form, &program.limits)?,
+            let common = CommonTerminal::of(spec, &program.form, program.limits.regular);
+            let terminal = match common.and_then(|common| common.terminal(self.tokens)) {
+                Some(shared) => shared,
+                None => {
+                    let built = match program.ready.take(terminal) {
+                        Some(built) => built,
+                        None => spec.terminal(&program.form, &program.limits)?,
+                    };
+                    let built = Arc::new(built.for_tokens(self.tokens));
+                    if let Some(common) = common {
+                        common.share(self.tokens, &built);
+                    }
+                    built
+                }
             };
             // Of several threads that have built it, one keeps it.
-            place.get_or_init(|| Box::new(built.for_tokens(self.tokens)));
+            place.get_or_init(|| terminal);
         }
         Ok(())
     }
@@ -118,7 +129,7 @@ impl Terminals {
     pub(super) fn add(&self, terminal: Terminal) -> u32 {
         let number = self.len.fetch_add(1, Ordering::Relaxed);
         let place = self.others.make(number as usize - self.of_program.len());
-        place.get_or_init(|| Box::new(terminal.for_tokens(self.tokens)));
+        place.get_or_init(|| Arc::new(terminal.for_tokens(self.tokens)));
         number
     }
 

@@ -3,6 +3,7 @@
 //! A program is immutable and knows no state; [`Network`](crate::Network) runs it.
 
 mod cheapest;
+mod common;
 mod error;
 mod grounded;
 mod guides;
@@ -29,6 +30,7 @@ use structgen_grammar::{
 use crate::json::class_of;
 use crate::{Input, Limits};
 pub(crate) use cheapest::Meter;
+pub(crate) use common::CommonTerminal;
 pub use error::ProgramError;
 pub(crate) use grounded::is_in_input;
 pub use guides::GuideRefused;

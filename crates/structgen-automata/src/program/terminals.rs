@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use structgen_grammar::{EscapeForm, JsonForm};
 use structgen_regular::RegularMachine;
 
-use super::TerminalSpec;
+use super::{CommonTerminal, TerminalSpec};
 use crate::json::{Content, GapMachine, GroundedContent, StringMachine};
 use crate::literal::LiteralMachine;
 use crate::literals::LiteralsMachine;
@@ -83,7 +83,7 @@ impl fmt::Debug for ReadyTerminals {
 /// The most terminals that are kept. Of a grammar with more, a text mostly needs few, and each has tables of its own.
 const MAX_READY: usize = 10_000;
 
-/// Builds the terminals. With each comes the length in bytes of its shortest known text; `None` where it accepts no
+/// Builds the terminals that nobody has built before. With each comes the length in bytes of its shortest known text; `None` where it accepts no
 /// text at all.
 pub(super) fn build(
     terminals: &[TerminalSpec],
@@ -93,8 +93,18 @@ pub(super) fn build(
     let mut ready = Vec::with_capacity(terminals.len());
     let mut costs = Vec::with_capacity(terminals.len());
     for spec in terminals {
+        let common = CommonTerminal::of(spec, form, limits.regular);
+        if let Some(known) = common.and_then(CommonTerminal::cost) {
+            costs.push(known);
+            ready.push(None);
+            continue;
+        }
         let terminal = spec.terminal(form, limits)?;
-        costs.push((!terminal.is_never()).then(|| terminal.cost(START)));
+        let cost = (!terminal.is_never()).then(|| terminal.cost(START));
+        if let Some(common) = common {
+            common.insert(cost);
+        }
+        costs.push(cost);
         ready.push((ready.len() < MAX_READY).then_some(terminal));
     }
     Ok((ReadyTerminals(Mutex::new(ready)), costs))

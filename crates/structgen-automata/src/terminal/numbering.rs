@@ -172,6 +172,7 @@ impl<M: Machine> Numbered for Numbering<M> {
     fn memory(&self) -> usize {
         let known = size_of::<(M::State, TerminalState)>() + 1;
         size_of::<Self>()
+            + self.machine.memory()
             + self.states.capacity() * size_of::<Option<M::State>>()
             + self.ids.capacity() * known
             + self.owned
