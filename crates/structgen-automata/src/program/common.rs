@@ -86,47 +86,22 @@ impl<'p> CommonTerminal<'p> {
         Some(common().find(self)?.cost)
     }
 
-    /// Notes the length in bytes of its shortest known text.
-    pub(super) fn insert(self, cost: Option<u32>) {
-        let mut common = common();
-        if common.find(self).is_none() {
-            common.insert(KnownTerminal {
-                hash: self.hash,
-                spec: self.spec.clone(),
-                escapes: self.form.escapes,
-                numbers: self.form.numbers,
-                limits: self.limits,
-                cost,
-                terminals: Vec::new(),
-            });
+    /// Notes the length in bytes of the shortest known text of the terminal, which has just been built.
+    pub(super) fn insert(self, terminal: &Terminal, cost: Option<u32>) {
+        if is_small(terminal, self.limits) {
+            common().insert(self, cost);
         }
     }
 
     /// The terminal for a vocabulary, if it is there and has not grown too large.
     pub(crate) fn terminal(self, tokens: TokenLengths) -> Option<Arc<Terminal>> {
-        let mut common = common();
-        let terminals = &mut common.find(self)?.terminals;
-        let place = terminals.iter().position(|(of, _)| *of == tokens)?;
-        if is_small(&terminals[place].1, self.limits) {
-            Some(terminals[place].1.clone())
-        } else {
-            terminals.swap_remove(place);
-            None
-        }
+        common().terminal(self, tokens)
     }
 
     /// Shares a terminal for a vocabulary.
     pub(crate) fn share(self, tokens: TokenLengths, terminal: &Arc<Terminal>) {
-        if !is_small(terminal, self.limits) {
-            return;
-        }
-        let mut common = common();
-        common.drop_large();
-        if let Some(entry) = common.find(self)
-            && entry.terminals.len() < MAX_VOCABULARIES
-            && entry.terminals.iter().all(|(of, _)| *of != tokens)
-        {
-            entry.terminals.push((tokens, terminal.clone()));
+        if is_small(terminal, self.limits) {
+            common().share(self, tokens, terminal);
         }
     }
 }
@@ -143,34 +118,153 @@ fn is_small(terminal: &Terminal, limits: RegularLimits) -> bool {
 
 impl Common {
     fn find(&mut self, terminal: CommonTerminal<'_>) -> Option<&mut KnownTerminal> {
-        let is_same = |entry: &KnownTerminal| {
-            entry.hash == terminal.hash
-                && entry.escapes == terminal.form.escapes
-                && entry.numbers == terminal.form.numbers
-                && entry.limits == terminal.limits
-                && entry.spec == *terminal.spec
+        let is_same = |known: &KnownTerminal| {
+            known.hash == terminal.hash
+                && known.escapes == terminal.form.escapes
+                && known.numbers == terminal.form.numbers
+                && known.limits == terminal.limits
+                && known.spec == *terminal.spec
         };
         if self.young.find(terminal.hash, is_same).is_none() {
             let older = self.old.find_entry(terminal.hash, is_same).ok()?;
-            let (entry, _) = older.remove();
-            self.insert(entry);
+            let (known, _) = older.remove();
+            self.add(known);
         }
         self.young.find_mut(terminal.hash, is_same)
     }
 
-    fn insert(&mut self, entry: KnownTerminal) {
+    fn insert(&mut self, terminal: CommonTerminal<'_>, cost: Option<u32>) {
+        if self.find(terminal).is_none() {
+            self.add(KnownTerminal {
+                hash: terminal.hash,
+                spec: terminal.spec.clone(),
+                escapes: terminal.form.escapes,
+                numbers: terminal.form.numbers,
+                limits: terminal.limits,
+                cost,
+                terminals: Vec::new(),
+            });
+        }
+    }
+
+    fn add(&mut self, known: KnownTerminal) {
         if self.young.len() >= KEPT {
             self.old = std::mem::take(&mut self.young);
         }
-        self.young
-            .insert_unique(entry.hash, entry, |entry| entry.hash);
+        { &mut self.young }.insert_unique(known.hash, known, |known| known.hash);
+    }
+
+    fn terminal(
+        &mut self,
+        terminal: CommonTerminal<'_>,
+        tokens: TokenLengths,
+    ) -> Option<Arc<Terminal>> {
+        let terminals = &mut self.find(terminal)?.terminals;
+        let place = terminals.iter().position(|(of, _)| *of == tokens)?;
+        if is_small(&terminals[place].1, terminal.limits) {
+            return Some(terminals[place].1.clone());
+        }
+        terminals.swap_remove(place);
+        None
+    }
+
+    fn share(
+        &mut self,
+        terminal: CommonTerminal<'_>,
+        tokens: TokenLengths,
+        shared: &Arc<Terminal>,
+    ) {
+        self.drop_large();
+        if let Some(known) = self.find(terminal)
+            && known.terminals.len() < MAX_VOCABULARIES
+            && known.terminals.iter().all(|(of, _)| *of != tokens)
+        {
+            known.terminals.push((tokens, shared.clone()));
+        }
     }
 
     /// Leaves what has grown too large to those who have it.
     fn drop_large(&mut self) {
-        for entry in self.young.iter_mut().chain(self.old.iter_mut()) {
-            let limits = entry.limits;
-            { &mut entry.terminals }.retain(|(_, terminal)| is_small(terminal, limits));
+        for known in self.young.iter_mut().chain(self.old.iter_mut()) {
+            let limits = known.limits;
+            { &mut known.terminals }.retain(|(_, terminal)| is_small(terminal, limits));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use structgen_grammar::{CharSet, Regular};
+
+    use super::*;
+    use crate::Limits;
+    use crate::terminal::START;
+
+    const TOKENS: TokenLengths = TokenLengths::UNKNOWN;
+
+    fn spec(first: char) -> TerminalSpec {
+        let words = Regular::repeat(Regular::Chars(CharSet::new([('a', 'z')])), 1, Some(400));
+        TerminalSpec::Regular(Regular::concat([
+            Regular::literal(&first.to_string()),
+            words,
+        ]))
+    }
+
+    /// The terminal, built if it is not there.
+    fn find_or_build(common: &mut Common, spec: &TerminalSpec, limits: &Limits) -> Arc<Terminal> {
+        let form = JsonForm::generate();
+        let place = CommonTerminal::of(spec, &form, limits.regular).expect("others may have it");
+        if let Some(known) = common.terminal(place, TOKENS) {
+            return known;
+        }
+        let built = spec.terminal(&form, limits).expect("it is small");
+        let built = Arc::new(built.for_tokens(TOKENS));
+        common.insert(place, Some(2));
+        common.share(place, TOKENS, &built);
+        built
+    }
+
+    #[test]
+    fn a_terminal_is_shared_until_it_has_used_its_part_of_the_limit() {
+        let mut common = Common::default();
+        let mut limits = Limits::default();
+        limits.regular.expressions = 2_000;
+        let words = spec('1');
+        let terminal = find_or_build(&mut common, &words, &limits);
+        assert!(Arc::ptr_eq(
+            &terminal,
+            &find_or_build(&mut common, &words, &limits)
+        ));
+        let others = find_or_build(&mut common, &words, &Limits::default());
+        assert!(!Arc::ptr_eq(&terminal, &others), "limits are part of it");
+
+        let mut state = START;
+        for byte in [b"1", &[b'a'; 200][..]].concat() {
+            state = terminal.step(state, byte).expect("it goes on");
+        }
+        assert!(!Arc::ptr_eq(
+            &terminal,
+            &find_or_build(&mut common, &words, &limits)
+        ));
+    }
+
+    #[test]
+    fn those_that_were_used_last_are_kept() {
+        let mut common = Common::default();
+        let limits = Limits::default();
+        let (used, left) = (spec('1'), spec('2'));
+        let first = find_or_build(&mut common, &used, &limits);
+        find_or_build(&mut common, &left, &limits);
+        for other in ('\u{4E00}'..).take(4 * KEPT) {
+            find_or_build(&mut common, &spec(other), &limits);
+            assert!(Arc::ptr_eq(
+                &first,
+                &find_or_build(&mut common, &used, &limits)
+            ));
+        }
+        let form = JsonForm::generate();
+        let left = CommonTerminal::of(&left, &form, limits.regular).expect("others may have it");
+        assert!(common.find(left).is_none());
+        assert!(common.young.len() + common.old.len() <= 2 * KEPT);
     }
 }

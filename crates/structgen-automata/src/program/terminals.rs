@@ -102,7 +102,7 @@ pub(super) fn build(
         let terminal = spec.terminal(form, limits)?;
         let cost = (!terminal.is_never()).then(|| terminal.cost(START));
         if let Some(common) = common {
-            common.insert(cost);
+            common.insert(&terminal, cost);
         }
         costs.push(cost);
         ready.push((ready.len() < MAX_READY).then_some(terminal));

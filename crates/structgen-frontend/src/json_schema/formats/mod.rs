@@ -190,14 +190,6 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     drafts.chain(rust::NAMES)
 }
 
-/// Whether these are the strings of the format of this name; every format has some.
-pub(crate) fn are_strings_of(name: &str, strings: &Regular) -> bool {
-    let formats = FORMATS.iter().chain([&PLAIN_HOSTNAME]);
-    let of_name = formats.filter(|format| format.name == name);
-    let mut built = of_name.flat_map(|format| [&format.built, &format.generated]);
-    built.any(|built| built.get() == Some(strings))
-}
-
 /// The format of this name, if a draft defines it.
 pub(crate) fn find(name: &str, draft: Draft) -> Option<&'static Format> {
     if draft < Draft::Draft7 && matches!(name, "hostname" | "host-name") {

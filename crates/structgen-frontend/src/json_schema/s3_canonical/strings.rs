@@ -8,7 +8,6 @@ use super::branch::Branch;
 use super::lengths::Lengths;
 use super::{Canonicalizer, Strings, Values};
 use crate::json_schema::SchemaError;
-use crate::json_schema::formats;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{Atom, TypeSet};
 
@@ -75,13 +74,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             };
             arms.push(Regular::Complement(listed.into()));
         }
-        let is_format = match (format, &arms[..]) {
-            (Some(name), [only]) => formats::are_strings_of(name, only),
-            _ => false,
-        };
-        let any_length = (shape.min_length, shape.max_length) == (0, None);
-        // To search a format for a string takes longer than all else about it.
-        if !(is_format && any_length) && self.is_proven_empty_text(&arms, &shape)? {
+        if self.is_proven_empty_text(&arms, &shape)? {
             return Ok(());
         }
         shape.content = match arms.len() {
