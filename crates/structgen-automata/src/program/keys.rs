@@ -83,11 +83,16 @@ fn shortest(keys: &Regular, n: usize, limits: RegularLimits) -> Result<Vec<u32>,
                     limit: MAX_STEPS as u64,
                 });
             }
-            for byte in 0..=u8::MAX {
+            // Bytes that lead to the same state are one step.
+            let mut low = Some(0);
+            while let Some(byte) = low {
+                let (_, high) = machine.equivalent_bytes(&state, byte);
                 if let Some(next_state) = machine.step(&state, byte)? {
+                    let alike = usize::from(high - byte) + 1;
                     let ways = next.entry(next_state).or_default();
-                    *ways = ways.saturating_add(count).min(n);
+                    *ways = ways.saturating_add(count.saturating_mul(alike)).min(n);
                 }
+                low = high.checked_add(1);
             }
         }
         level = next;
