@@ -11,7 +11,7 @@ use structgen::decode::{
     FinishReason, GeneratedToken, Generation, Run,
     request::{GenerateError, GenerationStats, Output},
 };
-use structgen::tools::{Reasoning, ToolFormat};
+use structgen::tools::{Reasoning, ToolChoice, ToolFormat};
 use structgen::vocab::TokenId;
 use structgen::{CancelToken, Request};
 
@@ -333,7 +333,9 @@ fn check_nothing_is_left_out(
             "messages",
         ));
     }
-    let tools = tools.map_or(&[][..], |tools| &tools.list);
+    // What may not be called need not be known.
+    let tools = { tools.filter(|tools| tools.choice != ToolChoice::None) }
+        .map_or(&[][..], |tools| &tools.list);
     if let Some(tool) = { tools.iter() }.find(|tool| !prompt.text().contains(&tool.name)) {
         let message = format!(
             "the model's chat template leaves out the tool {:?}, so that the model would not know of it",
