@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use structgen::decode::SchedulerLimits;
+use structgen::ort::Runtime;
 use structgen::tools::ToolFormat;
 use structgen::{Device, ModelOptions};
 use structgen_server::{ModelSpec, Server, ServerConfig};
@@ -80,6 +81,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let config = args.config()?;
+    // Models are loaded later, and a library that is missing is better known now.
+    Runtime::load(&args.model_options().search())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

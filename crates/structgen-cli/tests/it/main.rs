@@ -19,6 +19,7 @@ mod params;
 mod results;
 mod runtime;
 mod schema_mistakes;
+mod serve;
 mod streams;
 mod support;
 mod tools;

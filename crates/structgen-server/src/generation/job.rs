@@ -6,19 +6,19 @@ use std::time::Instant;
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value};
-use structgen::chat::{ChatOptions, ChatPrompt};
+use structgen::CancelToken;
 use structgen::decode::{
     FinishReason, GeneratedToken, Generation, Run,
     request::{GenerateError, GenerationStats, Output},
 };
-use structgen::tools::{Reasoning, ToolFormat};
+use structgen::tools::Reasoning;
 use structgen::vocab::TokenId;
-use structgen::{CancelToken, Request};
 
 use super::cache::PlanKey;
 use super::messages::Conversation;
 use super::pieces::{Piece, Pieces};
-use super::plan::{Goal, How, Plan, SharedPlan};
+use super::plan::{Goal, Plan, SharedPlan};
+use super::prompt::{render, submit};
 use super::report::report;
 use super::settings::Settings;
 use super::target::Target;
@@ -259,159 +259,6 @@ impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
     }
-}
-
-/// A conversation as a prompt.
-struct Rendered {
-    tokens: Vec<TokenId>,
-    reasoning: Reasoning,
-}
-
-/// Writes the prompt of a conversation through the model's chat template.
-fn render(served: &ServedModel, ask: &Ask) -> Result<Rendered> {
-    let Prompt::Chat(chat) = &ask.prompt else {
-        return Err(ApiError::internal("only conversations are rendered"));
-    };
-    let refused = |error: structgen::Error| ApiError::of(&error, "messages");
-    let model = &served.model;
-    let mut options = ChatOptions {
-        tools: ask.tools.as_ref().map(|tools| tools.for_template.clone()),
-        variables: chat.variables.clone(),
-        continue_final_message: chat.continues_final_message,
-        add_generation_prompt: !chat.continues_final_message && !chat.omits_generation_prompt,
-        ..ChatOptions::default()
-    };
-    let is_off = chat.reasoning_effort.as_deref() == Some("none");
-    match &chat.reasoning_effort {
-        None => {}
-        Some(_) if is_off => {
-            { options.variables.entry("enable_thinking") }.or_insert(false.into());
-        }
-        Some(effort) if served.reasons => {
-            let effort = effort.as_str().into();
-            options
-                .variables
-                .insert("reasoning_effort".to_owned(), effort);
-        }
-        Some(_) => {
-            let message =
-                "reasoning_effort: the model does not reason, by the format of its answers";
-            return Err(ApiError::invalid("reasoning_effort", message));
-        }
-    }
-    if ask.settings.reasoning_tokens.is_some() && !served.reasons {
-        let message =
-            "structgen.reasoning_tokens: the model does not reason, by the format of its answers";
-        return Err(ApiError::invalid("structgen.reasoning_tokens", message));
-    }
-    let template = model.chat_template().map_err(refused)?;
-    let prompt = template
-        .render(&chat.conversation.messages, &options)
-        .map_err(|error| refused(error.into()))?;
-    check_nothing_is_left_out(&prompt, chat, ask.tools.as_ref())?;
-    let tokens = { model.tokenizer() }
-        .encode_mixed(prompt.text(), prompt.trusted())
-        .map_err(|error| refused(error.into()))?;
-    let reasoning = match (is_off, opens_reasoning(&prompt, &served.format)) {
-        (_, true) => Reasoning::Open,
-        (true, false) => Reasoning::Off,
-        (false, false) => Reasoning::Allowed,
-    };
-    Ok(Rendered { tokens, reasoning })
-}
-
-/// A template that leaves out what it was given would drop it in silence.
-fn check_nothing_is_left_out(
-    prompt: &ChatPrompt,
-    chat: &Chat,
-    tools: Option<&Tools>,
-) -> Result<()> {
-    let text = { chat.conversation.last_user_text.as_deref() }.unwrap_or_default();
-    if !prompt.text().contains(text.trim()) {
-        return Err(ApiError::of(
-            &structgen::Error::TemplateDropsText,
-            "messages",
-        ));
-    }
-    let tools = tools.map_or(&[][..], |tools| &tools.list);
-    if let Some(tool) = { tools.iter() }.find(|tool| !prompt.text().contains(&tool.name)) {
-        let message = format!(
-            "the model's chat template leaves out the tool {:?}, so that the model would not know of it",
-            tool.name
-        );
-        return Err(ApiError::invalid("tools", message).with_code("chat_template"));
-    }
-    Ok(())
-}
-
-/// Whether a prompt ends where reasoning begins, as some templates write it.
-fn opens_reasoning(prompt: &ChatPrompt, format: &ToolFormat) -> bool {
-    let end = prompt.text().trim_end();
-    format.reasoning.as_ref().is_some_and(|reasoning| {
-        let mut begins = reasoning.begin.texts();
-        begins.any(|begin| !begin.trim().is_empty() && end.ends_with(begin.trim()))
-    })
-}
-
-struct Submitted {
-    run: Run,
-    input: Option<String>,
-}
-
-fn submit(
-    served: &ServedModel,
-    ask: &Ask,
-    plan: &Plan,
-    rendered: Option<Rendered>,
-    most: usize,
-) -> Result<Submitted> {
-    let model = &served.model;
-    let refused = |error: structgen::Error| ApiError::of(&error, "messages");
-    let mut settings = ask.settings.clone();
-    let text = match &ask.prompt {
-        Prompt::Chat(chat) => chat.conversation.last_user_text.clone(),
-        Prompt::Text(text) => Some(text.clone()),
-        Prompt::Tokens(_) => None,
-    };
-    let mut request = if let (How::Extraction { extractor, .. }, Some(text)) = (&plan.how, &text) {
-        extractor.request(text).map_err(refused)?
-    } else {
-        // The embedded model reads texts; other models are drawn from as OpenAI's are.
-        if !settings.has_temperature && !model.is_embedded() {
-            settings.options.sampling.temperature = 1.0;
-        }
-        let tokens = match (&ask.prompt, rendered) {
-            (_, Some(rendered)) => rendered.tokens,
-            (Prompt::Chat(_), None) => render(served, ask)?.tokens,
-            (Prompt::Text(text), None) => {
-                let mut tokens = model.encode_prompt("").map_err(refused)?;
-                let text = model.tokenizer().encode(text);
-                tokens.extend(text.map_err(|error| refused(error.into()))?);
-                tokens
-            }
-            (Prompt::Tokens(tokens), None) => {
-                let width = model.tokenizer().vocabulary().len();
-                if let Some(token) = tokens.iter().find(|token| token.index() >= width) {
-                    let message = format!("the model has no token {}", token.0);
-                    return Err(ApiError::invalid("prompt", message));
-                }
-                tokens.clone()
-            }
-        };
-        let constraint = match &plan.how {
-            How::Free => None,
-            How::Constrained(compiled) | How::Calls { compiled, .. } => Some(compiled.clone()),
-            How::Extraction { .. } => {
-                let message = "there is no message of a user to extract from";
-                return Err(ApiError::invalid("messages", message));
-            }
-        };
-        Request::new(tokens, constraint)
-    };
-    let room = model.room_after(&request.prompt, most);
-    request.options = settings.options_for(model.tokenizer(), room)?;
-    let run = model.submit(request.with_events()).map_err(refused)?;
-    Ok(Submitted { run, input: text })
 }
 
 impl Job {

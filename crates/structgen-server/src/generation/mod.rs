@@ -1,13 +1,15 @@
 //! From a request's fields to outputs of a model: what all endpoints that generate have in common.
 //!
 //! `settings`, `target`, `tools` and `messages` read fields; `plan` decides how a model meets what they want, `cache`
-//! keeps plans; `job` runs a request, `pieces` takes its output apart; `tokens` and `report` describe what came of it.
+//! keeps plans; `prompt` writes what the model is asked, `job` runs it, `pieces` takes its output apart; `tokens` and
+//! `report` describe what came of it.
 
 mod cache;
 mod job;
 mod messages;
 mod pieces;
 mod plan;
+mod prompt;
 mod report;
 mod settings;
 mod target;

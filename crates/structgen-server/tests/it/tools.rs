@@ -96,6 +96,15 @@ fn the_embedded_model_chooses_among_several_tools() {
 }
 
 #[test]
+fn where_no_tool_may_be_called_the_embedded_model_writes_text() {
+    let server = serve();
+    let mut body = ask(json!("none"));
+    body["max_tokens"] = 4.into();
+    let reply = server.post("/v1/chat/completions", &body).expect(200);
+    assert!(reply["choices"][0]["message"]["tool_calls"].is_null());
+}
+
+#[test]
 fn a_chat_model_calls_tools_in_its_format() {
     let (_folder, spec) = chat_model();
     let server = serve_with(|config| config.models = vec![spec]);
