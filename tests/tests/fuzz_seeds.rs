@@ -10,7 +10,12 @@ fn seeds_are_taken_and_regressions_stay_mended() {
         assert!(!target.words().is_empty(), "{} has no words", target.name);
         for seed in seeds {
             let taken = (target.body)(&seed);
-            assert!(taken, "{}: {:?}", target.name, String::from_utf8_lossy(&seed));
+            assert!(
+                taken,
+                "{}: {:?}",
+                target.name,
+                String::from_utf8_lossy(&seed)
+            );
         }
         for input in target.regressions() {
             (target.body)(&input);

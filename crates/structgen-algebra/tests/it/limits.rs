@@ -94,7 +94,7 @@ fn work_and_bytes_are_counted() {
     // Each number of texts is as long as the text: together they are quadratic.
     let (_, counted) = &all[3];
     let few_bytes = AlgebraLimits {
-        bytes: 1 << 20,
+        bytes: 2 << 20,
         states: 4_000,
         ..AlgebraLimits::default()
     };
