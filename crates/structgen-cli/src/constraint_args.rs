@@ -10,7 +10,7 @@ use crate::args::{
     GrammarSource, RegexArgs, SchemaFile, TimeoutArgs, read_grammar_source, read_schema,
 };
 use crate::schema_args::SchemaArgs;
-use crate::tool_args::ToolArgs;
+use crate::tool_args::{ToolArgs, read_structural_tag};
 
 /// What a text has to match.
 #[derive(clap::Args, Debug)]
@@ -33,6 +33,9 @@ pub(crate) struct ConstraintArgs {
     /// Tools that may be called: a JSON list of {"name", "description", "parameters"}, or as OpenAI's API takes them
     #[arg(long, value_name = "FILE", group = "against")]
     tools: Option<PathBuf>,
+    /// Text that is free in some places and fixed in others: a structural tag as XGrammar has them
+    #[arg(long, value_name = "FILE", group = "against")]
+    structural_tag: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) regex_options: RegexArgs,
     #[command(flatten)]
@@ -63,6 +66,7 @@ impl ConstraintArgs {
             || self.regex.is_some()
             || self.grammar.is_some()
             || self.tools.is_some()
+            || self.structural_tag.is_some()
     }
 
     /// How schemas are compiled: exactly, unless another profile was asked for.
@@ -87,10 +91,14 @@ impl ConstraintArgs {
         } else if let Some(path) = &self.tools {
             let tools = self.calls.read(path, options)?;
             (Constraint::tools(&tools), Source::Other)
+        } else if let Some(path) = &self.structural_tag {
+            (read_structural_tag(path, &options)?, Source::Other)
         } else if let Some(pattern) = &self.regex {
             (self.regex_options.read(pattern)?, Source::Other)
         } else {
-            bail!("no constraint was given: name one with --schema, --regex, --grammar or --tools");
+            bail!(
+                "no constraint was given: name one with --schema, --regex, --grammar, --tools or --structural-tag"
+            );
         };
         Ok(Given {
             constraint,

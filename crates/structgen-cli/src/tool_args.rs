@@ -1,10 +1,12 @@
-//! Options of tool calls.
+//! Options of tool calls, and structural tags.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use structgen::SchemaOptions;
-use structgen::tools::{Reasoning, Tool, ToolChoice, ToolFormat, ToolGrammar, ToolOptions};
+use structgen::tools::{
+    Reasoning, StructuralTag, Tool, ToolChoice, ToolFormat, ToolGrammar, ToolOptions,
+};
+use structgen::{Constraint, SchemaOptions};
 
 use crate::input::{Document, read_text_file};
 use crate::schema_hints::warn_of;
@@ -32,6 +34,9 @@ pub(crate) struct ToolArgs {
     /// What becomes of reasoning before text and calls; open says that the prompt ends within it
     #[arg(long, value_enum, requires = "tools", default_value = "allowed")]
     reasoning: ReasoningArg,
+    /// The most tokens of reasoning
+    #[arg(long, requires = "tools", value_name = "N")]
+    reasoning_tokens: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -42,6 +47,21 @@ enum ReasoningArg {
     Open,
 }
 
+/// The structural tag of a file.
+pub(crate) fn read_structural_tag(
+    path: &Path,
+    schema: &SchemaOptions,
+) -> anyhow::Result<Constraint> {
+    let Document { name, text } =
+        Document::read_json(path).context("the structural tag cannot be used")?;
+    let tag = StructuralTag::from_json(&text, schema)
+        .with_context(|| format!("the structural tag {name} cannot be used"))?;
+    for (pointer, report) in tag.reports() {
+        warn_of(&format!("{name}, {pointer}"), &report.warnings);
+    }
+    Ok(Constraint::structural_tag(&tag))
+}
+
 impl ToolArgs {
     /// The tools of a file, in the format that was asked for.
     pub(crate) fn read(&self, path: &Path, schema: SchemaOptions) -> anyhow::Result<ToolGrammar> {
@@ -49,7 +69,7 @@ impl ToolArgs {
             Document::read_json(path).context("the tools cannot be used")?;
         let tools =
             Tool::list(&text).with_context(|| format!("the tools {name} cannot be used"))?;
-        let options = ToolOptions::new()
+        let mut options = ToolOptions::new()
             .with_choice(self.choice())
             .with_reasoning(match self.reasoning {
                 ReasoningArg::Allowed => Reasoning::Allowed,
@@ -58,6 +78,7 @@ impl ToolArgs {
                 ReasoningArg::Open => Reasoning::Open,
             })
             .with_schema_options(schema);
+        options.reasoning_tokens = self.reasoning_tokens;
         let grammar = ToolGrammar::new(self.format()?, tools, &options)
             .with_context(|| format!("the tools {name} cannot be used"))?;
         for (tool, report) in grammar.reports() {

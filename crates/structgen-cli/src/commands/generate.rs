@@ -22,7 +22,7 @@ use crate::output::{note, write, write_line};
 use crate::results::{ResultArgs, report_stats};
 use crate::schema_args::ShortSchemaArgs;
 use crate::settings::{Settings, SettingsArgs};
-use crate::tool_args::ToolArgs;
+use crate::tool_args::{ToolArgs, read_structural_tag};
 
 /// Options of `structgen generate`.
 #[derive(clap::Args, Debug)]
@@ -85,6 +85,9 @@ struct ConstraintArgs {
         conflicts_with_all = ["outputs", "events", "confidence", "details"]
     )]
     tools: Option<PathBuf>,
+    /// Text that is free in some places and fixed in others: a structural tag as XGrammar has them
+    #[arg(long, value_name = "FILE", group = "constraint_kind")]
+    structural_tag: Option<PathBuf>,
     #[command(flatten)]
     calls: ToolArgs,
     #[command(flatten)]
@@ -324,6 +327,8 @@ impl ConstraintArgs {
             Some(settings.regex.read(pattern)?)
         } else if let Some(path) = &self.grammar {
             Some(read_grammar(path)?)
+        } else if let Some(path) = &self.structural_tag {
+            Some(read_structural_tag(path, &options)?)
         } else if let Some(path) = &settings.choices_file {
             let more = read_text_file(path)?;
             let choices = self.choice.iter().map(String::as_str);

@@ -113,5 +113,5 @@ fn a_mask_has_the_rules_that_may_go_on() {
 #[test]
 fn a_constraint_has_to_be_named() {
     let none = explain(&["text"]);
-    none.is_bad_input(&["--schema, --regex, --grammar or --tools"]);
+    none.is_bad_input(&["--schema, --regex, --grammar, --tools or --structural-tag"]);
 }

@@ -82,3 +82,29 @@ fn what_is_wrong_with_tools_is_said() {
     let path = format.display().to_string();
     check(&tools, &["--tool-format", &path]).is_bad_input(&["format.toml", "`calls.trigger`"]);
 }
+
+#[test]
+fn structural_tags_are_checked_and_written() {
+    runtime();
+    let tag = r#"{"format": {"type": "sequence", "elements": [
+        {"type": "tag", "begin": "<think>", "content": {"type": "any_text", "max_tokens": 4}, "end": "</think>"},
+        {"type": "json_schema", "json_schema": {"enum": ["yes", "no"]}}]}}"#;
+    let check = |text: &str| {
+        let mut command = structgen(["check", "--structural-tag", tag]);
+        run(command.arg(text))
+    };
+    assert_eq!(check("<think>so</think>\"yes\"").code, 0);
+    let refused = check("<think>so</think>yes");
+    assert_eq!(refused.code, 1);
+    assert!(refused.err.contains("at byte 17 "), "{refused:?}");
+
+    let mut command = structgen(["generate", "--structural-tag", tag, "Is it?"]);
+    let written = run(&mut command);
+    assert_eq!(written.code, 0, "{written:?}");
+    let text = written.out.trim_end();
+    assert_eq!(check(text).code, 0, "{text}");
+
+    let broken = tag.replace("any_text", "some_text");
+    let mut command = structgen(["check", "--structural-tag", &broken, "x"]);
+    run(&mut command).is_bad_input(&["#/format/elements/0/content/type"]);
+}
