@@ -1,6 +1,8 @@
 //! Structural tags: the notation of XGrammar for texts that are free in some places and fixed in others.
 
+mod contents;
 mod error;
+mod free_text;
 mod lower;
 mod node;
 
