@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// The most runs of the model for all tokenizations
     #[arg(long, value_name = "N", requires = "all_tokenizations", value_parser = whole::<usize>)]
     max_runs: Option<usize>,
-    /// For all tokenizations, stop when no more probability than this is missing
+    /// For all tokenizations, stop when no more than this share of the probability found is missing
     #[arg(long, value_name = "P", requires = "all_tokenizations")]
     tolerance: Option<f64>,
     /// Let anything follow a choice, instead of the end of the output

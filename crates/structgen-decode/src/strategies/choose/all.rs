@@ -16,7 +16,8 @@ use crate::{FinishReason, GenerateError, Outputs};
 pub struct AllLimits {
     /// The most runs of the model.
     pub runs: usize,
-    /// It is enough when no more probability than this is open, for all choices together.
+    /// It is enough when no more than this share of the probability that was found is open, for all choices together. However
+    /// improbable they are, they are told apart.
     pub tolerance: f64,
 }
 
@@ -85,6 +86,8 @@ pub(super) struct All {
     opened: usize,
     /// How much probability is open, about.
     open_mass: f64,
+    /// How much was found.
+    found_mass: f64,
     runs: usize,
     /// The beginning that is run.
     next: Option<Beginning>,
@@ -114,6 +117,7 @@ impl All {
             open: BinaryHeap::new(),
             opened: 0,
             open_mass: 0.0,
+            found_mass: 0.0,
             runs: 0,
             next: None,
             row: Vec::new(),
@@ -134,7 +138,7 @@ impl All {
         let is_whole = self.is_whole(text);
         let asks_for_end = !self.ends.is_empty();
         if is_whole && !asks_for_end {
-            self.complete[text.low] = log_add(self.complete[text.low], log);
+            self.find(text, log);
         }
         let is_open = text.high - text.low > usize::from(is_whole) || (is_whole && asks_for_end);
         if !is_open || log == f64::NEG_INFINITY {
@@ -150,15 +154,26 @@ impl All {
         self.open_mass += log.exp();
     }
 
+    /// A way of writing a whole choice.
+    fn find(&mut self, text: Prefix, log: f64) {
+        let complete = &mut self.complete[text.low];
+        *complete = log_add(*complete, log);
+        self.found_mass += log.exp();
+    }
+
+    fn is_enough(&self) -> bool {
+        self.found_mass > 0.0 && self.open_mass <= self.limits.tolerance * self.found_mass
+    }
+
     /// The most probable beginning that is open, unless it is enough.
     fn pop(&mut self) -> Option<Beginning> {
         if self.runs >= self.limits.runs || self.open.len() >= MOST_OPEN {
             return None;
         }
-        if self.open_mass <= self.limits.tolerance {
+        if self.is_enough() {
             // What was added and taken away is not quite what is left.
             self.open_mass = self.open.iter().map(|open| open.log.exp()).sum();
-            if self.open_mass <= self.limits.tolerance {
+            if self.is_enough() {
                 return None;
             }
         }
@@ -207,9 +222,7 @@ impl Task for All {
         };
         let distribution = Distribution::new(output.last(), from.tokens.len())?;
         if !self.ends.is_empty() && self.is_whole(from.text) {
-            let log = from.log + distribution.log_of_any(&self.ends);
-            let complete = &mut self.complete[from.text.low];
-            *complete = log_add(*complete, log);
+            self.find(from.text, from.log + distribution.log_of_any(&self.ends));
         }
         let trie = cx.codec.vocabulary.trie();
         for (token, text) in continuations(trie, &self.choices.sorted, from.text) {

@@ -220,8 +220,33 @@ fn all_tokenizations_are_those_of_the_enumeration() {
             tolerance: 1e-3,
         };
         let near = all(&model, &prompt, &choices, asked, limits).unwrap();
-        assert!(near.iter().all(|choice| choice.left_out <= 1e-3 + 1e-12));
+        let most = 1e-3 * total + 1e-12;
+        assert!(near.iter().all(|choice| choice.left_out <= most));
     }
+}
+
+#[test]
+fn improbable_choices_are_told_apart() {
+    let vocabulary = vocabulary();
+    let model = model(&vocabulary, 0);
+    // What is open soon is less than the tolerance, and long before anything is found.
+    let limits = AllLimits {
+        runs: 5_000,
+        tolerance: 0.1,
+    };
+    let found = all(
+        &model,
+        &tokens(&[10]),
+        &["abababab", "babababa"],
+        &[],
+        limits,
+    )
+    .unwrap();
+    let sum: f64 = found.iter().map(|choice| choice.probability()).sum();
+    assert!(0.0 < sum && sum < 0.01, "{found:?}");
+    assert!(found.iter().all(|choice| choice.left_out <= 0.1 * sum));
+    let shares: f64 = found.iter().map(|choice| choice.share).sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{found:?}");
 }
 
 #[test]
