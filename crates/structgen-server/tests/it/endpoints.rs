@@ -4,10 +4,11 @@ use serde_json::{Value, json};
 
 use crate::support::{serve, serve_with};
 
+/// A person whose name can be one word of the text, whatever the weights prefer.
 fn schema() -> Value {
     json!({
         "type": "object",
-        "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+        "properties": {"name": {"type": "string", "pattern": "^[A-Z][a-z]*$"}, "age": {"type": "integer"}},
         "required": ["name", "age"],
         "additionalProperties": false,
     })
@@ -113,13 +114,13 @@ fn values_are_extracted_with_their_places_and_confidence() {
     assert_eq!(age["grounded"], true);
     assert!((0.0..=1.0).contains(&age["confidence"].as_f64().unwrap()));
 
-    let body = json!({"schema": schema(), "texts": [text, "Bob is 7."], "alternatives": 1, "structgen": {"report": true}});
+    let body = json!({"schema": schema(), "texts": [text, "Bob is 7.", "Ada is 36, Eve is 40"], "alternatives": 1, "structgen": {"report": true}});
     let reply = server.post("/v1/extract", &body).expect(200);
     let data = reply["data"].as_array().unwrap();
-    assert_eq!(data.len(), 2);
+    assert_eq!(data.len(), 3);
     assert_eq!(data[1]["value"]["age"], 7);
     assert_eq!(data[0]["report"]["enforced"]["kind"], "json_schema");
-    assert!(data[0]["fields"][0]["alternatives"].is_array());
+    assert!(data[2]["fields"][0]["alternatives"].is_array());
     for (fields, param) in [
         (json!({"text": "x"}), "schema"),
         (json!({"schema": {}}), "text"),

@@ -10,7 +10,7 @@ fn ask(fields: Value) -> Value {
         "input": "Ada is 36 years old",
         "text": {"format": {"type": "json_schema", "name": "person", "strict": true, "schema": {
             "type": "object",
-            "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+            "properties": {"name": {"type": "string", "pattern": "^[A-Z][a-z]+$"}, "age": {"type": "integer"}},
             "required": ["name", "age"],
             "additionalProperties": false,
         }}},
