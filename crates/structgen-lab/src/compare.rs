@@ -145,6 +145,7 @@ pub fn compare(
     for _ in 0..draws {
         let start = SequenceStart {
             prompt: &[] as &[TokenId],
+            prefilled: 0,
             eos: &[],
         };
         chain.reset(start);

@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use structgen_vocab::TokenId;
 
-use crate::SamplingParams;
+use crate::{SamplingParams, samplers::OwnSamplers};
 
 /// How outputs are generated, whatever the strategy.
 ///
@@ -56,6 +56,10 @@ pub struct GenerateOptions {
     /// Tokens that the answer begins with. The constraint takes them, and the text has them; they cost no new tokens.
     #[serde(with = "ids")]
     pub prefill: Vec<TokenId>,
+    /// Samplers of the caller's own, which run before those of [`sampling`](Self::sampling). Strategies that follow the
+    /// model's own distribution refuse them. They are no part of the JSON form.
+    #[serde(skip)]
+    pub samplers: OwnSamplers,
 }
 
 impl Default for GenerateOptions {
@@ -75,6 +79,7 @@ impl Default for GenerateOptions {
             jump_forward: JumpForward::default(),
             overflow: ContextOverflow::default(),
             prefill: Vec::new(),
+            samplers: OwnSamplers::default(),
         }
     }
 }

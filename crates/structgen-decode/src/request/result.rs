@@ -77,7 +77,8 @@ pub struct MaskReport {
 pub struct TokenLogProbs {
     /// Under the model alone, over all logits.
     pub model: f32,
-    /// Under the model and the constraint, over the allowed tokens. Zero for a forced token.
+    /// Under the model and the constraint, over the allowed tokens, after [samplers of the caller's
+    /// own](crate::GenerateOptions::samplers). Zero for a forced token.
     pub allowed: f32,
 }
 

@@ -225,6 +225,13 @@ impl Strategy {
         }
     }
 
+    /// Whether it takes [samplers of the caller's own](GenerateOptions::samplers): those do not that follow the model's own
+    /// distribution.
+    #[must_use]
+    pub fn takes_samplers(&self) -> bool {
+        !matches!(self, Self::Asap(_) | Self::Rejection(_) | Self::Smc(_))
+    }
+
     /// The options that it does not honour; one that is set is an error.
     pub(super) fn refuses(&self) -> Vec<&'static str> {
         match self {

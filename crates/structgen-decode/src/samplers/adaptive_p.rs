@@ -149,6 +149,7 @@ mod tests {
         assert!((applied(&mut sampler, &[0.8, 0.2])[1] - 5.0).abs() < 1e-5);
         sampler.reset(SequenceStart {
             prompt: &[],
+            prefilled: 0,
             eos: &[],
         });
         assert!((applied(&mut sampler, &[0.5, 0.5])[1] - 5.0).abs() < 1e-5);

@@ -80,6 +80,7 @@ mod tests {
         let mut sampler = BadWords::new(sequences.iter().map(|s| tokens(s)).collect());
         sampler.reset(SequenceStart {
             prompt: &tokens(seen),
+            prefilled: 0,
             eos: &[],
         });
         let mut c = candidates(&[0.0; 4]);

@@ -15,13 +15,14 @@ use super::history::sort_ids;
 use super::{
     Accepted, AdaptiveP, BadWords, Dry, DynamicTemperature, Epsilon, Eta, ForcedTokens,
     FrequencyPresencePenalty, LengthDecay, LogitBias, MinLength, MinP, Mirostat, Mirostat2,
-    NoRepeatNGram, RepetitionGuard, RepetitionPenalty, Sampler, SamplerKind, SamplingError,
-    SamplingParams, SequenceStart, Suppress, Temperature, TopH, TopK, TopNSigma, TopP, TypicalP,
-    Watermark, Xtc,
+    NoRepeatNGram, OwnSamplers, RepetitionGuard, RepetitionPenalty, Sampler, SamplerKind,
+    SamplingError, SamplingParams, SequenceStart, Suppress, Temperature, TopH, TopK, TopNSigma,
+    TopP, TypicalP, Watermark, Xtc,
 };
 use crate::candidates::Largest;
 use crate::{
     constraint::AllowedTokens,
+    numeric,
     samplers::{Candidates, SequenceRng, masked_argmax},
 };
 
@@ -53,6 +54,8 @@ pub struct SamplerChain {
     bans: usize,
     /// Where scores of two opinions take the place of logits.
     contrast: Option<Contrast>,
+    /// The caller's, which come first.
+    own: Vec<Box<dyn Sampler>>,
 }
 
 /// The beginning of a chain in which top-k comes first, or after a temperature, or after samplers that touch few
@@ -99,6 +102,7 @@ impl SamplerChain {
             },
             guided: None,
             contrast: None,
+            own: Vec::new(),
             kinds,
         })
     }
@@ -140,6 +144,7 @@ impl SamplerChain {
             leading: None,
             only_top_p: None,
             contrast: None,
+            own: Vec::new(),
             kinds,
         })
     }
@@ -177,6 +182,59 @@ impl SamplerChain {
         // Both would look past the scores.
         self.leading = None;
         self.only_top_p = None;
+    }
+
+    /// The same chain, with a caller's samplers before all of its own.
+    #[must_use]
+    pub fn with_own(mut self, own: &OwnSamplers) -> Self {
+        if !own.is_empty() {
+            self.own = own.copies();
+            // Both would look past them.
+            self.leading = None;
+            self.only_top_p = None;
+        }
+        self
+    }
+
+    /// Whether there are samplers of a caller's.
+    pub(crate) fn has_own(&self) -> bool {
+        !self.own.is_empty()
+    }
+
+    /// The logarithm of a token's probability among the allowed ones, after the caller's samplers.
+    pub(crate) fn own_log_prob(
+        &mut self,
+        candidates: &mut Candidates,
+        logits: &[f32],
+        allowed: &impl AllowedTokens,
+        token: TokenId,
+    ) -> f32 {
+        self.fill_own(candidates, logits, allowed);
+        candidates.log_prob(token).unwrap_or(f32::NEG_INFINITY)
+    }
+
+    /// The logarithm of the sum of the exponentials of the allowed logits, after the caller's samplers; none where there is no
+    /// logit above `-inf`.
+    pub(crate) fn own_log_sum_exp(
+        &mut self,
+        candidates: &mut Candidates,
+        logits: &[f32],
+        allowed: &impl AllowedTokens,
+    ) -> Option<f64> {
+        self.fill_own(candidates, logits, allowed);
+        numeric::log_sum_exp(candidates.logits())
+    }
+
+    fn fill_own(
+        &mut self,
+        candidates: &mut Candidates,
+        logits: &[f32],
+        allowed: &impl AllowedTokens,
+    ) {
+        candidates.fill(logits, allowed, &[]);
+        for sampler in &mut self.own {
+            sampler.apply(candidates);
+        }
     }
 
     /// Sets the logits that the next choice contrasts, if the chain [does](SamplerChain::set_contrast).
@@ -313,6 +371,9 @@ impl SamplerChain {
         if let Some(contrast) = &self.contrast {
             contrast.score(candidates);
         }
+        for sampler in &mut self.own {
+            sampler.apply(candidates);
+        }
         self.apply_some(0..self.bans, candidates, show);
         if let Some(contrast) = &self.contrast {
             contrast.keep_plausible(candidates);
@@ -339,7 +400,7 @@ impl SamplerChain {
 
     /// Whether no sampler is on, so that [`apply`](SamplerChain::apply) changes nothing.
     pub fn is_plain(&self) -> bool {
-        self.samplers.is_empty() && self.contrast.is_none()
+        self.samplers.is_empty() && self.own.is_empty() && self.contrast.is_none()
     }
 
     /// Whether the chain takes the largest candidate and draws no random numbers.
@@ -361,14 +422,14 @@ impl SamplerChain {
 
     /// Tells every sampler of a token that became part of the output.
     pub fn accept(&mut self, accepted: Accepted) {
-        for sampler in &mut self.samplers {
+        for sampler in self.own.iter_mut().chain(&mut self.samplers) {
             sampler.accept(accepted);
         }
     }
 
     /// Starts on a new sequence. The random numbers go on where they were.
     pub fn reset(&mut self, start: SequenceStart<'_>) {
-        for sampler in &mut self.samplers {
+        for sampler in self.own.iter_mut().chain(&mut self.samplers) {
             sampler.reset(start);
         }
     }
@@ -378,6 +439,7 @@ impl Clone for SamplerChain {
     fn clone(&self) -> Self {
         Self {
             samplers: self.samplers.iter().map(|s| s.clone_box()).collect(),
+            own: self.own.iter().map(|s| s.clone_box()).collect(),
             kinds: self.kinds.clone(),
             choice: self.choice.clone(),
             leading: self.leading.clone(),

@@ -131,6 +131,7 @@ mod tests {
         let mut counts = TokenCounts::new(scope, window);
         counts.reset(SequenceStart {
             prompt: &prompt,
+            prefilled: 0,
             eos: &[],
         });
         output

@@ -28,7 +28,7 @@ pub struct LengthDecayParams {
 /// use structgen_vocab::TokenId;
 ///
 /// let mut decay = LengthDecay::new(1, 2.0);
-/// decay.reset(SequenceStart { prompt: &[], eos: &[TokenId(9)] });
+/// decay.reset(SequenceStart { prompt: &[], prefilled: 0, eos: &[TokenId(9)] });
 /// decay.accept(Accepted::certain(TokenId(1)));
 /// decay.accept(Accepted::certain(TokenId(1)));
 /// let mut candidates = Candidates::from_pairs([(TokenId(1), 1.0), (TokenId(9), -3.0)]);
@@ -99,6 +99,7 @@ mod tests {
         let mut sampler = LengthDecay::new(2, factor);
         sampler.reset(SequenceStart {
             prompt: &[token(0); 50],
+            prefilled: 0,
             eos: &[token(1)],
         });
         (0..tokens).for_each(|_| sampler.accept(Accepted::certain(token(0))));

@@ -14,7 +14,7 @@ use crate::samplers::{Accepted, Candidates, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut min = MinLength::new(0, 1);
-/// min.reset(SequenceStart { prompt: &[], eos: &[TokenId(9)] });
+/// min.reset(SequenceStart { prompt: &[], prefilled: 0, eos: &[TokenId(9)] });
 /// let mut candidates = Candidates::from_pairs([(TokenId(1), 1.0), (TokenId(9), 3.0)]);
 /// min.apply(&mut candidates);
 /// assert_eq!(candidates.ids(), [TokenId(1)]);
@@ -85,6 +85,7 @@ mod tests {
     fn start(sampler: &mut MinLength) {
         sampler.reset(SequenceStart {
             prompt: &[token(5)],
+            prefilled: 0,
             eos: &[token(2), token(1)],
         });
     }

@@ -21,6 +21,7 @@ mod min_p;
 mod mirostat;
 mod no_repeat_ngram;
 mod order;
+mod own;
 mod params;
 mod penalties;
 mod preset;
@@ -57,6 +58,7 @@ pub use min_p::MinP;
 pub use mirostat::{Mirostat, Mirostat2, MirostatParams};
 pub use no_repeat_ngram::NoRepeatNGram;
 pub use order::{OrderPreset, SamplerKind, UnknownOrder};
+pub use own::OwnSamplers;
 pub use params::SamplingParams;
 pub use penalties::{FrequencyPresencePenalty, RepetitionPenalty};
 pub use preset::{TaskPreset, UnknownTask};
@@ -123,8 +125,10 @@ pub trait Sampler: Send {
 /// What a sequence begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SequenceStart<'a> {
-    /// The tokens before the output.
+    /// The tokens before the first that is chosen.
     pub prompt: &'a [TokenId],
+    /// How many of them, at the end, are the beginning of the output.
+    pub prefilled: usize,
     /// The ids that end the output.
     pub eos: &'a [TokenId],
 }

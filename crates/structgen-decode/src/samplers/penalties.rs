@@ -146,7 +146,11 @@ mod tests {
     use crate::candidates::tests::candidates;
 
     fn after(prompt: &[TokenId]) -> SequenceStart<'_> {
-        SequenceStart { prompt, eos: &[] }
+        SequenceStart {
+            prompt,
+            prefilled: 0,
+            eos: &[],
+        }
     }
 
     #[test]

@@ -270,6 +270,7 @@ mod tests {
         let mut apply = |seen: &[u32]| {
             guard.reset(SequenceStart {
                 prompt: &[],
+                prefilled: 0,
                 eos: &[],
             });
             for &id in seen {

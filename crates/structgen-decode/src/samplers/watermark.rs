@@ -292,6 +292,7 @@ mod tests {
         assert_eq!(c.logits(), [1.0]);
         watermark.reset(SequenceStart {
             prompt: &[token(4)],
+            prefilled: 0,
             eos: &[],
         });
         watermark.apply(&mut c);

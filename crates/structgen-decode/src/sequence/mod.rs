@@ -88,6 +88,7 @@ impl<C: Constraint> Sequence<C> {
             true => SamplerChain::guided(&options.sampling, number)?,
             false => SamplerChain::new(&options.sampling, number)?,
         };
+        chain = chain.with_own(&options.samplers);
         if let Some(index) = options.stop.iter().position(String::is_empty) {
             return Err(GenerateError::EmptyStopString { index });
         }
@@ -100,6 +101,7 @@ impl<C: Constraint> Sequence<C> {
         }
         chain.reset(SequenceStart {
             prompt: &all,
+            prefilled: options.prefill.len(),
             eos: constraint.eos(),
         });
 

@@ -122,7 +122,12 @@ impl Step {
                 }
                 continue;
             }
-            let scores = Scores::new(logits, mask, token, wanted);
+            let mut scores = Scores::new(logits, mask, token, wanted);
+            if let Some(log_probs) = &mut scores.log_probs
+                && chain.has_own()
+            {
+                log_probs.allowed = chain.own_log_prob(&mut self.candidates, logits, mask, token);
+            }
             let lifted = self.candidates.lifted_bans() > 0 && !chain.is_plain_argmax();
             return Ok(Chosen {
                 accepted,

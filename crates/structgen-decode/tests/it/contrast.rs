@@ -61,6 +61,7 @@ fn by_hand(
     let mut chain = SamplerChain::new(&options.sampling, 0).unwrap();
     chain.reset(SequenceStart {
         prompt,
+        prefilled: 0,
         eos: &[EOS],
     });
     let mut output = Vec::new();

@@ -197,6 +197,7 @@ fn behind(sampler: &mut dyn Sampler, number: usize, longest: usize, prompt: usiz
     let tokens = history(number, n, length);
     sampler.reset(SequenceStart {
         prompt: &tokens[..prompt],
+        prefilled: 0,
         eos: &[TokenId(1)],
     });
     for &token in &tokens[prompt..] {
@@ -446,6 +447,7 @@ fn chain(params: &SamplingParams, number: usize, length: usize, c: &mut Candidat
     let mut chain = SamplerChain::new(params, 0).unwrap();
     chain.reset(SequenceStart {
         prompt: &history(number, n, length),
+        prefilled: 0,
         eos: &[],
     });
     chain.choose(c).unwrap();

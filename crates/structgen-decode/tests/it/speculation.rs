@@ -139,6 +139,7 @@ fn enumerate<C: Constraint + Clone>(
     let mut chain = SamplerChain::new(&options.sampling, 0).unwrap();
     chain.reset(SequenceStart {
         prompt,
+        prefilled: 0,
         eos: start.eos(),
     });
     let mut found = BTreeMap::new();

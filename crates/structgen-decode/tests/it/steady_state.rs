@@ -51,6 +51,7 @@ fn sampling_from_a_ready_mask_allocates_nothing() {
             let mut chain = SamplerChain::new(&params, 0).unwrap();
             chain.reset(SequenceStart {
                 prompt: &[TokenId(1); 300],
+                prefilled: 0,
                 eos: &[TokenId(2)],
             });
             let mut candidates = Candidates::default();

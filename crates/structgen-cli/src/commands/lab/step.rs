@@ -139,6 +139,7 @@ fn of_model(args: &Args, sampling: &SamplingParams) -> anyhow::Result<Shown> {
     let mut chain = structgen::decode::samplers::SamplerChain::new(sampling, 0)?;
     chain.reset(structgen::decode::samplers::SequenceStart {
         prompt: &request.prompt,
+        prefilled: 0,
         eos: model.eos(),
     });
     for &token in &output {

@@ -19,7 +19,11 @@ fn params(temperature: f32) -> SamplingParams {
 }
 
 fn start<'a>(prompt: &'a [TokenId], eos: &'a [TokenId]) -> SequenceStart<'a> {
-    SequenceStart { prompt, eos }
+    SequenceStart {
+        prompt,
+        prefilled: 0,
+        eos,
+    }
 }
 
 #[test]

@@ -84,6 +84,10 @@ impl Expansion {
             banned.sort_unstable();
         }
         let total = match renormalize {
+            true if sequence.chain.has_own() => {
+                let candidates = &mut self.candidates;
+                sequence.chain.own_log_sum_exp(candidates, logits, mask)
+            }
             true => masked_softmax(logits, mask, &[]).map(|softmax| softmax.log_sum_exp()),
             false => numeric::log_sum_exp(logits),
         };

@@ -134,6 +134,7 @@ impl<C: Constraint + Clone> Template<C> {
                 sequence.chain.is_guided(),
                 "a constraint that sets temperatures",
             ),
+            (!options.samplers.is_empty(), "samplers of the caller's own"),
             (sequence.chain.is_greedy(), "a temperature of zero"),
             (!sequence.chain.is_plain(), "a temperature that is not one"),
         ];
