@@ -1,0 +1,259 @@
+"""What the reader is asked, and what is right: the fields of a schema and a text as tokens, and where each value stands.
+
+A question is, for each leaf of the schema, `<schema>` and its name, then `<json>` and the value for each of its options, then
+`<eos>` where there may be no value; and after all of them `<text>` and the text. The answer for a field is a position: of an
+option, of `<eos>`, or of the token at which its value begins; and of the last, the token at which it ends.
+
+    name := keys joined by " / ", then ":" and the type in the notation of `notation.py` where there are no options,
+            then the description in brackets
+
+`crates/structgen/src/reader` asks in the same way: both write `tests/data/questions.jsonl`.
+"""
+
+import json
+import re
+
+import numpy as np
+
+from notation import compact, described, members
+from tokenizer import EOS, JSON, PAD, SCHEMA, TEXT
+
+FIELD, OPTION, NONE = SCHEMA, JSON, EOS
+NUMBER = re.compile(r"\d(?:[\d.,'’\u00a0\u202f]*\d)?")
+
+
+class Leaf:
+    """A value that a schema asks for; `many` where it is in an array."""
+
+    def __init__(self, path, schema, kind, options, optional, many):
+        self.path, self.schema, self.kind, self.options, self.optional, self.many = path, schema, kind, options, optional, many
+
+    @property
+    def name(self):
+        kind = "" if self.options is not None else ":" + members(self.schema, self.schema, ())[0]
+        return " / ".join(self.path) + kind + described(self.schema, self.schema)
+
+
+def leaves(schema, path=(), optional=False, many=False):
+    """The leaves of a schema, in its order."""
+    if not isinstance(schema, dict):
+        return
+    if "anyOf" in schema:
+        rest = [s for s in schema["anyOf"] if s != {"type": "null"}]
+        optional |= len(rest) < len(schema["anyOf"])
+        if len(rest) != 1:
+            return
+        schema = {**rest[0], **{k: v for k, v in schema.items() if k == "description"}}
+    kinds = schema.get("type", [])
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if "enum" in schema:
+        options = [v for v in schema["enum"] if v is not None]
+        yield Leaf(path, schema, "enum", options, optional or None in schema["enum"], many)
+        return
+    optional |= "null" in kinds
+    kinds = [k for k in kinds if k != "null"]
+    kind = kinds[0] if len(kinds) == 1 else ("object" if "properties" in schema else "array" if "items" in schema else None) if not kinds else None
+    if kind == "object":
+        required = set(schema.get("required", ()))
+        for key, sub in schema.get("properties", {}).items():
+            yield from leaves(sub, (*path, key), optional or key not in required, many)
+    elif kind == "array":
+        item = schema.get("items")
+        if isinstance(item, dict) and "prefixItems" not in schema:
+            if "description" in schema:
+                item = {"description": schema["description"], **item}
+            yield from leaves(item, path, True, True)
+    elif kind == "boolean":
+        yield Leaf(path, schema, "boolean", [True, False], optional, many)
+    elif kind in ("integer", "number"):
+        yield Leaf(path, schema, "number", None, optional, many)
+    elif kind == "string":
+        yield Leaf(path, schema, "typed" if schema.keys() & {"format", "pattern"} else "string", None, optional, many)
+
+
+def values(answer, path):
+    """What an answer has at a path, in all items of arrays; None where it has nothing."""
+    if isinstance(answer, list):
+        return [v for item in answer for v in values(item, path)]
+    if not path:
+        return [answer]
+    return values(answer.get(path[0]), path[1:]) if isinstance(answer, dict) else [None]
+
+
+# --- where a value stands -----------------------------------------------------------------------------------
+
+MONTHS = {"setiembre": 9, "sept": 9, "juil": 7, "mrz": 3, "fev": 2, "dec": 12, "aout": 8}
+for names in ("january february march april may june july august september october november december", "januar februar märz april mai juni juli august september oktober november dezember",
+              "janvier février mars avril mai juin juillet août septembre octobre novembre décembre", "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"):
+    for at, month in enumerate(names.split(), 1):
+        MONTHS[month] = at
+        for short in (month[:3], month[:4]):
+            MONTHS.setdefault(short, at)
+MONTH = "(?P<n>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b\.?"
+DATES = [re.compile(p, re.I) for p in (
+    r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})",
+    r"\b(?P<a>\d{1,2})[./-] ?(?P<b>\d{1,2})[./-] ?(?P<y>\d{4}|\d{2})?\b",
+    r"\b(?P<d>\d{1,2})(?:st|nd|rd|th|er|\.)?[ -](?:of |de )?" + MONTH + r"(?:,? ?(?:de |del )?-?(?P<y>\d{4}))?",
+    r"\b" + MONTH + r" (?P<d>\d{1,2})\b(?:st|nd|rd|th)?(?:,? (?P<y>\d{4}))?",
+)]
+TIME = re.compile(r"\b(\d{1,2})(?:[:.hH] ?(\d{2})| ?(?:am|pm|a\.m\.|p\.m\.|h\b|Uhr))")
+WORDS = {30: ["thirty", "dreißig", "trente", "treinta"], 40: ["forty", "vierzig", "quarante", "cuarenta"], 50: ["fifty", "fünfzig", "cinquante", "cincuenta"],
+         60: ["sixty", "sechzig", "soixante", "sesenta"], 100: ["hundred", "hundert", "cent", "cien"], 1000: ["thousand", "tausend", "mille", "mil"], 0.5: ["half", "halb", "halbe", "demi", "medio", "media"]}
+for names in ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty",
+              "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn zwanzig",
+              "zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept dix-huit dix-neuf vingt",
+              "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete dieciocho diecinueve veinte"):
+    for at, word in enumerate(names.split()):
+        WORDS.setdefault(at, []).append(word)
+WORDS[1] += ["a", "an", "ein", "eine", "einen", "einem", "einer", "une", "una", "once"]
+WORDS[2] += ["twice", "both", "pair"]
+WORDS[12] += ["dozen", "dutzend", "douzaine", "docena"]
+
+
+def readings(text):
+    """The numbers that digits with separators can mean."""
+    plain = re.sub(r"['’\u00a0\u202f]", "", text)
+    found = set()
+    for form in (plain.replace(",", ""), plain.replace(".", "").replace(",", "."), plain.replace(",", "").replace(".", "")):
+        try:
+            found.add(float(form))
+        except ValueError:
+            pass
+    return found
+
+
+def numbers(value, text):
+    found = [m.span() for m in NUMBER.finditer(text) if value in readings(m[0])]
+    if not found and value in WORDS:
+        found = [m.span() for m in re.finditer(r"(?i)\b(?:" + "|".join(WORDS[value]) + r")\b", text)]
+    return found
+
+
+def dates(year, month, day, text):
+    found = []
+    for pattern in DATES:
+        for m in pattern.finditer(text):
+            g = m.groupdict()
+            if g.get("a"):
+                same = {int(g["a"]), int(g["b"])} == {month, day}
+            else:
+                at = MONTHS.get(g["n"].lower().rstrip(".")) if g.get("n") else int(g["m"])
+                same = at == month and int(g["d"]) == day
+            if same and (not g.get("y") or int(g["y"]) % 100 == year % 100):
+                found.append((m.start(), m.start() + len(m[0].rstrip(" ,."))))
+    return found
+
+
+def times(hour, minute, text):
+    return [m.span() for m in TIME.finditer(text) if int(m[1]) in (hour, hour - 12) and int(m[2] or 0) == minute]
+
+
+def spans(leaf, value, text):
+    """Where a value stands in a text, as ranges of characters. Not all notations are known: what is not found is not learnt."""
+    if leaf.kind == "number":
+        return numbers(float(value), text)
+    if leaf.schema.get("format") in ("date", "date-time") and (m := re.match(r"(\d{4})-(\d{2})-(\d{2})", str(value))):
+        return dates(*map(int, m.groups()), text)
+    if leaf.kind == "typed" and (m := re.fullmatch(r"(\d{2}):(\d{2})(?::00)?", str(value))):
+        return times(int(m[1]), int(m[2]), text)
+    words = str(value).split()
+    found = re.finditer(r"\s+".join(map(re.escape, words)), text) if words else ()
+    return [m.span() for m in found if is_border(text, m.start()) and is_border(text, m.end())]
+
+
+def is_border(text, at):
+    return at == 0 or at == len(text) or not (text[at - 1].isalnum() and text[at].isalnum())
+
+
+# --- as tokens ----------------------------------------------------------------------------------------------
+
+
+class Asked:
+    """A field among the tokens: its place, its options', that of no value, and where the answer begins and ends."""
+
+    def __init__(self, leaf, at, options, none):
+        self.leaf, self.at, self.options, self.none = leaf, at, options, none
+        self.starts, self.ends = set(), set()
+
+
+class Question:
+    """The tokens, the fields among them, and where values can begin and end."""
+
+    def __init__(self, tok, sample):
+        self.sample, self.ids, self.fields = sample, [], []
+        for leaf in leaves(sample.schema):
+            at = self.put(tok, FIELD, leaf.name)
+            options = [self.put(tok, OPTION, o if isinstance(o, str) else compact(o)) for o in leaf.options or ()]
+            self.fields.append(Asked(leaf, at, options, self.put(tok, NONE, "") if leaf.optional else None))
+        self.ids.append(TEXT)
+        self.first, text = len(self.ids), tok.encode(sample.text)
+        self.ids += text.ids
+        self.offsets = [span for span in text.offsets]
+        own = [(self.first + k, a, b) for k, (a, b) in enumerate(self.offsets) if b > a]
+        is_space = lambda at: not 0 <= at < len(sample.text) or sample.text[at].isspace()
+        self.starts = [k for k, a, _ in own if is_border(sample.text, a) and not is_space(a)]
+        self.ends = [k for k, _, b in own if is_border(sample.text, b) and not is_space(b - 1)]
+        self.answer({a: k for k, a, _ in reversed(own)}, {b: k for k, _, b in own})
+
+    def put(self, tok, mark, text):
+        self.ids.append(mark)
+        at = len(self.ids) - 1
+        self.ids += tok.encode(text).ids
+        return at
+
+    def answer(self, starts, ends):
+        """Marks what is right. An enum in an array has no place of its own, and is left out."""
+        for field in self.fields:
+            leaf = field.leaf
+            for value in values(self.sample.value, leaf.path):
+                if value is None:
+                    if field.none is not None and not leaf.many:
+                        field.starts.add(field.none)
+                elif leaf.options is not None:
+                    if value in leaf.options and not leaf.many:
+                        field.starts.add(field.options[leaf.options.index(value)])
+                else:
+                    for a, b in spans(leaf, value, self.sample.text):
+                        if a in starts and b in ends:
+                            field.starts.add(starts[a])
+                            field.ends.add(ends[b])
+
+
+def batch(questions):
+    """Arrays of some questions: ids, and for each field its place, where it can begin and does, can end and does, and whether it is many."""
+    width = -(-max(len(q.ids) for q in questions) // 8) * 8
+    rows, fields = len(questions), max(len(q.fields) for q in questions)
+    ids, at = np.full((rows, width), PAD, np.int64), np.zeros((rows, fields), np.int64)
+    can_start, starts, ends = (np.zeros((rows, fields, width), bool) for _ in range(3))
+    can_end, many = np.zeros((rows, 1, width), bool), np.zeros((rows, fields), bool)
+    for r, q in enumerate(questions):
+        ids[r, : len(q.ids)] = q.ids
+        can_end[r, 0, q.ends] = True
+        for f, field in enumerate(q.fields):
+            at[r, f], many[r, f] = field.at, field.leaf.many
+            can_start[r, f, field.options or q.starts] = True
+            if field.none is not None:
+                can_start[r, f, field.none] = True
+            starts[r, f, list(field.starts)] = True
+            ends[r, f, list(field.ends)] = True
+    return ids, at, can_start, starts & can_start, can_end, ends & can_end, many
+
+
+# Schemas whose fields the Rust side names alike.
+CASES = [
+    {"type": "object", "properties": {"name": {"type": "string", "description": "of the  guest"}, "age": {"type": ["integer", "null"], "minimum": 0}, "paid": {"type": "boolean"}}, "required": ["name", "age"]},
+    {"type": "object", "properties": {"items": {"type": "array", "description": "what was bought", "items": {"type": "object", "properties": {"unitPrice": {"type": "number"}, "kind": {"enum": ["a b", 3, None]}}, "required": ["unitPrice"]}}}, "required": ["items"]},
+    {"type": "object", "properties": {"when": {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}], "description": "the day"}, "code": {"type": "string", "pattern": "^[A-Z]{3}$"}, "tags": {"type": "array", "items": {"type": "string", "maxLength": 9}}}},
+    {"type": "object", "properties": {"either": {"type": ["string", "integer"]}, "pair": {"type": "array", "prefixItems": [{"type": "string"}]}, "map": {"type": "object", "additionalProperties": {"type": "number"}}, "of": {"properties": {"city": {"type": "string"}}}}},
+    {"type": "string"},
+]
+
+
+def main():
+    for schema in CASES:
+        fields = [{"path": leaf.path, "name": leaf.name, "options": leaf.options, "optional": leaf.optional, "many": leaf.many} for leaf in leaves(schema)]
+        print(json.dumps({"schema": schema, "fields": fields}, ensure_ascii=False, separators=(",", ":")))
+
+
+if __name__ == "__main__":
+    main()
