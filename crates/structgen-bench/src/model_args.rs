@@ -33,6 +33,9 @@ pub(crate) struct ModelArgs {
     /// Compute the tables of the tokenizer's vocabulary, which are otherwise kept in the folder `tables` of structgen's cache folder
     #[arg(long)]
     no_cache: bool,
+    /// Leave out the model's reader
+    #[arg(long)]
+    no_reader: bool,
 }
 
 impl ModelArgs {
@@ -54,6 +57,9 @@ impl ModelArgs {
             .with_prefix_cache(self.prefix_bytes());
         if let Some(variant) = &self.variant {
             options = options.with_variant(variant);
+        }
+        if self.no_reader {
+            options = options.without_reader();
         }
         if let Some(runtime) = &self.runtime {
             options = options.with_runtime(runtime);

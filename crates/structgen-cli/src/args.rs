@@ -43,6 +43,9 @@ pub(crate) struct ModelArgs {
     /// Run every token by itself: for models quantised while they run, whose texts otherwise depend on what runs beside them
     #[arg(long, requires = "model")]
     single_tokens: bool,
+    /// Leave out the model's reader, which weighs what the text has: the decoder alone finds the values
+    #[arg(long)]
+    no_reader: bool,
 }
 
 /// The parser of a flag whose value is a whole number from 0.
@@ -145,6 +148,7 @@ impl ModelArgs {
             device: None,
             threads: self.threads,
             single_tokens: false,
+            no_reader: self.no_reader,
         }
     }
 
@@ -172,6 +176,9 @@ impl ModelArgs {
         }
         if self.single_tokens {
             options = options.with_single_tokens();
+        }
+        if self.no_reader {
+            options = options.without_reader();
         }
         Ok(options)
     }

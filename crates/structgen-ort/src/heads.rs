@@ -1,7 +1,5 @@
 //! Extra heads in an ONNX Runtime session.
 
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use ort::session::Session;
@@ -9,6 +7,7 @@ use ort::value::{DynValue, TensorElementType, TensorRef};
 use structgen_decode::{ModelError, model::DraftHeads};
 
 use crate::cache::backend;
+use crate::files::regular_file;
 use crate::model::{refused, session_builder};
 use crate::operators::Operators;
 use crate::signature::{find, tensor, unsupported};
@@ -46,15 +45,7 @@ impl OrtHeads {
     /// # Errors
     /// [`LoadError`]: what is missing or not understood, by name.
     pub fn open(runtime: &'static Runtime, file: &Path, device: Device) -> Result<Self, LoadError> {
-        let failed = |source| LoadError::Read {
-            path: file.to_owned(),
-            source,
-        };
-        if !fs::metadata(file).map_err(failed)?.is_file() {
-            let reason = "it is no regular file";
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, reason)));
-        }
-        let bytes = fs::read(file).map_err(failed)?;
+        let bytes = regular_file(file)?;
         Self::read(runtime, &bytes, &file.display().to_string(), device)
     }
 

@@ -7,12 +7,14 @@ mod cache;
 mod config;
 mod device;
 mod error;
+mod files;
 mod folder;
 mod heads;
 mod model;
 mod notes;
 mod operators;
 mod protobuf;
+mod reader;
 mod runtime;
 mod signature;
 mod weights;
@@ -26,6 +28,7 @@ pub use folder::read_config;
 pub use heads::OrtHeads;
 pub use model::{BareRun, LoadOptions, ModelSource, OrtModel};
 pub use notes::LoadNote;
+pub use reader::{OrtReader, SpanLogits};
 pub use runtime::{
     CudaError, CudaLibrary, Damage, InstallOptions, Installed, InstalledRuntime, Looked,
     RUNTIME_VERSION, Runtime, RuntimeError, Search, Source, cuda_libraries, ensure_runtime,

@@ -5,12 +5,14 @@ use std::ops::Range;
 
 use serde_json::Value;
 use structgen_constraint::CompiledConstraint;
+use structgen_decode::samplers::OwnSamplers;
 use structgen_decode::{
     GenerateOptions, Generation, Outputs, Run,
     strategies::{BeamOptions, Distinct, EarlyStopping},
 };
 use structgen_vocab::TokenId;
 
+use crate::reader::Preference;
 use crate::value_request::{ValueRequest, value_after};
 use crate::{AlternativeValue, Field, Model, Result};
 
@@ -24,6 +26,8 @@ pub(crate) struct Searches {
     /// What the output began with.
     pub(crate) prefill: Vec<TokenId>,
     pub(crate) constraint: CompiledConstraint,
+    /// What a reader prefers.
+    pub(crate) preference: Option<Preference>,
     /// How many other values a field is to have at most.
     pub(crate) most: usize,
     /// The fields that are still to be searched, each with the bytes of its value in the output.
@@ -75,7 +79,10 @@ impl Searches {
         let longest = value
             .completion_cost
             .saturating_add(2 * (last - first) + MORE_TOKENS);
+        let preference = self.preference.clone();
+        let samplers = preference.map(|it| OwnSamplers::new(it.after(&written)));
         let options = GenerateOptions {
+            samplers: samplers.unwrap_or_default(),
             max_new_tokens: Some(self.model.room_after(&value.request.prompt, longest)),
             ..GenerateOptions::default()
         };

@@ -15,8 +15,10 @@ use structgen_vocab::TokenId;
 
 use crate::alternatives::{Searches, others};
 use crate::cascade::PassingOn;
+use crate::extractor::Prepared;
 use crate::field::{Scored, fields, scores_of_merged, scores_of_output};
 use crate::locate::each_leaf;
+use crate::reader::Found;
 use crate::{Error, Extraction, Field, Result, SchemaExtractor, recognized_input};
 
 /// An extraction under way: [`SchemaExtractor::submit`]. Dropping it cancels the extraction.
@@ -31,6 +33,8 @@ pub struct Extracting<T> {
     input: Option<Arc<Input>>,
     /// Of a text that is read at once, where other values of its fields are asked for.
     searches: Option<Searches>,
+    /// What a reader found in the text, or in each of the windows so far.
+    found: Vec<Found>,
     ungrounded: Vec<String>,
     value: PhantomData<fn() -> T>,
 }
@@ -43,7 +47,11 @@ impl<T> Extracting<T> {
         prompt: Vec<TokenId>,
         events: bool,
     ) -> Result<Self> {
-        let (mut request, grounding) = extractor.prepare(text, prompt)?;
+        let Prepared {
+            mut request,
+            grounding,
+            found,
+        } = extractor.prepare(text, prompt)?;
         request.events = events;
         let searches = match (extractor.alternatives(), &request.constraint) {
             (1.., Some(constraint)) => Some(Searches {
@@ -51,6 +59,8 @@ impl<T> Extracting<T> {
                 prompt: request.prompt.clone(),
                 prefill: request.options.prefill.clone(),
                 constraint: constraint.clone(),
+                preference: { found.as_ref() }
+                    .map(|it| it.preference(extractor.model().tokenizer())),
                 most: extractor.alternatives(),
                 rest: VecDeque::new(),
                 running: VecDeque::new(),
@@ -69,6 +79,7 @@ impl<T> Extracting<T> {
             text: Arc::from(text),
             input,
             searches,
+            found: found.into_iter().collect(),
             ungrounded,
             value: PhantomData,
         })
@@ -89,6 +100,7 @@ impl<T> Extracting<T> {
             text: Arc::from(text),
             input: None,
             searches: None,
+            found: Vec::new(),
             ungrounded: Vec::new(),
             value: PhantomData,
         };
@@ -110,12 +122,17 @@ impl<T> Extracting<T> {
         };
         let window = &self.text[window];
         let prompt = self.extractor.prompt(window)?;
-        let (mut request, grounding) = self.extractor.prepare(window, prompt)?;
+        let Prepared {
+            mut request,
+            grounding,
+            found,
+        } = self.extractor.prepare(window, prompt)?;
         for pointer in grounding.into_iter().flat_map(|it| it.ungrounded) {
             if !self.ungrounded.contains(&pointer) {
                 self.ungrounded.push(pointer);
             }
         }
+        self.found.extend(found);
         // Which answer is taken depends on how probable it is.
         request.options.log_probs = true;
         self.runs.push_back(self.extractor.model().submit(request)?);
@@ -186,6 +203,9 @@ impl<T: DeserializeOwned> Extracting<T> {
 
     /// What the outputs come to, and the fields that go to a larger model.
     fn answer(&self, outputs: &[Output]) -> Result<Answer> {
+        if let Some(error) = self.found.iter().find_map(Found::failure) {
+            return Err(GenerateError::from(error).into());
+        }
         let (json, confidence) = match outputs {
             [only] => {
                 let wanted = self.extractor.has_log_probs();

@@ -23,8 +23,9 @@ use crate::for_type::schema_of;
 use crate::formatted::format_json;
 use crate::grounding::{Grounding, is_grounded};
 use crate::partial::ExtractionStream;
+use crate::reader::{Found, Questions, Reader};
 use crate::windows::{LongText, windows};
-use crate::{Constraint, ExtractorBuilder, Field, Model, Request, Result};
+use crate::{Constraint, ExtractorBuilder, Field, Model, Request, Result, recognized_input};
 
 /// The most tokens of an output, where the caller says nothing.
 const MAX_NEW_TOKENS: usize = 4_096;
@@ -274,6 +275,15 @@ pub struct SchemaExtractor {
     whitespace: Option<Whitespace>,
     cascade: Option<Arc<Cascade>>,
     is_grounded: bool,
+    /// The model's reader, and what it is asked.
+    reading: Option<(Arc<Reader>, Arc<Questions>)>,
+}
+
+/// A text's request, what the text has of the values that come from it, and where a reader found them.
+pub(crate) struct Prepared {
+    pub(crate) request: Request,
+    pub(crate) grounding: Option<Grounding>,
+    pub(crate) found: Option<Found>,
 }
 
 impl SchemaExtractor {
@@ -306,7 +316,13 @@ impl SchemaExtractor {
         options: GenerateOptions,
     ) -> Result<Self> {
         let compiled = model.compile(constraint)?;
+        let reading = match model.reader() {
+            Some(reader) => { reader.questions(&schema)? }
+                .map(|questions| (Arc::clone(reader), Arc::new(questions))),
+            None => None,
+        };
         Ok(Self {
+            reading,
             is_grounded: is_grounded(&compiled),
             compiled,
             report: Arc::new(constraint.report().clone()),
@@ -423,15 +439,11 @@ impl SchemaExtractor {
     /// As [`Model::extraction_prompt`]; [`Error::Compile`](crate::Error::Compile) when values come from the text, and a limit is exceeded.
     pub fn request(&self, text: &str) -> Result<Request> {
         let prompt = self.prompt(text)?;
-        Ok(self.prepare(text, prompt)?.0)
+        Ok(self.prepare(text, prompt)?.request)
     }
 
     /// The request of a text, and what the text has of the values that come from it.
-    pub(crate) fn prepare(
-        &self,
-        text: &str,
-        prompt: Vec<TokenId>,
-    ) -> Result<(Request, Option<Grounding>)> {
+    pub(crate) fn prepare(&self, text: &str, prompt: Vec<TokenId>) -> Result<Prepared> {
         let grounding = { self.is_grounded }
             .then(|| Grounding::of(&self.compiled, text))
             .transpose()?;
@@ -443,10 +455,28 @@ impl SchemaExtractor {
         if options.max_new_tokens.is_none() {
             options.max_new_tokens = Some(self.model.room_after(&prompt, MAX_NEW_TOKENS));
         }
+        let found = match &self.reading {
+            Some((reader, questions)) if self.strategy.takes_samplers() => {
+                let input = match &grounding {
+                    Some(grounding) => Arc::clone(&grounding.input),
+                    None => Arc::new(recognized_input(text)?),
+                };
+                reader.read(questions, input)?
+            }
+            _ => None,
+        };
+        if let Some(found) = &found {
+            let preference = found.preference(self.model.tokenizer());
+            options.samplers = options.samplers.with(preference);
+        }
         let request = Request::new(prompt, Some(constraint))
             .with_options(options)
             .with_strategy(self.strategy.clone());
-        Ok((request, grounding))
+        Ok(Prepared {
+            request,
+            grounding,
+            found,
+        })
     }
 
     /// What became of each keyword of the schema.

@@ -94,6 +94,8 @@ mod partial;
 #[cfg(feature = "ort")]
 mod prompt;
 #[cfg(feature = "ort")]
+mod reader;
+#[cfg(feature = "ort")]
 pub mod runtime;
 #[cfg(feature = "ort")]
 mod value_matcher;

@@ -1,18 +1,21 @@
 //! A model together with its tokenizer.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use structgen_chat::{ChatError, ChatTemplate};
 use structgen_constraint::{CompiledConstraint, VocabularyTables};
 use structgen_decode::{Engine, LanguageModel, ModelInfo, Scheduler, confidence::SpanScore};
-use structgen_ort::{Device, LoadNote, ModelConfig, ModelSource, OrtHeads, OrtModel, Runtime};
+use structgen_ort::{
+    Device, LoadNote, ModelConfig, ModelSource, OrtHeads, OrtModel, OrtReader, Runtime,
+};
 use structgen_vocab::{TokenId, Tokenizer, TokenizerOptions, Vocabulary};
 
 use crate::chat_prompts::chat_template;
 use crate::options::{DraftSource, HeadsSource};
 use crate::prompt::{NotationTokens, tokenizer_config};
+use crate::reader::Reader;
 use crate::{Calibration, Constraint, Error, ModelOptions, Result};
 
 /// A model with its tokenizer: embedded, or from a folder.
@@ -42,6 +45,7 @@ struct Inner {
     notation: Option<NotationTokens>,
     is_embedded: bool,
     calibration: Option<Calibration>,
+    reader: Option<Arc<Reader>>,
     chat: std::result::Result<ChatTemplate, ChatError>,
     tables: Arc<VocabularyTables>,
     workers: usize,
@@ -57,7 +61,16 @@ struct Parts {
     notation: Option<NotationTokens>,
     is_embedded: bool,
     calibration: Option<Calibration>,
+    reader: ReaderSource,
     chat: std::result::Result<ChatTemplate, ChatError>,
+}
+
+/// Where a model's reader comes from.
+enum ReaderSource {
+    None,
+    #[cfg(feature = "embedded")]
+    Embedded,
+    File(PathBuf),
 }
 
 impl Model {
@@ -78,6 +91,7 @@ impl Model {
             notation: NotationTokens::of(tokenizer.vocabulary(), assets.tokenizer_config)?,
             is_embedded: true,
             calibration: Some(Calibration::from_json(structgen_model::CALIBRATION)?),
+            reader: ReaderSource::Embedded,
             chat: ChatTemplate::from_tokenizer_config(assets.tokenizer_config),
             tokenizer,
         };
@@ -101,6 +115,7 @@ impl Model {
             notation: NotationTokens::of(tokenizer.vocabulary(), &config)?,
             is_embedded: false,
             calibration: Calibration::of_folder(folder)?,
+            reader: ReaderSource::of_folder(folder),
             chat: chat_template(folder, &config)?,
             tokenizer,
         };
@@ -123,14 +138,24 @@ impl Model {
             .filter(is_unknown)
             .collect();
         let first = first.ignoring_ends(&unknown);
+        let end = first.info().eos.first().copied();
         let notes = first.notes().to_vec();
         let mut schedulers = vec![scheduler(runtime, first, &tokenizer, options)?];
         for _ in 1..workers.get() {
             let model = parts.source.open(runtime)?.ignoring_ends(&unknown);
             schedulers.push(scheduler(runtime, model, &tokenizer, options)?);
         }
+        let marks = parts.notation.and_then(|it| it.marks(end));
+        let reader = match marks.filter(|_| options.has_reader()) {
+            Some(marks) => {
+                let sessions = parts.reader.open(runtime, workers.get(), options)?;
+                Reader::new(Arc::clone(&tokenizer), marks, sessions).map(Arc::new)
+            }
+            None => None,
+        };
         Ok(Self {
             inner: Arc::new(Inner {
+                reader,
                 engine: Engine::new(schedulers)?,
                 tokenizer,
                 notation: parts.notation,
@@ -242,6 +267,11 @@ impl Model {
         }
     }
 
+    /// What says where in a text the values of a schema are, where the model has it.
+    pub(crate) fn reader(&self) -> Option<&Arc<Reader>> {
+        self.inner.reader.as_ref()
+    }
+
     pub(crate) fn notation(&self) -> Option<NotationTokens> {
         self.inner.notation
     }
@@ -289,6 +319,36 @@ fn scheduler(
         scheduler = scheduler.with_heads(open_heads(runtime, source, options)?);
     }
     Ok(scheduler)
+}
+
+impl ReaderSource {
+    fn of_folder(folder: &Path) -> Self {
+        let file = folder.join("reader.onnx");
+        match file.exists() {
+            true => Self::File(file),
+            false => Self::None,
+        }
+    }
+
+    /// A session for each worker; none where there is no reader.
+    fn open(
+        &self,
+        runtime: &'static Runtime,
+        workers: usize,
+        options: &ModelOptions,
+    ) -> Result<Vec<OrtReader>> {
+        let device = options.device_or(Device::cpu(1));
+        let open = |_| match self {
+            Self::None => Ok(None),
+            #[cfg(feature = "embedded")]
+            Self::Embedded => {
+                OrtReader::from_bytes(runtime, structgen_model::READER, device).map(Some)
+            }
+            Self::File(file) => OrtReader::open(runtime, file, device).map(Some),
+        };
+        let sessions: std::result::Result<Vec<_>, _> = (0..workers).map(open).collect();
+        Ok(sessions?.into_iter().flatten().collect())
+    }
 }
 
 fn open_draft(

@@ -61,16 +61,10 @@ const MAX_REFERENCES: usize = 8;
 /// ```
 #[must_use]
 pub fn compact_notation(schema: &Value) -> String {
-    let mut renderer = Renderer {
-        root: schema,
-        references: Vec::new(),
-        depth: 0,
-        written: 0,
-    };
-    renderer.render(schema)
+    Renderer::new(schema).render(schema)
 }
 
-struct Renderer<'s> {
+pub(crate) struct Renderer<'s> {
     root: &'s Value,
     /// The references that lead to where the renderer stands: one of them again is a recursion.
     references: Vec<&'s str>,
@@ -80,6 +74,15 @@ struct Renderer<'s> {
 }
 
 impl<'s> Renderer<'s> {
+    pub(crate) fn new(root: &'s Value) -> Self {
+        Self {
+            root,
+            references: Vec::new(),
+            depth: 0,
+            written: 0,
+        }
+    }
+
     fn render(&mut self, schema: &'s Value) -> String {
         self.members(schema).join("|")
     }
@@ -144,7 +147,8 @@ impl<'s> Renderer<'s> {
         }
     }
 
-    fn one(&mut self, kind: &str, schema: &'s Map<String, Value>) -> String {
+    /// The member of one type.
+    pub(crate) fn one(&mut self, kind: &str, schema: &'s Map<String, Value>) -> String {
         match kind {
             "boolean" | "null" => kind.to_owned(),
             "string" => string(schema),
@@ -195,16 +199,13 @@ impl<'s> Renderer<'s> {
     fn described(&mut self, schema: &'s Value) -> String {
         let mut rendered = self.render(schema);
         if let Some(said) = self.description(schema) {
-            rendered.push_str(" (");
-            let cut: String = said.chars().take(MAX_DESCRIPTION_CHARS).collect();
-            rendered.push_str(cut.trim_end());
-            rendered.push(')');
+            rendered.push_str(&in_brackets(&said));
         }
         rendered
     }
 
     /// The description on one line.
-    fn description(&self, mut schema: &'s Value) -> Option<String> {
+    pub(crate) fn description(&self, mut schema: &'s Value) -> Option<String> {
         for _ in 0..MAX_REFERENCES {
             let description = schema.get("description").and_then(Value::as_str);
             let line = description.unwrap_or("").split_whitespace();
@@ -218,6 +219,12 @@ impl<'s> Renderer<'s> {
         }
         None
     }
+}
+
+/// A description, cut, as it follows a type.
+pub(crate) fn in_brackets(said: &str) -> String {
+    let cut: String = said.chars().take(MAX_DESCRIPTION_CHARS).collect();
+    format!(" ({})", cut.trim_end())
 }
 
 /// The format of a string, its pattern, or its lengths.
@@ -291,7 +298,8 @@ fn branches(schema: &Map<String, Value>) -> Option<&Vec<Value>> {
         .or_else(|| of("oneOf"))
 }
 
-fn kinds(schema: &Map<String, Value>) -> Vec<&str> {
+/// The names of the types.
+pub(crate) fn kinds(schema: &Map<String, Value>) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(kind)) => vec![kind],
         Some(Value::Array(kinds)) => kinds

@@ -28,6 +28,7 @@ pub struct ModelOptions {
     draft: Option<DraftSource>,
     heads: Option<HeadsSource>,
     single_tokens: bool,
+    no_reader: bool,
 }
 
 /// Which model drafts for another one, with the same tokens.
@@ -145,6 +146,17 @@ impl ModelOptions {
 
     pub(crate) fn scheduler_limits(&self) -> SchedulerLimits {
         self.limits
+    }
+
+    /// Leaves out the model's reader, which a folder has as `reader.onnx`: extraction is then the decoder's alone.
+    #[must_use]
+    pub fn without_reader(mut self) -> Self {
+        self.no_reader = true;
+        self
+    }
+
+    pub(crate) fn has_reader(&self) -> bool {
+        !self.no_reader
     }
 
     pub(crate) fn draft(&self) -> Option<&DraftSource> {

@@ -13,6 +13,7 @@ mod handles;
 mod long_texts;
 mod notation;
 mod prompts;
+mod reader;
 mod results;
 mod strategies;
 mod support;

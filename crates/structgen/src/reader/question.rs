@@ -1,0 +1,271 @@
+//! What a reader is asked: the fields of a schema and a text, as tokens; and what its answer comes to.
+
+use std::ops::Range;
+
+use serde_json::Value;
+use structgen_automata::Input;
+use structgen_constraint::CandidateValue;
+use structgen_ort::SpanLogits;
+
+use super::fields::{FieldKind, ReadField};
+use super::texts::Texts;
+
+/// A value of more tokens is not looked for.
+const LONGEST_SPAN: usize = 40;
+
+/// Spans begin where that is at least this probable, in comparison with the most probable place.
+const LEAST_START: f64 = 3e-4;
+
+/// What the logit of an option gains that is in the text word by word. The reader learnt from texts that mostly say it
+/// in other words. On held-out passages, it takes enums from 34 to 77 percent, and any gain between 1 and 4 is as good.
+const SAID: f32 = 2.0;
+
+/// The most spans that a field keeps.
+const MAX_SPANS: usize = 64;
+
+/// A field among the tokens.
+#[derive(Debug, Clone)]
+pub(super) struct AskedField {
+    pub(super) at: usize,
+    /// Where its options are.
+    pub(super) options: Vec<usize>,
+    /// The position that stands for no value.
+    pub(super) none: Option<usize>,
+}
+
+/// The tokens of a text, and where they begin among all.
+pub(super) struct TextTokens {
+    pub(super) first: usize,
+    /// The bytes of each.
+    pub(super) spans: Vec<Range<usize>>,
+    /// Those at which a value can begin, and end.
+    starts: Vec<usize>,
+    ends: Vec<usize>,
+}
+
+impl TextTokens {
+    pub(super) fn new(first: usize, spans: Vec<Range<usize>>, text: &str) -> Self {
+        let before = |at: usize| text.get(..at).and_then(|text| text.chars().next_back());
+        let after = |at: usize| text.get(at..).and_then(|text| text.chars().next());
+        let is_word = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
+        let is_space = |it: Option<char>| it.is_none_or(char::is_whitespace);
+        // A token that ends within a character has no border there.
+        let is_border =
+            |at: usize| text.is_char_boundary(at) && !(is_word(before(at)) && is_word(after(at)));
+        let tokens = || {
+            spans
+                .iter()
+                .enumerate()
+                .filter(|(_, span)| !span.is_empty())
+        };
+        Self {
+            starts: tokens()
+                .filter(|(_, span)| is_border(span.start) && !is_space(after(span.start)))
+                .map(|(at, _)| at)
+                .collect(),
+            ends: tokens()
+                .filter(|(_, span)| is_border(span.end) && !is_space(before(span.end)))
+                .map(|(at, _)| at)
+                .collect(),
+            first,
+            spans,
+        }
+    }
+
+    /// The token that has a byte.
+    fn at(&self, byte: usize) -> Option<usize> {
+        let at = self.spans.partition_point(|span| span.end <= byte);
+        (at < self.spans.len()).then_some(at)
+    }
+}
+
+/// The texts that the value of a field can have, and how probable each is.
+pub(super) fn texts(
+    field: &ReadField,
+    asked: &AskedField,
+    number: usize,
+    logits: &SpanLogits,
+    tokens: &TextTokens,
+    input: &Input,
+) -> Texts {
+    let sequence = tokens.first + tokens.spans.len();
+    let starts = &logits.starts[number * sequence..][..sequence];
+    let ends = &logits.ends[number * sequence..][..sequence];
+    if let FieldKind::Options(options) = &field.kind {
+        let positions: Vec<usize> = asked.options.iter().copied().chain(asked.none).collect();
+        let words = words(input.text());
+        let is_said = |value: &Value| value.as_str().is_some_and(|it| contains(&words, it));
+        let gained = { options.iter() }.map(|value| if is_said(value) { SAID } else { 0.0 });
+        let gained: Vec<f32> = gained.chain([0.0]).collect();
+        let logits = positions
+            .iter()
+            .zip(&gained)
+            .map(|(&at, gained)| starts[at] + gained);
+        let probabilities = softmax(logits);
+        let nulls = field.is_nullable.then(|| "null".to_owned());
+        let texts = options.iter().map(ToString::to_string).chain(nulls);
+        return Texts::new(texts.zip(probabilities));
+    }
+    let positions = { tokens.starts.iter() }.map(|at| tokens.first + at);
+    let positions: Vec<usize> = positions.chain(asked.none).collect();
+    let probabilities = softmax(positions.iter().map(|&at| starts[at]));
+    let none = match asked.none {
+        Some(_) => probabilities.last().copied().unwrap_or(0.0),
+        None => 0.0,
+    };
+    let mut spans = candidates(field, input, tokens, starts, ends);
+    let largest = { spans.iter() }.fold(f64::NEG_INFINITY, |most, (_, score)| most.max(*score));
+    for (_, score) in &mut spans {
+        *score = (*score - largest).exp();
+    }
+    let total: f64 = spans.iter().map(|(_, weight)| weight).sum();
+    let values = { spans.into_iter() }.map(|(text, weight)| (text, (1.0 - none) * weight / total));
+    let null = field.is_nullable.then(|| ("null".to_owned(), none));
+    Texts::new(values.chain(null))
+}
+
+/// The texts that the input has for a field, each with its score.
+fn candidates(
+    field: &ReadField,
+    input: &Input,
+    tokens: &TextTokens,
+    starts: &[f32],
+    ends: &[f32],
+) -> Vec<(String, f64)> {
+    let score = |first: usize, last: usize| {
+        f64::from(starts[tokens.first + first]) + f64::from(ends[tokens.first + last])
+    };
+    let mut found = Vec::new();
+    for candidate in input.candidates() {
+        let text = match (&candidate.value, &field.kind) {
+            (CandidateValue::Number(number), FieldKind::Number) => number.to_string(),
+            (
+                CandidateValue::String { format, text },
+                FieldKind::String {
+                    format: wanted,
+                    has_pattern,
+                },
+            ) if *has_pattern || wanted.as_deref() == Some(&**format) => json_string(text),
+            _ => continue,
+        };
+        let span = &candidate.span;
+        if let Some(first) = tokens.at(span.start)
+            && let Some(last) = tokens.at(span.end.saturating_sub(1))
+        {
+            found.push((text, score(first, last)));
+        }
+    }
+    let FieldKind::String { has_pattern, .. } = field.kind else {
+        return found;
+    };
+    if !found.is_empty() && !has_pattern {
+        return found;
+    }
+    let largest = { tokens.starts.iter() }
+        .map(|&at| starts[tokens.first + at])
+        .fold(f32::NEG_INFINITY, f32::max);
+    let least = f64::from(largest) + LEAST_START.ln();
+    let mut spans = Vec::new();
+    for &first in &tokens.starts {
+        if f64::from(starts[tokens.first + first]) < least {
+            continue;
+        }
+        let from = tokens.ends.partition_point(|&at| at < first);
+        let lasts = tokens.ends[from..].iter();
+        for &last in lasts.take_while(|&&at| at < first + LONGEST_SPAN) {
+            spans.push((first, last, score(first, last)));
+        }
+    }
+    spans.sort_by(|(.., a), (.., b)| b.total_cmp(a));
+    for (first, last, score) in spans.into_iter().take(MAX_SPANS) {
+        let bytes = tokens.spans[first].start..tokens.spans[last].end;
+        let words: Vec<&str> = input.text()[bytes].split_whitespace().collect();
+        found.push((json_string(&words.join(" ")), score));
+    }
+    found
+}
+
+/// The words of a text or of a name, in small letters: `camelCase` and `snake_case` are two.
+fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut last = None;
+    for letter in text.chars() {
+        let is_small = last.is_some_and(char::is_lowercase);
+        if !letter.is_alphanumeric() || letter.is_uppercase() && is_small {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
+            word.extend(letter.to_lowercase());
+        }
+        last = Some(letter);
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether the words of an option stand in a text one after another.
+fn contains(text: &[String], option: &str) -> bool {
+    let option = words(option);
+    !option.is_empty() && text.windows(option.len()).any(|found| found == option)
+}
+
+fn json_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn softmax(logits: impl Iterator<Item = f32> + Clone) -> Vec<f64> {
+    let largest = logits.clone().fold(f32::NEG_INFINITY, f32::max);
+    let weights: Vec<f64> = logits
+        .map(|logit| f64::from(logit - largest).exp())
+        .collect();
+    let total: f64 = weights.iter().sum();
+    weights.into_iter().map(|weight| weight / total).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_found_word_by_word() {
+        let text = words("The parcel (in-stock) was NOT returned: isOpen");
+        for said in [
+            "in_stock",
+            "In Stock",
+            "inStock",
+            "RETURNED",
+            "not returned",
+            "is open",
+        ] {
+            assert!(contains(&text, said), "{said}");
+        }
+        for other in ["stock in", "return", "parcel returned", "", "-"] {
+            assert!(!contains(&text, other), "{other}");
+        }
+    }
+
+    #[test]
+    fn values_begin_and_end_at_borders_of_words() {
+        let text = "Total: 12.50 €";
+        let spans = [
+            0..3,
+            3..5,
+            5..6,
+            6..7,
+            7..8,
+            8..9,
+            9..10,
+            10..11,
+            11..12,
+            12..13,
+            13..16,
+        ];
+        let tokens = TextTokens::new(4, spans.to_vec(), text);
+        assert_eq!(tokens.starts, [0, 2, 4, 6, 7, 10]);
+        assert_eq!(tokens.ends, [1, 2, 5, 6, 8, 10]);
+        assert_eq!(
+            [tokens.at(0), tokens.at(4), tokens.at(15), tokens.at(16)],
+            [Some(0), Some(1), Some(10), None]
+        );
+    }
+}
