@@ -5,7 +5,13 @@ use std::sync::{Arc, LazyLock};
 use structgen_decode::samplers::{Accepted, Candidates, Sampler, SequenceStart};
 use structgen_vocab::{TokenId, Vocabulary};
 
-use super::texts::{Place, Texts};
+use super::texts::{Place, Texts, Written};
+
+/// The most values of arrays whose last place is remembered.
+const MAX_LISTS: usize = 8;
+
+/// A list goes on, or ends, with at least this probability.
+const LEAST_MORE: f64 = 0.02;
 
 /// Below deeper containers, nothing is preferred.
 const MAX_DEPTH: usize = 24;
@@ -37,6 +43,10 @@ struct Members {
     /// Of each key.
     below: Vec<Node>,
     texts: Option<Texts>,
+    /// The node after those below.
+    end: Node,
+    /// In an array: the value that tells how many items there are.
+    counted: Option<Node>,
 }
 
 impl Document {
@@ -64,13 +74,21 @@ impl Document {
                 None => keys.push((written, vec![below])),
             }
         }
-        keys.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let texts = keys.iter().map(|(key, _)| (key.clone(), 0.0));
-        self.nodes[node].keys = Texts::new(texts);
-        for (_, values) in keys {
-            let below = self.add(values);
-            self.nodes[node].below.push(below);
+        let is_list = |texts: &Texts| texts.is_list();
+        let is_counted = self.nodes[node].texts.as_ref().is_some_and(is_list);
+        let mut counted = is_counted.then_some(node as Node);
+        let mut below: Vec<(String, Node)> = Vec::new();
+        for (key, values) in keys {
+            let child = self.add(values);
+            counted = counted.or(self.nodes[child as usize].counted);
+            below.push((key, child));
         }
+        below.sort_unstable();
+        let end = self.nodes.len() as Node;
+        let members = &mut self.nodes[node];
+        members.keys = Texts::new(below.iter().map(|(key, _)| (key.clone(), 0.0)));
+        members.below = below.into_iter().map(|(_, child)| child).collect();
+        (members.end, members.counted) = (end, counted);
         node as Node
     }
 
@@ -85,6 +103,8 @@ struct Position {
     state: State,
     open: [Open; MAX_DEPTH],
     depth: usize,
+    /// What of the lists has been written; the first of them.
+    written: [Option<(Node, Written)>; MAX_LISTS],
     /// The logarithm of how probable the values so far are, the one that is being written among them.
     ln_probability: f64,
 }
@@ -129,6 +149,7 @@ impl Position {
                 is_array: false,
             }; MAX_DEPTH],
             depth: 0,
+            written: [None; MAX_LISTS],
             ln_probability: 0.0,
         }
     }
@@ -196,7 +217,7 @@ impl Position {
             State::BeforeKey => match byte {
                 b'"' => {
                     let node = self.inner().and_then(|open| open.node);
-                    let place = node.map(|node| document.nodes[node as usize].keys.start());
+                    let place = node.map(|node| document.nodes[node as usize].keys.start(None));
                     self.state = State::InKey {
                         place,
                         is_escaped: false,
@@ -206,26 +227,34 @@ impl Position {
                 _ => self.state = State::Lost,
             },
             State::AfterValue => match (byte, self.inner()) {
-                (
-                    b',',
-                    Some(Open {
-                        is_array: true,
-                        node,
-                    }),
-                ) => self.state = State::Value(node),
+                (b',' | b']', Some(open)) if open.is_array => {
+                    self.count(open.node, byte == b',', document);
+                    match byte {
+                        b',' => self.state = State::Value(open.node),
+                        _ => self.close(),
+                    }
+                }
                 (b',', Some(_)) => self.state = State::BeforeKey,
-                (b']' | b'}', Some(_)) => self.close(),
+                (b'}', Some(_)) => self.close(),
                 _ => self.state = State::Lost,
             },
             State::Value(node) => match byte {
                 b'{' => self.enter(node, false),
-                b'[' => self.enter(node, true),
+                b'[' => {
+                    self.forget(node, document);
+                    self.enter(node, true);
+                }
                 // Of an empty array.
                 b']' => self.close(),
                 _ => {
                     let found = node.and_then(|node| {
                         let texts = document.texts(node)?;
-                        Some(self.advance((node, texts.start()), byte, document))
+                        if texts.is_list() && byte == b'n' {
+                            // Whether an item lacks it is not asked.
+                            return None;
+                        }
+                        let written = texts.is_list().then(|| self.written(node)).flatten();
+                        Some(self.advance((node, texts.start(written)), byte, document))
                     });
                     self.state = State::InValue {
                         found,
@@ -287,8 +316,52 @@ impl Position {
         {
             let (before, after) = (texts.probability(place), texts.probability_at_end(place));
             self.ln_probability += with_others(after) - with_others(before);
+            if let Some(written) = texts.written(place) {
+                self.remember(node, written);
+            }
         }
         State::AfterValue
+    }
+
+    /// Counts whether an array goes on after an item.
+    fn count(&mut self, array: Option<Node>, goes_on: bool, document: &Document) {
+        let counted = array.and_then(|node| document.nodes[node as usize].counted);
+        if let Some(counted) = counted
+            && let Some(written) = self.written(counted)
+            && let Some(texts) = document.texts(counted)
+        {
+            let more = { texts.goes_on(written) }.clamp(LEAST_MORE, 1.0 - LEAST_MORE);
+            self.ln_probability += if goes_on { more } else { 1.0 - more }.ln();
+        }
+    }
+
+    fn written(&self, list: Node) -> Option<Written> {
+        let mut known = self.written.iter().flatten();
+        known
+            .find(|(node, _)| *node == list)
+            .map(|(_, written)| *written)
+    }
+
+    fn remember(&mut self, list: Node, written: Written) {
+        let is_it =
+            |known: &&mut Option<(Node, Written)>| known.is_none_or(|(node, _)| node == list);
+        if let Some(known) = self.written.iter_mut().find(is_it) {
+            *known = Some((list, written));
+        }
+    }
+
+    /// Begins the lists of an array anew.
+    fn forget(&mut self, array: Option<Node>, document: &Document) {
+        let Some(array) = array else { return };
+        let below = array..document.nodes[array as usize].end;
+        let mut kept = [None; MAX_LISTS];
+        let rest = { self.written.iter() }
+            .flatten()
+            .filter(|(node, _)| !below.contains(node));
+        for (place, known) in kept.iter_mut().zip(rest) {
+            *place = Some(*known);
+        }
+        self.written = kept;
     }
 }
 
@@ -373,6 +446,7 @@ impl Sampler for Preference {
 
 #[cfg(test)]
 mod tests {
+    use super::super::texts::Listed;
     use super::*;
 
     fn preference() -> Preference {
@@ -434,6 +508,53 @@ mod tests {
         );
         check(r#"{"rows":[],"\u00e4\"":{"ok":true}}"#, &[]);
         check("{\"\u{e4}\\\"\":{\"ok\":true}}", &[0.9]);
+    }
+
+    #[test]
+    fn items_come_in_the_order_of_the_text() {
+        let listed = |text: &str, at: u32| Listed {
+            text: text.to_owned(),
+            start: at,
+            end: at,
+            probability: 0.5,
+        };
+        let values =
+            |texts: [(&str, u32); 3]| Texts::list(texts.map(|(it, at)| listed(it, at)).into());
+        let path = |keys: &[&str]| keys.iter().map(|&key| key.to_owned()).collect::<Vec<_>>();
+        let document = Document::new(vec![
+            (path(&["z", "n"]), values([("1", 1), ("2", 5), ("1", 9)])),
+            (
+                path(&["z", "a"]),
+                values([("\"x\"", 2), ("\"y\"", 6), ("\"z\"", 10)]),
+            ),
+            (path(&["tags"]), values([("1", 1), ("2", 5), ("1", 9)])),
+        ]);
+        let document = LazyLock::new(Box::new(move || document) as Box<_>);
+        let tokens = (0..=255).map(|byte| vec![byte]);
+        let vocabulary = Vocabulary::from_tokens(tokens, &[]).unwrap();
+        let preference = Preference::new(Arc::new(document), Arc::new(vocabulary), 1.0);
+        let ln_of = |text: &str| preference.clone().after(&ids(text)).start.ln_probability;
+        let gained = |before: &str, after: &str| ln_of(&format!("{before}{after}")) - ln_of(before);
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a}, not {b}");
+
+        // First one of 1/2, 1/4 and 1/8; then one of 1/2 and 1/4, and the others are gone.
+        close(
+            gained(r#"{"tags":["#, "2,"),
+            with_others(2.0 / 7.0) + 0.5f64.ln(),
+        );
+        close(gained(r#"{"tags":[2,"#, "2"), with_others(0.0));
+        close(gained(r#"{"tags":[2,"#, "1"), with_others(1.0));
+        close(
+            gained(r#"{"tags":[2,1"#, "]"),
+            with_others(1.0) - with_others(1.0) + (1.0 - LEAST_MORE).ln(),
+        );
+        // Items are counted by the first of their values, in the order of the schema.
+        let item = r#"{"z":[{"a":"z","n":1}"#;
+        close(gained(item, ","), 0.75f64.ln());
+        close(gained(item, "]"), 0.25f64.ln());
+        // Each array begins anew; null says nothing.
+        close(gained(r#"{"tags":[2,1],"tags":[2,"#, "1"), with_others(1.0));
+        close(gained(r#"{"tags":["#, "null"), 0.0);
     }
 
     #[test]

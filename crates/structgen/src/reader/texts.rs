@@ -3,10 +3,31 @@
 /// Texts, each with a probability, by their beginnings.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    /// Sorted, each once.
+    /// Sorted; those of a list may be there several times.
     texts: Vec<Box<[u8]>>,
     /// The sum of the probabilities of those before each, and of all.
     sums: Vec<f64>,
+    /// Of the values of a list, where each stands.
+    list: Option<List>,
+}
+
+/// Where values of a list stand, in tokens, and how probable it is that all before them belong to the list no more.
+#[derive(Debug)]
+struct List {
+    starts: Vec<u32>,
+    ends: Vec<u32>,
+    /// The probability that none of the values that begin before its end is a value of the list.
+    left: Vec<f64>,
+}
+
+/// A value of a list among others, before it is known which come first.
+#[derive(Debug, Clone)]
+pub(super) struct Listed {
+    pub(super) text: String,
+    pub(super) start: u32,
+    pub(super) end: u32,
+    /// How probable it is that the list has a value there.
+    pub(super) probability: f64,
 }
 
 /// The texts that go on from a beginning.
@@ -17,7 +38,20 @@ pub(super) struct Place {
     end: u32,
     /// Bytes of the beginning.
     len: u32,
+    /// Of a list, where the value before ends, and what the probabilities come to from there.
+    after: u32,
+    total: f64,
 }
+
+/// What has been written of a list.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Written {
+    after: u32,
+    left: f64,
+}
+
+/// No value is certain to belong to a list, so that one that is left out does not end it.
+const MOST_CERTAIN: f64 = 0.9;
 
 impl Texts {
     /// The probabilities come to one at most; equal texts share theirs.
@@ -27,11 +61,8 @@ impl Texts {
         let mut found = Self::default();
         let mut sum = 0.0;
         for (text, probability) in pairs {
-            if found
-                .texts
-                .last()
-                .is_none_or(|last| **last != *text.as_bytes())
-            {
+            let last = found.texts.last();
+            if last.is_none_or(|last| **last != *text.as_bytes()) {
                 found.sums.push(sum);
                 found.texts.push(text.into_bytes().into());
             }
@@ -41,18 +72,72 @@ impl Texts {
         found
     }
 
+    /// The values of a list, which come in the order in which they stand. Each is next with the probability that it belongs to the list
+    /// and that none before it does.
+    pub(super) fn list(mut values: Vec<Listed>) -> Self {
+        values.sort_by_key(|value| value.start);
+        // Those that begin at the same place share it.
+        let mut begun: Vec<(u32, f64)> = Vec::new();
+        for value in &values {
+            match begun.last_mut() {
+                Some((start, sum)) if *start == value.start => *sum += value.probability,
+                _ => begun.push((value.start, value.probability)),
+            }
+        }
+        let mut left = 1.0;
+        let mut before = Vec::new();
+        for (start, probability) in begun {
+            before.push((start, left));
+            left *= 1.0 - probability.min(MOST_CERTAIN);
+        }
+        before.push((u32::MAX, left));
+        let left_at = |at: u32| before[before.partition_point(|&(start, _)| start < at)].1;
+        values.sort_by(|a, b| (&a.text, a.start).cmp(&(&b.text, b.start)));
+        let mut found = Self::default();
+        let mut sum = 0.0;
+        let mut list = List {
+            starts: Vec::new(),
+            ends: Vec::new(),
+            left: Vec::new(),
+        };
+        for value in values {
+            found.sums.push(sum);
+            sum += value.probability.min(MOST_CERTAIN) * left_at(value.start);
+            list.starts.push(value.start);
+            list.ends.push(value.end);
+            list.left.push(left_at(value.end + 1));
+            found.texts.push(value.text.into_bytes().into());
+        }
+        found.sums.push(sum);
+        found.list = Some(list);
+        found
+    }
+
+    /// Whether they are the values of a list.
+    pub(super) fn is_list(&self) -> bool {
+        self.list.is_some()
+    }
+
     /// Before the first byte.
-    pub(super) fn start(&self) -> Place {
-        Place {
+    pub(super) fn start(&self, written: Option<Written>) -> Place {
+        let mut place = Place {
             first: 0,
             end: self.texts.len() as u32,
             len: 0,
+            after: written.map_or(0, |written| written.after),
+            total: 1.0,
+        };
+        if self.is_list() {
+            place.total = self.weight(place);
         }
+        place
     }
 
     /// The texts that go on with this byte.
     pub(super) fn step(&self, place: Place, byte: u8) -> Place {
-        let Place { first, end, len } = place;
+        let Place {
+            first, end, len, ..
+        } = place;
         let texts = &self.texts[first as usize..end as usize];
         let next = |text: &[u8]| text.get(len as usize).copied();
         let below = texts.partition_point(|text| next(text) < Some(byte)) as u32;
@@ -61,30 +146,72 @@ impl Texts {
             first: first + below,
             end: first + upto,
             len: len + 1,
+            ..place
         }
     }
 
-    /// The index of the text that ends here.
+    /// Those of the texts that end here.
+    fn ended(&self, place: Place) -> Place {
+        let texts = &self.texts[place.first as usize..place.end as usize];
+        // The shortest come first.
+        let here = texts.partition_point(|text| text.len() == place.len as usize);
+        Place {
+            end: place.first + here as u32,
+            ..place
+        }
+    }
+
+    /// The index of the text that ends here; of a list, of the first that comes next.
     pub(super) fn at_end(&self, place: Place) -> Option<usize> {
-        // The shortest comes first.
-        let first = place.first as usize;
-        let is_here = place.first < place.end && self.texts[first].len() == place.len as usize;
-        is_here.then_some(first)
+        let here = self.ended(place);
+        let mut texts = here.first as usize..here.end as usize;
+        match &self.list {
+            None => texts.next(),
+            Some(list) => texts.find(|&at| list.starts[at] >= place.after),
+        }
+    }
+
+    /// What has been written of a list with the text that ends here.
+    pub(super) fn written(&self, place: Place) -> Option<Written> {
+        let list = self.list.as_ref()?;
+        let at = self.at_end(place)?;
+        Some(Written {
+            after: list.ends[at] + 1,
+            left: list.left[at],
+        })
+    }
+
+    /// How probable it is that a list goes on.
+    pub(super) fn goes_on(&self, written: Written) -> f64 {
+        let rest = self.start(Some(written)).total;
+        (rest / written.left.max(1e-9)).min(1.0)
+    }
+
+    /// The sum of the probabilities of the texts that go on from here.
+    fn weight(&self, place: Place) -> f64 {
+        let texts = place.first as usize..place.end as usize;
+        match &self.list {
+            Some(list) if place.after > 0 => texts
+                .filter(|&at| list.starts[at] >= place.after)
+                .map(|at| self.sums[at + 1] - self.sums[at])
+                .sum(),
+            // Of none, the difference is not always zero exactly.
+            _ if texts.is_empty() => 0.0,
+            _ => self.sums[texts.end] - self.sums[texts.start],
+        }
     }
 
     /// The probability of the texts that go on from here.
     pub(super) fn probability(&self, place: Place) -> f64 {
-        // Of none, the difference is not always zero exactly.
-        match place.first < place.end {
-            true => self.sums[place.end as usize] - self.sums[place.first as usize],
+        match place.total > 1e-9 {
+            true => self.weight(place) / place.total,
             false => 0.0,
         }
     }
 
     /// The probability of the text that ends here.
     pub(super) fn probability_at_end(&self, place: Place) -> f64 {
-        self.at_end(place)
-            .map_or(0.0, |at| self.sums[at + 1] - self.sums[at])
+        self.probability(self.ended(place))
     }
 }
 
@@ -96,7 +223,7 @@ mod tests {
     fn beginnings_have_the_probability_of_what_goes_on_from_them() {
         let pairs = [("12", 0.25), ("1", 0.5), ("3", 0.125), ("12", 0.125)];
         let texts = Texts::new(pairs.map(|(text, p)| (text.to_owned(), p)));
-        let start = texts.start();
+        let start = texts.start(None);
         assert_eq!(texts.probability(start), 1.0);
         let one = texts.step(start, b'1');
         assert_eq!(
@@ -112,5 +239,48 @@ mod tests {
             assert_eq!(texts.probability(gone), 0.0);
             assert_eq!(texts.probability(texts.step(gone, b'1')), 0.0);
         }
+    }
+
+    #[test]
+    fn values_of_a_list_come_in_the_order_in_which_they_stand() {
+        let listed = |text: &str, start, end, probability| Listed {
+            text: text.to_owned(),
+            start,
+            end,
+            probability,
+        };
+        // Two ways to end the first, the same text twice, and something improbable between.
+        let texts = Texts::list(vec![
+            listed("b", 9, 9, 0.8),
+            listed("a", 2, 2, 0.5),
+            listed("ax", 2, 4, 0.25),
+            listed("c", 6, 6, 0.1),
+            listed("a", 12, 12, 0.5),
+        ]);
+        let start = texts.start(None);
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a}, not {b}");
+        let next = [0.75, 0.25 * 0.1, 0.25 * 0.9 * 0.8, 0.25 * 0.9 * 0.2 * 0.5];
+        let total: f64 = next.iter().sum();
+        let a = texts.step(start, b'a');
+        close(texts.probability(a), (next[0] + next[3]) / total);
+        close(texts.probability_at_end(a), (0.5 + next[3]) / total);
+
+        // After the first, it is not there any more; the other one of the same text is.
+        let written = texts.written(a).unwrap();
+        close(texts.goes_on(written), 1.0 - 0.9 * 0.2 * 0.5);
+        let start = texts.start(Some(written));
+        close(texts.probability(start), 1.0);
+        let rest = 0.1 + 0.9 * 0.8 + 0.9 * 0.2 * 0.5;
+        close(texts.probability(texts.step(start, b'b')), 0.9 * 0.8 / rest);
+        let again = texts.step(start, b'a');
+        close(texts.probability_at_end(again), 0.9 * 0.2 * 0.5 / rest);
+
+        let last = texts.written(again).unwrap();
+        close(texts.goes_on(last), 0.0);
+        assert_eq!(
+            texts.probability(texts.step(texts.start(Some(last)), b'b')),
+            0.0
+        );
+        assert_eq!(texts.written(texts.step(start, b'x')), None);
     }
 }
