@@ -128,7 +128,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let extractor = match (schema, &constraint) {
         (Some(schema), Some(constraint)) if model.is_embedded() && !args.chat.is_used() => {
             let options = settings.schema.options(None)?;
-            Some(schema.extractor(model.clone(), &options, constraint, &settings.options)?)
+            let extractor =
+                schema.extractor(model.clone(), &options, constraint, &settings.options)?;
+            // Which samplers its requests have depends on the strategy.
+            Some(extractor.with_strategy(settings.strategy(&model)?))
         }
         _ => None,
     };

@@ -165,7 +165,10 @@ pub(super) fn submit(
         Request::new(tokens, constraint)
     };
     let room = model.room_after(&request.prompt, most);
+    // What the model's reader prefers.
+    let samplers = std::mem::take(&mut request.options.samplers);
     request.options = settings.options_for(model.tokenizer(), room)?;
+    request.options.samplers = samplers;
     let run = model.submit(request.with_events()).map_err(refused)?;
     Ok(Submitted { run, input: text })
 }
