@@ -1,4 +1,4 @@
-use super::scene::{Anchor, CHARACTER, Scene, TEXT_LINE};
+use super::scene::{CHARACTER, Scene, TEXT_LINE};
 use super::theme::Ink;
 
 /// The space around a screen.
@@ -157,9 +157,9 @@ fn draw_line(scene: &mut Scene, cells: &[Cell], top: f64) {
             if cell.is_reversed {
                 let width = length as f64 * CHARACTER;
                 scene.rect(left(column), top + 1.0, width, TEXT_LINE - 2.0, ink);
-                scene.text(left(column), middle, Anchor::Start, &text, Ink::Ground);
+                scene.grid_text(left(column), middle, &text, Ink::Ground);
             } else if length > 0 {
-                scene.text(left(column), middle, Anchor::Start, &text, ink);
+                scene.grid_text(left(column), middle, &text, ink);
             }
             length.max(1)
         };
