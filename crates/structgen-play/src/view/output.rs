@@ -83,21 +83,23 @@ fn draw_tree(app: &App, frame: &mut Frame<'_>, area: Rect, nodes: &[Node]) {
     frame.render_widget(block, area);
     // A root with others in it is no line of its own.
     let skipped = usize::from(nodes.first().is_some_and(|root| root.kind.is_container()));
-    let lines = nodes[skipped..].iter().map(|node| line(app, node, skipped));
+    let lines = nodes[skipped..]
+        .iter()
+        .map(|node| line(app, node, skipped, inner.width.into()));
     let mut lines: Vec<Line<'_>> = lines.collect();
     let lines = lines.split_off(lines.len().saturating_sub(inner.height.into()));
     frame.render_widget(Paragraph::new(lines), inner);
 }
 
-fn line(app: &App, node: &Node, skipped: usize) -> Line<'static> {
+fn line(app: &App, node: &Node, skipped: usize, width: usize) -> Line<'static> {
     let indent = "  ".repeat(node.depth.saturating_sub(skipped));
     let mut spans = vec![Span::raw(indent)];
     if node.depth > 0 {
         spans.push(app.span(format!("{} ", node.name), Role::Strong));
     }
     let text = match node.kind {
-        JsonKind::Object => if node.is_done { "{}" } else { "{" }.to_owned(),
-        JsonKind::Array => if node.is_done { "[]" } else { "[" }.to_owned(),
+        JsonKind::Object => "object".to_owned(),
+        JsonKind::Array => "array".to_owned(),
         JsonKind::String => {
             let quoted = format!("{:?}", node.text);
             match node.is_done {
@@ -112,9 +114,24 @@ fn line(app: &App, node: &Node, skipped: usize) -> Line<'static> {
     } else {
         Role::Plain
     };
-    spans.push(app.span(text, role));
+    let taken: usize = spans.iter().map(Span::width).sum();
+    spans.push(app.span(end_of(&text, width.saturating_sub(taken + 1)), role));
     if !node.is_done {
         spans.push(app.span("▏", Role::Soft));
     }
     Line::from(spans)
+}
+
+/// The end of a text that is too wide, which is what grows.
+fn end_of(text: &str, width: usize) -> String {
+    if Span::raw(text).width() <= width {
+        return text.to_owned();
+    }
+    let mut end = text;
+    while Span::raw(end).width() >= width.max(1) {
+        let mut characters = end.chars();
+        characters.next();
+        end = characters.as_str();
+    }
+    format!("…{end}")
 }
