@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use structgen::decode::strategies::LogitsRequest;
-use structgen::ort::{ModelFolder, Weights};
+use structgen::ort::{ModelFolder, Runtime, Weights};
 use structgen::vocab::TokenId;
 use structgen::{GenerateOptions, Model, ModelOptions};
 use structgen_lab::agreement::Agreement;
@@ -154,6 +154,8 @@ impl Side {
 
 pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<ExitCode> {
     let texts = args.texts.read()?;
+    // Neither of them pays for loading the library.
+    Runtime::load(&ModelOptions::new().search())?;
     let [mut a, mut b] = [Side::load(&args.a)?, Side::load(&args.b)?];
     for round in 0..=args.rounds {
         for side in [&mut a, &mut b] {
