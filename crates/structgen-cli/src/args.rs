@@ -82,8 +82,12 @@ impl LoadArgs {
     }
 
     pub(crate) fn load(&self) -> anyhow::Result<Model> {
-        let tables = self.cache.tables_folder();
-        self.model.load(self.options()?, tables)
+        self.load_with(self.options()?)
+    }
+
+    /// Loads the model with options that were made from [`options`](LoadArgs::options).
+    pub(crate) fn load_with(&self, options: ModelOptions) -> anyhow::Result<Model> {
+        self.model.load(options, self.cache.tables_folder())
     }
 }
 

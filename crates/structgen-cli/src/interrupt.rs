@@ -10,7 +10,7 @@ use structgen::Model;
 use structgen::decode::engine::StopHandle;
 
 /// What shells report of a program that Ctrl-C ended: 128 and the number of the signal.
-const EXIT_CODE: u8 = 130;
+pub(crate) const EXIT_CODE: u8 = 130;
 
 static HAPPENED: AtomicBool = AtomicBool::new(false);
 static MODELS: Mutex<Vec<StopHandle>> = Mutex::new(Vec::new());

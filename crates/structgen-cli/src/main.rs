@@ -78,6 +78,9 @@ enum Command {
     Doctor(commands::doctor::Args),
     /// Look at decoding: temperatures, one step, samplers, diversity, repetition, the cache, strategies.
     Lab(commands::lab::Args),
+    /// Play with decoding in the terminal: step by step, with sliders, forwards and back.
+    #[cfg(feature = "play")]
+    Play(Box<commands::play::Args>),
     /// List what --set and --params take, or explain one parameter.
     Params(commands::params::Args),
     /// Print what completes this program's commands and flags in a shell.
@@ -143,6 +146,8 @@ fn run(command: Command) -> Outcome {
         Command::Model(args) => commands::model::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Lab(args) => commands::lab::run(&args),
+        #[cfg(feature = "play")]
+        Command::Play(args) => commands::play::run(&args),
         Command::Params(args) => commands::params::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),

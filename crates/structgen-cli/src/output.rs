@@ -291,6 +291,12 @@ pub(crate) struct Paint {
 }
 
 impl Paint {
+    /// Whether there are any.
+    #[cfg(feature = "play")]
+    pub(crate) fn is_on(self) -> bool {
+        self.on
+    }
+
     fn with(self, code: &str, text: &str) -> String {
         if self.on {
             format!("\u{1b}[{code}m{text}\u{1b}[0m")

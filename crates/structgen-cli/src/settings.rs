@@ -339,6 +339,11 @@ impl Settings {
         }
     }
 
+    /// The seed, where one was given.
+    pub(crate) fn seed(&self) -> Option<u64> {
+        self.is_seeded.then_some(self.options.sampling.seed)
+    }
+
     /// Keeps what the model has run, for requests that begin alike, unless a size was set.
     pub(crate) fn keep_prefixes(&mut self) {
         if self.model.prefix_cache == 0 {

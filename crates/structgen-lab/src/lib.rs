@@ -11,6 +11,7 @@
 //! | [`diversity`] | how different are outputs from one another? |
 //! | [`heldout`] | how probable is a text that exists? |
 //! | [`advise`] | what does an output show, and what should be changed? |
+//! | [`agreement`] | how far do two models agree about the next token? |
 //! | [`memory`] | does a model fit into a device's memory, with its cache? |
 //! | [`quantize`] | how much do weights lose when they are stored in a few bits? |
 //! | [`chart`] | pictures of all of that, as SVG and PNG |
@@ -19,6 +20,7 @@
 //! well. Numbers are `f64` and logarithms natural, so entropies and divergences are in nats.
 
 pub mod advise;
+pub mod agreement;
 pub mod chart;
 pub mod compare;
 pub mod distribution;

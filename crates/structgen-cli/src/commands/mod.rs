@@ -19,6 +19,8 @@ pub(crate) mod man;
 pub(crate) mod mask;
 pub(crate) mod model;
 pub(crate) mod params;
+#[cfg(feature = "play")]
+pub(crate) mod play;
 pub(crate) mod runtime;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;

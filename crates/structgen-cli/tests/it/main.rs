@@ -16,6 +16,8 @@ mod model;
 mod model_commands;
 mod output;
 mod params;
+#[cfg(feature = "play")]
+mod play;
 mod results;
 mod runtime;
 mod schema_mistakes;

@@ -221,3 +221,72 @@ fn conversion_names_the_exporters_and_what_was_checked() {
     let unknown = model(home.path(), &["convert-help", "state-spaces/mamba-130m"]);
     assert!(unknown.out.contains("is not known here"), "{unknown:?}");
 }
+
+#[test]
+fn a_model_agrees_with_itself() {
+    runtime();
+    let home = tempfile::tempdir().unwrap();
+    let main = model_folder();
+    let compared = model(
+        home.path(),
+        &[
+            "compare",
+            text(&main),
+            text(&main),
+            "--rounds",
+            "1",
+            "--tokens",
+            "4",
+            "--json",
+        ],
+    );
+    let found: Value =
+        serde_json::from_str(&compared.out).unwrap_or_else(|_| panic!("{compared:?}"));
+    let agreement = &found["agreement"];
+    assert_eq!(agreement["same_greedy_token"], 1.0, "{found}");
+    assert!(agreement["mean_kl"].as_f64().unwrap() < 1e-9, "{found}");
+    assert!(agreement["positions"].as_u64().unwrap() > 200, "{found}");
+    for side in ["a", "b"] {
+        assert!(
+            found[side]["tokens_per_second"].as_f64().unwrap() > 0.0,
+            "{found}"
+        );
+        assert!(
+            found[side]["load_seconds"].as_f64().unwrap() > 0.0,
+            "{found}"
+        );
+    }
+    let shown = model(
+        home.path(),
+        &["compare", text(&main), text(&main), "--rounds", "1"],
+    );
+    for line in ["size", "quantisation", "tokens/s", "100.0% of"] {
+        assert!(shown.out.contains(line), "{shown:?}");
+    }
+    let missing = model(home.path(), &["compare", text(&main), "nowhere"]);
+    missing.is_bad_input(&["nowhere cannot be used"]);
+}
+
+#[test]
+fn a_quantisation_report_says_how_far_a_model_agrees_with_another() {
+    runtime();
+    let home = tempfile::tempdir().unwrap();
+    let main = model_folder();
+    let texts = home.path().join("texts");
+    std::fs::write(&texts, "The parcel was sent on Monday.\n\nWho signed?\n").unwrap();
+    let args = [
+        "quantize-report",
+        text(&main),
+        "--against",
+        text(&main),
+        "--texts",
+        text(&texts),
+    ];
+    let shown = model(home.path(), &args);
+    assert!(shown.out.contains("100.0% of"), "{shown:?}");
+    let without = model(
+        home.path(),
+        &["quantize-report", text(&main), "--texts", text(&texts)],
+    );
+    assert_eq!(without.code, 2, "{without:?}");
+}

@@ -1,4 +1,4 @@
-//! Charts of lines and of bars, as SVG, and as PNG with the feature `png`.
+//! Charts of lines and of bars, and screens of terminals, as SVG, and as PNG with the feature `png`.
 //!
 //! A chart becomes a [`Scene`] of rectangles, lines and texts, which either writer draws. All texts are
 //! horizontal and in a monospaced font, so their widths are known and none lies on another. An SVG follows the
@@ -10,6 +10,7 @@ mod lines;
 #[cfg(feature = "png")]
 mod png;
 mod scene;
+mod screen;
 mod svg;
 mod theme;
 
@@ -17,6 +18,7 @@ pub use axis::{Axis, Scale};
 pub use bars::{BarChart, BarGroup};
 pub use lines::{Line, LineChart};
 pub use scene::Scene;
+pub use screen::{Cell, CellInk, Screen, text_bar};
 pub use theme::Theme;
 
 /// A picture that could not be drawn.
@@ -43,6 +45,8 @@ pub enum Chart {
     Lines(LineChart),
     /// Horizontal bars in groups.
     Bars(BarChart),
+    /// A screen of a terminal.
+    Screen(Screen),
 }
 
 impl Chart {
@@ -67,6 +71,7 @@ impl Chart {
         match self {
             Self::Lines(chart) => chart.scene(),
             Self::Bars(chart) => chart.scene(),
+            Self::Screen(screen) => screen.scene(),
         }
     }
 }
@@ -80,6 +85,12 @@ impl From<LineChart> for Chart {
 impl From<BarChart> for Chart {
     fn from(chart: BarChart) -> Self {
         Self::Bars(chart)
+    }
+}
+
+impl From<Screen> for Chart {
+    fn from(screen: Screen) -> Self {
+        Self::Screen(screen)
     }
 }
 

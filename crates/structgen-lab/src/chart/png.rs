@@ -73,12 +73,14 @@ fn draw(canvas: &mut Pixmap, item: &Item, is_dark: bool) {
             text,
             is_title,
             ink,
+            advance,
         } => write_text(
             canvas,
             (x * SCALE, y * SCALE),
             *anchor,
             text,
             *is_title,
+            *advance,
             rgb(*ink, is_dark),
         ),
     }
@@ -90,18 +92,19 @@ fn write_text(
     anchor: Anchor,
     text: &str,
     is_title: bool,
+    advance: Option<f64>,
     colour: [u8; 3],
 ) {
     let (weight, size) = match is_title {
         true => (FontWeight::Bold, RasterHeight::Size32),
         false => (FontWeight::Regular, RasterHeight::Size24),
     };
-    let advance = get_raster_width(weight, size);
-    let width = text.chars().count() * advance;
+    let advance = advance.map_or(get_raster_width(weight, size) as f64, |it| it * SCALE);
+    let width = text.chars().count() as f64 * advance;
     let left = match anchor {
         Anchor::Start => x,
-        Anchor::Middle => x - width as f64 / 2.0,
-        Anchor::End => x - width as f64,
+        Anchor::Middle => x - width / 2.0,
+        Anchor::End => x - width,
     };
     let top = y - size.val() as f64 / 2.0;
     for (at, character) in text.chars().enumerate() {
@@ -110,7 +113,7 @@ fn write_text(
         };
         for (row, line) in glyph.raster().iter().enumerate() {
             for (column, &coverage) in line.iter().enumerate() {
-                let px = left + (at * advance + column) as f64;
+                let px = left + at as f64 * advance + column as f64;
                 blend(canvas, px, top + row as f64, colour, coverage);
             }
         }
@@ -127,6 +130,11 @@ fn glyph(
         '−' | '–' => '-',
         '…' => '.',
         '∞' => '8',
+        '▸' | '→' => '>',
+        '←' => '<',
+        '↑' => '^',
+        '↓' => 'v',
+        '●' => 'O',
         other => other,
     };
     get_raster(character, weight, size)

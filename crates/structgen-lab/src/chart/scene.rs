@@ -60,6 +60,8 @@ pub enum Item {
         is_title: bool,
         /// The colour.
         ink: Ink,
+        /// Pixels from character to character, where the text stands in a grid; otherwise as the font has it.
+        advance: Option<f64>,
     },
 }
 
@@ -90,6 +92,7 @@ impl Scene {
             text: title.to_owned(),
             is_title: true,
             ink: Ink::Text,
+            advance: None,
         });
         scene
     }
@@ -130,6 +133,20 @@ impl Scene {
             text: text.to_owned(),
             is_title: false,
             ink,
+            advance: None,
+        });
+    }
+
+    /// A text whose characters are as far apart as [`CHARACTER`] says, whatever the font.
+    pub(super) fn grid_text(&mut self, x: f64, y: f64, text: &str, ink: Ink) {
+        self.items.push(Item::Text {
+            x,
+            y,
+            anchor: Anchor::Start,
+            text: text.to_owned(),
+            is_title: false,
+            ink,
+            advance: Some(CHARACTER),
         });
     }
 

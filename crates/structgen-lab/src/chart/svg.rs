@@ -66,6 +66,7 @@ fn write_item(svg: &mut String, item: &Item) -> std::fmt::Result {
             text,
             is_title,
             ink,
+            advance,
         } => {
             let anchor = match anchor {
                 Anchor::Start => "start",
@@ -73,9 +74,15 @@ fn write_item(svg: &mut String, item: &Item) -> std::fmt::Result {
                 Anchor::End => "end",
             };
             let title = if *is_title { "title " } else { "" };
+            let length = advance.map_or(String::new(), |advance| {
+                format!(
+                    " textLength=\"{:.1}\"",
+                    text.chars().count() as f64 * advance
+                )
+            });
             writeln!(
                 svg,
-                "<text class=\"{title}{}\" x=\"{x:.1}\" y=\"{y:.1}\" dy=\".34em\" text-anchor=\"{anchor}\">{}</text>",
+                "<text class=\"{title}{}\" x=\"{x:.1}\" y=\"{y:.1}\" dy=\".34em\" text-anchor=\"{anchor}\"{length}>{}</text>",
                 ink.class(),
                 escaped(text)
             )

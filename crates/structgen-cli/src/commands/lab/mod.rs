@@ -6,11 +6,11 @@ mod compare;
 mod diversity;
 mod heldout;
 mod repetition;
-mod report;
+pub(crate) mod report;
 mod source;
-mod step;
+pub(crate) mod step;
 mod strategies;
-mod subject;
+pub(crate) mod subject;
 mod table;
 mod temperature;
 

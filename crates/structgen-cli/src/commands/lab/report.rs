@@ -15,12 +15,41 @@ pub(crate) struct ReportArgs {
     /// Print a JSON object instead of tables
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    plot: PlotArgs,
+}
+
+/// Where a picture is drawn.
+#[derive(clap::Args, Debug)]
+pub(crate) struct PlotArgs {
     /// Draw a picture into a file, by its name as SVG or PNG
     #[arg(long, value_name = "FILE.svg|png")]
     plot: Option<PathBuf>,
     /// The picture's colours: light, dark, or auto, by which an SVG follows its reader's scheme and a PNG is light
     #[arg(long, value_name = "THEME", default_value_t = Theme::Auto, requires = "plot")]
     theme: Theme,
+}
+
+impl PlotArgs {
+    /// Whether a picture is asked for. A name that is no picture's is an error.
+    pub(crate) fn is_asked_for(&self) -> anyhow::Result<bool> {
+        Ok(self.plot.as_deref().map(format_of).transpose()?.is_some())
+    }
+
+    /// Draws the picture, if one is asked for.
+    pub(crate) fn draw(&self, chart: &Chart) -> anyhow::Result<()> {
+        let Some(path) = &self.plot else {
+            return Ok(());
+        };
+        let bytes = match format_of(path)? {
+            Format::Svg => chart.svg(self.theme).into_bytes(),
+            Format::Png => chart.png(self.theme)?,
+        };
+        std::fs::write(path, bytes)
+            .with_context(|| format!("{} cannot be written", path.display()))?;
+        note(&format!("{} was drawn", path.display()));
+        Ok(())
+    }
 }
 
 /// What a tool found.
@@ -54,20 +83,12 @@ fn format_of(path: &Path) -> anyhow::Result<Format> {
 impl ReportArgs {
     /// Whether a picture is asked for that can be drawn.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        self.plot.as_deref().map(format_of).transpose()?;
+        self.plot.is_asked_for()?;
         Ok(())
     }
 
     pub(crate) fn print(&self, report: &Report) -> anyhow::Result<()> {
-        if let Some(path) = &self.plot {
-            let bytes = match format_of(path)? {
-                Format::Svg => report.chart.svg(self.theme).into_bytes(),
-                Format::Png => report.chart.png(self.theme)?,
-            };
-            std::fs::write(path, bytes)
-                .with_context(|| format!("{} cannot be written", path.display()))?;
-            note(&format!("{} was drawn", path.display()));
-        }
+        self.plot.draw(&report.chart)?;
         if self.json {
             write_line(&report.json.to_string())?;
         } else {

@@ -6,13 +6,13 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use structgen::vocab::TokenId;
 use structgen::{Constraint, Request, SamplingParams, SchemaOptions, TaskPreset};
-use structgen_lab::chart::{Axis, BarChart, BarGroup};
+use structgen_lab::chart::{Axis, BarChart, BarGroup, text_bar};
 use structgen_lab::step::{Everything, Step, TokenShare};
 
 use super::report::{Report, ReportArgs};
 use super::source::{Logits, SourceArgs, token_text};
 use super::subject::extraction;
-use super::table::{Table, bar, percent, quoted, three, title};
+use super::table::{Table, percent, quoted, three, title};
 use crate::args::read_grammar;
 use crate::commands::demo_samples::samples;
 use crate::input::Document;
@@ -65,19 +65,9 @@ struct Shown {
 }
 
 pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
-    let mut settings = args.settings.settings()?;
+    let settings = args.settings.settings()?;
     settings.check_sampling_only("lab step")?;
-    let sampling = &mut settings.options.sampling;
-    let seed = std::mem::take(&mut sampling.seed);
-    if *sampling == SamplingParams::default() {
-        *sampling = SamplingParams {
-            top_k: 50,
-            ..TaskPreset::Balanced.params()
-        };
-        (sampling.repetition_penalty, sampling.frequency_penalty) = (1.0, 0.0);
-    }
-    sampling.seed = seed;
-    let sampling = settings.options.sampling;
+    let sampling = or_balanced(settings.options.sampling);
     let shown = match args.source.is_without_model() {
         true => {
             if args.json_schema.is_some() || args.regex.is_some() || args.grammar.is_some() {
@@ -96,6 +86,25 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
         false => of_model(args, &sampling)?,
     };
     Ok(shown.report(args.tokens.max(1)))
+}
+
+/// The parameters, or temperature, top-k and top-p of a balanced task where none but a seed is given.
+pub(crate) fn or_balanced(sampling: SamplingParams) -> SamplingParams {
+    let seed = sampling.seed;
+    let plain = SamplingParams {
+        seed,
+        ..SamplingParams::default()
+    };
+    if sampling != plain {
+        return sampling;
+    }
+    SamplingParams {
+        seed,
+        top_k: 50,
+        repetition_penalty: 1.0,
+        frequency_penalty: 0.0,
+        ..TaskPreset::Balanced.params()
+    }
 }
 
 /// The step of a model, after its prompt and the output so far.
@@ -205,7 +214,7 @@ impl Shown {
                     true => cell(after),
                     false => "refused".to_owned(),
                 },
-                bar(share.probability, 30),
+                text_bar(share.probability, 30),
             ]);
         }
         let mut stages = Table::new(["<stage", "tokens left", "took", "H nats"]);

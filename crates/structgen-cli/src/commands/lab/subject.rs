@@ -17,7 +17,7 @@ use crate::commands::demo_samples::samples;
 use crate::input::TextArgs;
 
 /// What a model that was not made for extraction goes on with, where no prompt is given.
-pub(super) const OPENING: &str = "Once upon a time";
+pub(crate) const OPENING: &str = "Once upon a time";
 
 /// A model, and a prompt.
 #[derive(clap::Args, Debug)]
@@ -78,7 +78,7 @@ impl SubjectArgs {
 }
 
 /// The request of an extraction: of a text and a schema, or of a sample where there is none.
-pub(super) fn extraction(
+pub(crate) fn extraction(
     model: &Model,
     text: &str,
     schema: Option<&str>,

@@ -58,17 +58,6 @@ impl Table {
     }
 }
 
-/// A bar of at most `width` characters for a share from 0 to 1.
-pub(crate) fn bar(share: f64, width: usize) -> String {
-    const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
-    let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
-    let mut bar = "█".repeat(eighths / 8);
-    if !eighths.is_multiple_of(8) {
-        bar.push(EIGHTHS[eighths % 8]);
-    }
-    bar
-}
-
 /// A heading above a table.
 pub(crate) fn title(text: &str) -> String {
     format!("{}\n\n", paint().bold(text))

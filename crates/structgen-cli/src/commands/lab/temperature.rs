@@ -1,12 +1,12 @@
 //! `structgen lab temperature`.
 
 use serde_json::json;
-use structgen_lab::chart::{Axis, Line, LineChart};
+use structgen_lab::chart::{Axis, Line, LineChart, text_bar};
 use structgen_lab::temperature::{TEMPERATURES, TemperatureTask, recommend, temperatures};
 
 use super::report::{Report, ReportArgs};
 use super::source::{Logits, SourceArgs};
-use super::table::{Table, bar, percent, three, title};
+use super::table::{Table, percent, three, title};
 
 /// The logits that are looked at where none are given.
 const LOGITS: [f32; 12] = [5.0, 4.0, 3.5, 3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.0, -1.0, -2.0];
@@ -45,7 +45,7 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
             three(row.entropy_bits),
             percent(row.top),
             row.effective.to_string(),
-            bar(row.top, 30),
+            text_bar(row.top, 30),
         ]);
     }
     let tasks = match args.recommend {

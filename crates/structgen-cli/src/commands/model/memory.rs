@@ -149,7 +149,7 @@ fn estimated(billions: f64, args: &Args, json: bool) -> anyhow::Result<ExitCode>
 }
 
 fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode> {
-    let (_, weights) = open(folder, args.variant.as_deref())?;
+    let (found, weights) = open(folder, args.variant.as_deref())?;
     let mut options = LoadOptions::default();
     options.variant.clone_from(&args.variant);
     let runtime = Runtime::load(&ModelOptions::new().search())?;
@@ -182,6 +182,7 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
             "cache_bytes": cache,
             "bytes": total,
             "process_bytes": process,
+            "notes": notes(&found, &weights),
         });
         add_fit(&mut object, fit, gigabytes, args.available);
         write_line(&serde_json::to_string_pretty(&object)?)?;
@@ -202,8 +203,31 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
             size(process)
         ))?;
     }
+    for note in notes(&found, &weights) {
+        write_line(&format!("note: {note}"))?;
+    }
     write_fit(fit, gigabytes, args.available)?;
     Ok(outcome(fit))
+}
+
+/// What a process takes beyond weights and cache, as it was measured (docs/model-folders.md).
+fn notes(found: &ModelFolder, weights: &Weights) -> Vec<&'static str> {
+    let mut notes = Vec::new();
+    let types = weights.bytes_by_type();
+    if types
+        .iter()
+        .any(|(dtype, bytes)| dtype.name() == "float16" && *bytes > 0)
+    {
+        notes.push(
+            "the processor computes with float32, and holds float16 weights up to four times as large",
+        );
+    }
+    if !found.shares_buffers {
+        notes.push(
+            "each step writes the cache anew, which takes up to four times of it; a graph with past and present in one buffer takes it once",
+        );
+    }
+    notes
 }
 
 fn outcome(fit: Option<Fit>) -> ExitCode {

@@ -1,5 +1,6 @@
 //! `structgen model`: the models on this machine, and what one takes.
 
+mod compare;
 mod convert_help;
 mod list;
 mod memory;
@@ -72,6 +73,8 @@ enum Command {
     Memory(memory::Args),
     /// Show what the float weights of a model lose in few bits
     QuantizeReport(quantize_report::Args),
+    /// Compare two models: size, speed, and how far they agree about the next token
+    Compare(compare::Args),
     /// Print the commands that turn a Hugging Face model into a folder that works
     ConvertHelp {
         /// The model, such as meta-llama/Llama-3.2-1B, or its family
@@ -93,6 +96,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Info { model, variant } => memory::info(model, variant.as_deref(), args.json)?,
         Command::Memory(options) => memory::run(options, args.json)?,
         Command::QuantizeReport(options) => quantize_report::run(options, args.json)?,
+        Command::Compare(options) => compare::run(options, args.json)?,
         Command::ConvertHelp { name } => convert_help::run(name, args.json)?,
     })
 }

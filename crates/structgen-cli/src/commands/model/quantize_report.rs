@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use structgen::ort::{ModelFolder, Tensor, Weights};
 use structgen_lab::quantize::{BITS, Loss, importance_aware, per_channel, uniform};
 
+use super::compare::{self, TextsArgs, agreement_of_folders};
 use crate::args::whole;
 use crate::error::DONE;
 use crate::models::resolve;
@@ -31,6 +32,11 @@ pub(super) struct Args {
     /// Report every tensor, too
     #[arg(long)]
     tensors: bool,
+    /// A model with other weights, most often those that these were quantised from: how far this one agrees with it about the next token
+    #[arg(long, value_name = "MODEL")]
+    against: Option<PathBuf>,
+    #[command(flatten)]
+    texts: TextsArgs,
 }
 
 /// What one number of bits loses, three ways.
@@ -46,6 +52,9 @@ struct Losses {
 const FEWEST: u64 = 256;
 
 pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<ExitCode> {
+    if args.against.is_none() && args.texts.is_given() {
+        bail!("--texts is for --against, and there is none");
+    }
     let path = resolve(&args.model)?;
     let file = match path.is_file() {
         true => path,
@@ -82,7 +91,10 @@ pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<ExitCode> {
             tensors.push((tensor, of_tensor));
         }
     }
-    if totals.is_empty() {
+    let agreement = { args.against.as_deref() }
+        .map(|reference| agreement_of_folders(reference, &args.model, &args.texts))
+        .transpose()?;
+    if totals.is_empty() && agreement.is_none() {
         bail!(
             "{} has no float weights: it is {}",
             file.display(),
@@ -91,23 +103,35 @@ pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<ExitCode> {
     }
     if json {
         let of_tensor = |(tensor, losses): &(&Tensor, Vec<Losses>)| json!({"name": tensor.name, "dims": tensor.dims, "bits": as_json(losses)});
-        let mut object =
-            json!({"model": file, "weights": totals[0].tensor.weights, "bits": as_json(&totals)});
+        let count = totals.first().map_or(0, |losses| losses.tensor.weights);
+        let mut object = json!({"model": file, "weights": count, "bits": as_json(&totals)});
+        if let Some(agreement) = &agreement {
+            object["agreement"] = compare::as_json(agreement);
+        }
         if args.tensors {
             object["tensors"] = tensors.iter().map(of_tensor).collect();
         }
         write_line(&serde_json::to_string_pretty(&object)?)?;
         return Ok(DONE);
     }
-    write_line(&format!(
-        "{} weights of {}",
-        totals[0].tensor.weights,
-        file.display()
-    ))?;
-    write_table(&totals)?;
+    match totals.first() {
+        Some(losses) => {
+            let weights = losses.tensor.weights;
+            write_line(&format!("{weights} weights of {}", file.display()))?;
+            write_table(&totals)?;
+        }
+        None => write_line(&format!(
+            "{} has no float weights: it is {}",
+            file.display(),
+            weights.quantization()
+        ))?,
+    }
     for (tensor, losses) in &tensors {
         write_line(&format!("\n{} {:?}", tensor.name, tensor.dims))?;
         write_table(losses)?;
+    }
+    if let Some(agreement) = &agreement {
+        compare::write_agreement(agreement)?;
     }
     Ok(DONE)
 }

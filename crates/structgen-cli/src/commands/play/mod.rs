@@ -1,0 +1,191 @@
+//! `structgen play`: decoding live in a terminal.
+
+mod subject;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use structgen::Model;
+use structgen_play::headless::Headless;
+use structgen_play::terminal::{self, TerminalError};
+use structgen_play::{ConstraintKind, ConstraintText, Scene, app::Start, picture};
+
+use super::demo_samples::samples;
+use super::lab::report::PlotArgs;
+use super::lab::step::or_balanced;
+use super::lab::subject::OPENING;
+use crate::Outcome;
+use crate::args::LoadArgs;
+use crate::error::DONE;
+use crate::input::Document;
+use crate::output::{detail, paint};
+use crate::settings::SettingsArgs;
+use subject::ModelSubject;
+
+/// The sample that the embedded model reads: one with texts in it, whose first words are a wide choice.
+const SAMPLE: &str = "bug-export";
+
+/// The columns and lines of a picture.
+const PICTURE: (u16, u16) = (100, 30);
+
+/// Bytes of keys and values that are kept, so that a step costs a token and not the whole text.
+const KEPT_BYTES: usize = 256_000_000;
+
+/// Options of `structgen play`.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Without any flag, the embedded model reads a sample text under its schema. n takes the token that is drawn, b goes back, ←→ move the \
+    slider\nthat ↑↓ choose, p and c edit prompt and constraint, 1 to 4 start the scenes, ? shows all keys. Samplers are temperature 0.7, top-k 50 and\n\
+    top-p 0.9 where none is given. NO_COLOR is honoured.\n\n\
+    Input and output must be a terminal; --plot draws a screen into a file without one."
+)]
+pub(crate) struct Args {
+    /// The prompt; for the embedded model, a text to extract from
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    prompt: Option<String>,
+    /// A schema that outputs match: a file, or the schema itself
+    #[arg(long, value_name = "FILE", group = "play_constraint")]
+    json_schema: Option<PathBuf>,
+    /// A regular expression that outputs match
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        group = "play_constraint",
+        allow_hyphen_values = true
+    )]
+    regex: Option<String>,
+    /// A grammar that outputs match: a file, or the grammar itself
+    #[arg(long, value_name = "FILE", group = "play_constraint")]
+    grammar: Option<PathBuf>,
+    /// A scene to begin with: temperature (from 0.1 to 2), top-k (from 1 to 10), top-p (from 1 to 0.5), or together (a whole output)
+    #[arg(long, value_name = "NAME")]
+    scene: Option<Scene>,
+    /// Take this many tokens at once
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "scene")]
+    tokens: usize,
+    #[command(flatten)]
+    plot: PlotArgs,
+    #[command(flatten)]
+    load: LoadArgs,
+    #[command(flatten)]
+    settings: SettingsArgs,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    Ok(play(args).map(|()| DONE)?)
+}
+
+fn play(args: &Args) -> anyhow::Result<()> {
+    let is_picture = args.plot.is_asked_for()?;
+    if !is_picture && let Err(error @ TerminalError::NoTerminal(_)) = terminal::check() {
+        bail!(
+            "{error}: run structgen play by itself in one. --plot FILE.svg draws a screen without a terminal, and structgen lab step prints a step"
+        );
+    }
+    let settings = args.settings.settings()?;
+    settings.check_sampling_only("play")?;
+    let seed = settings.seed().unwrap_or(1);
+    let mut sampling = or_balanced(settings.options.sampling);
+    sampling.seed = seed;
+    let constraint = args.constraint()?;
+    let options = args.load.options()?.with_prefix_cache(KEPT_BYTES);
+    let model = args.load.load_with(options)?;
+    let start = Start {
+        model: args.model_name(&model),
+        prompt: String::new(),
+        constraint: ConstraintText::default(),
+        sampling,
+        scene: args.scene,
+        tokens: args.tokens,
+        has_colour: is_picture || paint().is_on(),
+    };
+    let start = args.with_texts(start, constraint, &model)?;
+    let subject = ModelSubject::new(model);
+    if is_picture {
+        let mut headless = Headless::new(start, subject);
+        headless.finish();
+        let (columns, lines) = PICTURE;
+        let screen = headless.screen(columns, lines);
+        return args.plot.draw(&picture::chart(&screen, "structgen play"));
+    }
+    restore_when_interrupted();
+    let redraws = terminal::play(start, subject)?;
+    let milliseconds = |share| redraws.quantile(share).as_secs_f64() * 1e3;
+    detail(&format!(
+        "{} screens were drawn, half of them within {:.2} ms, all within {:.2} ms",
+        redraws.count(),
+        milliseconds(0.5),
+        milliseconds(1.0)
+    ));
+    Ok(())
+}
+
+impl Args {
+    /// The constraint that is given by a flag, as text.
+    fn constraint(&self) -> anyhow::Result<Option<ConstraintText>> {
+        let (kind, text) = if let Some(path) = &self.json_schema {
+            (ConstraintKind::Schema, Document::read_json(path)?.text)
+        } else if let Some(path) = &self.grammar {
+            (ConstraintKind::Grammar, Document::read_grammar(path)?.text)
+        } else if let Some(pattern) = &self.regex {
+            (ConstraintKind::Pattern, pattern.clone())
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(ConstraintText { kind, text }))
+    }
+
+    /// The start with prompt and constraint: what is given, the sample for the embedded model, free text for others.
+    fn with_texts(
+        &self,
+        mut start: Start,
+        constraint: Option<ConstraintText>,
+        model: &Model,
+    ) -> anyhow::Result<Start> {
+        let sample = samples()?.into_iter().find(|sample| sample.id == SAMPLE);
+        let sample = sample.with_context(|| format!("there is no sample {SAMPLE}"))?;
+        let (prompt, default) = match model.is_embedded() {
+            true => {
+                let schema: serde_json::Value = serde_json::from_str(sample.schema.get())?;
+                let text = serde_json::to_string_pretty(&schema)?;
+                (
+                    sample.text.as_str(),
+                    ConstraintText {
+                        kind: ConstraintKind::Schema,
+                        text,
+                    },
+                )
+            }
+            false => (
+                OPENING,
+                ConstraintText {
+                    kind: ConstraintKind::Free,
+                    text: String::new(),
+                },
+            ),
+        };
+        start.prompt = self.prompt.clone().unwrap_or_else(|| prompt.to_owned());
+        start.constraint = constraint.unwrap_or(default);
+        Ok(start)
+    }
+
+    fn model_name(&self, model: &Model) -> String {
+        let folder = self.load.model.model.as_deref();
+        let name = folder.and_then(|folder| folder.file_name());
+        match name {
+            Some(name) if !model.is_embedded() => name.to_string_lossy().into_owned(),
+            _ => "embedded model".to_owned(),
+        }
+    }
+}
+
+/// Restores the terminal where the process is interrupted from outside; in the terminal, Ctrl-C is a key.
+fn restore_when_interrupted() {
+    let handler = || {
+        terminal::restore();
+        #[allow(clippy::exit, reason = "there is nothing to keep")]
+        std::process::exit(crate::interrupt::EXIT_CODE.into());
+    };
+    // Where a handler cannot be set, the process ends as the system does it.
+    drop(ctrlc::set_handler(handler));
+}

@@ -1,0 +1,249 @@
+//! A model as what is played with.
+
+use std::sync::Arc;
+
+use structgen::constraint::{CompiledConstraint, Matcher};
+use structgen::decode::constraint::PlainMask;
+use structgen::decode::events::{EventStream, OutputEvent, OutputPart};
+use structgen::frontend::json_schema::SchemaError;
+use structgen::vocab::{TokenId, TokenMask, Vocabulary};
+use structgen::{Constraint, Error, Model, Profile, SchemaOptions};
+use structgen_play::{Begun, ConstraintKind, ConstraintText, Look, Problem, Subject};
+
+use crate::commands::lab::subject::extraction;
+
+pub(super) struct ModelSubject {
+    model: Model,
+    prompt: Vec<TokenId>,
+    matcher: Option<Matcher>,
+    /// What is allowed in free text.
+    free: TokenMask,
+}
+
+impl ModelSubject {
+    pub(super) fn new(model: Model) -> Self {
+        let mut free = model.tokenizer().vocabulary().text_tokens().clone();
+        let eos = model.eos().iter().filter(|id| id.index() < free.len());
+        eos.copied()
+            .collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|id| free.allow(id));
+        Self {
+            model,
+            prompt: Vec::new(),
+            matcher: None,
+            free,
+        }
+    }
+
+    /// The tokens of the prompt, and the constraint: of an extraction for a schema and the embedded model.
+    fn request(
+        &self,
+        prompt: &str,
+        constraint: &ConstraintText,
+    ) -> anyhow::Result<(Vec<TokenId>, Option<CompiledConstraint>)> {
+        let text = constraint.text.as_str();
+        let constraint = match constraint.kind {
+            ConstraintKind::Schema if self.model.is_embedded() => {
+                if prompt.trim().is_empty() {
+                    anyhow::bail!(
+                        "the embedded model extracts from a text, and the prompt is empty"
+                    );
+                }
+                // What is wrong with the schema is known with its place from its own text alone.
+                Constraint::json_schema_str(text, &SchemaOptions::new())?;
+                let (request, _) = extraction(&self.model, prompt, Some(text))?;
+                return Ok((request.prompt, request.constraint));
+            }
+            ConstraintKind::Schema => {
+                let options = SchemaOptions::new().with_profile(Profile::Generate);
+                Some(Constraint::json_schema_str(text, &options)?)
+            }
+            ConstraintKind::Pattern => Some(Constraint::regex(text)?),
+            ConstraintKind::Grammar => Some(Constraint::gbnf(text)?),
+            ConstraintKind::Free => None,
+        };
+        let compiled = { constraint.as_ref() }
+            .map(|constraint| self.model.compile(constraint))
+            .transpose()?;
+        Ok((self.model.encode_prompt(prompt)?, compiled))
+    }
+}
+
+impl Subject for ModelSubject {
+    fn begin(&mut self, prompt: &str, constraint: &ConstraintText) -> Result<Begun, Problem> {
+        let (prompt, compiled) = { self.request(prompt, constraint) }
+            .map_err(|error| problem(&error, &constraint.text))?;
+        let is_json = compiled
+            .as_ref()
+            .is_some_and(|compiled| EventStream::new(compiled).is_json());
+        self.prompt.clone_from(&prompt);
+        self.matcher = compiled.map(|compiled| compiled.matcher());
+        Ok(Begun {
+            prompt,
+            eos: self.model.eos().to_vec(),
+            is_json,
+        })
+    }
+
+    fn look(&mut self, output: &[TokenId]) -> Result<Look, Problem> {
+        let failed = |error: &dyn std::error::Error| Problem::new(error.to_string());
+        let mask = match &mut self.matcher {
+            Some(matcher) => {
+                follow(matcher, output).map_err(|error| failed(&error))?;
+                matcher
+                    .mask()
+                    .map_err(|error| failed(&error))?
+                    .bits()
+                    .clone()
+            }
+            None => self.free.clone(),
+        };
+        let text = [&self.prompt[..], output].concat();
+        let rows = self
+            .model
+            .logits(&text, 1)
+            .map_err(|error| failed(&error))?;
+        let logits = rows.into_iter().next();
+        Ok(Look {
+            logits: logits
+                .ok_or_else(|| Problem::new("the model gave no logits"))?
+                .into(),
+            allowed: Arc::new(PlainMask::new(mask)),
+        })
+    }
+
+    fn vocabulary(&self) -> Arc<Vocabulary> {
+        Arc::clone(self.model.tokenizer().vocabulary())
+    }
+}
+
+/// Brings a matcher to where it is after these tokens.
+fn follow(
+    matcher: &mut Matcher,
+    output: &[TokenId],
+) -> Result<(), structgen::constraint::MatcherError> {
+    let known: Vec<TokenId> = matcher.tokens().collect();
+    let shared = known.iter().zip(output).take_while(|(a, b)| a == b).count();
+    matcher.rollback(known.len() - shared)?;
+    output[shared..]
+        .iter()
+        .try_for_each(|&token| matcher.accept_token(token))
+}
+
+/// What is wrong, and where in the constraint's text.
+fn problem(error: &anyhow::Error, text: &str) -> Problem {
+    let message = Problem::new(format!("{error:#}"));
+    match error.downcast_ref::<Error>() {
+        Some(Error::Schema(SchemaError::NotJson {
+            line,
+            column,
+            reason,
+        })) => {
+            let before = text.split_inclusive('\n').take(line - 1);
+            let start: usize = before.map(str::len).sum();
+            Problem::new(format!("not JSON: {reason}")).at_byte(text, start + column - 1)
+        }
+        Some(Error::Schema(error)) => match byte_of(text, pointer(error)) {
+            Some(byte) => message.at_byte(text, byte),
+            None => message,
+        },
+        Some(Error::Regex(error)) => {
+            Problem::new(error.kind.to_string()).at_byte(text, error.position)
+        }
+        Some(Error::Gbnf(error)) => {
+            let hint = error.hint.as_ref();
+            let hint = hint.map_or(String::new(), |hint| format!(" ({hint})"));
+            let mut problem = Problem::new(format!("{}{hint}", error.kind));
+            problem.at = Some((error.line.saturating_sub(1), error.column.saturating_sub(1)));
+            problem
+        }
+        _ => message,
+    }
+}
+
+/// The JSON Pointer of what a schema is refused for, and of its keyword where there is one.
+fn pointer(error: &SchemaError) -> String {
+    use SchemaError as E;
+    let (pointer, keyword) = match error {
+        E::InvalidKeyword {
+            pointer, keyword, ..
+        }
+        | E::Unsupported {
+            pointer, keyword, ..
+        } => (pointer.as_str(), keyword.as_str()),
+        E::UnknownDialect { pointer, .. } | E::UnknownVocabulary { pointer, .. } => {
+            (pointer.as_str(), "$schema")
+        }
+        E::UnresolvedReference { pointer, .. } => (pointer.as_str(), "$ref"),
+        E::NotASchema { pointer }
+        | E::CircularReference { pointer }
+        | E::Unsatisfiable { pointer, .. }
+        | E::Limit { pointer, .. } => (pointer.as_str(), ""),
+        _ => ("", ""),
+    };
+    let pointer = pointer.rsplit_once('#').map_or(pointer, |parts| parts.1);
+    match keyword {
+        "" => pointer.to_owned(),
+        keyword if pointer.ends_with(&format!("/{keyword}")) => pointer.to_owned(),
+        keyword => format!("{pointer}/{keyword}"),
+    }
+}
+
+/// Where in a document the value of a pointer begins, or of the longest beginning of it that there is.
+fn byte_of(text: &str, wanted: String) -> Option<usize> {
+    let mut found: Option<(usize, usize)> = None;
+    let mut events = EventStream::json();
+    // What is no JSON was refused as such.
+    let _ = events.push(text, &[], &mut |event| {
+        if let OutputEvent::Started {
+            part: OutputPart::Field { pointer, .. },
+            start,
+        } = event
+        {
+            let rest = wanted.strip_prefix(&*pointer);
+            let is_on_the_way = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            if is_on_the_way && found.is_none_or(|(length, _)| pointer.len() > length) {
+                found = Some((pointer.len(), start));
+            }
+        }
+    });
+    found.map(|(_, start)| start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The place of what is wrong with a text, as the rest of its line.
+    fn rest_of_line(constraint: impl Fn(&str) -> Result<Constraint, Error>, text: &str) -> String {
+        let Err(error) = constraint(text) else {
+            panic!("{text} is to be refused");
+        };
+        let (line, column) = problem(&error.into(), text).at.unwrap();
+        let line = text.split('\n').nth(line).unwrap();
+        line.chars().skip(column).collect()
+    }
+
+    #[test]
+    fn problems_of_typed_constraints_have_their_place() {
+        let schema = |text: &str| Constraint::json_schema_str(text, &SchemaOptions::new());
+        assert_eq!(rest_of_line(schema, "{\n  \"type\": objekt }"), "objekt }");
+        assert_eq!(
+            rest_of_line(
+                schema,
+                "{\"properties\":\n {\"a\": {\"minLength\": \"ü\"}}}"
+            ),
+            "\"ü\"}}}"
+        );
+        assert_eq!(
+            rest_of_line(schema, "{\"items\":\n {\"$ref\": \"#/nowhere\"}}"),
+            "\"#/nowhere\"}}"
+        );
+        assert_eq!(rest_of_line(Constraint::regex, "ü(a|b"), "(a|b");
+        assert_eq!(
+            rest_of_line(Constraint::gbnf, "root ::= \"a\"\n  | nothing"),
+            "nothing"
+        );
+    }
+}

@@ -1,0 +1,432 @@
+//! The state of the program: messages change it and may ask for effects, nothing else does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratatui::crossterm::event::KeyEvent;
+use structgen_decode::SamplingParams;
+use structgen_decode::samplers::Accepted;
+use structgen_vocab::{TokenId, Vocabulary};
+
+use crate::comparison::Comparison;
+use crate::editor::Editor;
+use crate::scene::{ALLOWED, Scene};
+use crate::slider::Slider;
+use crate::subject::{Begun, ConstraintKind, ConstraintText, Look, Problem};
+use crate::walk::{Moved, Walk};
+
+/// How long a token stays before the next one.
+const TOKEN_PAUSE: Duration = Duration::from_millis(250);
+
+/// How long a setting of a scene stays.
+const FRAME_PAUSE: Duration = Duration::from_millis(700);
+
+/// How many positions a scene looks at to find the one with the widest choice.
+const SOUGHT: usize = 40;
+
+/// What happened.
+#[derive(Debug)]
+pub enum Message {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// A text was pasted.
+    Paste(String),
+    /// The screen has another size.
+    Resized,
+    /// The pause of [`App::pause`] is over.
+    Tick,
+    /// An output was begun, or cannot be.
+    Begun(Result<Begun, Problem>),
+    /// The model and the mask were asked.
+    Looked {
+        /// The [`Effect::Look`] that asked.
+        run: usize,
+        /// The number of tokens before the position.
+        tokens: usize,
+        /// What they gave.
+        look: Result<Look, Problem>,
+    },
+}
+
+/// What is to be done outside of the state. The answer is a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// An output is to be begun.
+    Begin {
+        /// The prompt.
+        prompt: String,
+        /// What the output has to match.
+        constraint: ConstraintText,
+    },
+    /// The model and the mask are to be asked.
+    Look {
+        /// The number of the output.
+        run: usize,
+        /// The tokens of the output.
+        output: Vec<TokenId>,
+    },
+}
+
+/// What the program begins with.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// What the model is called.
+    pub model: String,
+    /// The prompt.
+    pub prompt: String,
+    /// What outputs have to match.
+    pub constraint: ConstraintText,
+    /// How tokens are drawn.
+    pub sampling: SamplingParams,
+    /// A scene to begin with.
+    pub scene: Option<Scene>,
+    /// How many tokens are taken at once.
+    pub tokens: usize,
+    /// Whether the screen has colours.
+    pub has_colour: bool,
+}
+
+/// The state.
+#[derive(Debug)]
+pub struct App {
+    pub(crate) vocabulary: Arc<Vocabulary>,
+    pub(crate) model: String,
+    pub(crate) has_colour: bool,
+    pub(crate) prompt: String,
+    pub(crate) constraint: ConstraintText,
+    pub(crate) sampling: SamplingParams,
+    pub(crate) walk: Walk,
+    /// What is shown of the step at the walk's position.
+    pub(crate) comparison: Option<Result<Comparison, String>>,
+    /// The slider that keys move.
+    pub(crate) slider: usize,
+    pub(crate) mode: Mode,
+    pub(crate) overlay: Overlay,
+    pub(crate) waits: Waits,
+    /// What went wrong last.
+    pub(crate) problem: Option<String>,
+    /// What a scene found out.
+    pub(crate) note: Option<String>,
+    pub(crate) is_done: bool,
+    /// Prompt and constraint of the output that is being begun.
+    pending: Option<(String, ConstraintText)>,
+    /// The number of the output, by which late answers about others are told.
+    run: usize,
+    first: (Option<Scene>, usize),
+}
+
+/// What goes on by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Mode {
+    /// Nothing.
+    Still,
+    /// Tokens are taken, one after a pause.
+    Auto,
+    /// Tokens are taken at once, up to this number.
+    Fast(usize),
+    /// A scene looks for the step with the widest choice; the best so far, and how wide it is.
+    Seek(Scene, Option<(usize, Width)>),
+    /// A scene shows a frame.
+    Frame(Scene, usize),
+}
+
+/// How wide a choice is: whether enough tokens are allowed, and the entropy of their probabilities.
+pub(crate) type Width = (bool, f64);
+
+/// What is over the main screen.
+#[derive(Debug)]
+pub(crate) enum Overlay {
+    None,
+    Help,
+    Scenes(usize),
+    Editor(Editing),
+}
+
+/// What is awaited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    No,
+    ForBegin,
+    ForLook,
+}
+
+/// A text that is being typed.
+#[derive(Debug)]
+pub(crate) struct Editing {
+    pub(crate) field: Field,
+    pub(crate) editor: Editor,
+    /// How the text of a constraint is read.
+    pub(crate) kind: ConstraintKind,
+    pub(crate) problem: Option<Problem>,
+}
+
+/// Which text is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    Prompt,
+    Constraint,
+}
+
+impl App {
+    /// The state at the beginning, and what is to be done first.
+    #[must_use]
+    pub fn new(start: Start, vocabulary: Arc<Vocabulary>) -> (Self, Effect) {
+        let mut app = Self {
+            vocabulary,
+            model: start.model,
+            has_colour: start.has_colour,
+            prompt: String::new(),
+            constraint: ConstraintText::default(),
+            sampling: start.sampling,
+            walk: Walk::default(),
+            comparison: None,
+            slider: 0,
+            mode: Mode::Still,
+            overlay: Overlay::None,
+            waits: Waits::No,
+            problem: None,
+            note: None,
+            is_done: false,
+            pending: None,
+            run: 0,
+            first: (start.scene, start.tokens),
+        };
+        let effect = app.begin(start.prompt, start.constraint);
+        (app, effect)
+    }
+
+    /// Whether the program ends.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    /// After which pause the next [`Message::Tick`] is due; none while nothing goes on by itself.
+    #[must_use]
+    pub fn pause(&self) -> Option<Duration> {
+        if self.waits != Waits::No || !matches!(self.overlay, Overlay::None) {
+            return None;
+        }
+        match self.mode {
+            Mode::Still => None,
+            Mode::Auto => Some(TOKEN_PAUSE),
+            Mode::Fast(_) | Mode::Seek(..) => Some(Duration::ZERO),
+            Mode::Frame(Scene::Together, _) => Some(TOKEN_PAUSE),
+            Mode::Frame(..) => Some(FRAME_PAUSE),
+        }
+    }
+
+    /// The bytes of the output up to the position, and where those of the last token begin.
+    pub(crate) fn output(&self) -> (Vec<u8>, usize) {
+        let (mut bytes, mut last) = (Vec::new(), 0);
+        for token in self.walk.tokens() {
+            last = bytes.len();
+            bytes.extend_from_slice(self.vocabulary.token_bytes(token).unwrap_or_default());
+        }
+        (bytes, last)
+    }
+
+    /// The step's probabilities, where there is a step.
+    #[must_use]
+    pub fn comparison(&self) -> Option<&Comparison> {
+        self.comparison.as_ref()?.as_ref().ok()
+    }
+
+    /// What a message changes, and what is to be done then.
+    pub fn update(&mut self, message: Message) -> Option<Effect> {
+        match message {
+            Message::Key(key) => self.key(key),
+            Message::Paste(text) => {
+                if let Overlay::Editor(editing) = &mut self.overlay {
+                    text.chars().for_each(|c| editing.editor.insert(c));
+                }
+                None
+            }
+            Message::Resized => None,
+            Message::Tick => self.tick(),
+            Message::Begun(begun) => self.begun(begun),
+            Message::Looked { run, .. } if run != self.run => None,
+            Message::Looked { tokens, look, .. } => {
+                self.waits = Waits::No;
+                match look {
+                    Ok(look) => self.walk.add(tokens, look),
+                    Err(problem) => {
+                        self.problem = Some(problem.message);
+                        self.mode = Mode::Still;
+                    }
+                }
+                self.compare();
+                None
+            }
+        }
+    }
+
+    pub(crate) fn begin(&mut self, prompt: String, constraint: ConstraintText) -> Effect {
+        self.waits = Waits::ForBegin;
+        self.pending = Some((prompt.clone(), constraint.clone()));
+        Effect::Begin { prompt, constraint }
+    }
+
+    fn begun(&mut self, begun: Result<Begun, Problem>) -> Option<Effect> {
+        self.waits = Waits::No;
+        let (prompt, constraint) = self.pending.take()?;
+        match begun {
+            Ok(begun) => {
+                (self.prompt, self.constraint) = (prompt, constraint);
+                (self.overlay, self.problem, self.note) = (Overlay::None, None, None);
+                self.walk = Walk::new(begun);
+                self.comparison = None;
+                self.run += 1;
+                self.mode = match std::mem::take(&mut self.first) {
+                    (None, 0) => Mode::Still,
+                    (None, tokens) => Mode::Fast(tokens),
+                    (Some(scene), _) => self.first_frame(scene),
+                };
+                Some(self.ask())
+            }
+            Err(problem) => {
+                if !matches!(self.overlay, Overlay::Editor(_)) {
+                    // What was begun without an editor came from the command line.
+                    (self.prompt, self.constraint) = (prompt, constraint);
+                    self.edit(Field::Constraint);
+                }
+                if let Overlay::Editor(editing) = &mut self.overlay {
+                    if let (Some(at), Field::Constraint) = (problem.at, editing.field) {
+                        editing.editor.move_to(at);
+                    }
+                    editing.problem = Some(problem);
+                }
+                None
+            }
+        }
+    }
+
+    /// Opens the editor of a text.
+    pub(crate) fn edit(&mut self, field: Field) {
+        let text = match field {
+            Field::Prompt => &self.prompt,
+            Field::Constraint => &self.constraint.text,
+        };
+        self.overlay = Overlay::Editor(Editing {
+            field,
+            editor: Editor::new(text),
+            kind: self.constraint.kind,
+            problem: None,
+        });
+    }
+
+    fn ask(&mut self) -> Effect {
+        self.waits = Waits::ForLook;
+        Effect::Look {
+            run: self.run,
+            output: self.walk.tokens(),
+        }
+    }
+
+    /// Computes what is shown of the step at the position.
+    pub(crate) fn compare(&mut self) {
+        self.comparison = self.walk.step(&self.sampling).map(|step| {
+            let step = step.map_err(|error| error.to_string())?;
+            Ok(Comparison::new(&step, &self.sampling))
+        });
+    }
+
+    /// Takes the token that is drawn.
+    pub(crate) fn forward(&mut self) -> Option<Effect> {
+        if self.waits != Waits::No {
+            return None;
+        }
+        let Some(drawn) = self.comparison().and_then(|comparison| comparison.drawn) else {
+            self.mode = Mode::Still;
+            return None;
+        };
+        let accepted = Accepted::drawn(TokenId(drawn.id), drawn.probability as f32);
+        let moved = self.walk.forward(accepted);
+        self.compare();
+        (moved == Moved::Unseen).then(|| self.ask())
+    }
+
+    pub(crate) fn go_to(&mut self, at: usize) {
+        if self.waits == Waits::No {
+            self.walk.go_to(at);
+            self.compare();
+        }
+    }
+
+    pub(crate) fn start_scene(&mut self, scene: Scene) {
+        self.overlay = Overlay::None;
+        (self.note, self.problem) = (None, None);
+        if self.waits == Waits::No {
+            self.walk.go_to(0);
+            self.mode = self.first_frame(scene);
+            self.compare();
+        }
+    }
+
+    fn first_frame(&mut self, scene: Scene) -> Mode {
+        scene.set(0, &mut self.sampling);
+        let moved = { Slider::ALL.iter() }.position(|&slider| Some(slider) == scene.slider());
+        self.slider = moved.unwrap_or(self.slider);
+        match scene.is_of_one_step() {
+            true => Mode::Seek(scene, None),
+            false => Mode::Frame(scene, 0),
+        }
+    }
+
+    fn tick(&mut self) -> Option<Effect> {
+        if self.waits != Waits::No {
+            return None;
+        }
+        match self.mode {
+            Mode::Still => None,
+            Mode::Fast(tokens) if self.walk.at() >= tokens => {
+                self.mode = Mode::Still;
+                None
+            }
+            Mode::Auto | Mode::Fast(_) | Mode::Frame(Scene::Together, _) => self.forward(),
+            Mode::Seek(scene, best) => self.seek(scene, best),
+            Mode::Frame(scene, frame) if frame + 1 < scene.frames() => {
+                self.show(scene, frame + 1);
+                None
+            }
+            Mode::Frame(..) => {
+                self.mode = Mode::Still;
+                None
+            }
+        }
+    }
+
+    fn show(&mut self, scene: Scene, frame: usize) {
+        self.mode = Mode::Frame(scene, frame);
+        scene.set(frame, &mut self.sampling);
+        self.compare();
+    }
+
+    /// Looks at another position, or goes to the one with the widest choice.
+    fn seek(&mut self, scene: Scene, best: Option<(usize, Width)>) -> Option<Effect> {
+        let at = self.walk.at();
+        let mask = self
+            .comparison()
+            .and_then(|comparison| comparison.columns.get(1));
+        let width = mask.map(|mask| (mask.left >= ALLOWED, mask.entropy));
+        let best = match (best, width) {
+            (Some((_, widest)), Some(width)) if width > widest => Some((at, width)),
+            (None, Some(width)) => Some((at, width)),
+            (best, _) => best,
+        };
+        if at < SOUGHT && !self.walk.has_ended() {
+            self.mode = Mode::Seek(scene, best);
+            return self.forward();
+        }
+        let Some((at, (is_enough, _))) = best else {
+            self.mode = Mode::Still;
+            return None;
+        };
+        if !is_enough {
+            self.note = Some(format!("no step allows {ALLOWED}"));
+        }
+        self.walk.go_to(at);
+        self.show(scene, 0);
+        None
+    }
+}

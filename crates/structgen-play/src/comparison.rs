@@ -1,0 +1,192 @@
+//! A step's probabilities, sampler by sampler.
+
+use std::collections::HashMap;
+
+use structgen_decode::SamplingParams;
+use structgen_lab::step::{Draw, Step, TokenShare};
+use structgen_vocab::TokenId;
+
+use crate::slider::Slider;
+
+/// The most tokens that are compared.
+const ROWS: usize = 60;
+
+/// The probabilities of a step's tokens: a row for each token, a column for the model, the mask and each sampler.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The model, the mask, and the samplers in their order.
+    pub columns: Vec<Column>,
+    /// The most probable tokens, refused ones among them, the most probable first.
+    pub rows: Vec<Row>,
+    /// What is drawn.
+    pub drawn: Option<Draw>,
+    /// The share of probability that the mask took.
+    pub masked: f64,
+}
+
+/// What the model, the mask or a sampler left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// The name.
+    pub name: &'static str,
+    /// Whether it is a sampler that is off, which leaves what the one before it did.
+    pub is_off: bool,
+    /// The number of tokens.
+    pub left: usize,
+    /// The entropy of what is left, in nats.
+    pub entropy: f64,
+}
+
+/// A token.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The token.
+    pub token: TokenId,
+    /// Whether the mask allows it.
+    pub is_allowed: bool,
+    /// Its probability in each column; none where it is no longer there.
+    pub shares: Vec<Option<f64>>,
+}
+
+impl Comparison {
+    /// Compares what the parts of a step left.
+    #[must_use]
+    pub fn new(step: &Step, params: &SamplingParams) -> Self {
+        let mut table = Self::empty(step);
+        let index: HashMap<u32, usize> = { table.rows.iter().enumerate() }
+            .map(|(row, it)| (it.token.0, row))
+            .collect();
+        let allowed = || step.model.iter().filter(|share| share.is_allowed);
+        // The sum over what is left is exact where almost everything was refused.
+        let mass: f64 = allowed().map(|share| share.probability).sum();
+        let entropy = allowed().map(|share| share.probability / mass);
+        table.column("model", step.model.len(), step.entropy);
+        table.fill(&index, step.model.iter(), 1.0);
+        table.column(
+            "mask",
+            allowed().count(),
+            -entropy.map(|p| p * p.ln()).sum::<f64>() + 0.0,
+        );
+        table.fill(&index, allowed(), mass);
+        let mut stages = step.stages.iter().peekable();
+        for &kind in &params.order {
+            match stages.peek() {
+                Some(stage) if stage.sampler == kind.name() => {
+                    table.column(stage.sampler, stage.left, stage.entropy);
+                    table.fill(&index, stage.tokens.iter(), 1.0);
+                    stages.next();
+                }
+                _ if Slider::ALL.iter().any(|slider| slider.kind() == kind) => {
+                    table.repeat(kind.name());
+                }
+                _ => {}
+            }
+        }
+        table
+    }
+
+    /// The rows alone: the most probable tokens, of which at least two thirds are allowed where there are so many.
+    fn empty(step: &Step) -> Self {
+        let of = |wanted: bool| {
+            step.model
+                .iter()
+                .filter(move |share| share.is_allowed == wanted)
+        };
+        let refused = of(false).take(ROWS).count().min(ROWS / 3);
+        let allowed = of(true).take(ROWS - refused).count();
+        let mut shares: Vec<&TokenShare> = of(true)
+            .take(allowed)
+            .chain(of(false).take(ROWS - allowed))
+            .collect();
+        shares.sort_by(|a, b| {
+            b.probability
+                .total_cmp(&a.probability)
+                .then(a.id.cmp(&b.id))
+        });
+        let row = |share: &TokenShare| Row {
+            token: TokenId(share.id),
+            is_allowed: share.is_allowed,
+            shares: Vec::new(),
+        };
+        Self {
+            columns: Vec::new(),
+            rows: shares.into_iter().map(row).collect(),
+            drawn: step.drawn,
+            masked: step.mask.removed,
+        }
+    }
+
+    fn column(&mut self, name: &'static str, left: usize, entropy: f64) {
+        self.columns.push(Column {
+            name,
+            is_off: false,
+            left,
+            entropy,
+        });
+        for row in &mut self.rows {
+            row.shares.push(None);
+        }
+    }
+
+    /// Sets the shares of the last column, of a distribution with this mass.
+    fn fill<'s>(
+        &mut self,
+        index: &HashMap<u32, usize>,
+        shares: impl Iterator<Item = &'s TokenShare>,
+        mass: f64,
+    ) {
+        for share in shares {
+            if let Some(&row) = index.get(&share.id)
+                && let Some(last) = self.rows[row].shares.last_mut()
+            {
+                *last = Some(share.probability / mass);
+            }
+        }
+    }
+
+    /// Adds a column of a sampler that is off.
+    fn repeat(&mut self, name: &'static str) {
+        let Some(last) = self.columns.last() else {
+            return;
+        };
+        let column = Column {
+            name,
+            is_off: true,
+            ..last.clone()
+        };
+        self.columns.push(column);
+        for row in &mut self.rows {
+            row.shares.push(row.shares.last().copied().flatten());
+        }
+    }
+
+    /// What is left at the end.
+    #[must_use]
+    pub fn last(&self) -> Option<&Column> {
+        self.columns.last()
+    }
+
+    /// The rows for a screen with room for so many: the most probable tokens, two thirds of them allowed, in their order.
+    #[must_use]
+    pub fn top(&self, room: usize) -> Vec<&Row> {
+        let count = |allowed: bool| {
+            self.rows
+                .iter()
+                .filter(|row| row.is_allowed == allowed)
+                .count()
+        };
+        let refused = count(false)
+            .min(room / 3)
+            .max(room.saturating_sub(count(true)));
+        let mut left = [refused, room.saturating_sub(refused)];
+        let mut rows: Vec<&Row> = Vec::new();
+        for row in &self.rows {
+            let left = &mut left[usize::from(row.is_allowed)];
+            if *left > 0 {
+                *left -= 1;
+                rows.push(row);
+            }
+        }
+        rows
+    }
+}

@@ -1,0 +1,70 @@
+//! The program without a terminal: for tests, and for pictures of its screens.
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+
+use crate::app::{App, Effect, Message, Start};
+use crate::subject::Subject;
+use crate::view;
+
+/// The state and its model, on one thread.
+pub struct Headless<S> {
+    app: App,
+    subject: S,
+}
+
+impl<S: Subject> Headless<S> {
+    /// Begins.
+    pub fn new(start: Start, subject: S) -> Self {
+        let (app, effect) = App::new(start, subject.vocabulary());
+        let mut headless = Self { app, subject };
+        headless.carry_out(Some(effect));
+        headless
+    }
+
+    /// The state.
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// A message, and all that follows from it at once.
+    pub fn send(&mut self, message: Message) {
+        let effect = self.app.update(message);
+        self.carry_out(effect);
+    }
+
+    fn carry_out(&mut self, mut effect: Option<Effect>) {
+        while let Some(next) = effect {
+            let answer = answer(&mut self.subject, next);
+            effect = self.app.update(answer);
+        }
+    }
+
+    /// Lets what goes on by itself go on until it ends.
+    pub fn finish(&mut self) {
+        while self.app.pause().is_some() {
+            self.send(Message::Tick);
+        }
+    }
+
+    /// The screen, if it has this size.
+    pub fn screen(&self, width: u16, height: u16) -> Buffer {
+        let backend = TestBackend::new(width, height);
+        let Ok(mut terminal) = Terminal::new(backend);
+        let Ok(_) = terminal.draw(|frame| view::draw(&self.app, frame));
+        terminal.backend().buffer().clone()
+    }
+}
+
+/// Carries out an effect.
+pub(crate) fn answer(subject: &mut (impl Subject + ?Sized), effect: Effect) -> Message {
+    match effect {
+        Effect::Begin { prompt, constraint } => Message::Begun(subject.begin(&prompt, &constraint)),
+        Effect::Look { run, output } => Message::Looked {
+            run,
+            tokens: output.len(),
+            look: subject.look(&output),
+        },
+    }
+}

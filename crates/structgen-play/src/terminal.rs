@@ -1,0 +1,201 @@
+//! The loop: what happens goes in, screens come out, and the model works on a thread of its own.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, Event, read};
+use ratatui::crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
+use ratatui::crossterm::{execute, queue};
+
+use crate::app::{App, Effect, Message, Start};
+use crate::headless::answer;
+use crate::subject::Subject;
+use crate::view;
+
+/// Why there is no program on the terminal.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TerminalError {
+    /// Standard input or output is a file or a pipe.
+    #[error("a terminal is needed for input and output, and {0} is none")]
+    NoTerminal(&'static str),
+    /// The terminal fails.
+    #[error("the terminal fails")]
+    Io(#[from] io::Error),
+    /// A thread cannot be started, or has ended.
+    #[error("the thread of the model has ended")]
+    Worker,
+}
+
+/// How long screens took to draw, from the state to what the terminal is sent.
+#[derive(Clone, Debug, Default)]
+pub struct Redraws {
+    times: Vec<Duration>,
+}
+
+impl Redraws {
+    /// The number of screens.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.times.len()
+    }
+
+    /// The time that this share of the screens was drawn within.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> Duration {
+        let mut times = self.times.clone();
+        times.sort_unstable();
+        let at = (times.len().saturating_sub(1)) as f64 * share.clamp(0.0, 1.0);
+        times.get(at.round() as usize).copied().unwrap_or_default()
+    }
+}
+
+/// Checks that there is a terminal.
+///
+/// # Errors
+/// [`TerminalError::NoTerminal`].
+pub fn check() -> Result<(), TerminalError> {
+    if !io::stdin().is_terminal() {
+        return Err(TerminalError::NoTerminal("standard input"));
+    }
+    if !io::stdout().is_terminal() {
+        return Err(TerminalError::NoTerminal("standard output"));
+    }
+    Ok(())
+}
+
+/// Plays until a key ends it. The terminal is as before afterwards, after a panic as well.
+///
+/// # Errors
+/// [`TerminalError`].
+pub fn play(start: Start, subject: impl Subject + 'static) -> Result<Redraws, TerminalError> {
+    check()?;
+    let (app, first) = App::new(start, subject.vocabulary());
+    let (messages, inbox) = channel::<Option<Message>>();
+    let (effects, work) = channel();
+    spawn("play-model", {
+        let messages = messages.clone();
+        move || answer_all(subject, &work, Farewell(messages))
+    })?;
+    let restored = Restored::new()?;
+    // It ends with the process: there is no way to stop waiting for a key.
+    spawn("play-keys", move || while pass_on(read(), &messages) {})?;
+    let result = run(app, first, &inbox, &effects);
+    drop(restored);
+    result
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), TerminalError> {
+    let named = thread::Builder::new().name(name.to_owned());
+    named.spawn(work).map(drop).map_err(TerminalError::Io)
+}
+
+/// Restores the terminal when it is dropped; a panic in any thread restores it before its message is printed.
+struct Restored;
+
+impl Restored {
+    fn new() -> io::Result<Self> {
+        // It sets the hook for panics, too.
+        drop(ratatui::try_init()?);
+        let restored = Self;
+        execute!(io::stdout(), EnableBracketedPaste)?;
+        Ok(restored)
+    }
+}
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Restores the terminal, for handlers of signals.
+pub fn restore() {
+    // There is nobody left to report a failure to.
+    let _ = execute!(io::stdout(), DisableBracketedPaste);
+    ratatui::restore();
+}
+
+/// Says that its thread has ended, after a panic as well: nothing is what says so.
+struct Farewell(Sender<Option<Message>>);
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        // Where nobody listens, the program has ended.
+        let _ = self.0.send(None);
+    }
+}
+
+fn answer_all(mut subject: impl Subject, work: &Receiver<Effect>, messages: Farewell) {
+    while let Ok(effect) = work.recv() {
+        let answer = answer(&mut subject, effect);
+        if messages.0.send(Some(answer)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Whether there may be more events.
+fn pass_on(event: io::Result<Event>, messages: &Sender<Option<Message>>) -> bool {
+    let message = match event {
+        Ok(Event::Key(key)) => Message::Key(key),
+        Ok(Event::Paste(text)) => Message::Paste(text),
+        Ok(Event::Resize(..)) => Message::Resized,
+        Ok(_) => return true,
+        Err(_) => return false,
+    };
+    messages.send(Some(message)).is_ok()
+}
+
+/// Draws after messages and never without one.
+fn run(
+    mut app: App,
+    first: Effect,
+    inbox: &Receiver<Option<Message>>,
+    effects: &Sender<Effect>,
+) -> Result<Redraws, TerminalError> {
+    let backend = ratatui::backend::CrosstermBackend::new(io::stdout());
+    let mut terminal = ratatui::Terminal::new(backend)?;
+    let mut redraws = Redraws::default();
+    let ask = |effect: Option<Effect>| match effect {
+        Some(effect) => effects.send(effect).map_err(|_| TerminalError::Worker),
+        None => Ok(()),
+    };
+    ask(Some(first))?;
+    while !app.is_done() {
+        let started = Instant::now();
+        // The terminal shows the screen when all of it is there.
+        queue!(io::stdout(), BeginSynchronizedUpdate)?;
+        terminal.draw(|frame| view::draw(&app, frame))?;
+        queue!(io::stdout(), EndSynchronizedUpdate)?;
+        io::stdout().flush()?;
+        redraws.times.push(started.elapsed());
+        let mut message = Some(next(inbox, app.pause())?);
+        // Of keys that came while the screen was drawn, the last one is shown.
+        while let Some(next) = message {
+            ask(app.update(next))?;
+            message = match inbox.try_recv() {
+                Ok(message) => Some(message.ok_or(TerminalError::Worker)?),
+                Err(_) => None,
+            };
+        }
+    }
+    Ok(redraws)
+}
+
+fn next(
+    inbox: &Receiver<Option<Message>>,
+    pause: Option<Duration>,
+) -> Result<Message, TerminalError> {
+    let message = match pause {
+        None => inbox.recv().ok(),
+        Some(pause) => match inbox.recv_timeout(pause) {
+            Ok(message) => Some(message),
+            Err(RecvTimeoutError::Timeout) => Some(Some(Message::Tick)),
+            Err(RecvTimeoutError::Disconnected) => None,
+        },
+    };
+    message.flatten().ok_or(TerminalError::Worker)
+}
