@@ -16,6 +16,7 @@ mod model;
 mod model_commands;
 mod output;
 mod params;
+mod remote;
 mod results;
 mod runtime;
 mod schema_mistakes;
