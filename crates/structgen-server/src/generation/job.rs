@@ -92,6 +92,8 @@ pub(crate) struct Usage {
     pub(crate) prompt: usize,
     pub(crate) cached: usize,
     pub(crate) new: usize,
+    /// Of the new tokens, those of reasoning.
+    pub(crate) reasoning: usize,
 }
 
 impl Usage {
@@ -99,6 +101,7 @@ impl Usage {
         self.prompt += other.prompt;
         self.cached += other.cached;
         self.new += other.new;
+        self.reasoning += other.reasoning;
     }
 }
 
@@ -297,7 +300,11 @@ impl Job {
             let generation = whole(output)?;
             self.count(&generation, &mut usage, at == 0);
             let pieces = match self.pieces.get_mut(at) {
-                Some(pieces) => pieces.finish(&vocabulary)?,
+                Some(pieces) => {
+                    let last = pieces.finish(&vocabulary)?;
+                    usage.reasoning += pieces.reasoning_tokens(&generation.tokens, &vocabulary);
+                    last
+                }
                 None => Vec::new(),
             };
             let report = self.settings.report.then(|| {
