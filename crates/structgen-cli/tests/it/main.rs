@@ -14,6 +14,7 @@ mod jsonl;
 mod lab;
 mod model;
 mod model_commands;
+mod otel;
 mod output;
 mod params;
 mod remote;
