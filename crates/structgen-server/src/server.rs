@@ -8,15 +8,18 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::http::StatusCode;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use crate::config::{ConfigError, ServerConfig};
+use crate::error::ApiError;
 use crate::router::{Peer, router};
 use crate::state::App;
 use crate::timed::Timed;
@@ -42,6 +45,12 @@ pub struct Server {
 
 /// How long the accept loop pauses where the system has no room for another connection.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long a connection that is refused may take to read why.
+const REFUSAL_TIME: Duration = Duration::from_secs(1);
+
+/// How many connections are being refused at the same time; more wait to be accepted.
+const REFUSALS: usize = 128;
 
 impl Server {
     /// Listens on the configuration's address. Models are loaded when they are first asked for.
@@ -73,15 +82,12 @@ impl Server {
     /// that, and refuses what comes.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let connections = Arc::new(Semaphore::new(self.app.config.limits.connections));
+        let refusals = Arc::new(Semaphore::new(REFUSALS));
         let graceful = GracefulShutdown::new();
         let mut stop = std::pin::pin!(stop);
         loop {
-            let accepted = async {
-                let permit = Arc::clone(&connections).acquire_owned().await;
-                (self.listener.accept().await, permit)
-            };
-            let (accepted, permit) = tokio::select! {
-                accepted = accepted => accepted,
+            let accepted = tokio::select! {
+                accepted = self.listener.accept() => accepted,
                 () = &mut stop => break,
             };
             let Ok((stream, peer)) = accepted else {
@@ -89,11 +95,23 @@ impl Server {
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
-            let connection = graceful.watch(self.connection(stream, peer));
+            if let Ok(permit) = Arc::clone(&connections).try_acquire_owned() {
+                let connection = graceful.watch(self.connection(stream, peer));
+                tokio::spawn(async move {
+                    let _permit = permit;
+                    // A connection that breaks is the client's affair.
+                    let _ = connection.await;
+                });
+                continue;
+            }
+            self.app.metrics.refused_connections.add(1);
+            let permit = tokio::select! {
+                permit = Arc::clone(&refusals).acquire_owned() => permit,
+                () = &mut stop => break,
+            };
             tokio::spawn(async move {
                 let _permit = permit;
-                // A connection that breaks is the client's affair.
-                let _ = connection.await;
+                let _ = tokio::time::timeout(REFUSAL_TIME, refuse(stream)).await;
             });
         }
         self.app.is_stopping.store(true, Ordering::Relaxed);
@@ -132,6 +150,23 @@ impl Server {
             .max_buf_size(64 << 10)
             .serve_connection(TokioIo::new(stream), service)
     }
+}
+
+/// Tells a client that there are too many connections, before it has asked anything.
+async fn refuse(mut stream: TcpStream) -> std::io::Result<()> {
+    let message = "there are too many connections; try again later";
+    let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message);
+    let body = error.with_code("too_many_connections").body().to_string();
+    let reply = format!(
+        "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(reply.as_bytes()).await?;
+    stream.shutdown().await?;
+    // Closing with a request unread would make the system drop the reply.
+    tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
+    Ok(())
 }
 
 impl std::fmt::Debug for Server {
