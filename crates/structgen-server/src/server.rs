@@ -14,7 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tower_service::Service;
 
@@ -46,6 +46,13 @@ pub struct Server {
 /// How long the accept loop pauses where the system has no room for another connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// What the system keeps of a reply that a client does not read. Left to itself it takes megabytes before the server
+/// notices that nobody reads.
+const SEND_BUFFER: u32 = 128 << 10;
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1_024;
+
 /// How long a connection that is refused may take to read why.
 const REFUSAL_TIME: Duration = Duration::from_secs(1);
 
@@ -61,7 +68,7 @@ impl Server {
         config.check()?;
         let address = config.address;
         let listen = |source| ConfigError::Listen { address, source };
-        let listener = TcpListener::bind(address).await.map_err(listen)?;
+        let listener = listener(address).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let app = Arc::new(App::new(config));
         Ok(Self {
@@ -150,6 +157,20 @@ impl Server {
             .max_buf_size(64 << 10)
             .serve_connection(TokioIo::new(stream), service)
     }
+}
+
+fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    // A server that is started again takes the port of the one before. Elsewhere this would let others take it.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    // Connections inherit it.
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Tells a client that there are too many connections, before it has asked anything.
