@@ -377,7 +377,7 @@ fn n_with_a_seed() {
     );
 }
 
-/// Three functions of vLLM's: `n` of 1, none, and how it reaches the sampler.
+/// Four functions of vLLM's: `n` of 1, none, and how both and others reach the sampler.
 #[test]
 fn n_is_one_where_nobody_says() {
     let (_folder, server) = serve_chat();
