@@ -1,5 +1,6 @@
 //! Options that several commands share.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 use structgen::constraint::{TablesSource, VocabularyTables};
 use structgen::frontend::gbnf::GbnfOptions;
 use structgen::frontend::regex::{Dialect, RegexOptions};
@@ -234,6 +236,20 @@ pub(crate) struct SchemaFile {
 }
 
 impl SchemaFile {
+    /// The schema as JSON, with numbers as they are written.
+    pub(crate) fn to_json(&self) -> anyhow::Result<String> {
+        let Some(pointer) = &self.at else {
+            return Ok(self.text.clone());
+        };
+        let mut document: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&self.text)
+            .with_context(|| format!("the schema {} is no object", self.name))?;
+        let pointer = pointer.strip_prefix('#').unwrap_or(pointer);
+        document.retain(|key, _| stays_beside(pointer, key));
+        let reference = to_raw_value(&format!("#{pointer}"))?;
+        document.insert("$ref".to_owned(), reference);
+        Ok(serde_json::to_string(&document)?)
+    }
+
     /// The schema, compiled from its text: with numbers as they are written.
     pub(crate) fn compile(&self, options: &SchemaOptions) -> anyhow::Result<Constraint> {
         compile_schema(&self.name, &self.text, self.at.as_deref(), options)
@@ -321,12 +337,16 @@ pub(crate) fn read_schema(
 
 /// Makes a document a schema that refers to the one at a pointer: what the document asserts itself is left out.
 fn refer_to(document: &mut Value, pointer: &str) {
-    const ASSERTIONS: [&str; 6] = ["type", "properties", "required", "items", "enum", "const"];
-    let first = pointer.split('/').nth(1);
     if let Some(root) = document.as_object_mut() {
-        root.retain(|key, _| first == Some(key) || !ASSERTIONS.contains(&key.as_str()));
+        root.retain(|key, _| stays_beside(pointer, key));
         root.insert("$ref".to_owned(), format!("#{pointer}").into());
     }
+}
+
+/// Whether a member of a document stays beside a reference to the pointer: it leads there, or asserts nothing.
+fn stays_beside(pointer: &str, key: &str) -> bool {
+    const ASSERTIONS: [&str; 6] = ["type", "properties", "required", "items", "enum", "const"];
+    pointer.split('/').nth(1) == Some(key) || !ASSERTIONS.contains(&key)
 }
 
 /// A file's name, or a part of what is on the command line in its place.

@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use structgen::Error;
 use structgen::frontend::json_schema::SchemaError;
 
+use crate::remote::RemoteError;
+
 /// Done.
 pub(crate) const DONE: ExitCode = ExitCode::SUCCESS;
 
@@ -90,6 +92,10 @@ fn in_one_paragraph(error: &anyhow::Error) -> String {
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = error.into();
+        let remote = error.downcast_ref::<RemoteError>();
+        if remote.is_some_and(RemoteError::is_incomplete) {
+            return Self::incomplete(error);
+        }
         let cause = error
             .chain()
             .find_map(|cause| cause.downcast_ref::<io::Error>());

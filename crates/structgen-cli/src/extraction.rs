@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use structgen::{Extraction, Field, Model};
@@ -63,6 +63,59 @@ impl PassedOn {
     }
 }
 
+/// What a server's `/v1/extract` replies.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Reply {
+    json: String,
+    fields: Vec<ReportedField>,
+    pub(crate) ungrounded: Vec<String>,
+    pub(crate) usage: Usage,
+}
+
+/// The tokens that a reply took.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Usage {
+    pub(crate) completion_tokens: usize,
+}
+
+/// What is known of a field, as a server reports it.
+#[derive(Debug, Deserialize)]
+struct ReportedField {
+    pointer: String,
+    value: Value,
+    #[serde(default)]
+    confidence: Option<f64>,
+    #[serde(default)]
+    probability: Option<f64>,
+    grounded: bool,
+    /// The start and the end of each span.
+    bytes: Vec<(usize, usize)>,
+    characters: Vec<(usize, usize)>,
+    #[serde(default)]
+    alternatives: Vec<Value>,
+}
+
+impl From<&Field> for ReportedField {
+    fn from(field: &Field) -> Self {
+        let pairs = |spans: &[Range<usize>]| -> Vec<(usize, usize)> {
+            spans.iter().map(|span| (span.start, span.end)).collect()
+        };
+        let alternatives = field.alternatives.iter();
+        Self {
+            pointer: field.pointer.clone(),
+            value: field.value.clone(),
+            confidence: field.confidence,
+            probability: field.probability,
+            grounded: field.is_grounded,
+            bytes: pairs(&field.bytes),
+            characters: pairs(&field.characters),
+            alternatives: alternatives
+                .map(|other| json!({"value": other.value, "probability": other.probability}))
+                .collect(),
+        }
+    }
+}
+
 /// A document with what is asked for beside it.
 #[derive(Serialize)]
 struct Line<'l> {
@@ -95,6 +148,28 @@ impl ExtractionArgs {
         }
     }
 
+    fn lists_fields(&self) -> bool {
+        self.spans || self.alternatives.is_some() || self.results.confidence
+    }
+
+    /// The document of a server's reply, as [`print`](Self::print) has it.
+    pub(crate) fn print_reply(&self, reply: &Reply, id: Option<&Value>) -> anyhow::Result<String> {
+        if id.is_none() && !self.lists_fields() {
+            return Ok(reply.json.clone());
+        }
+        let value = RawValue::from_string(reply.json.replace(['\n', '\r'], " "))?;
+        let fields = || reply.fields.iter().map(|it| self.field(it)).collect();
+        let line = Line {
+            id,
+            value: &value,
+            fields: self.lists_fields().then(fields),
+            ungrounded: self.spans.then_some(&reply.ungrounded[..]),
+            passed_on: None,
+            outputs: None,
+        };
+        Ok(serde_json::to_string(&line)?)
+    }
+
     /// The document as it is, or as a line of JSON where more is asked for, or it has an id.
     pub(crate) fn print<T>(
         &self,
@@ -102,7 +177,7 @@ impl ExtractionArgs {
         id: Option<&Value>,
         model: &Model,
     ) -> anyhow::Result<String> {
-        let lists_fields = self.spans || self.alternatives.is_some() || self.results.confidence;
+        let lists_fields = self.lists_fields();
         if id.is_none() && !lists_fields && !self.results.details {
             return Ok(found.json.clone());
         }
@@ -112,7 +187,11 @@ impl ExtractionArgs {
         let line = Line {
             id,
             value: &value,
-            fields: lists_fields.then(|| found.fields.iter().map(|it| self.field(it)).collect()),
+            fields: lists_fields.then(|| {
+                { found.fields.iter() }
+                    .map(|it| self.field(&it.into()))
+                    .collect()
+            }),
             ungrounded: self.spans.then_some(&found.ungrounded[..]),
             passed_on: self.small_first.then(|| {
                 { found.fields.iter().filter(|it| it.is_passed_on) }
@@ -128,7 +207,7 @@ impl ExtractionArgs {
         Ok(serde_json::to_string(&line)?)
     }
 
-    fn field(&self, field: &Field) -> Value {
+    fn field(&self, field: &ReportedField) -> Value {
         let mut object = Map::new();
         let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
         put("pointer", field.pointer.as_str().into());
@@ -140,19 +219,16 @@ impl ExtractionArgs {
             put("probability", field.probability.into());
         }
         if self.spans {
-            let span = |span: &Range<usize>| json!({"start": span.start, "end": span.end});
+            let span = |(start, end): &(usize, usize)| json!({"start": start, "end": end});
             let spans = field.bytes.iter().zip(&field.characters);
             let spans = spans.map(
                 |(bytes, characters)| json!({"bytes": span(bytes), "characters": span(characters)}),
             );
             put("spans", spans.collect());
-            put("grounded", field.is_grounded.into());
+            put("grounded", field.grounded.into());
         }
         if self.alternatives.is_some() {
-            let others = field.alternatives.iter();
-            let others =
-                others.map(|other| json!({"value": other.value, "probability": other.probability}));
-            put("alternatives", others.collect());
+            put("alternatives", field.alternatives.clone().into());
         }
         object.into()
     }

@@ -24,6 +24,16 @@ pub(crate) fn watch(model: &Model) {
     HANDLER.call_once(|| drop(ctrlc::set_handler(interrupt)));
 }
 
+/// Lets Ctrl-C end the process, for a command that waits for a server: what was written is whole lines, and the file of
+/// `--output` stays as it was.
+pub(crate) fn end_at_once() {
+    // Where a handler cannot be set, the system ends the process.
+    let _ = ctrlc::set_handler(|| {
+        crate::output::discard();
+        exit();
+    });
+}
+
 /// Whether there was a Ctrl-C.
 pub(crate) fn happened() -> bool {
     HAPPENED.load(Ordering::Relaxed)
@@ -35,13 +45,17 @@ pub(crate) fn outcome() -> ExitCode {
     ExitCode::from(EXIT_CODE)
 }
 
+#[allow(
+    clippy::exit,
+    reason = "nobody waits for a step or a reply to end who asks twice, or has nothing to keep"
+)]
+fn exit() {
+    std::process::exit(EXIT_CODE.into());
+}
+
 fn interrupt() {
     if HAPPENED.swap(true, Ordering::Relaxed) {
-        #[allow(
-            clippy::exit,
-            reason = "whoever asks twice does not wait for a step to end"
-        )]
-        std::process::exit(EXIT_CODE.into());
+        exit();
     }
     let models = MODELS.lock().unwrap_or_else(PoisonError::into_inner);
     models.iter().for_each(StopHandle::stop);

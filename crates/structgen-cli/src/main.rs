@@ -17,6 +17,7 @@ mod interrupt;
 mod models;
 mod output;
 mod process;
+mod remote;
 mod results;
 mod schema_args;
 mod schema_hints;

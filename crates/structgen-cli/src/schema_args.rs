@@ -106,6 +106,11 @@ enum FormatsArg {
 }
 
 impl SchemaArgs {
+    /// Whether strings and numbers have to come from the text, where that was said.
+    pub(crate) fn is_grounded(&self) -> Option<bool> {
+        self.source.map(|source| source == SourceArg::Input)
+    }
+
     /// The options, with a profile of the command's where none is given.
     pub(crate) fn options(&self, profile: Option<Profile>) -> anyhow::Result<SchemaOptions> {
         let mut options = SchemaOptions::new();

@@ -1,5 +1,6 @@
 //! What `--set`, `--params` and the flags of sampling set: the parameters of a request, and what the program adds to them.
 
+mod request;
 mod table;
 
 use std::hash::{BuildHasher, Hasher, RandomState};

@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use serde_json::json;
 use structgen::tools::{
     Reasoning, StructuralTag, Tool, ToolChoice, ToolFormat, ToolGrammar, ToolOptions,
 };
 use structgen::{Constraint, SchemaOptions};
 
 use crate::input::{Document, read_text_file};
+use crate::remote::Body;
 use crate::schema_hints::warn_of;
 
 /// How tools are called.
@@ -36,7 +38,7 @@ pub(crate) struct ToolArgs {
     reasoning: ReasoningArg,
     /// The most tokens of reasoning
     #[arg(long, requires = "tools", value_name = "N")]
-    reasoning_tokens: Option<u32>,
+    pub(crate) reasoning_tokens: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -52,6 +54,16 @@ pub(crate) fn read_structural_tag(
     path: &Path,
     schema: &SchemaOptions,
 ) -> anyhow::Result<Constraint> {
+    let (tag, _) = read_tag(path, schema)?;
+    Ok(Constraint::structural_tag(&tag))
+}
+
+/// The text of a structural tag in a file, which is checked.
+pub(crate) fn structural_tag_text(path: &Path, schema: &SchemaOptions) -> anyhow::Result<String> {
+    Ok(read_tag(path, schema)?.1)
+}
+
+fn read_tag(path: &Path, schema: &SchemaOptions) -> anyhow::Result<(StructuralTag, String)> {
     let Document { name, text } =
         Document::read_json(path).context("the structural tag cannot be used")?;
     let tag = StructuralTag::from_json(&text, schema)
@@ -59,7 +71,7 @@ pub(crate) fn read_structural_tag(
     for (pointer, report) in tag.reports() {
         warn_of(&format!("{name}, {pointer}"), &report.warnings);
     }
-    Ok(Constraint::structural_tag(&tag))
+    Ok((tag, text))
 }
 
 impl ToolArgs {
@@ -85,6 +97,34 @@ impl ToolArgs {
             warn_of(&format!("{name}, {tool}"), &report.warnings);
         }
         Ok(grammar)
+    }
+
+    /// Sets the fields of a request to a server that say which tools are called.
+    pub(crate) fn set_in(&self, body: &mut Body) -> anyhow::Result<()> {
+        let function = |name: String| json!({"type": "function", "function": {"name": name}});
+        match self.choice() {
+            ToolChoice::Auto => {}
+            ToolChoice::None => body.set("tool_choice", "none"),
+            ToolChoice::Required => body.set("tool_choice", "required"),
+            ToolChoice::Named(name) => body.set("tool_choice", function(name)),
+            ToolChoice::Subset { names, required } => {
+                let mode = if required { "required" } else { "auto" };
+                let tools: Vec<_> = names.into_iter().map(function).collect();
+                let allowed = json!({"mode": mode, "tools": tools});
+                let choice = json!({"type": "allowed_tools", "allowed_tools": allowed});
+                body.set("tool_choice", choice);
+            }
+        }
+        match self.reasoning {
+            ReasoningArg::Allowed => {}
+            ReasoningArg::Off => body.set("reasoning_effort", "none"),
+            ReasoningArg::Required | ReasoningArg::Open => {
+                bail!(
+                    "--reasoning required and open cannot be used with --server: the prompt decides there"
+                )
+            }
+        }
+        Ok(())
     }
 
     fn choice(&self) -> ToolChoice {

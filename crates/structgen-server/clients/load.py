@@ -50,7 +50,7 @@ class Figures:
         self.errors[what] = self.errors.get(what, 0) + 1
 
 
-def request(kind, draw):
+def request(kind, draw, most):
     long = kind == "long"
     text = " ".join(draw.choices(SENTENCES, k=40 if long else draw.randint(1, 4)))
     body = {"messages": [{"role": "user", "content": text}]}
@@ -61,6 +61,8 @@ def request(kind, draw):
             "type": "json_schema",
             "json_schema": {"name": "person", "schema": SCHEMA},
         }
+    if most:
+        body["max_tokens"] = min(most, body.get("max_tokens", most))
     if kind in ("stream", "leave"):
         body["stream"] = True
         body["stream_options"] = {"include_usage": True}
@@ -137,7 +139,7 @@ async def client(number, args, url, figures, until):
     while time.monotonic() < until:
         kind = draw.choice(kinds)
         try:
-            await send(url, args.key, request(kind, draw), figures, kind, draw)
+            await send(url, args.key, request(kind, draw, args.max_tokens), figures, kind, draw)
         except Exception as error:  # Whatever it is, it is counted.
             figures.error(f"{type(error).__name__}: {error}")
             await asyncio.sleep(0.2)
@@ -169,6 +171,7 @@ async def main():
     parser.add_argument("--key")
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--max-tokens", type=int, help="for models that do not end by themselves")
     parser.add_argument("--pid", type=int, help="the server's process, whose memory is shown")
     args = parser.parse_args()
     url, figures, memory = urlparse(args.url), Figures(), []

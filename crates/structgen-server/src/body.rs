@@ -1,11 +1,14 @@
 //! Bodies of requests: read within a limit and a time.
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use hyper::body::Body as _;
 
 use crate::error::{ApiError, Result};
 use crate::fields::{Fields, Unread};
@@ -35,25 +38,38 @@ pub(crate) async fn read_json(app: &Arc<App>, headers: &HeaderMap, body: Body) -
         .map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, "the body is not UTF-8"))
 }
 
+/// How many bytes beyond the limit are read before a body is refused: whoever sends reads the reply only then.
+const READ_PAST_LIMIT: usize = 64 << 20;
+
 async fn read(body: Body, most: usize, time: Duration) -> Result<Vec<u8>> {
-    let read = tokio::time::timeout(time, to_bytes(body, most)).await;
-    let Ok(read) = read else {
+    let Ok(bytes) = tokio::time::timeout(time, collect(body, most)).await else {
         let message = "the body did not come in time";
         return Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, message));
     };
-    match read {
-        Ok(bytes) => Ok(bytes.into()),
-        Err(error) => {
-            // The limit's error is an inner one, of a type that axum does not name.
-            let is_limit = crate::error::paragraph(&error).contains("length limit exceeded");
-            Err(match is_limit {
-                true => {
-                    let message = format!("the body may have at most {most} bytes");
-                    ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message)
-                }
-                false => ApiError::new(StatusCode::BAD_REQUEST, "the body is not complete"),
-            })
+    bytes
+}
+
+async fn collect(mut body: Body, most: usize) -> Result<Vec<u8>> {
+    let (mut bytes, mut length) = (Vec::new(), 0);
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+        let incomplete = |_| ApiError::new(StatusCode::BAD_REQUEST, "the body is not complete");
+        // What is no data are trailers.
+        let Ok(data) = frame.map_err(incomplete)?.into_data() else {
+            continue;
+        };
+        length += data.len();
+        if length <= most {
+            bytes.extend_from_slice(&data);
+        } else if length - most > READ_PAST_LIMIT {
+            break;
         }
+    }
+    match length > most {
+        true => {
+            let message = format!("the body may have at most {most} bytes");
+            Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message))
+        }
+        false => Ok(bytes),
     }
 }
 

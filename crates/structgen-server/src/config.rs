@@ -31,7 +31,7 @@ pub struct ServerConfig {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// Connections that are open at the same time; more wait to be accepted.
+    /// Connections that are open at the same time; more are refused.
     pub connections: usize,
     /// Bytes of a request's body.
     pub body_bytes: usize,

@@ -19,6 +19,7 @@ mod metrics;
 mod models;
 mod router;
 mod server;
+mod spans;
 mod sse;
 mod state;
 mod timed;

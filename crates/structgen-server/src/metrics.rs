@@ -25,6 +25,7 @@ pub(crate) struct Metrics {
     pub(crate) new_tokens: Counter,
     pub(crate) forced_tokens: Counter,
     pub(crate) cancelled: Counter,
+    pub(crate) refused_connections: Counter,
     pub(crate) constraint_hits: Counter,
     pub(crate) constraint_misses: Counter,
 }
@@ -114,6 +115,11 @@ impl Metrics {
                 "cancelled",
                 "Requests whose client left before the end.",
                 &self.cancelled,
+            ),
+            (
+                "refused_connections",
+                "Connections that were one too many.",
+                &self.refused_connections,
             ),
             (
                 "constraint_cache_hits",

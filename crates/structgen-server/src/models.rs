@@ -9,6 +9,7 @@ use axum::http::StatusCode;
 use structgen::Model;
 use structgen::tools::ToolFormat;
 use tokio::sync::Mutex;
+use tracing::Instrument;
 
 use crate::config::ModelSpec;
 use crate::error::{ApiError, Result};
@@ -102,7 +103,8 @@ impl Models {
         let spec = entry.spec.clone();
         let kept = self.kept_constraints;
         let task = tokio::task::spawn_blocking(move || load(&spec, kept));
-        let model = task.await.map_err(|_| {
+        let span = tracing::info_span!("load model", model = entry.spec.name);
+        let model = task.instrument(span).await.map_err(|_| {
             ApiError::internal(format!(
                 "loading the model {} failed badly",
                 entry.spec.name

@@ -13,12 +13,14 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
+use tracing::Instrument;
 
 use crate::api;
 use crate::clients::Client;
 use crate::config::ConfigError;
 use crate::error::ApiError;
 use crate::ids::new_id;
+use crate::spans;
 use crate::state::App;
 
 /// The other end of a connection.
@@ -108,6 +110,7 @@ async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) 
         .extensions()
         .get::<MatchedPath>()
         .map_or_else(|| "none".to_owned(), |path| path.as_str().to_owned());
+    let span = spans::of_request(&method, &route, &id, request.headers());
     let address = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     // A key takes the address's place.
     if let Some(address) = address {
@@ -117,9 +120,10 @@ async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) 
         true => ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping")
             .with_code("stopping")
             .into_response(),
-        false => next.run(request).await,
+        false => next.run(request).instrument(span.clone()).await,
     };
     let status = response.status().as_u16();
+    spans::answered(&span, status);
     let took = started.elapsed();
     app.metrics.answered(&route, status);
     app.metrics.request_time.observe(took);

@@ -8,15 +8,18 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::http::StatusCode;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use crate::config::{ConfigError, ServerConfig};
+use crate::error::ApiError;
 use crate::router::{Peer, router};
 use crate::state::App;
 use crate::timed::Timed;
@@ -43,6 +46,19 @@ pub struct Server {
 /// How long the accept loop pauses where the system has no room for another connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// What the system keeps of a reply that a client does not read. Left to itself it takes megabytes before the server
+/// notices that nobody reads.
+const SEND_BUFFER: u32 = 128 << 10;
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1_024;
+
+/// How long a connection that is refused may take to read why.
+const REFUSAL_TIME: Duration = Duration::from_secs(1);
+
+/// How many connections are being refused at the same time; more wait to be accepted.
+const REFUSALS: usize = 128;
+
 impl Server {
     /// Listens on the configuration's address. Models are loaded when they are first asked for.
     ///
@@ -52,7 +68,7 @@ impl Server {
         config.check()?;
         let address = config.address;
         let listen = |source| ConfigError::Listen { address, source };
-        let listener = TcpListener::bind(address).await.map_err(listen)?;
+        let listener = listener(address).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let app = Arc::new(App::new(config));
         Ok(Self {
@@ -73,15 +89,12 @@ impl Server {
     /// that, and refuses what comes.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let connections = Arc::new(Semaphore::new(self.app.config.limits.connections));
+        let refusals = Arc::new(Semaphore::new(REFUSALS));
         let graceful = GracefulShutdown::new();
         let mut stop = std::pin::pin!(stop);
         loop {
-            let accepted = async {
-                let permit = Arc::clone(&connections).acquire_owned().await;
-                (self.listener.accept().await, permit)
-            };
-            let (accepted, permit) = tokio::select! {
-                accepted = accepted => accepted,
+            let accepted = tokio::select! {
+                accepted = self.listener.accept() => accepted,
                 () = &mut stop => break,
             };
             let Ok((stream, peer)) = accepted else {
@@ -89,11 +102,23 @@ impl Server {
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
-            let connection = graceful.watch(self.connection(stream, peer));
+            if let Ok(permit) = Arc::clone(&connections).try_acquire_owned() {
+                let connection = graceful.watch(self.connection(stream, peer));
+                tokio::spawn(async move {
+                    let _permit = permit;
+                    // A connection that breaks is the client's affair.
+                    let _ = connection.await;
+                });
+                continue;
+            }
+            self.app.metrics.refused_connections.add(1);
+            let permit = tokio::select! {
+                permit = Arc::clone(&refusals).acquire_owned() => permit,
+                () = &mut stop => break,
+            };
             tokio::spawn(async move {
                 let _permit = permit;
-                // A connection that breaks is the client's affair.
-                let _ = connection.await;
+                let _ = tokio::time::timeout(REFUSAL_TIME, refuse(stream)).await;
             });
         }
         self.app.is_stopping.store(true, Ordering::Relaxed);
@@ -132,6 +157,37 @@ impl Server {
             .max_buf_size(64 << 10)
             .serve_connection(TokioIo::new(stream), service)
     }
+}
+
+fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    // A server that is started again takes the port of the one before. Elsewhere this would let others take it.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    // Connections inherit it.
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// Tells a client that there are too many connections, before it has asked anything.
+async fn refuse(mut stream: TcpStream) -> std::io::Result<()> {
+    let message = "there are too many connections; try again later";
+    let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message);
+    let body = error.with_code("too_many_connections").body().to_string();
+    let reply = format!(
+        "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(reply.as_bytes()).await?;
+    stream.shutdown().await?;
+    // Closing with a request unread would make the system drop the reply.
+    tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
+    Ok(())
 }
 
 impl std::fmt::Debug for Server {

@@ -13,6 +13,7 @@ use axum::response::Response;
 use hyper::body::{Bytes, Frame};
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tracing::Instrument;
 
 use crate::state::App;
 
@@ -67,7 +68,7 @@ where
     let work = write(events);
     let app = Arc::clone(app);
     app.metrics.streams.up();
-    tokio::spawn(async move {
+    let task = async move {
         tokio::select! {
             // Whoever left needs no more events.
             biased;
@@ -75,7 +76,8 @@ where
             _ = work => {}
         }
         app.metrics.streams.down();
-    });
+    };
+    tokio::spawn(task.instrument(tracing::info_span!("stream")));
     let mut response = Response::new(Body::new(EventBody(receiver)));
     let headers = response.headers_mut();
     let kind = HeaderValue::from_static("text/event-stream; charset=utf-8");

@@ -85,10 +85,8 @@ pub enum ToolError {
     /// The schema of the content is refused.
     #[error("the schema of the content is refused")]
     Content(#[source] SchemaError),
-    /// The content is JSON, and a call of this format could be read as JSON, too.
-    #[error(
-        "calls in the format {format} begin like JSON, and so does the content; ask for one of them only"
-    )]
+    /// A call of this format could be read as the content, too.
+    #[error("a call in the format {format} may begin like the content; ask for one of them only")]
     AmbiguousContent {
         /// The name of the format.
         format: String,

@@ -1,7 +1,10 @@
 //! What the model may, must and must not do.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use structgen_frontend::json_schema::SchemaOptions;
+use structgen_grammar::Grammar;
 
 /// Which tools may or must be called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +49,8 @@ pub enum Content {
     Text,
     /// A JSON value that fits this schema. There is no text before calls then.
     Json(Value),
+    /// A text of this grammar. There are no calls then, unless the format has markers around texts.
+    Grammar(Arc<Grammar>),
 }
 
 /// What the model may, must and must not do.

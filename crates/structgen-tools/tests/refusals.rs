@@ -1,6 +1,9 @@
 //! What is refused, and how; and that nothing is too hostile to be answered.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
+use structgen_grammar::{GrammarBuilder, JsonForm};
 use structgen_tools::{
     Content, Reasoning, Tool, ToolChoice, ToolError, ToolFormat, ToolGrammar, ToolOptions,
 };
@@ -269,4 +272,30 @@ fn json_content_stands_beside_calls() {
             .len(),
         1
     );
+}
+
+#[test]
+fn content_of_a_grammar_comes_after_reasoning_and_beside_no_calls() {
+    let mut builder = GrammarBuilder::new();
+    let root = builder.declare("root");
+    let body = builder.literals(["yes", "no"]).expect("they are short");
+    builder.define(root, body);
+    let grammar = Arc::new(builder.finish(root, JsonForm::generate()));
+    let options = ToolOptions::new().with_content(Content::Grammar(grammar));
+    let alone = ToolGrammar::new(
+        ToolFormat::preset("qwen").expect("it is a preset"),
+        Vec::new(),
+        &options,
+    );
+    let message = { alone.expect("it is usable") }
+        .parse("<think>\nhm\n</think>\n\nyes")
+        .expect("it is in the format");
+    assert_eq!(message.reasoning.as_deref(), Some("hm"));
+    assert_eq!(message.text, "yes");
+    assert!(matches!(
+        build("qwen", json!({"type": "object"}), &options),
+        Err(ToolError::AmbiguousContent { .. })
+    ));
+    // Text has markers of its own there.
+    build("harmony", json!({"type": "object"}), &options).expect("it is usable");
 }

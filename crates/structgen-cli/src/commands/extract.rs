@@ -1,5 +1,7 @@
 //! `structgen extract`: JSON that fits a schema, from a text.
 
+mod remote;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::thread;
@@ -9,9 +11,9 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use structgen::decode::FinishReason;
 use structgen::grammar::Whitespace;
-use structgen::{Error, Extraction, LongText, SchemaExtractor, Strategy};
+use structgen::{Error, Extracting, Extraction, LongText, SchemaExtractor, Strategy};
 
-use super::extract_jsonl;
+use super::extract_jsonl::{self, Extracts};
 use super::generate::failure;
 use crate::Outcome;
 use crate::args::{ModelArgs, at_least_one, read_schema};
@@ -43,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["outputs", "events", "pretty"])]
     jsonl: bool,
     /// How many texts run side by side, each in a session of the model with weights of its own. The default is the number of cores, and 1
-    /// for --model, where one session runs texts side by side
+    /// for --model, where one session runs texts side by side. With --server it is the number of requests at the same time, 8 by default
     #[arg(long, value_name = "N", requires = "jsonl", value_parser = at_least_one::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
     /// Append the lines to a file, going on after those that it has. Line n of the file is that of line n of the input, errors included; an id
@@ -70,6 +72,19 @@ pub(crate) struct Args {
     results: ExtractionArgs,
     #[command(flatten)]
     model: ModelArgs,
+    /// Use a server, such as `structgen serve`, instead of a model here: its URL. --model is then the name of one of its models
+    #[arg(
+        long,
+        value_name = "URL",
+        help_heading = "Model",
+        conflicts_with_all = [
+            "variant", "device", "threads", "single_tokens", "small_first", "outputs", "events", "details"
+        ]
+    )]
+    server: Option<String>,
+    /// The server's key; without it, STRUCTGEN_API_KEY is taken where it is set
+    #[arg(long, value_name = "KEY", requires = "server", help_heading = "Model")]
+    api_key: Option<String>,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -93,12 +108,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
         (_, true) => settings.schema.source = Some(SourceArg::Model),
         _ => {}
     }
-    if args.results.alternatives() > 0 || args.results.small_first {
-        settings.keep_prefixes();
-    }
     let schema_options = settings.schema.options(None)?;
     let (schema, constraint) =
         read_schema(&args.schema, settings.schema.at.as_deref(), &schema_options)?;
+    if let Some(url) = &args.server {
+        return args.run_on(url, &settings, &schema);
+    }
+    if args.results.alternatives() > 0 || args.results.small_first {
+        settings.keep_prefixes();
+    }
     let extractor = |workers| -> anyhow::Result<SchemaExtractor> {
         let model = match args.results.small_first {
             true => settings.load(&args.model.embedded(), workers)?,
@@ -137,11 +155,49 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let lines = args.text.open_lines()?;
         let output = extract_jsonl::Output::open(args.resume.as_deref())?;
         let extractor = extractor(args.workers())?;
-        return extract_jsonl::run(&extractor, &args.results, lines, output);
+        let mut local = Local {
+            extractor,
+            results: &args.results,
+            passed_on: PassedOn::default(),
+        };
+        let outcome = extract_jsonl::run(&mut local, lines, output)?;
+        if args.results.small_first {
+            local.passed_on.report();
+        }
+        return Ok(outcome);
     }
     let text = args.text.read()?;
     let extractor = extractor(NonZeroUsize::MIN)?;
     args.one(&settings, &extractor, &text)
+}
+
+/// A model here, which extracts from the lines of `--jsonl`.
+struct Local<'a> {
+    extractor: SchemaExtractor,
+    results: &'a ExtractionArgs,
+    passed_on: PassedOn,
+}
+
+impl Extracts for Local<'_> {
+    type Running = Extracting<IgnoredAny>;
+
+    fn capacity(&self) -> usize {
+        self.extractor.model().engine().capacity()
+    }
+
+    fn submit(&self, text: String) -> anyhow::Result<Self::Running> {
+        Ok(self.extractor.submit(&text)?)
+    }
+
+    fn wait(&mut self, running: Self::Running, id: Option<&Value>) -> anyhow::Result<String> {
+        let found = running.wait()?;
+        self.passed_on.add(&found);
+        self.results.print(&found, id, self.extractor.model())
+    }
+
+    fn may_be_cut(&self) -> bool {
+        self.results.alternatives() > 0 || self.results.small_first
+    }
 }
 
 impl Args {

@@ -1,5 +1,7 @@
 //! `structgen generate`: text after a prompt, free or under a constraint, as it comes.
 
+mod remote;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -46,6 +48,20 @@ pub(crate) struct Args {
     stats: bool,
     #[command(flatten)]
     model: ModelArgs,
+    /// Use a server, such as `structgen serve`, instead of a model here: its URL. --model is then the name of one of its models
+    #[arg(
+        long,
+        value_name = "URL",
+        help_heading = "Model",
+        conflicts_with_all = [
+            "variant", "device", "threads", "single_tokens", "events", "confidence", "details", "documents",
+            "chat_template", "tool_format"
+        ]
+    )]
+    server: Option<String>,
+    /// The server's key; without it, STRUCTGEN_API_KEY is taken where it is set
+    #[arg(long, value_name = "KEY", requires = "server", help_heading = "Model")]
+    api_key: Option<String>,
 }
 
 #[derive(clap::Args, Debug)]
@@ -97,6 +113,9 @@ struct ConstraintArgs {
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut settings = args.settings.settings()?;
     args.constraint.schema_options.apply(&mut settings.schema);
+    if let Some(url) = &args.server {
+        return args.run_on(url, &settings);
+    }
     let tools = args.constraint.read_tools(&settings)?;
     let (schema, constraint) = match &tools {
         Some(tools) => (None, Some(Constraint::tools(tools))),

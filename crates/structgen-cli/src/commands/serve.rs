@@ -1,5 +1,8 @@
 //! `structgen serve`: an OpenAI-compatible server.
 
+#[cfg(feature = "otel")]
+mod otel;
+
 use std::io::IsTerminal;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
@@ -13,6 +16,11 @@ use structgen::tools::ToolFormat;
 use structgen::{Device, ModelOptions};
 use structgen_server::{ModelSpec, Server, ServerConfig};
 use tokio::signal;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::registry::{LookupSpan, Registry};
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::Outcome;
 use crate::args::{at_least_one, tables_folder};
@@ -83,11 +91,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let config = args.config()?;
     // Models are loaded later, and a library that is missing is better known now.
     Runtime::load(&args.model_options().search())?;
+    #[cfg(feature = "otel")]
+    let exporter = otel::Exporter::of_environment()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("the server's threads cannot be started")?;
-    log_requests();
+    let subscriber = Registry::default().with(log());
+    #[cfg(feature = "otel")]
+    let subscriber = subscriber.with(exporter.layer());
+    subscriber.with(LevelFilter::INFO).init();
     runtime.block_on(async {
         let server = Server::bind(config).await?;
         tell(&format!("listening on http://{}", server.address()));
@@ -96,6 +109,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     })?;
     // What was cut is not waited for.
     runtime.shutdown_background();
+    #[cfg(feature = "otel")]
+    exporter.shut_down();
     Ok(DONE)
 }
 
@@ -184,16 +199,20 @@ fn tool_format(name: &str) -> anyhow::Result<ToolFormat> {
     })
 }
 
-/// Logs a line for each request to standard error: for people on a terminal, as JSON elsewhere.
-fn log_requests() {
-    let lines = tracing_subscriber::fmt()
+/// Logs a line for each request to standard error: for people on a terminal, as JSON elsewhere. Spans are for whoever
+/// collects them.
+fn log<S>() -> impl Layer<S>
+where
+    S: tracing::Subscriber + for<'span> LookupSpan<'span>,
+{
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
-        .with_max_level(tracing::Level::INFO)
         .with_target(false);
-    match std::io::stderr().is_terminal() {
-        true => lines.compact().init(),
-        false => lines.json().flatten_event(true).init(),
-    }
+    let lines = match std::io::stderr().is_terminal() {
+        true => lines.compact().boxed(),
+        false => lines.json().flatten_event(true).boxed(),
+    };
+    lines.with_filter(filter_fn(|metadata| metadata.is_event()))
 }
 
 /// Waits for Ctrl-C, or for the signal with which systems end services.

@@ -14,10 +14,12 @@ mod jsonl;
 mod lab;
 mod model;
 mod model_commands;
+mod otel;
 mod output;
 mod params;
 #[cfg(feature = "play")]
 mod play;
+mod remote;
 mod results;
 mod runtime;
 mod schema_mistakes;

@@ -20,12 +20,18 @@ impl Stream {
         let mut has_usage = false;
         let path = fields.path_of("stream_options");
         if let Some(mut options) = fields.object("stream_options")? {
-            has_usage = options.take("include_usage")?.unwrap_or(false);
-            options.finish()?;
             if !is_wanted {
                 let message = "stream_options is for streams, and stream is not true";
                 return Err(ApiError::invalid(path, message));
             }
+            has_usage = options.take("include_usage")?.unwrap_or(false);
+            // vLLM's: usage in every chunk.
+            if options.take("continuous_usage_stats")? == Some(true) {
+                let path = options.path_of("continuous_usage_stats");
+                let message = "continuous_usage_stats: usage comes once, at the end";
+                return Err(ApiError::invalid(path, message));
+            }
+            options.finish()?;
         }
         Ok(Self {
             is_wanted,
@@ -91,5 +97,6 @@ pub(crate) fn usage_json(usage: Usage) -> Value {
         "completion_tokens": usage.new,
         "total_tokens": usage.prompt + usage.new,
         "prompt_tokens_details": {"cached_tokens": usage.cached},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
     })
 }

@@ -13,6 +13,7 @@ use structgen::decode::{
 };
 use structgen::tools::Reasoning;
 use structgen::vocab::TokenId;
+use tracing::{Instrument, Span};
 
 use super::cache::PlanKey;
 use super::messages::Conversation;
@@ -26,6 +27,7 @@ use super::tools::Tools;
 use crate::clients::{Client, Share};
 use crate::error::{ApiError, Result};
 use crate::models::ServedModel;
+use crate::spans;
 use crate::state::App;
 
 /// What is asked of a model.
@@ -66,6 +68,7 @@ pub(crate) struct Job {
     input: Option<String>,
     pub(crate) settings: Settings,
     started: Instant,
+    span: Span,
     has_begun: bool,
     has_ended: bool,
     _share: Share,
@@ -92,6 +95,8 @@ pub(crate) struct Usage {
     pub(crate) prompt: usize,
     pub(crate) cached: usize,
     pub(crate) new: usize,
+    /// Of the new tokens, those of reasoning.
+    pub(crate) reasoning: usize,
 }
 
 impl Usage {
@@ -99,6 +104,7 @@ impl Usage {
         self.prompt += other.prompt;
         self.cached += other.cached;
         self.new += other.new;
+        self.reasoning += other.reasoning;
     }
 }
 
@@ -134,6 +140,7 @@ impl App {
         self.metrics.running.up();
         Ok(Job {
             app: Arc::clone(self),
+            span: spans::of_run(&served.name),
             pieces: (0..ask.settings.options.sequences)
                 .map(|_| Pieces::new(&plan))
                 .collect(),
@@ -170,7 +177,7 @@ impl App {
             let _permit = permit;
             work()
         });
-        task.await
+        { task.instrument(tracing::info_span!("prepare")).await }
             .unwrap_or_else(|_| Err(ApiError::internal("the request could not be prepared")))
     }
 
@@ -184,7 +191,7 @@ impl App {
             let _permit = permit;
             work()
         });
-        let made = { task.await }
+        let made = { task.instrument(tracing::info_span!("compile")).await }
             .unwrap_or_else(|_| Err(ApiError::internal("the constraint could not be compiled")));
         made.inspect_err(|error| {
             if let Some(keyword) = &error.keyword {
@@ -271,6 +278,8 @@ impl Job {
             self.has_begun = true;
             let waited = self.started.elapsed();
             self.app.metrics.first_token_time.observe(waited);
+            self.span
+                .record("structgen.first_token_seconds", waited.as_secs_f64());
         }
         let vocabulary = self.served.model.tokenizer().vocabulary();
         let pieces = match self.pieces.get_mut(event.output) {
@@ -297,7 +306,11 @@ impl Job {
             let generation = whole(output)?;
             self.count(&generation, &mut usage, at == 0);
             let pieces = match self.pieces.get_mut(at) {
-                Some(pieces) => pieces.finish(&vocabulary)?,
+                Some(pieces) => {
+                    let last = pieces.finish(&vocabulary)?;
+                    usage.reasoning += pieces.reasoning_tokens(&generation.tokens, &vocabulary);
+                    last
+                }
                 None => Vec::new(),
             };
             let report = self.settings.report.then(|| {
@@ -315,6 +328,9 @@ impl Job {
                 report,
             });
         }
+        self.span.record("gen_ai.usage.input_tokens", usage.prompt);
+        self.span.record("gen_ai.usage.output_tokens", usage.new);
+        self.span.record("structgen.cached_tokens", usage.cached);
         Ok((done, usage))
     }
 

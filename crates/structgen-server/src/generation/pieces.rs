@@ -29,6 +29,8 @@ pub(crate) enum Piece {
 /// Takes one output apart while it comes.
 pub(crate) struct Pieces {
     kind: Kind,
+    /// The reasoning so far.
+    reasoning: String,
 }
 
 enum Kind {
@@ -67,11 +69,52 @@ impl Pieces {
                 Writes::Call => Kind::Call(String::new()),
             },
         };
-        Self { kind }
+        Self {
+            kind,
+            reasoning: String::new(),
+        }
+    }
+
+    /// How many of the output's tokens are reasoning, or part of it. Special tokens are markers around it.
+    pub(crate) fn reasoning_tokens(
+        &self,
+        tokens: &[GeneratedToken],
+        vocabulary: &Vocabulary,
+    ) -> usize {
+        let Kind::Parsed(parsed) = &self.kind else {
+            return 0;
+        };
+        // The text before it, if any, is of a marker.
+        let start = parsed.text.find(&self.reasoning).unwrap_or(0);
+        let end = start + self.reasoning.len();
+        let is_reasoning = |token: &&GeneratedToken| {
+            let is_within = token.span.start < end && token.span.end > start;
+            is_within && !vocabulary.is_special(token.id)
+        };
+        tokens.iter().filter(is_reasoning).count()
     }
 
     /// Takes more of an output.
     pub(crate) fn push(
+        &mut self,
+        text: &str,
+        tokens: &[GeneratedToken],
+        vocabulary: &Vocabulary,
+    ) -> Result<Vec<Piece>> {
+        let pieces = self.take(text, tokens, vocabulary)?;
+        self.count(&pieces);
+        Ok(pieces)
+    }
+
+    fn count(&mut self, pieces: &[Piece]) {
+        for piece in pieces {
+            if let Piece::Reasoning(text) = piece {
+                self.reasoning.push_str(text);
+            }
+        }
+    }
+
+    fn take(
         &mut self,
         text: &str,
         tokens: &[GeneratedToken],
@@ -101,11 +144,13 @@ impl Pieces {
 
     /// Ends an output that is complete.
     pub(crate) fn finish(&mut self, vocabulary: &Vocabulary) -> Result<Vec<Piece>> {
-        match &mut self.kind {
-            Kind::Content | Kind::Arguments(_) => Ok(Vec::new()),
-            Kind::Call(json) => whole_call(json),
-            Kind::Parsed(parsed) => parsed.finish(vocabulary),
-        }
+        let pieces = match &mut self.kind {
+            Kind::Content | Kind::Arguments(_) => Vec::new(),
+            Kind::Call(json) => whole_call(json)?,
+            Kind::Parsed(parsed) => parsed.finish(vocabulary)?,
+        };
+        self.count(&pieces);
+        Ok(pieces)
     }
 }
 

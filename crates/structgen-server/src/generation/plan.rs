@@ -151,10 +151,20 @@ impl<'a> Planner<'a> {
             };
         }
         let reasons = self.served.reasons && reasoning != Reasoning::Off;
-        match (&target.wanted, callable.is_some() || reasons) {
-            (Wanted::Free | Wanted::Schema(_), true) => self.call(reasons),
-            (_, true) if callable.is_some() => Err(self.one_of("tools")),
-            _ => self.constrain(),
+        let has_place_for_both = match &target.wanted {
+            Wanted::Free | Wanted::Schema(_) => true,
+            // What a structural tag says is the whole output, reasoning included.
+            Wanted::Tag(_) => false,
+            Wanted::Regex(_) | Wanted::Choice(_) | Wanted::Gbnf(_) => {
+                self.served.format.encloses_text()
+            }
+        };
+        match (callable.is_some(), &target.wanted) {
+            (true, _) if has_place_for_both => self.call(reasons),
+            (true, _) => Err(self.one_of("tools")),
+            (false, Wanted::Tag(_)) => self.constrain(),
+            (false, _) if reasons => self.call(reasons),
+            (false, _) => self.constrain(),
         }
     }
 
@@ -213,7 +223,11 @@ impl<'a> Planner<'a> {
                 })?;
                 Content::Json(schema)
             }
-            _ => Content::Text,
+            Wanted::Free => Content::Text,
+            _ => {
+                let constraint = constraint_of(target, &self.options)?;
+                Content::Grammar(Arc::new(constraint.grammar().clone()))
+            }
         };
         let mut options = ToolOptions::new()
             .with_choice(tools.map_or(ToolChoice::None, |tools| tools.choice.clone()))

@@ -58,6 +58,88 @@ fn what_is_not_there_is_an_error_of_the_usual_form() {
 }
 
 #[test]
+fn tricks_with_paths_and_headers_open_nothing() {
+    let server = serve_with(|config| config.api_keys = vec!["secret".to_owned()]);
+    // What a proxy might take for an open path is no other path here.
+    for path in [
+        "/v1/models/../models",
+        "/health/../v1/models",
+        "/health/%2e%2e/v1/models",
+        "//v1/models",
+        "/v1//models",
+        "/V1/models",
+        "/v1/models;x",
+        "/v1/models%00",
+        "/v1/models/",
+        "/health%2f..%2fv1%2fmodels",
+        "http://localhost/v1/models",
+        "/app.js/../metrics",
+        "/..%2f..%2fetc/passwd",
+        "/../../etc/passwd",
+    ] {
+        let status = request(server.address, "GET", path, &[], None).status;
+        assert!([400, 401, 404].contains(&status), "{path}: {status}");
+    }
+    for headers in [
+        &[("authorization", "bearer secret")][..],
+        &[("authorization", "Bearer  secret")],
+        &[
+            ("authorization", "Bearer wrong"),
+            ("authorization", "Bearer secret"),
+        ],
+        &[("x-forwarded-for", "127.0.0.1")],
+        &[("x-original-url", "/health")],
+        &[("x-http-method-override", "GET")],
+        &[("api-key", "secret")],
+    ] {
+        let reply = request(server.address, "GET", "/v1/models", headers, None);
+        assert_eq!(reply.status, 401, "{headers:?}");
+    }
+}
+
+/// Requests whose end two readers may see at different places.
+#[test]
+fn requests_that_are_ambiguous_are_refused() {
+    let server = serve();
+    let body = r#"{"prompt": "x", "max_tokens": 1}"#;
+    let length = body.len().to_string();
+    for headers in [
+        &[
+            ("content-type", "application/json"),
+            ("content-length", "3"),
+        ][..],
+        &[
+            ("content-type", "application/json"),
+            ("content-length", "-1"),
+        ],
+        &[
+            ("content-type", "application/json"),
+            ("transfer-encoding", "chunked, identity"),
+        ],
+    ] {
+        let reply = request(
+            server.address,
+            "POST",
+            "/v1/completions",
+            headers,
+            Some(body),
+        );
+        assert_eq!(reply.status, 400, "{headers:?}: {}", reply.body);
+    }
+    // The same length twice is one length.
+    let same = [
+        ("content-type", "application/json"),
+        ("content-length", length.as_str()),
+    ];
+    let reply = request(server.address, "POST", "/v1/completions", &same, Some(body));
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    let huge = "a".repeat(200_000);
+    let reply = request(server.address, "GET", "/health", &[("x-a", &huge)], None);
+    assert_eq!(reply.status, 431);
+    server.get("/health").expect(200);
+}
+
+#[test]
 fn every_reply_has_an_id_and_a_plain_one_is_kept() {
     let server = serve();
     let given = [("x-request-id", "mine-1")];

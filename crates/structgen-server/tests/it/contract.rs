@@ -157,6 +157,9 @@ fn bodies_that_are_too_large_or_no_json_are_refused() {
     let server = serve_with(|config| config.limits.body_bytes = 1_000);
     let large = ask(json!({"user": "x".repeat(2_000)}));
     server.post("/v1/chat/completions", &large).expect(413);
+    // The reply comes to a client that writes all before it reads.
+    let larger = ask(json!({"user": "x".repeat(20 << 20)}));
+    server.post("/v1/chat/completions", &larger).expect(413);
     server.post_text("/v1/chat/completions", "{").expect(400);
     server.post_text("/v1/chat/completions", "[1]").expect(400);
     let twice = r#"{"n": 1, "n": 2, "messages": []}"#;
@@ -271,6 +274,38 @@ fn connections_that_stand_still_are_dropped() {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     drop(stream);
+}
+
+#[test]
+fn connections_beyond_the_limit_are_refused_and_others_go_on() {
+    use std::net::TcpStream;
+    let server = serve_with(|config| config.limits.connections = 3);
+    let long =
+        ask(json!({"stream": true, "ignore_eos": true, "max_tokens": 300, "temperature": 1.5}));
+    let mut stream = server.stream("/v1/chat/completions", &long);
+    stream.event();
+    let idle: Vec<TcpStream> = (0..2)
+        .map(|_| TcpStream::connect(server.address).unwrap())
+        .collect();
+    // Connections are accepted in their order.
+    for _ in 0..20 {
+        let body = ask(json!({"user": "x".repeat(100_000)}));
+        let reply = server.post("/v1/chat/completions", &body);
+        assert_eq!(reply.status, 503);
+        assert_eq!(reply.header("retry-after"), Some("1"));
+        assert_eq!(reply.json()["error"]["code"], "too_many_connections");
+    }
+    drop(idle);
+    let last = stream.chunks();
+    assert_eq!(
+        last.last().unwrap()["choices"][0]["finish_reason"],
+        "length"
+    );
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while server.get("/health").status != 200 {
+        assert!(std::time::Instant::now() < deadline, "nobody is let in");
+    }
+    assert!(server.metric("structgen_refused_connections_total") >= 20);
 }
 
 #[test]

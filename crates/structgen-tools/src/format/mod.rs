@@ -343,7 +343,8 @@ impl ToolFormat {
     }
 
     /// Whether text stands between markers.
-    pub(crate) fn encloses_text(&self) -> bool {
+    #[must_use]
+    pub fn encloses_text(&self) -> bool {
         !self.text.begin.first().is_empty()
     }
 }

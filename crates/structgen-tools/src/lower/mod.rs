@@ -8,6 +8,7 @@ mod quoted;
 pub(crate) mod raw;
 
 use rustc_hash::FxHashMap;
+use serde_json::Value;
 use structgen_frontend::json_schema::{self, CompileReport, PartOptions, Words};
 use structgen_grammar::{
     EscapeForm, Expr, ExprId, Grammar, GrammarBuilder, Guide, JsonForm, ObjectShape, Property,
@@ -185,16 +186,28 @@ impl Lowering<'_> {
         Some(self.builder.sequence([free, calls]))
     }
 
-    /// The JSON of the content, where that is asked for.
+    /// The content, where it is no free text.
     fn content(&mut self, with_calls: bool) -> Result<Option<ExprId>, ToolError> {
-        let Content::Json(schema) = &self.options.content else {
-            return Ok(None);
+        let may_be_call = match &self.options.content {
+            Content::Text => false,
+            Content::Json(_) => self.format.triggers().iter().any(|it| may_begin_json(it)),
+            Content::Grammar(_) => true,
         };
-        let wrapped = self.format.encloses_text();
-        if with_calls && !wrapped && self.format.triggers().iter().any(|it| may_begin_json(it)) {
+        if with_calls && !self.format.encloses_text() && may_be_call {
             let format = self.format.name.clone();
             return Err(ToolError::AmbiguousContent { format });
         }
+        match &self.options.content {
+            Content::Text => Ok(None),
+            Content::Json(schema) => self.json_content(schema).map(Some),
+            Content::Grammar(grammar) => {
+                self.take_form("content", grammar.form().clone())?;
+                Ok(Some(self.builder.embed(grammar, "content ")))
+            }
+        }
+    }
+
+    fn json_content(&mut self, schema: &Value) -> Result<ExprId, ToolError> {
         let part = PartOptions {
             prefix: "content ",
             words: Words::JSON,
@@ -203,7 +216,7 @@ impl Lowering<'_> {
             .map_err(ToolError::Content)?;
         self.take_form("content", part.form)?;
         self.reports.push(("content".to_owned(), part.report));
-        Ok(Some(part.root))
+        Ok(part.root)
     }
 
     /// One form for all JSON of an output.

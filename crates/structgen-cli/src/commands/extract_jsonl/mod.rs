@@ -10,38 +10,58 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use structgen::{Extracting, SchemaExtractor};
 
 use crate::Outcome;
 use crate::error::{DONE, bad_input};
-use crate::extraction::{ExtractionArgs, PassedOn};
 use crate::interrupt;
 use crate::output::{error, shows_progress, tell};
 use input::Line;
 pub(crate) use output::Output;
 
-/// A line of the input under way.
-struct Pending {
-    number: u64,
-    id: Option<Value>,
-    found: anyhow::Result<Extracting<IgnoredAny>>,
+/// What extracts from the texts, several at a time: a model here, or a server.
+pub(crate) trait Extracts {
+    /// A text under way.
+    type Running;
+
+    /// How many texts may be under way.
+    fn capacity(&self) -> usize;
+
+    /// Begins with a text.
+    fn submit(&self, text: String) -> anyhow::Result<Self::Running>;
+
+    /// Waits for a text's document, and returns it as it is printed.
+    fn wait(&mut self, running: Self::Running, id: Option<&Value>) -> anyhow::Result<String>;
+
+    /// Whether a document that is found after Ctrl-C may lack something.
+    fn may_be_cut(&self) -> bool {
+        false
+    }
+
+    /// Whether an error ends the run, since it is not one of the text.
+    fn ends_run(&self, error: &anyhow::Error) -> bool {
+        let _ = error;
+        false
+    }
 }
 
-pub(crate) fn run(
-    extractor: &SchemaExtractor,
-    results: &ExtractionArgs,
+/// A line of the input under way.
+struct Pending<R> {
+    number: u64,
+    id: Option<Value>,
+    found: anyhow::Result<R>,
+}
+
+pub(crate) fn run<E: Extracts>(
+    extractor: &mut E,
     input: Box<dyn BufRead + Send>,
     mut output: Output,
 ) -> Outcome {
-    let model = extractor.model();
-    let most = model.engine().capacity();
+    let most = extractor.capacity();
     let lines = read_lines(input, most);
     let progress = progress_bar();
-    let mut pending: VecDeque<Pending> = VecDeque::new();
+    let mut pending: VecDeque<Pending<E::Running>> = VecDeque::new();
     let (mut number, mut bad) = (0_u64, 0_u64);
-    let mut passed_on = PassedOn::default();
     let mut is_open = true;
     loop {
         // Nobody waits for more input while there is something to be written.
@@ -64,8 +84,8 @@ pub(crate) fn run(
                 progress.inc(1);
                 continue;
             }
-            let found = { line.text.map_err(anyhow::Error::msg) }
-                .and_then(|text| Ok(extractor.submit(&text)?));
+            let found =
+                { line.text.map_err(anyhow::Error::msg) }.and_then(|text| extractor.submit(text));
             pending.push_back(Pending {
                 number,
                 id: line.id,
@@ -79,22 +99,18 @@ pub(crate) fn run(
             break;
         };
         let Pending { number, id, found } = next;
-        let found = found.and_then(|found| Ok(found.wait()?));
-        if interrupt::happened()
-            && (found.is_err() || results.alternatives() > 0 || results.small_first)
-        {
+        let found = found.and_then(|running| extractor.wait(running, id.as_ref()));
+        if interrupt::happened() && (found.is_err() || extractor.may_be_cut()) {
             // It is not known to be complete, and those after it keep their order.
             break;
         }
-        let line = found.and_then(|found| {
-            passed_on.add(&found);
+        let line = match found {
             // In JSON a line break is never more than whitespace.
-            Ok(results
-                .print(&found, id.as_ref(), model)?
-                .replace(['\n', '\r'], " "))
-        });
-        let line = match line {
-            Ok(line) => line,
+            Ok(document) => document.replace(['\n', '\r'], " "),
+            Err(error) if extractor.ends_run(&error) => {
+                progress.finish_and_clear();
+                return Err(error.context(format!("line {number}")).into());
+            }
             Err(error) => {
                 bad += 1;
                 let message = format!("{error:#}");
@@ -110,9 +126,6 @@ pub(crate) fn run(
         progress.inc(1);
     }
     progress.finish_and_clear();
-    if results.small_first {
-        passed_on.report();
-    }
     if bad > 0 {
         error(&format!(
             "{bad} of {number} lines could not be done; their places in the output say why"

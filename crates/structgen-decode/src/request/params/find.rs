@@ -236,6 +236,7 @@ impl Parameter {
                 Ok(_) => text.into(),
                 Err(_) => text.split(',').map(str::trim).collect(),
             }),
+            ParameterKind::Tagged(_) if text.starts_with('{') => json(),
             ParameterKind::Tagged(tags) => {
                 let (word, number) = match text.split_once(':') {
                     Some((word, number)) => (word, Some(number.parse::<u64>().ok()?)),

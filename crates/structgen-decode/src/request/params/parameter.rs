@@ -53,8 +53,8 @@ pub enum ParameterKind {
     Ids,
     /// The names of samplers with commas between them or as a JSON list, or the name of an order.
     Order,
-    /// A word, and for some a whole number after a colon: `error`, `crop:8`. The second of each pair is where the
-    /// number is in the serde form.
+    /// A word, and for some a whole number after a colon: `error`, `crop:8`; or the serde form, where it is an object.
+    /// The second of each pair is where the number is in that.
     Tagged(&'static [(&'static str, NumberAt)]),
     /// Several parameters that are switched on together: `on`, `off`, or a JSON object. Those that are not set are as
     /// in this one.

@@ -191,7 +191,7 @@ impl Writer {
                 "input_tokens": usage.prompt,
                 "input_tokens_details": {"cached_tokens": usage.cached},
                 "output_tokens": usage.new,
-                "output_tokens_details": {"reasoning_tokens": 0},
+                "output_tokens_details": {"reasoning_tokens": usage.reasoning},
                 "total_tokens": usage.prompt + usage.new,
             })
         });

@@ -1,0 +1,267 @@
+//! `structgen generate --server`: a server generates.
+
+use std::time::Instant;
+
+use anyhow::{anyhow, bail};
+use serde_json::{Map, Value, json};
+use structgen::chat::ChatMessage;
+use structgen_lab::advise::Symptom;
+
+use super::{Args, ConstraintArgs, bail_of_one};
+use crate::Outcome;
+use crate::args::{read_grammar_source, read_schema};
+use crate::chat_args::Prompt;
+use crate::error::{DONE, Failure};
+use crate::input::read_text_file;
+use crate::output::{note, tell, write, write_line};
+use crate::remote::{Body, Events, Remote};
+use crate::settings::Settings;
+use crate::tool_args::structural_tag_text;
+
+/// What is known of an output once it is complete.
+#[derive(Debug, Default)]
+struct Summary {
+    is_cut_off: bool,
+    report: Option<Value>,
+    usage: Option<Value>,
+}
+
+impl Args {
+    /// Has a server generate. `settings` are those of the flags.
+    pub(super) fn run_on(&self, url: &str, settings: &Settings) -> Outcome {
+        let lists_outputs = settings.lists_outputs();
+        let has_tools = self.constraint.tools.is_some();
+        for (is_asked, flag) in [(self.results.pretty, "--pretty"), (has_tools, "--tools")] {
+            if lists_outputs && is_asked {
+                bail_of_one(settings, flag)?;
+            }
+        }
+        let is_json = self.constraint.json || self.constraint.json_schema.is_some();
+        if self.results.pretty && !is_json && !has_tools {
+            let error = "--pretty is for JSON: it needs --json, --json-schema or --tools";
+            return Err(anyhow!(error).into());
+        }
+        let body = self.body(settings)?;
+        let path = match self.chat.is_used() {
+            true => "/v1/chat/completions",
+            false => "/v1/completions",
+        };
+        let remote = Remote::new(url, self.api_key.as_deref(), self.model.model.as_deref())?;
+        settings.report_seed(None);
+        let started = Instant::now();
+        let summary = match lists_outputs || has_tools || self.results.pretty {
+            true => self.print_whole(&remote, path, body, lists_outputs)?,
+            false => print_stream(remote.stream(path, streamed(body))?)?,
+        };
+        if self.stats {
+            report_stats(&summary, started);
+        }
+        if summary.is_cut_off && !self.constraint.is_given(settings) {
+            note(&format!("advice: {}", Symptom::CutOff.advice()));
+        }
+        Ok(DONE)
+    }
+
+    /// The request.
+    fn body(&self, settings: &Settings) -> anyhow::Result<Body> {
+        let mut extras = Map::new();
+        if self.stats {
+            extras.insert("report".to_owned(), true.into());
+        }
+        if let Some(tokens) = self.constraint.calls.reasoning_tokens {
+            extras.insert("reasoning_tokens".to_owned(), tokens.into());
+        }
+        let own = ["schema.at", "schema.strict", "choices_file"];
+        let mut body = settings.request(&own, extras)?;
+        self.constraint.set_in(&mut body, settings)?;
+        let tools = self.constraint.tools.as_deref();
+        if tools.is_some() && !self.chat.is_used() {
+            bail!(
+                "--tools needs --chat with --server: a server gives tools to the model's chat template"
+            );
+        }
+        match self.chat.read(&self.prompt, tools)? {
+            Prompt::Text(text) => body.set("prompt", text),
+            Prompt::Chat(messages, options) => {
+                let messages: Vec<_> = messages.iter().map(ChatMessage::fields).collect();
+                body.set("messages", messages);
+                if options.continue_final_message {
+                    body.set("continue_final_message", true);
+                } else if !options.add_generation_prompt {
+                    body.set("add_generation_prompt", false);
+                }
+                if !options.variables.is_empty() {
+                    body.set("chat_template_kwargs", &options.variables);
+                }
+                if let Some(tools) = &options.tools {
+                    body.set("tools", tools);
+                    self.constraint.calls.set_in(&mut body)?;
+                }
+            }
+        }
+        Ok(body)
+    }
+
+    /// Prints outputs once they are complete.
+    fn print_whole(
+        &self,
+        remote: &Remote,
+        path: &str,
+        body: Body,
+        lists_outputs: bool,
+    ) -> Result<Summary, Failure> {
+        let strange = || remote.strange("something else");
+        let reply = remote.ask(path, body)?;
+        let mut reply: Value = serde_json::from_str(&reply).map_err(|_| strange())?;
+        let mut summary = Summary {
+            usage: reply.get_mut("usage").map(Value::take),
+            ..Summary::default()
+        };
+        let choices = reply.get_mut("choices").and_then(Value::as_array_mut);
+        for choice in choices.ok_or_else(strange)? {
+            summary.add(choice);
+            let text = text_of(choice, "message").unwrap_or_default();
+            let line = match (lists_outputs, self.constraint.tools.is_some()) {
+                (true, _) => json!({ "text": text }).to_string(),
+                (_, true) => self.results.shown(&calls(choice, text).to_string()),
+                _ => self.results.shown(text),
+            };
+            write_line(&line)?;
+        }
+        Ok(summary)
+    }
+}
+
+impl Summary {
+    fn add(&mut self, choice: &Value) {
+        self.is_cut_off |= choice["finish_reason"] == "length";
+        if let Some(report) = choice.pointer("/structgen/report") {
+            self.report = Some(report.clone());
+        }
+    }
+}
+
+/// The request for a reply that comes in parts.
+fn streamed(mut body: Body) -> Body {
+    body.set("stream", true);
+    body.set("stream_options", json!({"include_usage": true}));
+    body
+}
+
+/// Prints the text of an output as it comes.
+fn print_stream(events: Events) -> Result<Summary, Failure> {
+    let mut summary = Summary::default();
+    let mut has_begun = false;
+    let print = || -> Result<(), Failure> {
+        for event in events {
+            let event = event?;
+            if let Some(usage) = event.get("usage").filter(|usage| !usage.is_null()) {
+                summary.usage = Some(usage.clone());
+            }
+            let Some(choice) = event.pointer("/choices/0") else {
+                continue;
+            };
+            summary.add(choice);
+            let text = text_of(choice, "delta").unwrap_or_default();
+            if !text.is_empty() {
+                write(text)?;
+                has_begun = true;
+            }
+        }
+        Ok(())
+    };
+    let printed = print();
+    // The shell's next line begins on a line of its own, whatever came of the output.
+    if has_begun || printed.is_ok() {
+        write("\n")?;
+    }
+    printed.map(|()| summary)
+}
+
+/// The text of a choice, of a chat or of none.
+fn text_of<'c>(choice: &'c Value, message: &str) -> Option<&'c str> {
+    let text = choice
+        .get("text")
+        .or_else(|| choice.get(message)?.get("content"));
+    text?.as_str()
+}
+
+/// A message with calls, as [`structgen::tools::Message::to_json`] writes it.
+fn calls(choice: &Value, text: &str) -> Value {
+    let message = &choice["message"];
+    let calls = message["tool_calls"].as_array().into_iter().flatten();
+    let calls = calls.map(|call| {
+        let function = &call["function"];
+        let arguments = function["arguments"].as_str().unwrap_or_default();
+        let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+        json!({"name": function["name"], "arguments": arguments, "id": call["id"]})
+    });
+    let mut json = json!({"text": text, "calls": calls.collect::<Vec<_>>()});
+    if let Some(reasoning) = message["reasoning"].as_str() {
+        json["reasoning"] = reasoning.into();
+    }
+    json
+}
+
+/// Prints what a request took to standard error.
+fn report_stats(summary: &Summary, started: Instant) {
+    let number = |value: &Option<Value>, pointer: &str| {
+        let number = value
+            .as_ref()
+            .and_then(|value| value.pointer(pointer)?.as_f64());
+        number.unwrap_or_default()
+    };
+    let tokens = number(&summary.usage, "/completion_tokens");
+    let took = match number(&summary.report, "/seconds/total") {
+        seconds if seconds > 0.0 => seconds,
+        _ => started.elapsed().as_secs_f64(),
+    };
+    let finish = summary.report.as_ref().map(|report| &report["finish"]);
+    tell(&format!(
+        "{} prompt tokens, {tokens} new tokens ({} forced) in {:.0} ms, {:.0} tokens/s; ended: {}",
+        number(&summary.usage, "/prompt_tokens"),
+        number(&summary.report, "/forced_tokens"),
+        took * 1e3,
+        tokens / took,
+        finish.and_then(Value::as_str).unwrap_or("unknown"),
+    ));
+}
+
+impl ConstraintArgs {
+    fn is_given(&self, settings: &Settings) -> bool {
+        self.json
+            || self.json_schema.is_some()
+            || self.regex.is_some()
+            || self.grammar.is_some()
+            || !self.choice.is_empty()
+            || settings.choices_file.is_some()
+            || self.tools.is_some()
+            || self.structural_tag.is_some()
+    }
+
+    /// Sets the field that says what the output has to be. What is wrong with it is an error here already.
+    fn set_in(&self, body: &mut Body, settings: &Settings) -> anyhow::Result<()> {
+        let options = settings.schema.options(None)?;
+        if let Some(path) = &self.json_schema {
+            let (schema, _) = read_schema(path, settings.schema.at.as_deref(), &options)?;
+            body.set_json("json_schema", schema.to_json()?)?;
+        } else if self.json {
+            body.set("json_schema", true);
+        } else if let Some(pattern) = &self.regex {
+            settings.regex.read(pattern)?;
+            body.set("structured_outputs", json!({ "regex": pattern }));
+        } else if let Some(path) = &self.grammar {
+            body.set("grammar", read_grammar_source(path)?.0.text);
+        } else if let Some(path) = &self.structural_tag {
+            let tag = structural_tag_text(path, &options)?;
+            body.set("structured_outputs", json!({ "structural_tag": tag }));
+        } else if !self.choice.is_empty() || settings.choices_file.is_some() {
+            let mut choices = self.choice.clone();
+            if let Some(path) = &settings.choices_file {
+                choices.extend(read_text_file(path)?.lines().map(str::to_owned));
+            }
+            body.set("structured_outputs", json!({ "choice": choices }));
+        }
+        Ok(())
+    }
+}
