@@ -22,3 +22,4 @@ pub(crate) mod params;
 pub(crate) mod runtime;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
+pub(crate) mod tables;
