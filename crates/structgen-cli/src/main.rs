@@ -71,6 +71,8 @@ enum Command {
     /// Serve models over HTTP, as OpenAI's API does.
     #[cfg(feature = "serve")]
     Serve(Box<commands::serve::Args>),
+    /// Query tables with SQL whose functions run a model. The commands over tables are the program structgen-tables.
+    Sql(commands::tables::Args),
     /// Manage the ONNX Runtime library.
     Runtime(commands::runtime::Args),
     /// Name models on this machine, and show what one has and takes.
@@ -104,6 +106,9 @@ fn command_line() -> clap::Command {
 }
 
 fn main() -> ExitCode {
+    if let Some(args) = commands::tables::requested() {
+        return commands::tables::start(args).unwrap_or_else(|failure| failure.report());
+    }
     let matches = command_line().color(ColorArg::of_arguments()).get_matches();
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
@@ -143,6 +148,7 @@ fn run(command: Command) -> Outcome {
         Command::Grammar(args) => commands::grammar::run(&args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => commands::serve::run(&args),
+        Command::Sql(args) => commands::tables::run(&args),
         Command::Runtime(args) => commands::runtime::run(&args),
         Command::Model(args) => commands::model::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),

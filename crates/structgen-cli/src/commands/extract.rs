@@ -33,6 +33,7 @@ use crate::settings::{Settings, SettingsArgs};
     With --spans, --confidence or --alternatives a document is {\"value\":…,\"fields\":[…]}, where a field has \"pointer\", \"value\" and what is asked \
     for: \"confidence\", \"probability\", \"spans\" with \"grounded\", \"alternatives\". With --details it has \"outputs\", what the model wrote: one, or \
     one for each window of a long text.\n\n\
+    With --input, rows of Parquet, CSV or JSON Lines are read and written: structgen extract --input --help.\n\n\
     Exit codes: 0 done, 1 an output was cut before it was complete, 2 bad input."
 )]
 pub(crate) struct Args {

@@ -24,3 +24,4 @@ pub(crate) mod play;
 pub(crate) mod runtime;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
+pub(crate) mod tables;

@@ -26,4 +26,5 @@ mod schema_mistakes;
 mod serve;
 mod streams;
 mod support;
+mod tables;
 mod tools;

@@ -1,0 +1,76 @@
+//! `structgen sql` and `structgen extract --input`: the commands over tables, which are another executable.
+//!
+//! DataFusion takes minutes to build, and nothing else needs it. The executable is found as cargo finds its
+//! subcommands: beside this one, then on PATH.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, anyhow};
+
+use crate::Outcome;
+
+const NAME: &str = "structgen-tables";
+
+/// Options of `structgen sql`, which the other executable reads.
+#[derive(clap::Args, Debug)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Args {
+    /// The query and its options; structgen sql --help lists them
+    #[arg(
+        value_name = "SQL",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    args: Vec<OsString>,
+}
+
+/// What the other executable is to be started with, where the arguments of this one ask for it. It is decided before they are parsed,
+/// since both have flags of the same names.
+pub(crate) fn requested() -> Option<Vec<OsString>> {
+    let args: Vec<OsString> = env::args_os().skip(1).collect();
+    let is_input = |arg: &&OsString| {
+        let arg = arg.as_encoded_bytes();
+        arg == b"--input" || arg.starts_with(b"--input=")
+    };
+    let is_requested = match args.first()?.to_str()? {
+        "sql" => true,
+        "extract" => args
+            .iter()
+            .take_while(|arg| *arg != "--")
+            .any(|arg| is_input(&arg)),
+        _ => false,
+    };
+    is_requested.then_some(args)
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    start(std::iter::once(OsStr::new("sql")).chain(args.args.iter().map(OsString::as_os_str)))
+}
+
+/// Runs the other executable, and ends with its exit code.
+pub(crate) fn start<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Outcome {
+    let program = find().ok_or_else(|| {
+        anyhow!(
+            "the commands over tables are a program of their own, {NAME}, which is neither beside this one nor on PATH; \
+             in the project's folder, this installs it: cargo install --path crates/{NAME}"
+        )
+    })?;
+    let status = Command::new(&program).args(args).status();
+    let status = status.with_context(|| format!("{} cannot be started", program.display()))?;
+    // One that a signal ended has no code.
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(ExitCode::from(code.unwrap_or(2)))
+}
+
+fn find() -> Option<PathBuf> {
+    let file = format!("{NAME}{}", env::consts::EXE_SUFFIX);
+    let own = env::current_exe().ok();
+    let beside = own.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let on_path = env::var_os("PATH").unwrap_or_default();
+    let folders = beside.into_iter().chain(env::split_paths(&on_path));
+    let mut programs = folders.map(|folder| folder.join(&file));
+    programs.find(|program| program.is_file())
+}

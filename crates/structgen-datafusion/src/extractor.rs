@@ -1,0 +1,135 @@
+//! Values of a schema from a column of texts.
+
+use std::sync::{Arc, OnceLock};
+
+use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::datatypes::DataType;
+use serde::de::IgnoredAny;
+use structgen::{Constraint, Extracting, Extraction, Model, SchemaExtractor, SchemaOptions};
+
+use crate::functions::Shared;
+use crate::seed::seed_of;
+use crate::texts::Texts;
+use crate::{Cell, ExtraColumns, Result, RowType, Schema};
+
+/// Extracts values of a schema from columns of texts: what the function `extract` does, for programs that have Arrow arrays and
+/// no SQL.
+///
+/// The same text has the same value, whatever is extracted beside it.
+#[derive(Debug)]
+pub struct ColumnExtractor {
+    shared: Arc<Shared>,
+    schema: Schema,
+    values: RowType,
+    columns: ExtraColumns,
+    /// The type of a row: the value's, and the columns beside it.
+    row_type: RowType,
+    extractor: OnceLock<SchemaExtractor>,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ExtractedColumn {
+    /// As many values as there were texts; NULL where the text is, or there is none.
+    pub values: ArrayRef,
+    /// Why there is none: the rows, in their order.
+    pub errors: Vec<(usize, String)>,
+}
+
+impl ColumnExtractor {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        schema: Schema,
+        values: RowType,
+        columns: ExtraColumns,
+    ) -> Result<Self> {
+        Ok(Self {
+            row_type: columns.beside(&values)?,
+            shared,
+            schema,
+            values,
+            columns,
+            extractor: OnceLock::new(),
+        })
+    }
+
+    /// The type of the values.
+    #[must_use]
+    pub fn data_type(&self) -> DataType {
+        self.row_type.data_type()
+    }
+
+    /// The same, before it was Arrow's.
+    #[must_use]
+    pub fn row_type(&self) -> &RowType {
+        &self.row_type
+    }
+
+    /// Extracts a value from each text, several at a time. What is wrong with a row is an error of that row.
+    ///
+    /// # Errors
+    /// When the model cannot be loaded, and no row can be done.
+    pub fn extract(&self, column: &ArrayRef) -> Result<ExtractedColumn> {
+        let texts = Texts::new(column, self.shared.max_text_bytes)?;
+        let loaded = self.shared.model.get()?;
+        let extractor = self.extractor(&loaded.model)?;
+        let submit = |row| {
+            let text = texts.get(row)?;
+            Some(text.and_then(|text| self.submit(extractor, text)))
+        };
+        let wait = |row: Option<Result<Extracting<IgnoredAny>, String>>| {
+            row.map(|row| row.and_then(|it| self.cell(it)))
+        };
+        let rows = loaded.for_each_row(0..texts.len(), submit, wait);
+        let mut errors = Vec::new();
+        let cells = rows
+            .into_iter()
+            .enumerate()
+            .map(|(row, found)| match found {
+                None => Cell::Null,
+                Some(Ok(cell)) => cell,
+                Some(Err(error)) => {
+                    let cell = self.columns.error_cells(&self.values, &error);
+                    errors.push((row, error));
+                    cell
+                }
+            });
+        let cells: Vec<Cell> = cells.collect();
+        self.shared.counters.add(cells.len(), errors.len());
+        let values = self.row_type.array(&cells)?;
+        Ok(ExtractedColumn { values, errors })
+    }
+
+    fn extractor(&self, model: &Model) -> Result<&SchemaExtractor> {
+        if let Some(extractor) = self.extractor.get() {
+            return Ok(extractor);
+        }
+        let schema = self.schema.value().clone();
+        let options = model.extraction_options(&schema, &SchemaOptions::new());
+        let constraint = Constraint::json_schema_str(self.schema.text(), &options)?;
+        let mut generate = self.shared.generate.clone();
+        generate.log_probs |= self.columns.confidence;
+        let extractor =
+            SchemaExtractor::with_constraint(model.clone(), schema, &constraint, generate)?;
+        Ok(self.extractor.get_or_init(|| extractor))
+    }
+
+    fn submit(
+        &self,
+        extractor: &SchemaExtractor,
+        text: &str,
+    ) -> Result<Extracting<IgnoredAny>, String> {
+        let mut options = self.shared.generate.clone();
+        options.log_probs |= self.columns.confidence;
+        options.sampling.seed = seed_of(options.sampling.seed, text);
+        let extractor = extractor.clone().with_generate_options(options);
+        extractor.submit(text).map_err(|error| format!("{error:?}"))
+    }
+
+    fn cell(&self, extracting: Extracting<IgnoredAny>) -> Result<Cell, String> {
+        let found: Extraction<_> = extracting.wait().map_err(|error| format!("{error:?}"))?;
+        let value = self.values.read(&found.json).map_err(|it| it.to_string())?;
+        Ok(self.columns.cells(value, &self.values, &found))
+    }
+}

@@ -1,0 +1,255 @@
+//! The functions of SQL, and what they share.
+
+mod classify;
+mod extract;
+mod function;
+mod generate;
+mod matches;
+mod rows;
+mod tokens;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use datafusion::execution::FunctionRegistry;
+use datafusion::logical_expr::ScalarUDF;
+use datafusion::prelude::SessionConfig;
+use structgen::{GenerateOptions, Model};
+
+use crate::engine::{Counters, SharedModel};
+use crate::schemas::ReadSchemas;
+use crate::{ColumnExtractor, ExtraColumns, Result, RowType, Schema, Schemas};
+use function::{TextFunction, function};
+
+const ALL: [&dyn TextFunction; 6] = [
+    &extract::Extract { as_json: false },
+    &extract::Extract { as_json: true },
+    &generate::Generate,
+    &classify::Classify,
+    &matches::Matches,
+    &tokens::Tokens,
+];
+
+/// The most bytes of a text, where nothing else is said: an error in its row is better than a row that takes an hour.
+const MAX_TEXT_BYTES: usize = 1 << 20;
+
+/// How functions behave. Made by [`FunctionOptions::new`] and the methods that each set one thing.
+#[derive(Clone, Debug)]
+pub struct FunctionOptions {
+    schemas: Schemas,
+    generate: GenerateOptions,
+    max_text_bytes: usize,
+}
+
+impl Default for FunctionOptions {
+    fn default() -> Self {
+        Self {
+            schemas: Schemas::new(),
+            generate: GenerateOptions::default(),
+            max_text_bytes: MAX_TEXT_BYTES,
+        }
+    }
+}
+
+impl FunctionOptions {
+    /// The defaults: schemas from files, greedy decoding, texts of at most a mebibyte.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the schemas that functions may name.
+    #[must_use]
+    pub fn with_schemas(self, schemas: Schemas) -> Self {
+        Self { schemas, ..self }
+    }
+
+    /// Sets how outputs are generated. The seed of a row is made from the one given here and the row's text.
+    #[must_use]
+    pub fn with_generate_options(self, generate: GenerateOptions) -> Self {
+        Self { generate, ..self }
+    }
+
+    /// Sets the most bytes of a text; a longer one is an error of its row.
+    #[must_use]
+    pub fn with_max_text_bytes(self, max_text_bytes: usize) -> Self {
+        Self {
+            max_text_bytes,
+            ..self
+        }
+    }
+}
+
+/// The functions, on one model.
+///
+/// | function | value |
+/// |---|---|
+/// | `extract(text, schema [, columns])` | a struct of the schema's properties, or what else its [`RowType`] is |
+/// | `extract_json(text, schema [, columns])` | the same as JSON text |
+/// | `generate(prompt [, schema])` | text, or JSON text that is valid under the schema |
+/// | `classify(text, label, label, …)` | a struct: `label`, `probability`, `probabilities`, `error` |
+/// | `matches(text, schema)` | whether the text is JSON that is valid under the schema |
+/// | `tokens(text)` | the ids of its tokens |
+///
+/// A schema is a literal: the schema itself, a [registered name, or a file](Schemas). So is `columns`, a list of
+/// [`ExtraColumns`]. NULL of NULL is NULL. A row that cannot be done is NULL, and counted.
+///
+/// ```no_run
+/// use datafusion::prelude::SessionContext;
+/// use structgen::{Model, ModelOptions};
+/// use structgen_datafusion::{FunctionOptions, Functions};
+///
+/// # async fn query() -> Result<(), Box<dyn std::error::Error>> {
+/// let functions = Functions::new(|| Model::embedded(&ModelOptions::new()), FunctionOptions::new());
+/// let mut context = SessionContext::new_with_config(Functions::session_config());
+/// functions.register(&mut context)?;
+/// let schema = r#"{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}"#;
+/// let cities = context.sql(&format!("SELECT extract('Three rooms in Graz', '{schema}') AS flat")).await?;
+/// cities.show().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Functions {
+    shared: Arc<Shared>,
+}
+
+/// What all functions have.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) model: SharedModel,
+    pub(crate) schemas: ReadSchemas,
+    pub(crate) generate: GenerateOptions,
+    pub(crate) max_text_bytes: usize,
+    pub(crate) counters: Counters,
+    extractors: Mutex<HashMap<ExtractorKey, Arc<ColumnExtractor>>>,
+}
+
+/// The schema as it is written in SQL, the columns, and whether values stay JSON text.
+type ExtractorKey = (String, ExtraColumns, bool);
+
+impl Functions {
+    /// Functions on a model, which is loaded when the first row needs it.
+    ///
+    /// So that a row's value does not depend on what runs beside it, load it with
+    /// [one row in a run](structgen::decode::SchedulerLimits::rows), and as many [workers](structgen::ModelOptions::with_workers)
+    /// as there are cores.
+    pub fn new(
+        model: impl Fn() -> structgen::Result<Model> + Send + Sync + 'static,
+        options: FunctionOptions,
+    ) -> Self {
+        let shared = Shared {
+            model: SharedModel::new(model),
+            schemas: ReadSchemas::new(options.schemas),
+            generate: options.generate,
+            max_text_bytes: options.max_text_bytes,
+            counters: Counters::default(),
+            extractors: Mutex::default(),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// The configuration of a session in which a call is computed once for each row that is wanted.
+    ///
+    /// By default, DataFusion moves each access to a field of a struct towards the files, and the call that makes the struct with it:
+    /// `extract(…)['city']` would be computed before a filter, and once more for every other field.
+    #[must_use]
+    pub fn session_config() -> SessionConfig {
+        SessionConfig::new().set_bool(
+            "datafusion.optimizer.enable_leaf_expression_pushdown",
+            false,
+        )
+    }
+
+    /// Registers all functions, in a session or wherever else functions are looked for.
+    ///
+    /// # Errors
+    /// As the registry's.
+    pub fn register(&self, registry: &mut dyn FunctionRegistry) -> datafusion::error::Result<()> {
+        for function in self.all() {
+            registry.register_udf(Arc::new(function))?;
+        }
+        Ok(())
+    }
+
+    /// All functions.
+    #[must_use]
+    pub fn all(&self) -> Vec<ScalarUDF> {
+        let functions = ALL.iter();
+        functions.map(|it| function(*it, &self.shared)).collect()
+    }
+
+    /// The type of a function's values, by its name and literals.
+    pub(crate) fn row_type(&self, name: &str, literals: &[&str]) -> Result<Option<RowType>> {
+        let function = ALL.iter().find(|function| function.name() == name);
+        let row_type = function.map(|it| it.row_type(&self.shared, literals));
+        row_type.transpose()
+    }
+
+    /// What extracts values of a schema, which is itself, a registered name or a file, without SQL.
+    ///
+    /// # Errors
+    /// What is wrong with the schema or the columns.
+    pub fn extractor(&self, schema: &str, columns: ExtraColumns) -> Result<ColumnExtractor> {
+        let schema = self.schema(schema)?;
+        let values = schema.row_type().clone();
+        ColumnExtractor::new(Arc::clone(&self.shared), schema, values, columns)
+    }
+
+    /// As [`extractor`](Self::extractor), for files that [cannot nest](RowType::flattened).
+    ///
+    /// # Errors
+    /// As [`extractor`](Self::extractor).
+    pub fn flat_extractor(&self, schema: &str, columns: ExtraColumns) -> Result<ColumnExtractor> {
+        let schema = self.schema(schema)?;
+        let values = schema.row_type().clone().flattened();
+        ColumnExtractor::new(Arc::clone(&self.shared), schema, values, columns)
+    }
+
+    /// The schema that is itself, of a registered name, or in a file.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn schema(&self, source: &str) -> Result<Schema> {
+        self.shared.schemas.find(source)
+    }
+
+    /// How many rows the functions were called with.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.shared.counters.rows()
+    }
+
+    /// How many of them could not be done.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        self.shared.counters.errors()
+    }
+}
+
+impl Shared {
+    /// The extractor of a call, made once.
+    pub(crate) fn extractor(
+        self: &Arc<Self>,
+        schema: &str,
+        columns: ExtraColumns,
+        as_json: bool,
+    ) -> Result<Arc<ColumnExtractor>> {
+        let key = (schema.to_owned(), columns, as_json);
+        let mut extractors = { self.extractors.lock() }.unwrap_or_else(PoisonError::into_inner);
+        if let Some(extractor) = extractors.get(&key) {
+            return Ok(Arc::clone(extractor));
+        }
+        let schema = self.schemas.find(schema)?;
+        let values = match as_json {
+            true => RowType::Json,
+            false => schema.row_type().clone(),
+        };
+        let extractor = ColumnExtractor::new(Arc::clone(self), schema, values, columns)?;
+        let extractor = Arc::new(extractor);
+        extractors.insert(key, Arc::clone(&extractor));
+        Ok(extractor)
+    }
+}

@@ -1,0 +1,181 @@
+//! The rows of a partition: read, extracted from, and written.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use datafusion::arrow::compute::filter_record_batch;
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use serde_json::json;
+use structgen_datafusion::ColumnExtractor;
+
+use super::files::{self, RowWriter};
+use super::input::{Chunk, Selection};
+use super::plan::{PartFolder, Plan};
+
+/// What makes rows of the output from rows of the input.
+pub(super) struct Extraction<'p> {
+    plan: &'p Plan,
+    selection: Selection,
+    extractor: ColumnExtractor,
+    /// Of the output.
+    schema: SchemaRef,
+}
+
+/// The number of a row of the input, over all files, and why it has no value.
+pub(super) type RowError = (u64, String);
+
+impl<'p> Extraction<'p> {
+    pub(super) fn new(
+        plan: &'p Plan,
+        selection: Selection,
+        extractor: ColumnExtractor,
+    ) -> anyhow::Result<Self> {
+        let mut kept: Option<SchemaRef> = None;
+        for input in &plan.inputs {
+            let schema = input.kept_schema(&selection)?;
+            match &kept {
+                Some(kept) if kept.fields() != schema.fields() => {
+                    let path = input.path.display();
+                    bail!("the columns of {path} are not those of the files before it");
+                }
+                _ => kept = Some(schema),
+            }
+        }
+        let kept = kept.context("there is no input")?;
+        let mut fields: Vec<Arc<Field>> = kept.fields().iter().cloned().collect();
+        for value in value_fields(&extractor.data_type()) {
+            if fields.iter().any(|field| field.name() == value.name()) {
+                bail!(
+                    "the column {:?} is one of the input and one of the schema: choose with --keep which are kept",
+                    value.name()
+                );
+            }
+            fields.push(value);
+        }
+        Ok(Self {
+            plan,
+            selection,
+            extractor,
+            schema: Arc::new(Schema::new(fields)),
+        })
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        self.plan
+    }
+
+    pub(super) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Loads the model now.
+    pub(super) fn load(&self) -> anyhow::Result<()> {
+        let none: ArrayRef = Arc::new(datafusion::arrow::array::StringArray::new_null(0));
+        self.extractor.extract(&none)?;
+        Ok(())
+    }
+
+    /// Makes the rows of a partition, some at a time.
+    pub(super) fn each_batch(
+        &self,
+        partition: usize,
+        mut take: impl FnMut(RecordBatch, Vec<RowError>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let partition = &self.plan.partitions[partition];
+        let input = &self.plan.inputs[partition.input];
+        let path = || format!("{} cannot be read", input.path.display());
+        let mut first = partition.first_row;
+        for chunk in input.read(&partition.piece, &self.selection)? {
+            let chunk = chunk.with_context(path)?;
+            let rows = chunk.texts.len() as u64;
+            let (chunk, numbers) = self.sampled(chunk, first)?;
+            first += rows;
+            if numbers.is_empty() {
+                continue;
+            }
+            let found = self.extractor.extract(&chunk.texts)?;
+            let mut columns = chunk.kept.columns().to_vec();
+            columns.extend(value_columns(&found.values));
+            let batch = RecordBatch::try_new(SchemaRef::clone(&self.schema), columns)?;
+            let mut errors = [chunk.bad, found.errors].concat();
+            errors.sort();
+            let errors = errors.into_iter().map(|(row, error)| (numbers[row], error));
+            take(batch, errors.collect())?;
+        }
+        if first != partition.first_row + partition.piece.rows {
+            bail!("{}: it has fewer rows than when the run began", path());
+        }
+        Ok(())
+    }
+
+    /// The rows of a chunk that are in the sample, and the numbers of these rows.
+    fn sampled(&self, chunk: Chunk, first: u64) -> anyhow::Result<(Chunk, Vec<u64>)> {
+        let numbers = (0..chunk.texts.len() as u64).map(|row| first + row);
+        let Some(sample) = self.plan.sample else {
+            return Ok((chunk, numbers.collect()));
+        };
+        let chosen: Vec<bool> = numbers.clone().map(|row| sample.has(row)).collect();
+        let place = |row: usize| chosen[..row].iter().filter(|it| **it).count();
+        let bad = chunk.bad.into_iter().filter(|(row, _)| chosen[*row]);
+        let bad = bad.map(|(row, error)| (place(row), error)).collect();
+        let mask = BooleanArray::from(chosen);
+        let numbers = numbers.filter(|row| sample.has(*row)).collect();
+        let chunk = Chunk {
+            texts: datafusion::arrow::compute::filter(&chunk.texts, &mask)?,
+            kept: filter_record_batch(&chunk.kept, &mask)?,
+            bad,
+        };
+        Ok((chunk, numbers))
+    }
+
+    /// Writes the rows of a partition. Its file takes its place at the end, when all that belongs to it is on disk.
+    pub(super) fn write_part(
+        &self,
+        partition: usize,
+        folder: &PartFolder,
+        mut progress: impl FnMut(u64, u64),
+    ) -> anyhow::Result<()> {
+        let path = folder.part(partition);
+        let file = files::temporary_beside(&path)?;
+        let mut writer = RowWriter::new(file.reopen()?, self.plan.format, &self.schema)?;
+        let (mut rows, mut errors) = (0, Vec::new());
+        self.each_batch(partition, |batch, bad| {
+            writer.write(&batch)?;
+            rows += batch.num_rows() as u64;
+            progress(batch.num_rows() as u64, bad.len() as u64);
+            for (row, error) in bad {
+                writeln!(errors, "{}", json!({"row": row, "error": error}))?;
+            }
+            Ok(())
+        })?;
+        let expected = self.plan.partitions[partition].rows;
+        if rows != expected {
+            bail!("part {partition} has {rows} rows, and {expected} were planned");
+        }
+        let cannot_be_written = || format!("{} cannot be written", path.display());
+        writer.finish().with_context(cannot_be_written)?;
+        if !errors.is_empty() {
+            files::write_whole(&folder.errors(partition), &errors)?;
+        }
+        files::persist(file, &path).with_context(cannot_be_written)
+    }
+}
+
+/// The columns of a value: the properties of an object, or one of the name `value`.
+fn value_fields(of: &DataType) -> Vec<Arc<Field>> {
+    match of {
+        DataType::Struct(fields) => fields.iter().cloned().collect(),
+        other => vec![Arc::new(Field::new("value", other.clone(), true))],
+    }
+}
+
+/// The columns of a value; of a row without one, all of them are NULL.
+fn value_columns(values: &ArrayRef) -> Vec<ArrayRef> {
+    match values.data_type() {
+        // Within a struct that is NULL, all fields are.
+        DataType::Struct(_) => values.as_struct().columns().to_vec(),
+        _ => vec![ArrayRef::clone(values)],
+    }
+}

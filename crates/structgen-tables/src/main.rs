@@ -1,0 +1,50 @@
+//! `structgen-tables`: the commands of `structgen` that read and write tables.
+//!
+//! They are an executable of their own because DataFusion takes minutes to build. `structgen sql` and `structgen extract --input` run it.
+//!
+//! Exit codes are those of `structgen`: 0 done, 1 done but for some rows, 2 not done. Standard output has results only,
+//! standard error everything else.
+
+mod extract;
+mod model;
+mod sql;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// SQL and extraction over Parquet, CSV and JSON Lines.
+#[derive(Parser)]
+#[command(name = "structgen-tables", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a query with extract, extract_json, generate, classify, matches and tokens.
+    Sql(Box<sql::Args>),
+    /// Extract a value from each row of a table.
+    Extract(Box<extract::Args>),
+}
+
+/// What a command comes to: how many rows could not be done.
+type Outcome = anyhow::Result<u64>;
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Sql(args) => sql::run(&args),
+        Command::Extract(args) => extract::run(&args),
+    };
+    match outcome {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(1),
+        Err(error) if terminal::is_reader_gone(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            terminal::say(&format!("error: {}", terminal::in_one_line(&error)));
+            ExitCode::from(2)
+        }
+    }
+}

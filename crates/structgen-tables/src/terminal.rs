@@ -1,0 +1,34 @@
+//! What is said on standard error, and how errors read.
+
+use std::io::{self, Write};
+
+/// Prints a line to standard error. That nobody reads it is no failure.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// An error with its causes, each said once.
+pub(crate) fn in_one_line(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        // DataFusion says whose error it is, which is no help to who reads it.
+        let cause = cause.strip_prefix("External error: ").unwrap_or(&cause);
+        if !text.contains(cause.trim_end()) {
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(cause.trim_end());
+        }
+    }
+    text
+}
+
+/// Whether the reader of standard output has gone, as `head` does.
+pub(crate) fn is_reader_gone(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain();
+    causes.any(|cause| {
+        let io = cause.downcast_ref::<io::Error>();
+        io.is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,98 @@
+//! Runs that are killed, and go on.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::support::{Tables, extract_args, ids, run};
+
+const ROWS: usize = 400;
+
+#[test]
+fn a_run_that_is_killed_ten_times_has_each_row_once() {
+    let tables = Tables::new().with_mails(ROWS);
+    let more = ["--part-rows", "10", "--keep", "id"];
+    let whole = tables.extract("mails.jsonl", "whole.jsonl", &more);
+    assert_eq!(whole.code, Some(0), "{whole:?}");
+    let mut kills = 0;
+    // Moments that no two runs share, without a clock: a linear congruential generator.
+    let mut random = 12_345_u64;
+    while kills < 10 && !tables.path().join("out.jsonl").exists() {
+        let mut command = tables.command(extract_args("mails.jsonl", "out.jsonl"));
+        let mut child = command.args(more).spawn().unwrap();
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        thread::sleep(Duration::from_millis(random >> 54));
+        // SIGKILL where there is such a thing.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+    }
+    if !tables.path().join("out.jsonl").exists() {
+        let last = tables.extract("mails.jsonl", "out.jsonl", &more);
+        assert_eq!(last.code, Some(0), "{last:?}");
+    }
+    let lines = tables.read("out.jsonl");
+    assert_eq!(ids(&lines), (0..ROWS as u64).collect::<Vec<_>>());
+    assert_eq!(lines, tables.read("whole.jsonl"));
+}
+
+/// A run that does all parts and cannot end, since a folder is in the way of its side file.
+fn leave_parts(tables: &Tables, more: &[&str]) {
+    let blocking = tables.path().join("out.jsonl.errors.jsonl");
+    std::fs::create_dir(&blocking).unwrap();
+    let blocked = tables.extract("mails.jsonl", "out.jsonl", more);
+    assert_eq!(blocked.code, Some(2), "{blocked:?}");
+    std::fs::remove_dir(&blocking).unwrap();
+}
+
+#[test]
+fn only_what_is_missing_is_done_again() {
+    let tables = Tables::new().with_mails(40);
+    let more = ["--part-rows", "10", "--keep", "id"];
+    let parts = tables.path().join("out.jsonl.parts");
+    leave_parts(&tables, &more);
+    std::fs::remove_file(parts.join("part-00000002.jsonl")).unwrap();
+    let rest = tables.extract("mails.jsonl", "out.jsonl", &more);
+    assert_eq!(rest.code, Some(0), "{rest:?}");
+    assert!(rest.err.contains("40 rows, 10 of them now"), "{rest:?}");
+    assert_eq!(ids(&tables.read("out.jsonl")), (0..40).collect::<Vec<_>>());
+}
+
+#[test]
+fn parts_of_another_run_are_not_taken() {
+    let tables = Tables::new().with_mails(20);
+    leave_parts(&tables, &[]);
+    let other = tables.extract("mails.jsonl", "out.jsonl", &["--temperature", "1"]);
+    assert_eq!(other.code, Some(2), "{other:?}");
+    assert!(
+        other
+            .err
+            .contains("the model or an option of it was different"),
+        "{other:?}"
+    );
+    // As many bytes, and other ones.
+    let mails = tables.read("mails.jsonl");
+    tables.write("mails.jsonl", mails.replacen("Oslo", "Rome", 1));
+    let other = tables.extract("mails.jsonl", "out.jsonl", &[]);
+    assert_eq!(other.code, Some(2), "{other:?}");
+    assert!(other.err.contains("the input was different"), "{other:?}");
+    let anew = tables.extract("mails.jsonl", "out.jsonl", &["--overwrite"]);
+    assert_eq!(anew.code, Some(0), "{anew:?}");
+    assert!(anew.err.contains("20 rows, 20 of them now"), "{anew:?}");
+}
+
+#[test]
+fn two_runs_do_not_write_one_output() {
+    let tables = Tables::new().with_mails(ROWS);
+    let mut first = tables.command(extract_args("mails.jsonl", "out.jsonl"));
+    let mut first = first.spawn().unwrap();
+    while !tables.path().join("out.jsonl.parts/plan.json").exists() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let second = run(&mut tables.command(extract_args("mails.jsonl", "out.jsonl")));
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_eq!(second.code, Some(2), "{second:?}");
+    assert!(second.err.contains("another run is writing"), "{second:?}");
+}
