@@ -22,8 +22,8 @@ pub struct ExtraColumns {
     pub error: bool,
     /// `_confidence`: how often fields as probable as each of these are right, by JSON Pointer.
     pub confidence: bool,
-    /// `_spans`: where in the text each field can have come from: its JSON Pointer, and the first character and the one after the
-    /// last, counted from 0.
+    /// `_spans`: where in the text each field can have come from: its JSON Pointer, and the first character and the one
+    /// after the last, counted from 0.
     pub spans: bool,
 }
 

@@ -11,7 +11,8 @@ use crate::{Error, Result};
 
 type Load = dyn Fn() -> structgen::Result<Model> + Send + Sync;
 
-/// A model that is loaded when the first row needs it: a query that is only planned, and one that only checks, need none.
+/// A model that is loaded when the first row needs it: a query that is only planned, and one that only checks, need
+/// none.
 pub(crate) struct SharedModel {
     load: Box<Load>,
     loaded: OnceLock<Result<Arc<LoadedModel>, Arc<structgen::Error>>>,
@@ -61,8 +62,8 @@ impl fmt::Debug for SharedModel {
 impl LoadedModel {
     /// Submits something for each row, several at a time, and returns what came of them in the order of the rows.
     ///
-    /// However many callers there are, no more rows are under way than keep the model busy. Of each caller the oldest row always
-    /// has its place, so that none waits for another that waits for it.
+    /// However many callers there are, no more rows are under way than keep the model busy. Of each caller the oldest
+    /// row always has its place, so that none waits for another that waits for it.
     pub(crate) fn for_each_row<I, W, T>(
         &self,
         rows: I,

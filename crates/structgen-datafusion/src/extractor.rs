@@ -12,8 +12,8 @@ use crate::seed::seed_of;
 use crate::texts::Texts;
 use crate::{Cell, ExtraColumns, Result, RowType, Schema};
 
-/// Extracts values of a schema from columns of texts: what the function `extract` does, for programs that have Arrow arrays and
-/// no SQL.
+/// Extracts values of a schema from columns of texts: what the function `extract` does, for programs that have Arrow
+/// arrays and no SQL.
 ///
 /// The same text has the same value, whatever is extracted beside it.
 #[derive(Debug)]

@@ -13,8 +13,8 @@ use crate::{Error, Result, RowType};
 
 /// The schemas that functions may name, and whether they may read files.
 ///
-/// A name is looked for among the registered ones first, and then, unless that is switched off, as a file. What begins with a
-/// brace is a schema itself.
+/// A name is looked for among the registered ones first, and then, unless that is switched off, as a file. What begins
+/// with a brace is a schema itself.
 #[derive(Clone, Debug, Default)]
 pub struct Schemas {
     named: HashMap<String, String>,
@@ -47,7 +47,8 @@ impl Schemas {
         self
     }
 
-    /// Whether a name that is not registered may be that of a file; it may by default. Those who run the SQL of strangers switch it off.
+    /// Whether a name that is not registered may be that of a file; it may by default. Those who run the SQL of
+    /// strangers switch it off.
     #[must_use]
     pub fn with_files(mut self, wanted: bool) -> Self {
         self.refuses_files = !wanted;

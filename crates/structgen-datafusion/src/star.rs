@@ -22,9 +22,10 @@ impl Functions {
     /// Reads one SQL statement, for
     /// [`SessionState::statement_to_plan`](datafusion::execution::SessionState::statement_to_plan).
     ///
-    /// It differs from [`SessionContext::sql`](datafusion::prelude::SessionContext::sql) in two things. `extract(` is this crate's function, unless it is the
-    /// `EXTRACT(part FROM date)` of the standard; elsewhere the name has to be quoted for that. And in a list of columns, a call of `extract` or `classify` may be
-    /// followed by `.*`: all fields of the struct, by their names.
+    /// It differs from [`SessionContext::sql`](datafusion::prelude::SessionContext::sql) in two things. `extract(` is
+    /// this crate's function, unless it is the `EXTRACT(part FROM date)` of the standard; elsewhere the name has to be
+    /// quoted for that. And in a list of columns, a call of `extract` or `classify` may be followed by `.*`: all fields
+    /// of the struct, by their names.
     ///
     /// # Errors
     /// What is wrong with the SQL, or with the schema of a call that is followed by `.*`.

@@ -2,10 +2,10 @@
 //!
 //! `cargo run -p structgen-tables --example simulate_run -- ROWS_PER_SECOND [ROWS]`
 //!
-//! Machines take partitions from one queue. A partition takes as long as its rows do at the measured rate; one machine in
-//! fifty is four times slower. A machine fails every 24 hours on average, loses the partition that it is working on, and is back after
-//! five minutes. With copies, a machine that finds the queue empty works on a partition that another one has begun, and the first to
-//! end counts, which is safe because both write the same bytes.
+//! Machines take partitions from one queue. A partition takes as long as its rows do at the measured rate; one machine
+//! in fifty is four times slower. A machine fails every 24 hours on average, loses the partition that it is working on,
+//! and is back after five minutes. With copies, a machine that finds the queue empty works on a partition that another
+//! one has begun, and the first to end counts, which is safe because both write the same bytes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

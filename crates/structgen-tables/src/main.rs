@@ -1,6 +1,7 @@
 //! `structgen-tables`: the commands of `structgen` that read and write tables.
 //!
-//! They are an executable of their own because DataFusion takes minutes to build. `structgen sql` and `structgen extract --input` run it.
+//! They are an executable of their own because DataFusion takes minutes to build. `structgen sql` and `structgen
+//! extract --input` run it.
 //!
 //! Exit codes are those of `structgen`: 0 done, 1 done but for some rows, 2 not done. Standard output has results only,
 //! standard error everything else.

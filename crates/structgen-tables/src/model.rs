@@ -26,18 +26,19 @@ pub(crate) struct ModelArgs {
     /// The ONNX Runtime library's file, instead of looking for one
     #[arg(long, value_name = "FILE")]
     runtime: Option<PathBuf>,
-    /// How many rows are worked on at a time, each in a session of the model with weights of its own. The default is the number of
-    /// cores, and 1 for --model
+    /// How many rows are worked on at a time, each in a session of the model with weights of its own. The default is
+    /// the number of cores, and 1 for --model
     #[arg(long, value_name = "N")]
     workers: Option<NonZeroUsize>,
-    /// How many rows share a run of each session. More are quicker with large models; but then a value may depend on the rows beside its
-    /// own, where the two best tokens are all but equally probable
+    /// How many rows share a run of each session. More are quicker with large models; but then a value may depend on
+    /// the rows beside its own, where the two best tokens are all but equally probable
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN)]
     rows_per_run: NonZeroUsize,
     /// The most tokens of a row's output
     #[arg(long, value_name = "N")]
     max_new_tokens: Option<NonZeroUsize>,
-    /// Draw tokens at this temperature instead of taking the most probable ones. The seed of a row is made from --seed and its text
+    /// Draw tokens at this temperature instead of taking the most probable ones. The seed of a row is made from --seed
+    /// and its text
     #[arg(long, value_name = "T")]
     temperature: Option<f32>,
     /// The seed of the run

@@ -27,8 +27,8 @@ pub(crate) struct Args {
     args: Vec<OsString>,
 }
 
-/// What the other executable is to be started with, where the arguments of this one ask for it. It is decided before they are parsed,
-/// since both have flags of the same names.
+/// What the other executable is to be started with, where the arguments of this one ask for it. It is decided before
+/// they are parsed, since both have flags of the same names.
 pub(crate) fn requested() -> Option<Vec<OsString>> {
     let args: Vec<OsString> = env::args_os().skip(1).collect();
     let is_input = |arg: &&OsString| {

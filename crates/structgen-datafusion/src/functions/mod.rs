@@ -131,9 +131,9 @@ type ExtractorKey = (String, ExtraColumns, bool);
 impl Functions {
     /// Functions on a model, which is loaded when the first row needs it.
     ///
-    /// So that a row's value does not depend on what runs beside it, load it with
-    /// [one row in a run](structgen::decode::SchedulerLimits::rows), and as many [workers](structgen::ModelOptions::with_workers)
-    /// as there are cores.
+    /// So that a row's value does not depend on what runs beside it, load it with [one row in a
+    /// run](structgen::decode::SchedulerLimits::rows), and as many [workers](structgen::ModelOptions::with_workers) as
+    /// there are cores.
     pub fn new(
         model: impl Fn() -> structgen::Result<Model> + Send + Sync + 'static,
         options: FunctionOptions,
@@ -153,8 +153,8 @@ impl Functions {
 
     /// The configuration of a session in which a call is computed once for each row that is wanted.
     ///
-    /// By default, DataFusion moves each access to a field of a struct towards the files, and the call that makes the struct with it:
-    /// `extract(…)['city']` would be computed before a filter, and once more for every other field.
+    /// By default, DataFusion moves each access to a field of a struct towards the files, and the call that makes the
+    /// struct with it: `extract(…)['city']` would be computed before a filter, and once more for every other field.
     #[must_use]
     pub fn session_config() -> SessionConfig {
         SessionConfig::new().set_bool(

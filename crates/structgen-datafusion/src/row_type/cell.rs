@@ -18,8 +18,8 @@ pub enum Cell {
     Null,
     /// Of [`RowType::Boolean`].
     Boolean(bool),
-    /// Of [`RowType::Int64`], [`RowType::UInt64`], [`RowType::Decimal`] (in units of the last digit), [`RowType::Date`] (in days) and
-    /// [`RowType::Timestamp`] (in microseconds).
+    /// Of [`RowType::Int64`], [`RowType::UInt64`], [`RowType::Decimal`] (in units of the last digit), [`RowType::Date`]
+    /// (in days) and [`RowType::Timestamp`] (in microseconds).
     Integer(i128),
     /// Of [`RowType::Float64`].
     Float(f64),

@@ -15,9 +15,9 @@ pub use cell::{Cell, CellError};
 
 /// How the values of a schema are kept in a column.
 ///
-/// It follows from the schema's keywords alone: a value that is valid under the schema and still does not fit, such as an integer of
-/// 30 digits, is an error of its row ([`RowType::read`]). `null` and a property that is missing are both SQL's NULL, and so is
-/// everything in a row that has an error; therefore every part can be NULL.
+/// It follows from the schema's keywords alone: a value that is valid under the schema and still does not fit, such as
+/// an integer of 30 digits, is an error of its row ([`RowType::read`]). `null` and a property that is missing are both
+/// SQL's NULL, and so is everything in a row that has an error; therefore every part can be NULL.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RowType {
@@ -29,8 +29,8 @@ pub enum RowType {
     UInt64,
     /// `type: number`: the nearest number of 64 bits.
     Float64,
-    /// `type: integer` with bounds beyond 64 bits, and `type: number` with a `multipleOf` such as 0.01: exact, of at most 38 digits,
-    /// that many of them after the point.
+    /// `type: integer` with bounds beyond 64 bits, and `type: number` with a `multipleOf` such as 0.01: exact, of at
+    /// most 38 digits, that many of them after the point.
     Decimal(i8),
     /// `type: string`, enumerations included.
     Text,

@@ -11,7 +11,8 @@ const MOST_TYPES: usize = 2_000;
 /// The digits after the point that a decimal has at most.
 const MOST_SCALE: usize = 18;
 
-/// The keywords by which an object may have other properties than those of its own `properties`, or fewer ways to say so.
+/// The keywords by which an object may have other properties than those of its own `properties`, or fewer ways to say
+/// so.
 const OPENING: [&str; 11] = [
     "$dynamicRef",
     "$recursiveRef",
@@ -29,9 +30,9 @@ const OPENING: [&str; 11] = [
 impl RowType {
     /// The type of a schema's values.
     ///
-    /// References within the document are followed. What a schema says in other ways than by `type`, `properties`, `items`,
-    /// `additionalProperties`, `enum`, `const`, `format`, `multipleOf`, bounds, `null` as an alternative, and references is left to
-    /// JSON text.
+    /// References within the document are followed. What a schema says in other ways than by `type`, `properties`,
+    /// `items`, `additionalProperties`, `enum`, `const`, `format`, `multipleOf`, bounds, `null` as an alternative, and
+    /// references is left to JSON text.
     ///
     /// ```
     /// use serde_json::json;

@@ -16,7 +16,8 @@ const VERSION: u32 = 1;
 /// The name of its file.
 const PLAN: &str = "plan.json";
 
-/// The plan of a run. It is written once, before the first row; which partitions are done is told by the files that are there.
+/// The plan of a run. It is written once, before the first row; which partitions are done is told by the files that are
+/// there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plan {
     version: u32,
@@ -199,7 +200,8 @@ impl PartFolder {
         files::temporary_in(&self.path)
     }
 
-    /// Removes the folder with all that is in it; the plan first, so that what a killed process leaves of it is nothing to go on with.
+    /// Removes the folder with all that is in it; the plan first, so that what a killed process leaves of it is nothing
+    /// to go on with.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         fs::remove_file(self.path.join(PLAN))
             .and_then(|()| fs::remove_dir_all(&self.path))

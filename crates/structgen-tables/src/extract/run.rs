@@ -15,8 +15,8 @@ use super::part::Extraction;
 use super::plan::PartFolder;
 use super::progress::Progress;
 
-/// The partitions that are written at the same time: while one reads, writes, or waits for its last rows, the rows of the other keep
-/// the workers busy.
+/// The partitions that are written at the same time: while one reads, writes, or waits for its last rows, the rows of
+/// the other keep the workers busy.
 const LANES: usize = 2;
 
 /// Writes the partitions that are missing; returns how many rows these had.
@@ -63,7 +63,8 @@ pub(super) fn run(extraction: &Extraction<'_>, folder: &PartFolder) -> anyhow::R
     Ok(rows)
 }
 
-/// Puts all partitions into one file, in their order, and their errors into another; returns how many rows have an error.
+/// Puts all partitions into one file, in their order, and their errors into another; returns how many rows have an
+/// error.
 pub(super) fn assemble(
     extraction: &Extraction<'_>,
     folder: &PartFolder,

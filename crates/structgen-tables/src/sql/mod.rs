@@ -29,14 +29,15 @@ pub(crate) struct Args {
     /// Let the functions call the schema of a file by a name
     #[arg(long, value_name = "NAME=FILE", value_parser = parse_named)]
     schema: Vec<(String, PathBuf)>,
-    /// Write the rows to a file, whose name ends in .parquet, .csv or .jsonl. It is there when it is complete, and not before
+    /// Write the rows to a file, whose name ends in .parquet, .csv or .jsonl. It is there when it is complete, and not
+    /// before
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// How rows are printed without --output; a table where standard output is a terminal, else jsonl
     #[arg(long, value_name = "FORMAT", conflicts_with = "output")]
     format: Option<Format>,
-    /// How many partitions of the tables are read at the same time. All rows go to the same workers, so that more than one is for queries
-    /// which do more than call the model; their rows come in any order unless the query sorts them
+    /// How many partitions of the tables are read at the same time. All rows go to the same workers, so that more than
+    /// one is for queries which do more than call the model; their rows come in any order unless the query sorts them
     #[arg(long, value_name = "N", default_value_t = 1)]
     partitions: usize,
     /// The most rows that a function is called with at a time
