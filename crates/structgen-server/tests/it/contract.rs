@@ -236,6 +236,32 @@ fn a_server_that_stops_finishes_what_runs() {
 }
 
 #[test]
+fn an_answer_that_takes_too_long_is_an_error_in_a_stream_as_well() {
+    let server = serve_with(|config| {
+        config.limits.generation_time = std::time::Duration::from_millis(300);
+    });
+    for (fields, code) in [
+        (json!({}), "time_limit"),
+        (json!({"guided_regex": "[a-z]{3900}"}), "incomplete"),
+    ] {
+        let mut body = ask(json!({"ignore_eos": true, "max_tokens": 3_950, "temperature": 1.5}));
+        let fields = fields.as_object().unwrap().clone();
+        body.as_object_mut().unwrap().extend(fields);
+        let error = server.post("/v1/chat/completions", &body).expect(408);
+        assert_eq!(error["error"]["code"], code);
+        body["stream"] = true.into();
+        let mut stream = server.stream("/v1/chat/completions", &body);
+        assert_eq!(stream.status, 200);
+        let mut last = String::new();
+        while let Some((_, data)) = stream.event() {
+            last = data;
+        }
+        let last: Value = serde_json::from_str(&last).unwrap();
+        assert_eq!(last["error"]["code"], code, "{last}");
+    }
+}
+
+#[test]
 fn connections_that_stand_still_are_dropped() {
     use std::io::{Read, Write};
     let server = serve_with(|config| {
