@@ -2,4 +2,5 @@
 //! are right, and the nearest text matches.
 
 mod grammars;
+mod mutated;
 mod suite;
