@@ -270,12 +270,11 @@ impl Reader {
 /// The windows of a text of so many tokens, after `first` others: each but the first begins within the one before.
 fn windows(first: usize, tokens: usize) -> Vec<Range<usize>> {
     let width = MAX_RUN - first.min(MAX_QUESTIONS + 1);
-    let mut windows = vec![0..tokens.min(width)];
-    while let Some(last) = windows.last().filter(|last| last.end < tokens) {
-        let start = last.end - SHARED;
-        windows.push(start..tokens.min(start + width));
-    }
-    windows
+    let from = |start: usize| start..tokens.min(start + width);
+    std::iter::successors(Some(from(0)), |last| {
+        (last.end < tokens).then(|| from(last.end - SHARED))
+    })
+    .collect()
 }
 
 impl Found {

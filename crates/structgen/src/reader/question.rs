@@ -160,7 +160,7 @@ fn list(found: Vec<Candidate>, tokens: &TextTokens, starts: &[f32], ends: &[f32]
         let before = tokens.ends[from..].iter().take_while(|&&at| at < it.last);
         let earlier = before.map(|at| 1.0 - 0.95 * finishes(ends[tokens.first + at]));
         let finishes = finishes(ends[tokens.first + it.last]) * earlier.product::<f64>();
-        (begins > LEAST_LISTED).then(|| Listed {
+        (begins > LEAST_LISTED).then_some(Listed {
             text: it.text,
             start: it.first as u32,
             end: it.last as u32,
