@@ -112,6 +112,7 @@ impl Walk {
             let mut chain = SamplerChain::new(params, self.at as u64)?;
             chain.reset(SequenceStart {
                 prompt: &self.begun.prompt,
+                prefilled: 0,
                 eos: &self.begun.eos,
             });
             for &accepted in &self.taken[..self.at] {
