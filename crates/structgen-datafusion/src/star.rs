@@ -67,12 +67,12 @@ impl Functions {
 /// Makes `extract` a name like others where no `FROM` is among its arguments.
 fn free_extract(tokens: &mut [TokenWithSpan]) {
     for at in 0..tokens.len() {
-        let is_extract =
-            matches!(&tokens[at].token, Token::Word(word) if word.keyword == Keyword::EXTRACT);
-        if is_extract && !has_from(&tokens[at + 1..]) {
-            if let Token::Word(word) = &mut tokens[at].token {
-                word.keyword = Keyword::NoKeyword;
-            }
+        let (before, after) = tokens.split_at_mut(at + 1);
+        if let Token::Word(word) = &mut before[at].token
+            && word.keyword == Keyword::EXTRACT
+            && !has_from(after)
+        {
+            word.keyword = Keyword::NoKeyword;
         }
     }
 }

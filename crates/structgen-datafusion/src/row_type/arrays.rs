@@ -60,7 +60,7 @@ pub(crate) fn array_of(of: &RowType, cells: &[&Cell]) -> Result<ArrayRef, ArrowE
             Arc::new(values.collect::<StringArray>())
         }
         RowType::List(items) => {
-            let lists = cells.iter().map(|cell| parts(cell));
+            let lists = cells.iter().map(parts);
             let offsets = OffsetBuffer::from_lengths(lists.clone().map(<[Cell]>::len));
             let flat: Vec<&Cell> = lists.flatten().collect();
             Arc::new(ListArray::try_new(
