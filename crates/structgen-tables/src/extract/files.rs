@@ -47,7 +47,7 @@ impl FileFormat {
 /// Writes batches of rows as a file.
 pub(crate) enum RowWriter<W: Write + Send> {
     Parquet(Box<ArrowWriter<W>>),
-    Csv(csv::Writer<W>),
+    Csv(Box<csv::Writer<W>>),
     Jsonl(JsonWriter<W, LineDelimited>),
 }
 
@@ -76,7 +76,7 @@ impl<W: Write + Send> RowWriter<W> {
                 let mut writer = csv::WriterBuilder::new().with_header(true).build(to);
                 // The header is there even where no row is.
                 writer.write(&RecordBatch::new_empty(SchemaRef::clone(schema)))?;
-                Self::Csv(writer)
+                Self::Csv(Box::new(writer))
             }
             FileFormat::Jsonl => {
                 Self::Jsonl(WriterBuilder::new().with_explicit_nulls(true).build(to))
