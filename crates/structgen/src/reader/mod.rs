@@ -12,6 +12,7 @@ mod fields;
 mod preference;
 mod question;
 mod texts;
+mod words;
 
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};

@@ -1,5 +1,6 @@
 //! What a reader is asked: the fields of a schema and a text, as tokens; and what its answer comes to.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -9,6 +10,7 @@ use structgen_ort::SpanLogits;
 
 use super::fields::{FieldKind, ReadField};
 use super::texts::{Listed, Texts};
+use super::words::{Word, contains, labels, words};
 
 /// A value of more tokens is not looked for.
 const LONGEST_SPAN: usize = 40;
@@ -19,6 +21,10 @@ const LEAST_START: f64 = 3e-4;
 /// What the logit of an option gains that is in the text word by word. The reader learnt from texts that mostly say it
 /// in other words. On held-out passages, it takes enums from 34 to 77 percent, and any gain between 1 and 4 is as good.
 const SAID: f32 = 2.0;
+
+/// What the logit of a place gains that stands in the same line after a word of the field's key, and at most how many bytes
+/// later. On held-out passages, that is half a percent to one percent of all fields, and any gain between 1 and 3 is as good.
+const LABELLED: (f32, usize) = (2.0, 40);
 
 /// A value of a list is at least this probable, in comparison with the most probable one.
 const LEAST_LISTED: f64 = 0.05;
@@ -47,6 +53,7 @@ pub(super) struct TextTokens {
     /// Those at which a value can begin, and end.
     starts: Vec<usize>,
     ends: Vec<usize>,
+    words: Vec<Word>,
 }
 
 impl TextTokens {
@@ -73,9 +80,24 @@ impl TextTokens {
                 .filter(|(_, span)| is_border(span.end) && !is_space(before(span.end)))
                 .map(|(at, _)| at)
                 .collect(),
+            words: words(text),
             first,
             spans,
         }
+    }
+
+    /// The tokens that stand soon after a word of a key, in the same line.
+    fn labelled(&self, key: &str, text: &str) -> BTreeSet<usize> {
+        let after = |end: usize| {
+            let from = self
+                .starts
+                .partition_point(|&at| self.spans[at].start < end);
+            self.starts[from..].iter().copied().take_while(move |&at| {
+                let start = self.spans[at].start;
+                start <= end + LABELLED.1 && !text[end..start].contains('\n')
+            })
+        };
+        labels(&self.words, key).flat_map(after).collect()
     }
 
     /// The token that has a byte.
@@ -95,12 +117,14 @@ pub(super) fn texts(
     input: &Input,
 ) -> Texts {
     let sequence = tokens.first + tokens.spans.len();
-    let starts = &logits.starts[number * sequence..][..sequence];
+    let mut starts = logits.starts[number * sequence..][..sequence].to_vec();
     let ends = &logits.ends[number * sequence..][..sequence];
     if let FieldKind::Options(options) = &field.kind {
         let positions: Vec<usize> = asked.options.iter().copied().chain(asked.none).collect();
-        let words = words(input.text());
-        let is_said = |value: &Value| value.as_str().is_some_and(|it| contains(&words, it));
+        let is_said = |value: &Value| {
+            let text = value.as_str();
+            text.is_some_and(|text| contains(&tokens.words, text))
+        };
         let gained = { options.iter() }.map(|value| if is_said(value) { SAID } else { 0.0 });
         let gained: Vec<f32> = gained.chain([0.0]).collect();
         let logits = positions
@@ -112,6 +136,11 @@ pub(super) fn texts(
         let texts = options.iter().map(ToString::to_string).chain(nulls);
         return Texts::new(texts.zip(probabilities));
     }
+    let key = field.path.last().map_or("", String::as_str);
+    for at in tokens.labelled(key, input.text()) {
+        starts[tokens.first + at] += LABELLED.0;
+    }
+    let starts = &*starts;
     let positions = { tokens.starts.iter() }.map(|at| tokens.first + at);
     let positions: Vec<usize> = positions.chain(asked.none).collect();
     let probabilities = softmax(positions.iter().map(|&at| starts[at]));
@@ -244,30 +273,6 @@ fn candidates(
     found
 }
 
-/// The words of a text or of a name, in small letters: `camelCase` and `snake_case` are two.
-fn words(text: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut last = None;
-    for letter in text.chars() {
-        let is_small = last.is_some_and(char::is_lowercase);
-        if !letter.is_alphanumeric() || letter.is_uppercase() && is_small {
-            words.push(String::new());
-        }
-        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
-            word.extend(letter.to_lowercase());
-        }
-        last = Some(letter);
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
-/// Whether the words of an option stand in a text one after another.
-fn contains(text: &[String], option: &str) -> bool {
-    let option = words(option);
-    !option.is_empty() && text.windows(option.len()).any(|found| found == option)
-}
-
 fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -284,24 +289,6 @@ fn softmax(logits: impl Iterator<Item = f32> + Clone) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn options_are_found_word_by_word() {
-        let text = words("The parcel (in-stock) was NOT returned: isOpen");
-        for said in [
-            "in_stock",
-            "In Stock",
-            "inStock",
-            "RETURNED",
-            "not returned",
-            "is open",
-        ] {
-            assert!(contains(&text, said), "{said}");
-        }
-        for other in ["stock in", "return", "parcel returned", "", "-"] {
-            assert!(!contains(&text, other), "{other}");
-        }
-    }
 
     #[test]
     fn values_begin_and_end_at_borders_of_words() {
