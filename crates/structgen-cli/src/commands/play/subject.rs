@@ -242,8 +242,8 @@ mod tests {
         );
         assert_eq!(rest_of_line(Constraint::regex, "ü(a|b"), "(a|b");
         assert_eq!(
-            rest_of_line(Constraint::gbnf, "root ::= \"a\"\n  | nothing"),
-            "nothing"
+            rest_of_line(Constraint::gbnf, "root ::= (\"a\"\n  | nothing)"),
+            "nothing)"
         );
     }
 }
