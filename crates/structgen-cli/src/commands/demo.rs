@@ -30,11 +30,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let model = Model::embedded(&ModelOptions::new())?;
     let paint = paint();
     write(&format!(
-        "{}\n\nA tiny model inside this program ({} kB) reads each text. Every token that it may\n\
-         write keeps the JSON on the way to fitting the schema, with values from the text.\n\
+        "{}\n\nA tiny model inside this program ({:.1} MB) reads each text and writes JSON. Every\n\
+         token keeps it on the way to fitting the schema, with values from the text.\n\
          ONNX Runtime {}, one thread; model ready in {:.0} ms.\n",
         paint.bold("structgen: guaranteed JSON from real text"),
-        structgen_model::MAIN.model.len() / 1000,
+        (structgen_model::MAIN.model.len() + structgen_model::READER.len()) as f64 / 1e6,
         runtime.version(),
         started.elapsed().as_secs_f64() * 1e3,
     ))?;
