@@ -136,6 +136,7 @@ fn a_folder_in_the_layout_of_onnxruntime_genai_answers_alike() {
     write(&genai, "genai_config.json", genai_config.to_string());
     for (from, to) in [
         ("model.onnx", "decoder.onnx"),
+        ("reader.onnx", "reader.onnx"),
         ("tokenizer.json", "tokenizer.json"),
         ("tokenizer_config.json", "tokenizer_config.json"),
     ] {

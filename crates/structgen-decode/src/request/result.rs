@@ -43,7 +43,8 @@ pub struct GeneratedToken {
     pub log_probs: Option<TokenLogProbs>,
     /// The most probable tokens of its step, it among them if it is one of these: as many as
     /// [`alternatives`](crate::GenerateOptions::alternatives) asked for, best first, of those that the constraint
-    /// allowed and before every sampler. A forced token has none.
+    /// allowed, after [samplers of the caller's own](crate::GenerateOptions::samplers) and before all others. A forced
+    /// token has none.
     pub alternatives: Vec<Alternative>,
     /// What the constraint's mask left of its step, where [`refused`](crate::GenerateOptions::refused) asked for it. A forced
     /// token has none.

@@ -201,16 +201,11 @@ impl SamplerChain {
         !self.own.is_empty()
     }
 
-    /// The logarithm of a token's probability among the allowed ones, after the caller's samplers.
-    pub(crate) fn own_log_prob(
-        &mut self,
-        candidates: &mut Candidates,
-        logits: &[f32],
-        allowed: &impl AllowedTokens,
-        token: TokenId,
-    ) -> f32 {
-        self.fill_own(candidates, logits, allowed);
-        candidates.log_prob(token).unwrap_or(f32::NEG_INFINITY)
+    /// The allowed tokens, after the caller's samplers.
+    pub(crate) fn own(&mut self, logits: &[f32], allowed: &impl AllowedTokens) -> Candidates {
+        let mut candidates = Candidates::default();
+        self.fill_own(&mut candidates, logits, allowed);
+        candidates
     }
 
     /// The logarithm of the sum of the exponentials of the allowed logits, after the caller's samplers; none where there is no

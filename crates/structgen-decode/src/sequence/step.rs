@@ -122,12 +122,7 @@ impl Step {
                 }
                 continue;
             }
-            let mut scores = Scores::new(logits, mask, token, wanted);
-            if let Some(log_probs) = &mut scores.log_probs
-                && chain.has_own()
-            {
-                log_probs.allowed = chain.own_log_prob(&mut self.candidates, logits, mask, token);
-            }
+            let scores = Scores::new(logits, mask, token, wanted, chain);
             let lifted = self.candidates.lifted_bans() > 0 && !chain.is_plain_argmax();
             return Ok(Chosen {
                 accepted,
@@ -330,57 +325,77 @@ impl Scores {
         mask: &impl AllowedTokens,
         token: TokenId,
         wanted: Wanted,
+        chain: &mut SamplerChain,
     ) -> Self {
         if !wanted.log_probs && wanted.alternatives == 0 && wanted.refused == 0 {
             return Self::default();
         }
-        let softmax = masked_softmax(logits, mask, &[]);
         let total = numeric::log_sum_exp(logits);
-        let log_probs = |logit: Option<f32>| TokenLogProbs {
-            model: log_prob(logit, total),
-            allowed: match (softmax, logit) {
-                (Some(softmax), Some(logit)) => softmax.log_prob(logit),
+        let logit = |id: TokenId| logits.get(id.index()).copied();
+        // Of the caller's samplers, logits among the allowed ones are what they leave.
+        let own = chain.has_own().then(|| chain.own(logits, mask));
+        let own_total = { own.as_ref() }.and_then(|own| numeric::log_sum_exp(own.logits()));
+        let softmax = masked_softmax(logits, mask, &[]).filter(|_| own.is_none());
+        let log_probs = |id: TokenId, left: Option<f32>| TokenLogProbs {
+            model: log_prob(logit(id), total),
+            allowed: match (softmax, left) {
+                (Some(softmax), Some(left)) => softmax.log_prob(left),
+                (None, left) => log_prob(left, own_total),
                 _ => f32::NEG_INFINITY,
             },
         };
         let report = || {
             let mut others = TokenMask::full(mask.bits().len());
             others.subtract(mask.bits());
-            let no_chance = |logit| TokenLogProbs {
-                model: log_prob(Some(logit), total),
+            let no_chance = |id, _| TokenLogProbs {
+                model: log_prob(logit(id), total),
                 allowed: f32::NEG_INFINITY,
             };
             MaskReport {
                 allowed: mask.count(),
-                refused: best(logits, &PlainMask::new(others), wanted.refused, no_chance),
+                refused: best(
+                    filled(logits, &PlainMask::new(others)),
+                    wanted.refused,
+                    no_chance,
+                ),
             }
         };
+        let left = match &own {
+            Some(own) => {
+                let place = own.ids().iter().position(|&id| id == token);
+                place.map(|place| own.logits()[place])
+            }
+            None => logit(token),
+        };
         Self {
-            log_probs: { wanted.log_probs }.then(|| log_probs(logits.get(token.index()).copied())),
+            log_probs: { wanted.log_probs }.then(|| log_probs(token, left)),
             alternatives: match wanted.alternatives {
                 0 => Vec::new(),
-                most => best(logits, mask, most, |logit| log_probs(Some(logit))),
+                most => best(own.unwrap_or_else(|| filled(logits, mask)), most, log_probs),
             },
             mask: (wanted.refused > 0).then(report),
         }
     }
 }
 
-/// The most probable of these tokens.
+/// The most probable of some tokens.
 fn best(
-    logits: &[f32],
-    tokens: &impl AllowedTokens,
+    mut candidates: Candidates,
     most: usize,
-    log_probs: impl Fn(f32) -> TokenLogProbs,
+    log_probs: impl Fn(TokenId, Option<f32>) -> TokenLogProbs,
 ) -> Vec<Alternative> {
-    let mut candidates = Candidates::default();
-    candidates.fill(logits, tokens, &[]);
     let best = candidates.sorted_head(most).iter();
     best.map(|&(logit, id)| Alternative {
         id,
-        log_probs: log_probs(logit),
+        log_probs: log_probs(id, Some(logit)),
     })
     .collect()
+}
+
+fn filled(logits: &[f32], tokens: &impl AllowedTokens) -> Candidates {
+    let mut candidates = Candidates::default();
+    candidates.fill(logits, tokens, &[]);
+    candidates
 }
 
 /// The log probability of a token over all logits.

@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn labels_are_words_of_the_key() {
-        let text = words("Total (EUR): 12.50, invoices of the totality, Gesamt");
+        let text = words("Total (EUR): 12.50, invoices of totalitarians, Gesamt");
         let of = |key| labels(&text, key).collect::<Vec<_>>();
         assert_eq!(of("invoice_total"), [5, 28]);
         assert_eq!(of("eurAmount"), [10]);

@@ -285,7 +285,8 @@ impl<C: Constraint + Clone> Beams<C> {
                     accepted: Accepted::certain(token),
                     scores: rows.map_or_else(Scores::default, |rows| {
                         let logits = rows[parent.row].last();
-                        Scores::new(logits, mask, token, sequence.wanted())
+                        let wanted = sequence.wanted();
+                        Scores::new(logits, mask, token, wanted, &mut sequence.chain)
                     }),
                     steered: self.expansion.steered[next.beam],
                     lifted: false,

@@ -193,14 +193,15 @@ impl<C: Constraint> Search<C> {
         cx: &mut Context<'_>,
     ) -> Result<(), GenerateError> {
         let (token, _) = best.tokens[place];
+        let sequence = &mut self.writing.sequence;
+        let wanted = sequence.wanted();
         let chosen = Chosen {
             accepted: Accepted::certain(token),
-            scores: Scores::new(&self.logits, mask, token, self.writing.sequence.wanted()),
+            scores: Scores::new(&self.logits, mask, token, wanted, &mut sequence.chain),
             steered: best.steered,
             lifted: best.lifted,
         };
         let mut on_delta = |delta: crate::Delta<'_>| (cx.on_delta)(0, delta);
-        let sequence = &mut self.writing.sequence;
         let next = match sequence.take_chosen(chosen, cx.codec, &mut on_delta)? {
             Some(reason) => Next::Ended(reason),
             None => sequence.advance(cx.codec, &mut on_delta)?,
