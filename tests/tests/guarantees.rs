@@ -35,17 +35,18 @@ fn every_promise_has_tests_and_each_of_them_exists() {
     assert!(untested.is_empty(), "no test holds {untested:?}");
 }
 
-/// Whether a source has a function of this name with the attribute `#[test]`, also as a case of `proptest!`, and no `#[ignore]`.
+/// Whether a source has a function of this name with the attribute `#[test]` or `#[tokio::test]`, also as a case of
+/// `proptest!`, and no `#[ignore]`.
 fn is_test(source: &str, name: &str) -> bool {
     let function = format!("fn {name}(");
     let Some(at) = source.find(&function) else {
         return false;
     };
-    let before = &source[..at];
+    let before = source[..at].trim_end_matches("async ");
     let attributes = { before.lines().rev() }
         .skip_while(|line| line.trim().is_empty())
         .take_while(|line| line.trim_start().starts_with("#["))
         .collect::<Vec<_>>();
-    attributes.iter().any(|line| line.trim() == "#[test]")
-        && !attributes.iter().any(|line| line.contains("ignore"))
+    let is_test = |line: &&str| ["#[test]", "#[tokio::test]"].contains(&line.trim());
+    attributes.iter().any(is_test) && !attributes.iter().any(|line| line.contains("ignore"))
 }

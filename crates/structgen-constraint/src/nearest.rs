@@ -335,7 +335,7 @@ impl<'v, 's> Search<'v, 's> {
         let node = self.nodes[index as usize];
         let has_next = (node.at as usize) < self.characters.len();
         let edits = node.edits + 1;
-        let mut written = self.written_characters(node.state)?;
+        let mut written = self.written_characters(node.state, node.at as usize)?;
         // Of several replacements, one of the same kind comes first: a sign for a sign.
         let replaced = self.characters.get(node.at as usize);
         let replaced = replaced.map(|character| kind(self.text[character.start]));
@@ -421,9 +421,13 @@ impl<'v, 's> Search<'v, 's> {
         self.steps_left = self.steps_left.min(MORE_STEPS);
     }
 
-    /// The characters that may come in a state, as places in `written`, each with the state after it; a few of them
-    /// where there are many.
-    fn written_characters(&mut self, state: SetId) -> Result<Vec<(u32, SetId)>, MatcherError> {
+    /// The characters that may come in a state, as places in `written`, each with the state after it. Of many, a few,
+    /// and those after which the text goes on at a place.
+    fn written_characters(
+        &mut self,
+        state: SetId,
+        at: usize,
+    ) -> Result<Vec<(u32, SetId)>, MatcherError> {
         let first = self.visit.network.first(state);
         let mut found: Vec<(u32, SetId)> = Vec::new();
         let candidates: Vec<u8> = bytes(first).collect();
@@ -434,12 +438,8 @@ impl<'v, 's> Search<'v, 's> {
             false => FEW_CHARACTERS,
         };
         for byte in candidates {
-            if found.len() >= most || self.steps_left == 0 {
+            if found.len() >= FEW_CHARACTERS || self.steps_left == 0 {
                 break;
-            }
-            // Whitespace is rarely what is missing where something else may come.
-            if !only_whitespace && !visible(&byte) {
-                continue;
             }
             let Some((character, next)) = self.whole_character(state, byte)? else {
                 continue;
@@ -447,11 +447,28 @@ impl<'v, 's> Search<'v, 's> {
             if found.iter().any(|&(_, state)| state == next) {
                 continue;
             }
+            // Whitespace is rarely what is missing where something else may come.
+            let is_tried = found.len() < most && (only_whitespace || visible(&byte));
+            if !is_tried && !self.goes_on(next, at)? {
+                continue;
+            }
             let from = self.written.len() as u32;
             self.written.extend(character);
             found.push((from, next));
         }
         Ok(found)
+    }
+
+    /// Whether one of the next two characters of the text may come: the one that is next where something is inserted,
+    /// the one after it where something is replaced.
+    fn goes_on(&mut self, state: SetId, at: usize) -> Result<bool, MatcherError> {
+        let next = self.characters.iter().skip(at).take(2).cloned();
+        for character in next.collect::<Vec<_>>() {
+            if self.step(state, &self.text[character])?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// A character that begins with the byte, and the state after it.
