@@ -14,8 +14,9 @@ type Load = dyn Fn() -> structgen::Result<Model> + Send + Sync;
 /// A model that is loaded when the first row needs it: a query that is only planned, and one that only checks, need
 /// none.
 pub(crate) struct SharedModel {
+    id: String,
     load: Box<Load>,
-    loaded: OnceLock<Result<Arc<LoadedModel>, Arc<structgen::Error>>>,
+    loaded: OnceLock<Result<LoadedModel, Arc<structgen::Error>>>,
 }
 
 /// A model, and how many rows may be under way on it.
@@ -32,18 +33,26 @@ pub(crate) struct Counters {
 }
 
 impl SharedModel {
-    pub(crate) fn new(load: impl Fn() -> structgen::Result<Model> + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(
+        id: String,
+        load: impl Fn() -> structgen::Result<Model> + Send + Sync + 'static,
+    ) -> Self {
         Self {
+            id,
             load: Box::new(load),
             loaded: OnceLock::new(),
         }
     }
 
-    pub(crate) fn get(&self) -> Result<&Arc<LoadedModel>> {
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(crate) fn get(&self) -> Result<&LoadedModel> {
         let loaded = self.loaded.get_or_init(|| {
             let model = (self.load)().map_err(Arc::new)?;
             let rows = Permits::new(model.engine().capacity());
-            Ok(Arc::new(LoadedModel { model, rows }))
+            Ok(LoadedModel { model, rows })
         });
         loaded
             .as_ref()

@@ -46,6 +46,14 @@ pub enum Error {
     /// The model could not be loaded.
     #[error("the model cannot be used")]
     Model(#[source] Arc<structgen::Error>),
+    /// Functions of another process that ran on another model there.
+    #[error("the query is for the model {wanted}, and the model here is {present}")]
+    OtherModel {
+        /// The identity of the model in the definition.
+        wanted: String,
+        /// That of the model in this process.
+        present: String,
+    },
     /// Arrow's.
     #[error(transparent)]
     Arrow(#[from] datafusion::arrow::error::ArrowError),
@@ -55,6 +63,8 @@ impl From<Error> for DataFusionError {
     fn from(error: Error) -> Self {
         match error {
             Error::Arrow(error) => error.into(),
+            // It is read where another process wrote it down.
+            error @ Error::OtherModel { .. } => Self::Execution(error.to_string()),
             error => Self::External(Box::new(error)),
         }
     }

@@ -72,7 +72,7 @@ impl ColumnExtractor {
     /// When the model cannot be loaded, and no row can be done.
     pub fn extract(&self, column: &ArrayRef) -> Result<ExtractedColumn> {
         let texts = Texts::new(column, self.shared.max_text_bytes)?;
-        let loaded = self.shared.model.get()?;
+        let loaded = self.shared.model()?;
         let extractor = self.extractor(&loaded.model)?;
         let submit = |row| {
             let text = texts.get(row)?;

@@ -10,6 +10,7 @@
 //! the same build, as long as the model runs [one row at a time](Functions::new).
 
 mod columns;
+mod definition;
 mod engine;
 mod error;
 mod extractor;
@@ -21,6 +22,7 @@ mod star;
 mod texts;
 
 pub use columns::ExtraColumns;
+pub use definition::Definition;
 pub use error::Error;
 pub use extractor::{ColumnExtractor, ExtractedColumn};
 pub use functions::{FunctionOptions, Functions};

@@ -1,6 +1,6 @@
 //! Where a schema comes from: the SQL itself, a name, or a file.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::fs;
 use std::path::PathBuf;
@@ -102,6 +102,16 @@ impl ReadSchemas {
         })?;
         read.insert(source.to_owned(), schema.clone());
         Ok(schema)
+    }
+
+    /// The texts of the registered schemas and of the files that were read, by their names.
+    pub(crate) fn named(&self) -> BTreeMap<String, String> {
+        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = read.iter().filter(|(source, _)| !is_inline(source));
+        let read = read.map(|(source, schema)| (source.clone(), schema.text().to_owned()));
+        let registered = self.catalog.named.iter();
+        let registered = registered.map(|(name, text)| (name.clone(), text.clone()));
+        registered.chain(read).collect()
     }
 }
 

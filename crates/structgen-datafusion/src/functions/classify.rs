@@ -34,7 +34,7 @@ impl TextFunction for Classify {
     }
 
     fn values(&self, shared: &Arc<Shared>, labels: &[&str], texts: &ArrayRef) -> Result<ArrayRef> {
-        let model = &shared.model.get()?.model;
+        let model = &shared.model()?.model;
         // The model fills a schema of the labels, and they are weighed as it would write them.
         let schema = json!({"enum": labels});
         let tokens = |label: &&str| model.tokenizer().encode(&Value::from(*label).to_string());

@@ -50,6 +50,12 @@ pub(super) fn function(function: &'static dyn TextFunction, shared: &Arc<Shared>
     })
 }
 
+/// What a function of this crate shares with its siblings; none for others.
+pub(crate) fn shared_of(function: &ScalarUDF) -> Option<Arc<Shared>> {
+    let function: &Function = function.inner().downcast_ref()?;
+    Some(Arc::clone(&function.shared))
+}
+
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {
         self.function.name() == other.function.name() && Arc::ptr_eq(&self.shared, &other.shared)

@@ -41,7 +41,7 @@ impl TextFunction for Generate {
         literals: &[&str],
         texts: &ArrayRef,
     ) -> Result<ArrayRef> {
-        let model = &shared.model.get()?.model;
+        let model = &shared.model()?.model;
         let constraint = match literals.first() {
             Some(schema) => {
                 let schema = shared.schemas.find(schema)?;

@@ -16,9 +16,10 @@ use datafusion::logical_expr::ScalarUDF;
 use datafusion::prelude::SessionConfig;
 use structgen::{GenerateOptions, Model};
 
-use crate::engine::{Counters, SharedModel};
+use crate::engine::{Counters, LoadedModel, SharedModel};
 use crate::schemas::ReadSchemas;
-use crate::{ColumnExtractor, ExtraColumns, Result, RowType, Schema, Schemas};
+use crate::{ColumnExtractor, Error, ExtraColumns, Result, RowType, Schema, Schemas};
+pub(crate) use function::shared_of;
 use function::{TextFunction, function};
 
 const ALL: [&dyn TextFunction; 6] = [
@@ -39,6 +40,7 @@ pub struct FunctionOptions {
     schemas: Schemas,
     generate: GenerateOptions,
     max_text_bytes: usize,
+    model_id: String,
 }
 
 impl Default for FunctionOptions {
@@ -47,6 +49,7 @@ impl Default for FunctionOptions {
             schemas: Schemas::new(),
             generate: GenerateOptions::default(),
             max_text_bytes: MAX_TEXT_BYTES,
+            model_id: String::new(),
         }
     }
 }
@@ -77,6 +80,14 @@ impl FunctionOptions {
             max_text_bytes,
             ..self
         }
+    }
+
+    /// Sets what identifies the model, such as a hash of its files, in the [definition](Functions::definition) that other
+    /// processes are sent. Empty by default.
+    #[must_use]
+    pub fn with_model_id(self, model_id: impl Into<String>) -> Self {
+        let model_id = model_id.into();
+        Self { model_id, ..self }
     }
 }
 
@@ -117,7 +128,9 @@ pub struct Functions {
 /// What all functions have.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) model: SharedModel,
+    pub(crate) model: Arc<SharedModel>,
+    /// The model that values are to be of; another is an error.
+    pub(crate) model_id: String,
     pub(crate) schemas: ReadSchemas,
     pub(crate) generate: GenerateOptions,
     pub(crate) max_text_bytes: usize,
@@ -138,17 +151,20 @@ impl Functions {
         model: impl Fn() -> structgen::Result<Model> + Send + Sync + 'static,
         options: FunctionOptions,
     ) -> Self {
-        let shared = Shared {
-            model: SharedModel::new(model),
-            schemas: ReadSchemas::new(options.schemas),
-            generate: options.generate,
-            max_text_bytes: options.max_text_bytes,
-            counters: Counters::default(),
-            extractors: Mutex::default(),
-        };
-        Self {
-            shared: Arc::new(shared),
-        }
+        let model = SharedModel::new(options.model_id.clone(), model);
+        Self::from(Arc::new(Shared::new(Arc::new(model), options)))
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Loads the model, which otherwise the first row does.
+    ///
+    /// # Errors
+    /// Why it cannot be loaded.
+    pub fn load_model(&self) -> Result<()> {
+        self.shared.model().map(|_| ())
     }
 
     /// The configuration of a session in which a call is computed once for each row that is wanted.
@@ -229,7 +245,36 @@ impl Functions {
     }
 }
 
+impl From<Arc<Shared>> for Functions {
+    fn from(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+}
+
 impl Shared {
+    pub(crate) fn new(model: Arc<SharedModel>, options: FunctionOptions) -> Self {
+        Self {
+            model,
+            model_id: options.model_id,
+            schemas: ReadSchemas::new(options.schemas),
+            generate: options.generate,
+            max_text_bytes: options.max_text_bytes,
+            counters: Counters::default(),
+            extractors: Mutex::default(),
+        }
+    }
+
+    /// The model, loaded.
+    pub(crate) fn model(&self) -> Result<&LoadedModel> {
+        if self.model_id == self.model.id() {
+            return self.model.get();
+        }
+        Err(Error::OtherModel {
+            wanted: self.model_id.clone(),
+            present: self.model.id().to_owned(),
+        })
+    }
+
     /// The extractor of a call, made once.
     pub(crate) fn extractor(
         self: &Arc<Self>,

@@ -33,7 +33,7 @@ pub(super) fn model_rows<W>(
     of_error: impl Fn(&str) -> Cell,
 ) -> Result<ArrayRef> {
     let texts = Texts::new(texts, shared.max_text_bytes)?;
-    let rows = shared.model.get()?.for_each_row(
+    let rows = shared.model()?.for_each_row(
         0..texts.len(),
         |at| texts.get(at).map(|text| text.and_then(&mut submit)),
         |row| row.map(|row| row.and_then(&mut wait)),

@@ -26,7 +26,7 @@ impl TextFunction for Tokens {
     }
 
     fn values(&self, shared: &Arc<Shared>, _: &[&str], texts: &ArrayRef) -> Result<ArrayRef> {
-        let tokenizer = shared.model.get()?.model.tokenizer();
+        let tokenizer = shared.model()?.model.tokenizer();
         rows_of(shared, &row_type(), texts, |text| {
             let tokens = tokenizer.encode(text).map_err(|error| error.to_string())?;
             let ids = tokens

@@ -1,5 +1,6 @@
 //! The functions in SQL, on the embedded model; and columns of schemas through Parquet.
 
+mod definition;
 mod functions;
 mod partitions;
 mod queries;
