@@ -72,7 +72,9 @@ enum Command {
     #[cfg(feature = "serve")]
     Serve(Box<commands::serve::Args>),
     /// Query tables with SQL whose functions run a model. The commands over tables are the program structgen-tables.
-    Sql(commands::tables::Args),
+    Sql(commands::tables::SqlArgs),
+    /// Run the scheduler or an executor of a cluster for sql --cluster. It is part of structgen-tables, where that is built with it.
+    Cluster(commands::tables::ClusterArgs),
     /// Manage the ONNX Runtime library.
     Runtime(commands::runtime::Args),
     /// Name models on this machine, and show what one has and takes.
@@ -148,7 +150,8 @@ fn run(command: Command) -> Outcome {
         Command::Grammar(args) => commands::grammar::run(&args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => commands::serve::run(&args),
-        Command::Sql(args) => commands::tables::run(&args),
+        Command::Sql(args) => commands::tables::sql(&args),
+        Command::Cluster(args) => commands::tables::cluster(&args),
         Command::Runtime(args) => commands::runtime::run(&args),
         Command::Model(args) => commands::model::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),

@@ -1,12 +1,18 @@
 //! `structgen-tables`: the commands of `structgen` that read and write tables.
 //!
-//! They are an executable of their own because DataFusion takes minutes to build. `structgen sql` and `structgen
-//! extract --input` run it.
+//! They are an executable of their own because DataFusion takes minutes to build. `structgen sql`, `structgen extract
+//! --input` and `structgen cluster` run it.
 //!
 //! Exit codes are those of `structgen`: 0 done, 1 done but for some rows, 2 not done. Standard output has results only,
 //! standard error everything else.
 
+#[cfg(feature = "cluster")]
+mod cluster;
+#[cfg(not(feature = "cluster"))]
+#[path = "no_cluster.rs"]
+mod cluster;
 mod extract;
+mod hashing;
 mod model;
 mod sql;
 mod terminal;
@@ -29,6 +35,8 @@ enum Command {
     Sql(Box<sql::Args>),
     /// Extract a value from each row of a table.
     Extract(Box<extract::Args>),
+    /// Run the scheduler of a cluster, or an executor.
+    Cluster(cluster::Args),
 }
 
 /// What a command comes to: how many rows could not be done.
@@ -38,6 +46,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Sql(args) => sql::run(&args),
         Command::Extract(args) => extract::run(&args),
+        Command::Cluster(args) => cluster::run(&args),
     };
     match outcome {
         Ok(0) => ExitCode::SUCCESS,

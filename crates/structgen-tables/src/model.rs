@@ -6,20 +6,21 @@ use std::thread;
 
 use structgen::decode::SchedulerLimits;
 use structgen::{Device, GenerateOptions, Model, ModelOptions, SamplingParams};
-use structgen_datafusion::{FunctionOptions, Functions, Schemas};
+use structgen_datafusion::FunctionOptions;
 
 /// The outputs that may wait for a worker. Long texts are many of them.
 const QUEUE: usize = 1 << 20;
 
+/// The model of this process, and how it runs.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// A model folder, as optimum or onnxruntime-genai writes it; without it, the embedded model
     #[arg(long, value_name = "DIR")]
-    model: Option<PathBuf>,
+    pub(crate) model: Option<PathBuf>,
     /// The variant of the folder's model file, such as quantized, int8, fp16 or q4
     #[arg(long, value_name = "NAME", requires = "model")]
-    variant: Option<String>,
+    pub(crate) variant: Option<String>,
     /// Where the model runs: cpu, cuda, or cuda:N; never replaced by another
     #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
@@ -34,6 +35,12 @@ pub(crate) struct ModelArgs {
     /// the rows beside its own, where the two best tokens are all but equally probable
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN)]
     rows_per_run: NonZeroUsize,
+}
+
+/// How a row's output is generated, whichever process does it.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct RowArgs {
     /// The most tokens of a row's output
     #[arg(long, value_name = "N")]
     max_new_tokens: Option<NonZeroUsize>,
@@ -49,38 +56,33 @@ pub(crate) struct ModelArgs {
     max_text_bytes: usize,
 }
 
-impl ModelArgs {
-    /// The functions on this model, which is loaded when a row needs it.
-    pub(crate) fn functions(&self, schemas: Schemas) -> Functions {
-        let options = FunctionOptions::new()
-            .with_schemas(schemas)
-            .with_generate_options(self.generate_options())
-            .with_max_text_bytes(self.max_text_bytes);
-        let model_options = self.model_options();
-        let folder = self.model.clone();
-        let load = move || match &folder {
-            Some(folder) => Model::open(folder, &model_options),
-            None => Model::embedded(&model_options),
-        };
-        Functions::new(load, options)
-    }
+/// All that a row's value depends on besides its text and schema.
+pub(crate) fn identity(model: &ModelArgs, rows: &RowArgs) -> String {
+    let name = match &model.model {
+        Some(folder) => folder.display().to_string(),
+        None => format!("embedded in {}", env!("CARGO_PKG_VERSION")),
+    };
+    format!(
+        "{name}, variant {:?}, device {:?}, {} rows in a run, at most {:?} tokens and {} bytes, temperature {:?}, seed {}",
+        model.variant,
+        model.device,
+        model.rows_per_run,
+        rows.max_new_tokens,
+        rows.max_text_bytes,
+        rows.temperature,
+        rows.seed
+    )
+}
 
-    /// All that a row's value depends on besides its text and schema.
-    pub(crate) fn identity(&self) -> String {
-        let model = match &self.model {
-            Some(folder) => folder.display().to_string(),
-            None => format!("embedded in {}", env!("CARGO_PKG_VERSION")),
-        };
-        format!(
-            "{model}, variant {:?}, device {:?}, {} rows in a run, at most {:?} tokens and {} bytes, temperature {:?}, seed {}",
-            self.variant,
-            self.device,
-            self.rows_per_run,
-            self.max_new_tokens,
-            self.max_text_bytes,
-            self.temperature,
-            self.seed
-        )
+impl ModelArgs {
+    /// What loads the model.
+    pub(crate) fn loader(&self) -> impl Fn() -> structgen::Result<Model> + Send + Sync + 'static {
+        let options = self.model_options();
+        let folder = self.model.clone();
+        move || match &folder {
+            Some(folder) => Model::open(folder, &options),
+            None => Model::embedded(&options),
+        }
     }
 
     pub(crate) fn workers(&self) -> NonZeroUsize {
@@ -90,19 +92,6 @@ impl ModelArgs {
             None => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
         };
         self.workers.unwrap_or(default)
-    }
-
-    fn generate_options(&self) -> GenerateOptions {
-        let sampling = SamplingParams {
-            temperature: self.temperature.unwrap_or_default(),
-            seed: self.seed,
-            ..SamplingParams::default()
-        };
-        GenerateOptions {
-            max_new_tokens: self.max_new_tokens.map(NonZeroUsize::get),
-            sampling,
-            ..GenerateOptions::default()
-        }
     }
 
     fn model_options(&self) -> ModelOptions {
@@ -125,5 +114,23 @@ impl ModelArgs {
             options = options.with_tables_folder(cache.join("tables"));
         }
         options
+    }
+}
+
+impl RowArgs {
+    pub(crate) fn function_options(&self) -> FunctionOptions {
+        let sampling = SamplingParams {
+            temperature: self.temperature.unwrap_or_default(),
+            seed: self.seed,
+            ..SamplingParams::default()
+        };
+        let generate = GenerateOptions {
+            max_new_tokens: self.max_new_tokens.map(NonZeroUsize::get),
+            sampling,
+            ..GenerateOptions::default()
+        };
+        FunctionOptions::new()
+            .with_generate_options(generate)
+            .with_max_text_bytes(self.max_text_bytes)
     }
 }

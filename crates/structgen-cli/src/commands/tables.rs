@@ -1,4 +1,5 @@
-//! `structgen sql` and `structgen extract --input`: the commands over tables, which are another executable.
+//! `structgen sql`, `structgen cluster` and `structgen extract --input`: the commands over tables, which are another
+//! executable.
 //!
 //! DataFusion takes minutes to build, and nothing else needs it. The executable is found as cargo finds its
 //! subcommands: beside this one, then on PATH.
@@ -17,10 +18,23 @@ const NAME: &str = "structgen-tables";
 /// Options of `structgen sql`, which the other executable reads.
 #[derive(clap::Args, Debug)]
 #[command(disable_help_flag = true)]
-pub(crate) struct Args {
+pub(crate) struct SqlArgs {
     /// The query and its options; structgen sql --help lists them
     #[arg(
         value_name = "SQL",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    args: Vec<OsString>,
+}
+
+/// Options of `structgen cluster`, which the other executable reads.
+#[derive(clap::Args, Debug)]
+#[command(disable_help_flag = true)]
+pub(crate) struct ClusterArgs {
+    /// scheduler or executor, and its options; structgen cluster scheduler --help lists them
+    #[arg(
+        value_name = "PROCESS",
         trailing_var_arg = true,
         allow_hyphen_values = true
     )]
@@ -36,7 +50,7 @@ pub(crate) fn requested() -> Option<Vec<OsString>> {
         arg == b"--input" || arg.starts_with(b"--input=")
     };
     let is_requested = match args.first()?.to_str()? {
-        "sql" => true,
+        "sql" | "cluster" => true,
         "extract" => args
             .iter()
             .take_while(|arg| *arg != "--")
@@ -46,8 +60,16 @@ pub(crate) fn requested() -> Option<Vec<OsString>> {
     is_requested.then_some(args)
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
-    start(std::iter::once(OsStr::new("sql")).chain(args.args.iter().map(OsString::as_os_str)))
+pub(crate) fn sql(args: &SqlArgs) -> Outcome {
+    command("sql", &args.args)
+}
+
+pub(crate) fn cluster(args: &ClusterArgs) -> Outcome {
+    command("cluster", &args.args)
+}
+
+fn command(name: &str, args: &[OsString]) -> Outcome {
+    start(std::iter::once(OsStr::new(name)).chain(args.iter().map(OsString::as_os_str)))
 }
 
 /// Runs the other executable, and ends with its exit code.

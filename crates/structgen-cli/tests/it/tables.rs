@@ -20,6 +20,7 @@ fn a_missing_program_is_named_with_the_command_that_installs_it() {
     let folder = tempfile::tempdir().unwrap();
     for args in [
         &["sql", "SELECT 1"][..],
+        &["cluster", "scheduler"],
         &["extract", "--input", "a.csv"],
         &["extract", "--schema", "s", "--input=a.csv"],
     ] {

@@ -1,7 +1,6 @@
 //! `extract`: a value from each row of a table, as a table.
 
 pub(crate) mod files;
-mod hashing;
 mod input;
 mod part;
 mod plan;
@@ -14,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use structgen_datafusion::{ExtraColumns, Functions, Schemas};
+use structgen_datafusion::{ExtraColumns, Functions};
 
 use crate::Outcome;
-use crate::model::ModelArgs;
+use crate::model::{self, ModelArgs, RowArgs};
 use crate::terminal::say;
 use files::FileFormat;
 use input::{Input, Selection};
@@ -72,6 +71,8 @@ pub(crate) struct Args {
     overwrite: bool,
     #[command(flatten)]
     model: ModelArgs,
+    #[command(flatten)]
+    rows: RowArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Some(output) => FileFormat::of(output)?,
         None => FileFormat::Parquet,
     };
-    let functions = args.model.functions(Schemas::new());
+    let functions = Functions::new(args.model.loader(), args.rows.function_options());
     let extractor = match format {
         FileFormat::Csv if columns.confidence || columns.spans => {
             bail!(
@@ -125,7 +126,10 @@ impl Args {
         let schema = functions.schema(&self.schema)?.text().to_owned();
         let named = |name: &str, value: String| (name.to_owned(), value);
         Ok(vec![
-            named("the model or an option of it", self.model.identity()),
+            named(
+                "the model or an option of it",
+                model::identity(&self.model, &self.rows),
+            ),
             named("the schema", schema),
             named("the column", self.column.clone()),
             named("what is kept", format!("{:?}", self.keep)),

@@ -3,17 +3,23 @@
 mod output;
 mod tables;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use datafusion::execution::context::SessionContext;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::execution::context::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use structgen_datafusion::{Functions, Schemas};
 
-use crate::Outcome;
-use crate::model::ModelArgs;
+use crate::model::{ModelArgs, RowArgs};
 use crate::terminal::say;
+use crate::{Outcome, cluster};
 use output::{Format, Output};
+
+/// The partitions of tables on a cluster: so many that the last ones end at about the same time, and that a lost executor
+/// is little work lost.
+const CLUSTER_PARTITIONS: usize = 64;
 
 /// Options of `structgen sql`.
 #[derive(clap::Args, Debug)]
@@ -36,15 +42,31 @@ pub(crate) struct Args {
     /// How rows are printed without --output; a table where standard output is a terminal, else jsonl
     #[arg(long, value_name = "FORMAT", conflicts_with = "output")]
     format: Option<Format>,
-    /// How many partitions of the tables are read at the same time. All rows go to the same workers, so that more than
-    /// one is for queries which do more than call the model; their rows come in any order unless the query sorts them
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    partitions: usize,
+    /// How many partitions of the tables are read at the same time; 1 without it, and 64 on a cluster. All rows of a
+    /// process go to the same workers, so that here more than one is for queries which do more than call the model;
+    /// their rows come in any order unless the query sorts them
+    #[arg(long, value_name = "N")]
+    partitions: Option<NonZeroUsize>,
     /// The most rows that a function is called with at a time
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..))]
     batch_rows: u32,
+    /// Run the query on the cluster of the scheduler at a URL, such as http://127.0.0.1:50050. Tables are read by its
+    /// executors, at the same paths as here
+    #[arg(long, value_name = "URL", conflicts_with_all = ["workers", "rows_per_run", "device", "runtime"])]
+    cluster: Option<String>,
+    /// The hash of the model that the executors have to have, which each prints when it starts; without it, that of
+    /// the model here
+    #[arg(
+        long,
+        value_name = "HASH",
+        requires = "cluster",
+        conflicts_with = "model"
+    )]
+    model_hash: Option<String>,
     #[command(flatten)]
     model: ModelArgs,
+    #[command(flatten)]
+    rows: RowArgs,
 }
 
 fn parse_named(text: &str) -> Result<(String, PathBuf), &'static str> {
@@ -64,10 +86,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         schemas = schemas.with(name, schema);
     }
     let output = Output::open(args.output.as_deref(), args.format)?;
-    let functions = args.model.functions(schemas);
+    let functions = args.functions(schemas)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(args.partitions.max(1) + 1)
-        .enable_time()
+        .worker_threads(args.threads())
+        .enable_all()
         .build()?;
     runtime.block_on(query(args, &functions, output))?;
     let (errors, rows) = (functions.errors(), functions.rows());
@@ -79,15 +101,64 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(errors)
 }
 
+impl Args {
+    fn functions(&self, schemas: Schemas) -> anyhow::Result<Functions> {
+        let mut options = self.rows.function_options().with_schemas(schemas);
+        if self.cluster.is_some() {
+            options = options.with_model_id(match &self.model_hash {
+                Some(hash) => hash.clone(),
+                None => cluster::model_hash(&self.model)?,
+            });
+        }
+        Ok(Functions::new(self.model.loader(), options))
+    }
+
+    fn partitions(&self) -> usize {
+        let default = match self.cluster {
+            Some(_) => CLUSTER_PARTITIONS,
+            None => 1,
+        };
+        self.partitions.map_or(default, NonZeroUsize::get)
+    }
+
+    fn threads(&self) -> usize {
+        match self.cluster {
+            // The work is done elsewhere.
+            Some(_) => 2,
+            None => self.partitions() + 1,
+        }
+    }
+
+    fn session_config(&self) -> SessionConfig {
+        let config = Functions::session_config()
+            .with_target_partitions(self.partitions())
+            .with_batch_size(self.batch_rows as usize)
+            // Views are larger than their rows between the processes of a cluster, and columns have the same type there
+            // and here.
+            .set_bool(
+                "datafusion.execution.parquet.schema_force_view_types",
+                false,
+            )
+            .set_bool("datafusion.sql_parser.map_string_types_to_utf8view", false);
+        match self.cluster {
+            Some(_) => cluster::session_config(config),
+            None => config,
+        }
+    }
+}
+
 async fn query(args: &Args, functions: &Functions, mut output: Output) -> anyhow::Result<()> {
-    let config = Functions::session_config()
-        .with_target_partitions(args.partitions.max(1))
-        .with_batch_size(args.batch_rows as usize);
-    let mut context = SessionContext::new_with_config(config);
+    let mut context = SessionContext::new_with_config(args.session_config());
     functions.register(&mut context)?;
     let mut statement = functions.statement(&args.query)?;
     tables::register(&context, &mut statement).await?;
     let plan = context.state().statement_to_plan(statement).await?;
+    if let Some(url) = &args.cluster {
+        output.begin(plan.schema().inner())?;
+        let take = |batch: RecordBatch| output.write(&batch);
+        cluster::execute(url, &context, functions, plan, take).await?;
+        return output.finish();
+    }
     let frame = context.execute_logical_plan(plan).await?;
     let schema = frame.schema().inner().clone();
     let mut batches = frame.execute_stream().await?;

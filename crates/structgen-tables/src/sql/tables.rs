@@ -68,7 +68,11 @@ impl VisitorMut for QuotedRelations {
 async fn table(context: &SessionContext, path: &str) -> anyhow::Result<ListingTable> {
     let (format, extension): (Arc<dyn FileFormat>, &str) = match path.rsplit_once('.') {
         Some((_, "parquet")) => (Arc::new(ParquetFormat::default()), ".parquet"),
-        Some((_, "csv")) => (Arc::new(CsvFormat::default()), ".csv"),
+        // A value may have line breaks, so that a file is not cut between two lines.
+        Some((_, "csv")) => (
+            Arc::new(CsvFormat::default().with_newlines_in_values(true)),
+            ".csv",
+        ),
         Some((_, "jsonl")) => (Arc::new(JsonFormat::default()), ".jsonl"),
         Some((_, "ndjson")) => (Arc::new(JsonFormat::default()), ".ndjson"),
         Some((_, "json")) => (Arc::new(JsonFormat::default()), ".json"),

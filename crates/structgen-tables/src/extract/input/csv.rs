@@ -15,7 +15,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
 use super::super::files::FileFormat;
 use super::{CHUNK_ROWS, Chunk, Chunks, ColumnKind, Cutter, Input, Piece, Selection};
-use crate::extract::hashing::Hashing;
+use crate::hashing::Hashing;
 
 type Columns = [(String, ColumnKind)];
 

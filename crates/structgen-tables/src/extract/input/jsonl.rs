@@ -14,7 +14,7 @@ use structgen_datafusion::{Cell, RowType};
 
 use super::super::files::FileFormat;
 use super::{CHUNK_ROWS, Chunk, Chunks, ColumnKind, Cutter, Input, Piece, Selection};
-use crate::extract::hashing::Hashing;
+use crate::hashing::Hashing;
 
 type Columns = [(String, ColumnKind)];
 type Object<'l> = IndexMap<String, &'l RawValue>;

@@ -1,0 +1,106 @@
+//! `cluster executor`: runs tasks on a model of its own.
+
+use std::net::IpAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use ballista_core::extension::ballista_scalar_functions;
+use ballista_core::registry::BallistaFunctionRegistry;
+use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
+use structgen_datafusion::{FunctionOptions, Functions};
+
+use super::codec::FunctionCodec;
+use super::model_hash::model_hash;
+use super::{KEPT_SECONDS, MAX_MESSAGE, warn_if_open};
+use crate::model::ModelArgs;
+use crate::terminal::say;
+
+/// Options of `structgen cluster executor`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The scheduler
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:50050", value_parser = parse_address)]
+    scheduler: (String, u16),
+    /// The address to listen on. Ballista has neither keys nor TLS: whoever reaches it can read results and run tasks
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
+    host: IpAddr,
+    /// The port that rows are read from
+    #[arg(long, value_name = "PORT", default_value_t = 50051)]
+    port: u16,
+    /// The port that the scheduler sends tasks to
+    #[arg(long, value_name = "PORT", default_value_t = 50052)]
+    task_port: u16,
+    /// The name or address by which the scheduler and other executors reach this machine; without it, the address that
+    /// the scheduler sees
+    #[arg(long, value_name = "HOST")]
+    advertise: Option<String>,
+    /// Where the folder of this executor's results is made; the system's folder for temporary files without it
+    #[arg(long, value_name = "DIR")]
+    work_dir: Option<PathBuf>,
+    /// How many partitions are worked on at a time. All rows go to the same workers; as many as these without it
+    #[arg(long, value_name = "N")]
+    concurrency: Option<NonZeroUsize>,
+    /// Seconds between signs of life. After five that the scheduler does not answer, the executor ends
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    heartbeat: u64,
+    /// How many seconds to wait for the scheduler at the start
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    wait_for_scheduler: u16,
+    #[command(flatten)]
+    model: ModelArgs,
+}
+
+fn parse_address(text: &str) -> Result<(String, u16), &'static str> {
+    let parts = text.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    let (host, port) = parts.ok_or("it must be HOST:PORT")?;
+    let port = port.parse().map_err(|_| "it must be HOST:PORT")?;
+    Ok((host.to_owned(), port))
+}
+
+pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
+    warn_if_open(args.host);
+    let hash = model_hash(&args.model)?;
+    let options = FunctionOptions::new().with_model_id(&hash);
+    let functions = Functions::new(args.model.loader(), options);
+    // An executor whose model cannot be loaded takes no tasks.
+    functions.load_model()?;
+    // Killed, an executor leaves its folder behind; one that ends removes it.
+    let work_dir = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let work_dir = tempfile::Builder::new()
+        .prefix("structgen-executor-")
+        .tempdir_in(&work_dir)
+        .with_context(|| format!("nothing can be written in {}", work_dir.display()))?;
+    let workers = args.model.workers();
+    let mut registry = BallistaFunctionRegistry::default();
+    // By default there are none for lists.
+    for function in ballista_scalar_functions() {
+        let name = function.name().to_owned();
+        registry.scalar_functions.insert(name, function);
+    }
+    let config = ExecutorProcessConfig {
+        bind_host: args.host.to_string(),
+        external_host: args.advertise.clone(),
+        port: args.port,
+        grpc_port: args.task_port,
+        scheduler_host: args.scheduler.0.clone(),
+        scheduler_port: args.scheduler.1,
+        scheduler_connect_timeout_seconds: args.wait_for_scheduler,
+        vcores: args.concurrency.unwrap_or(workers).get(),
+        work_dir: Some(work_dir.path().to_string_lossy().into_owned()),
+        executor_heartbeat_interval_seconds: args.heartbeat,
+        job_data_ttl_seconds: KEPT_SECONDS,
+        grpc_max_decoding_message_size: MAX_MESSAGE,
+        grpc_max_encoding_message_size: MAX_MESSAGE,
+        override_function_registry: Some(Arc::new(registry)),
+        override_physical_codec: Some(Arc::new(FunctionCodec::new(functions))),
+        ..ExecutorProcessConfig::default()
+    };
+    let (scheduler, port) = &args.scheduler;
+    say(&format!(
+        "the executor of {scheduler}:{port} has the model {hash} with {workers} workers"
+    ));
+    start_executor_process(Arc::new(config)).await?;
+    Ok(())
+}

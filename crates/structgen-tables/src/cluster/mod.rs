@@ -1,0 +1,98 @@
+//! `cluster`, and queries that a cluster runs: Ballista's scheduler and executors, with the functions.
+//!
+//! A query is planned by the client, as one that runs locally is. The scheduler cuts the plan into tasks, of which each
+//! reads some partitions of the tables, and executors run them. Calls of functions carry all that
+//! their values depend on, so that an executor needs a model and nothing else.
+
+mod client;
+mod codec;
+mod executor;
+mod model_hash;
+mod scheduler;
+
+use std::net::IpAddr;
+
+use anyhow::{Context, bail};
+use clap::Subcommand;
+use log::LevelFilter;
+
+use crate::Outcome;
+use crate::terminal::say;
+pub(crate) use client::{execute, session_config};
+pub(crate) use model_hash::model_hash;
+
+/// The most bytes of a message: a plan has the names of all files.
+const MAX_MESSAGE: u32 = 256 << 20;
+
+/// How long results are kept for the client to read them.
+const KEPT_SECONDS: u64 = 3600;
+
+/// The stack of the threads that plans are read on, which nest.
+const STACK_BYTES: usize = 32 << 20;
+
+/// Options of `structgen cluster`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// What is logged to standard error
+    #[arg(long, value_name = "LEVEL", default_value = "warn", global = true)]
+    log: LevelFilter,
+    #[command(subcommand)]
+    process: Process,
+}
+
+#[derive(Subcommand, Debug)]
+enum Process {
+    /// Take queries, and give their tasks to executors
+    Scheduler(scheduler::Args),
+    /// Run tasks on a model of its own
+    Executor(Box<executor::Args>),
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    env_logger::Builder::new().filter_level(args.log).init();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        match &args.process {
+            Process::Scheduler(args) => scheduler::run(args).await,
+            Process::Executor(args) => executor::run(args).await,
+        }
+    })?;
+    Ok(0)
+}
+
+/// The name by which other machines reach a process that listens on an address.
+fn advertised(host: IpAddr, advertise: Option<&str>) -> anyhow::Result<String> {
+    match advertise {
+        Some(name) => Ok(name.to_owned()),
+        None if host.is_unspecified() => {
+            bail!("with --host {host}, --advertise has to name this machine as others reach it")
+        }
+        None => Ok(host.to_string()),
+    }
+}
+
+fn warn_if_open(host: IpAddr) {
+    if !host.is_loopback() {
+        say(&format!(
+            "{host} is open to other machines, without keys or TLS: keep it in a network of your own"
+        ));
+    }
+}
+
+/// Waits for the signal to end.
+async fn until_stopped() -> anyhow::Result<()> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate()).context("no signals")?;
+        tokio::select! {
+            interrupted = tokio::signal::ctrl_c() => Ok(interrupted?),
+            _ = terminate.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    Ok(tokio::signal::ctrl_c().await.context("no signals")?)
+}

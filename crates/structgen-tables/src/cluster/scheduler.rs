@@ -1,0 +1,72 @@
+//! `cluster scheduler`: takes queries, and gives their tasks to executors.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use anyhow::Context;
+use ballista_scheduler::cluster::BallistaCluster;
+use ballista_scheduler::config::SchedulerConfig;
+use ballista_scheduler::scheduler_process::start_server;
+use structgen::{Model, ModelOptions};
+use structgen_datafusion::{FunctionOptions, Functions};
+
+use super::codec::FunctionCodec;
+use super::{KEPT_SECONDS, MAX_MESSAGE, advertised, until_stopped, warn_if_open};
+use crate::terminal::say;
+
+/// Options of `structgen cluster scheduler`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The address to listen on. Ballista has neither keys nor TLS: whoever reaches it can run queries on all files
+    /// that executors can read
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
+    host: IpAddr,
+    /// The port to listen on
+    #[arg(long, value_name = "PORT", default_value_t = 50050)]
+    port: u16,
+    /// The name or address by which executors reach this machine; --host without it
+    #[arg(long, value_name = "HOST")]
+    advertise: Option<String>,
+    /// After how many seconds without a sign of life an executor is lost, and its tasks are given to others
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    executor_timeout: u64,
+    /// How many seconds a running query waits for an executor when there is none left
+    #[arg(long, value_name = "SECONDS", default_value_t = 180)]
+    wait_for_executors: u64,
+}
+
+pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
+    let address = SocketAddr::new(args.host, args.port);
+    let advertised = advertised(args.host, args.advertise.as_deref())?;
+    warn_if_open(args.host);
+    // Nothing is computed here: plans are only taken apart.
+    let no_model = FunctionOptions::new().with_model_id("none, since this is a scheduler");
+    let functions = Functions::new(|| Model::embedded(&ModelOptions::new()), no_model);
+    let config = SchedulerConfig {
+        bind_host: args.host.to_string(),
+        bind_port: args.port,
+        external_host: advertised,
+        executor_timeout_seconds: args.executor_timeout,
+        expire_dead_executor_interval_seconds: args.executor_timeout.div_ceil(4).max(1),
+        no_executors_grace_period_seconds: args.wait_for_executors,
+        finished_job_data_clean_up_interval_seconds: KEPT_SECONDS,
+        finished_job_state_clean_up_interval_seconds: KEPT_SECONDS,
+        // Rows come to the client by way of the scheduler, so that it needs to reach nothing else.
+        enable_embedded_flight_proxy: true,
+        grpc_server_max_decoding_message_size: MAX_MESSAGE,
+        grpc_server_max_encoding_message_size: MAX_MESSAGE,
+        grpc_client_max_message_size: MAX_MESSAGE,
+        override_physical_codec: Some(Arc::new(FunctionCodec::new(functions))),
+        ..SchedulerConfig::default()
+    };
+    let cluster = BallistaCluster::new_from_config(&config).await?;
+    say(&format!("the scheduler listens on {address}"));
+    let server = async {
+        let served = start_server(cluster, address, Arc::new(config)).await;
+        served.with_context(|| format!("the scheduler cannot listen on {address}"))
+    };
+    tokio::select! {
+        served = server => served,
+        stopped = until_stopped() => stopped,
+    }
+}

@@ -1,0 +1,46 @@
+//! What stands for clusters in a build without Ballista: how to get one with it.
+
+use std::ffi::OsString;
+
+use anyhow::bail;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::execution::context::SessionContext;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::prelude::SessionConfig;
+use structgen_datafusion::Functions;
+
+use crate::Outcome;
+use crate::model::ModelArgs;
+
+const MISSING: &str = "this structgen-tables is built without clusters; in the project's folder, this installs it with them: \
+     cargo install --path crates/structgen-tables --features cluster";
+
+/// Options of `structgen cluster`, which are read where there are clusters.
+#[derive(clap::Args, Debug)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Args {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    args: Vec<OsString>,
+}
+
+pub(crate) fn run(_: &Args) -> Outcome {
+    bail!(MISSING)
+}
+
+pub(crate) fn model_hash(_: &ModelArgs) -> anyhow::Result<String> {
+    bail!(MISSING)
+}
+
+pub(crate) fn session_config(config: SessionConfig) -> SessionConfig {
+    config
+}
+
+pub(crate) async fn execute(
+    _: &str,
+    _: &SessionContext,
+    _: &Functions,
+    _: LogicalPlan,
+    _: impl FnMut(RecordBatch) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    bail!(MISSING)
+}
