@@ -1,14 +1,17 @@
 //! `cluster scheduler`: takes queries, and gives their tasks to executors.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::Context;
 use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::SchedulerConfig;
-use ballista_scheduler::scheduler_process::start_server;
+use ballista_scheduler::scheduler_process::{create_scheduler, start_grpc_service_with_listener};
+use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use structgen::{Model, ModelOptions};
 use structgen_datafusion::{FunctionOptions, Functions};
+use tokio::net::{TcpListener, TcpSocket};
 
 use super::codec::FunctionCodec;
 use super::{KEPT_SECONDS, MAX_MESSAGE, advertised, until_stopped, warn_if_open};
@@ -59,14 +62,31 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
         override_physical_codec: Some(Arc::new(FunctionCodec::new(functions))),
         ..SchedulerConfig::default()
     };
+    config.validate()?;
     let cluster = BallistaCluster::new_from_config(&config).await?;
-    say(&format!("the scheduler listens on {address}"));
-    let server = async {
-        let served = start_server(cluster, address, Arc::new(config)).await;
-        served.with_context(|| format!("the scheduler cannot listen on {address}"))
-    };
+    let scheduler =
+        create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, Arc::new(config)).await?;
+    let listener =
+        listen(address).with_context(|| format!("the scheduler cannot listen on {address}"))?;
+    say(&format!(
+        "the scheduler listens on {}",
+        listener.local_addr()?
+    ));
     tokio::select! {
-        served = server => served,
+        served = start_grpc_service_with_listener(listener, scheduler) => Ok(served?),
         stopped = until_stopped() => stopped,
     }
+}
+
+/// A listener whose connections send small messages at once: a task is several of them.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    socket.set_nodelay(true)?;
+    // A scheduler that is started again has the port of the one before.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(1024)
 }
