@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::support::{Run, Tables, ids, run};
+use crate::support::{Run, Tables, end, ids, run, start};
 
 const CONTACTS: &str =
     "SELECT id, extract(body, 'contact.json', 'confidence').* FROM 'mails.jsonl'";
@@ -26,7 +26,7 @@ impl Drop for Process {
 }
 
 struct Executor {
-    _process: Process,
+    process: Process,
     work_dir: TempDir,
 }
 
@@ -101,7 +101,7 @@ impl<'t> Cluster<'t> {
             work_dir.path().to_str().unwrap(),
         ];
         self.executors.push(Executor {
-            _process: self.start_process("executor", &args),
+            process: self.start_process("executor", &args),
             work_dir,
         });
     }
@@ -246,26 +246,16 @@ fn an_executor_that_is_killed_loses_and_doubles_no_row() {
     assert_eq!(here.code, Some(0), "{here:?}");
     let mut cluster = Cluster::start(&tables, 3);
     for _ in 0..3 {
-        let mut command = tables.command(cluster.args(CONTACTS, &[]));
-        let query = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn();
+        let query = start(&mut tables.command(cluster.args(CONTACTS, &[])));
         cluster.wait_for_rows(0);
         // It has finished partitions, whose rows go with it.
         drop(cluster.executors.remove(0));
         cluster.start_executor();
-        let there = query.unwrap().wait_with_output().unwrap();
-        let out = String::from_utf8(there.stdout).unwrap();
-        assert!(
-            there.status.success(),
-            "{:?}\n{}",
-            there.stderr,
-            cluster.logs()
-        );
-        assert_eq!(ids(&out), (0..48).collect::<Vec<_>>());
-        assert_eq!(out, here.out);
-        // The next one to be killed has rows of this query.
+        let there = end(query);
+        assert_eq!(there.code, Some(0), "{there:?}\n{}", cluster.logs());
+        assert_eq!(ids(&there.out), (0..48).collect::<Vec<_>>());
+        assert_eq!(there.out, here.out);
+        // The next one to be killed has rows of the next query.
         for executor in &cluster.executors {
             clear(executor.work_dir.path());
         }
@@ -282,23 +272,43 @@ fn clear(folder: &Path) {
 }
 
 #[test]
+#[cfg(unix)]
+fn an_executor_that_stalls_doubles_no_row() {
+    let tables = Tables::new().with_mails(48);
+    let here = tables.run(["sql", CONTACTS]);
+    let cluster = Cluster::start(&tables, 2);
+    let signal = |signal: &str| {
+        let process = cluster.executors[0].process.0.id().to_string();
+        let sent = std::process::Command::new("kill")
+            .args([signal, &process])
+            .status();
+        assert!(sent.unwrap().success());
+    };
+    let query = start(&mut tables.command(cluster.args(CONTACTS, &[])));
+    cluster.wait_for_rows(0);
+    signal("-STOP");
+    // Its rows are made again, and are still where they were.
+    thread::sleep(Duration::from_secs(8));
+    signal("-CONT");
+    let there = end(query);
+    assert_eq!(there.code, Some(0), "{there:?}\n{}", cluster.logs());
+    assert_eq!(there.out, here.out);
+}
+
+#[test]
 fn a_scheduler_that_is_killed_ends_its_queries() {
     let tables = Tables::new().with_mails(48);
     let here = tables.run(["sql", CONTACTS]);
     let mut cluster = Cluster::start(&tables, 2);
     let to_file = ["--output", "found.jsonl"];
-    let mut command = tables.command(cluster.args(CONTACTS, &to_file));
-    let query = command.stderr(Stdio::piped()).spawn().unwrap();
+    let query = start(&mut tables.command(cluster.args(CONTACTS, &to_file)));
     cluster.wait_for_rows(0);
     cluster.scheduler = None;
     cluster.start_scheduler();
-    let outcome = query.wait_with_output().unwrap();
-    assert_eq!(outcome.status.code(), Some(2), "{}", cluster.logs());
-    let error = String::from_utf8(outcome.stderr).unwrap();
-    assert!(
-        error.contains("does not know the query any more"),
-        "{error}"
-    );
+    let outcome = end(query);
+    assert_eq!(outcome.code, Some(2), "{outcome:?}\n{}", cluster.logs());
+    let expected = "does not know the query any more";
+    assert!(outcome.err.contains(expected), "{outcome:?}");
     assert!(!tables.path().join("found.jsonl").exists());
     // Executors find the scheduler again.
     let again = cluster.sql(CONTACTS, &to_file);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Once;
 
 use tempfile::TempDir;
@@ -112,7 +112,18 @@ pub(crate) fn mails(rows: usize) -> String {
 }
 
 pub(crate) fn run(command: &mut Command) -> Run {
-    let output = command.output().unwrap();
+    end(start(command))
+}
+
+/// Starts a command whose outputs are kept.
+pub(crate) fn start(command: &mut Command) -> Child {
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// Waits for the end of a command.
+pub(crate) fn end(child: Child) -> Run {
+    let output = child.wait_with_output().unwrap();
     let run = Run {
         code: output.status.code(),
         out: String::from_utf8(output.stdout).unwrap(),
