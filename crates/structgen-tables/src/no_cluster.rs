@@ -31,8 +31,8 @@ pub(crate) fn model_hash(_: &ModelArgs) -> anyhow::Result<String> {
     bail!(MISSING)
 }
 
-pub(crate) fn session_config(config: SessionConfig) -> SessionConfig {
-    config
+pub(crate) fn session(config: SessionConfig) -> SessionContext {
+    SessionContext::new_with_config(config)
 }
 
 pub(crate) async fn execute(

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, bail};
 use ballista_core::client::BallistaClient;
 use ballista_core::extension::{SessionConfigExt, SessionConfigHelperExt};
+use ballista_core::optimizer::ballista_default_optimizer_rules;
 use ballista_core::serde::protobuf::execute_query_params::Query;
 use ballista_core::serde::protobuf::execute_query_result::Result as Submission;
 use ballista_core::serde::protobuf::job_status::Status;
@@ -18,6 +19,7 @@ use ballista_core::utils::{GrpcClientConfig, create_grpc_client_endpoint};
 use ballista_core::version::insert_version_header;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlanProperties;
@@ -41,9 +43,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 type Scheduler = SchedulerGrpcClient<Channel>;
 
-/// The configuration of a session whose plans a cluster runs.
-pub(crate) fn session_config(config: SessionConfig) -> SessionConfig {
-    config
+/// A session whose plans a cluster runs.
+pub(crate) fn session(config: SessionConfig) -> SessionContext {
+    let config = config
         .upgrade_for_ballista()
         // A partition has its own rows, in their order, whichever process reads it.
         .set_bool(
@@ -51,7 +53,11 @@ pub(crate) fn session_config(config: SessionConfig) -> SessionConfig {
             false,
         )
         // Rows of a small file are as much work for a model as those of a large one.
-        .set_usize("datafusion.optimizer.repartition_file_min_size", 1)
+        .set_usize("datafusion.optimizer.repartition_file_min_size", 1);
+    let state = SessionStateBuilder::new_with_default_features()
+        .with_config(config)
+        .with_optimizer_rules(ballista_default_optimizer_rules());
+    SessionContext::new_with_state(state.build())
 }
 
 /// Runs a query on the cluster of a scheduler, and passes its rows to `take`: those of the first partition first, as one
@@ -270,4 +276,50 @@ async fn fetch(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use ballista_core::serde::protobuf::PartitionId;
+
+    use super::*;
+
+    fn location(partition_id: u32, task: u32) -> PartitionLocation {
+        PartitionLocation {
+            map_partition_id: task,
+            partition_id: Some(PartitionId {
+                partition_id,
+                ..PartitionId::default()
+            }),
+            ..PartitionLocation::default()
+        }
+    }
+
+    #[test]
+    fn the_latest_of_each_partition_counts() {
+        let ended = [(2, 0), (0, 1), (1, 2), (2, 3)];
+        let ended = ended.map(|(partition, task)| location(partition, task));
+        let found = one_for_each_partition(ended.to_vec(), 3).unwrap();
+        let tasks: Vec<u32> = found.iter().map(|it| it.map_partition_id).collect();
+        assert_eq!(tasks, [1, 2, 3]);
+        for partitions in [2, 4] {
+            assert!(one_for_each_partition(ended.to_vec(), partitions).is_err());
+        }
+    }
+
+    #[test]
+    fn urls_name_a_host_and_perhaps_a_port() {
+        for (url, expected) in [
+            ("http://10.0.0.5:1234", ("10.0.0.5", 1234)),
+            ("df://scheduler/", ("scheduler", PORT)),
+            ("scheduler:1", ("scheduler", 1)),
+            ("[::1]", ("[::1]", PORT)),
+            ("http://[::1]:1", ("[::1]", 1)),
+        ] {
+            assert_eq!(host_and_port(url).unwrap(), expected, "{url}");
+        }
+        for url in ["", "http://", "https://a:1", "a:b", "http://a:1/b", ":1"] {
+            assert!(host_and_port(url).is_err(), "{url}");
+        }
+    }
 }

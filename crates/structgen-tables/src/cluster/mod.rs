@@ -18,7 +18,7 @@ use log::LevelFilter;
 
 use crate::Outcome;
 use crate::terminal::say;
-pub(crate) use client::{execute, session_config};
+pub(crate) use client::{execute, session};
 pub(crate) use model_hash::model_hash;
 
 /// The most bytes of a message: a plan has the names of all files.

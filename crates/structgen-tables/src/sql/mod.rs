@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use datafusion::arrow::array::RecordBatch;
-use datafusion::execution::context::{SessionConfig, SessionContext};
+use datafusion::execution::context::SessionContext;
 use futures::StreamExt;
 use structgen_datafusion::{Functions, Schemas};
 
@@ -129,7 +129,7 @@ impl Args {
         }
     }
 
-    fn session_config(&self) -> SessionConfig {
+    fn session(&self) -> SessionContext {
         let config = Functions::session_config()
             .with_target_partitions(self.partitions())
             .with_batch_size(self.batch_rows as usize)
@@ -141,14 +141,14 @@ impl Args {
             )
             .set_bool("datafusion.sql_parser.map_string_types_to_utf8view", false);
         match self.cluster {
-            Some(_) => cluster::session_config(config),
-            None => config,
+            Some(_) => cluster::session(config),
+            None => SessionContext::new_with_config(config),
         }
     }
 }
 
 async fn query(args: &Args, functions: &Functions, mut output: Output) -> anyhow::Result<()> {
-    let mut context = SessionContext::new_with_config(args.session_config());
+    let mut context = args.session();
     functions.register(&mut context)?;
     let mut statement = functions.statement(&args.query)?;
     tables::register(&context, &mut statement).await?;

@@ -192,6 +192,10 @@ fn a_cluster_has_the_bytes_of_one_process() {
              WHERE b.id IN (SELECT max(id) - 2 FROM 'mails.jsonl') OR a.id < 3 ORDER BY a.id DESC LIMIT 3",
             &[],
         ),
+        (
+            "SELECT id FROM 'mails.jsonl' WHERE id NOT IN (SELECT id FROM 'mails.parquet' WHERE id > 4) ORDER BY id",
+            &[],
+        ),
         ("SELECT 1 AS one", &[]),
         ("SELECT id FROM 'mails.jsonl' WHERE id < 0", &[]),
     ] {
