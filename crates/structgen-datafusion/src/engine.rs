@@ -15,7 +15,8 @@ type Load = dyn Fn() -> structgen::Result<Model> + Send + Sync;
 /// none.
 pub(crate) struct SharedModel {
     id: String,
-    load: Box<Load>,
+    /// None where rows are not computed in this process.
+    load: Option<Box<Load>>,
     loaded: OnceLock<Result<LoadedModel, Arc<structgen::Error>>>,
 }
 
@@ -39,18 +40,28 @@ impl SharedModel {
     ) -> Self {
         Self {
             id,
-            load: Box::new(load),
+            load: Some(Box::new(load)),
             loaded: OnceLock::new(),
         }
     }
 
-    pub(crate) fn id(&self) -> &str {
-        &self.id
+    pub(crate) fn absent() -> Self {
+        Self {
+            id: "none".to_owned(),
+            load: None,
+            loaded: OnceLock::new(),
+        }
     }
 
-    pub(crate) fn get(&self) -> Result<&LoadedModel> {
+    /// The model, loaded, if it is the one that is wanted.
+    pub(crate) fn get(&self, wanted: &str) -> Result<&LoadedModel> {
+        let load = self.load.as_ref().filter(|_| self.id == wanted);
+        let load = load.ok_or_else(|| Error::OtherModel {
+            wanted: wanted.to_owned(),
+            present: self.id.clone(),
+        })?;
         let loaded = self.loaded.get_or_init(|| {
-            let model = (self.load)().map_err(Arc::new)?;
+            let model = load().map_err(Arc::new)?;
             let rows = Permits::new(model.engine().capacity());
             Ok(LoadedModel { model, rows })
         });

@@ -18,7 +18,7 @@ use structgen::{GenerateOptions, Model};
 
 use crate::engine::{Counters, LoadedModel, SharedModel};
 use crate::schemas::ReadSchemas;
-use crate::{ColumnExtractor, Error, ExtraColumns, Result, RowType, Schema, Schemas};
+use crate::{ColumnExtractor, ExtraColumns, Result, RowType, Schema, Schemas};
 pub(crate) use function::shared_of;
 use function::{TextFunction, function};
 
@@ -155,6 +155,14 @@ impl Functions {
         Self::from(Arc::new(Shared::new(Arc::new(model), options)))
     }
 
+    /// Functions for plans that other processes run, on a model of the options'
+    /// [identity](FunctionOptions::with_model_id). Here, what needs the model fails with [`OtherModel`](crate::Error::OtherModel).
+    #[must_use]
+    pub fn planned(options: FunctionOptions) -> Self {
+        let model = Arc::new(SharedModel::absent());
+        Self::from(Arc::new(Shared::new(model, options)))
+    }
+
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
     }
@@ -266,13 +274,7 @@ impl Shared {
 
     /// The model, loaded.
     pub(crate) fn model(&self) -> Result<&LoadedModel> {
-        if self.model_id == self.model.id() {
-            return self.model.get();
-        }
-        Err(Error::OtherModel {
-            wanted: self.model_id.clone(),
-            present: self.model.id().to_owned(),
-        })
+        self.model.get(&self.model_id)
     }
 
     /// The extractor of a call, made once.

@@ -66,6 +66,20 @@ async fn another_model_is_an_error_of_what_needs_it() {
     );
 }
 
+#[tokio::test]
+async fn functions_that_are_planned_compute_nothing() {
+    let functions = Functions::planned(FunctionOptions::new().with_model_id("b"));
+    assert_eq!(functions.definition().model, "b");
+    let error = functions.load_model().unwrap_err().to_string();
+    assert!(error.contains("the model here is none"), "{error}");
+    let body = Arc::new(StringArray::from(TEXTS.to_vec()));
+    let context = session(&functions, Functions::session_config(), body);
+    // A call of literals is left for who has the model.
+    let call = context.sql("SELECT tokens('a') FROM mails").await.unwrap();
+    let plan = call.into_optimized_plan().unwrap().to_string();
+    assert!(plan.contains("tokens(Utf8(\"a\"))"), "{plan}");
+}
+
 #[test]
 fn a_function_of_a_plan_is_recognised() {
     let functions = functions();

@@ -9,7 +9,6 @@ use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::SchedulerConfig;
 use ballista_scheduler::scheduler_process::{create_scheduler, start_grpc_service_with_listener};
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
-use structgen::{Model, ModelOptions};
 use structgen_datafusion::{FunctionOptions, Functions};
 use tokio::net::{TcpListener, TcpSocket};
 
@@ -42,9 +41,8 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let address = SocketAddr::new(args.host, args.port);
     let advertised = advertised(args.host, args.advertise.as_deref())?;
     warn_if_open(args.host);
-    // Nothing is computed here: plans are only taken apart.
-    let no_model = FunctionOptions::new().with_model_id("none, since this is a scheduler");
-    let functions = Functions::new(|| Model::embedded(&ModelOptions::new()), no_model);
+    // Plans are only taken apart here.
+    let functions = Functions::planned(FunctionOptions::new());
     let config = SchedulerConfig {
         bind_host: args.host.to_string(),
         bind_port: args.port,

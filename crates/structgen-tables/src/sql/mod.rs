@@ -104,11 +104,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
 impl Args {
     fn functions(&self, schemas: Schemas) -> anyhow::Result<Functions> {
         let mut options = self.rows.function_options().with_schemas(schemas);
+        if let Some(hash) = &self.model_hash {
+            return Ok(Functions::planned(options.with_model_id(hash)));
+        }
         if self.cluster.is_some() {
-            options = options.with_model_id(match &self.model_hash {
-                Some(hash) => hash.clone(),
-                None => cluster::model_hash(&self.model)?,
-            });
+            options = options.with_model_id(cluster::model_hash(&self.model)?);
         }
         Ok(Functions::new(self.model.loader(), options))
     }

@@ -224,6 +224,12 @@ fn what_a_cluster_cannot_do_is_named() {
             &["--model-hash", "0123456789abcdef"][..],
             "the query is for the model 0123456789abcdef, and the model here is",
         ),
+        // Nor is a call of literals done by the client's own model instead.
+        (
+            "SELECT tokens('a')",
+            &["--model-hash", "0123456789abcdef"],
+            "the query is for the model 0123456789abcdef, and the model here is",
+        ),
         (copy, &[], "a cluster runs queries only"),
         (
             "SELECT extract(body, 'none.json') FROM 'mails.jsonl'",
