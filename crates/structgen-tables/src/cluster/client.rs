@@ -60,8 +60,8 @@ pub(crate) fn session(config: SessionConfig) -> SessionContext {
     SessionContext::new_with_state(state.build())
 }
 
-/// Runs a query on the cluster of a scheduler, and passes its rows to `take`: those of the first partition first, as one
-/// that runs here.
+/// Runs a query on the cluster of a scheduler, and passes its rows to `take` in the order in which a query that runs in
+/// this process has them.
 pub(crate) async fn execute(
     url: &str,
     context: &SessionContext,

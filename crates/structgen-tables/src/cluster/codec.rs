@@ -14,8 +14,8 @@ use structgen_datafusion::{Definition, Functions};
 /// The functions of other plans that are kept, so that the tasks of a query compile its schemas once.
 const KEPT: usize = 16;
 
-/// Writes each call of a function with its [`Definition`], which has the schemas and the model's hash, and reads it as a
-/// function on the model of this process.
+/// Writes each call of a function with its [`Definition`], which has the schemas and the model's hash, and reads it as
+/// a function on the model of this process.
 #[derive(Debug)]
 pub(super) struct FunctionCodec {
     functions: Functions,

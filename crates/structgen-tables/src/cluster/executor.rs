@@ -66,7 +66,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let functions = Functions::new(args.model.loader(), options);
     // An executor whose model cannot be loaded takes no tasks.
     functions.load_model()?;
-    // Killed, an executor leaves its folder behind; one that ends removes it.
+    // It is removed when the executor ends, but not when it is killed.
     let work_dir = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
     let work_dir = tempfile::Builder::new()
         .prefix("structgen-executor-")

@@ -17,8 +17,8 @@ use crate::terminal::say;
 use crate::{Outcome, cluster};
 use output::{Format, Output};
 
-/// The partitions of tables on a cluster: so many that the last ones end at about the same time, and that a lost executor
-/// is little work lost.
+/// The partitions of tables on a cluster: enough that the last ones end at about the same time, and that little work is
+/// lost with an executor.
 const CLUSTER_PARTITIONS: usize = 64;
 
 /// Options of `structgen sql`.
