@@ -218,6 +218,15 @@ enum Edit {
     },
 }
 
+/// A character that may come.
+struct Written {
+    /// Where it begins among the bytes that were written.
+    from: u32,
+    next: SetId,
+    /// Whether it is tried before the next character, and not in its place alone.
+    is_inserted: bool,
+}
+
 struct Search<'v, 's> {
     visit: &'v Visit<'s>,
     text: &'v [u8],
@@ -339,13 +348,20 @@ impl<'v, 's> Search<'v, 's> {
         // Of several replacements, one of the same kind comes first: a sign for a sign.
         let replaced = self.characters.get(node.at as usize);
         let replaced = replaced.map(|character| kind(self.text[character.start]));
-        written.sort_by_key(|&(from, _)| Some(kind(self.written[from as usize])) != replaced);
-        for (from, next) in written {
+        written.sort_by_key(|it| Some(kind(self.written[it.from as usize])) != replaced);
+        for Written {
+            from,
+            next,
+            is_inserted,
+        } in written
+        {
             let edit = Edit::Write {
                 from,
                 to: self.end_of(from),
             };
-            self.push(next, node.at, node.cost + cost::INSERT, edits, index, edit);
+            if is_inserted {
+                self.push(next, node.at, node.cost + cost::INSERT, edits, index, edit);
+            }
             if has_next {
                 let cost = node.cost + cost::REPLACE;
                 self.push(next, node.at + 1, cost, edits, index, edit);
@@ -421,15 +437,15 @@ impl<'v, 's> Search<'v, 's> {
         self.steps_left = self.steps_left.min(MORE_STEPS);
     }
 
-    /// The characters that may come in a state, as places in `written`, each with the state after it. Of many, a few,
-    /// and those after which the text goes on at a place.
+    /// The characters that may come in a state: of many, a few, and those that can replace the character at a place and
+    /// have the next one after them.
     fn written_characters(
         &mut self,
         state: SetId,
         at: usize,
-    ) -> Result<Vec<(u32, SetId)>, MatcherError> {
+    ) -> Result<Vec<Written>, MatcherError> {
         let first = self.visit.network.first(state);
-        let mut found: Vec<(u32, SetId)> = Vec::new();
+        let mut found: Vec<Written> = Vec::new();
         let candidates: Vec<u8> = bytes(first).collect();
         let visible = |&byte: &u8| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         let only_whitespace = !candidates.iter().any(visible);
@@ -444,31 +460,31 @@ impl<'v, 's> Search<'v, 's> {
             let Some((character, next)) = self.whole_character(state, byte)? else {
                 continue;
             };
-            if found.iter().any(|&(_, state)| state == next) {
+            if found.iter().any(|it| it.next == next) {
                 continue;
             }
             // Whitespace is rarely what is missing where something else may come.
-            let is_tried = found.len() < most && (only_whitespace || visible(&byte));
-            if !is_tried && !self.goes_on(next, at)? {
+            let is_inserted = found.len() < most && (only_whitespace || visible(&byte));
+            if !is_inserted && !self.takes(next, at + 1)? {
                 continue;
             }
             let from = self.written.len() as u32;
             self.written.extend(character);
-            found.push((from, next));
+            found.push(Written {
+                from,
+                next,
+                is_inserted,
+            });
         }
         Ok(found)
     }
 
-    /// Whether one of the next two characters of the text may come: the one that is next where something is inserted,
-    /// the one after it where something is replaced.
-    fn goes_on(&mut self, state: SetId, at: usize) -> Result<bool, MatcherError> {
-        let next = self.characters.iter().skip(at).take(2).cloned();
-        for character in next.collect::<Vec<_>>() {
-            if self.step(state, &self.text[character])?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    /// Whether the character at a place of the text may come.
+    fn takes(&mut self, state: SetId, at: usize) -> Result<bool, MatcherError> {
+        let Some(character) = self.characters.get(at).cloned() else {
+            return Ok(false);
+        };
+        Ok(self.step(state, &self.text[character])?.is_some())
     }
 
     /// A character that begins with the byte, and the state after it.
