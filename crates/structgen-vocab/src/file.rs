@@ -29,6 +29,10 @@ pub(crate) struct TokenizerFile<M> {
     #[serde(default)]
     pub(crate) decoder: Value,
     pub(crate) model: Model<M>,
+    /// Put before every text that is not empty, and not again after its added tokens. A `tokenizer.json` has normalisers
+    /// instead.
+    #[serde(skip)]
+    pub(crate) text_prefix: Option<&'static str>,
 }
 
 #[derive(Debug, Deserialize)]

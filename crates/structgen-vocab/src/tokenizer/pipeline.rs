@@ -42,6 +42,8 @@ pub(super) struct Pipeline {
     ids: Vec<TokenId>,
     /// The way back: the id of `inner` for each of the vocabulary.
     inner_ids: FxHashMap<TokenId, u32>,
+    /// Put before every text that is not empty.
+    text_prefix: Option<&'static str>,
 }
 
 pub(super) fn build(
@@ -71,7 +73,9 @@ pub(super) fn build(
         pointer: "/added_tokens",
         message,
     })?;
-    Pipeline::new(inner, ids, &file.added_tokens)
+    let mut pipeline = Pipeline::new(inner, ids, &file.added_tokens)?;
+    pipeline.text_prefix = file.text_prefix;
+    Ok(pipeline)
 }
 
 impl Pipeline {
@@ -109,11 +113,27 @@ impl Pipeline {
             added,
             ids,
             inner_ids,
+            text_prefix: None,
         })
     }
 
     /// Encodes a text, in which special tokens are found in the trusted ranges only.
     pub(super) fn encode(
+        &self,
+        text: &str,
+        trusted: &[Range<usize>],
+    ) -> Result<Vec<TokenId>, TokenizerError> {
+        match self.text_prefix {
+            Some(prefix) if !text.is_empty() => {
+                let by = prefix.len();
+                let trusted = trusted.iter().map(|range| range.start + by..range.end + by);
+                self.encode_whole(&[prefix, text].concat(), &trusted.collect::<Vec<_>>())
+            }
+            _ => self.encode_whole(text, trusted),
+        }
+    }
+
+    fn encode_whole(
         &self,
         text: &str,
         trusted: &[Range<usize>],
