@@ -11,14 +11,17 @@ use crate::config::{GenaiConfig, ModelConfig, Names};
 ///
 /// - optimum: `model.onnx` or `decoder_model_merged.onnx`, in the folder or its `onnx` folder, quantised variants as
 ///   `model_quantized.onnx`, `model_q4.onnx` and the like, with `config.json` and `generation_config.json`;
+///   Beside the decoder of an encoder-decoder is `encoder_model.onnx`;
 /// - onnxruntime-genai: `genai_config.json`, which names the file.
 ///
 /// External data lies beside the model file, and ONNX Runtime finds it there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelFolder {
-    /// The ONNX file.
+    /// The ONNX file: a decoder.
     pub model: PathBuf,
+    /// The encoder whose states the decoder attends to, for an encoder-decoder.
+    pub encoder: Option<PathBuf>,
     /// What the configuration says.
     pub config: ModelConfig,
     /// Whether the folder is onnxruntime-genai's.
@@ -53,7 +56,7 @@ impl ModelFolder {
             let genai = GenaiConfig::from_json(&text)?;
             return Self::open_genai(folder, genai);
         }
-        let model = find_model(folder, variant)?;
+        let (model, encoder) = find_model(folder, variant)?;
         let beside = model.parent().unwrap_or(folder);
         let read_either = |name: &str| -> Result<Option<String>, LoadError> {
             match read_config(&folder.join(name))? {
@@ -67,11 +70,15 @@ impl ModelFolder {
         })?;
         let generation = read_either("generation_config.json")?;
         Ok(Self {
+            names: match &encoder {
+                Some(_) => Names::of_encoder_decoder(),
+                None => Names::default(),
+            },
             model,
+            encoder,
             config: ModelConfig::from_json(&config, generation.as_deref())?,
             genai: false,
             shares_buffers: false,
-            names: Names::default(),
         })
     }
 
@@ -100,6 +107,7 @@ impl ModelFolder {
         }
         Ok(Self {
             model,
+            encoder: None,
             config: genai.config,
             genai: true,
             shares_buffers: genai.shares_buffers,
@@ -108,30 +116,30 @@ impl ModelFolder {
     }
 }
 
-fn find_model(folder: &Path, variant: Option<&str>) -> Result<PathBuf, LoadError> {
+/// The decoder, and its encoder if it has one.
+fn find_model(
+    folder: &Path,
+    variant: Option<&str>,
+) -> Result<(PathBuf, Option<PathBuf>), LoadError> {
     let folders = [folder.to_owned(), folder.join("onnx")];
     let other_form = |reason| LoadError::OtherForm {
         folder: folder.to_owned(),
         reason,
     };
-    if folders
-        .iter()
-        .any(|dir| has_file(dir, |name| name.starts_with("encoder_model")))
-    {
-        return Err(other_form(ENCODER_DECODER));
-    }
     let suffix = variant.map(|v| format!("_{v}")).unwrap_or_default();
     for dir in &folders {
         for stem in STEMS {
             let path = dir.join(format!("{stem}{suffix}.onnx"));
             if path.is_file() {
-                return Ok(path);
+                return with_encoder(path, &suffix).map_err(other_form);
             }
         }
     }
     let found: Vec<(String, PathBuf)> = folders.iter().flat_map(|dir| variants(dir)).collect();
     match (&found[..], variant) {
-        ([(_, only)], None) => Ok(only.clone()),
+        ([(variant, only)], None) => {
+            with_encoder(only.clone(), &format!("_{variant}")).map_err(other_form)
+        }
         ([], _) if let Some(reason) = form_of(&folders) => Err(other_form(reason)),
         _ => Err(LoadError::NoModel {
             folder: folder.to_owned(),
@@ -143,11 +151,30 @@ fn find_model(folder: &Path, variant: Option<&str>) -> Result<PathBuf, LoadError
     }
 }
 
-const ENCODER_DECODER: &str =
-    "encoder_model.onnx shows that it is an encoder-decoder, and structgen runs decoders alone";
+/// A decoder with the encoder beside it: that of the same variant, or else the plain one.
+fn with_encoder(
+    decoder: PathBuf,
+    suffix: &str,
+) -> Result<(PathBuf, Option<PathBuf>), &'static str> {
+    let is_decoder = { decoder.file_name() }
+        .is_some_and(|name| name.to_string_lossy().starts_with(MERGED_DECODER));
+    let beside = |suffix: &str| decoder.with_file_name(format!("encoder_model{suffix}.onnx"));
+    let mut encoders = [beside(suffix), beside("")].into_iter();
+    match encoders.find(|path| path.is_file()) {
+        Some(_) if !is_decoder => Err(SEPARATE_DECODERS),
+        encoder => Ok((decoder, encoder)),
+    }
+}
+
+const MERGED_DECODER: &str = "decoder_model_merged";
+
+const SEPARATE_DECODERS: &str = "encoder_model.onnx shows that it is an encoder-decoder, and structgen runs those whose decoder is \
+     decoder_model_merged.onnx; export it again with optimum 1.17 or later (optimum-cli export onnx --task \
+     text2text-generation-with-past)";
 
 /// Forms that are not run: the end of a file's name, and what to do.
-const OTHER_FORMS: [(&str, &str); 4] = [
+const OTHER_FORMS: [(&str, &str); 5] = [
+    ("encoder_model.onnx", SEPARATE_DECODERS),
     (
         "decoder_model.onnx",
         "decoder_model.onnx alone takes no past, and structgen runs graphs that are prompt and continuation in one; \
@@ -316,7 +343,7 @@ mod tests {
     #[test]
     fn other_forms_of_models_are_named_with_what_to_do() {
         let forms: [&[&str]; 5] = [
-            &["encoder_model.onnx", "decoder_model_merged.onnx"],
+            &["encoder_model.onnx", "decoder_model.onnx"],
             &[
                 "onnx/decoder_model.onnx",
                 "onnx/decoder_with_past_model.onnx",
@@ -330,7 +357,7 @@ mod tests {
             name(&folder(&files), None).unwrap_err()
         });
         expect_test::expect![[r#"
-            DIR cannot be run: encoder_model.onnx shows that it is an encoder-decoder, and structgen runs decoders alone
+            DIR cannot be run: encoder_model.onnx shows that it is an encoder-decoder, and structgen runs those whose decoder is decoder_model_merged.onnx; export it again with optimum 1.17 or later (optimum-cli export onnx --task text2text-generation-with-past)
             DIR cannot be run: decoder_model.onnx alone takes no past, and structgen runs graphs that are prompt and continuation in one; export it again with optimum 1.17 or later (optimum-cli export onnx --task text-generation-with-past)
             DIR cannot be run: a GGUF file is for llama.cpp; export the model that it was made from with optimum (optimum-cli export onnx --task text-generation-with-past) or onnxruntime-genai's model builder
             DIR cannot be run: it has PyTorch's weights; export them with optimum (optimum-cli export onnx --model DIR --task text-generation-with-past OUT) or onnxruntime-genai's model builder

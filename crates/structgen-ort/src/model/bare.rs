@@ -77,7 +77,7 @@ impl OrtModel {
                         ids.push(i64::from(token.0));
                     }
                     Output::Present(i) => past[i] = value,
-                    Output::Hidden | Output::Unused => {}
+                    Output::Hidden | Output::Cross(_) | Output::Unused => {}
                 }
             }
             if run.tokens.len() == 1 {
