@@ -33,6 +33,9 @@ pub(crate) struct TokenizerFile<M> {
     /// instead.
     #[serde(skip)]
     pub(crate) text_prefix: Option<&'static str>,
+    /// A compiled character map that is applied before the normaliser, as SentencePiece applies it.
+    #[serde(skip)]
+    pub(crate) charsmap: Option<Vec<u8>>,
 }
 
 #[derive(Debug, Deserialize)]

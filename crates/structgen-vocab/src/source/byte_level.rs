@@ -66,6 +66,7 @@ pub(super) fn tokenizer(
     Ok(TokenizerFile {
         version: None,
         text_prefix: None,
+        charsmap: None,
         normalizer: match class {
             Class::Qwen2 => json!({"type": "NFC"}),
             Class::Gpt2 | Class::Bart => Value::Null,

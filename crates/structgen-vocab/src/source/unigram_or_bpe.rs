@@ -57,7 +57,7 @@ const MOST_EXTRA_IDS: u64 = 10_000;
 const SPACE: &str = "▁";
 
 pub(super) fn tokenizer(
-    model: Model,
+    mut model: Model,
     config: &Config,
 ) -> Result<TokenizerFile<Vec<Merge>>, VocabularyError> {
     let class = Class::of(config)?;
@@ -86,6 +86,7 @@ pub(super) fn tokenizer(
         normalizer: normalizer(&model, prefix),
         pre_tokenizer: Value::Null,
         text_prefix: (prefix == Prefix::OfText).then_some(SPACE),
+        charsmap: (!model.charsmap.is_empty()).then(|| std::mem::take(&mut model.charsmap)),
         post_processor: affixes.template(),
         decoder: decoder(&model, prefix),
         model: file_model(model)?,
@@ -189,9 +190,6 @@ impl Affixes {
 fn normalizer(model: &Model, prefix: Prefix) -> Value {
     let replace = |pattern: Value, content: &str| json!({"type": "Replace", "pattern": pattern, "content": content});
     let mut steps = Vec::new();
-    if !model.charsmap.is_empty() {
-        steps.push(json!({"type": "Precompiled", "precompiled_charsmap": base64(&model.charsmap)}));
-    }
     if model.removes_spaces {
         // The mark before a text is no space of the text.
         steps.push(replace(json!({"Regex": "^ +|(?<=^▁) +| +$"}), ""));
@@ -274,41 +272,4 @@ fn scores(model: Model) -> Vec<(String, f64)> {
         (piece.text, f64::from(score))
     });
     scores.collect()
-}
-
-/// Base64 with padding.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
-            text.push(if place <= chunk.len() {
-                char::from(digit)
-            } else {
-                '='
-            });
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_known_values() {
-        for (text, bytes) in [
-            ("", &b""[..]),
-            ("Zg==", b"f"),
-            ("Zm8=", b"fo"),
-            ("Zm9v", b"foo"),
-            ("+/+/", &[0xfb, 0xff, 0xbf]),
-        ] {
-            assert_eq!(base64(bytes), text);
-        }
-    }
 }
