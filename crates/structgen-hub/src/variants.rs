@@ -33,8 +33,13 @@ impl Variant {
 /// The name of a variant without a suffix.
 const PLAIN: &str = "plain";
 
-/// Stems of the graphs of a whole decoder, the usual one first, as model folders are opened.
-const STEMS: [&str; 3] = ["model", "decoder_model_merged", "model_merged"];
+/// Stems of the graphs of a whole decoder, the usual one first, and last that of half of one, as model folders are opened.
+const STEMS: [&str; 4] = [
+    "model",
+    "decoder_model_merged",
+    "model_merged",
+    "decoder_with_past_model",
+];
 
 /// The folders in which optimum's layout has graphs.
 const GRAPH_FOLDERS: [&str; 2] = ["", "onnx/"];
@@ -124,10 +129,18 @@ impl<'n> Graph<'n> {
         let suffix = suffix.unwrap_or_default();
         let with = match self.stem {
             "decoder_model_merged" => &["decoder_model_merged", "encoder_model"][..],
+            "decoder_with_past_model" => {
+                &["decoder_with_past_model", "decoder_model", "encoder_model"]
+            }
             _ => std::slice::from_ref(&self.stem),
         };
+        let is_there = |path: &String| files.iter().any(|file| file.path == *path);
         let graphs: Vec<String> = { with.iter() }
-            .map(|stem| format!("{folder}{stem}{suffix}.onnx"))
+            .map(|stem| {
+                // What has no such variant is taken plain.
+                let own = Some(format!("{folder}{stem}{suffix}.onnx")).filter(is_there);
+                own.unwrap_or_else(|| format!("{folder}{stem}.onnx"))
+            })
             .collect();
         let is_own = move |path: &str| {
             let mut rests = graphs
@@ -223,6 +236,22 @@ mod tests {
             "onnx/decoder_model_merged_int8.onnx",
             "onnx/encoder_model.onnx",
             "onnx/encoder_model_int8.onnx",
+        ]));
+    }
+
+    #[test]
+    fn halves_belong_together_where_no_whole_is_there() {
+        expect_test::expect![[r#"
+            int8: config.json onnx/decoder_model_int8.onnx onnx/decoder_with_past_model_int8.onnx onnx/encoder_model.onnx
+            plain: config.json onnx/decoder_model_merged.onnx onnx/encoder_model.onnx"#]]
+        .assert_eq(&found(&[
+            "config.json",
+            "onnx/decoder_model.onnx",
+            "onnx/decoder_model_int8.onnx",
+            "onnx/decoder_model_merged.onnx",
+            "onnx/decoder_with_past_model.onnx",
+            "onnx/decoder_with_past_model_int8.onnx",
+            "onnx/encoder_model.onnx",
         ]));
     }
 

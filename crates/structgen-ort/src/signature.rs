@@ -12,6 +12,8 @@ pub(crate) struct Signature {
     pub(crate) inputs: Vec<(String, Input)>,
     /// Where each output goes, in the order of the session.
     pub(crate) outputs: Vec<Output>,
+    /// The same of the graph for texts without a past, where that is one of its own.
+    pub(crate) beginning: Option<Roles>,
     /// The tensors of the cache, in the order in which [`Input::Past`] numbers them.
     pub(crate) cache: Vec<CacheTensor>,
     /// The tensors that a decoder makes once of its encoder's states, in the order in which [`Input::Cross`] numbers
@@ -23,6 +25,13 @@ pub(crate) struct Signature {
     pub(crate) width: usize,
     /// The type and width of the hidden states, where the graph returns them.
     pub(crate) hidden: Option<(Float, usize)>,
+}
+
+/// The inputs and outputs of a graph, as those of a [`Signature`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Roles {
+    pub(crate) inputs: Vec<(String, Input)>,
+    pub(crate) outputs: Vec<Output>,
 }
 
 /// What an input is fed with.
@@ -106,11 +115,13 @@ impl CacheTensor {
 }
 
 impl Signature {
-    /// Of the `optional` inputs, which have defaults, those are fed that are understood.
+    /// Of the `optional` inputs, which have defaults, those are fed that are understood. `beginning` has the inputs and
+    /// outputs of a graph for texts without a past.
     pub(crate) fn read(
         inputs: &[Outlet],
         optional: &[Outlet],
         outputs: &[Outlet],
+        beginning: Option<(&[Outlet], &[Outlet])>,
         names: &Names,
         config: &ModelConfig,
     ) -> Result<Self, LoadError> {
@@ -119,20 +130,22 @@ impl Signature {
             cross: cross_names(inputs, names),
         };
         let has_encoder = !caches.cross.is_empty();
-        let tensors = |pairs: &[(String, String)]| -> Result<Vec<CacheTensor>, LoadError> {
+        let tensors = |pairs: &[(String, String)], outputs: &[Outlet]| {
             let tensors = pairs.iter().map(|(past, present)| {
                 let past = find(inputs, past, "input")?;
                 let present = find(outputs, present, "output")?;
                 cache_tensor(past, present, config)
             });
-            tensors.collect()
+            tensors.collect::<Result<Vec<_>, LoadError>>()
         };
+        let begun = beginning.map_or(outputs, |(_, outputs)| outputs);
         find(inputs, &names.input_ids, "input")?;
         if !has_encoder {
             find(inputs, &names.attention_mask, "input")?;
         }
         let (logits, width) = logits(find(outputs, &names.logits, "output")?, config)?;
-        let hidden = outputs.iter().find_map(hidden).filter(|_| !has_encoder);
+        let hidden =
+            { outputs.iter().find_map(hidden) }.filter(|_| !has_encoder && beginning.is_none());
         let fed = |outlet: &Outlet| Ok((outlet.name().to_owned(), input(outlet, names, &caches)?));
         let understood = optional.iter().map(fed).filter(Result::is_ok);
         Ok(Self {
@@ -143,8 +156,21 @@ impl Signature {
                 .iter()
                 .map(|outlet| output(outlet, names, &caches))
                 .collect::<Result<_, _>>()?,
-            cache: tensors(&caches.own)?,
-            cross: tensors(&caches.cross)?,
+            beginning: match beginning {
+                Some((inputs, outputs)) => {
+                    // It returns what the other graph takes.
+                    tensors(&caches.own, outputs)?;
+                    let outputs = { outputs.iter() }.map(|outlet| output(outlet, names, &caches));
+                    let inputs = inputs.iter().map(fed);
+                    Some(Roles {
+                        inputs: inputs.collect::<Result<_, LoadError>>()?,
+                        outputs: outputs.collect::<Result<_, _>>()?,
+                    })
+                }
+                None => None,
+            },
+            cache: tensors(&caches.own, outputs)?,
+            cross: tensors(&caches.cross, begun)?,
             logits,
             width,
             hidden,

@@ -25,9 +25,20 @@ pub(super) struct Graph {
     pub(super) cache_memory: Option<MemoryInfo<'static>>,
     buffers: Buffers,
     /// The outputs of a run without hidden states, and of one with them.
-    pub(super) plain: Selection,
+    plain: Selection,
     with_hidden: Selection,
     /// The outputs of an encoder-decoder's run without a past.
+    with_cross: Selection,
+    /// The graph that runs without a past, where the other does not.
+    beginning: Option<Beginning>,
+}
+
+/// A graph for texts without a past.
+#[derive(Debug)]
+struct Beginning {
+    session: Session,
+    inputs: Vec<(String, Input)>,
+    plain: Selection,
     with_cross: Selection,
 }
 
@@ -63,18 +74,61 @@ impl Call<'_> {
         self.rows.first().map_or(0, |row| row.tokens.len())
     }
 
+    /// Whether the cache has anything, be it padding.
     fn has_past(&self) -> bool {
         self.columns > self.n()
     }
 }
 
 impl Graph {
+    /// The session for texts with a past or without one, its inputs, the outputs of a run without hidden states, and the
+    /// counters.
+    pub(super) fn plain_parts(
+        &mut self,
+        has_past: bool,
+    ) -> (
+        &mut Session,
+        &[(String, Input)],
+        &Selection,
+        &mut ModelStats,
+    ) {
+        let stats = &mut self.stats;
+        match &mut self.beginning {
+            Some(beginning) if !has_past => {
+                let Beginning {
+                    session,
+                    inputs,
+                    plain,
+                    ..
+                } = beginning;
+                (session, inputs, plain, stats)
+            }
+            _ => (
+                &mut self.session,
+                &self.signature.inputs,
+                &self.plain,
+                stats,
+            ),
+        }
+    }
+
     pub(super) fn new(
         session: Session,
-        signature: Signature,
+        beginning: Option<Session>,
+        mut signature: Signature,
         cache_memory: Option<MemoryInfo<'static>>,
     ) -> ort::Result<Self> {
+        let beginning = match (beginning, signature.beginning.take()) {
+            (Some(session), Some(roles)) => Some(Beginning {
+                plain: Selection::new(&session, &roles.outputs, None)?,
+                with_cross: Selection::new(&session, &roles.outputs, Some(Extra::Cross))?,
+                session,
+                inputs: roles.inputs,
+            }),
+            _ => None,
+        };
         Ok(Self {
+            beginning,
             plain: Selection::new(&session, &signature.outputs, None)?,
             with_hidden: Selection::new(&session, &signature.outputs, Some(Extra::Hidden))?,
             with_cross: Selection::new(&session, &signature.outputs, Some(Extra::Cross))?,
@@ -101,7 +155,25 @@ impl Graph {
         let owned = self.cache_memory.is_some();
         let layout = &self.signature.cache;
         let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(self.signature.inputs.len());
-        for (name, role) in &self.signature.inputs {
+        let begins = self.signature.cross.len() * usize::from(!call.has_past());
+        let (session, inputs, selection) = match (&mut self.beginning, call.has_past()) {
+            (Some(beginning), false) => {
+                let selection = match begins {
+                    0 => &beginning.plain,
+                    _ => &beginning.with_cross,
+                };
+                (&mut beginning.session, &beginning.inputs, selection)
+            }
+            _ => {
+                let selection = match (call.hidden, begins) {
+                    (true, _) => &self.with_hidden,
+                    (false, 0) => &self.plain,
+                    (false, _) => &self.with_cross,
+                };
+                (&mut self.session, &self.signature.inputs, selection)
+            }
+        };
+        for (name, role) in inputs {
             let value = match *role {
                 Input::Past(i) => past.input(layout, i)?,
                 Input::EncoderMask(_) | Input::EncoderStates | Input::Cross(_) => {
@@ -112,7 +184,6 @@ impl Graph {
             };
             values.push((name.into(), value));
         }
-        let begins = self.signature.cross.len() * usize::from(!call.has_past());
         let mut cross: Vec<Option<DynValue>> = Vec::new();
         cross.resize_with(begins, || None);
         let mut present: Vec<Option<DynValue>> = Vec::new();
@@ -125,16 +196,11 @@ impl Graph {
             Output::Cross(i) => cross[i] = Some(value),
             Output::Unused => {}
         };
-        let selection = match (call.hidden, begins) {
-            (true, _) => &self.with_hidden,
-            (false, 0) => &self.plain,
-            (false, _) => &self.with_cross,
-        };
         let started = Instant::now();
         match &self.cache_memory {
             None => {
                 let values = SessionInputs::<0>::ValueMap(values);
-                let outputs = self.session.run_with_options(values, &selection.options);
+                let outputs = session.run_with_options(values, &selection.options);
                 self.stats.record(call.counted, started.elapsed());
                 let roles = selection.roles.iter();
                 for ((_, value), &(_, role)) in outputs.map_err(backend)?.into_iter().zip(roles) {
@@ -142,7 +208,7 @@ impl Graph {
                 }
             }
             Some(memory) => {
-                let outputs = run_bound(&mut self.session, &values, &selection.roles, memory);
+                let outputs = run_bound(session, &values, &selection.roles, memory);
                 self.stats.record(call.counted, started.elapsed());
                 for (role, value) in outputs.map_err(backend)? {
                     sort(role, value);

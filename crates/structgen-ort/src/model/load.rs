@@ -58,6 +58,7 @@ pub struct LoadOptions {
 #[derive(Debug, Clone)]
 pub struct ModelSource {
     graph: GraphSource,
+    beginning: Option<PathBuf>,
     encoder: Option<PathBuf>,
     names: Names,
     config: ModelConfig,
@@ -81,6 +82,7 @@ impl ModelSource {
         let folder = ModelFolder::open(folder, options.variant.as_deref())?;
         Ok(Self {
             graph: GraphSource::File(folder.model),
+            beginning: folder.beginning,
             encoder: folder.encoder,
             names: folder.names,
             config: folder.config,
@@ -98,6 +100,7 @@ impl ModelSource {
     ) -> Self {
         Self {
             graph: GraphSource::Bytes(bytes.into()),
+            beginning: None,
             encoder: None,
             names: Names::default(),
             config,
@@ -130,7 +133,15 @@ impl ModelSource {
             GraphSource::File(file) => (session_from_file(builder, file)?, file_bytes(file)),
             GraphSource::Bytes(bytes) => (session_from_bytes(builder, bytes)?, bytes.len()),
         };
-        let mut model = OrtModel::new(session, &self.names, &self.config, self.device, bytes)?;
+        let beginning = match &self.beginning {
+            Some(file) => {
+                let builder = session_builder(runtime, self.device, &operators)?;
+                Some(session_from_file(builder, file)?)
+            }
+            None => None,
+        };
+        let sessions = (session, beginning);
+        let mut model = OrtModel::new(sessions, &self.names, &self.config, self.device, bytes)?;
         if self.shares_buffers && model.graph.cache_memory.is_none() {
             model.share_buffers()?;
         }
@@ -255,7 +266,7 @@ impl OrtModel {
     }
 
     fn new(
-        session: Session,
+        (session, beginning): (Session, Option<Session>),
         names: &Names,
         config: &ModelConfig,
         device: Device,
@@ -266,7 +277,8 @@ impl OrtModel {
             .map(|input| Outlet::new(input.name(), input.dtype().clone()))
             .collect();
         let (inputs, outputs) = (session.inputs(), session.outputs());
-        let signature = Signature::read(inputs, &optional, outputs, names, config)?;
+        let begun = { beginning.as_ref() }.map(|session| (session.inputs(), session.outputs()));
+        let signature = Signature::read(inputs, &optional, outputs, begun, names, config)?;
         // Attention by distance, as T5's, has no end; its family is trained on texts of this length.
         let unbounded = (!signature.cross.is_empty()).then_some(512);
         let context_length = { config.context_length.or(unbounded) }.ok_or(LoadError::Untold {
@@ -298,7 +310,7 @@ impl OrtModel {
             encoded: None,
             notes: Vec::new(),
             outputs: Outputs::new(logits, signature.hidden),
-            graph: Graph::new(session, signature, memory).map_err(session_error)?,
+            graph: Graph::new(session, beginning, signature, memory).map_err(session_error)?,
         };
         Ok(model.ignoring_ends(&unknown))
     }

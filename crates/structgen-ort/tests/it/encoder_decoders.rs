@@ -13,7 +13,7 @@ use structgen_vocab::TokenId;
 
 use crate::support::{Random, argmax, assert_close, fixture, fresh, last, open, tokens};
 
-const MODELS: [&str; 2] = ["t5", "bart"];
+const MODELS: [&str; 3] = ["t5", "t5_pair", "bart"];
 
 /// What transformers generates after a prompt, the tokens that start the output included in the prompt.
 struct Golden {
