@@ -16,7 +16,8 @@ pub(crate) fn registry() -> anyhow::Result<Registry> {
     Ok(Registry::in_folder(folder))
 }
 
-fn data_folder() -> Option<PathBuf> {
+/// The folder of the list of models.
+pub(crate) fn data_folder() -> Option<PathBuf> {
     let path = |name: &str| {
         let value = env::var_os(name).filter(|value| !value.is_empty());
         value.map(PathBuf::from)

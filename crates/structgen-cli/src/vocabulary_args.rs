@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use structgen::constraint::{CompiledConstraint, ConstraintOptions};
 use structgen::ort::{ModelConfig, ModelFolder};
-use structgen::vocab::{TokenId, Vocabulary};
+use structgen::vocab::{TokenId, Vocabulary, tokenizer_file};
 use structgen::{CancelToken, Constraint};
 
 use crate::args::{CacheArgs, whole};
@@ -53,7 +53,7 @@ impl VocabularyArgs {
             .config
             .eos;
         let vocabulary =
-            Vocabulary::from_tokenizer_file(folder.join("tokenizer.json")).with_context(cannot)?;
+            Vocabulary::from_tokenizer_file(tokenizer_file(&folder)).with_context(cannot)?;
         Ok((vocabulary, eos))
     }
 

@@ -38,6 +38,9 @@ pub struct ModelConfig {
     pub sliding_window: Option<usize>,
     /// Two sets of rotary factors, one for short texts and one for long ones.
     pub long_rope: Option<LongRope>,
+    /// The tokens that the text of an encoder-decoder's decoder starts with: `decoder_start_token_id`, and
+    /// `forced_bos_token_id` where there is one. None for a decoder alone.
+    pub decoder_start: Vec<TokenId>,
 }
 
 /// What a graph makes of LongRoPE (Ding et al. 2024): short rotary factors up to the context that the model was first
@@ -76,12 +79,29 @@ impl ModelConfig {
             }
             Ok(None)
         };
-        let heads = first(&["num_attention_heads", "n_head", "num_heads"])?;
+        let heads = first(&[
+            "num_attention_heads",
+            "n_head",
+            "num_heads",
+            "decoder_attention_heads",
+        ])?;
         let hidden = first(&["hidden_size", "n_embd", "d_model"])?;
         let derived = match (hidden, heads) {
             (Some(hidden), Some(heads)) if heads > 0 => Some(hidden / heads),
             _ => None,
         };
+        let generation = match generation {
+            Some(text) => Some(Fields::parse("generation_config.json", text)?),
+            None => None,
+        };
+        let mut decoder_start = Vec::new();
+        for name in ["decoder_start_token_id", "forced_bos_token_id"] {
+            let of_generation = generation.iter().map(|generation| generation.ids(name));
+            let ids = of_generation
+                .chain([root.ids(name)])
+                .collect::<Result<Vec<_>, _>>()?;
+            decoder_start.extend(ids.iter().find_map(|ids| ids.first()));
+        }
         let mut result = Self {
             context_length: first(&[
                 "max_position_embeddings",
@@ -98,6 +118,7 @@ impl ModelConfig {
             head_dim: first(&["head_dim"])?.or(derived),
             sliding_window: first(&["sliding_window"])?,
             long_rope: None,
+            decoder_start,
         };
         let windows =
             { text.iter().chain([&root]) }.map(|fields| fields.flag("use_sliding_window"));
@@ -120,7 +141,6 @@ impl ModelConfig {
             result.long_rope = border.map(|border| LongRope::ShortAlone { border });
         }
         if let Some(generation) = generation {
-            let generation = Fields::parse("generation_config.json", generation)?;
             for id in generation.ids("eos_token_id")? {
                 if !result.eos.contains(&id) {
                     result.eos.push(id);
@@ -151,6 +171,8 @@ pub(crate) struct Names {
     pub(crate) position_ids: String,
     pub(crate) logits: String,
     pub(crate) past: PastNames,
+    /// Past key, past value, present key, present value of an encoder's states; none for a decoder alone.
+    pub(crate) cross: Option<[Template; 4]>,
 }
 
 /// How the inputs and outputs of the cache are named. Each name is split around the number of its layer.
@@ -196,6 +218,26 @@ impl Default for Names {
                 Template::new("present.", ".key"),
                 Template::new("present.", ".value"),
             ]),
+            cross: None,
+        }
+    }
+}
+
+impl Names {
+    /// The names that optimum gives the decoder of an encoder-decoder.
+    pub(crate) fn of_encoder_decoder() -> Self {
+        let of = |part: &str| {
+            [
+                Template::new("past_key_values.", &format!(".{part}.key")),
+                Template::new("past_key_values.", &format!(".{part}.value")),
+                Template::new("present.", &format!(".{part}.key")),
+                Template::new("present.", &format!(".{part}.value")),
+            ]
+        };
+        Self {
+            past: PastNames::Separate(of("decoder")),
+            cross: Some(of("encoder")),
+            ..Self::default()
         }
     }
 }
@@ -260,6 +302,7 @@ impl GenaiConfig {
             position_ids: read(&inputs, "position_ids")?.unwrap_or(defaults.position_ids),
             logits: read(&outputs, "logits")?.unwrap_or(defaults.logits),
             past,
+            cross: None,
         };
         let heads = decoder.number("num_attention_heads")?;
         let shares_buffers = match root.object("search")? {
@@ -282,6 +325,7 @@ impl GenaiConfig {
                 long_rope: { model.string("type")? }
                     .and_then(|model_type| long_rope_border(&model_type))
                     .map(|border| LongRope::ByLength { border }),
+                decoder_start: Vec::new(),
             },
             file,
             names,
@@ -451,6 +495,7 @@ mod tests {
                 ),
                 sliding_window: None,
                 long_rope: None,
+                decoder_start: [],
             }
         "#]]
         .assert_debug_eq(&config);
@@ -486,6 +531,7 @@ mod tests {
                     ),
                     sliding_window: None,
                     long_rope: None,
+                    decoder_start: [],
                 },
                 file: "decoder.onnx",
                 names: Names {
@@ -505,6 +551,7 @@ mod tests {
                             },
                         ],
                     ),
+                    cross: None,
                 },
                 shares_buffers: false,
             }

@@ -11,14 +11,20 @@ use crate::config::{GenaiConfig, ModelConfig, Names};
 ///
 /// - optimum: `model.onnx` or `decoder_model_merged.onnx`, in the folder or its `onnx` folder, quantised variants as
 ///   `model_quantized.onnx`, `model_q4.onnx` and the like, with `config.json` and `generation_config.json`;
+///   A decoder may also be two files, `decoder_model.onnx` and `decoder_with_past_model.onnx`. Beside that of an
+///   encoder-decoder is `encoder_model.onnx`;
 /// - onnxruntime-genai: `genai_config.json`, which names the file.
 ///
 /// External data lies beside the model file, and ONNX Runtime finds it there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelFolder {
-    /// The ONNX file.
+    /// The ONNX file: a decoder.
     pub model: PathBuf,
+    /// The graph for texts without a past, where the decoder is two files.
+    pub beginning: Option<PathBuf>,
+    /// The encoder whose states the decoder attends to, for an encoder-decoder.
+    pub encoder: Option<PathBuf>,
     /// What the configuration says.
     pub config: ModelConfig,
     /// Whether the folder is onnxruntime-genai's.
@@ -28,8 +34,8 @@ pub struct ModelFolder {
     pub(crate) names: Names,
 }
 
-/// The stems of model files that hold a whole decoder, the usual one first.
-const STEMS: [&str; 3] = ["model", "decoder_model_merged", "model_merged"];
+/// The stems of model files that hold a whole decoder, the usual one first, and last those that hold half of one.
+const STEMS: [&str; 4] = ["model", "decoder_model_merged", "model_merged", WITH_PAST];
 
 impl ModelFolder {
     /// Looks through a folder.
@@ -53,7 +59,11 @@ impl ModelFolder {
             let genai = GenaiConfig::from_json(&text)?;
             return Self::open_genai(folder, genai);
         }
-        let model = find_model(folder, variant)?;
+        let Files {
+            model,
+            beginning,
+            encoder,
+        } = find_model(folder, variant)?;
         let beside = model.parent().unwrap_or(folder);
         let read_either = |name: &str| -> Result<Option<String>, LoadError> {
             match read_config(&folder.join(name))? {
@@ -67,11 +77,16 @@ impl ModelFolder {
         })?;
         let generation = read_either("generation_config.json")?;
         Ok(Self {
+            names: match &encoder {
+                Some(_) => Names::of_encoder_decoder(),
+                None => Names::default(),
+            },
             model,
+            beginning,
+            encoder,
             config: ModelConfig::from_json(&config, generation.as_deref())?,
             genai: false,
             shares_buffers: false,
-            names: Names::default(),
         })
     }
 
@@ -100,6 +115,8 @@ impl ModelFolder {
         }
         Ok(Self {
             model,
+            beginning: None,
+            encoder: None,
             config: genai.config,
             genai: true,
             shares_buffers: genai.shares_buffers,
@@ -108,30 +125,36 @@ impl ModelFolder {
     }
 }
 
-fn find_model(folder: &Path, variant: Option<&str>) -> Result<PathBuf, LoadError> {
+/// The files of one model.
+struct Files {
+    model: PathBuf,
+    beginning: Option<PathBuf>,
+    encoder: Option<PathBuf>,
+}
+
+fn find_model(folder: &Path, variant: Option<&str>) -> Result<Files, LoadError> {
     let folders = [folder.to_owned(), folder.join("onnx")];
     let other_form = |reason| LoadError::OtherForm {
         folder: folder.to_owned(),
         reason,
     };
-    if folders
-        .iter()
-        .any(|dir| has_file(dir, |name| name.starts_with("encoder_model")))
-    {
-        return Err(other_form(ENCODER_DECODER));
-    }
     let suffix = variant.map(|v| format!("_{v}")).unwrap_or_default();
     for dir in &folders {
         for stem in STEMS {
             let path = dir.join(format!("{stem}{suffix}.onnx"));
             if path.is_file() {
-                return Ok(path);
+                return Files::of(path, stem, &suffix).map_err(other_form);
             }
         }
     }
     let found: Vec<(String, PathBuf)> = folders.iter().flat_map(|dir| variants(dir)).collect();
     match (&found[..], variant) {
-        ([(_, only)], None) => Ok(only.clone()),
+        ([(variant, only)], None) => {
+            let suffix = format!("_{variant}");
+            let name = only.file_name().unwrap_or_default().to_string_lossy();
+            let stem = name.trim_end_matches(".onnx").trim_end_matches(&suffix);
+            Files::of(only.clone(), stem, &suffix).map_err(other_form)
+        }
         ([], _) if let Some(reason) = form_of(&folders) => Err(other_form(reason)),
         _ => Err(LoadError::NoModel {
             folder: folder.to_owned(),
@@ -143,15 +166,42 @@ fn find_model(folder: &Path, variant: Option<&str>) -> Result<PathBuf, LoadError
     }
 }
 
-const ENCODER_DECODER: &str =
-    "encoder_model.onnx shows that it is an encoder-decoder, and structgen runs decoders alone";
+impl Files {
+    /// A decoder with what is beside it: the graph for texts without a past, and the encoder of the same variant, or
+    /// else the plain one.
+    fn of(model: PathBuf, stem: &str, suffix: &str) -> Result<Self, &'static str> {
+        let beside = |stem: &str, suffix: &str| {
+            Some(model.with_file_name(format!("{stem}{suffix}.onnx"))).filter(|path| path.is_file())
+        };
+        let encoder = beside("encoder_model", suffix).or_else(|| beside("encoder_model", ""));
+        let beginning = beside("decoder_model", suffix).filter(|_| stem == WITH_PAST);
+        if stem == WITH_PAST && beginning.is_none() {
+            return Err(
+                "decoder_with_past_model.onnx alone does not begin a text: decoder_model.onnx is missing",
+            );
+        }
+        if encoder.is_some() && !stem.starts_with("decoder") {
+            return Err(
+                "encoder_model.onnx shows that it is an encoder-decoder, and no decoder is beside it",
+            );
+        }
+        Ok(Self {
+            model,
+            beginning,
+            encoder,
+        })
+    }
+}
+
+/// The stem of a graph that continues texts alone.
+const WITH_PAST: &str = "decoder_with_past_model";
 
 /// Forms that are not run: the end of a file's name, and what to do.
 const OTHER_FORMS: [(&str, &str); 4] = [
     (
         "decoder_model.onnx",
-        "decoder_model.onnx alone takes no past, and structgen runs graphs that are prompt and continuation in one; \
-         export it again with optimum 1.17 or later (optimum-cli export onnx --task text-generation-with-past)",
+        "decoder_model.onnx alone takes no past; export it again with its cache (optimum-cli export onnx --task \
+         text-generation-with-past, or text2text-generation-with-past for encoder-decoders)",
     ),
     (
         ".gguf",
@@ -197,7 +247,12 @@ fn variants(dir: &Path) -> Vec<(String, PathBuf)> {
             let name = entry.file_name().into_string().ok()?;
             let name = name.strip_suffix(".onnx")?;
             // Longer stems first: `model_merged_q4` is no variant `merged_q4`.
-            let stems = ["decoder_model_merged_", "model_merged_", "model_"];
+            let stems = [
+                "decoder_model_merged_",
+                "decoder_with_past_model_",
+                "model_merged_",
+                "model_",
+            ];
             let variant = stems.iter().find_map(|stem| name.strip_prefix(stem))?;
             Some((variant.to_owned(), entry.path()))
         })
@@ -316,11 +371,8 @@ mod tests {
     #[test]
     fn other_forms_of_models_are_named_with_what_to_do() {
         let forms: [&[&str]; 5] = [
-            &["encoder_model.onnx", "decoder_model_merged.onnx"],
-            &[
-                "onnx/decoder_model.onnx",
-                "onnx/decoder_with_past_model.onnx",
-            ],
+            &["encoder_model.onnx", "decoder_model.onnx"],
+            &["onnx/decoder_with_past_model.onnx"],
             &["tiny.Q4_K_M.gguf"],
             &["model.safetensors"],
             &["pytorch_model.bin"],
@@ -330,11 +382,19 @@ mod tests {
             name(&folder(&files), None).unwrap_err()
         });
         expect_test::expect![[r#"
-            DIR cannot be run: encoder_model.onnx shows that it is an encoder-decoder, and structgen runs decoders alone
-            DIR cannot be run: decoder_model.onnx alone takes no past, and structgen runs graphs that are prompt and continuation in one; export it again with optimum 1.17 or later (optimum-cli export onnx --task text-generation-with-past)
+            DIR cannot be run: decoder_model.onnx alone takes no past; export it again with its cache (optimum-cli export onnx --task text-generation-with-past, or text2text-generation-with-past for encoder-decoders)
+            DIR cannot be run: decoder_with_past_model.onnx alone does not begin a text: decoder_model.onnx is missing
             DIR cannot be run: a GGUF file is for llama.cpp; export the model that it was made from with optimum (optimum-cli export onnx --task text-generation-with-past) or onnxruntime-genai's model builder
             DIR cannot be run: it has PyTorch's weights; export them with optimum (optimum-cli export onnx --model DIR --task text-generation-with-past OUT) or onnxruntime-genai's model builder
             DIR cannot be run: it has PyTorch's weights; export them with optimum (optimum-cli export onnx --model DIR --task text-generation-with-past OUT) or onnxruntime-genai's model builder"#]].assert_eq(&errors.join("\n"));
+        let pair = folder(&[
+            ("config.json", "{}"),
+            ("onnx/decoder_model.onnx", ""),
+            ("onnx/decoder_with_past_model.onnx", ""),
+        ]);
+        let opened = ModelFolder::open(pair.path(), None).unwrap();
+        assert!(opened.model.ends_with("decoder_with_past_model.onnx"));
+        assert!(opened.beginning.unwrap().ends_with("decoder_model.onnx"));
         // A model that is run is taken, whatever lies beside it.
         let both = folder(&[
             ("config.json", "{}"),

@@ -12,14 +12,26 @@ pub(crate) struct Signature {
     pub(crate) inputs: Vec<(String, Input)>,
     /// Where each output goes, in the order of the session.
     pub(crate) outputs: Vec<Output>,
+    /// The same of the graph for texts without a past, where that is one of its own.
+    pub(crate) beginning: Option<Roles>,
     /// The tensors of the cache, in the order in which [`Input::Past`] numbers them.
     pub(crate) cache: Vec<CacheTensor>,
+    /// The tensors that a decoder makes once of its encoder's states, in the order in which [`Input::Cross`] numbers
+    /// them; none for a decoder alone.
+    pub(crate) cross: Vec<CacheTensor>,
     /// The type of the logits.
     pub(crate) logits: Float,
     /// The number of logits of each position.
     pub(crate) width: usize,
     /// The type and width of the hidden states, where the graph returns them.
     pub(crate) hidden: Option<(Float, usize)>,
+}
+
+/// The inputs and outputs of a graph, as those of a [`Signature`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Roles {
+    pub(crate) inputs: Vec<(String, Input)>,
+    pub(crate) outputs: Vec<Output>,
 }
 
 /// What an input is fed with.
@@ -33,6 +45,11 @@ pub(crate) enum Input {
     /// The number of last positions whose logits are wanted, as a scalar.
     LogitsToKeep,
     Past(usize),
+    /// Which of the encoder's states are of the text.
+    EncoderMask(Integer),
+    EncoderStates,
+    /// Keys or values of the encoder's states.
+    Cross(usize),
 }
 
 /// Where an output goes.
@@ -42,6 +59,8 @@ pub(crate) enum Output {
     /// The last layer's normalised states.
     Hidden,
     Present(usize),
+    /// Keys or values of the encoder's states, from a run without a past.
+    Cross(usize),
     /// Not used.
     Unused,
 }
@@ -96,29 +115,38 @@ impl CacheTensor {
 }
 
 impl Signature {
-    /// Of the `optional` inputs, which have defaults, those are fed that are understood.
+    /// Of the `optional` inputs, which have defaults, those are fed that are understood. `beginning` has the inputs and
+    /// outputs of a graph for texts without a past.
     pub(crate) fn read(
         inputs: &[Outlet],
         optional: &[Outlet],
         outputs: &[Outlet],
+        beginning: Option<(&[Outlet], &[Outlet])>,
         names: &Names,
         config: &ModelConfig,
     ) -> Result<Self, LoadError> {
-        let pairs = cache_names(inputs, names)?;
-        let cache = pairs
-            .iter()
-            .map(|(past, present)| {
+        let caches = Caches {
+            own: cache_names(inputs, names)?,
+            cross: cross_names(inputs, names),
+        };
+        let has_encoder = !caches.cross.is_empty();
+        let tensors = |pairs: &[(String, String)], outputs: &[Outlet]| {
+            let tensors = pairs.iter().map(|(past, present)| {
                 let past = find(inputs, past, "input")?;
                 let present = find(outputs, present, "output")?;
                 cache_tensor(past, present, config)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        for name in [&names.input_ids, &names.attention_mask] {
-            find(inputs, name, "input")?;
+            });
+            tensors.collect::<Result<Vec<_>, LoadError>>()
+        };
+        let begun = beginning.map_or(outputs, |(_, outputs)| outputs);
+        find(inputs, &names.input_ids, "input")?;
+        if !has_encoder {
+            find(inputs, &names.attention_mask, "input")?;
         }
         let (logits, width) = logits(find(outputs, &names.logits, "output")?, config)?;
-        let hidden = outputs.iter().find_map(hidden);
-        let fed = |outlet: &Outlet| Ok((outlet.name().to_owned(), input(outlet, names, &pairs)?));
+        let hidden =
+            { outputs.iter().find_map(hidden) }.filter(|_| !has_encoder && beginning.is_none());
+        let fed = |outlet: &Outlet| Ok((outlet.name().to_owned(), input(outlet, names, &caches)?));
         let understood = optional.iter().map(fed).filter(Result::is_ok);
         Ok(Self {
             inputs: { inputs.iter().map(fed) }
@@ -126,9 +154,23 @@ impl Signature {
                 .collect::<Result<_, LoadError>>()?,
             outputs: outputs
                 .iter()
-                .map(|outlet| output(outlet, names, &pairs))
+                .map(|outlet| output(outlet, names, &caches))
                 .collect::<Result<_, _>>()?,
-            cache,
+            beginning: match beginning {
+                Some((inputs, outputs)) => {
+                    // It returns what the other graph takes.
+                    tensors(&caches.own, outputs)?;
+                    let outputs = { outputs.iter() }.map(|outlet| output(outlet, names, &caches));
+                    let inputs = inputs.iter().map(fed);
+                    Some(Roles {
+                        inputs: inputs.collect::<Result<_, LoadError>>()?,
+                        outputs: outputs.collect::<Result<_, _>>()?,
+                    })
+                }
+                None => None,
+            },
+            cache: tensors(&caches.own, outputs)?,
+            cross: tensors(&caches.cross, begun)?,
             logits,
             width,
             hidden,
@@ -171,10 +213,46 @@ fn cache_names(inputs: &[Outlet], names: &Names) -> Result<Vec<(String, String)>
     Ok(pairs)
 }
 
-fn input(outlet: &Outlet, names: &Names, pairs: &[(String, String)]) -> Result<Input, LoadError> {
+/// The inputs and outputs with keys and values of an encoder's states, layer by layer; none where there is no encoder.
+fn cross_names(inputs: &[Outlet], names: &Names) -> Vec<(String, String)> {
+    let Some([past_key, past_value, key, value]) = &names.cross else {
+        return Vec::new();
+    };
+    let has = |layer: &usize| {
+        let name = past_key.name(*layer);
+        inputs.iter().any(|outlet| outlet.name() == name)
+    };
+    let layers = (0..inputs.len()).take_while(has);
+    let of_layer = |layer| {
+        [
+            (past_key.name(layer), key.name(layer)),
+            (past_value.name(layer), value.name(layer)),
+        ]
+    };
+    layers.flat_map(of_layer).collect()
+}
+
+/// The names of inputs that outputs of an earlier run are fed to, each with that output.
+struct Caches {
+    own: Vec<(String, String)>,
+    cross: Vec<(String, String)>,
+}
+
+fn input(outlet: &Outlet, names: &Names, caches: &Caches) -> Result<Input, LoadError> {
     let name = outlet.name();
-    if let Some(i) = pairs.iter().position(|(past, _)| past == name) {
+    let position = |pairs: &[(String, String)]| pairs.iter().position(|(past, _)| past == name);
+    if let Some(i) = position(&caches.own) {
         return Ok(Input::Past(i));
+    }
+    if let Some(i) = position(&caches.cross) {
+        return Ok(Input::Cross(i));
+    }
+    if !caches.cross.is_empty() {
+        match name {
+            "encoder_attention_mask" => return Ok(Input::EncoderMask(integer_matrix(outlet)?)),
+            "encoder_hidden_states" => return Ok(Input::EncoderStates),
+            _ => {}
+        }
     }
     if name == names.input_ids {
         return Ok(Input::Ids(integer_matrix(outlet)?));
@@ -197,7 +275,7 @@ fn input(outlet: &Outlet, names: &Names, pairs: &[(String, String)]) -> Result<I
     }
 }
 
-fn output(outlet: &Outlet, names: &Names, pairs: &[(String, String)]) -> Result<Output, LoadError> {
+fn output(outlet: &Outlet, names: &Names, caches: &Caches) -> Result<Output, LoadError> {
     // An optional output may be absent after a run, which the binding does not expect.
     tensor(outlet)?;
     let name = outlet.name();
@@ -207,8 +285,13 @@ fn output(outlet: &Outlet, names: &Names, pairs: &[(String, String)]) -> Result<
     if hidden(outlet).is_some() {
         return Ok(Output::Hidden);
     }
-    let present = pairs.iter().position(|(_, present)| present == name);
-    Ok(present.map_or(Output::Unused, Output::Present))
+    let position =
+        |pairs: &[(String, String)]| pairs.iter().position(|(_, present)| present == name);
+    Ok(match (position(&caches.own), position(&caches.cross)) {
+        (Some(i), _) => Output::Present(i),
+        (_, Some(i)) => Output::Cross(i),
+        _ => Output::Unused,
+    })
 }
 
 fn cache_tensor(
@@ -292,7 +375,7 @@ fn told(
     }
 }
 
-fn integer_matrix(outlet: &Outlet) -> Result<Integer, LoadError> {
+pub(crate) fn integer_matrix(outlet: &Outlet) -> Result<Integer, LoadError> {
     const WANTED: &str = "an i64 or i32 tensor [batch, sequence] of open length";
     match tensor(outlet)? {
         (TensorElementType::Int64, [_, length]) if *length < 0 => Ok(Integer::I64),

@@ -39,6 +39,17 @@ pub enum VocabularyError {
         message: String,
     },
 
+    /// The file is no SentencePiece model.
+    #[error("not a SentencePiece model of pieces with scores, one of them for unknown characters")]
+    NoSentencePieceModel,
+
+    /// A line of a `merges.txt` is not two tokens.
+    #[error("line {line} of merges.txt is not two tokens with a space between them")]
+    Merges {
+        /// The line, from 1; 0 where the file is no text.
+        line: usize,
+    },
+
     /// The way in which tokens spell bytes is not one that is understood here. It is refused:
     /// a guess would let through tokens whose text is another than the grammar's.
     #[error("unsupported tokenizer: {pointer} is {found}: {reason}")]

@@ -29,6 +29,13 @@ pub(crate) struct TokenizerFile<M> {
     #[serde(default)]
     pub(crate) decoder: Value,
     pub(crate) model: Model<M>,
+    /// Put before every text that is not empty, and not again after its added tokens. A `tokenizer.json` has normalisers
+    /// instead.
+    #[serde(skip)]
+    pub(crate) text_prefix: Option<&'static str>,
+    /// A compiled character map that is applied before the normaliser, as SentencePiece applies it.
+    #[serde(skip)]
+    pub(crate) charsmap: Option<Vec<u8>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -25,6 +25,7 @@ mod file;
 mod mask;
 mod names;
 mod scheme;
+mod source;
 mod token_id;
 mod tokenizer;
 mod trie;
@@ -32,6 +33,7 @@ mod vocabulary;
 
 pub use error::{TokenizerError, VocabularyError};
 pub use mask::{TokenMask, TokenMaskIter};
+pub use source::tokenizer_file;
 pub use token_id::TokenId;
 pub use tokenizer::{Tokenizer, TokenizerOptions};
 pub use trie::{TokenTrie, TrieChildren, TrieNode};

@@ -3,7 +3,7 @@
 use crate::error::check_size;
 use crate::file::{TokenizerFile, read_limited};
 use crate::names::{add_tokens, model_names};
-use crate::{TokenId, TokenMask, TokenTrie, VocabularyError, scheme};
+use crate::{TokenId, TokenMask, TokenTrie, VocabularyError, scheme, source};
 use rustc_hash::FxHashMap;
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
@@ -80,12 +80,17 @@ impl Vocabulary {
         Self::from_file_parts(&TokenizerFile::<IgnoredAny>::parse(json)?)
     }
 
-    /// Reads the vocabulary of a `tokenizer.json` on disk.
+    /// Reads the vocabulary of a tokenizer's file, of one of the kinds that [`Tokenizer::from_file`] reads.
     ///
     /// # Errors
     /// As [`from_tokenizer_json`](Self::from_tokenizer_json), and if the file cannot be read.
+    ///
+    /// [`Tokenizer::from_file`]: crate::Tokenizer::from_file
     pub fn from_tokenizer_file(path: impl AsRef<Path>) -> Result<Self, VocabularyError> {
-        Self::from_tokenizer_json(&read_limited(path.as_ref())?)
+        match source::read_other(path.as_ref())? {
+            Some(file) => Self::from_file_parts(&file),
+            None => Self::from_tokenizer_json(&read_limited(path.as_ref())?),
+        }
     }
 
     /// Makes a vocabulary by hand: the ids are the positions.

@@ -10,7 +10,7 @@ use structgen_decode::{Engine, LanguageModel, ModelInfo, Scheduler, confidence::
 use structgen_ort::{
     Device, LoadNote, ModelConfig, ModelSource, OrtHeads, OrtModel, OrtReader, Runtime,
 };
-use structgen_vocab::{TokenId, Tokenizer, TokenizerOptions, Vocabulary};
+use structgen_vocab::{TokenId, Tokenizer, TokenizerOptions, Vocabulary, tokenizer_file};
 
 use crate::chat_prompts::chat_template;
 use crate::options::{DraftSource, HeadsSource};
@@ -98,7 +98,8 @@ impl Model {
         Self::new(runtime, first, parts, options)
     }
 
-    /// A model folder as optimum or onnxruntime-genai writes it, with a `tokenizer.json`.
+    /// A model folder as optimum or onnxruntime-genai writes it, with a `tokenizer.json` or the files that transformers
+    /// reads in its place ([`tokenizer_file`](structgen_vocab::tokenizer_file)).
     ///
     /// # Errors
     /// [`Error::Load`] and [`Error::TokenizerFile`]: what is missing or not understood, by name.
@@ -403,7 +404,7 @@ fn embedded_tokenizer(assets: &structgen_model::Assets, info: &ModelInfo) -> Res
 }
 
 fn folder_tokenizer(folder: &Path, info: &ModelInfo) -> Result<Tokenizer> {
-    let path = folder.join("tokenizer.json");
+    let path = tokenizer_file(folder);
     Tokenizer::from_file_with(&path, &tokenizer_options(info))
         .map_err(|source| Error::TokenizerFile { path, source })
 }

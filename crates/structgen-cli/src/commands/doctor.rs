@@ -167,13 +167,15 @@ fn look_at_model(checkup: &mut Checkup, model: &Model) -> std::io::Result<()> {
     }
     checkup.note("prompts", model.prompt_style())?;
     let info = model.info();
-    checkup.good(
-        "model",
-        &format!(
-            "{} positions, {} logits",
-            info.context_length, info.logits_width
+    let positions = match &info.output_start {
+        Some(start) => format!(
+            "encoder-decoder, {} positions of the prompt and as many of the output",
+            start.longest
         ),
-    )?;
+        None => format!("{} positions", info.context_length),
+    };
+    let logits = info.logits_width;
+    checkup.good("model", &format!("{positions}, {logits} logits"))?;
     checkup.note("cache", &memory(info))?;
     checkup.note("batches", packing(info))?;
     for note in model.notes() {

@@ -246,9 +246,7 @@ fn base_url(given: &str) -> anyhow::Result<String> {
     let rest = match given.split_once("://") {
         Some(("http", rest)) => rest,
         Some(("https", _)) => {
-            bail!(
-                "--server takes http:// and no https://: this program has no encryption of its own"
-            )
+            bail!("--server takes http:// and no https://: a tunnel or a proxy adds encryption")
         }
         Some(_) => return Err(wrong()),
         None => given,

@@ -5,6 +5,8 @@ mod caches;
 mod chat;
 mod check;
 mod compile;
+#[cfg(feature = "hub")]
+mod download;
 mod explain;
 mod grammar;
 mod hostile_folders;

@@ -56,6 +56,16 @@ pub enum ModelError {
         "the model returns no hidden states: export it with the output hidden_states, the last layer's normalised states"
     )]
     NoHiddenStates,
+    /// Logits of an encoder-decoder are asked for before its output starts.
+    #[error(
+        "the model is an encoder-decoder, which has logits of its output alone: those of a prompt or of a given text are \
+         not there (the text has no token {}, which starts an output, before the positions that are asked for)",
+        start.0
+    )]
+    NoOutputStart {
+        /// The token that starts the output.
+        start: TokenId,
+    },
     /// The size of a tensor does not match its shape.
     #[error("{what} have {got} numbers where {expected} were expected")]
     Shape {

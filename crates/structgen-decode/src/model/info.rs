@@ -26,6 +26,39 @@ pub struct ModelInfo {
     pub hidden_width: Option<usize>,
     /// Which rows one run of the backend may hold.
     pub packing: Packing,
+    /// For an encoder-decoder, what stands between prompt and output.
+    pub output_start: Option<OutputStart>,
+}
+
+/// What stands between the prompt of an encoder-decoder, which its encoder reads, and its output. Whoever submits a
+/// request leaves it out; it is put after the prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputStart {
+    /// The token that ends the encoder's input, if one does.
+    pub end: Option<TokenId>,
+    /// The token that the decoder's text starts with.
+    pub start: TokenId,
+    /// The tokens that always follow it.
+    pub forced: Vec<TokenId>,
+    /// The most tokens of the decoder's text.
+    pub longest: usize,
+}
+
+impl OutputStart {
+    /// The tokens that stand between prompt and output.
+    pub fn tokens(&self) -> impl Iterator<Item = TokenId> {
+        { self.end.into_iter().chain([self.start]) }.chain(self.forced.iter().copied())
+    }
+
+    /// The place in a text of the token that starts the output. It is the first such token after the text's first; where
+    /// the same token ends the input, as BART's does, the first one after another.
+    #[must_use]
+    pub fn place(&self, text: &[TokenId]) -> Option<usize> {
+        let is_start = |at: &usize| {
+            text[*at] == self.start && (self.end != Some(self.start) || text[*at - 1] == self.start)
+        };
+        (1..text.len()).find(is_start)
+    }
 }
 
 impl ModelInfo {
@@ -44,7 +77,17 @@ impl ModelInfo {
             weight_bytes: 0,
             hidden_width: None,
             packing: Packing::Apart,
+            output_start: None,
         }
+    }
+
+    /// The most tokens of a text that begins with a prompt of this length: those of the context, or fewer where an
+    /// output has a limit of its own.
+    pub(crate) fn longest_text(&self, prompt: usize) -> usize {
+        let after = { self.output_start.as_ref() }.map_or(usize::MAX, |start| {
+            start.longest.saturating_sub(1 + start.forced.len())
+        });
+        self.context_length.min(prompt.saturating_add(after))
     }
 
     /// Sets the width of the [hidden states](crate::model::RowOutput::hidden) that the model returns; `None` where it returns
@@ -126,5 +169,38 @@ impl ModelStats {
         self.runs += 1;
         self.tokens += tokens as u64;
         self.backend_time += time;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_starts_after_the_prompt() {
+        let text = |ids: &[u32]| ids.iter().copied().map(TokenId).collect::<Vec<_>>();
+        let start = |end: u32, start: u32| OutputStart {
+            end: Some(TokenId(end)),
+            start: TokenId(start),
+            forced: text(&[7]),
+            longest: 10,
+        };
+        let t5 = start(1, 0);
+        assert_eq!(t5.tokens().collect::<Vec<_>>(), text(&[1, 0, 7]));
+        assert_eq!(t5.place(&text(&[5, 6, 1, 0, 7])), Some(3));
+        assert_eq!(t5.place(&text(&[5, 6, 1])), None);
+        // What starts a text starts no output; what ends the input does, after another end.
+        assert_eq!(t5.place(&text(&[0, 5, 1])), None);
+        let bart = start(2, 2);
+        assert_eq!(bart.place(&text(&[0, 5, 2])), None);
+        assert_eq!(bart.place(&text(&[0, 5, 2, 2, 7])), Some(3));
+
+        let info = ModelInfo::new(9, 20, []);
+        assert_eq!(info.longest_text(4), 20);
+        let info = ModelInfo {
+            output_start: Some(t5),
+            ..info
+        };
+        assert_eq!(info.longest_text(4), 12);
     }
 }

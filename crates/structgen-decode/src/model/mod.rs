@@ -8,7 +8,7 @@ mod output;
 
 pub use error::ModelError;
 pub use heads::DraftHeads;
-pub use info::{ModelInfo, ModelStats, Packing};
+pub use info::{ModelInfo, ModelStats, OutputStart, Packing};
 pub use mock::{MockEncoder, MockModel};
 pub use output::{RowOutput, RunOutput};
 

@@ -57,6 +57,12 @@ pub enum GenerateError {
         /// Positions that the model has.
         context_length: usize,
     },
+    /// The prompt of an encoder-decoder has the token that starts its output.
+    #[error("the prompt has the token {}, which starts the output of this encoder-decoder and cannot be in its input", start.0)]
+    OutputStartInPrompt {
+        /// The token.
+        start: TokenId,
+    },
     /// The tokens to keep when others are left out fill the context.
     #[error(
         "{keep} tokens are to be kept at the beginning, and the model's context of {context_length} has no room after them; keep at most {}",

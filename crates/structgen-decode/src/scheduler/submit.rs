@@ -1,5 +1,7 @@
 //! What a scheduler takes.
 
+use structgen_vocab::TokenId;
+
 use super::Tasks;
 use crate::request::{Resources, Strategy};
 use crate::{
@@ -30,8 +32,15 @@ impl<C: Constraint + Clone + 'static> sealed::Submit for Request<C> {
         self.events
     }
 
-    fn tasks(self, resources: &Resources<'_>) -> Result<Tasks, GenerateError> {
+    fn tasks(mut self, resources: &Resources<'_>) -> Result<Tasks, GenerateError> {
         let priority = self.priority;
+        start_output(&mut self.prompt, resources)?;
+        if let Strategy::Guidance(guidance) = &mut self.strategy
+            && resources.target.output_start.is_some()
+        {
+            // Without a prompt, guidance leads away from an empty input.
+            start_output(&mut guidance.prompt, resources)?;
+        }
         Strategy::tasks(self, resources).map(|tasks| Tasks { tasks, priority })
     }
 }
@@ -41,8 +50,9 @@ impl sealed::Submit for ChoiceRequest {
         false
     }
 
-    fn tasks(self, resources: &Resources<'_>) -> Result<Tasks, GenerateError> {
+    fn tasks(mut self, resources: &Resources<'_>) -> Result<Tasks, GenerateError> {
         let priority = self.priority;
+        start_output(&mut self.prompt, resources)?;
         let tasks = vec![self.task(resources)?];
         Ok(Tasks { tasks, priority })
     }
@@ -56,5 +66,20 @@ impl sealed::Submit for LogitsRequest {
     fn tasks(self, resources: &Resources<'_>) -> Result<Tasks, GenerateError> {
         let tasks = vec![self.task(resources)?];
         Ok(Tasks { tasks, priority: 0 })
+    }
+}
+
+/// Puts what starts the output of an encoder-decoder after its prompt.
+fn start_output(prompt: &mut Vec<TokenId>, resources: &Resources<'_>) -> Result<(), GenerateError> {
+    let Some(start) = &resources.target.output_start else {
+        return Ok(());
+    };
+    // A prompt may be a whole input already.
+    let is_ended = start.end.is_some() && prompt.last().copied() == start.end;
+    let len = prompt.len() - usize::from(is_ended);
+    prompt.extend(start.tokens().skip(usize::from(is_ended)));
+    match start.place(prompt) {
+        Some(place) if place >= len => Ok(()),
+        _ => Err(GenerateError::OutputStartInPrompt { start: start.start }),
     }
 }

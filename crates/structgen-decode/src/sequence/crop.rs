@@ -25,7 +25,7 @@ pub(super) fn budget(
     options: &GenerateOptions,
     info: &ModelInfo,
 ) -> Result<usize, GenerateError> {
-    let context_length = info.context_length;
+    let context_length = info.longest_text(prompt);
     match options.overflow {
         ContextOverflow::Error => {
             let new = options.max_new_tokens.unwrap_or(1);

@@ -4,6 +4,7 @@
 //! keep it in [slots]. Either is the bookkeeping of rows and the copies between tensors; what is run on them is in
 //! `model/`.
 
+pub(crate) mod cross;
 mod grouping;
 pub(crate) mod growing;
 pub(crate) mod slots;

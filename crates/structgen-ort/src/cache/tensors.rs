@@ -140,6 +140,46 @@ pub(super) fn gathered<T: Number>(
     Ok(gathered)
 }
 
+/// Tensors of one row each, all of one shape and type, as the rows of one tensor.
+pub(super) fn stacked(tensors: &[&DynValue]) -> Result<DynValue, ModelError> {
+    match element_type(tensors) {
+        Some(TensorElementType::Float16) => stacked_numbers::<half::f16>(tensors),
+        _ => stacked_numbers::<f32>(tensors),
+    }
+}
+
+fn element_type(tensors: &[&DynValue]) -> Option<TensorElementType> {
+    tensors.first()?.dtype().tensor_type()
+}
+
+fn stacked_numbers<T: Number>(tensors: &[&DynValue]) -> Result<DynValue, ModelError> {
+    let shape = { tensors.first() }.and_then(|tensor| tensor.dtype().tensor_shape());
+    let sizes = shape.into_iter().flat_map(|shape| shape.iter().skip(1));
+    let mut shape = vec![tensors.len()];
+    shape.extend(sizes.map(|&size| usize::try_from(size).unwrap_or(0)));
+    let row: usize = shape.iter().skip(1).product();
+    let element: TensorElementType = T::into_tensor_element_type();
+    let mut stacked = DynTensor::new(&Allocator::default(), element, shape)
+        .map_err(backend)?
+        .into_dyn();
+    let rows = numbers_mut::<T>(&mut stacked)?.chunks_exact_mut(row.max(1));
+    for (to, tensor) in rows.zip(tensors) {
+        let from = numbers::<T>(tensor)?;
+        to.copy_from_slice(from.get(..row).ok_or_else(|| too_short(from.len(), row))?);
+    }
+    Ok(stacked)
+}
+
+/// The bytes of a tensor's numbers.
+pub(super) fn bytes(tensor: &DynValue) -> usize {
+    let count = { tensor.dtype().tensor_shape() }.map_or(0, |shape| shape.num_elements());
+    let size = match tensor.dtype().tensor_type() {
+        Some(TensorElementType::Float16) => 2,
+        _ => 4,
+    };
+    count * size
+}
+
 /// Moves the first `new` of each head's `old` positions together at the beginning of the tensor's memory.
 ///
 /// Fresh memory for a copy costs more in page faults than the copy, and for a small model more than the run that a

@@ -47,8 +47,9 @@ impl OrtModel {
             mask.resize(len + n, 1);
             positions.clear();
             positions.extend(len as i64..(len + n) as i64);
-            let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(graph.signature.inputs.len());
-            for (name, role) in &graph.signature.inputs {
+            let (session, roles, selection, stats) = graph.plain_parts(len > 0);
+            let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(roles.len());
+            for (name, role) in roles {
                 let value = match *role {
                     Input::Ids(Integer::I64) => row(&ids)?,
                     Input::AttentionMask(Integer::I64) => row(&mask)?,
@@ -65,10 +66,10 @@ impl OrtModel {
             }
             let running = Instant::now();
             let inputs = SessionInputs::<0>::ValueMap(values);
-            let outputs = graph.session.run_with_options(inputs, &graph.plain.options);
-            graph.stats.record(n, running.elapsed());
+            let outputs = session.run_with_options(inputs, &selection.options);
+            stats.record(n, running.elapsed());
             let outputs = outputs.map_err(backend)?;
-            for ((_, value), &(_, role)) in outputs.into_iter().zip(&graph.plain.roles) {
+            for ((_, value), &(_, role)) in outputs.into_iter().zip(&selection.roles) {
                 match role {
                     Output::Logits => {
                         let token = last_largest(&value, self.info.logits_width)?;
@@ -77,7 +78,7 @@ impl OrtModel {
                         ids.push(i64::from(token.0));
                     }
                     Output::Present(i) => past[i] = value,
-                    Output::Hidden | Output::Unused => {}
+                    Output::Hidden | Output::Cross(_) | Output::Unused => {}
                 }
             }
             if run.tokens.len() == 1 {

@@ -9,8 +9,9 @@ use ort::value::DynValue;
 use structgen_decode::{ModelError, model::ModelStats};
 
 use super::inputs::{self, Buffers, Feed};
-use super::outputs::{Given, Selection};
+use super::outputs::{Extra, Given, Selection};
 use crate::cache::backend;
+use crate::cache::cross::Attending;
 use crate::cache::growing::Block;
 use crate::signature::{Input, Output, Signature};
 
@@ -24,8 +25,30 @@ pub(super) struct Graph {
     pub(super) cache_memory: Option<MemoryInfo<'static>>,
     buffers: Buffers,
     /// The outputs of a run without hidden states, and of one with them.
-    pub(super) plain: Selection,
+    plain: Selection,
     with_hidden: Selection,
+    /// The outputs of an encoder-decoder's run without a past.
+    with_cross: Selection,
+    /// The graph that runs without a past, where the other does not.
+    beginning: Option<Beginning>,
+}
+
+/// A graph for texts without a past.
+#[derive(Debug)]
+struct Beginning {
+    session: Session,
+    inputs: Vec<(String, Input)>,
+    plain: Selection,
+    with_cross: Selection,
+}
+
+/// What a run returned whose cache grows.
+#[derive(Debug)]
+pub(super) struct Grown {
+    pub(super) given: Given,
+    pub(super) present: Vec<DynValue>,
+    /// Keys and values of the encoder's states, of a run without a past.
+    pub(super) cross: Vec<DynValue>,
 }
 
 /// An input of the session, by its name.
@@ -51,20 +74,64 @@ impl Call<'_> {
         self.rows.first().map_or(0, |row| row.tokens.len())
     }
 
+    /// Whether the cache has anything, be it padding.
     fn has_past(&self) -> bool {
         self.columns > self.n()
     }
 }
 
 impl Graph {
+    /// The session for texts with a past or without one, its inputs, the outputs of a run without hidden states, and the
+    /// counters.
+    pub(super) fn plain_parts(
+        &mut self,
+        has_past: bool,
+    ) -> (
+        &mut Session,
+        &[(String, Input)],
+        &Selection,
+        &mut ModelStats,
+    ) {
+        let stats = &mut self.stats;
+        match &mut self.beginning {
+            Some(beginning) if !has_past => {
+                let Beginning {
+                    session,
+                    inputs,
+                    plain,
+                    ..
+                } = beginning;
+                (session, inputs, plain, stats)
+            }
+            _ => (
+                &mut self.session,
+                &self.signature.inputs,
+                &self.plain,
+                stats,
+            ),
+        }
+    }
+
     pub(super) fn new(
         session: Session,
-        signature: Signature,
+        beginning: Option<Session>,
+        mut signature: Signature,
         cache_memory: Option<MemoryInfo<'static>>,
     ) -> ort::Result<Self> {
+        let beginning = match (beginning, signature.beginning.take()) {
+            (Some(session), Some(roles)) => Some(Beginning {
+                plain: Selection::new(&session, &roles.outputs, None)?,
+                with_cross: Selection::new(&session, &roles.outputs, Some(Extra::Cross))?,
+                session,
+                inputs: roles.inputs,
+            }),
+            _ => None,
+        };
         Ok(Self {
-            plain: Selection::new(&session, &signature.outputs, false)?,
-            with_hidden: Selection::new(&session, &signature.outputs, true)?,
+            beginning,
+            plain: Selection::new(&session, &signature.outputs, None)?,
+            with_hidden: Selection::new(&session, &signature.outputs, Some(Extra::Hidden))?,
+            with_cross: Selection::new(&session, &signature.outputs, Some(Extra::Cross))?,
             buffers: Buffers::of(&signature.inputs),
             session,
             signature,
@@ -73,23 +140,52 @@ impl Graph {
         })
     }
 
-    /// A run that returns the cache, grown by its tokens.
+    /// A run that returns the cache, grown by its tokens; of an encoder-decoder with what its rows attend to.
     pub(super) fn run_growing(
         &mut self,
         call: &Call<'_>,
         past: &Block,
-    ) -> Result<(Given, Vec<DynValue>), ModelError> {
+        attending: Option<Attending<'_>>,
+    ) -> Result<Grown, ModelError> {
         self.buffers.fill(call.rows, call.columns);
+        if let Some(attending) = attending {
+            self.buffers
+                .fill_encoder_mask(attending.rows * attending.len);
+        }
         let owned = self.cache_memory.is_some();
         let layout = &self.signature.cache;
         let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(self.signature.inputs.len());
-        for (name, role) in &self.signature.inputs {
+        let begins = self.signature.cross.len() * usize::from(!call.has_past());
+        let (session, inputs, selection) = match (&mut self.beginning, call.has_past()) {
+            (Some(beginning), false) => {
+                let selection = match begins {
+                    0 => &beginning.plain,
+                    _ => &beginning.with_cross,
+                };
+                (&mut beginning.session, &beginning.inputs, selection)
+            }
+            _ => {
+                let selection = match (call.hidden, begins) {
+                    (true, _) => &self.with_hidden,
+                    (false, 0) => &self.plain,
+                    (false, _) => &self.with_cross,
+                };
+                (&mut self.session, &self.signature.inputs, selection)
+            }
+        };
+        for (name, role) in inputs {
             let value = match *role {
                 Input::Past(i) => past.input(layout, i)?,
+                Input::EncoderMask(_) | Input::EncoderStates | Input::Cross(_) => {
+                    let attending = attending.ok_or_else(|| unexpected("an input", &[]))?;
+                    encoder_input(*role, &self.buffers, &attending, owned)?
+                }
                 role => plain_input(role, &self.buffers, call, owned)?,
             };
             values.push((name.into(), value));
         }
+        let mut cross: Vec<Option<DynValue>> = Vec::new();
+        cross.resize_with(begins, || None);
         let mut present: Vec<Option<DynValue>> = Vec::new();
         present.resize_with(layout.len(), || None);
         let mut given = Given::default();
@@ -97,18 +193,14 @@ impl Graph {
             Output::Logits => given.logits = Some(value),
             Output::Hidden => given.hidden = Some(value),
             Output::Present(i) => present[i] = Some(value),
+            Output::Cross(i) => cross[i] = Some(value),
             Output::Unused => {}
-        };
-        let selection = if call.hidden {
-            &self.with_hidden
-        } else {
-            &self.plain
         };
         let started = Instant::now();
         match &self.cache_memory {
             None => {
                 let values = SessionInputs::<0>::ValueMap(values);
-                let outputs = self.session.run_with_options(values, &selection.options);
+                let outputs = session.run_with_options(values, &selection.options);
                 self.stats.record(call.counted, started.elapsed());
                 let roles = selection.roles.iter();
                 for ((_, value), &(_, role)) in outputs.map_err(backend)?.into_iter().zip(roles) {
@@ -116,7 +208,7 @@ impl Graph {
                 }
             }
             Some(memory) => {
-                let outputs = run_bound(&mut self.session, &values, &selection.roles, memory);
+                let outputs = run_bound(session, &values, &selection.roles, memory);
                 self.stats.record(call.counted, started.elapsed());
                 for (role, value) in outputs.map_err(backend)? {
                     sort(role, value);
@@ -129,7 +221,17 @@ impl Graph {
             let expected = layout.shape(call.rows.len(), call.columns);
             check_shape(value, &expected, "the cache")?;
         }
-        Ok((given, present))
+        let cross: Option<Vec<DynValue>> = cross.into_iter().collect();
+        let cross = cross.ok_or_else(|| unexpected("keys of the encoder's states", &[]))?;
+        for (value, layout) in cross.iter().zip(&self.signature.cross) {
+            let len = attending.map_or(0, |attending| attending.len);
+            check_shape(value, &layout.shape(1, len), "keys of the encoder's states")?;
+        }
+        Ok(Grown {
+            given,
+            present,
+            cross,
+        })
     }
 
     /// A run that writes new keys and values to the tensors of the cache, each bound as past and as present.
@@ -175,7 +277,7 @@ impl Graph {
             match role {
                 Output::Logits => given.logits = outputs.remove(name),
                 Output::Hidden => given.hidden = outputs.remove(name),
-                Output::Present(_) | Output::Unused => {}
+                Output::Present(_) | Output::Cross(_) | Output::Unused => {}
             }
         }
         Ok(given)
@@ -196,7 +298,28 @@ fn plain_input<'b>(
         Input::PositionIds(ty) => buffers.positions.tensor(ty, [rows, n], owned),
         Input::UseCacheBranch => inputs::cache_branch(call.has_past()),
         Input::LogitsToKeep => inputs::logits_to_keep(call.positions),
-        Input::Past(_) => Err(unexpected("the cache", &[])),
+        _ => Err(unexpected("the cache", &[])),
+    }
+}
+
+/// An input that has to do with an encoder.
+fn encoder_input<'b>(
+    role: Input,
+    buffers: &'b Buffers,
+    attending: &Attending<'b>,
+    owned: bool,
+) -> Result<SessionInputValue<'b>, ModelError> {
+    match role {
+        Input::EncoderMask(ty) => {
+            let shape = [attending.rows, attending.len];
+            buffers.encoder_mask.tensor(ty, shape, owned)
+        }
+        Input::EncoderStates => Ok(attending.states.into()),
+        Input::Cross(at) => match attending.cross.get(at) {
+            Some(tensor) => Ok(tensor.into()),
+            None => Err(unexpected("keys of the encoder's states", &[])),
+        },
+        _ => Err(unexpected("an input", &[])),
     }
 }
 
@@ -217,7 +340,8 @@ fn run_bound(
         let name = session.outputs()[place].name();
         let memory = match role {
             Output::Present(_) => memory,
-            Output::Logits | Output::Hidden | Output::Unused => &processor,
+            // What rows attend to is put together on the processor.
+            _ => &processor,
         };
         binding.bind_output_to_device(name, memory)?;
         names.push((role, name.to_owned()));

@@ -4,32 +4,37 @@ use std::collections::BTreeMap;
 
 use structgen_decode::{ModelError, model::RowRun};
 
+use super::encoded::Encoded;
 use super::graph::{Call, Graph};
 use super::inputs::Feed;
 use super::outputs::{OutputPlace, Outputs};
 use crate::cache::growing::{Block, GrowingRows};
 
 /// Runs rows that take the same number of tokens together, as far as that pays. Where the graph does not leave out
-/// padding, they must be of one length as well.
+/// padding, they must be of one length as well, and so must the inputs that rows of an encoder-decoder attend to.
 pub(super) fn run(
     graph: &mut Graph,
     rows: &mut GrowingRows,
+    mut encoded: Option<&mut Encoded>,
     takes_padding: bool,
     runs: &[RowRun<'_>],
     hidden: bool,
     outputs: &mut Outputs,
 ) -> Result<Vec<OutputPlace>, ModelError> {
-    let mut alike: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    let mut alike: BTreeMap<(usize, usize, usize), Vec<usize>> = BTreeMap::new();
     for (index, run) in runs.iter().enumerate() {
         let len = rows.len(run.row).filter(|_| !takes_padding).unwrap_or(0);
+        let input = encoded
+            .as_ref()
+            .map_or(0, |encoded| encoded.input_len(run.row));
         alike
-            .entry((run.tokens.len(), len))
+            .entry((run.tokens.len(), len, input))
             .or_default()
             .push(index);
     }
     let mut places = vec![OutputPlace::default(); runs.len()];
     let mut grown = Vec::with_capacity(alike.len());
-    for ((n, _), alike) in alike {
+    for ((n, ..), alike) in alike {
         let ids: Vec<_> = alike.iter().map(|&index| runs[index].row).collect();
         for group in rows.grouped(&ids) {
             let group: Vec<usize> = group.into_iter().map(|at| alike[at]).collect();
@@ -52,8 +57,13 @@ pub(super) fn run(
                 hidden,
                 counted: group.len() * n,
             };
-            let (given, present) = graph.run_growing(&call, &past)?;
-            let run = outputs.keep(given, group.len(), n, call.positions, hidden)?;
+            let attended = match &mut encoded {
+                Some(encoded) => Some(encoded.attended(&ids)?),
+                None => None,
+            };
+            let attending = attended.as_ref().and_then(|attended| attended.view());
+            let after = graph.run_growing(&call, &past, attending)?;
+            let run = outputs.keep(after.given, group.len(), n, call.positions, hidden)?;
             for (row, index) in group.into_iter().enumerate() {
                 let positions = runs[index].positions;
                 places[index] = OutputPlace {
@@ -62,7 +72,7 @@ pub(super) fn run(
                     positions,
                 };
             }
-            let block = Block::new(present, past.padding().to_vec(), columns);
+            let block = Block::new(after.present, past.padding().to_vec(), columns);
             grown.push((ids, block, n));
         }
     }

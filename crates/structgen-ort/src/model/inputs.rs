@@ -25,6 +25,7 @@ pub(super) struct Buffers {
     pub(super) ids: Integers,
     pub(super) mask: Integers,
     pub(super) positions: Integers,
+    pub(super) encoder_mask: Integers,
 }
 
 impl Buffers {
@@ -35,10 +36,16 @@ impl Buffers {
                 Input::Ids(ty) => buffers.ids.wants_short = ty == Integer::I32,
                 Input::AttentionMask(ty) => buffers.mask.wants_short = ty == Integer::I32,
                 Input::PositionIds(ty) => buffers.positions.wants_short = ty == Integer::I32,
+                Input::EncoderMask(ty) => buffers.encoder_mask.wants_short = ty == Integer::I32,
                 _ => {}
             }
         }
         buffers
+    }
+
+    /// Fills in a mask of an encoder's states, all of which are of the text.
+    pub(super) fn fill_encoder_mask(&mut self, len: usize) {
+        self.encoder_mask.fill(std::iter::repeat_n(1, len));
     }
 
     /// Fills in ids, an attention mask of `columns` positions, and position ids, which count from each row's beginning.

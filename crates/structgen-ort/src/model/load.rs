@@ -9,9 +9,14 @@ use ort::memory::{AllocationDevice, Allocator, AllocatorType, MemoryInfo, Memory
 use ort::session::Session;
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
 use ort::value::Outlet;
-use structgen_decode::{ModelInfo, model::Packing};
+use structgen_decode::{
+    ModelInfo,
+    model::{OutputStart, Packing},
+};
 use structgen_vocab::TokenId;
 
+use super::encoded::Encoded;
+use super::encoder::Encoder;
 use super::graph::{Graph, cpu_memory};
 use super::long_rope::RowTexts;
 use super::outputs::Outputs;
@@ -53,6 +58,8 @@ pub struct LoadOptions {
 #[derive(Debug, Clone)]
 pub struct ModelSource {
     graph: GraphSource,
+    beginning: Option<PathBuf>,
+    encoder: Option<PathBuf>,
     names: Names,
     config: ModelConfig,
     shares_buffers: bool,
@@ -75,6 +82,8 @@ impl ModelSource {
         let folder = ModelFolder::open(folder, options.variant.as_deref())?;
         Ok(Self {
             graph: GraphSource::File(folder.model),
+            beginning: folder.beginning,
+            encoder: folder.encoder,
             names: folder.names,
             config: folder.config,
             shares_buffers: folder.shares_buffers,
@@ -91,6 +100,8 @@ impl ModelSource {
     ) -> Self {
         Self {
             graph: GraphSource::Bytes(bytes.into()),
+            beginning: None,
+            encoder: None,
             names: Names::default(),
             config,
             shares_buffers: false,
@@ -122,9 +133,20 @@ impl ModelSource {
             GraphSource::File(file) => (session_from_file(builder, file)?, file_bytes(file)),
             GraphSource::Bytes(bytes) => (session_from_bytes(builder, bytes)?, bytes.len()),
         };
-        let mut model = OrtModel::new(session, &self.names, &self.config, self.device, bytes)?;
+        let beginning = match &self.beginning {
+            Some(file) => {
+                let builder = session_builder(runtime, self.device, &operators)?;
+                Some(session_from_file(builder, file)?)
+            }
+            None => None,
+        };
+        let sessions = (session, beginning);
+        let mut model = OrtModel::new(sessions, &self.names, &self.config, self.device, bytes)?;
         if self.shares_buffers && model.graph.cache_memory.is_none() {
             model.share_buffers()?;
+        }
+        if let Some(file) = &self.encoder {
+            model.open_encoder(runtime, file, self.device, &self.config)?;
         }
         model.learn(&self.config, &operators, self.single_tokens);
         Ok(model)
@@ -157,6 +179,38 @@ impl OrtModel {
         ModelSource::bytes(bytes, config.clone(), device).open(runtime)
     }
 
+    /// Puts an encoder before the decoder.
+    fn open_encoder(
+        &mut self,
+        runtime: &'static Runtime,
+        file: &Path,
+        device: Device,
+        config: &ModelConfig,
+    ) -> Result<(), LoadError> {
+        let Some((&start, forced)) = config.decoder_start.split_first() else {
+            return Err(LoadError::Untold {
+                what: "the token that starts the decoder's text",
+                field: "decoder_start_token_id",
+            });
+        };
+        let operators = Operators::of_file(file).unwrap_or_default();
+        let builder = session_builder(runtime, device, &operators)?;
+        let encoder = Encoder::new(session_from_file(builder, file)?)?;
+        let longest = self.info.context_length;
+        let start = OutputStart {
+            end: self.info.eos.first().copied(),
+            start,
+            forced: forced.to_vec(),
+            longest,
+        };
+        self.info.output_start = Some(start.clone());
+        self.encoded = Some(Encoded::new(encoder, start));
+        // Input and output have as many positions each.
+        self.info.context_length = longest.saturating_mul(2);
+        self.info.weight_bytes += file_bytes(file);
+        Ok(())
+    }
+
     /// Finds out how the graph may be run, and what is to be said about it.
     fn learn(&mut self, config: &ModelConfig, operators: &Operators, single_tokens: bool) {
         let dynamic = dynamic_quantization(operators);
@@ -178,6 +232,8 @@ impl OrtModel {
         }
         self.abilities.tokens_alone = single_tokens;
         self.abilities.rows_alone = single_tokens || self.texts.is_some();
+        // The decoder of an encoder-decoder takes no mask of its own text.
+        self.abilities.padding &= self.encoded.is_none();
         self.probe(dynamic.is_some());
         let abilities = self.abilities;
         self.info.packing = match (self.shares_buffers(), abilities.padding) {
@@ -210,7 +266,7 @@ impl OrtModel {
     }
 
     fn new(
-        session: Session,
+        (session, beginning): (Session, Option<Session>),
         names: &Names,
         config: &ModelConfig,
         device: Device,
@@ -221,8 +277,11 @@ impl OrtModel {
             .map(|input| Outlet::new(input.name(), input.dtype().clone()))
             .collect();
         let (inputs, outputs) = (session.inputs(), session.outputs());
-        let signature = Signature::read(inputs, &optional, outputs, names, config)?;
-        let context_length = config.context_length.ok_or(LoadError::Untold {
+        let begun = { beginning.as_ref() }.map(|session| (session.inputs(), session.outputs()));
+        let signature = Signature::read(inputs, &optional, outputs, begun, names, config)?;
+        // Attention by distance, as T5's, has no end; its family is trained on texts of this length.
+        let unbounded = (!signature.cross.is_empty()).then_some(512);
+        let context_length = { config.context_length.or(unbounded) }.ok_or(LoadError::Untold {
             what: "the context length",
             field: "max_position_embeddings",
         })?;
@@ -248,9 +307,10 @@ impl OrtModel {
             opened: 0,
             abilities: Abilities::default(),
             texts: None,
+            encoded: None,
             notes: Vec::new(),
             outputs: Outputs::new(logits, signature.hidden),
-            graph: Graph::new(session, signature, memory).map_err(session_error)?,
+            graph: Graph::new(session, beginning, signature, memory).map_err(session_error)?,
         };
         Ok(model.ignoring_ends(&unknown))
     }

@@ -1,6 +1,8 @@
 //! A decoder in an ONNX Runtime session.
 
 mod bare;
+mod encoded;
+mod encoder;
 mod graph;
 mod growing;
 mod inputs;
@@ -24,6 +26,7 @@ use structgen_vocab::TokenId;
 use crate::LoadNote;
 use crate::cache::growing::GrowingRows;
 use crate::cache::slots::SlotRows;
+use encoded::Encoded;
 use graph::Graph;
 use long_rope::RowTexts;
 use outputs::{OutputPlace, Outputs};
@@ -56,6 +59,8 @@ pub struct OrtModel {
     abilities: Abilities,
     /// The rows' texts, where rotary factors depend on their length.
     texts: Option<RowTexts>,
+    /// The encoder and what its inputs became, for an encoder-decoder.
+    encoded: Option<Encoded>,
     notes: Vec<LoadNote>,
     /// What the last run returned, for views of it.
     outputs: Outputs,
@@ -101,7 +106,7 @@ impl OrtModel {
         row
     }
 
-    /// The number of tokens of a row whose keys and values are in the cache.
+    /// The number of tokens of a row whose keys and values are in the decoder's cache.
     fn cached_len(&self, row: RowId) -> Option<usize> {
         match &self.rows {
             Rows::Growing(rows) => rows.len(row),
@@ -132,6 +137,14 @@ impl OrtModel {
         Some(replayed)
     }
 
+    /// How many of a row's first `len` tokens stay in the decoder's cache.
+    fn cached_of(&self, row: RowId, len: usize) -> usize {
+        let input = { self.encoded.as_ref() }.map_or(0, |encoded| encoded.input_len(row));
+        // What is to be run again has nothing in the cache.
+        let cached = self.cached_len(row).unwrap_or(0);
+        cached.min(len.saturating_sub(input))
+    }
+
     /// Checks that a row has `wanted` tokens.
     fn check_len(&self, row: RowId, wanted: usize) -> Result<(), ModelError> {
         let len = self.row_len(row).ok_or(ModelError::UnknownRow { row })?;
@@ -156,20 +169,25 @@ impl LanguageModel for OrtModel {
         if let Some(texts) = &mut self.texts {
             texts.open(row);
         }
+        if let Some(encoded) = &mut self.encoded {
+            encoded.open(row);
+        }
         Ok(row)
     }
 
     fn fork_row(&mut self, row: RowId, len: usize) -> Result<RowId, ModelError> {
         self.check_len(row, len)?;
         let fork = self.next_row();
-        // What is to be run again has nothing in the cache.
-        let cached = self.cached_len(row).map_or(0, |cached| cached.min(len));
+        let cached = self.cached_of(row, len);
         match &mut self.rows {
             Rows::Growing(rows) => rows.fork(row, cached, fork),
             Rows::Slots(rows) => rows.fork(row, cached, fork)?,
         }
         if let Some(texts) = &mut self.texts {
             texts.fork(row, len, fork);
+        }
+        if let Some(encoded) = &mut self.encoded {
+            encoded.fork(row, len, fork);
         }
         Ok(fork)
     }
@@ -179,8 +197,11 @@ impl LanguageModel for OrtModel {
         if let Some(texts) = &mut self.texts {
             texts.cut(row, len);
         }
-        let cached = self.cached_len(row).map_or(0, |cached| cached.min(len));
+        let cached = self.cached_of(row, len);
         self.cut_cache(row, cached);
+        if let Some(encoded) = &mut self.encoded {
+            encoded.cut(row, len);
+        }
         Ok(())
     }
 
@@ -192,20 +213,29 @@ impl LanguageModel for OrtModel {
         if let Some(texts) = &mut self.texts {
             texts.close(row);
         }
+        if let Some(encoded) = &mut self.encoded {
+            encoded.close(row);
+        }
     }
 
     fn row_len(&self, row: RowId) -> Option<usize> {
-        match &self.texts {
-            Some(texts) => texts.len(row),
-            None => self.cached_len(row),
+        match (&self.texts, &self.encoded) {
+            (Some(texts), _) => texts.len(row),
+            (None, Some(encoded)) => Some(self.cached_len(row)? + encoded.input_len(row)),
+            (None, None) => self.cached_len(row),
         }
     }
 
     fn row_bytes(&self, row: RowId) -> usize {
-        match &self.rows {
+        let input = self
+            .encoded
+            .as_ref()
+            .map_or(0, |encoded| encoded.bytes(row));
+        let cached = match &self.rows {
             Rows::Growing(rows) => rows.bytes(row),
             Rows::Slots(rows) => rows.bytes(row),
-        }
+        };
+        input + cached
     }
 
     fn run(&mut self, runs: &[RowRun<'_>], hidden: bool) -> Result<RunOutput<'_>, ModelError> {
@@ -222,7 +252,10 @@ impl LanguageModel for OrtModel {
             }
         };
         let (whole, steps);
-        let places: Vec<&[OutputPlace]> = if self.is_one_step(to_run) {
+        let places: Vec<&[OutputPlace]> = if self.encoded.is_some() {
+            steps = self.run_encoded(to_run)?;
+            steps.iter().map(Vec::as_slice).collect()
+        } else if self.is_one_step(to_run) {
             whole = self.run_step(to_run, hidden)?;
             whole.iter().map(std::slice::from_ref).collect()
         } else {

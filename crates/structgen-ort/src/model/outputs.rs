@@ -21,11 +21,24 @@ pub(super) struct Selection {
     pub(super) options: RunOptions<HasSelectedOutputs>,
 }
 
+/// What some runs return besides logits and cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extra {
+    Hidden,
+    /// Keys and values of an encoder's states.
+    Cross,
+}
+
 impl Selection {
-    pub(super) fn new(session: &Session, roles: &[Output], hidden: bool) -> ort::Result<Self> {
+    pub(super) fn new(
+        session: &Session,
+        roles: &[Output],
+        extra: Option<Extra>,
+    ) -> ort::Result<Self> {
         let wants = |role: &Output| match role {
             Output::Logits | Output::Present(_) => true,
-            Output::Hidden => hidden,
+            Output::Hidden => extra == Some(Extra::Hidden),
+            Output::Cross(_) => extra == Some(Extra::Cross),
             Output::Unused => false,
         };
         let places = roles.iter().copied().enumerate();

@@ -95,13 +95,13 @@ impl OrtModel {
         let text = TEXT.map(|id| TokenId(id % width));
         let (past, rest) = text.split_at(PAST);
 
-        let row = self.open_row()?;
+        let row = self.open_attempt()?;
         let (alone, third) = match self.logits(row, past, PAST) {
             Ok(logits) => (logits[0].clone(), logits[PAST - 1].clone()),
             Err(_) => {
                 found.all_positions = false;
                 let third = self.logits(row, past, 1)?.remove(0);
-                let other = self.open_row()?;
+                let other = self.open_attempt()?;
                 (self.logits(other, &past[..1], 1)?.remove(0), third)
             }
         };
@@ -114,7 +114,8 @@ impl OrtModel {
         let allowed = apart(&alone, &third) * share;
         let is_same = |a: &[f32], b: &[f32]| apart(a, b) <= allowed;
 
-        let [single, padded] = [self.fork_row(row, PAST)?, self.fork_row(row, PAST)?];
+        let len = self.row_len(row).unwrap_or(0);
+        let [single, padded] = [self.fork_row(row, len)?, self.fork_row(row, len)?];
         let mut expected = Vec::with_capacity(rest.len());
         for token in rest.chunks(1) {
             expected.extend(self.logits(single, token, 1)?);
@@ -130,11 +131,27 @@ impl OrtModel {
         });
 
         self.abilities = found;
-        if matches!(self.rows, Rows::Growing(_)) && !found.rows_alone {
+        if matches!(self.rows, Rows::Growing(_)) && !found.rows_alone && self.encoded.is_none() {
             let logits = self.logits_beside(padded, rest, single);
             found.padding = logits.is_ok_and(|logits| is_same(&logits, &expected[rest.len() - 1]));
         }
         Ok(found)
+    }
+
+    /// A row for an attempt; that of an encoder-decoder has an input, and the token that starts the output.
+    fn open_attempt(&mut self) -> Result<RowId, ModelError> {
+        let row = self.open_row()?;
+        let width = self.info.logits_width as u32;
+        let start = { self.encoded.as_ref() }.map(|encoded| encoded.start_of_attempt(width));
+        if let Some(tokens) = start {
+            let run = RowRun {
+                row,
+                tokens: &tokens,
+                positions: 0,
+            };
+            self.run(&[run], false)?;
+        }
+        Ok(row)
     }
 
     /// The logits of the last positions of a run of one row.

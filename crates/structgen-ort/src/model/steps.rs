@@ -85,7 +85,8 @@ impl OrtModel {
         match &mut self.rows {
             Rows::Growing(rows) => {
                 let padding = self.abilities.padding;
-                let places = growing::run(graph, rows, padding, runs, hidden, outputs)?;
+                let encoded = self.encoded.as_mut();
+                let places = growing::run(graph, rows, encoded, padding, runs, hidden, outputs)?;
                 rows.release_left_blocks();
                 Ok(places)
             }

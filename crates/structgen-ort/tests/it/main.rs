@@ -1,6 +1,7 @@
 //! Tiny decoders in every layout, on the runtime library, which is fetched where it is missing.
 
 mod careful_runs;
+mod encoder_decoders;
 mod faults;
 mod models;
 mod programs;

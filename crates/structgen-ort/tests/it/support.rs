@@ -16,7 +16,7 @@ pub(crate) const WIDTH: usize = 48;
 pub(crate) const CONTEXT: usize = 64;
 
 /// The fixtures, one for each layout.
-pub(crate) const LAYOUTS: [&str; 11] = [
+pub(crate) const LAYOUTS: [&str; 12] = [
     "optimum",
     "no_position_ids",
     "grouped_query",
@@ -24,6 +24,7 @@ pub(crate) const LAYOUTS: [&str; 11] = [
     "external_data",
     "logits_to_keep",
     "merged",
+    "pair",
     "genai",
     "genai_gpt2",
     "shared_buffer",

@@ -8,8 +8,9 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use tokenizers::normalizer::Range as Part;
-use tokenizers::{NormalizedString, Normalizer, NormalizerWrapper, PreTokenizedString, Token};
+use tokenizers::{NormalizedString, PreTokenizedString, Token};
 
+use super::pipeline::Normalization;
 use crate::file::AddedToken;
 
 /// The added tokens of a tokenizer.
@@ -42,7 +43,7 @@ impl AddedTokens {
     /// From a file's tokens and the pipeline's ids for them.
     pub(super) fn new(
         tokens: &[(&AddedToken, u32)],
-        normalizer: Option<&NormalizerWrapper>,
+        normalization: Normalization<'_>,
     ) -> tokenizers::Result<Self> {
         let matcher = |normalized: bool| {
             let mut entries = Vec::new();
@@ -54,8 +55,8 @@ impl AddedTokens {
                         continue;
                     }
                     let mut name = NormalizedString::from(token.content.as_str());
-                    if let (true, Some(normalizer)) = (normalized, normalizer) {
-                        normalizer.normalize(&mut name)?;
+                    if normalized {
+                        normalization.apply(&mut name)?;
                     }
                     names.push(name.get().to_owned());
                     entries.push(Entry {
@@ -81,16 +82,14 @@ impl AddedTokens {
         &self,
         text: &str,
         trusted: Trusted<'_>,
-        normalizer: Option<&NormalizerWrapper>,
+        normalization: Normalization<'_>,
     ) -> tokenizers::Result<PreTokenizedString> {
         let mut pieces = PreTokenizedString::from(text);
         pieces
             .split(|_, piece| Ok(self.plain.split(&piece, |range| is_within(trusted, &range))))?;
         pieces.split(|_, mut piece| {
             let (start, _) = piece.offsets_original();
-            if let Some(normalizer) = normalizer {
-                normalizer.normalize(&mut piece)?;
-            }
+            normalization.apply(&mut piece)?;
             Ok(self.normalized.split(&piece, |range| {
                 let original = piece.convert_offsets(Part::Normalized(range));
                 original.is_some_and(|range| {

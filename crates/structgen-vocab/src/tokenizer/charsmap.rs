@@ -1,11 +1,15 @@
-//! Checks SentencePiece's compiled character maps before the `tokenizers` crate reads them.
+//! SentencePiece's compiled character maps: checked, and applied.
 //!
-//! A map is, in base64, the size of a double-array trie, the trie and the texts that it leads to.
-//! The crate takes the size on trust when it allocates, and every index in the trie when it
-//! normalizes, so a broken map would abort the process or panic at some text. The layout is that
-//! of Darts-clone.
+//! A map is the size of a double-array trie, the trie and the texts that it leads to. The layout is that of Darts-clone.
+//!
+//! The map of a `tokenizer.json` is in base64, and the `tokenizers` crate applies it. That takes the size on trust when
+//! it allocates, and every index in the trie when it normalizes, so a broken map would abort the process or panic at
+//! some text. It also applies the map to graphemes, and where the map has the beginning of one alone, the combining
+//! marks after it are lost. SentencePiece replaces the longest beginning of what is left of the text, and so does a
+//! [`Map`], for the tokenizers that are read from SentencePiece's own file.
 
 use serde_json::Value;
+use tokenizers::NormalizedString;
 
 /// The most bytes that a character may be replaced by; the longest known takes 33.
 const MAX_REPLACEMENT: usize = 256;
@@ -24,17 +28,94 @@ pub(super) fn check(normalizer: &Value) -> Result<(), String> {
     }
 }
 
-/// Walks the part of the trie that texts can reach.
-fn check_map(map: &[u8]) -> Option<()> {
+/// A map whose indices are all in range.
+#[derive(Debug)]
+pub(super) struct Map {
+    units: Vec<u32>,
+    texts: String,
+}
+
+impl Map {
+    /// Reads a map; none if it is broken.
+    pub(super) fn read(map: &[u8]) -> Option<Self> {
+        check_map(map)?;
+        let (units, texts) = parts(map)?;
+        let texts = texts.to_owned();
+        Some(Self { units, texts })
+    }
+
+    /// The longest beginning of a text that is replaced, as its length, and by what.
+    fn longest(&self, text: &[u8]) -> Option<(usize, &str)> {
+        let mut node = offset(*self.units.first()?);
+        let mut found = None;
+        for (at, &byte) in text.iter().enumerate() {
+            node ^= usize::from(byte);
+            let unit = *self.units.get(node)?;
+            if byte == 0 || unit & (1 << 31 | 0xFF) != u32::from(byte) {
+                break;
+            }
+            node ^= offset(unit);
+            if unit & 1 << 8 != 0 {
+                let start = (*self.units.get(node)? & !(1 << 31)) as usize;
+                found = Some((at + 1, start));
+            }
+        }
+        let (len, start) = found?;
+        let to = self.texts.get(start..)?;
+        Some((len, to.split('\0').next().unwrap_or(to)))
+    }
+
+    /// Replaces from left to right.
+    pub(super) fn normalize(&self, text: &mut NormalizedString) {
+        let mut changed: Vec<(char, isize)> = Vec::with_capacity(text.get().len());
+        let mut removed_first = 0;
+        let mut rest = text.get();
+        while let Some(first) = rest.chars().next() {
+            let found = self.longest(rest.as_bytes());
+            // A part of a character cannot be replaced.
+            let (from, to) = match found.filter(|(len, _)| rest.is_char_boundary(*len)) {
+                Some((len, to)) => (&rest[..len], to),
+                None => {
+                    changed.push((first, 0));
+                    rest = &rest[first.len_utf8()..];
+                    continue;
+                }
+            };
+            rest = &rest[from.len()..];
+            let count = from.chars().count();
+            changed.extend(
+                to.chars()
+                    .zip(0..)
+                    .map(|(c, at)| (c, isize::from(at >= count))),
+            );
+            // What is removed is counted with the character before it.
+            let removed = count.saturating_sub(to.chars().count());
+            match changed.last_mut() {
+                Some((_, change)) => *change -= removed as isize,
+                None => removed_first += removed,
+            }
+        }
+        text.transform(changed, removed_first);
+    }
+}
+
+fn offset(unit: u32) -> usize {
+    ((unit >> 10) as usize) << ((unit & 1 << 9) >> 6)
+}
+
+/// The trie and the texts.
+fn parts(map: &[u8]) -> Option<(Vec<u32>, &str)> {
     let (size, rest) = map.split_first_chunk::<4>()?;
     let size = usize::try_from(u32::from_le_bytes(*size)).ok()? / 4 * 4;
     let (trie, texts) = rest.split_at_checked(size)?;
-    let texts = std::str::from_utf8(texts).ok()?;
-    let units: Vec<u32> = trie
-        .chunks_exact(4)
-        .map(|unit| u32::from_le_bytes([unit[0], unit[1], unit[2], unit[3]]))
-        .collect();
-    let offset = |unit: u32| ((unit >> 10) as usize) << ((unit & 1 << 9) >> 6);
+    let units = trie.chunks_exact(4);
+    let units = units.map(|unit| u32::from_le_bytes([unit[0], unit[1], unit[2], unit[3]]));
+    Some((units.collect(), std::str::from_utf8(texts).ok()?))
+}
+
+/// Walks the part of the trie that texts can reach.
+fn check_map(map: &[u8]) -> Option<()> {
+    let (units, texts) = parts(map)?;
 
     let mut seen = vec![false; units.len()];
     let mut open = vec![offset(*units.first()?)];
@@ -120,6 +201,20 @@ mod tests {
     fn a_good_map_passes() {
         let (units, texts) = small_map();
         assert_eq!(check_map(&bytes(&units, &texts)), Some(()));
+    }
+
+    #[test]
+    fn a_map_replaces_the_longest_beginning_and_nothing_after_it() {
+        let (units, texts) = small_map();
+        let map = Map::read(&bytes(&units, &texts)).unwrap();
+        let mut text = NormalizedString::from("xa\u{30a}a");
+        map.normalize(&mut text);
+        assert_eq!(text.get(), "xb\u{30a}b");
+        // By nothing, also at the beginning.
+        let map = Map::read(&bytes(&units, b"\0")).unwrap();
+        let mut text = NormalizedString::from("aaxaé");
+        map.normalize(&mut text);
+        assert_eq!(text.get(), "xé");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod pipeline;
 
 use crate::file::{AddedToken, Merge, TokenizerFile, read_limited};
 use crate::names::checked_id;
+use crate::source;
 use crate::{TokenId, TokenizerError, Vocabulary, VocabularyError};
 use affixes::Affixes;
 use pipeline::Pipeline;
@@ -92,11 +93,16 @@ impl TokenizerOptions {
 }
 
 impl Tokenizer {
-    /// Reads a `tokenizer.json`.
+    /// Reads a tokenizer's file: a `tokenizer.json`; a SentencePiece model, whose name ends in `.model`; or a
+    /// `vocab.json` with the `merges.txt` beside it. The latter two are completed by the `tokenizer_config.json`,
+    /// `special_tokens_map.json`, `added_tokens.json` and `config.json` beside them. [`tokenizer_file`] finds the file
+    /// of a model folder.
     ///
     /// # Errors
     /// If the file cannot be read, its [`Vocabulary`] is refused, or another part of it is not
     /// usable.
+    ///
+    /// [`tokenizer_file`]: crate::tokenizer_file
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, TokenizerError> {
         Self::from_file_with(path, &TokenizerOptions::new())
     }
@@ -109,7 +115,10 @@ impl Tokenizer {
         path: impl AsRef<Path>,
         options: &TokenizerOptions,
     ) -> Result<Self, TokenizerError> {
-        Self::from_bytes_with(&read_limited(path.as_ref())?, options)
+        match source::read_other(path.as_ref())? {
+            Some(file) => Self::from_parts(file, options),
+            None => Self::from_bytes_with(&read_limited(path.as_ref())?, options),
+        }
     }
 
     /// Reads the content of a `tokenizer.json`.
@@ -129,7 +138,13 @@ impl Tokenizer {
         json: &[u8],
         options: &TokenizerOptions,
     ) -> Result<Self, TokenizerError> {
-        let mut file = TokenizerFile::<Vec<Merge>>::parse(json)?;
+        Self::from_parts(TokenizerFile::parse(json)?, options)
+    }
+
+    fn from_parts(
+        mut file: TokenizerFile<Vec<Merge>>,
+        options: &TokenizerOptions,
+    ) -> Result<Self, TokenizerError> {
         let mut vocabulary = Vocabulary::from_file_parts(&file)?;
         let ends = options.ends.iter().copied();
         let ends = ends.filter(|&id| vocabulary.token_name(id).is_some());

@@ -8,6 +8,7 @@
 //! tokens, under dense ids, and ids are translated at the border.
 
 use super::added::AddedTokens;
+use super::charsmap::Map;
 use super::{charsmap, limits};
 use crate::file::{AddedToken, Merge, Model, Pieces, TokenizerFile};
 use crate::names::checked_id;
@@ -21,8 +22,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokenizers::models::bpe::{BPE, Vocab};
 use tokenizers::models::unigram::Unigram;
 use tokenizers::{
-    DecoderWrapper, Model as _, ModelWrapper, NormalizerWrapper, OffsetType, PostProcessorWrapper,
-    PreTokenizer as _, PreTokenizerWrapper, TokenizerImpl,
+    DecoderWrapper, Model as _, ModelWrapper, NormalizedString, Normalizer as _, NormalizerWrapper,
+    OffsetType, PostProcessorWrapper, PreTokenizer as _, PreTokenizerWrapper, TokenizerImpl,
 };
 
 type Inner = TokenizerImpl<
@@ -42,6 +43,29 @@ pub(super) struct Pipeline {
     ids: Vec<TokenId>,
     /// The way back: the id of `inner` for each of the vocabulary.
     inner_ids: FxHashMap<TokenId, u32>,
+    /// Put before every text that is not empty.
+    text_prefix: Option<&'static str>,
+    /// Applied before the normaliser of `inner`.
+    charsmap: Option<Map>,
+}
+
+/// What is done to a text before it is cut into tokens.
+#[derive(Clone, Copy)]
+pub(super) struct Normalization<'p> {
+    charsmap: Option<&'p Map>,
+    steps: Option<&'p NormalizerWrapper>,
+}
+
+impl Normalization<'_> {
+    pub(super) fn apply(self, text: &mut NormalizedString) -> tokenizers::Result<()> {
+        if let Some(map) = self.charsmap {
+            map.normalize(text);
+        }
+        match self.steps {
+            Some(steps) => steps.normalize(text),
+            None => Ok(()),
+        }
+    }
 }
 
 pub(super) fn build(
@@ -54,6 +78,15 @@ pub(super) fn build(
         pointer: "/normalizer",
         message,
     })?;
+    let charsmap = match file.charsmap.map(|map| Map::read(&map)) {
+        Some(None) => {
+            return Err(TokenizerError::Pipeline {
+                pointer: "/normalizer",
+                message: "the compiled character map is broken".to_owned(),
+            });
+        }
+        map => map.flatten(),
+    };
     let normalizer: Option<NormalizerWrapper> = part(file.normalizer, "/normalizer")?;
     let pre_tokenizer: Option<PreTokenizerWrapper> = part(file.pre_tokenizer, "/pre_tokenizer")?;
     let decoder: Option<DecoderWrapper> = part(file.decoder, "/decoder")?;
@@ -71,7 +104,9 @@ pub(super) fn build(
         pointer: "/added_tokens",
         message,
     })?;
-    Pipeline::new(inner, ids, &file.added_tokens)
+    let mut pipeline = Pipeline::new(inner, ids, &file.added_tokens, charsmap)?;
+    pipeline.text_prefix = file.text_prefix;
+    Ok(pipeline)
 }
 
 impl Pipeline {
@@ -79,6 +114,7 @@ impl Pipeline {
         inner: Inner,
         mut ids: Vec<TokenId>,
         added: &[AddedToken],
+        charsmap: Option<Map>,
     ) -> Result<Self, TokenizerError> {
         let mut known = Vec::with_capacity(added.len());
         for token in added {
@@ -95,13 +131,16 @@ impl Pipeline {
             ids[index] = checked_id(token.id)?;
             known.push((token, inner_id));
         }
-        let added =
-            guarded(|| AddedTokens::new(&known, inner.get_normalizer())).map_err(|message| {
-                TokenizerError::Pipeline {
-                    pointer: "/added_tokens",
-                    message,
-                }
-            })?;
+        let normalization = Normalization {
+            charsmap: charsmap.as_ref(),
+            steps: inner.get_normalizer(),
+        };
+        let added = guarded(|| AddedTokens::new(&known, normalization)).map_err(|message| {
+            TokenizerError::Pipeline {
+                pointer: "/added_tokens",
+                message,
+            }
+        })?;
         // Where the model has a token and the added tokens have it again, the latter is later.
         let inner_ids = ids.iter().copied().zip(0..).collect();
         Ok(Self {
@@ -109,6 +148,8 @@ impl Pipeline {
             added,
             ids,
             inner_ids,
+            text_prefix: None,
+            charsmap,
         })
     }
 
@@ -118,10 +159,27 @@ impl Pipeline {
         text: &str,
         trusted: &[Range<usize>],
     ) -> Result<Vec<TokenId>, TokenizerError> {
+        match self.text_prefix {
+            Some(prefix) if !text.is_empty() => {
+                let by = prefix.len();
+                let trusted = trusted.iter().map(|range| range.start + by..range.end + by);
+                self.encode_whole(&[prefix, text].concat(), &trusted.collect::<Vec<_>>())
+            }
+            _ => self.encode_whole(text, trusted),
+        }
+    }
+
+    fn encode_whole(
+        &self,
+        text: &str,
+        trusted: &[Range<usize>],
+    ) -> Result<Vec<TokenId>, TokenizerError> {
+        let normalization = Normalization {
+            charsmap: self.charsmap.as_ref(),
+            steps: self.inner.get_normalizer(),
+        };
         let encoding = guarded(|| {
-            let mut pieces = self
-                .added
-                .split(text, trusted, self.inner.get_normalizer())?;
+            let mut pieces = self.added.split(text, trusted, normalization)?;
             if let Some(pre_tokenizer) = self.inner.get_pre_tokenizer() {
                 pre_tokenizer.pre_tokenize(&mut pieces)?;
             }

@@ -50,8 +50,11 @@ const BY_GENAI: [&str; 8] = [
     "gemma2", "granite", "llama", "nemotron", "olmo", "phi", "phi3", "qwen3",
 ];
 
+/// Encoder-decoders, of which an export of optimum had transformers' own tokens.
+const ENCODER_DECODERS: [&str; 4] = ["bart", "marian", "mt5", "t5"];
+
 /// Names of models that do not begin with the name of their family.
-const OTHER_NAMES: [(&str, &str); 12] = [
+const OTHER_NAMES: [(&str, &str); 15] = [
     ("codellama", "llama"),
     ("tinyllama", "llama"),
     ("smollm2", "llama"),
@@ -64,20 +67,28 @@ const OTHER_NAMES: [(&str, &str); 12] = [
     ("gpt-neox", "gpt_neox"),
     ("gpt-neo", "gpt_neo"),
     ("gpt-j", "gptj"),
+    ("flan-t5", "t5"),
+    ("opus-mt", "marian"),
+    ("distilbart", "bart"),
 ];
 
 pub(super) fn run(name: &str, json: bool) -> anyhow::Result<ExitCode> {
     let family = family(name);
     let is_in = |families: &[&str]| family.is_some_and(|family| families.contains(&family));
-    let optimum =
-        format!("optimum-cli export onnx --model {name} --task text-generation-with-past DIR");
+    let has_encoder = is_in(&ENCODER_DECODERS);
+    let task = match has_encoder {
+        true => "text2text-generation-with-past",
+        false => "text-generation-with-past",
+    };
+    let optimum = format!("optimum-cli export onnx --model {name} --task {task} DIR");
     let genai = |precision: &str| {
         format!("python -m onnxruntime_genai.models.builder -m {name} -o DIR -p {precision} -e cpu")
     };
-    let commands = [
-        (optimum, OPTIMUM, "float32", is_in(&BY_OPTIMUM)),
-        (genai("int4"), GENAI, "int4", is_in(&BY_GENAI)),
-    ];
+    let is_checked = has_encoder || is_in(&BY_OPTIMUM);
+    let mut commands = vec![(optimum, OPTIMUM, "float32", is_checked)];
+    if !has_encoder {
+        commands.push((genai("int4"), GENAI, "int4", is_in(&BY_GENAI)));
+    }
     if json {
         let command = |(command, exporter, weights, checked): &(String, &str, &str, bool)| json!({"command": command, "tested_with": exporter, "weights": weights, "family_checked": checked});
         let commands: Vec<_> = commands.iter().map(command).collect();
@@ -104,13 +115,14 @@ pub(super) fn run(name: &str, json: bool) -> anyhow::Result<ExitCode> {
 fn family(name: &str) -> Option<&'static str> {
     let last = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
     let plain = |text: &str| text.replace(['-', '_', '.', ' '], "");
-    let known = { BY_OPTIMUM.iter().chain(&BY_GENAI) }.map(|&family| (family, family));
+    let families = BY_OPTIMUM.iter().chain(&BY_GENAI).chain(&ENCODER_DECODERS);
+    let known = families.map(|&family| (family, family));
     known
         .chain(OTHER_NAMES)
         .filter(|(begins, _)| plain(&last).starts_with(&plain(begins)))
         .max_by_key(|(begins, _)| begins.len())
         .map(|(_, family)| family)
-        .filter(|family| BY_OPTIMUM.contains(family))
+        .filter(|family| BY_OPTIMUM.contains(family) || ENCODER_DECODERS.contains(family))
 }
 
 #[cfg(test)]
@@ -127,6 +139,8 @@ mod tests {
             ("microsoft/Phi-3-mini-4k-instruct", Some("phi3")),
             ("google/gemma-2-2b-it", Some("gemma2")),
             ("bigcode/starcoderbase-1b", Some("gpt_bigcode")),
+            ("google/flan-t5-base", Some("t5")),
+            ("Helsinki-NLP/opus-mt-en-de", Some("marian")),
             ("mistralai/Mixtral-8x7B", None),
             ("state-spaces/mamba-130m", None),
         ] {

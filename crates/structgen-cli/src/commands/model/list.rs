@@ -27,6 +27,20 @@ pub(super) fn add(
     capabilities: &[String],
     json: bool,
 ) -> anyhow::Result<ExitCode> {
+    let model = register(folder, name, capabilities)?;
+    write_line(&match json {
+        true => serde_json::to_string(&model)?,
+        false => format!("added {}", line(&model)),
+    })?;
+    Ok(DONE)
+}
+
+/// Adds a folder to the list.
+pub(super) fn register(
+    folder: &Path,
+    name: Option<&str>,
+    capabilities: &[String],
+) -> anyhow::Result<RegisteredModel> {
     let cannot = || format!("the model folder {} cannot be used", folder.display());
     let folder = folder.canonicalize().with_context(cannot)?;
     let found = ModelFolder::open(&folder, None).with_context(cannot)?;
@@ -40,14 +54,10 @@ pub(super) fn add(
         .with_quantization(weights.quantization())
         .with_capabilities(capabilities.iter().cloned());
     registry()?.add(model.clone())?;
-    write_line(&match json {
-        true => serde_json::to_string(&model)?,
-        false => format!("added {}", line(&model)),
-    })?;
-    Ok(DONE)
+    Ok(model)
 }
 
-fn line(model: &RegisteredModel) -> String {
+pub(super) fn line(model: &RegisteredModel) -> String {
     let capabilities: Vec<&str> = model.capabilities.iter().map(String::as_str).collect();
     let cells = [
         format!("{:<20}", model.name),

@@ -2,11 +2,16 @@
 
 mod compare;
 mod convert_help;
+#[cfg(feature = "hub")]
+mod download;
 mod list;
 mod memory;
 mod quantize_report;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::bail;
 
 use crate::Outcome;
 use crate::args::whole;
@@ -29,17 +34,8 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// Give a model folder a name
-    Add {
-        /// The folder
-        folder: PathBuf,
-        /// The name; without it, the folder's
-        #[arg(long)]
-        name: Option<String>,
-        /// What it is good for, such as chat, code or embedding; may come several times
-        #[arg(long, value_name = "NAME")]
-        capability: Vec<String>,
-    },
+    /// Give a model folder a name; hf:ORG/NAME downloads one from the Hugging Face hub first
+    Add(AddArgs),
     /// List the registered models by name, with the size of all
     List,
     /// Forget a name and report how much its files take; they stay
@@ -82,13 +78,61 @@ enum Command {
     },
 }
 
+#[derive(clap::Args, Debug)]
+struct AddArgs {
+    /// The folder, or hf:ORG/NAME for a repository of the Hugging Face hub
+    #[arg(value_name = "FOLDER|hf:ORG/NAME")]
+    folder: PathBuf,
+    /// The name; without it, that of the folder or repository
+    #[arg(long)]
+    name: Option<String>,
+    /// What it is good for, such as chat, code or embedding; may come several times
+    #[arg(long, value_name = "NAME")]
+    capability: Vec<String>,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+/// What is downloaded of a repository, and where it goes.
+#[derive(clap::Args, Debug)]
+struct SourceArgs {
+    /// Which of the repository's models to download, such as q4 or fp16; without it, the only one
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
+    /// The repository's branch, tag or commit [default: main]
+    #[arg(long, value_name = "NAME")]
+    revision: Option<String>,
+    /// The folder to download to [default: models/ORG/NAME-VARIANT in STRUCTGEN_HOME]
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+}
+
+impl AddArgs {
+    fn run(&self, json: bool) -> anyhow::Result<ExitCode> {
+        let named = { self.folder.to_str() }.and_then(|name| name.strip_prefix("hf:"));
+        match named {
+            #[cfg(feature = "hub")]
+            Some(repository) => download::add(repository, self, json),
+            #[cfg(not(feature = "hub"))]
+            Some(_) => bail!("this program was built without the feature `hub`"),
+            None => {
+                let SourceArgs {
+                    variant,
+                    revision,
+                    to,
+                } = &self.source;
+                if variant.is_some() || revision.is_some() || to.is_some() {
+                    bail!("--variant, --revision and --to are for repositories (hf:ORG/NAME)");
+                }
+                list::add(&self.folder, self.name.as_deref(), &self.capability, json)
+            }
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Outcome {
     Ok(match &args.command {
-        Command::Add {
-            folder,
-            name,
-            capability,
-        } => list::add(folder, name.as_deref(), capability, args.json)?,
+        Command::Add(add) => add.run(args.json)?,
         Command::List => list::list(args.json)?,
         Command::Remove { name, files } => list::remove(name, *files, args.json)?,
         Command::Best { capability, times } => list::best(capability, *times, args.json)?,

@@ -1,0 +1,210 @@
+//! `structgen model add hf:ORG/NAME`: a model folder from the Hugging Face hub.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use structgen_hub::{Downloaded, Hub, HubError, Repository, RepositoryName, Variant, variants};
+use structgen_registry::RegisteredModel;
+
+use super::list::{line, register, size};
+use super::{AddArgs, SourceArgs};
+use crate::error::DONE;
+use crate::interrupt;
+use crate::models::{data_folder, registry};
+use crate::output::{detail, note, shows_progress, write_line};
+
+/// The hub where `HF_ENDPOINT` names no other.
+const HUB: &str = "https://huggingface.co";
+
+pub(super) fn add(repository: &str, args: &AddArgs, json: bool) -> anyhow::Result<ExitCode> {
+    let name: RepositoryName = repository.parse()?;
+    let hub = hub()?;
+    let revision = args.source.revision.as_deref().unwrap_or("main");
+    let repository = hub.repository(&name, revision).map_err(|error| {
+        let is_offline = matches!(error, HubError::Unreachable { .. });
+        let error = anyhow::Error::from(error);
+        match is_offline {
+            true => error.context(
+                "nothing was downloaded; a model folder that is on this machine is added by its path",
+            ),
+            false => error,
+        }
+    })?;
+    let variant = chosen(&repository, args.source.variant.as_deref())?;
+    let model_name = match &args.name {
+        Some(name) => name.clone(),
+        None => default_name(&name, &variant),
+    };
+    let folder = folder(&args.source, &name, &variant)?;
+    let known = known(&model_name, &folder)?;
+
+    let license = repository.license.as_deref();
+    note(&format!(
+        "{name}, {}: {} in {} files, licence {}",
+        variant.name,
+        size(variant.bytes()),
+        variant.files.len(),
+        described_license(&repository, &hub),
+    ));
+    interrupt::end_at_once();
+    download(&hub, &repository, &variant, &folder)?;
+    let model = match known {
+        Some(model) => model,
+        None => register(&folder, Some(&model_name), &args.capability)?,
+    };
+    write_line(&match json {
+        true => {
+            let mut object = serde_json::to_value(&model)?;
+            object["source"] = json!({
+                "repository": name.to_string(),
+                "commit": repository.commit,
+                "variant": variant.name,
+                "license": license,
+            });
+            object.to_string()
+        }
+        false => format!("added {}", line(&model)),
+    })?;
+    Ok(DONE)
+}
+
+/// The hub of the environment: `HF_ENDPOINT`, `HF_TOKEN`, and `HF_HUB_OFFLINE`, which forbids it.
+fn hub() -> anyhow::Result<Hub> {
+    let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    let is_offline =
+        |value: String| !matches!(&*value.to_ascii_lowercase(), "0" | "false" | "no" | "off");
+    if set("HF_HUB_OFFLINE").is_some_and(is_offline) {
+        bail!(
+            "HF_HUB_OFFLINE is set, so nothing is downloaded; a model folder that is on this machine is added by its path"
+        );
+    }
+    let endpoint = set("HF_ENDPOINT");
+    Ok(Hub::new(
+        endpoint.as_deref().unwrap_or(HUB),
+        set("HF_TOKEN").as_deref(),
+    )?)
+}
+
+/// The variant that is asked for, or the only one.
+fn chosen(repository: &Repository, wanted: Option<&str>) -> anyhow::Result<Variant> {
+    let name = &repository.name;
+    let mut found = variants(&repository.files);
+    let listed = |found: &[Variant]| {
+        let listed = found
+            .iter()
+            .map(|variant| format!("{} ({})", variant.name, size(variant.bytes())));
+        listed.collect::<Vec<_>>().join(", ")
+    };
+    if found.is_empty() {
+        bail!(
+            "{name} has no ONNX model: none of its {} files is a model.onnx, a decoder_model_merged.onnx or a \
+             genai_config.json; look for a repository with one (many are in onnx-community), or export it: \
+             structgen model convert-help {name}",
+            repository.files.len(),
+        );
+    }
+    match wanted {
+        Some(wanted) => match found.iter().position(|variant| variant.name == wanted) {
+            Some(at) => Ok(found.swap_remove(at)),
+            None => bail!(
+                "{name} has no variant {wanted:?}; it has {}",
+                listed(&found)
+            ),
+        },
+        None if found.len() == 1 => Ok(found.swap_remove(0)),
+        None => bail!(
+            "{name} has several models, choose one with --variant: {}",
+            listed(&found)
+        ),
+    }
+}
+
+/// The repository's own name, with the variant where it is none without a name.
+fn default_name(name: &RepositoryName, variant: &Variant) -> String {
+    match variant.is_plain() {
+        true => name.name().to_owned(),
+        false => format!("{}:{}", name.name(), variant.name.replace('/', "-")),
+    }
+}
+
+fn folder(args: &SourceArgs, name: &RepositoryName, variant: &Variant) -> anyhow::Result<PathBuf> {
+    if let Some(folder) = &args.to {
+        return Ok(folder.clone());
+    }
+    let data = data_folder().ok_or_else(|| {
+        anyhow!("there is no folder for models: set STRUCTGEN_HOME or HOME, or give one with --to")
+    })?;
+    let own = match variant.is_plain() {
+        true => name.name().to_owned(),
+        false => format!("{}-{}", name.name(), variant.name.replace('/', "-")),
+    };
+    Ok(data.join("models").join(name.owner()).join(own))
+}
+
+/// The registered model of this name, if it is of this folder.
+///
+/// # Errors
+/// When another one has the name: before anything is downloaded.
+fn known(name: &str, folder: &std::path::Path) -> anyhow::Result<Option<RegisteredModel>> {
+    match registry()?.find(name)? {
+        Some(model)
+            if folder
+                .canonicalize()
+                .is_ok_and(|folder| folder == model.folder) =>
+        {
+            Ok(Some(model))
+        }
+        Some(model) => bail!(
+            "there is a model {name} already, in {}; give another name with --name",
+            model.folder.display()
+        ),
+        None => Ok(None),
+    }
+}
+
+fn described_license(repository: &Repository, hub: &Hub) -> String {
+    match (&repository.license, &repository.license_link) {
+        (Some(license), Some(link)) => format!("{license} ({link})"),
+        (Some(license), None) => license.clone(),
+        (None, _) => format!("not named, see {}/{}", hub.endpoint(), repository.name),
+    }
+}
+
+fn download(
+    hub: &Hub,
+    repository: &Repository,
+    variant: &Variant,
+    folder: &std::path::Path,
+) -> anyhow::Result<()> {
+    let bar = match shows_progress() {
+        true => ProgressBar::new(variant.bytes()),
+        false => ProgressBar::hidden(),
+    };
+    let template = "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} {wide_msg}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    let mut done = 0;
+    for (file, path) in &variant.files {
+        bar.set_message(path.clone());
+        let target = folder.join(path);
+        let downloaded = hub
+            .download(repository, file, &target, |bytes| {
+                bar.set_position(done + bytes)
+            })
+            .with_context(|| "the model was not added; the same command continues the download")?;
+        done += file.size;
+        let what = match downloaded {
+            Downloaded::Already => "is there".to_owned(),
+            Downloaded::Whole => "downloaded".to_owned(),
+            Downloaded::Rest { from } => format!("downloaded from byte {from} on"),
+        };
+        bar.suspend(|| detail(&format!("{path}: {what}, {} verified", file.checksum)));
+    }
+    bar.finish_and_clear();
+    Ok(())
+}

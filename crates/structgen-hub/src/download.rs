@@ -1,0 +1,279 @@
+//! Downloads that continue where they ended, and are compared with their checksums.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use crate::checksum::Hasher;
+use crate::{Hub, HubError, RemoteFile, Repository};
+
+/// Attempts without a byte in between after which a download is given up.
+const ATTEMPTS: u32 = 4;
+
+/// The time before another attempt, times the number of those that came to nothing.
+const WAIT: Duration = Duration::from_millis(500);
+
+/// What a download came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Downloaded {
+    /// The file was there, and has the right checksum.
+    Already,
+    /// It was downloaded.
+    Whole,
+    /// Its end was downloaded, after what an earlier attempt had left.
+    Rest {
+        /// The bytes that were there.
+        from: u64,
+    },
+}
+
+impl Hub {
+    /// Downloads a file of a repository to a path, whose folder is made where it is missing.
+    ///
+    /// The file appears under its name when it is complete and has the checksum that the hub lists. Until then it has
+    /// the end `.part` after a few digits of the checksum, and another download continues it, in this process (after
+    /// a connection that ended early) or a later one. `progress` is called with the bytes that are there.
+    ///
+    /// # Errors
+    /// [`HubError`]; after [`HubError::Damaged`] nothing is left, after others the part.
+    pub fn download(
+        &self,
+        repository: &Repository,
+        file: &RemoteFile,
+        target: &Path,
+        mut progress: impl FnMut(u64),
+    ) -> Result<Downloaded, HubError> {
+        let at = |path: &Path| {
+            let path = path.to_owned();
+            move |source| HubError::Io { path, source }
+        };
+        if let Some(folder) = target.parent() {
+            fs::create_dir_all(folder).map_err(at(folder))?;
+        }
+        if is_whole(target, file).map_err(at(target))? {
+            progress(file.size);
+            return Ok(Downloaded::Already);
+        }
+        let part_path = part_path(target, file);
+        let io_error = at(&part_path);
+        let mut part = Part::open(&part_path, file).map_err(|error| match error {
+            TryLockError::WouldBlock => HubError::Busy {
+                path: target.to_owned(),
+            },
+            TryLockError::Error(source) => io_error(source),
+        })?;
+        let from = part.len;
+        progress(part.len);
+        self.fill(repository, file, &mut part, &mut progress)?;
+        let got = part.hasher.finish();
+        if got != file.checksum {
+            fs::remove_file(&part_path).map_err(at(&part_path))?;
+            return Err(HubError::Damaged {
+                path: file.path.clone(),
+                expected: file.checksum.clone(),
+                got,
+            });
+        }
+        part.file.sync_all().map_err(at(&part_path))?;
+        fs::rename(&part_path, target).map_err(at(target))?;
+        Ok(match from {
+            0 => Downloaded::Whole,
+            from => Downloaded::Rest { from },
+        })
+    }
+
+    /// Requests until the file is complete.
+    fn fill(
+        &self,
+        repository: &Repository,
+        file: &RemoteFile,
+        part: &mut Part,
+        progress: &mut impl FnMut(u64),
+    ) -> Result<(), HubError> {
+        let (commit, path) = (&repository.commit, encoded(&file.path));
+        let url = format!(
+            "{}/{}/resolve/{commit}/{path}",
+            self.endpoint(),
+            repository.name
+        );
+        let mut attempts = 0;
+        while part.len < file.size {
+            let before = part.len;
+            let failure = self.continue_part(repository, file, &url, part, progress)?;
+            if part.len == file.size {
+                break;
+            }
+            attempts = match part.len > before {
+                true => 0,
+                false => attempts + 1,
+            };
+            if attempts >= ATTEMPTS {
+                return Err(failure.unwrap_or_else(|| HubError::Cut {
+                    path: file.path.clone(),
+                    received: part.len,
+                    size: file.size,
+                }));
+            }
+            thread::sleep(WAIT * attempts);
+        }
+        Ok(())
+    }
+
+    /// One request for what is missing. A connection that ends early is no error; one that cannot be made is returned.
+    fn continue_part(
+        &self,
+        repository: &Repository,
+        file: &RemoteFile,
+        url: &str,
+        part: &mut Part,
+        progress: &mut impl FnMut(u64),
+    ) -> Result<Option<HubError>, HubError> {
+        let from = (part.len > 0).then_some(part.len);
+        let reply = match self.get(url, from, &repository.name, &repository.commit) {
+            Err(error @ HubError::Unreachable { .. }) => return Ok(Some(error)),
+            reply => reply?,
+        };
+        let continues = reply.status() == 206 && range_start(&reply) == from;
+        if from.is_some() && !continues {
+            // A server that sends the whole file, or none after what it takes for its end.
+            part.restart(file)?;
+        }
+        if reply.status() == 416 {
+            return Ok(None);
+        }
+        let mut body = reply.into_body().into_reader().take(file.size - part.len);
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match body.read(&mut buffer) {
+                Ok(0) => return Ok(None),
+                Ok(n) => part.append(&buffer[..n])?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => return Ok(None),
+            }
+            progress(part.len);
+        }
+    }
+}
+
+/// The first byte of a reply that is a part of a file.
+fn range_start<T>(reply: &ureq::http::Response<T>) -> Option<u64> {
+    let range = reply.headers().get("content-range")?.to_str().ok()?;
+    range
+        .strip_prefix("bytes ")?
+        .split_once('-')?
+        .0
+        .parse()
+        .ok()
+}
+
+/// A file under way.
+struct Part {
+    path: PathBuf,
+    /// Locked, so that no two processes write it.
+    file: File,
+    len: u64,
+    /// The hash of what is there.
+    hasher: Hasher,
+}
+
+impl Part {
+    /// Opens what an earlier attempt left, or begins.
+    fn open(path: &Path, of: &RemoteFile) -> Result<Self, TryLockError> {
+        let mut file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(TryLockError::Error)?;
+        file.try_lock()?;
+        let mut hasher = of.checksum.hasher(of.size);
+        let mut len = hash(&mut file, &mut hasher).map_err(TryLockError::Error)?;
+        if len > of.size {
+            hasher = of.checksum.hasher(of.size);
+            file.set_len(0).map_err(TryLockError::Error)?;
+            len = 0;
+        }
+        file.seek(SeekFrom::Start(len))
+            .map_err(TryLockError::Error)?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            len,
+            hasher,
+        })
+    }
+
+    fn restart(&mut self, of: &RemoteFile) -> Result<(), HubError> {
+        let restarted = { self.file.set_len(0) }.and_then(|()| self.file.rewind());
+        restarted.map_err(|source| self.failed(source))?;
+        self.len = 0;
+        self.hasher = of.checksum.hasher(of.size);
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), HubError> {
+        { self.file.write_all(bytes) }.map_err(|source| self.failed(source))?;
+        self.hasher.update(bytes);
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn failed(&self, source: io::Error) -> HubError {
+        HubError::Io {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+/// Whether a file is there with the size and the checksum that the hub lists.
+fn is_whole(path: &Path, file: &RemoteFile) -> io::Result<bool> {
+    let mut found = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        found => found?,
+    };
+    if found.metadata()?.len() != file.size {
+        return Ok(false);
+    }
+    let mut hasher = file.checksum.hasher(file.size);
+    hash(&mut found, &mut hasher)?;
+    Ok(hasher.finish() == file.checksum)
+}
+
+/// Hashes a file, and returns its length.
+fn hash(file: &mut File, hasher: &mut Hasher) -> io::Result<u64> {
+    let mut buffer = vec![0; 1 << 20];
+    let mut len = 0;
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(len),
+            n => {
+                hasher.update(&buffer[..n]);
+                len += n as u64;
+            }
+        }
+    }
+}
+
+/// Where a file is while it is incomplete. Another content of the same name has another one.
+fn part_path(target: &Path, file: &RemoteFile) -> PathBuf {
+    let mut name = target.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", &file.checksum.digits()[..8]));
+    target.with_file_name(name)
+}
+
+/// A path as a part of a URL.
+fn encoded(path: &str) -> String {
+    let mut text = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'/' | b'-' | b'_' | b'.' | b'~' => text.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => text.push(char::from(byte)),
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}

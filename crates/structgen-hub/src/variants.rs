@@ -1,0 +1,272 @@
+//! The models in a repository, and the files of each.
+
+use std::collections::BTreeMap;
+
+use crate::RemoteFile;
+
+/// A model of a repository: what a model folder needs of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Variant {
+    /// The suffix of its graph (`q4`, `fp16`, `int8`); `plain` for a graph without one; the folder, for
+    /// onnxruntime-genai's.
+    pub name: String,
+    /// Its files, each with the path that it has in the model folder.
+    pub files: Vec<(RemoteFile, String)>,
+}
+
+impl Variant {
+    /// Whether it has neither suffix nor folder.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.name == PLAIN
+    }
+
+    /// The bytes of all files.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let sizes = self.files.iter().map(|(file, _)| file.size);
+        sizes.fold(0, u64::saturating_add)
+    }
+}
+
+/// The name of a variant without a suffix.
+const PLAIN: &str = "plain";
+
+/// Stems of the graphs of a whole decoder, the usual one first, and last that of half of one, as model folders are opened.
+const STEMS: [&str; 4] = [
+    "model",
+    "decoder_model_merged",
+    "model_merged",
+    "decoder_with_past_model",
+];
+
+/// The folders in which optimum's layout has graphs.
+const GRAPH_FOLDERS: [&str; 2] = ["", "onnx/"];
+
+/// The largest file beside the graphs: a tokenizer's.
+const LARGEST_BESIDE: u64 = 256 << 20;
+
+/// The ONNX models in a list of files, by name.
+///
+/// Each has the configuration, tokenizer, chat templates and licences beside it, its graph, and the files that begin
+/// with the graph's name, which have its external data.
+#[must_use]
+pub fn variants(files: &[RemoteFile]) -> Vec<Variant> {
+    let mut found: BTreeMap<String, Variant> = BTreeMap::new();
+    for folder in GRAPH_FOLDERS {
+        for stem in STEMS {
+            for file in files {
+                let graph = in_folder(&file.path, folder).and_then(Graph::of_name);
+                let Some(graph) = graph.filter(|graph| graph.stem == stem) else {
+                    continue;
+                };
+                let name = graph.suffix.unwrap_or(PLAIN).to_owned();
+                found.entry(name.clone()).or_insert_with(|| Variant {
+                    name,
+                    files: beside(files).chain(graph.files(files, folder)).collect(),
+                });
+            }
+        }
+    }
+    for file in files {
+        let Some(folder) = file.path.strip_suffix("genai_config.json") else {
+            continue;
+        };
+        let name = match folder {
+            "" => PLAIN,
+            folder => match folder.strip_suffix('/') {
+                Some(name) => name,
+                None => continue,
+            },
+        };
+        let all = { files.iter() }.filter_map(|file| {
+            let name = in_folder(&file.path, folder)?;
+            Some((file.clone(), name.to_owned()))
+        });
+        let variant = Variant {
+            name: name.to_owned(),
+            files: all.collect(),
+        };
+        found.insert(name.to_owned(), variant);
+    }
+    found.into_values().collect()
+}
+
+/// The name of a file that is in a folder itself.
+fn in_folder<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    path.strip_prefix(folder).filter(|name| !name.contains('/'))
+}
+
+/// The name of a graph, taken apart.
+#[derive(Clone, Copy)]
+struct Graph<'n> {
+    stem: &'static str,
+    suffix: Option<&'n str>,
+}
+
+impl<'n> Graph<'n> {
+    fn of_name(name: &'n str) -> Option<Self> {
+        let name = name.strip_suffix(".onnx")?;
+        let stems = STEMS.into_iter().filter(|stem| name.starts_with(stem));
+        // The longest: `model_merged` has no suffix `merged`.
+        let stem = stems.max_by_key(|stem| stem.len())?;
+        let suffix = match &name[stem.len()..] {
+            "" => None,
+            rest => Some(rest.strip_prefix('_')?),
+        };
+        Some(Self { stem, suffix })
+    }
+
+    /// The graph, those that run with it, and the files with their external data: `model.onnx_data`,
+    /// `model.onnx_data_1`, `model.onnx.data`.
+    fn files(
+        self,
+        files: &[RemoteFile],
+        folder: &str,
+    ) -> impl Iterator<Item = (RemoteFile, String)> {
+        let suffix = self.suffix.map(|suffix| format!("_{suffix}"));
+        let suffix = suffix.unwrap_or_default();
+        let with = match self.stem {
+            "decoder_model_merged" => &["decoder_model_merged", "encoder_model"][..],
+            "decoder_with_past_model" => {
+                &["decoder_with_past_model", "decoder_model", "encoder_model"]
+            }
+            _ => std::slice::from_ref(&self.stem),
+        };
+        let is_there = |path: &String| files.iter().any(|file| file.path == *path);
+        let graphs: Vec<String> = { with.iter() }
+            .map(|stem| {
+                // What has no such variant is taken plain.
+                let own = Some(format!("{folder}{stem}{suffix}.onnx")).filter(is_there);
+                own.unwrap_or_else(|| format!("{folder}{stem}.onnx"))
+            })
+            .collect();
+        let is_own = move |path: &str| {
+            let mut rests = graphs
+                .iter()
+                .filter_map(|graph| path.strip_prefix(&**graph));
+            rests.any(|rest| {
+                rest.is_empty() || rest.starts_with("_data") || rest.starts_with(".data")
+            })
+        };
+        let own = files.iter().filter(|file| is_own(&file.path));
+        let own: Vec<_> = own.map(|file| (file.clone(), file.path.clone())).collect();
+        own.into_iter()
+    }
+}
+
+/// The files of a repository's root that are not weights, and its chat templates.
+fn beside(files: &[RemoteFile]) -> impl Iterator<Item = (RemoteFile, String)> {
+    const ENDS: [&str; 5] = [".json", ".jinja", ".txt", "tokenizer.model", "spiece.model"];
+    const LICENCES: [&str; 4] = ["LICENSE", "LICENCE", "NOTICE", "USE_POLICY"];
+    let is_wanted = |name: &str| {
+        let upper = name.to_ascii_uppercase();
+        LICENCES.iter().any(|begin| upper.starts_with(begin))
+            // Lists of the parts of other formats' weights are of no use.
+            || ENDS.iter().any(|end| name.ends_with(end)) && !name.ends_with(".index.json")
+    };
+    let wanted = files.iter().filter(move |file| {
+        let is_wanted = match in_folder(&file.path, "") {
+            Some(name) => is_wanted(name),
+            None => file.path.starts_with("additional_chat_templates/"),
+        };
+        is_wanted && file.size <= LARGEST_BESIDE
+    });
+    wanted.map(|file| (file.clone(), file.path.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Checksum;
+
+    fn found(paths: &[&str]) -> String {
+        let file = |path: &&str| RemoteFile {
+            path: (*path).to_owned(),
+            size: 1,
+            checksum: Checksum::GitObject(String::new()),
+        };
+        let files: Vec<RemoteFile> = paths.iter().map(file).collect();
+        let lines = variants(&files).into_iter().map(|variant| {
+            let files = variant
+                .files
+                .iter()
+                .map(|(file, name)| match file.path == *name {
+                    true => name.clone(),
+                    false => format!("{}={name}", file.path),
+                });
+            format!("{}: {}", variant.name, files.collect::<Vec<_>>().join(" "))
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn variants_have_their_graph_its_data_and_what_lies_beside() {
+        expect_test::expect![[r#"
+            plain: LICENSE.txt additional_chat_templates/tools.jinja config.json tokenizer.json onnx/model.onnx onnx/model.onnx_data
+            q4: LICENSE.txt additional_chat_templates/tools.jinja config.json tokenizer.json onnx/model_q4.onnx
+            q4f16: LICENSE.txt additional_chat_templates/tools.jinja config.json tokenizer.json onnx/model_q4f16.onnx onnx/model_q4f16.onnx_data onnx/model_q4f16.onnx_data_1"#]].assert_eq(&found(&[
+            ".gitattributes",
+            "README.md",
+            "LICENSE.txt",
+            "additional_chat_templates/tools.jinja",
+            "config.json",
+            "model.safetensors",
+            "model.safetensors.index.json",
+            "onnx/model.onnx",
+            "onnx/model.onnx_data",
+            "onnx/model_q4.onnx",
+            "onnx/model_q4f16.onnx",
+            "onnx/model_q4f16.onnx_data",
+            "onnx/model_q4f16.onnx_data_1",
+            "tokenizer.json",
+        ]));
+    }
+
+    #[test]
+    fn graphs_that_run_together_belong_together() {
+        expect_test::expect![[r#"
+            int8: config.json onnx/decoder_model_merged_int8.onnx onnx/encoder_model_int8.onnx
+            plain: config.json onnx/decoder_model_merged.onnx onnx/encoder_model.onnx"#]]
+        .assert_eq(&found(&[
+            "config.json",
+            "onnx/decoder_model.onnx",
+            "onnx/decoder_model_merged.onnx",
+            "onnx/decoder_model_merged_int8.onnx",
+            "onnx/encoder_model.onnx",
+            "onnx/encoder_model_int8.onnx",
+        ]));
+    }
+
+    #[test]
+    fn halves_belong_together_where_no_whole_is_there() {
+        expect_test::expect![[r#"
+            int8: config.json onnx/decoder_model_int8.onnx onnx/decoder_with_past_model_int8.onnx onnx/encoder_model.onnx
+            plain: config.json onnx/decoder_model_merged.onnx onnx/encoder_model.onnx"#]]
+        .assert_eq(&found(&[
+            "config.json",
+            "onnx/decoder_model.onnx",
+            "onnx/decoder_model_int8.onnx",
+            "onnx/decoder_model_merged.onnx",
+            "onnx/decoder_with_past_model.onnx",
+            "onnx/decoder_with_past_model_int8.onnx",
+            "onnx/encoder_model.onnx",
+        ]));
+    }
+
+    #[test]
+    fn folders_of_onnxruntime_genai_are_variants() {
+        expect_test::expect![[r#"
+            cpu/int4: cpu/int4/genai_config.json=genai_config.json cpu/int4/model.onnx=model.onnx cpu/int4/model.onnx.data=model.onnx.data
+            cuda/fp16: cuda/fp16/genai_config.json=genai_config.json cuda/fp16/model.onnx=model.onnx"#]].assert_eq(&found(&[
+            "README.md",
+            "config.json",
+            "cpu/int4/genai_config.json",
+            "cpu/int4/model.onnx",
+            "cpu/int4/model.onnx.data",
+            "cuda/fp16/genai_config.json",
+            "cuda/fp16/model.onnx",
+        ]));
+    }
+}

@@ -1,0 +1,222 @@
+//! Tokenizers without a `tokenizer.json`: the tokens of texts are those of Python's implementations
+//! (`tests/fixtures/make.py`), and no file, however damaged, makes a panic.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use structgen_vocab::{TokenId, Tokenizer, TokenizerError, Vocabulary, tokenizer_file};
+
+const FOLDERS: [&str; 9] = [
+    "unigram",
+    "symbols",
+    "llama",
+    "llama_new",
+    "gemma",
+    "t5",
+    "gpt2",
+    "qwen2",
+    "bart",
+];
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name)
+}
+
+fn open(folder: &Path) -> Result<Tokenizer, TokenizerError> {
+    Tokenizer::from_file(tokenizer_file(folder))
+}
+
+fn ids(value: &Value) -> Vec<TokenId> {
+    let ids = value.as_array().unwrap().iter();
+    ids.map(|id| TokenId(id.as_u64().unwrap() as u32)).collect()
+}
+
+#[test]
+fn tokens_are_those_of_the_reference() {
+    let mut wrong = Vec::new();
+    for name in FOLDERS {
+        let folder = fixture(name);
+        let tokenizer = open(&folder).unwrap();
+        let golden = fs::read_to_string(folder.join("golden.json")).unwrap();
+        let golden: Value = serde_json::from_str(&golden).unwrap();
+        for row in golden.as_array().unwrap() {
+            let text = row["text"].as_str().unwrap();
+            let got = tokenizer.encode(text).unwrap();
+            if got != ids(&row["ids"]) {
+                wrong.push(format!("{name} {text:?}: {got:?} for {}", row["ids"]));
+            }
+            // In a prompt that is trusted, the names of special tokens are these tokens.
+            if !text.contains("<s>") {
+                let got = tokenizer.encode_prompt(text, true).unwrap();
+                if got != ids(&row["prompt"]) {
+                    wrong.push(format!(
+                        "{name} prompt {text:?}: {got:?} for {}",
+                        row["prompt"]
+                    ));
+                }
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn texts_come_back_where_nothing_is_normalised() {
+    for name in ["llama", "llama_new", "gemma", "gpt2", "bart"] {
+        let tokenizer = open(&fixture(name)).unwrap();
+        for text in ["The ship leaves at nine.", " two  spaces ", "日本語 é 😀\n"] {
+            let tokens = tokenizer.encode(text).unwrap();
+            assert_eq!(tokenizer.decode(&tokens, true).unwrap(), text, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_vocabulary_is_read_alone_as_with_its_tokenizer() {
+    for name in FOLDERS {
+        let file = tokenizer_file(&fixture(name));
+        let vocabulary = Vocabulary::from_tokenizer_file(&file).unwrap();
+        let tokenizer = Tokenizer::from_file(&file).unwrap();
+        let other = tokenizer.vocabulary();
+        assert_eq!(vocabulary.len(), other.len());
+        for id in (0..vocabulary.len() as u32).map(TokenId) {
+            assert_eq!(vocabulary.token_bytes(id), other.token_bytes(id), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_tokenizer_json_counts_more_and_a_vocabulary_without_merges_not_at_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = || {
+        let file = tokenizer_file(dir.path());
+        file.file_name().unwrap().to_str().unwrap().to_owned()
+    };
+    let write = |name: &str| fs::write(dir.path().join(name), "").unwrap();
+    assert_eq!(name(), "tokenizer.json");
+    write("vocab.json");
+    assert_eq!(name(), "tokenizer.json");
+    write("merges.txt");
+    assert_eq!(name(), "vocab.json");
+    write("spiece.model");
+    assert_eq!(name(), "spiece.model");
+    write("tokenizer.json");
+    assert_eq!(name(), "tokenizer.json");
+}
+
+/// A copy of a fixture with other configuration files.
+fn configured(name: &str, files: &[(&str, &str)]) -> Result<Tokenizer, String> {
+    let dir = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(fixture(name)).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), dir.path().join(entry.file_name())).unwrap();
+    }
+    for (file, text) in files {
+        fs::write(dir.path().join(file), text).unwrap();
+    }
+    open(dir.path()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn classes_with_ids_or_rules_of_their_own_are_refused_by_name() {
+    let refused = |name, file, text| configured(name, &[(file, text)]).unwrap_err();
+    let errors = [
+        refused(
+            "llama",
+            "tokenizer_config.json",
+            r#"{"tokenizer_class": "XLMRobertaTokenizer"}"#,
+        ),
+        refused("unigram", "config.json", r#"{"model_type": "camembert"}"#),
+        refused(
+            "gpt2",
+            "tokenizer_config.json",
+            r#"{"tokenizer_class": "CLIPTokenizer"}"#,
+        ),
+        refused("gpt2", "tokenizer_config.json", "{}"),
+        refused("gpt2", "tokenizer_config.json", "{"),
+        refused("gpt2", "merges.txt", "#version: 0.2\na b c\n"),
+        refused("gpt2", "vocab.json", "[1]"),
+        refused(
+            "t5",
+            "tokenizer_config.json",
+            r#"{"tokenizer_class": "T5Tokenizer", "extra_ids": 99999999}"#,
+        ),
+        refused("llama", "tokenizer.model", "IQ== 0\nIg== 1\n"),
+    ];
+    expect_test::expect![[r#"
+        unsupported tokenizer: /tokenizer_class is XLMRobertaTokenizer: the ids of such a tokenizer may be others than those of its SentencePiece model; save it as a tokenizer.json: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)
+        unsupported tokenizer: /model_type is camembert: the ids of such a tokenizer may be others than those of its SentencePiece model; save it as a tokenizer.json: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)
+        unsupported tokenizer: /tokenizer_class is CLIPTokenizer: how such a tokenizer cuts a text is in neither vocab.json nor merges.txt; save it as a tokenizer.json: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)
+        unsupported tokenizer: /model_type is missing: how such a tokenizer cuts a text is in neither vocab.json nor merges.txt; save it as a tokenizer.json: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)
+        not a tokenizer file: EOF while parsing an object, at line 1, column 1
+        line 2 of merges.txt is not two tokens with a space between them
+        not a tokenizer file: invalid type: integer `1`, expected a tuple of size 2, at line 1, column 2
+        unsupported tokenizer: /extra_ids is 99999999: at most 10000 are added
+        not a SentencePiece model of pieces with scores, one of them for unknown characters"#]].assert_eq(&errors.join("\n"));
+}
+
+#[test]
+fn tokens_that_the_configuration_adds_are_added() {
+    let config = r#"{"tokenizer_class": "LlamaTokenizer", "added_tokens_decoder": {
+        "0": {"content": "<unk>", "special": true}, "1": {"content": "<s>", "special": true},
+        "2": {"content": "</s>", "special": true}, "700": {"content": "<|user|>", "special": true},
+        "701": {"content": "<tool>", "special": false}}}"#;
+    let tokenizer = configured("llama", &[("tokenizer_config.json", config)]).unwrap();
+    let vocabulary = tokenizer.vocabulary();
+    assert!(vocabulary.is_special(TokenId(700)));
+    assert_eq!(vocabulary.token_bytes(TokenId(701)), Some(&b"<tool>"[..]));
+    assert_eq!(
+        tokenizer.encode_prompt("<|user|>", false).unwrap(),
+        [TokenId(700)]
+    );
+    assert!(
+        !tokenizer
+            .encode("<|user|>")
+            .unwrap()
+            .contains(&TokenId(700))
+    );
+}
+
+#[test]
+fn damaged_files_are_errors_or_harmless() {
+    for name in ["unigram", "llama", "symbols"] {
+        let folder = fixture(name);
+        let whole = fs::read(folder.join("tokenizer.model")).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("tokenizer.model");
+        let try_bytes = |bytes: &[u8]| {
+            fs::write(&file, bytes).unwrap();
+            if let Ok(tokenizer) = Tokenizer::from_file(&file) {
+                let _ = tokenizer.encode("a text, <0x41> and 日本語");
+            }
+        };
+        let step = whole.len() / 60;
+        for at in (0..whole.len()).step_by(step) {
+            try_bytes(&whole[..at]);
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0xff;
+            try_bytes(&flipped);
+        }
+        // The trainer's and normaliser's settings are at the end.
+        for at in whole.len() - 200..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0x41;
+            try_bytes(&flipped);
+        }
+    }
+    // A piece that is said to be longer than the file, and a million of them without a text.
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("tokenizer.model");
+    for bytes in [
+        vec![0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f],
+        [0x0a, 0x00].repeat(1_000_000),
+        vec![0xff; 100],
+        Vec::new(),
+    ] {
+        fs::write(&file, bytes).unwrap();
+        assert!(Tokenizer::from_file(&file).is_err());
+    }
+}
