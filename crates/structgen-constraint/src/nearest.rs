@@ -437,8 +437,8 @@ impl<'v, 's> Search<'v, 's> {
         self.steps_left = self.steps_left.min(MORE_STEPS);
     }
 
-    /// The characters that may come in a state: of many, a few, and those that can replace the character at a place and
-    /// have the next one after them.
+    /// The characters that may come in a state: of many, a few, and a space that can replace the character at a place and
+    /// has the next one after it.
     fn written_characters(
         &mut self,
         state: SetId,
@@ -454,8 +454,10 @@ impl<'v, 's> Search<'v, 's> {
             false => FEW_CHARACTERS,
         };
         for byte in candidates {
-            if found.len() >= FEW_CHARACTERS || self.steps_left == 0 {
-                break;
+            // Whitespace is rarely what is missing where something else may come; a space may have been replaced.
+            let is_inserted = found.len() < most && (only_whitespace || visible(&byte));
+            if !is_inserted && byte != b' ' || self.steps_left == 0 {
+                continue;
             }
             let Some((character, next)) = self.whole_character(state, byte)? else {
                 continue;
@@ -463,8 +465,6 @@ impl<'v, 's> Search<'v, 's> {
             if found.iter().any(|it| it.next == next) {
                 continue;
             }
-            // Whitespace is rarely what is missing where something else may come.
-            let is_inserted = found.len() < most && (only_whitespace || visible(&byte));
             if !is_inserted && !self.takes(next, at + 1)? {
                 continue;
             }
