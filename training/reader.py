@@ -27,6 +27,7 @@ from tokenizers import Tokenizer
 
 import mixture
 from model import SIZES, Model, Norm, rotary, rotate
+from model import Block as DecoderBlock
 from reader_questions import NUMBER, Question, batch, readings, spans, values
 from tokenizer import PAD
 from train import EMA, WARMUP, Muon, share
@@ -39,16 +40,8 @@ LONGEST_SPAN = 40  # tokens of a value
 OFF = -1e9
 
 
-class Block(nn.Module):
-    """A block of `model.py` whose attention goes in both directions."""
-
-    def __init__(self, c):
-        super().__init__()
-        self.c = c
-        linear = lambda i, o: nn.Linear(i, o, bias=False)
-        self.norm1, self.norm2 = Norm(c.dim, c.eps), Norm(c.dim, c.eps)
-        self.q, self.k, self.v, self.o = (linear(c.dim, c.dim) for _ in range(4))
-        self.gate, self.up, self.down = linear(c.dim, c.ffn), linear(c.dim, c.ffn), linear(c.ffn, c.dim)
+class Block(DecoderBlock):
+    """A block whose attention goes in both directions."""
 
     def forward(self, x, cos, sin, padding):
         b, t, _ = x.shape

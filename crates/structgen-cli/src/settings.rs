@@ -341,6 +341,7 @@ impl Settings {
     }
 
     /// The seed, where one was given.
+    #[cfg(feature = "play")]
     pub(crate) fn seed(&self) -> Option<u64> {
         self.is_seeded.then_some(self.options.sampling.seed)
     }

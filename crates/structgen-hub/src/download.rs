@@ -174,7 +174,7 @@ struct Part {
     /// Locked, so that no two processes write it.
     file: File,
     len: u64,
-    /// The hash of what is there.
+    /// The hash of the bytes that are on disk.
     hasher: Hasher,
 }
 

@@ -16,7 +16,7 @@ use std::io::{self, Write};
 const HOUR: f64 = 3_600.0;
 const MEAN_TIME_TO_FAILURE: f64 = 24.0 * HOUR;
 const RESTART: f64 = 300.0;
-/// One in so many machines is slow, by this factor.
+/// How many machines there are to a slow one, and how much slower it is.
 const SLOW_ONE_IN: usize = 50;
 const SLOWNESS: f64 = 4.0;
 

@@ -24,7 +24,7 @@ pub(crate) const TEXTS: [&str; 4] = [
     "Jo Lund moved to Oslo at the age of 41.",
 ];
 
-/// A model of so many workers, each with one row at a time.
+/// A model with this number of workers, each with one row at a time.
 pub(crate) fn model(workers: usize) -> structgen::Result<Model> {
     structgen::runtime::ensure(|line| drop(writeln!(std::io::stderr(), "{line}")))?;
     let mut limits = SchedulerLimits::default();

@@ -335,7 +335,10 @@ impl Scores {
         // Of the caller's samplers, logits among the allowed ones are what they leave.
         let own = chain.has_own().then(|| chain.own(logits, mask));
         let own_total = { own.as_ref() }.and_then(|own| numeric::log_sum_exp(own.logits()));
-        let softmax = masked_softmax(logits, mask, &[]).filter(|_| own.is_none());
+        let softmax = match own {
+            Some(_) => None,
+            None => masked_softmax(logits, mask, &[]),
+        };
         let log_probs = |id: TokenId, left: Option<f32>| TokenLogProbs {
             model: log_prob(logit(id), total),
             allowed: match (softmax, left) {

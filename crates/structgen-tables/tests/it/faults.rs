@@ -190,7 +190,7 @@ fn a_folder_that_cannot_be_written_is_said_at_once() {
     );
 }
 
-/// The same program with files of at most so many kibibytes, as where a disk is full.
+/// The same program with a limit on the size of its files, in kibibytes: writing fails as it does on a full disk.
 #[cfg(unix)]
 fn with_small_files(tables: &Tables, kibibytes: u32, args: &[&str]) -> Command {
     let program = tables.command::<&str>([]).get_program().to_owned();

@@ -39,7 +39,8 @@ pub(super) enum FieldKind {
     Options(Vec<Value>),
 }
 
-/// The fields of a schema in their order. What is a union of several types, a map, a tuple, or within itself, is left out.
+/// The fields of a schema in their order. What is a union of several types, a map, a tuple, or within itself, is left
+/// out.
 pub(super) fn fields(schema: &Value) -> Vec<ReadField> {
     let mut walk = Walk {
         renderer: Renderer::new(schema),

@@ -1,13 +1,15 @@
 //! Reading: a second, small model that says where in a text each field of a schema has its value.
 //!
-//! The decoder writes a document from left to right, and has read the text in the same way. A reader looks at schema and
-//! text in both directions at once, which makes it the better judge of which of the text's values is meant; what it cannot do is write. So it
-//! weighs what the decoder chooses among: [`Preference`] is a sampler that adds to each token's logit how much the probability of the
-//! document, as the reader has it, changes with the token. What may be written is the constraint's matter as before.
+//! The decoder writes a document from left to right, and has read the text in the same way. A reader looks at schema
+//! and text in both directions at once, which makes it the better judge of which of the text's values is meant; what it
+//! cannot do is write. So it weighs what the decoder chooses among: [`Preference`] is a sampler that adds to each
+//! token's logit how much the probability of the document, as the reader has it, changes with the token. What may be
+//! written is the constraint's matter as before.
 //!
-//! A text passes through the files in this order: [`fields`] of the schema, a [`question`] of tokens, the graph's logits, [`texts`] with
-//! probabilities, the [`preference`].
+//! A text passes through the files in this order: [`fields`] of the schema, a [`question`] of tokens, the graph's
+//! logits, [`texts`] with probabilities, the [`document`] that they make, the [`preference`].
 
+mod document;
 mod fields;
 mod preference;
 mod question;
@@ -24,9 +26,9 @@ use structgen_ort::{OrtReader, SpanLogits};
 use structgen_vocab::{TokenId, Tokenizer};
 
 use crate::Result;
+use document::{Document, LazyDocument};
 use fields::{FieldKind, ReadField, fields};
 pub(crate) use preference::Preference;
-use preference::{Document, LazyDocument};
 use question::{AskedField, TextTokens, texts};
 
 /// The most tokens of a run; the reader learnt from 900 at most. A longer text is read in windows.
@@ -184,8 +186,8 @@ impl Reader {
         Ok(Document::new(values.collect()))
     }
 
-    /// The logits of a text, which is read in windows where it is long: of each token, those of the window in which it is least at
-    /// the edge.
+    /// The logits of a text, which is read in windows where it is long: of each token, those of the window in which it
+    /// is least at the edge.
     fn logits(
         &self,
         questions: &Questions,
@@ -268,7 +270,8 @@ impl Reader {
     }
 }
 
-/// The windows of a text of so many tokens, after `first` others: each but the first begins within the one before.
+/// The windows of a text with `tokens` tokens, which follow `first` others in each run. Neighbours share [`SHARED`]
+/// tokens.
 fn windows(first: usize, tokens: usize) -> Vec<Range<usize>> {
     let width = MAX_RUN - first.min(MAX_QUESTIONS + 1);
     let from = |start: usize| start..tokens.min(start + width);

@@ -22,8 +22,9 @@ const LEAST_START: f64 = 3e-4;
 /// in other words. On held-out passages, it takes enums from 34 to 77 percent, and any gain between 1 and 4 is as good.
 const SAID: f32 = 2.0;
 
-/// What the logit of a place gains that stands in the same line after a word of the field's key, and at most how many bytes
-/// later. On held-out passages, that is half a percent to one percent of all fields, and any gain between 1 and 3 is as good.
+/// What the logit of a place gains that stands in the same line after a word of the field's key, and at most how many
+/// bytes later. On held-out passages, that is half a percent to one percent of all fields, and any gain between 1 and 3
+/// is as good.
 const LABELLED: (f32, usize) = (2.0, 40);
 
 /// A value of a list is at least this probable, in comparison with the most probable one.
@@ -117,7 +118,7 @@ pub(super) fn texts(
     input: &Input,
 ) -> Texts {
     let sequence = tokens.first + tokens.spans.len();
-    let mut starts = logits.starts[number * sequence..][..sequence].to_vec();
+    let starts = &logits.starts[number * sequence..][..sequence];
     let ends = &logits.ends[number * sequence..][..sequence];
     if let FieldKind::Options(options) = &field.kind {
         let positions: Vec<usize> = asked.options.iter().copied().chain(asked.none).collect();
@@ -137,6 +138,7 @@ pub(super) fn texts(
         return Texts::new(texts.zip(probabilities));
     }
     let key = field.path.last().map_or("", String::as_str);
+    let mut starts = starts.to_vec();
     for at in tokens.labelled(key, input.text()) {
         starts[tokens.first + at] += LABELLED.0;
     }
@@ -172,8 +174,8 @@ struct Candidate {
     score: f64,
 }
 
-/// The values of a list: how probable each place is in comparison with the most probable one, where a value ends at the first probable
-/// end.
+/// The values of a list: how probable each place is in comparison with the most probable one, where a value ends at the
+/// first probable end.
 fn list(found: Vec<Candidate>, tokens: &TextTokens, starts: &[f32], ends: &[f32]) -> Texts {
     let of = |logits: &[f32], places: &[usize]| {
         let logits = |at: &usize| f64::from(logits[tokens.first + at]);

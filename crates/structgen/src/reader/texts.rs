@@ -72,8 +72,8 @@ impl Texts {
         found
     }
 
-    /// The values of a list, which come in the order in which they stand. Each is next with the probability that it belongs to the list
-    /// and that none before it does.
+    /// The values of a list, which come in the order in which they stand. Each is next with the probability that it
+    /// belongs to the list and that none before it does.
     pub(super) fn list(mut values: Vec<Listed>) -> Self {
         values.sort_by_key(|value| value.start);
         // Those that begin at the same place share it.

@@ -43,7 +43,8 @@ pub(super) fn contains(text: &[Word], option: &str) -> bool {
     !option.is_empty() && text.windows(option.len()).any(is_same)
 }
 
-/// Where words end that a key has as well, or a form of one that is a little longer: what stands after them may be the key's value.
+/// Where words end that a key has as well, or a form of one that is a little longer: what stands after them may be the
+/// key's value.
 pub(super) fn labels<'t>(text: &'t [Word], key: &str) -> impl Iterator<Item = usize> + 't {
     let mut key = words(key);
     key.retain(|it| it.text.len() >= LEAST_LABEL);
