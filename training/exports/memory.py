@@ -90,7 +90,7 @@ def weights(program, folder):
     """The bytes of weights as computed, those that loading adds to a process, and those that a token of the cache takes."""
     done = subprocess.run([program, "model", "memory", str(folder), "--json"], capture_output=True, text=True, check=True, env=ENVIRONMENT)
     found = json.loads(done.stdout)
-    return found["weight_bytes"], found["process_bytes"], found["cache_bytes_per_token"]
+    return found["weight_bytes"], found["process_bytes"], found["cache_bytes_per_token"] * found["cache_copies"]
 
 
 def resident(program, folder, tokens):

@@ -7,9 +7,7 @@ use ort::value::{DynValue, TensorElementType, TensorRef};
 use structgen_decode::{ModelError, model::DraftHeads};
 
 use crate::cache::backend;
-use crate::files::regular_file;
-use crate::model::{refused, session_builder};
-use crate::operators::Operators;
+use crate::files::{regular_file, side_session, takes_only};
 use crate::signature::{find, tensor, unsupported};
 use crate::{Device, LoadError, Runtime};
 
@@ -67,18 +65,10 @@ impl OrtHeads {
         name: &str,
         device: Device,
     ) -> Result<Self, LoadError> {
-        let operators = Operators::of_bytes(bytes).unwrap_or_default();
-        let mut builder = session_builder(runtime, device, &operators)?;
-        let session = builder.commit_from_memory(bytes);
-        let session = session.map_err(|error| refused(name, &error))?;
+        let session = side_session(runtime, bytes, name, device)?;
         let states = find(session.inputs(), STATES, "input")?;
         let logits = find(session.outputs(), LOGITS, "output")?;
-        if let Some(other) = session.inputs().iter().find(|input| input.name() != STATES) {
-            return Err(LoadError::UnknownInput {
-                name: other.name().to_owned(),
-                dtype: other.dtype().to_string(),
-            });
-        }
+        takes_only(&session, &[STATES])?;
         let hidden_width = match tensor(states)? {
             (TensorElementType::Float32, &[_, width]) if width > 0 => width as usize,
             _ => return Err(unsupported(states, "f32 [n, width] with a fixed width")),

@@ -10,6 +10,7 @@ mod error;
 mod files;
 mod folder;
 mod heads;
+mod memory;
 mod model;
 mod notes;
 mod operators;

@@ -7,9 +7,7 @@ use ort::value::{TensorElementType, TensorRef};
 use structgen_decode::ModelError;
 
 use crate::cache::backend;
-use crate::files::regular_file;
-use crate::model::{refused, session_builder};
-use crate::operators::Operators;
+use crate::files::{regular_file, side_session, takes_only};
 use crate::signature::{find, tensor, unsupported};
 use crate::{Device, LoadError, Runtime};
 
@@ -18,11 +16,11 @@ const FIELDS: &str = "fields";
 const STARTS: &str = "starts";
 const ENDS: &str = "ends";
 
-/// An encoder that finds values in a text, as in extractive question answering (Chen et al. 2017): of each field, at which
-/// position its value begins and at which it ends.
+/// An encoder that finds values in a text, as in extractive question answering (Chen et al. 2017): of each field, at
+/// which position its value begins and at which it ends.
 ///
-/// `input_ids`, i64 `[1, sequence]`, and `fields`, i64 `[1, fields]`, the position of each field, to `starts` and `ends`,
-/// f32 `[1, fields, sequence]`, which are logits.
+/// `input_ids`, i64 `[1, sequence]`, and `fields`, i64 `[1, fields]`, the position of each field, to `starts` and
+/// `ends`, f32 `[1, fields, sequence]`, which are logits.
 ///
 /// ```no_run
 /// use structgen_ort::{Device, OrtReader, Runtime, Search};
@@ -75,14 +73,11 @@ impl OrtReader {
         name: &str,
         device: Device,
     ) -> Result<Self, LoadError> {
-        let operators = Operators::of_bytes(bytes).unwrap_or_default();
-        let mut builder = session_builder(runtime, device, &operators)?;
-        let session = builder.commit_from_memory(bytes);
-        let session = session.map_err(|error| refused(name, &error))?;
-        for (wanted, rank) in [(IDS, 2), (FIELDS, 2)] {
+        let session = side_session(runtime, bytes, name, device)?;
+        for wanted in [IDS, FIELDS] {
             let input = find(session.inputs(), wanted, "input")?;
             match tensor(input)? {
-                (TensorElementType::Int64, shape) if shape.len() == rank => {}
+                (TensorElementType::Int64, shape) if shape.len() == 2 => {}
                 _ => return Err(unsupported(input, "i64 with two dimensions")),
             }
         }
@@ -93,14 +88,7 @@ impl OrtReader {
                 _ => return Err(unsupported(output, "f32 [batch, fields, sequence]")),
             }
         }
-        if let Some(other) =
-            { session.inputs().iter() }.find(|input| ![IDS, FIELDS].contains(&input.name()))
-        {
-            return Err(LoadError::UnknownInput {
-                name: other.name().to_owned(),
-                dtype: other.dtype().to_string(),
-            });
-        }
+        takes_only(&session, &[IDS, FIELDS])?;
         Ok(Self { session })
     }
 

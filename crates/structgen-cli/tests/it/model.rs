@@ -158,13 +158,17 @@ fn memory_of_a_folder_is_that_of_its_tensors() {
             per_token > 0 && per_token.is_multiple_of(value_bytes),
             "{name}: {found}"
         );
-        assert_eq!(found["cache_bytes"], per_token * 300, "{name}");
+        let cache = per_token * 300;
+        assert_eq!(found["cache_bytes"], cache, "{name}");
+        let copies = if name.starts_with("shared") { 1 } else { 2 };
+        assert_eq!(found["cache_copies"], copies, "{name}");
         let types = found["weights"].as_array().unwrap();
         let sum: u64 = types
             .iter()
             .map(|weights| weights["bytes"].as_u64().unwrap())
             .sum();
         assert_eq!(found["weight_bytes"], sum, "{name}");
+        assert_eq!(found["bytes"], sum + copies * cache, "{name}");
         if is_grouped {
             let all: Value = serde_json::from_str(
                 &model(

@@ -8,13 +8,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ort::memory::Allocator;
-use ort::session::SessionInputValue;
 use ort::value::DynValue;
 use structgen_decode::{ModelError, model::RowId};
 
 use super::grouping::{Group, join};
-use super::tensors::{Place, beginning, by_float, compact, fetched, gathered, is_writable};
+use super::tensors::{Place, by_float, fetched, gathered};
 use crate::signature::CacheTensor;
 
 /// The rows of a model whose cache grows.
@@ -23,8 +21,6 @@ pub(crate) struct GrowingRows {
     layout: Vec<CacheTensor>,
     /// What a run costs besides its rows, in positions of a row that could be moved in that time.
     run_cost: usize,
-    /// Where gathered tensors are.
-    memory: Allocator,
     rows: BTreeMap<RowId, Row>,
 }
 
@@ -43,8 +39,6 @@ pub(crate) struct Block {
     padding: Vec<usize>,
     /// Positions of each row, padding included.
     len: usize,
-    /// Positions that the tensors were made with. Those of a compacted block lie at the beginning of their memory.
-    made: usize,
 }
 
 impl Block {
@@ -54,7 +48,6 @@ impl Block {
             tensors,
             padding,
             len,
-            made: len,
         }
     }
 
@@ -70,17 +63,9 @@ impl Block {
         self.padding.len()
     }
 
-    /// A tensor as an input of the next run: a view, so that the block is still there if the run fails.
-    pub(crate) fn input(
-        &self,
-        layout: &[CacheTensor],
-        at: usize,
-    ) -> Result<SessionInputValue<'_>, ModelError> {
-        let (tensor, layout) = (&self.tensors[at], &layout[at]);
-        if self.made == self.len {
-            return Ok(tensor.into());
-        }
-        by_float!(layout, beginning(tensor, layout, self.rows(), self.len))
+    /// The tensors, as inputs of the next run.
+    pub(crate) fn tensors(&self) -> &[DynValue] {
+        &self.tensors
     }
 
     fn place(&self, row: usize) -> Place {
@@ -95,12 +80,11 @@ impl Block {
 
 impl GrowingRows {
     /// No rows yet, for a graph of which a run costs as much as moving `run_cost_bytes` of cache.
-    pub(crate) fn new(layout: Vec<CacheTensor>, run_cost_bytes: usize, memory: Allocator) -> Self {
+    pub(crate) fn new(layout: Vec<CacheTensor>, run_cost_bytes: usize) -> Self {
         let position: usize = layout.iter().map(CacheTensor::bytes).sum();
         Self {
             layout,
             run_cost: run_cost_bytes / position.max(1),
-            memory,
             rows: BTreeMap::new(),
         }
     }
@@ -139,7 +123,7 @@ impl GrowingRows {
         let held = self.rows.get(&row).and_then(|row| row.held.as_ref());
         held.map_or(0, |(block, _)| {
             let position: usize = self.layout.iter().map(CacheTensor::bytes).sum();
-            block.rows() * block.made * position / Arc::strong_count(block)
+            block.rows() * block.len * position / Arc::strong_count(block)
         })
     }
 
@@ -189,18 +173,16 @@ impl GrowingRows {
         joined.collect()
     }
 
-    /// A block of these rows, in this order and no others: the one that they have, or a new one.
+    /// A block of these rows, in this order and no others: the one that they have, or a new one, which they have from then on.
     pub(crate) fn assemble(&mut self, rows: &[RowId]) -> Result<Arc<Block>, ModelError> {
-        if let Some((block, len)) = self.common_block(rows) {
-            if len == block.len {
-                return Ok(block);
-            }
-            drop(block);
-            if let Some(block) = self.compacted(rows, len)? {
-                return Ok(block);
-            }
+        if let Some((block, len)) = self.common_block(rows)
+            && len == block.len
+        {
+            return Ok(block);
         }
-        self.gather(rows).map(Arc::new)
+        let block = Arc::new(self.gather(rows)?);
+        self.hold(rows, &block);
+        Ok(block)
     }
 
     /// The block that consists of these rows, in this order, and the position where all of them end.
@@ -216,28 +198,6 @@ impl GrowingRows {
         let end = ends.next()??;
         let is_common = rows.len() == block.rows() && ends.all(|other| other == Some(end));
         is_common.then(|| (Arc::clone(block), end))
-    }
-
-    /// The block of these rows, cut to `len` positions in its own memory. `None` where other rows share it, where the
-    /// processor cannot write to it, and where a copy would free more than half of it.
-    fn compacted(&mut self, rows: &[RowId], len: usize) -> Result<Option<Arc<Block>>, ModelError> {
-        let mut held = rows
-            .iter()
-            .filter_map(|row| self.rows.get_mut(row)?.held.take());
-        let Some((mut block, _)) = held.next() else {
-            return Ok(None);
-        };
-        held.for_each(drop);
-        let compacted = match Arc::get_mut(&mut block) {
-            Some(block) if len * 2 > block.made => compact_block(block, &self.layout, len),
-            _ => Ok(false),
-        };
-        for (place, row) in rows.iter().enumerate() {
-            if let Some(row) = self.rows.get_mut(row) {
-                row.held = Some((Arc::clone(&block), place));
-            }
-        }
-        Ok(compacted?.then_some(block))
     }
 
     /// New tensors with copies of these rows, padded on the left.
@@ -256,7 +216,7 @@ impl GrowingRows {
                 Some((tensor, block.place(*place), row.len))
             });
             let places: Vec<_> = places.collect();
-            by_float!(layout, gathered(&self.memory, layout, &places, len))
+            by_float!(layout, gathered(layout, &places, len))
         });
         let tensors = copies.collect::<Result<_, _>>()?;
         let padding = rows.iter().map(|row| len - row.len).collect();
@@ -265,11 +225,18 @@ impl GrowingRows {
 
     /// Gives rows the tensors that a run of `n` tokens in each returned.
     pub(crate) fn commit(&mut self, rows: &[RowId], block: Block, n: usize) {
-        let block = Arc::new(block);
+        self.hold(rows, &Arc::new(block));
+        for row in rows {
+            if let Some(row) = self.rows.get_mut(row) {
+                row.len += n;
+            }
+        }
+    }
+
+    fn hold(&mut self, rows: &[RowId], block: &Arc<Block>) {
         for (place, row) in rows.iter().enumerate() {
             if let Some(row) = self.rows.get_mut(row) {
-                row.held = Some((Arc::clone(&block), place));
-                row.len += n;
+                row.held = Some((Arc::clone(block), place));
             }
         }
     }
@@ -289,28 +256,10 @@ impl GrowingRows {
         for id in staying {
             // Without room for the copy, the row stays where it is.
             if let Ok(alone) = self.gather(&[id]) {
-                self.commit(&[id], alone, 0);
+                self.hold(&[id], &Arc::new(alone));
             }
         }
     }
-}
-
-/// Whether the block could be cut in place.
-fn compact_block(
-    block: &mut Block,
-    layout: &[CacheTensor],
-    len: usize,
-) -> Result<bool, ModelError> {
-    let (rows, old) = (block.rows(), block.len);
-    let mut tensors = block.tensors.iter_mut().zip(layout);
-    if !tensors.all(|(tensor, layout)| by_float!(layout, is_writable(tensor, layout))) {
-        return Ok(false);
-    }
-    for (tensor, layout) in block.tensors.iter_mut().zip(layout) {
-        by_float!(layout, compact(tensor, layout, rows, (old, len)))?;
-    }
-    block.len = len;
-    Ok(true)
 }
 
 /// Copies of one tensor of each block that is not in the processor's memory.

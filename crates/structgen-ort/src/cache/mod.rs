@@ -10,20 +10,27 @@ pub(crate) mod growing;
 pub(crate) mod slots;
 mod tensors;
 
-pub(crate) use tensors::backend;
+pub(crate) use tensors::{Number, backend};
 
-use ort::memory::Allocator;
 use ort::value::DynValue;
 use structgen_decode::ModelError;
 
 use crate::signature::CacheTensor;
-use tensors::{by_float, gathered};
+use tensors::{by_float, pooled};
 
 /// The cache of one row without tokens.
 pub(crate) fn empty(layout: &[CacheTensor]) -> Result<Vec<DynValue>, ModelError> {
-    let memory = Allocator::default();
+    unwritten(layout, 1, 0)
+}
+
+/// The cache of rows of `len` positions, which a run writes all numbers of.
+pub(crate) fn unwritten(
+    layout: &[CacheTensor],
+    rows: usize,
+    len: usize,
+) -> Result<Vec<DynValue>, ModelError> {
     let tensors = layout.iter();
     tensors
-        .map(|layout| by_float!(layout, gathered(&memory, layout, &[None], 0)))
+        .map(|layout| by_float!(layout, pooled(layout, rows, len)))
         .collect()
 }

@@ -3,13 +3,13 @@
 use std::fmt::Debug;
 
 use ort::memory::{AllocationDevice, Allocator};
-use ort::session::SessionInputValue;
 use ort::value::{
     DynTensor, DynTensorRef, DynTensorValueType, DynValue, PrimitiveTensorElementType,
-    TensorElementType, TensorRef,
+    TensorElementType,
 };
 use structgen_decode::ModelError;
 
+use crate::memory;
 use crate::signature::CacheTensor;
 
 /// Calls a generic function for the type of number that a cache tensor has.
@@ -24,7 +24,7 @@ macro_rules! by_float {
 pub(super) use by_float;
 
 /// A number that a cache may consist of.
-pub(super) trait Number:
+pub(crate) trait Number:
     PrimitiveTensorElementType + Copy + Default + Debug + 'static
 {
 }
@@ -54,27 +54,26 @@ impl Place {
     }
 }
 
-/// A tensor in ONNX Runtime's own memory, the only kind that it writes outputs to.
+/// A tensor in ONNX Runtime's own memory, with room for this many positions of each row.
 pub(super) fn zeros<T: Number>(
     layout: &CacheTensor,
     rows: usize,
     room: usize,
 ) -> Result<DynValue, ModelError> {
-    let mut tensor = uninitialised::<T>(&Allocator::default(), layout, rows, room)?;
+    let element: TensorElementType = T::into_tensor_element_type();
+    let tensor = DynTensor::new(&Allocator::default(), element, layout.shape(rows, room));
+    let mut tensor = tensor.map_err(backend)?.into_dyn();
     numbers_mut::<T>(&mut tensor)?.fill(T::default());
     Ok(tensor)
 }
 
-/// A tensor whose numbers are yet to be written.
-fn uninitialised<T: Number>(
-    memory: &Allocator,
+/// A tensor that a run writes all numbers of.
+pub(super) fn pooled<T: Number>(
     layout: &CacheTensor,
     rows: usize,
-    room: usize,
+    len: usize,
 ) -> Result<DynValue, ModelError> {
-    let element: TensorElementType = T::into_tensor_element_type();
-    let tensor = DynTensor::new(memory, element, layout.shape(rows, room)).map_err(backend)?;
-    Ok(tensor.into_dyn())
+    memory::tensor::<T>(&layout.shape(rows, len))
 }
 
 /// Copies the first `positions` of a place to another.
@@ -101,15 +100,12 @@ pub(super) fn copy<T: Number>(
 }
 
 /// A tensor of rows of `len` positions, each the first positions of a place at the end of its row, zeros before them.
-///
-/// In the session's own memory, which is used again: new memory costs several times the copy in page faults.
 pub(super) fn gathered<T: Number>(
-    memory: &Allocator,
     layout: &CacheTensor,
     rows: &[Option<(&DynValue, Place, usize)>],
     len: usize,
 ) -> Result<DynValue, ModelError> {
-    let mut gathered = uninitialised::<T>(memory, layout, rows.len(), len)?;
+    let mut gathered = pooled::<T>(layout, rows.len(), len)?;
     let places = rows.iter().map(|place| match *place {
         Some((tensor, place, positions)) => Ok(Some((numbers::<T>(tensor)?, place, positions))),
         None => Ok(None),
@@ -180,45 +176,6 @@ pub(super) fn bytes(tensor: &DynValue) -> usize {
     count * size
 }
 
-/// Moves the first `new` of each head's `old` positions together at the beginning of the tensor's memory.
-///
-/// Fresh memory for a copy costs more in page faults than the copy, and for a small model more than the run that a
-/// draft saves.
-pub(super) fn compact<T: Number>(
-    tensor: &mut DynValue,
-    layout: &CacheTensor,
-    rows: usize,
-    (old, new): (usize, usize),
-) -> Result<(), ModelError> {
-    let numbers = numbers_mut::<T>(tensor)?;
-    let heads = layout.parts() * rows * layout.heads;
-    let (old, new) = (old * layout.head_dim, new * layout.head_dim);
-    if numbers.len() < heads * old {
-        return Err(too_short(numbers.len(), heads * old));
-    }
-    for head in 1..heads {
-        numbers.copy_within(head * old..head * old + new, head * new);
-    }
-    Ok(())
-}
-
-/// The beginning of a tensor's memory as a tensor of `rows` rows of `len` positions.
-pub(super) fn beginning<'t, T: Number>(
-    tensor: &'t DynValue,
-    layout: &CacheTensor,
-    rows: usize,
-    len: usize,
-) -> Result<SessionInputValue<'t>, ModelError> {
-    let shape = layout.shape(rows, len);
-    let n = shape.iter().product();
-    let numbers = numbers::<T>(tensor)?;
-    let numbers = numbers
-        .get(..n)
-        .ok_or_else(|| too_short(numbers.len(), n))?;
-    let view = TensorRef::from_array_view((shape, numbers)).map_err(backend)?;
-    Ok(view.into())
-}
-
 /// A copy of a tensor that the processor cannot read; `None` for one that it can.
 pub(super) fn fetched(tensor: &DynValue) -> Result<Option<DynValue>, ModelError> {
     let on_device: DynTensorRef<'_> = tensor
@@ -230,11 +187,6 @@ pub(super) fn fetched(tensor: &DynValue) -> Result<Option<DynValue>, ModelError>
     }
     let fetched = on_device.to(AllocationDevice::CPU, 0).map_err(backend)?;
     Ok(Some(fetched.into_dyn()))
-}
-
-/// Whether the processor can write to the tensor's numbers.
-pub(super) fn is_writable<T: Number>(tensor: &mut DynValue, _: &CacheTensor) -> bool {
-    numbers_mut::<T>(tensor).is_ok()
 }
 
 fn numbers<T: Number>(tensor: &DynValue) -> Result<&[T], ModelError> {

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
-use ort::session::{Session, SessionInputValue, SessionInputs};
+use ort::session::{IoBinding, Session, SessionInputValue};
 use ort::value::DynValue;
 use structgen_decode::{ModelError, model::ModelStats};
 
 use super::inputs::{self, Buffers, Feed};
 use super::outputs::{Extra, Given, Selection};
-use crate::cache::backend;
 use crate::cache::cross::Attending;
 use crate::cache::growing::Block;
+use crate::cache::{backend, unwritten};
 use crate::signature::{Input, Output, Signature};
 
 /// A session with everything that a run of it needs but the cache.
@@ -53,6 +53,15 @@ pub(super) struct Grown {
 
 /// An input of the session, by its name.
 pub(super) type NamedInput<'a> = (Cow<'a, str>, SessionInputValue<'a>);
+
+/// Where a run leaves keys and values.
+#[derive(Debug)]
+enum Present<'t> {
+    /// In these tensors.
+    In(&'t mut [DynValue]),
+    /// In new ones, there where they are computed.
+    On(&'t MemoryInfo<'static>),
+}
 
 /// One run of the session.
 #[derive(Debug)]
@@ -152,7 +161,6 @@ impl Graph {
             self.buffers
                 .fill_encoder_mask(attending.rows * attending.len);
         }
-        let owned = self.cache_memory.is_some();
         let layout = &self.signature.cache;
         let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(self.signature.inputs.len());
         let begins = self.signature.cross.len() * usize::from(!call.has_past());
@@ -175,49 +183,56 @@ impl Graph {
         };
         for (name, role) in inputs {
             let value = match *role {
-                Input::Past(i) => past.input(layout, i)?,
+                Input::Past(i) => (&past.tensors()[i]).into(),
                 Input::EncoderMask(_) | Input::EncoderStates | Input::Cross(_) => {
                     let attending = attending.ok_or_else(|| unexpected("an input", &[]))?;
-                    encoder_input(*role, &self.buffers, &attending, owned)?
+                    encoder_input(*role, &self.buffers, &attending)?
                 }
-                role => plain_input(role, &self.buffers, call, owned)?,
+                role => plain_input(role, &self.buffers, call)?,
             };
             values.push((name.into(), value));
         }
         let mut cross: Vec<Option<DynValue>> = Vec::new();
         cross.resize_with(begins, || None);
-        let mut present: Vec<Option<DynValue>> = Vec::new();
-        present.resize_with(layout.len(), || None);
         let mut given = Given::default();
         let mut sort = |output: Output, value| match output {
             Output::Logits => given.logits = Some(value),
             Output::Hidden => given.hidden = Some(value),
-            Output::Present(i) => present[i] = Some(value),
             Output::Cross(i) => cross[i] = Some(value),
-            Output::Unused => {}
+            Output::Present(_) | Output::Unused => {}
         };
+        let binding = bound(session, &values).map_err(backend)?;
         let started = Instant::now();
-        match &self.cache_memory {
+        let present = match &self.cache_memory {
             None => {
-                let values = SessionInputs::<0>::ValueMap(values);
-                let outputs = session.run_with_options(values, &selection.options);
+                let mut present = unwritten(layout, call.rows.len(), call.columns)?;
+                let outputs = run(
+                    session,
+                    binding,
+                    &selection.roles,
+                    Present::In(&mut present),
+                );
                 self.stats.record(call.counted, started.elapsed());
-                let roles = selection.roles.iter();
-                for ((_, value), &(_, role)) in outputs.map_err(backend)?.into_iter().zip(roles) {
-                    sort(role, value);
-                }
+                let outputs = outputs.map_err(backend)?.into_iter();
+                outputs.for_each(|(role, value)| sort(role, value));
+                present
             }
             Some(memory) => {
-                let outputs = run_bound(session, &values, &selection.roles, memory);
+                let outputs = run(session, binding, &selection.roles, Present::On(memory));
                 self.stats.record(call.counted, started.elapsed());
+                let mut present: Vec<Option<DynValue>> = Vec::new();
+                present.resize_with(layout.len(), || None);
                 for (role, value) in outputs.map_err(backend)? {
-                    sort(role, value);
+                    match role {
+                        Output::Present(i) => present[i] = Some(value),
+                        role => sort(role, value),
+                    }
                 }
+                let present: Option<Vec<DynValue>> = present.into_iter().collect();
+                present.ok_or_else(|| unexpected("the cache", &[]))?
             }
-        }
-        let present: Option<Vec<DynValue>> = present.into_iter().collect();
-        let present = present.ok_or_else(|| unexpected("the cache", &[]))?;
-        for (value, layout) in present.iter().zip(&self.signature.cache) {
+        };
+        for (value, layout) in present.iter().zip(layout) {
             let expected = layout.shape(call.rows.len(), call.columns);
             check_shape(value, &expected, "the cache")?;
         }
@@ -241,42 +256,34 @@ impl Graph {
         tensors: &mut [DynValue],
     ) -> Result<Given, ModelError> {
         self.buffers.fill(call.rows, call.columns);
-        let mut binding = self.session.create_binding().map_err(backend)?;
+        let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(self.signature.inputs.len());
         for (name, role) in &self.signature.inputs {
             let value = match *role {
                 Input::Past(i) => (&tensors[i]).into(),
-                role => plain_input(role, &self.buffers, call, true)?,
+                role => plain_input(role, &self.buffers, call)?,
             };
-            binding.bind_input(name, &*value).map_err(backend)?;
+            values.push((name.into(), value));
         }
-        let processor = cpu_memory().map_err(backend)?;
+        let binding = bound(&self.session, &values).map_err(backend)?;
+        drop(values);
         let selection = if call.hidden {
             &self.with_hidden
         } else {
             &self.plain
         };
-        for &(place, role) in &selection.roles {
-            let name = self.session.outputs()[place].name();
-            match role {
-                Output::Present(i) => binding.bind_output(name, &mut tensors[i]),
-                _ => binding.bind_output_to_device(name, &processor),
-            }
-            .map_err(backend)?;
-        }
-        let names = selection.roles.iter().map(|&(place, role)| {
-            let name = self.session.outputs()[place].name().to_owned();
-            (name, role)
-        });
-        let names: Vec<_> = names.collect();
         let started = Instant::now();
-        let outputs = self.session.run_binding(&binding);
+        let outputs = run(
+            &mut self.session,
+            binding,
+            &selection.roles,
+            Present::In(tensors),
+        );
         self.stats.record(call.counted, started.elapsed());
-        let mut outputs = outputs.map_err(backend)?;
         let mut given = Given::default();
-        for (name, role) in names {
+        for (role, value) in outputs.map_err(backend)? {
             match role {
-                Output::Logits => given.logits = outputs.remove(name),
-                Output::Hidden => given.hidden = outputs.remove(name),
+                Output::Logits => given.logits = Some(value),
+                Output::Hidden => given.hidden = Some(value),
                 Output::Present(_) | Output::Cross(_) | Output::Unused => {}
             }
         }
@@ -289,13 +296,12 @@ fn plain_input<'b>(
     role: Input,
     buffers: &'b Buffers,
     call: &Call<'_>,
-    owned: bool,
 ) -> Result<SessionInputValue<'b>, ModelError> {
     let (rows, n) = (call.rows.len(), call.n());
     match role {
-        Input::Ids(ty) => buffers.ids.tensor(ty, [rows, n], owned),
-        Input::AttentionMask(ty) => buffers.mask.tensor(ty, [rows, call.columns], owned),
-        Input::PositionIds(ty) => buffers.positions.tensor(ty, [rows, n], owned),
+        Input::Ids(ty) => buffers.ids.tensor(ty, [rows, n]),
+        Input::AttentionMask(ty) => buffers.mask.tensor(ty, [rows, call.columns]),
+        Input::PositionIds(ty) => buffers.positions.tensor(ty, [rows, n]),
         Input::UseCacheBranch => inputs::cache_branch(call.has_past()),
         Input::LogitsToKeep => inputs::logits_to_keep(call.positions),
         _ => Err(unexpected("the cache", &[])),
@@ -307,12 +313,11 @@ fn encoder_input<'b>(
     role: Input,
     buffers: &'b Buffers,
     attending: &Attending<'b>,
-    owned: bool,
 ) -> Result<SessionInputValue<'b>, ModelError> {
     match role {
         Input::EncoderMask(ty) => {
             let shape = [attending.rows, attending.len];
-            buffers.encoder_mask.tensor(ty, shape, owned)
+            buffers.encoder_mask.tensor(ty, shape)
         }
         Input::EncoderStates => Ok(attending.states.into()),
         Input::Cross(at) => match attending.cross.get(at) {
@@ -323,27 +328,38 @@ fn encoder_input<'b>(
     }
 }
 
-/// Runs with the cache's outputs left where they are computed.
-fn run_bound(
-    session: &mut Session,
-    values: &[NamedInput<'_>],
-    roles: &[(usize, Output)],
-    memory: &MemoryInfo<'_>,
-) -> ort::Result<Vec<(Output, DynValue)>> {
-    let processor = cpu_memory()?;
+/// The inputs, bound. Those that `ort` would copy are not to be among them.
+fn bound(session: &Session, values: &[NamedInput<'_>]) -> ort::Result<IoBinding> {
     let mut binding = session.create_binding()?;
     for (name, value) in values {
         binding.bind_input(&**name, value)?;
     }
-    let mut names = Vec::new();
+    Ok(binding)
+}
+
+/// Runs for some of the outputs; all but keys and values come to the processor's memory.
+fn run(
+    session: &mut Session,
+    mut binding: IoBinding,
+    roles: &[(usize, Output)],
+    present: Present<'_>,
+) -> ort::Result<Vec<(Output, DynValue)>> {
+    let processor = cpu_memory()?;
+    let mut present = present;
+    let mut names = Vec::with_capacity(roles.len());
     for &(place, role) in roles {
         let name = session.outputs()[place].name();
-        let memory = match role {
-            Output::Present(_) => memory,
+        match (role, &mut present) {
+            (Output::Present(i), Present::In(tensors)) => {
+                binding.bind_output(name, &mut tensors[i])?;
+                continue;
+            }
+            (Output::Present(_), Present::On(memory)) => {
+                binding.bind_output_to_device(name, memory)?;
+            }
             // What rows attend to is put together on the processor.
-            _ => &processor,
-        };
-        binding.bind_output_to_device(name, memory)?;
+            _ => binding.bind_output_to_device(name, &processor)?,
+        }
         names.push((role, name.to_owned()));
     }
     let mut outputs = session.run_binding(&binding)?;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ort::session::SessionInputValue;
-use ort::value::{PrimitiveTensorElementType, Tensor, TensorRef};
+use ort::value::{PrimitiveTensorElementType, Tensor};
 use structgen_decode::ModelError;
 use structgen_vocab::TokenId;
 
@@ -86,36 +86,26 @@ impl Integers {
         }
     }
 
-    /// The numbers as an input, borrowed or, where the run is bound to memory, copied.
-    ///
-    /// Binding copies borrowed tensors by a graph of its own, whose making waits for itself in this version of `ort`.
+    /// The numbers as an input, copied: binding copies borrowed tensors by a graph of its own, whose making waits for
+    /// itself in this version of `ort`.
     pub(super) fn tensor(
         &self,
         ty: Integer,
         shape: [usize; 2],
-        owned: bool,
-    ) -> Result<SessionInputValue<'_>, ModelError> {
+    ) -> Result<SessionInputValue<'static>, ModelError> {
         match ty {
-            Integer::I64 => input(&self.long, shape, owned),
-            Integer::I32 => input(&self.short, shape, owned),
+            Integer::I64 => input(&self.long, shape),
+            Integer::I32 => input(&self.short, shape),
         }
     }
 }
 
-fn input<T>(
-    numbers: &[T],
-    shape: [usize; 2],
-    owned: bool,
-) -> Result<SessionInputValue<'_>, ModelError>
+fn input<T>(numbers: &[T], shape: [usize; 2]) -> Result<SessionInputValue<'static>, ModelError>
 where
     T: PrimitiveTensorElementType + Clone + std::fmt::Debug + 'static,
 {
-    if owned {
-        let tensor = Tensor::from_array((shape, numbers.to_vec()));
-        return Ok(tensor.map_err(backend)?.into());
-    }
-    let view = TensorRef::from_array_view((shape, numbers));
-    Ok(view.map_err(backend)?.into())
+    let tensor = Tensor::from_array((shape, numbers.to_vec()));
+    Ok(tensor.map_err(backend)?.into())
 }
 
 /// The switch of merged decoders.

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use ort::ep::CUDA;
-use ort::memory::{AllocationDevice, Allocator, AllocatorType, MemoryInfo, MemoryType};
+use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
 use ort::session::Session;
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
 use ort::value::Outlet;
@@ -17,13 +17,14 @@ use structgen_vocab::TokenId;
 
 use super::encoded::Encoded;
 use super::encoder::Encoder;
-use super::graph::{Graph, cpu_memory};
+use super::graph::Graph;
 use super::long_rope::RowTexts;
 use super::outputs::Outputs;
 use super::probe::Abilities;
 use super::{OrtModel, Rows};
 use crate::cache::growing::GrowingRows;
 use crate::config::{LongRope, ModelConfig, Names};
+use crate::memory;
 use crate::operators::Operators;
 use crate::runtime::prepare_cuda;
 use crate::signature::Signature;
@@ -149,6 +150,7 @@ impl ModelSource {
             model.open_encoder(runtime, file, self.device, &self.config)?;
         }
         model.learn(&self.config, &operators, self.single_tokens);
+        memory::trim();
         Ok(model)
     }
 }
@@ -295,12 +297,7 @@ impl OrtModel {
             .with_hidden_width(signature.hidden.map(|(_, width)| width));
         let session_error = |error: ort::Error| refused("the session", &error);
         let memory = cache_memory(device).map_err(session_error)?;
-        let processor = cpu_memory().and_then(|memory| Allocator::new(&session, memory));
-        let rows = GrowingRows::new(
-            signature.cache.clone(),
-            info.run_cost_bytes(),
-            processor.map_err(session_error)?,
-        );
+        let rows = GrowingRows::new(signature.cache.clone(), info.run_cost_bytes());
         let model = Self {
             info,
             rows: Rows::Growing(rows),

@@ -20,7 +20,7 @@ use crate::process;
 /// Options of `structgen model memory`.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Of a folder: the weights by type, keys and values as the graph has them (heads of keys and values, not of queries), and what loading it adds to this process.\n\
+    after_help = "Of a folder: the weights by type, keys and values as the graph has them (heads of keys and values, not of queries), twice where past and present are not one buffer, and what loading it adds to this process.\n\
     Of a number of parameters: weights = B x bits/8 GB; cache = 2 x layers x width x context x batch x 2 bytes of the nearest of 7B (32 layers, 4096), 13B (40, 5120), 70B (80, 8192); \
     activations = 10% of the weights. A GB is 10^9 bytes."
 )]
@@ -149,7 +149,7 @@ fn estimated(billions: f64, args: &Args, json: bool) -> anyhow::Result<ExitCode>
 }
 
 fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode> {
-    let (found, weights) = open(folder, args.variant.as_deref())?;
+    let (_, weights) = open(folder, args.variant.as_deref())?;
     let mut options = LoadOptions::default();
     options.variant.clone_from(&args.variant);
     let runtime = Runtime::load(&ModelOptions::new().search())?;
@@ -165,9 +165,13 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
     let tokens = (context as u64)
         .checked_mul(args.batch as u64)
         .and_then(|tokens| tokens.checked_mul(per_token));
-    let cache =
-        tokens.ok_or_else(|| anyhow!("so many positions take more bytes than can be counted"))?;
-    let total = weights.bytes() + cache;
+    let uncounted = || anyhow!("so many positions take more bytes than can be counted");
+    let cache = tokens.ok_or_else(uncounted)?;
+    // Past and present, where they are not one buffer.
+    let copies = if model.shares_buffers() { 1 } else { 2 };
+    let total = { cache.checked_mul(copies) }
+        .and_then(|cache| cache.checked_add(weights.bytes()))
+        .ok_or_else(uncounted)?;
     let gigabytes = total as f64 / GIGABYTE;
     let fit = args
         .available
@@ -180,9 +184,10 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
             "batch": args.batch,
             "cache_bytes_per_token": per_token,
             "cache_bytes": cache,
+            "cache_copies": copies,
             "bytes": total,
             "process_bytes": process,
-            "notes": notes(&found, &weights),
+            "notes": notes(&weights),
         });
         add_fit(&mut object, fit, gigabytes, args.available);
         write_line(&serde_json::to_string_pretty(&object)?)?;
@@ -195,6 +200,13 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
         positions,
         size(cache)
     ))?;
+    if copies > 1 {
+        write_line(&format!(
+            "its copy      {:<10} {:>9}   each step writes the cache anew",
+            "",
+            size(cache)
+        ))?;
+    }
     write_line(&format!("together      {:<10} {:>9}", "", size(total)))?;
     if let Some(process) = process {
         write_line(&format!(
@@ -203,7 +215,7 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
             size(process)
         ))?;
     }
-    for note in notes(&found, &weights) {
+    for note in notes(&weights) {
         write_line(&format!("note: {note}"))?;
     }
     write_fit(fit, gigabytes, args.available)?;
@@ -211,23 +223,12 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
 }
 
 /// What a process takes beyond weights and cache, as it was measured (docs/model-folders.md).
-fn notes(found: &ModelFolder, weights: &Weights) -> Vec<&'static str> {
-    let mut notes = Vec::new();
+fn notes(weights: &Weights) -> Vec<&'static str> {
     let types = weights.bytes_by_type();
-    if types
-        .iter()
-        .any(|(dtype, bytes)| dtype.name() == "float16" && *bytes > 0)
-    {
-        notes.push(
-            "the processor computes with float32, and holds float16 weights up to four times as large",
-        );
-    }
-    if !found.shares_buffers {
-        notes.push(
-            "each step writes the cache anew, which takes up to four times of it; a graph with past and present in one buffer takes it once",
-        );
-    }
-    notes
+    let has_half = { types.iter() }.any(|(dtype, bytes)| dtype.name() == "float16" && *bytes > 0);
+    let half =
+        "the processor computes with float32, and holds float16 weights up to four times as large";
+    has_half.then_some(half).into_iter().collect()
 }
 
 fn outcome(fit: Option<Fit>) -> ExitCode {
