@@ -70,9 +70,10 @@ pub(crate) fn tensor<T: Number>(shape: &[usize]) -> Result<DynValue, ModelError>
         ort::Error::result_from_status(status)
     };
     match (made, NonNull::new(value)) {
-        // SAFETY: the runtime has just made the value, and nobody else has it.
         (Ok(()), Some(value)) => {
-            Ok(unsafe { DynValue::from_ptr(value, Some(&Allocator::default())) })
+            // SAFETY: the runtime has just made the value, and nobody else has it.
+            let value = unsafe { DynValue::from_ptr(value, Some(&Allocator::default())) };
+            Ok(value)
         }
         (made, _) => {
             pool().give(numbers.addr().get());
