@@ -1,7 +1,8 @@
-//! What the test files share: schemas, Rust types, vocabularies, the data set, and random numbers that come again.
+//! What the test files share: schemas, Rust types, vocabularies, the data set, programs that are run, and random numbers that come again.
 
 mod data;
 pub mod generator;
+pub mod process;
 mod random;
 pub mod schemas;
 pub mod types;

@@ -1,87 +1,12 @@
-//! Runs the program as a user's shell would.
+//! The program, run as a user's shell would.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use structgen::ort::{Runtime, ensure_runtime};
-
-/// What a run came to.
-#[derive(Debug)]
-pub(crate) struct Run {
-    pub(crate) code: i32,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
+pub(crate) use structgen_tests::process::*;
 
 /// The program, with the arguments.
 pub(crate) fn bench<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_structgen-bench"));
     command.args(args).stdin(Stdio::null());
     command
-}
-
-pub(crate) fn run(command: &mut Command) -> Run {
-    run_with(command, b"")
-}
-
-/// Runs with an input. Whatever happens, nothing may panic.
-pub(crate) fn run_with(command: &mut Command, input: &[u8]) -> Run {
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    // A program that does not read its input is no failure of the test.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    let output = child.wait_with_output().unwrap();
-    let run = Run {
-        code: output.status.code().unwrap_or(-1),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    };
-    assert!(!run.err.contains("panicked"), "{run:?}");
-    run
-}
-
-/// Makes sure that there is a runtime library, which takes a download where there is none.
-pub(crate) fn runtime() -> &'static Runtime {
-    let say = |line: &str| drop(writeln!(std::io::stderr(), "{line}"));
-    ensure_runtime(say).unwrap()
-}
-
-/// The embedded model's files: a model folder in optimum's layout.
-pub(crate) fn model_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../structgen-model/assets/main")
-}
-
-pub(crate) fn write(dir: &Path, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-    let path = dir.join(name);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(&path, content).unwrap();
-    path
-}
-
-pub(crate) const PERSON: &str = r#"{
-    "type": "object",
-    "properties": {
-        "name": {"type": "string", "maxLength": 30},
-        "age": {"type": "integer", "minimum": 0, "maximum": 150}
-    },
-    "required": ["name", "age"],
-    "additionalProperties": false
-}"#;
-
-impl Run {
-    /// Bad input: one paragraph that says what is wrong, exit code 2, and nothing on standard output.
-    #[track_caller]
-    pub(crate) fn is_bad_input(&self, says: &[&str]) {
-        assert_eq!(self.code, 2, "{self:?}");
-        assert_eq!(self.out, "", "{self:?}");
-        assert!(self.err.starts_with("error: "), "{self:?}");
-        assert!(!self.err.contains("\n\n"), "{self:?}");
-        for text in says {
-            assert!(self.err.contains(text), "{text:?} is not said: {self:?}");
-        }
-    }
 }

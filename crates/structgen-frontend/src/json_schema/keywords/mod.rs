@@ -1,25 +1,19 @@
 //! Every keyword of every draft: the table, and a file for what each of them asserts.
 //!
 //! A file contains everything about its keyword alone: how it is parsed, its meaning, its negation, what it evaluates
-//! and its entry in the report ([`Assertion`](super::s2_parse::Assertion)). Keywords that only have a meaning together
-//! share a file.
+//! and its entry in the report ([`Assertion`](super::s2_parse::Assertion)). Keywords that have a meaning only together,
+//! or the same one for another side or type, share a file.
 
 mod all_of;
 mod any_of;
+mod bounds;
 mod conditional;
 mod contains;
+mod counts;
 mod definitions;
 mod dependencies;
 mod format;
 mod items;
-mod max_items;
-mod max_length;
-mod max_properties;
-mod maximum;
-mod min_items;
-mod min_length;
-mod min_properties;
-mod minimum;
 mod multiple_of;
 mod not;
 mod one_of;
@@ -45,6 +39,8 @@ pub(crate) use format::FORMAT_OF_NO_DRAFT;
 pub(crate) use rust::rust_strings;
 pub(crate) use source::read as read_source;
 pub(crate) use values::none_of;
+
+use counts::{Characters, Items, Properties};
 
 /// What a keyword is in a draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,22 +179,22 @@ pub(crate) static KEYWORDS: &[Row] = &[
     row("else", since_7(Applicator), Vocabulary::Applicator, conditional::read),
     row("enum", always(Assertion), Vocabulary::Validation, values::read),
     without_assertion("examples", since_6(Annotation)),
-    row("exclusiveMaximum", always(Assertion), Vocabulary::Validation, maximum::read),
-    row("exclusiveMinimum", always(Assertion), Vocabulary::Validation, minimum::read),
+    row("exclusiveMaximum", always(Assertion), Vocabulary::Validation, bounds::read_upper),
+    row("exclusiveMinimum", always(Assertion), Vocabulary::Validation, bounds::read_lower),
     row("format", always(Assertion), Vocabulary::Other, format::read),
     without_assertion("id", [Identifier, Unknown, Unknown, Unknown, Unknown]),
     row("if", since_7(Applicator), Vocabulary::Applicator, conditional::read),
     row("items", always(Applicator), Vocabulary::Applicator, items::read),
     row("maxContains", since_2019(Assertion), Vocabulary::Validation, contains::read),
-    row("maxItems", always(Assertion), Vocabulary::Validation, max_items::read),
-    row("maxLength", always(Assertion), Vocabulary::Validation, max_length::read),
-    row("maxProperties", always(Assertion), Vocabulary::Validation, max_properties::read),
-    row("maximum", always(Assertion), Vocabulary::Validation, maximum::read),
+    row("maxItems", always(Assertion), Vocabulary::Validation, counts::read_most::<Items>),
+    row("maxLength", always(Assertion), Vocabulary::Validation, counts::read_most::<Characters>),
+    row("maxProperties", always(Assertion), Vocabulary::Validation, counts::read_most::<Properties>),
+    row("maximum", always(Assertion), Vocabulary::Validation, bounds::read_upper),
     row("minContains", since_2019(Assertion), Vocabulary::Validation, contains::read),
-    row("minItems", always(Assertion), Vocabulary::Validation, min_items::read),
-    row("minLength", always(Assertion), Vocabulary::Validation, min_length::read),
-    row("minProperties", always(Assertion), Vocabulary::Validation, min_properties::read),
-    row("minimum", always(Assertion), Vocabulary::Validation, minimum::read),
+    row("minItems", always(Assertion), Vocabulary::Validation, counts::read_least::<Items>),
+    row("minLength", always(Assertion), Vocabulary::Validation, counts::read_least::<Characters>),
+    row("minProperties", always(Assertion), Vocabulary::Validation, counts::read_least::<Properties>),
+    row("minimum", always(Assertion), Vocabulary::Validation, bounds::read_lower),
     row("multipleOf", always(Assertion), Vocabulary::Validation, multiple_of::read),
     row("not", always(Applicator), Vocabulary::Applicator, not::read),
     row("oneOf", always(Applicator), Vocabulary::Applicator, one_of::read),

@@ -1,4 +1,4 @@
-//! Runs the program as a user's shell would.
+//! Runs a program as a user's shell would.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,25 +8,22 @@ use structgen::ort::{Runtime, ensure_runtime};
 
 /// What a run came to.
 #[derive(Debug)]
-pub(crate) struct Run {
-    pub(crate) code: i32,
-    pub(crate) out: String,
-    pub(crate) err: String,
+pub struct Run {
+    /// Its exit code, or -1.
+    pub code: i32,
+    /// What it wrote to standard output.
+    pub out: String,
+    /// What it wrote to standard error.
+    pub err: String,
 }
 
-/// The program, with the arguments.
-pub(crate) fn structgen<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_structgen"));
-    command.args(args).stdin(Stdio::null());
-    command
-}
-
-pub(crate) fn run(command: &mut Command) -> Run {
+/// Runs without an input.
+pub fn run(command: &mut Command) -> Run {
     run_with(command, b"")
 }
 
-/// Runs with an input. Whatever happens, nothing may panic.
-pub(crate) fn run_with(command: &mut Command, input: &[u8]) -> Run {
+/// Runs with an input. Whatever happens, the program must not panic.
+pub fn run_with(command: &mut Command, input: &[u8]) -> Run {
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -45,24 +42,26 @@ pub(crate) fn run_with(command: &mut Command, input: &[u8]) -> Run {
 }
 
 /// Makes sure that there is a runtime library, which takes a download where there is none.
-pub(crate) fn runtime() -> &'static Runtime {
+pub fn runtime() -> &'static Runtime {
     let say = |line: &str| drop(writeln!(std::io::stderr(), "{line}"));
     ensure_runtime(say).unwrap()
 }
 
 /// The embedded model's files: a model folder in optimum's layout.
-pub(crate) fn model_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../structgen-model/assets/main")
+pub fn model_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/structgen-model/assets/main")
 }
 
-pub(crate) fn write(dir: &Path, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+/// Writes a file, and the folders above it.
+pub fn write(dir: &Path, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
     let path = dir.join(name);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, content).unwrap();
     path
 }
 
-pub(crate) const PERSON: &str = r#"{
+/// A schema of two fields.
+pub const PERSON: &str = r#"{
     "type": "object",
     "properties": {
         "name": {"type": "string", "maxLength": 30},
@@ -75,7 +74,7 @@ pub(crate) const PERSON: &str = r#"{
 impl Run {
     /// Bad input: one paragraph that says what is wrong, exit code 2, and nothing on standard output.
     #[track_caller]
-    pub(crate) fn is_bad_input(&self, says: &[&str]) {
+    pub fn is_bad_input(&self, says: &[&str]) {
         assert_eq!(self.code, 2, "{self:?}");
         assert_eq!(self.out, "", "{self:?}");
         assert!(self.err.starts_with("error: "), "{self:?}");
