@@ -26,6 +26,7 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 
 import mixture
+import shipped
 from model import SIZES, Model, Norm, rotary, rotate
 from model import Block as DecoderBlock
 from reader_questions import NUMBER, Question, batch, readings, spans, values
@@ -37,6 +38,8 @@ LONGEST = 900  # tokens of a question
 DRAWN = 500  # samples at once
 HELD = 300  # questions of each validation split
 LONGEST_SPAN = 40  # tokens of a value
+OPTIONS = 3.0  # how much a field with options weighs: there are few, and they are the hardest
+SPARED = 0.5  # of the questions without such a field
 OFF = -1e9
 
 
@@ -82,7 +85,7 @@ class Reader(nn.Module):
         return (self.qs(field) @ self.ks(h).mT).float() * scale, (self.qe(field) @ self.ke(h).mT).float() * scale
 
 
-def missed(logits, can, right, many):
+def missed(logits, can, right, many, weight):
     """The mean over the fields that have an answer."""
     known = right.any(-1)
     if not known.any():
@@ -90,7 +93,8 @@ def missed(logits, can, right, many):
     within = lambda mask: torch.logsumexp(logits.masked_fill(~mask, OFF), -1)
     each = torch.where(right, logits, 0).sum(-1) / right.sum(-1).clamp(min=1)
     found = torch.where(many, each, within(right | ~known[..., None]))
-    return (within(can | ~known[..., None]) - found)[known].mean()
+    lost, weight = (within(can | ~known[..., None]) - found)[known], weight[known]
+    return (lost * weight).sum() / weight.sum()
 
 
 def produce(queue, path, tokens, seed, rank, workers):
@@ -103,6 +107,7 @@ def produce(queue, path, tokens, seed, rank, workers):
         questions = [Question(tok, mixture.sample(mine + k, MIX)) for k in range(DRAWN)]
         questions = [q for q in questions if len(q.ids) <= LONGEST and any(f.starts for f in q.fields)]
         order = random.Random(seed)
+        questions = [q for q in questions if any(f.options for f in q.fields) or order.random() < SPARED]
         seed += workers * DRAWN
         questions.sort(key=lambda q: len(q.ids))
         group, groups = [], []
@@ -175,6 +180,7 @@ def evaluate(model, questions):
 
 
 def held(tok, split):
+    """Questions of a split that are not learnt from; those of training's passages have values of their own."""
     samples = (mixture.sample(10**12 + k, (0, 0, 0, 1), split) for k in range(HELD))
     return [q for q in (Question(tok, x) for x in samples) if q.fields and len(q.ids) <= LONGEST]
 
@@ -185,7 +191,7 @@ def held(tok, split):
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--tokenizer", required=True)
-    args.add_argument("--begin", help="a decoder's checkpoint, whose weights it begins with")
+    args.add_argument("--begin", help="what it begins with: a decoder's checkpoint, or an exported graph of a decoder or a reader")
     args.add_argument("--out", required=True, type=pathlib.Path, help="checkpoint; a run that was stopped goes on from it")
     args.add_argument("--size", choices=SIZES, default="main")
     args.add_argument("--until", type=float, default=60, help="million tokens in all")
@@ -214,7 +220,12 @@ def work(rank, args):
     tok = Tokenizer.from_file(args.tokenizer)
     model = Reader(SIZES[args.size])
     # As a decoder's begin: a block that says nothing yet.
-    begin = torch.load(args.begin)["model"] if args.begin else Model(SIZES[args.size]).state_dict()
+    if not args.begin:
+        begin = Model(SIZES[args.size]).state_dict()
+    elif args.begin.endswith(".onnx"):
+        begin = shipped.weights(args.begin, SIZES[args.size])
+    else:
+        begin = torch.load(args.begin)["model"]
     model.load_state_dict(begin, strict=False)
     matrices = [p for part in (*model.blocks, model.qs, model.ks, model.qe, model.ke) for p in part.parameters() if p.ndim == 2]
     rest = [p for p in model.parameters() if all(p is not m for m in matrices)]
@@ -230,7 +241,7 @@ def work(rank, args):
         step, seen, seed, average = saved["step"], saved["tokens"], saved["seed"], saved["model"]
     run = model if args.eager else torch.compile(model, dynamic=True)
     mean = share(matrices + rest, args.port, rank, args.workers)
-    sets = {s: held(tok, s) for s in ("validation", "validation-domains")} if rank == 0 else {}
+    sets = {s: held(tok, s) for s in ("train", "validation", "validation-domains")} if rank == 0 else {}
 
     queue = multiprocessing.Queue(24)
     worker = multiprocessing.Process(target=produce, args=(queue, args.tokenizer, args.batch, seed, rank, args.workers), daemon=True)
@@ -258,11 +269,13 @@ def work(rank, args):
     scale = 0.0
     while seen < args.until * 1e6:
         arrays, seed = queue.get()
-        ids, at, can_start, starts, can_end, ends, many = (torch.from_numpy(a) for a in arrays)
+        ids, at, can_start, starts, can_end, ends, many, chosen = (torch.from_numpy(a) for a in arrays)
         scale = min(1.0, (step + 1) / WARMUP, max(0.01, (args.until * 1e6 - seen) / (args.decay * 1e6)))
         with torch.autocast("cpu", dtype=torch.bfloat16):
             begins, finishes = run(ids, at)
-        first, last = missed(begins, can_start, starts, many), missed(finishes, can_end.expand_as(ends), ends, many)
+        weight = 1 + (OPTIONS - 1) * chosen
+        first = missed(begins, can_start, starts, many, weight)
+        last = missed(finishes, can_end.expand_as(ends), ends, many & ~chosen, weight)
         (first + 0.5 * last).backward()
         tokens = mean(ids.numel())
         torch.nn.utils.clip_grad_norm_(rest, 1.0)
