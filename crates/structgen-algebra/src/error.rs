@@ -51,7 +51,7 @@ impl Default for AlgebraLimits {
 #[non_exhaustive]
 pub enum AlgebraError {
     /// No text fits.
-    #[error("no text fits the grammar")]
+    #[error("no text matches the grammar")]
     Empty,
     /// A limit was exceeded.
     #[error(transparent)]

@@ -8,7 +8,7 @@ use crate::excerpt::excerpt;
 pub(crate) fn refusal(explanation: &Explanation, text: &[u8], name: &str) -> String {
     let misfit = &explanation.misfit;
     let shown = excerpt(text, misfit.line, misfit.column);
-    let mut message = format!("{name} does not fit: {misfit}\n{shown}");
+    let mut message = format!("{name} does not match: {misfit}\n{shown}");
     if let Some(cause) = cause(explanation) {
         message.push('\n');
         message.push_str(&cause);

@@ -1,6 +1,6 @@
 //! The `structgen` command line.
 //!
-//! One file per command in `commands/`; what they share is beside it. Exit codes: 0 done, 1 the text does not fit, 2 bad
+//! One file per command in `commands/`; what they share is beside it. Exit codes: 0 done, 1 the text does not match, 2 bad
 //! input or usage, 130 interrupted. Standard output, or the file of `--output`, has results only, standard error everything
 //! else.
 

@@ -42,7 +42,7 @@ pub enum CompileError {
 #[non_exhaustive]
 pub enum MatcherError {
     /// The token is not allowed here.
-    #[error("token {token} is not allowed here: its byte {offset} does not fit")]
+    #[error("token {token} is not allowed here: its byte {offset} does not match")]
     TokenRefused {
         /// The token.
         token: TokenId,

@@ -20,7 +20,7 @@ use crate::yaml;
     With --jsonl alone, a line of the input is {\"id\", \"json_schema\" | \"regex\" | \"gbnf\", \"draft\"?, \"instances\": [text, …]} and a line of \
     the output {\"id\", \"ok\", \"accepted\": [bool, …], \"error\"?, \"warnings\"?}, where \"ok\" says whether the constraint compiled.\n\n\
     With --jsonl, --timeout is for each line.\n\n\
-    Exit codes: 0 the text fits (--jsonl alone: every line was answered), 1 it does not, 2 bad input."
+    Exit codes: 0 the text matches (--jsonl alone: every line was answered), 1 it does not, 2 bad input."
 )]
 pub(crate) struct Args {
     /// Many texts, one a line; without a constraint, many constraints, each with its texts
@@ -62,7 +62,7 @@ fn answer(args: &Args) -> anyhow::Result<ExitCode> {
     }
     match checker.check(&text)? {
         None => {
-            write_line("the text fits")?;
+            write_line("the text matches")?;
             Ok(DONE)
         }
         Some(misfit) => {

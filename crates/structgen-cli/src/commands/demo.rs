@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     ))?;
     if totals.valid < samples.len() {
         return Err(Failure::incomplete(anyhow::anyhow!(
-            "an output did not fit its schema: this is a bug in structgen, please report it"
+            "an output does not match its schema: this is a bug in structgen, please report it"
         )));
     }
     Ok(DONE)

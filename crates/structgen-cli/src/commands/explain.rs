@@ -21,7 +21,7 @@ use crate::vocabulary_args::VocabularyArgs;
     after_help = "Reports the first place at which the text stops fitting, the JSON Pointers of the value and of the keyword of the schema (or the rules of the \
     grammar), what was expected there in words and as tokens, and a text near to this one that fits. Schemas are taken exactly, as by check.\n\n\
     With --token, the text is the beginning of an output, and the token comes after it.\n\n\
-    Exit codes: 0 the text fits, 1 it does not, 2 bad input."
+    Exit codes: 0 the text matches, 1 it does not, 2 bad input."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -149,6 +149,6 @@ fn token_bytes(
             "the token {} ({name}) is a special token, and no such may come here",
             id.0
         ),
-        None => bail!("the text before the token does not fit itself; explain it without --token"),
+        None => bail!("the text before the token does not match itself; explain it without --token"),
     }
 }

@@ -24,7 +24,7 @@ use crate::schema_args::SchemaArgs;
     arg_required_else_help = true,
     after_help = "A SOURCE is a file: a JSON Schema where its name ends in .json, .yaml or .yml, GBNF otherwise (- for GBNF on standard input); a schema or a \
     grammar itself; or regex:PATTERN, a regular expression in the syntax of the Rust crate regex for the whole text. Schemas are taken as for generating, unless --profile says otherwise.\n\n\
-    Exit codes: 0 done, 1 the answer is no (empty: no text fits; compare: the texts differ), 2 bad input, or a limit does not suffice."
+    Exit codes: 0 done, 1 the answer is no (empty: no text matches; compare: the texts differ), 2 bad input, or a limit does not suffice."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -210,7 +210,7 @@ fn answer(args: &Args) -> Outcome {
             if is_empty(&read(source)?, &limits)? {
                 return none_fits();
             }
-            write_line("some text fits")?;
+            write_line("some text matches")?;
         }
         Command::Count { source } => write_line(&count(&read(source)?, &limits)?.to_string())?,
         Command::Compare {
@@ -312,6 +312,6 @@ fn cannot(what: &str, source: &Source) -> String {
 }
 
 fn none_fits() -> Outcome {
-    write_line("no text fits")?;
+    write_line("no text matches")?;
     Ok(does_not_fit())
 }

@@ -15,7 +15,7 @@ use crate::vocabulary_args::VocabularyArgs;
 #[command(
     after_help = "Shows what may come after a text: in words, as the keys that remain for a schema and as rules for a grammar, and as tokens with their number. \
     Without a text, what an output may begin with. Schemas are taken exactly, as by check; --profile generate shows what a model may write.\n\n\
-    Exit codes: 0 done, 1 the text does not fit so far, 2 bad input."
+    Exit codes: 0 done, 1 the text does not match so far, 2 bad input."
 )]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -14,7 +14,7 @@ fn a_text_fits_in_any_order_and_any_form() {
         let run = run(structgen(["check", "--schema"]).arg(&schema).arg(text));
         assert_eq!(
             (run.code, run.out.as_str()),
-            (0, "the text fits\n"),
+            (0, "the text matches\n"),
             "{run:?}"
         );
     }
@@ -38,7 +38,7 @@ fn relations_between_values_are_checked() {
     let broken = check(r#"{"start": "2024-05-12", "end": "2024-05-11"}"#);
     assert_eq!(broken.code, 1);
     expect_test::expect![[r#"
-        the text does not fit: at byte 41 (line 1, column 42): found '1', expected `2`, `3`, `4`, `5`, `6`, `7`, `8`, `9` or `\`
+        the text does not match: at byte 41 (line 1, column 42): found '1', expected `2`, `3`, `4`, `5`, `6`, `7`, `8`, `9` or `\`
           "start": "2024-05-12", "end": "2024-05-11"}
                                                   ^
         the value at /end breaks no keyword of JSON Schema: what is refused is how it is written (order of keys, whitespace, escapes, the form of a number), or a relation to other values
@@ -54,7 +54,7 @@ fn a_refusal_says_where_and_what_was_expected() {
     let run = run(structgen(["check", "--schema"]).arg(&schema).arg(text));
     assert_eq!((run.code, run.out.as_str()), (1, ""), "{run:?}");
     expect_test::expect![[r#"
-        the text does not fit: at byte 21 (line 3, column 4): found 'n', expected `\` or `a`
+        the text does not match: at byte 21 (line 3, column 4): found 'n', expected `\` or `a`
             "nick": 1}
              ^
         the value at /nick must not be there: its schema is `false` (#/additionalProperties)

@@ -20,7 +20,7 @@ fn a_missing_key_is_explained_by_the_keyword_that_requires_it() {
     let run = explain(&["--schema", PERSON, r#"{"name":"Ada"}"#]);
     assert_eq!(run.code, 1, "{run:?}");
     expect_test::expect![[r#"
-        the text does not fit: at byte 13 (line 1, column 14): found '}', expected `,` or whitespace
+        the text does not match: at byte 13 (line 1, column 14): found '}', expected `,` or whitespace
           {"name":"Ada"}
                        ^
         the document must have the key "age" (#/required)
@@ -36,7 +36,7 @@ fn a_missing_key_is_explained_by_the_keyword_that_requires_it() {
 #[test]
 fn a_text_that_fits_is_no_error() {
     let fits = explain(&["--schema", PERSON, r#"{"name":"Ada","age":36}"#]);
-    assert_eq!((fits.code, &*fits.out), (0, "the text fits\n"), "{fits:?}");
+    assert_eq!((fits.code, &*fits.out), (0, "the text matches\n"), "{fits:?}");
 }
 
 #[test]

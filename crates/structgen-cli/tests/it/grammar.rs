@@ -106,13 +106,13 @@ fn an_empty_grammar_is_found_empty() {
         let run = grammar(&[command, &empty]);
         assert_eq!(
             (run.code, run.out.as_str()),
-            (1, "no text fits\n"),
+            (1, "no text matches\n"),
             "{command}"
         );
     }
     assert_eq!(grammar(&["count", &empty]).out, "0\n");
     let some = grammar(&["empty", "regex:a*"]);
-    assert_eq!((some.code, some.out.as_str()), (0, "some text fits\n"));
+    assert_eq!((some.code, some.out.as_str()), (0, "some text matches\n"));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn intersections_are_grammars() {
         assert_eq!(checked.code, code, "{text}");
     }
     let nothing = grammar(&["intersect", &source, "--regex", "[0-9]+"]);
-    assert_eq!((nothing.code, nothing.out.as_str()), (1, "no text fits\n"));
+    assert_eq!((nothing.code, nothing.out.as_str()), (1, "no text matches\n"));
     assert_eq!(grammar(&["intersect", &source]).code, 2);
     let token = file(dir.path(), "token.gbnf", "root ::= <think> \"a\"");
     let refused = grammar(&["intersect", &token, "--ascii"]);

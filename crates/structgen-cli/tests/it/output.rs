@@ -169,7 +169,7 @@ fn that_no_text_fits_is_an_answer_whoever_finds_it_out() {
             let run = run(&mut structgen(["grammar", command, source]));
             assert_eq!(
                 (run.code, run.out.as_str()),
-                (1, "no text fits\n"),
+                (1, "no text matches\n"),
                 "{run:?}"
             );
         }

@@ -18,7 +18,7 @@ fn calls_are_checked_in_their_format() {
             .args(more)
             .arg(text))
     };
-    assert_eq!(check(call, &[]).out, "the text fits\n");
+    assert_eq!(check(call, &[]).out, "the text matches\n");
     assert_eq!(check("Hello.", &[]).code, 0);
     assert_eq!(check("Hello.", &["--tool-choice", "required"]).code, 1);
     assert_eq!(check(call, &["--tool-choice", "none"]).code, 1);

@@ -86,7 +86,7 @@ pub enum GenerateError {
         available: usize,
     },
     /// The constraint refuses a token of the prefill.
-    #[error("token {index} of the prefill does not fit the constraint")]
+    #[error("token {index} of the prefill does not match the constraint")]
     Prefill {
         /// Its place in the prefill, from zero.
         index: usize,

@@ -882,7 +882,7 @@ fn what_cannot_be_sampled_is_an_error() {
         the strategy rejection does not honour overflow, which is {"crop":{"keep":1}}; leave it out, or choose another strategy
         the output needs up to 5 tokens to be complete, and 1 are allowed; raise the number of new tokens to 5
         0 of 3 outputs were found in time
-        token 0 of the prefill does not fit the constraint
+        token 0 of the prefill does not match the constraint
         0 of 3 outputs were found, and the next not in 4 attempts: the model hardly ever writes one within the limit of tokens
         0 of 3 outputs were found, and the next not in 4 attempts: the model hardly ever writes one within the limit of tokens
         what was learned is about another prompt, number of new tokens or end: learn anew for this one

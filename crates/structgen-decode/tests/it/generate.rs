@@ -489,7 +489,7 @@ fn misuse_is_refused_with_both_numbers() {
         the output needs up to 2 tokens to be complete, and 1 are allowed; raise the number of new tokens to 2
         top_p is 2, and must be from 0 to 1
         stop string number 1 is empty
-        token 1 of the prefill does not fit the constraint"#]].assert_eq(&errors.join("\n"));
+        token 1 of the prefill does not match the constraint"#]].assert_eq(&errors.join("\n"));
 }
 
 #[test]
