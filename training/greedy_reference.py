@@ -31,6 +31,7 @@ class Greedy:
         options.inter_op_num_threads = 1
         options.add_session_config_entry("session.disable_quant_qdq", "1")
         self.session = ort.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+        self.inputs = {given.name for given in self.session.get_inputs()}
         self.past_names = [f"past_key_values.{i}.{part}" for i in range(self.layers) for part in ("key", "value")]
         self.outputs = ["logits"] + [name.replace("past_key_values", "present") for name in self.past_names]
 
@@ -43,7 +44,7 @@ class Greedy:
         feeds["input_ids"] = np.array([ids], np.int64)
         feeds["attention_mask"] = np.ones((1, before + n), np.int64)
         feeds["position_ids"] = np.arange(before, before + n, dtype=np.int64)[None]
-        return feeds
+        return {name: value for name, value in feeds.items() if name in self.inputs}
 
     def step(self, ids, past):
         """Runs `ids` after `past`; logits [sequence, vocab] and the grown cache."""

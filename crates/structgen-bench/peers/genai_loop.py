@@ -89,6 +89,7 @@ class Bare:
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.add_session_config_entry("session.disable_quant_qdq", "1")
         self.session = ort.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+        self.inputs = {i.name for i in self.session.get_inputs()}
         self.names = [i.name for i in self.session.get_inputs() if i.name.startswith("past_key_values.")]
         self.eos = config["eos_token_id"]
 
@@ -102,6 +103,7 @@ class Bare:
             feeds["input_ids"] = np.array([ids], np.int64)
             feeds["attention_mask"] = np.ones((1, before + len(ids)), np.int64)
             feeds["position_ids"] = np.arange(before, before + len(ids), dtype=np.int64)[None]
+            feeds = {name: value for name, value in feeds.items() if name in self.inputs}
             logits, *past = self.session.run(None, feeds)
             token = int(logits[0, -1].argmax())
             first = first or time.perf_counter()
@@ -160,7 +162,7 @@ def measure(arguments, genai, bare, tasks):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--structgen", default=str(ROOT / "target/release/structgen"), help="the program")
-    parser.add_argument("--model", type=pathlib.Path, default=ROOT / "crates/structgen-model/assets/main", help="a folder in Optimum's layout")
+    parser.add_argument("--model", type=pathlib.Path, default=ROOT / "crates/structgen-model/assets/main", help="a folder in Optimum's or onnxruntime-genai's layout")
     parser.add_argument("--tasks", help="as of structgen-bench decode")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--max-tokens", type=int, default=256)
@@ -171,7 +173,11 @@ def main():
     tasks = Structgen(arguments.structgen, options).figures()["tasks"]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        convert(arguments.model, folder)
+        # A folder whose cache is one buffer is onnxruntime-genai's as it is.
+        if (arguments.model / "genai_config.json").exists():
+            folder = arguments.model
+        else:
+            convert(arguments.model, folder)
         genai, bare = Genai(folder, arguments.max_tokens), Bare(arguments.model)
         same = measure(arguments, genai, bare, tasks)
         if same and len(same) < len(tasks):

@@ -24,10 +24,12 @@ pub struct Assets {
     pub config: &'static str,
     /// `generation_config.json`.
     pub generation_config: &'static str,
+    /// `genai_config.json`, of a graph that writes its cache in place.
+    pub genai_config: Option<&'static str>,
 }
 
 macro_rules! assets {
-    ($folder:literal) => {
+    ($folder:literal, $genai_config:expr) => {
         Assets {
             model: include_bytes!(concat!("../assets/", $folder, "/model.onnx")),
             tokenizer: include_bytes!(concat!("../assets/", $folder, "/tokenizer.json")),
@@ -42,18 +44,22 @@ macro_rules! assets {
                 $folder,
                 "/generation_config.json"
             )),
+            genai_config: $genai_config,
         }
     };
 }
 
 /// The extraction model.
-pub const MAIN: Assets = assets!("main");
+pub const MAIN: Assets = assets!(
+    "main",
+    Some(include_str!("../assets/main/genai_config.json"))
+);
 
 /// `calibration.json` of [`MAIN`]: how often fields are right, by how probable they were.
 pub const CALIBRATION: &str = include_str!("../assets/main/calibration.json");
 
 /// A smaller model of the same vocabulary, which drafts tokens for [`MAIN`] in speculative decoding.
-pub const DRAFT: Assets = assets!("draft");
+pub const DRAFT: Assets = assets!("draft", None);
 
 /// `heads.onnx`: two heads that guess the tokens after the next one from a hidden state of [`MAIN`], for drafts without a second model.
 pub const HEADS: &[u8] = include_bytes!("../assets/main/heads.onnx");

@@ -392,7 +392,11 @@ fn open_heads(
 #[cfg(feature = "embedded")]
 fn embedded_source(assets: &structgen_model::Assets, device: Device) -> Result<ModelSource> {
     let config = ModelConfig::from_json(assets.config, Some(assets.generation_config))?;
-    Ok(ModelSource::bytes(assets.model, config, device))
+    let source = ModelSource::bytes(assets.model, config, device);
+    Ok(match assets.genai_config {
+        Some(_) => source.sharing_buffers(),
+        None => source,
+    })
 }
 
 #[cfg(feature = "embedded")]

@@ -74,8 +74,12 @@ impl ModelArgs {
 
     fn embedded(&self, assets: &Assets) -> anyhow::Result<Source> {
         let config = ModelConfig::from_json(assets.config, Some(assets.generation_config))?;
+        let source = ModelSource::bytes(assets.model, config, self.device()?);
         Ok(Source {
-            source: ModelSource::bytes(assets.model, config, self.device()?),
+            source: match assets.genai_config {
+                Some(_) => source.sharing_buffers(),
+                None => source,
+            },
             tokenizer: assets.tokenizer.to_vec(),
         })
     }

@@ -149,6 +149,8 @@ fn token_bytes(
             "the token {} ({name}) is a special token, and no such may come here",
             id.0
         ),
-        None => bail!("the text before the token does not match itself; explain it without --token"),
+        None => {
+            bail!("the text before the token does not match itself; explain it without --token")
+        }
     }
 }

@@ -36,7 +36,11 @@ fn a_missing_key_is_explained_by_the_keyword_that_requires_it() {
 #[test]
 fn a_text_that_fits_is_no_error() {
     let fits = explain(&["--schema", PERSON, r#"{"name":"Ada","age":36}"#]);
-    assert_eq!((fits.code, &*fits.out), (0, "the text matches\n"), "{fits:?}");
+    assert_eq!(
+        (fits.code, &*fits.out),
+        (0, "the text matches\n"),
+        "{fits:?}"
+    );
 }
 
 #[test]

@@ -180,7 +180,10 @@ fn intersections_are_grammars() {
         assert_eq!(checked.code, code, "{text}");
     }
     let nothing = grammar(&["intersect", &source, "--regex", "[0-9]+"]);
-    assert_eq!((nothing.code, nothing.out.as_str()), (1, "no text matches\n"));
+    assert_eq!(
+        (nothing.code, nothing.out.as_str()),
+        (1, "no text matches\n")
+    );
     assert_eq!(grammar(&["intersect", &source]).code, 2);
     let token = file(dir.path(), "token.gbnf", "root ::= <think> \"a\"");
     let refused = grammar(&["intersect", &token, "--ascii"]);

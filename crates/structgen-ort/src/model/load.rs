@@ -111,6 +111,14 @@ impl ModelSource {
         }
     }
 
+    /// A model whose graph takes past and present as one buffer, which each run writes to; as
+    /// `past_present_share_buffer` in `genai_config.json` says of a folder.
+    #[must_use]
+    pub fn sharing_buffers(mut self) -> Self {
+        self.shares_buffers = true;
+        self
+    }
+
     /// The same model on another device, or with another number of threads.
     #[must_use]
     pub fn on(mut self, device: Device) -> Self {

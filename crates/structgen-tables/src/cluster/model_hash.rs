@@ -26,6 +26,10 @@ pub(crate) fn model_hash(model: &ModelArgs) -> anyhow::Result<String> {
 fn hash_embedded() -> io::Result<Vec<String>> {
     let main = &structgen_model::MAIN;
     let files = [
+        (
+            "genai_config.json",
+            main.genai_config.unwrap_or_default().as_bytes(),
+        ),
         ("model.onnx", main.model),
         ("reader.onnx", structgen_model::READER),
         ("tokenizer.json", main.tokenizer),
