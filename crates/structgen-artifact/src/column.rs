@@ -1,4 +1,4 @@
-//! Arrays in memory of their own or in a file's.
+//! Arrays that own their memory or borrow it from a file.
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -10,23 +10,24 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use crate::ArtifactError;
 use crate::contents::Contents;
 
-/// What arrays in files are made of: types that are their bytes, any bytes. Numbers are, and structs that derive zerocopy's traits.
+/// Items of arrays in files: types that any bytes are valid for, such as numbers and structs that derive zerocopy's
+/// traits.
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy + Send + Sync + 'static {}
 
 impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync + 'static> Plain for T {}
 
-/// An array that does not change, in memory of its own or in that of a file. A copy is another handle on it.
+/// An immutable array, in its own memory or in that of a file. Cloning copies a handle.
 pub struct Column<T: 'static>(Yoke<&'static [T], Arc<Memory<T>>>);
 
-/// Where an array lies.
+/// The memory of an array.
 enum Memory<T> {
     Own(Vec<T>),
-    /// The file's contents, which all its arrays share, and a part of them.
+    /// The file's contents, which all its arrays share, and a range of them.
     File(Arc<Contents>, Range<usize>),
 }
 
 impl<T: Plain> Column<T> {
-    /// The array in a part of a file.
+    /// Returns the array in a part of a file.
     pub(crate) fn in_file(file: Arc<Contents>, part: Range<usize>) -> Result<Self, ArtifactError> {
         let memory = Arc::new(Memory::File(file, part));
         let yoke = Yoke::try_attach_to_cart(memory, |memory| match memory {

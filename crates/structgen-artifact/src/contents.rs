@@ -5,10 +5,10 @@ use std::io::{self, Read};
 
 use zerocopy::IntoBytes;
 
-/// The bytes of a file, which begin where any number may.
+/// The bytes of a file, aligned for any number.
 ///
-/// They are read and not mapped: a map would end the process with a signal once another one cuts the file, and its contents could
-/// change after they were checked. Every byte is read for the checksum in any case.
+/// They are read rather than mapped: a map would end the process with a signal if another process truncated the file,
+/// and its contents could change after they were checked. Every byte is read for the checksum in any case.
 #[derive(Debug)]
 pub(crate) struct Contents {
     words: Vec<u128>,
@@ -16,7 +16,7 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Reads what comes after a head that was read already, up to a length that the file has to have.
+    /// Reads what follows a head that was already read, up to the length that the file must have.
     pub(crate) fn read(head: &[u8], mut file: File, len: usize) -> io::Result<Self> {
         let mut words = vec![0; len.div_ceil(size_of::<u128>())];
         let (start, rest) = words.as_mut_bytes()[..len].split_at_mut(head.len());

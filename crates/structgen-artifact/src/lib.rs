@@ -1,10 +1,11 @@
-//! Files of computed tables: versioned, keyed, checked, read at once.
+//! Files of computed tables: versioned, keyed, checked, and read as a whole.
 //!
-//! What takes long to compute and depends on one input alone is kept in a file: [`Writer`] puts arrays of plain numbers one behind another,
-//! [`Reader`] takes them back in the same order as [`Column`]s, which lie in the file's bytes and are not copied. A file is not trusted: it has
-//! to be of the right kind, version, key and length, and its checksum has to be right. A checksum finds accidents and is no signature:
-//! whoever reads the arrays checks that they make sense, so that a forged file is refused or harmless to the process, but only
-//! computing them anew would show that they are the right ones. So files belong where the program's own are.
+//! Tables that take long to compute and depend on one input alone are stored in a file. [`Writer`] writes arrays of
+//! plain numbers one after another; [`Reader`] returns them in the same order as [`Column`]s, which share the file's
+//! bytes without copying. A file is not trusted: its kind, version, key, length and checksum must be correct. A
+//! checksum detects accidents and is not a signature. Users of the arrays check that they are valid, so a forged file
+//! is refused or harmless to the process; but only computing the tables again would show that they are correct. So keep
+//! these files where the program itself is kept.
 //!
 //! ```
 //! use structgen_artifact::{Format, Reader, Writer};
@@ -35,22 +36,22 @@ pub use error::ArtifactError;
 pub use reader::Reader;
 pub use writer::{Writer, reseal};
 
-/// What a file is: the kind of its contents and how they are laid out.
+/// The kind of a file's contents, and the version of their layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// The first bytes of the file.
     pub magic: [u8; 8],
-    /// Changes whenever the layout or the meaning of the contents does. A file of another version is refused.
+    /// Changes whenever the layout or the meaning of the contents does. Files of other versions are refused.
     pub version: u32,
 }
 
-/// The bytes of the head: magic, version, byte order, key, length, checksum.
+/// The length of the head in bytes: magic, version, byte order, key, length, checksum.
 const HEAD: usize = 64;
-/// Where the checksum lies in the head; what is before it and what is behind the head is what it sums.
+/// The offset of the checksum in the head. It covers what is before it, and everything after the head.
 const CHECKSUM: usize = 56;
-/// Arrays begin at multiples of this.
+/// The alignment of arrays.
 const ALIGN: usize = 16;
-/// Read as a number it tells whether the file was written in this machine's byte order.
+/// Read as a number, it shows whether the file was written in this machine's byte order.
 const BYTE_ORDER: u32 = 0x0102_0304;
 
 fn checksum(head: &[u8], body: &[u8]) -> u64 {

@@ -1,4 +1,4 @@
-//! Reading a file.
+//! Reads a file.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use crate::contents::Contents;
 use crate::{ALIGN, ArtifactError, BYTE_ORDER, CHECKSUM, Column, Format, HEAD, Plain, checksum};
 
-/// A file of tables, whose arrays are taken in the order in which they were put.
+/// A file of tables, whose arrays are read in the order in which they were written.
 ///
-/// The file is read as a whole, so that nothing that becomes of it later changes the arrays: neither a [`Writer`](crate::Writer) that
-/// replaces it nor a program that cuts or overwrites it in place.
+/// The file is read as a whole, so nothing that later happens to it changes the arrays: neither a
+/// [`Writer`](crate::Writer) that replaces it, nor a program that truncates or overwrites it in place.
 #[derive(Debug)]
 pub struct Reader {
     contents: Arc<Contents>,
@@ -19,13 +19,13 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// The most bytes that a file may have: 1 GiB, far more than tables have.
+    /// The maximum size of a file in bytes: 1 GiB, far more than tables take.
     pub const MAX_BYTES: u64 = 1 << 30;
 
-    /// Opens a file and checks everything about it but what its arrays say.
+    /// Opens a file and checks everything except the contents of its arrays.
     ///
     /// # Errors
-    /// If it cannot be read, or is not what was written for this format and key.
+    /// If it cannot be read, or was not written for this format and key.
     pub fn open(path: &Path, format: Format, key: [u8; 32]) -> Result<Self, ArtifactError> {
         let failed = |action| {
             move |source| ArtifactError::Io {
@@ -34,7 +34,7 @@ impl Reader {
                 source,
             }
         };
-        // Asked first: opening a pipe would wait for its other end.
+        // Checked first, because opening a pipe would block until its other end is opened.
         if !fs::metadata(path).map_err(failed("opening"))?.is_file() {
             return Err(ArtifactError::Kind);
         }
@@ -46,7 +46,7 @@ impl Reader {
         if found < HEAD as u64 {
             return Err(ArtifactError::Kind);
         }
-        // A large file of another kind is not read at all.
+        // A large file of another kind is not read further.
         let mut head = [0; HEAD];
         file.read_exact(&mut head).map_err(failed("reading"))?;
         if head[..8] != format.magic {
@@ -72,10 +72,10 @@ impl Reader {
         })
     }
 
-    /// The next array.
+    /// Returns the next array.
     ///
     /// # Errors
-    /// If there is none, or it is not of such items.
+    /// If there is none, or it does not consist of such items.
     pub fn take<T: Plain>(&mut self) -> Result<Column<T>, ArtifactError> {
         let behind = ArtifactError::Contents("an array ends behind the file");
         let bytes = self.contents.bytes();
@@ -94,10 +94,10 @@ impl Reader {
         Column::in_file(self.contents.clone(), start..end)
     }
 
-    /// The next array's only item.
+    /// Returns the only item of the next array.
     ///
     /// # Errors
-    /// As [`take`](Self::take), and if there are fewer or more.
+    /// As [`take`](Self::take), and if it has fewer or more items.
     pub fn take_one<T: Plain>(&mut self) -> Result<T, ArtifactError> {
         match self.take::<T>()?[..] {
             [item] => Ok(item),
@@ -105,7 +105,7 @@ impl Reader {
         }
     }
 
-    /// That there are no further arrays.
+    /// Checks that there are no further arrays.
     ///
     /// # Errors
     /// If there are.

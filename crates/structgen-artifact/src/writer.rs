@@ -1,4 +1,4 @@
-//! Writing a file.
+//! Writes a file.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -8,14 +8,14 @@ use zerocopy::IntoBytes;
 
 use crate::{ALIGN, ArtifactError, BYTE_ORDER, CHECKSUM, Format, HEAD, Plain, checksum};
 
-/// Puts arrays one behind another, and all of them into a file.
+/// Collects arrays and writes them to a file.
 #[derive(Debug)]
 pub struct Writer {
     bytes: Vec<u8>,
 }
 
 impl Writer {
-    /// A file without arrays. The key says what its contents were computed from.
+    /// Creates a writer without arrays. The key identifies what the contents were computed from.
     #[must_use]
     pub fn new(format: Format, key: [u8; 32]) -> Self {
         let mut bytes = Vec::with_capacity(1 << 16);
@@ -27,7 +27,7 @@ impl Writer {
         Self { bytes }
     }
 
-    /// Puts an array behind the others.
+    /// Adds an array after the others.
     pub fn put<T: Plain>(&mut self, items: &[T]) {
         let items = items.as_bytes();
         self.bytes.extend((items.len() as u64).to_ne_bytes());
@@ -38,12 +38,12 @@ impl Writer {
             .resize(self.bytes.len().next_multiple_of(ALIGN), 0);
     }
 
-    /// Writes the file beside its place and renames it, so that nobody ever sees half of it and readers keep the one that was there.
-    /// Makes the folder where there is none. Several processes may write at once: one of the files remains. What one left that was killed
-    /// in the middle of it is removed by the next.
+    /// Writes a temporary file beside `path` and renames it, so that nobody ever sees a partial file and readers of the
+    /// old file keep it. Creates the folder if there is none. Several processes may write at once; one of the files
+    /// remains. Temporary files of writers that were killed are removed by the next writer.
     ///
     /// # Errors
-    /// If the system refuses: no space, no permission.
+    /// If writing fails, for example for lack of space or permission.
     pub fn save(mut self, path: &Path) -> Result<(), ArtifactError> {
         reseal(&mut self.bytes);
         let folder = match path.parent() {
@@ -57,7 +57,7 @@ impl Writer {
             remove_abandoned(folder, &prefix);
             let mut named = tempfile::Builder::new();
             let mut file = named.prefix(&prefix).suffix(SUFFIX).tempfile_in(folder)?;
-            // Where the file system has no locks, nothing is taken for abandoned either.
+            // If the file system has no locks, no file is considered abandoned either.
             let _ = file.as_file().lock();
             file.write_all(&self.bytes)?;
             file.persist(path)?;
@@ -71,8 +71,8 @@ impl Writer {
     }
 }
 
-/// Writes length and checksum of a file's bytes anew, as tests of readers need for files that were changed. What is shorter than
-/// a head stays as it is.
+/// Updates the length and checksum in a file's bytes, which tests of readers need after changing them. Does nothing if
+/// the bytes are shorter than a head.
 pub fn reseal(bytes: &mut [u8]) {
     if bytes.len() < HEAD {
         return;
@@ -83,10 +83,10 @@ pub fn reseal(bytes: &mut [u8]) {
     bytes[CHECKSUM..HEAD].copy_from_slice(&sum.to_ne_bytes());
 }
 
-/// The end of the names of files that are being written.
+/// The suffix of temporary files.
 const SUFFIX: &str = ".tmp";
 
-/// Removes the files whose writers are dead: the system has freed their locks. A file without contents may be one whose writer is
+/// Removes the files of dead writers, whose locks the system has released. An empty file may belong to a writer that is
 /// about to lock it.
 fn remove_abandoned(folder: &Path, prefix: &str) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -99,7 +99,7 @@ fn remove_abandoned(folder: &Path, prefix: &str) {
             continue;
         }
         let path = entry.path();
-        // What cannot be opened, locked or removed is in nobody's way.
+        // Files that cannot be opened, locked or removed do no harm.
         let _ = File::open(&path)
             .is_ok_and(|file| file.try_lock().is_ok() && fs::remove_file(&path).is_ok());
     }

@@ -1,4 +1,4 @@
-//! What was put is taken; what was not written here is refused.
+//! Written arrays are read back; files from elsewhere are refused.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn read(path: &std::path::Path) -> Result<(), ArtifactError> {
 fn what_was_put_is_taken() {
     let (_folder, path) = written();
     read(&path).unwrap();
-    // A second file takes the place of the first, which its readers keep.
+    // A second file replaces the first, which its readers keep.
     let mut reader = Reader::open(&path, FORMAT, KEY).unwrap();
     Writer::new(FORMAT, KEY).save(&path).unwrap();
     assert_eq!(reader.take::<u8>().unwrap()[..], [1, 2, 3]);
@@ -133,7 +133,7 @@ proptest! {
     #[test]
     fn lengths_that_lie_are_refused(length in any::<u64>()) {
         let (_folder, path) = written();
-        // A file whose checksum is right and whose first array claims to be of another length.
+        // A file with a correct checksum whose first array claims another length.
         let mut writer = Writer::new(FORMAT, KEY);
         writer.put(&[1_u8]);
         writer.save(&path).unwrap();

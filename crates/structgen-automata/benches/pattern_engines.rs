@@ -1,14 +1,14 @@
-//! Would a table do better? Patterns of schemas as derivatives and as dense automata of `regex-automata`.
+//! Compares derivatives with the dense automata of `regex-automata` on the patterns of schemas.
 //!
 //! ```text
 //! cargo bench -p structgen-automata --bench pattern_engines -- TOKENIZER.json SCHEMAS…
 //! ```
 //!
-//! Each folder of `SCHEMAS` holds JSON files; every string under a key `pattern`, and every key under
-//! `patternProperties`, is a pattern. Both engines are machines under the same [`Terminal`], so that what is compared
-//! is building a machine, stepping it for the first time, and its memory; the dense automaton is walked without a
-//! terminal as well. Masks are computed by a plain walk over the token trie, along the tokens of one text for each
-//! pattern, and have to be equal.
+//! Each folder of `SCHEMAS` has JSON files; every string under a key `pattern`, and every key under
+//! `patternProperties`, is a pattern. Both engines are machines under the same [`Terminal`], so the comparison is of
+//! building a machine, stepping it for the first time, and its memory; the dense automaton is also walked without a
+//! terminal. Masks are computed by a plain walk over the token trie, along the tokens of one text for each pattern, and
+//! must be equal.
 
 #![allow(
     clippy::print_stdout,
@@ -40,11 +40,11 @@ use structgen_grammar::{Expr, GrammarBuilder, JsonForm, Regular};
 use structgen_regular::{RegularLimits, RegularMachine};
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
-/// The most memory of one dense automaton, and of making it; what takes more is counted as refused.
+/// The maximum memory of one dense automaton and of building it; patterns that take more count as refused.
 const DFA_BYTES: usize = 16 << 20;
-/// A text grows at random to this many bytes, and then takes the shortest way to its end.
+/// A text grows at random to this many bytes, and is then completed on the shortest path.
 const TEXT_BYTES: usize = 16;
-/// Masks are computed along this many tokens of the text at most.
+/// Masks are computed along at most this many tokens of the text.
 const MAX_TOKENS: usize = 8;
 /// Each time is the least of this many runs.
 const ROUNDS: usize = 2;
@@ -119,7 +119,7 @@ fn read_schema(value: &Value, patterns: &mut BTreeSet<String>) {
     }
 }
 
-/// What `regex-automata` builds its automata of; `None` for what it does not have.
+/// Converts a set for `regex-automata`; `None` for what it lacks.
 fn hir(set: &Regular) -> Option<Hir> {
     let all = |parts: &[Regular]| parts.iter().map(hir).collect::<Option<Vec<Hir>>>();
     Some(match set {
@@ -157,7 +157,7 @@ fn has_counters(set: &Regular) -> bool {
     }
 }
 
-/// A dense automaton as a machine. Costs are worked out for all states at once, from the final ones backwards.
+/// A dense automaton as a machine. Costs are computed for all states at once, backwards from the final ones.
 #[derive(Debug)]
 struct DenseMachine {
     dfa: dense::DFA<Vec<u32>>,
@@ -168,7 +168,7 @@ struct DenseMachine {
 }
 
 impl DenseMachine {
-    /// `None` where a limit is exceeded.
+    /// Returns `None` if a limit is exceeded.
     fn new(hir: &Hir) -> Option<Self> {
         let whole = Hir::concat(vec![hir.clone(), Hir::look(Look::End)]);
         let nfa = thompson::Compiler::new()
@@ -273,27 +273,26 @@ impl Machine for DenseMachine {
     }
 }
 
-/// What one engine took for one pattern.
+/// The measurements of one engine for one pattern.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     /// Building the machine.
     build: Duration,
-    /// All masks along the text, and accepting its tokens, on a machine that is new.
+    /// The time of all masks along the text, and of accepting its tokens, on a new machine.
     first: Duration,
     /// The same once more.
     again: Duration,
-    /// The bytes of the machine with its terminal after that.
+    /// The memory of the machine with its terminal after that, in bytes.
     bytes: u64,
 }
 
-/// Derivatives, a dense automaton, and that without a terminal. It is not minimised: that takes many times as long as
-/// building it.
-/// Last comes a matcher, which does not walk all of the trie: what that needs is asked of terminals.
+/// Derivatives, a dense automaton, and one without a terminal; it is not minimised, which would take many times as long
+/// as building it. Last comes a matcher, which does not walk the whole trie but queries terminals.
 type Case = [Measured; 4];
 
 const ENGINES: [&str; 4] = ["derivatives", "dense", "dense, alone", "matcher"];
 
-/// `None` where a dense automaton exceeds a limit, or nothing matches the pattern.
+/// Returns `None` if a dense automaton exceeds a limit, or nothing matches the pattern.
 fn compare(
     set: &Regular,
     hir: &Hir,
@@ -362,7 +361,7 @@ fn measure<E>(
     Ok(measured)
 }
 
-/// A text of the terminal: at random as long as it is short, by the shortest way after that.
+/// Returns a text of the terminal: random while it is short, completed on the shortest path after that.
 fn text(terminal: &Terminal) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut text = Vec::new();
     let mut state = START;
@@ -383,7 +382,7 @@ fn text(terminal: &Terminal) -> Result<Vec<u8>, Box<dyn Error>> {
         random = random
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
-        // Printable characters are what texts mostly have.
+        // Texts consist mostly of printable characters.
         let printable = ways.iter().filter(|(byte, _)| (b' '..=b'~').contains(byte));
         let printable: Vec<_> = printable.copied().collect();
         let ways = if printable.is_empty() {
@@ -398,7 +397,7 @@ fn text(terminal: &Terminal) -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(text)
 }
 
-/// The longest token each time.
+/// Splits a text into tokens, the longest each time.
 fn tokens(vocabulary: &Vocabulary, mut text: &[u8]) -> Vec<TokenId> {
     let trie = vocabulary.trie();
     let mut tokens = Vec::new();
@@ -423,7 +422,7 @@ fn tokens(vocabulary: &Vocabulary, mut text: &[u8]) -> Vec<TokenId> {
     tokens
 }
 
-/// The mask before each token and after the last.
+/// Returns the mask before each token and after the last.
 fn masks(
     engine: &mut impl Engine,
     vocabulary: &Vocabulary,
@@ -440,7 +439,7 @@ fn masks(
     Ok(masks)
 }
 
-/// The constraint of a set alone.
+/// Returns the constraint of a set alone.
 fn constraint(set: &Regular, tables: &Arc<VocabularyTables>) -> Option<CompiledConstraint> {
     let mut builder = GrammarBuilder::new();
     let root = builder.declare("root");
@@ -450,7 +449,7 @@ fn constraint(set: &Regular, tables: &Arc<VocabularyTables>) -> Option<CompiledC
     CompiledConstraint::new(grammar, tables, &ConstraintOptions::default()).ok()
 }
 
-/// As [`masks`], as far as the matcher goes on.
+/// Like [`masks`], as far as the matcher continues.
 fn matcher_masks(
     matcher: &mut Matcher,
     tokens: &[TokenId],
@@ -465,7 +464,7 @@ fn matcher_masks(
     Ok(Vec::new())
 }
 
-/// What is walked beside the trie.
+/// An automaton that is walked along the trie.
 trait Engine {
     type State: Copy;
 
@@ -487,8 +486,8 @@ impl Engine for Terminal {
     }
 }
 
-/// A dense automaton alone: no state is dead that it has a transition to, but for those that contradicting anchors
-/// make.
+/// A dense automaton alone: every state that it has a transition to is live, except those made by contradicting
+/// anchors.
 impl Engine for DenseMachine {
     type State = StateID;
 

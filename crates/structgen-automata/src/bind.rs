@@ -1,8 +1,7 @@
-//! Binding a program to an input.
+//! Binds a program to an input.
 //!
-//! The grammar is lowered again, with terminals of the input in the place of its grounded values. A value of which the
-//! input has none is left out where the grammar allows that; where it has to be there, it keeps the texts that it has
-//! without an input.
+//! The grammar is lowered again, with terminals of the input in place of its grounded values. A value without
+//! candidates in the input is left out where the grammar allows that; where it is required, it stays ungrounded.
 
 use std::sync::Arc;
 
@@ -13,21 +12,21 @@ use structgen_grammar::{Expr, ExprId, Grammar};
 use crate::program::{Program, ProgramError, is_in_input};
 use crate::{Input, Limits};
 
-/// A program that is bound to an input.
+/// A program bound to an input.
 #[derive(Debug)]
 pub struct BoundProgram {
     /// The program.
     pub program: Program,
-    /// Where the schema describes the values that have to be there and of which the input has none, sorted: they are
-    /// written as if they were not grounded.
+    /// JSON Pointers into the schema, sorted, of the values that are written as if they were not grounded: required
+    /// ones that the input does not contain, and further ones if nothing could be written with only these ungrounded.
     pub ungrounded: Vec<Box<str>>,
 }
 
 impl Program {
-    /// The program whose grounded values are in the input.
+    /// Returns the program with its grounded values restricted to those of the input.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn bind(&self, input: &Arc<Input>) -> Result<BoundProgram, ProgramError> {
         let (grammar, limits) = (self.grammar(), self.limits());
         match Self::lowered(grammar.clone(), limits.clone(), Some(input)) {
@@ -45,7 +44,7 @@ impl Program {
         let most = all.len();
         let mut compared = compared(grammar);
         compared.extend(&needed);
-        // There may be too few distinct values instead of none, and which have to be others is not worked out.
+        // An array may lack distinct values rather than have none. Which values are then required is not worked out.
         for ungrounded in [needed, compared, missing, all] {
             let lifted = lift(grammar, &ungrounded);
             match Self::lowered(lifted, limits.clone(), Some(input)) {
@@ -62,7 +61,7 @@ impl Program {
     }
 }
 
-/// The grounded values of which the input has none.
+/// Returns the grounded values that the input does not contain.
 fn missing(
     grammar: &Grammar,
     input: &Arc<Input>,
@@ -77,7 +76,7 @@ fn missing(
     Ok(missing)
 }
 
-/// Which of the missing values have to be there: those that nothing can stand for.
+/// Returns the missing values that are required, because nothing can replace them.
 fn needed(grammar: &Grammar, missing: &FxHashSet<ExprId>) -> FxHashSet<ExprId> {
     let without = grammar
         .clone()
@@ -116,7 +115,7 @@ fn grounded(grammar: &Grammar) -> FxHashSet<ExprId> {
     grounded.map(|(id, _)| id).collect()
 }
 
-/// The grounded values that are compared with others.
+/// Returns the grounded values that are compared with others.
 fn compared(grammar: &Grammar) -> FxHashSet<ExprId> {
     let compared = grammar.exprs().iter().filter_map(|expr| match expr {
         Expr::Related { body, .. } => Some(*body),
@@ -126,7 +125,7 @@ fn compared(grammar: &Grammar) -> FxHashSet<ExprId> {
     compared.filter(is_grounded).collect()
 }
 
-/// The grammar with these values as if they were not grounded.
+/// Returns the grammar with these values ungrounded.
 fn lift(grammar: &Grammar, ungrounded: &FxHashSet<ExprId>) -> Grammar {
     grammar.clone().replace(|id, expr| match expr {
         Expr::Grounded { body, .. } if ungrounded.contains(&id) => {

@@ -1,13 +1,13 @@
-//! Sets of bytes by class: what a text is made of, in 128 bits.
+//! Sets of bytes by class: the characters of a text in 128 bits.
 
 use std::ops::{BitAnd, BitOr, BitOrAssign, Not};
 
-/// A set of bytes, by classes that texts of UTF-8 tell apart: every byte of ASCII is a class of its own, but for
-/// control characters that are no whitespace; a character beyond ASCII counts by its first byte, of which those with
-/// two bytes are one class.
+/// A set of byte classes. Every ASCII byte is a class of its own, except that all control characters other than
+/// whitespace are one class. A character beyond ASCII is classified by its first byte; all first bytes of two-byte
+/// characters are one class.
 ///
-/// A continuation byte that stands where UTF-8 has one belongs to the character before it and is in no class. One that
-/// stands elsewhere, and a byte that UTF-8 never has, are [`IRREGULAR`](ByteClasses::IRREGULAR).
+/// A continuation byte in a valid place belongs to its character and is in no class. One in another place, and a byte
+/// that never occurs in UTF-8, are [`IRREGULAR`](ByteClasses::IRREGULAR).
 ///
 /// ```
 /// use structgen_automata::ByteClasses;
@@ -47,49 +47,49 @@ const CLASS: [u8; 256] = {
 };
 
 impl ByteClasses {
-    /// How many classes there are.
+    /// The number of classes.
     pub const COUNT: u32 = NEVER + 1;
     /// No byte.
     pub const NONE: Self = Self(0);
     /// Every byte.
     pub const ALL: Self = Self((1 << Self::COUNT) - 1);
-    /// Bytes that stand where UTF-8 has none of them.
+    /// Bytes that are invalid in UTF-8 where they stand.
     pub const IRREGULAR: Self = Self((1 << CONTINUATION) | (1 << NEVER));
-    /// What a JSON string may hold as it is: no quote, no backslash, no control character.
+    /// What a JSON string may contain without escapes: no quote, no backslash, no control character.
     pub const PLAIN: Self = {
         let controls = (1 << 96) | (1 << 97) | (1 << 98) | (1 << CONTROL);
         let specials = (1 << CLASS[b'"' as usize]) | (1 << CLASS[b'\\' as usize]);
         Self(Self::ALL.0 & !Self::IRREGULAR.0 & !controls & !specials)
     };
 
-    /// The set as bits, one for each class.
+    /// Returns the set as bits, one for each class.
     #[inline]
     #[must_use]
     pub const fn to_bits(self) -> u128 {
         self.0
     }
 
-    /// The set of some bits; those that are no class's are left out.
+    /// Creates a set from bits, ignoring those that are not the bit of a class.
     #[inline]
     #[must_use]
     pub const fn from_bits(bits: u128) -> Self {
         Self(bits & Self::ALL.0)
     }
 
-    /// The class of a byte, below [`COUNT`](ByteClasses::COUNT).
+    /// Returns the class of a byte, less than [`COUNT`](ByteClasses::COUNT).
     #[inline]
     #[must_use]
     pub const fn class_of(byte: u8) -> u32 {
         CLASS[byte as usize] as u32
     }
 
-    /// The set of one class.
+    /// Returns the set of one class.
     #[must_use]
     pub const fn class(class: u32) -> Self {
         Self(1 << class)
     }
 
-    /// The classes of some bytes, each as the first byte of a character.
+    /// Returns the classes of some bytes, each as the first byte of a character.
     #[must_use]
     pub fn of_bytes(bytes: impl IntoIterator<Item = u8>) -> Self {
         let mut set = Self::NONE;
@@ -99,40 +99,40 @@ impl ByteClasses {
         set
     }
 
-    /// Whether the byte, as the first one of a character, is in the set.
+    /// Returns whether the set contains the byte as the first byte of a character.
     #[inline]
     #[must_use]
     pub const fn contains(self, byte: u8) -> bool {
         self.0 >> Self::class_of(byte) & 1 == 1
     }
 
-    /// Whether all of the set is in the other.
+    /// Returns whether `other` contains the set.
     #[inline]
     #[must_use]
     pub const fn is_subset(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }
 
-    /// Whether the set has nothing in common with the other.
+    /// Returns whether the sets have nothing in common.
     #[inline]
     #[must_use]
     pub const fn is_disjoint(self, other: Self) -> bool {
         self.0 & other.0 == 0
     }
 
-    /// How many classes are in the set.
+    /// Returns the number of classes in the set.
     #[must_use]
     pub const fn len(self) -> u32 {
         self.0.count_ones()
     }
 
-    /// Whether nothing is in the set.
+    /// Returns whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The classes of the set, in order.
+    /// Returns the classes of the set, in order.
     pub fn classes(self) -> impl Iterator<Item = u32> {
         (0..Self::COUNT).filter(move |class| self.0 >> class & 1 == 1)
     }
@@ -165,34 +165,34 @@ impl Not for ByteClasses {
     }
 }
 
-/// A stretch of text that goes on from a state whatever it is made of.
+/// Texts that are known to continue from a state, described by the classes and the number of their characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Any text of these classes goes on from the state, ...
+    /// Any text of these classes continues from the state...
     pub closed: ByteClasses,
-    /// ... as long as it has at most this many characters.
+    /// ...as long as it has at most this many characters.
     pub code_points: u32,
-    /// Which bytes outside of `closed` may go on after such a text, at most.
+    /// A superset of the bytes outside `closed` that may continue after such a text.
     pub exits: ByteClasses,
-    /// Whether texts of `closed` that are longer may go on.
+    /// Whether longer texts of `closed` may continue.
     pub goes_on: bool,
-    /// Under which labels the terminal may end within the stretch.
+    /// The labels under which the terminal may end within the span.
     pub ends: Ends,
 }
 
-/// Under which labels a terminal may end within a stretch of text.
+/// The labels under which a terminal may end within a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
-    /// It does not.
+    /// It does not end.
     Never,
-    /// Wherever it does, under this one.
+    /// Wherever it ends, it ends under this label.
     Under(u32),
-    /// Under several.
+    /// It ends under several labels.
     Differently,
 }
 
 impl Ends {
-    /// The same with one more place.
+    /// Returns the ends with those of one more state.
     #[must_use]
     pub fn and(self, label: Option<u32>) -> Self {
         match (self, label) {
@@ -205,7 +205,7 @@ impl Ends {
 }
 
 impl Span {
-    /// The inside of a JSON string that may hold up to `code_points` more characters, whichever they are.
+    /// Returns the span inside a JSON string that may hold up to `code_points` more characters of any kind.
     #[must_use]
     pub fn free(code_points: u32) -> Self {
         Self {
@@ -217,13 +217,13 @@ impl Span {
         }
     }
 
-    /// Whether plain text of any length goes on.
+    /// Returns whether plain text of any length continues.
     #[must_use]
     pub fn is_free(&self) -> bool {
         self.code_points == u32::MAX && ByteClasses::PLAIN.is_subset(self.closed)
     }
 
-    /// What leaves plain text within a JSON string: a quote or a backslash.
+    /// The bytes that leave plain text within a JSON string: a quote or a backslash.
     pub const STRING_EXITS: ByteClasses =
         ByteClasses((1 << ByteClasses::class_of(b'"')) | (1 << ByteClasses::class_of(b'\\')));
 }
@@ -236,7 +236,7 @@ impl ByteSet {
     /// Every byte.
     pub const ALL: Self = Self([u64::MAX; 4]);
 
-    /// The set of some bytes.
+    /// Returns the set of some bytes.
     #[must_use]
     pub const fn of(bytes: &[u8]) -> Self {
         let mut words = [0; 4];
@@ -251,23 +251,23 @@ impl ByteSet {
     /// Every byte that is not ASCII.
     pub const NOT_ASCII: Self = Self([0, 0, u64::MAX, u64::MAX]);
 
-    /// Every byte but the control characters of ASCII.
+    /// Every byte except the ASCII control characters.
     pub const PRINTABLE: Self = Self([u64::MAX << 32, u64::MAX, u64::MAX, u64::MAX]);
 
-    /// Puts a byte into the set.
+    /// Inserts a byte.
     #[inline]
     pub fn insert(&mut self, byte: u8) {
         self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
     }
 
-    /// Whether the byte is in the set.
+    /// Returns whether the byte is in the set.
     #[inline]
     #[must_use]
     pub fn contains(&self, byte: u8) -> bool {
         self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
     }
 
-    /// The classes of the bytes, each as the first one of a character.
+    /// Returns the classes of the bytes, each as the first byte of a character.
     #[must_use]
     pub fn classes(mut self) -> ByteClasses {
         let mut classes = ByteClasses::NONE;
@@ -277,19 +277,19 @@ impl ByteSet {
         classes
     }
 
-    /// How many bytes are in the set.
+    /// Returns the number of bytes in the set.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Whether no byte is in the set.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0 == [0; 4]
     }
 
-    /// Takes the lowest byte out of the set.
+    /// Removes and returns the lowest byte.
     #[inline]
     pub fn pop(&mut self) -> Option<u8> {
         let word = self.0.iter().position(|&word| word != 0)?;
@@ -306,7 +306,7 @@ impl ByteSet {
     }
 }
 
-/// The run of bytes around `byte` that has none of the sorted `specials`; a special stands alone.
+/// Returns the run of bytes around `byte` that contains none of the sorted `specials`; a special is a run of its own.
 pub(crate) fn run_between(specials: &[u8], byte: u8) -> (u8, u8) {
     match specials.binary_search(&byte) {
         Ok(_) => (byte, byte),
@@ -318,10 +318,10 @@ pub(crate) fn run_between(specials: &[u8], byte: u8) -> (u8, u8) {
     }
 }
 
-/// The bytes of the longest escape of one byte, `\u001f`.
+/// The length of the longest escape of one byte, `\u001f`.
 pub(crate) const LONGEST_ESCAPE: u32 = 6;
 
-/// How many bytes the text takes in a JSON string, written in the shortest way.
+/// Returns the number of bytes of the text in a JSON string, written in the shortest way.
 pub(crate) fn escaped_length(text: &[u8]) -> u32 {
     text.iter()
         .map(|byte| match byte {
@@ -332,7 +332,7 @@ pub(crate) fn escaped_length(text: &[u8]) -> u32 {
         .sum()
 }
 
-/// The bytes that are in both runs.
+/// Returns the intersection of two runs.
 pub(crate) fn common_run(a: (u8, u8), b: (u8, u8)) -> (u8, u8) {
     (a.0.max(b.0), a.1.min(b.1))
 }

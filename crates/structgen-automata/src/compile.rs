@@ -1,8 +1,7 @@
-//! From a grammar to a program, with what takes a network to find out.
+//! Compiles a grammar to a program, including what takes a network to compute.
 //!
-//! Whether an array has enough distinct items is a question about texts, so it takes a network of the program. If the
-//! answer is no, the array derives nothing, which may empty more of the grammar: then the grammar is lowered again
-//! without it.
+//! Whether an array has enough distinct items depends on texts, so it takes a network of the program. If it has not,
+//! the array derives nothing, which may make more of the grammar empty; then the grammar is lowered again without it.
 
 use std::sync::Arc;
 
@@ -14,16 +13,15 @@ use crate::program::{ArrayProgram, Lowered, Program, ProgramError, lower};
 use crate::{CancelToken, Input, LimitExceeded, Limits, TokenLengths};
 
 impl Program {
-    /// Compiles a grammar. Names of captures make no difference: [`CaptureProgram`](crate::CaptureProgram) looks for
-    /// them.
+    /// Compiles a grammar. Captures are ignored; [`CaptureProgram`](crate::CaptureProgram) finds them.
     ///
     /// # Errors
-    /// When no text matches the grammar, or a limit is exceeded.
+    /// If no text matches the grammar, or a limit is exceeded.
     pub fn new(grammar: Grammar, limits: Limits) -> Result<Self, ProgramError> {
         Self::lowered(grammar, limits, None)
     }
 
-    /// The program of a grammar, bound to the input if there is one.
+    /// Returns the program of a grammar, bound to the input if there is one.
     pub(crate) fn lowered(
         mut grammar: Grammar,
         limits: Limits,
@@ -43,7 +41,7 @@ impl Program {
                     let (mut program, empty) = with_distinct_items(*program, &array_exprs)?;
                     if empty.is_empty() {
                         program.check_guides()?;
-                        // What was left out because there was no time is no part of a program.
+                        // After a cancellation, the program may be incomplete.
                         check(&limits)?;
                         program.limits.cancel = None;
                         return Ok(program);
@@ -51,7 +49,7 @@ impl Program {
                     (program.into_grammar(), empty)
                 }
             };
-            // What needs something without a text has no text either: the passes find it.
+            // What requires something empty is empty as well; the passes find this.
             grammar = narrowed.replace(|id, _| empty.contains(&id).then_some(Expr::Never));
         }
     }
@@ -61,8 +59,8 @@ fn check(limits: &Limits) -> Result<(), LimitExceeded> {
     limits.cancel.as_ref().map_or(Ok(()), CancelToken::check)
 }
 
-/// The program with the costs of its arrays of several distinct items, and the expressions of those that have too few
-/// values.
+/// Returns the program with the costs of its arrays of several distinct items, and the expressions of the arrays that
+/// have too few values.
 fn with_distinct_items(
     program: Program,
     array_exprs: &[ExprId],

@@ -1,7 +1,7 @@
-//! Which vertices of a graph lie on cycles.
+//! Finds the vertices of a graph that lie on cycles.
 
-/// The component of each vertex that lies on a cycle, and for all vertices a rank that is lower where edges lead to
-/// another component: Tarjan's algorithm (1972), with a stack of its own.
+/// Returns the component of each vertex that lies on a cycle, and for every vertex a rank that is lower where edges
+/// lead to another component. Tarjan's algorithm (1972), with an explicit stack.
 pub(crate) fn cyclic_components(edges: &[Vec<u32>]) -> (Vec<Option<u32>>, Vec<u32>) {
     const UNSEEN: u32 = u32::MAX;
     let n = edges.len();
@@ -35,7 +35,7 @@ pub(crate) fn cyclic_components(edges: &[Vec<u32>]) -> (Vec<Option<u32>>, Vec<u3
                 } else if on_stack[w] {
                     low[v] = low[v].min(index[w]);
                 }
-                // A vertex without edges counts as begun too.
+                // A vertex without edges also counts as begun.
                 continue;
             }
             work.pop();

@@ -1,11 +1,11 @@
-//! Things stored once, by number.
+//! Interned values, identified by number.
 
 use std::hash::{Hash, Hasher};
 
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
-/// Equal things have equal numbers, given in the order in which they are met.
+/// Equal values have equal numbers, which are given in the order of insertion.
 #[derive(Debug)]
 pub(crate) struct Interned<T> {
     items: Vec<T>,
@@ -35,7 +35,7 @@ impl<T: Eq + Hash> Interned<T> {
         id
     }
 
-    /// The number of something that may be there.
+    /// Returns the number of a value, if it is interned.
     pub(crate) fn find(&self, item: &T) -> Option<u32> {
         let same = |&id: &u32| self.items[id as usize] == *item;
         self.ids.find(hash(item), same).copied()
@@ -50,7 +50,7 @@ impl<T: Eq + Hash> Interned<T> {
         self.items.len()
     }
 
-    /// How many bytes it takes, without what the things own.
+    /// Returns the size in bytes, without what the values own.
     pub(crate) fn memory(&self) -> usize {
         self.items.capacity() * size_of::<T>() + self.ids.capacity() * 5
     }

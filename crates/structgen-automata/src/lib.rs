@@ -1,17 +1,17 @@
-//! From the grammar IR to byte automata: terminals as lazy machines, rules as a recursive transition network with
+//! Compiles the grammar IR to byte automata: terminals as lazy machines, rules as a recursive transition network with
 //! registers.
 //!
 //! The modules are stages, and data flows down the list below: a module imports only modules of the groups above its
-//! own. `tests/it/stages.rs` reads this list and fails where one does not.
+//! own. `tests/it/stages.rs` reads this list and checks the imports.
 
-// Tables and limits, which know nothing of grammars.
+// Tables and limits, which do not depend on grammars.
 mod bytes;
 mod components;
 mod interned;
 mod limit;
 mod token_lengths;
 
-// `Input`: a text that values come from.
+// `Input`: a text that grounded values come from.
 mod input;
 
 // `Machine`: an automaton over bytes, given by functions.
@@ -24,25 +24,25 @@ mod literals;
 pub mod number;
 mod regular;
 
-// `Terminal`: a machine with its states numbered and its steps remembered.
+// `Terminal`: a machine with numbered states and cached steps.
 mod terminal;
 
-// JSON values, and the texts of one.
+// JSON values, and all texts of a value.
 mod value;
 
-// `Program`: a grammar as nodes with terminals on them, and what completions cost.
+// `Program`: a grammar as nodes and terminals, and the costs of completions.
 mod program;
 
-// `Network`: a program's sets of stacks, made on demand.
+// `Network`: sets of stacks of a program, created on demand.
 mod network;
 
-// `Program::new`: the passes, the program, and what takes a network to find out.
+// `Program::new`: the passes, the program, and what takes a network to compute.
 mod compile;
 
-// `Program::bind`: a program whose grounded values are in an input.
+// `Program::bind`: a program whose grounded values come from an input.
 mod bind;
 
-// `CaptureProgram`: which parts of a text named expressions match.
+// `CaptureProgram`: the parts of a text that named expressions match.
 mod captures;
 
 pub use structgen_regular::{CancelToken, LimitExceeded, SHORT_TEXT};

@@ -1,20 +1,20 @@
-//! Limits: what an input may cost.
+//! Limits on the size of a program and on its work.
 
 use structgen_regular::{CancelToken, LimitExceeded, RegularLimits};
 
-/// What a step that cannot be made ran into.
+/// Why a step failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepError {
     /// A limit was exceeded.
     #[error(transparent)]
     Limit(#[from] LimitExceeded),
-    /// A sketch does not remember a text that the step depends on: take the exact state.
+    /// The step depends on a text that a sketch omits; it must be taken from the exact state.
     #[error("the step depends on a text that a sketch does not keep")]
     NeedsExact,
 }
 
 impl StepError {
-    /// The limit, where nothing was left out of the state.
+    /// Returns the limit, for states that omit nothing.
     pub(crate) fn limit(self) -> LimitExceeded {
         match self {
             Self::Limit(limit) => limit,
@@ -26,23 +26,22 @@ impl StepError {
     }
 }
 
-/// What a program and its states may cost.
+/// Limits on a program and its states.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// The most nodes of a program.
+    /// The maximum number of nodes of a program.
     pub nodes: usize,
-    /// The most states of a network. A matcher starts anew before they run out.
+    /// The maximum number of states of a network. A matcher starts over before they run out.
     pub states: usize,
-    /// The most alternatives that run side by side.
+    /// The maximum number of alternatives that run side by side.
     pub threads: usize,
-    /// How many alternatives may be looked at altogether, for one byte or token: see
-    /// [`Call`](crate::Call).
+    /// The maximum number of alternatives to visit for one byte or token, see [`Call`](crate::Call).
     pub work: u64,
-    /// How many alternatives may be looked at for all bytes of a text that is checked, beyond a few for each byte.
+    /// The maximum number of alternatives to visit for all bytes of a checked text, beyond a few for each byte.
     pub text_work: u64,
     /// The limits of regular sets.
     pub regular: RegularLimits,
-    /// Ends the compilation before it is done. What uses the program has tokens of its own:
+    /// Cancels the compilation. Users of the program have their own tokens, see
     /// [`Call::with_cancel_token`](crate::Call::with_cancel_token).
     pub cancel: Option<CancelToken>,
 }

@@ -3,7 +3,7 @@
 use crate::bytes::run_between;
 use crate::{ByteSet, LimitExceeded, Machine};
 
-/// These bytes and no others; a state is how many of them have been read.
+/// Matches exactly these bytes; a state is the number of bytes read.
 pub(crate) struct LiteralMachine(pub(crate) Box<[u8]>);
 
 impl Machine for LiteralMachine {

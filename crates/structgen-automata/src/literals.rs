@@ -5,19 +5,19 @@ use structgen_grammar::LiteralSet;
 use crate::bytes::run_between;
 use crate::{ByteSet, LimitExceeded, LiteralsPlace, Machine};
 
-/// One of the texts of a set.
+/// Matches any text of a set.
 pub(crate) struct LiteralsMachine {
     set: LiteralSet,
-    /// By node, the bytes of the shortest text that goes on from it.
+    /// By node, the length in bytes of the shortest text that continues from it.
     costs: Box<[u32]>,
 }
 
-/// Where in a graph of literals a text stands.
+/// A position in a graph of literals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LiteralsState {
-    /// A node where nothing was `read`; else an edge.
+    /// A node if nothing was `read`, otherwise an edge.
     at: u32,
-    /// How many bytes of the edge's label have been read.
+    /// The number of bytes read of the edge's label.
     read: u32,
 }
 
@@ -40,7 +40,7 @@ impl LiteralsMachine {
         }
     }
 
-    /// What is left of the label of an edge in progress.
+    /// Returns the rest of the label of an edge in progress.
     fn rest(&self, state: &LiteralsState) -> &[u8] {
         &self.set.label(state.at)[state.read as usize..]
     }

@@ -1,4 +1,4 @@
-//! A deterministic automaton over bytes whose states are made on demand: what a terminal is made of.
+//! Deterministic automata over bytes whose states are created on demand; terminals are made of them.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use structgen_grammar::LiteralSet;
 
 use crate::{ByteSet, LimitExceeded, Span, StepError};
 
-/// How a string goes on that may hold any text; see [`Machine::uniform`].
+/// The continuation of a string that may hold any text, see [`Machine::uniform`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uniform<S> {
     /// The state after plain text.
@@ -16,128 +16,127 @@ pub struct Uniform<S> {
     pub except: Vec<u8>,
 }
 
-/// The child of a node of a tree of tokens for a byte.
+/// Returns the child of a node of a token trie for a byte.
 pub type Children<'t> = dyn Fn(u32, u8) -> Option<u32> + 't;
 
-/// How what follows the end of a value depends on its text.
+/// How the continuation after a value depends on its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AfterEnd {
-    /// It does not.
+    /// It does not depend on it.
     #[default]
     Same,
-    /// The next item must be another one: that begins the same way after every value.
+    /// The next item must be a different one, but begins the same way after every value.
     Distinct,
-    /// It does.
+    /// It depends on it.
     Depends,
 }
 
-/// The nodes of a tree of tokens that go on from a state in a span of an input.
+/// The nodes of a token trie that continue from a state in a span of an input.
 #[derive(Clone, Debug, Default)]
 pub struct Continuations {
-    /// Those within the string.
+    /// The nodes within the string.
     pub nodes: Vec<u32>,
-    /// Those just after a closing quote, each with the number of bytes that lead to it.
+    /// The nodes directly after a closing quote, each with the number of bytes that lead to it.
     pub ends: Vec<(u32, usize)>,
-    /// Those just after a backslash, likewise.
+    /// The nodes directly after a backslash, likewise.
     pub escapes: Vec<(u32, usize)>,
-    /// Those of the nodes and ends, sorted, of which it is not known whether they go on: they begin texts that the value must
-    /// not have.
+    /// The nodes and ends, sorted, that begin texts which the value must not have, so that it is unknown whether they
+    /// continue.
     pub compared: Vec<u32>,
-    /// What follows an end.
+    /// The continuation after an end.
     pub after_end: AfterEnd,
 }
 
-/// Where in a list of literals a text stands. A walk over many continuations needs no state of a machine for each.
+/// A position in a list of literals. It lets a walk visit many continuations without creating states for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiteralsPlace {
     /// The literals.
     pub set: LiteralSet,
-    /// A node of the set where nothing was `read`; else an edge.
+    /// A node of the set if nothing was `read`, otherwise an edge.
     pub at: u32,
-    /// How many bytes of the edge's label have been read.
+    /// The number of bytes read of the edge's label.
     pub read: u32,
 }
 
-/// Costs are cut off here: the sum of a few still fits into 32 bits, and no budget is as large.
+/// Costs are capped here: the sum of a few still fits into 32 bits, and no budget is as large.
 pub(crate) const MAX_COST: u32 = u32::MAX / 8;
 
 /// A deterministic automaton over bytes, given by functions instead of a table.
 ///
 /// Every state that a machine returns is **live**: some continuation leads to a final state. A dead state is `None`.
-/// That one rule keeps masks free of dead ends; a machine that cannot decide it within its limits returns
+/// This rule alone keeps masks free of dead ends. A machine that cannot decide it within its limits returns
 /// [`LimitExceeded`].
 ///
-/// States are values, so that equal states are found again; `Terminal` numbers them and remembers the steps.
-/// `&mut self` lets a machine keep tables of its own (interned expressions, liveness already proven).
+/// States are values that are compared to find equal ones; a `Terminal` numbers them and caches the steps. `&mut self`
+/// lets a machine keep tables of its own (interned expressions, proven liveness).
 pub trait Machine {
     /// A state; small, and cheap to compare.
     type State: Clone + Eq + Hash;
 
-    /// Why a step cannot be made: [`LimitExceeded`] for most machines.
+    /// The error of a step: [`LimitExceeded`] for most machines.
     type Error: Into<StepError>;
 
-    /// The state before the first byte, or `None` where the machine accepts nothing.
+    /// Returns the state before the first byte, or `None` if the machine accepts nothing.
     ///
     /// # Errors
-    /// When a limit does not suffice to decide that.
+    /// If a limit does not suffice to decide that.
     fn start(&mut self) -> Result<Option<Self::State>, LimitExceeded>;
 
-    /// The state before the first byte without the texts of some values, which the machine knows by this number; `None`
-    /// where it accepts no others. Most machines know of no values to leave out.
+    /// Returns the state before the first byte with the texts of some values excluded, which the machine knows by this
+    /// number; `None` if it accepts no others. Most machines exclude nothing.
     ///
     /// # Errors
-    /// When a limit does not suffice to decide that.
+    /// If a limit does not suffice to decide that.
     fn start_without(&mut self, _excluded: u32) -> Result<Option<Self::State>, Self::Error> {
         Ok(None)
     }
 
-    /// The state after one more byte, or `None` where no continuation is accepted.
+    /// Returns the state after one more byte, or `None` if no continuation is accepted.
     ///
     /// # Errors
-    /// When a limit does not suffice to decide that, or a sketch does not remember what it depends on.
+    /// If a limit does not suffice to decide that, or the step depends on what a sketch omits.
     fn step(&mut self, state: &Self::State, byte: u8) -> Result<Option<Self::State>, Self::Error>;
 
-    /// The label of a final state, or `None`. Most machines have the one label 0; a label distinguishes what was
-    /// matched.
+    /// Returns the label of a final state, or `None`. A label distinguishes what was matched; most machines have only
+    /// the label 0.
     fn accept(&self, state: &Self::State) -> Option<u32>;
 
-    /// Whether the state is final and no byte can follow. A hint: `false` is always right.
+    /// Returns whether the state is final and no byte can follow. This is a hint: `false` is always correct.
     fn is_end(&self, _state: &Self::State) -> bool {
         false
     }
 
-    /// The first and the last byte of a run around this one that all lead to the same state, as far as that is cheap to
-    /// find: one step answers for all of them.
+    /// Returns the first and last byte of a run around this one that all lead to the same state, as far as that is
+    /// cheap to find. One step answers for all of them.
     fn equivalent_bytes(&mut self, _state: &Self::State, byte: u8) -> (u8, u8) {
         (byte, byte)
     }
 
-    /// A superset of the bytes that lead to live states, where it is known without trying them.
+    /// Returns a superset of the bytes that lead to live states, if it is known without trying them.
     fn first(&mut self, _state: &Self::State) -> Option<ByteSet> {
         None
     }
 
-    /// The texts that are known to go on from here whatever they consist of, where the machine knows without trying
-    /// them.
+    /// Returns texts that are known to continue from here, if the machine knows them without trying.
     fn span(&mut self, _state: &Self::State) -> Option<Span> {
         None
     }
 
-    /// The place in a list of literals that the state is, where the machine is one.
+    /// Returns the position in a list of literals, if the machine is one.
     fn literals(&self, _state: &Self::State) -> Option<LiteralsPlace> {
         None
     }
 
-    /// Whether some state is within a span of an input and has [continuations](Machine::continuations).
+    /// Returns whether some state is within a span of an input and has [continuations](Machine::continuations).
     fn is_grounded(&self) -> bool {
         false
     }
 
-    /// The nodes of a tree of tokens below `root` that go on from a state in or before a span of an input, where the
-    /// machine is of these: a walk over many continuations then needs no state for each. A machine is asked about one tree only.
+    /// Returns the nodes of a token trie below `root` that continue from a state in or before a span of an input, if it
+    /// is such a state. A walk over many continuations then needs no state for each. All calls must use the same trie.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     fn continuations(
         &mut self,
         _state: &Self::State,
@@ -147,64 +146,65 @@ pub trait Machine {
         Ok(None)
     }
 
-    /// Whether large classes of characters may lead from the state to one other, so that a search for a [`Span`] pays.
+    /// Returns whether large classes of characters may lead from the state to one other, so that searching for a
+    /// [`Span`] pays off.
     fn has_classes(&self, _state: &Self::State) -> bool {
         false
     }
 
-    /// For a state within a JSON string that any text may follow without end: the state after plain text, whichever it
-    /// is, and the first bytes after which it is another, the closing quote included where it matters. `None` for other
-    /// states.
+    /// For a state within a JSON string that any text of any length may follow: returns the state after plain text, and
+    /// the first bytes of text after which it is a different one, including the closing quote if it matters. `None` for
+    /// other states.
     fn uniform(&mut self, _state: &Self::State) -> Option<Uniform<Self::State>> {
         None
     }
 
-    /// The sketch of the state: an abstraction without the texts in progress. Most machines keep none, and every state
-    /// is its own sketch.
+    /// Returns the sketch of the state: an abstraction that omits texts in progress. Most machines keep no texts, so
+    /// every state is its own sketch.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     fn sketch(&mut self, state: &Self::State) -> Result<Option<Self::State>, Self::Error> {
         Ok(Some(state.clone()))
     }
 
-    /// A state that goes on with the same texts as this one, as long as they have at most `longest` characters of
-    /// whitespace in a row: the whitespace so far is forgotten where it does not matter. `None` where that is the state
-    /// itself.
+    /// Returns a state that continues with the same texts as this one, as long as these have at most `longest`
+    /// whitespace characters in a row. It forgets the whitespace so far where that does not matter. `None` if it is the
+    /// state itself.
     fn abstract_whitespace(&self, _state: &Self::State, _longest: u16) -> Option<Self::State> {
         None
     }
 
-    /// A state that goes on with the same texts of at most `lookahead` characters as this one, with the counters gone
-    /// that no such text exhausts. What only longer texts meet may be missing from it, so its cost and its completions
-    /// mean nothing. `None` where that is the state itself.
+    /// Returns a state that continues with the same texts of at most `lookahead` characters as this one, without the
+    /// counters that no such text exhausts. It may lack continuations of longer texts, so its cost and completions are
+    /// meaningless. `None` if it is the state itself.
     fn abstract_counters(&mut self, _state: &Self::State, _lookahead: u32) -> Option<Self::State> {
         None
     }
 
-    /// Whether the machine has a counter that no short text exhausts, so that some state may have an
+    /// Returns whether the machine has a counter that no short text exhausts, so that some state may have an
     /// [abstraction](Machine::abstract_counters).
     fn has_long_counters(&self) -> bool {
         false
     }
 
-    /// Within text that the form prescribes to the last byte: how many bytes are left, and the label at the end.
+    /// Within text that the form prescribes completely: returns the number of bytes left, and the label at the end.
     /// `None` elsewhere.
     fn forced(&self, _state: &Self::State) -> Option<(u32, u32)> {
         None
     }
 
-    /// How many bytes a state owns, beside those of the type.
+    /// Returns the number of bytes that a state owns, besides those of the type.
     fn owned_bytes(_state: &Self::State) -> usize {
         0
     }
 
-    /// About how many bytes the machine's own tables take.
+    /// Returns the approximate size in bytes of the machine's own tables.
     fn memory(&self) -> usize {
         0
     }
 
-    /// The length in bytes of a known completion: 0 in a final state, and from every other state some byte leads
-    /// to a state of a smaller cost. It need not be the shortest completion.
+    /// Returns the length in bytes of a known completion: 0 in a final state, and from every other state some byte
+    /// leads to a state of lower cost. It need not be the shortest completion.
     fn cost(&mut self, state: &Self::State) -> u32;
 }

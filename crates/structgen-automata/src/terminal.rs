@@ -1,7 +1,7 @@
-//! A terminal: a machine whose states are numbered and whose steps are remembered.
+//! A terminal: a machine with numbered states and cached steps.
 //!
-//! What is known of a state is read without a lock; the machine itself is locked for each step that nobody has asked for yet. A state is
-//! described before its number is stored anywhere, so whoever finds the number finds the description.
+//! Cached data is read without a lock; the machine itself is locked for each step that is not cached. A state is
+//! described before its number is stored anywhere, so every thread that finds the number finds the description.
 
 mod cursor;
 mod numbering;
@@ -27,34 +27,34 @@ use crate::{
 /// The number of a state within its terminal. [`DEAD`] and [`START`] are the same in every terminal.
 pub type TerminalState = u32;
 
-/// No text goes on from here.
+/// No text continues from here.
 pub const DEAD: TerminalState = 0;
 
-/// Before the first byte. Not final even where the terminal takes the empty text: see [`Terminal::is_nullable`].
+/// Before the first byte. Never final, even if the terminal accepts the empty text; see [`Terminal::is_nullable`].
 pub const START: TerminalState = 1;
 
 const UNKNOWN: TerminalState = u32::MAX;
 const NOT_FINAL: u32 = u32::MAX;
 
-/// For which tokens a state is relaxed.
+/// The tokens for which a state is relaxed, that is, replaced by an abstraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Those of at most [`SHORT_TEXT`] characters.
+    /// Tokens of at most [`SHORT_TEXT`] characters.
     Short,
-    /// All.
+    /// All tokens.
     Tokens,
 }
 
-/// For how many states there is room from the start.
+/// The initial capacity in states.
 const FEW_STATES: usize = 16;
 
-/// For how many rows there is room once there is one.
+/// The capacity in rows when the first is added.
 const FEW_ROWS: usize = 4;
 
-/// For how many runs of bytes a state's steps are kept without a row: most states are stepped from by no more.
+/// The number of runs of bytes whose steps a state stores without a row; most states need no more.
 const FEW_STEPS: usize = 4;
 
-/// Where the bytes of a run lead.
+/// A run of bytes and the state to which it leads.
 #[derive(Clone, Copy, Debug)]
 struct Steps {
     low: u8,
@@ -63,7 +63,7 @@ struct Steps {
 }
 
 impl Steps {
-    /// As one number: how many bytes the run has, which is 0 where there are no steps, its first byte, and where it leads.
+    /// Packs into one number the length of the run (0 if there are no steps), its first byte, and the next state.
     #[inline]
     fn pack(self) -> u64 {
         let len = u64::from(self.high - self.low) + 1;
@@ -80,7 +80,7 @@ impl Steps {
         })
     }
 
-    /// Where a byte leads, if it is one of the run.
+    /// Returns the next state, if the byte is in the run.
     #[inline]
     fn next(packed: u64, byte: u8) -> Option<TerminalState> {
         let at = byte.wrapping_sub((packed >> 16) as u8);
@@ -88,37 +88,37 @@ impl Steps {
     }
 }
 
-/// What is known of a state: a line of the processor's cache, since whoever steps to it asks for more than one of these.
+/// The cached data of a state. It fits a cache line, since each step reads several of these fields.
 #[derive(Debug)]
 #[repr(align(64))]
 struct State {
-    /// Its steps, as long as they are few: packed, those that are there first.
+    /// The steps, packed, as long as they are few; the used ones come first.
     few: [AtomicU64; FEW_STEPS],
-    /// Its row of the table; [`UNKNOWN`] where it has none.
+    /// The row of the table, or [`UNKNOWN`].
     row: AtomicU32,
-    /// The label; [`NOT_FINAL`] where it is none.
+    /// The label, or [`NOT_FINAL`].
     accept: AtomicU32,
-    /// One that takes the same tokens; see [`Machine::abstract_whitespace`].
+    /// The state that accepts the same tokens and forgets whitespace, see [`Machine::abstract_whitespace`].
     loose: AtomicU32,
-    /// One that takes the same short tokens, and one that takes the same tokens; see [`Machine::abstract_counters`]. [`UNKNOWN`] where nobody has
-    /// asked.
+    /// The states that accept the same short tokens, and the same tokens, and forget counters, see
+    /// [`Machine::abstract_counters`]. [`UNKNOWN`] if not computed.
     relaxed: [AtomicU32; 2],
-    /// The place of its span in the list of all spans, or one of the constants below.
+    /// The index of its span in the list of all spans, or one of the constants below.
     span: AtomicU32,
     is_end: AtomicBool,
 }
 
-/// Nobody has asked for the span.
+/// The span was not requested.
 const NOT_ASKED: u32 = u32::MAX;
 
 /// There is no span.
 const NO_SPAN: u32 = u32::MAX - 1;
 
-/// The machine knows of no span, and nobody has searched for one.
+/// The machine knows no span, and none was searched.
 const NOT_SEARCHED: u32 = u32::MAX - 2;
 
 impl Default for State {
-    /// A state that is not final and of which nothing is known.
+    /// A state that is not final and about which nothing is known.
     fn default() -> Self {
         Self {
             few: [const { AtomicU64::new(0) }; FEW_STEPS],
@@ -141,12 +141,12 @@ impl Default for Row {
     }
 }
 
-/// A lazily built deterministic automaton: what a [`Machine`] computes once is a table look-up from then on.
+/// A lazily built deterministic automaton: what a [`Machine`] computes once is a table lookup from then on.
 pub struct Terminal {
     known: Segments<State>,
-    /// The steps of states that many bytes have been asked of.
+    /// The rows of states with steps by many bytes.
     table: Segments<OnceLock<Box<Row>>>,
-    /// What tokens are like.
+    /// The maximum lengths of tokens.
     tokens: TokenLengths,
     found_spans: Segments<OnceLock<Span>>,
     nullable: Option<u32>,
@@ -157,19 +157,19 @@ pub struct Terminal {
     rare: Mutex<Rare>,
 }
 
-/// What is asked for seldom: a lock costs less than tables that could do without.
+/// Data that is requested seldom: a lock costs less than lock-free tables.
 #[derive(Default)]
 struct Rare {
-    /// For states whose span ends: another one that does not, of fewer characters.
+    /// For states whose span is limited: a span of fewer characters that is not.
     endless: FxHashMap<TerminalState, Span>,
     links: FxHashMap<TerminalState, Arc<Link>>,
     firsts: FxHashMap<TerminalState, ByteSet>,
 }
 
-/// What is locked for a step that nobody has asked for yet.
+/// The part that is locked for a step that is not cached.
 struct Source {
     numbered: Box<dyn Numbered + Send>,
-    /// How many states have been described.
+    /// The number of states that were described.
     states: u32,
     rows: u32,
     spans: u32,
@@ -182,10 +182,10 @@ impl Source {
 }
 
 impl Terminal {
-    /// A terminal over a machine; nothing is built but the start.
+    /// Creates a terminal from a machine; only the start is built.
     ///
     /// # Errors
-    /// When the machine cannot tell within its limits whether it accepts anything.
+    /// If the machine cannot decide within its limits whether it accepts anything.
     pub fn new<M>(mut machine: M) -> Result<Self, LimitExceeded>
     where
         M: Machine + Send + 'static,
@@ -231,10 +231,10 @@ impl Terminal {
         self.rare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The terminal for such tokens: what none of them reaches may be forgotten.
+    /// Sets the maximum lengths of tokens: what none of them reaches may be forgotten.
     pub(crate) fn for_tokens(mut self, tokens: TokenLengths) -> Self {
         self.tokens = tokens;
-        // A start that may take nothing is no other state: those are final.
+        // A nullable start is not replaced by another state, which would be final.
         if self.nullable.is_none() {
             let mut source = self.source();
             if let Some(loose) = source.numbered.loosen(START, tokens.longest_gap) {
@@ -247,13 +247,13 @@ impl Terminal {
         self
     }
 
-    /// The state that takes the same tokens and knows no more than is needed for it.
+    /// Returns the state that accepts the same tokens and forgets whitespace that does not matter (its abstraction).
     #[inline]
     pub(crate) fn loosened(&self, state: TerminalState) -> TerminalState {
         self.known[state as usize].loose.load(Ordering::Acquire)
     }
 
-    /// The state that takes the same tokens, or the same short ones, and knows no more than is needed for it.
+    /// Returns the state that accepts the same tokens, or the same short ones, and forgets counters out of their reach.
     #[inline]
     pub(crate) fn relaxed(&self, state: TerminalState, reach: Reach) -> TerminalState {
         match self.known[state as usize].relaxed[reach as usize].load(Ordering::Acquire) {
@@ -269,7 +269,7 @@ impl Terminal {
             Reach::Tokens => self.tokens.most_characters,
         };
         let mut source = self.source();
-        // A start that may take nothing is no other state: those are final.
+        // A nullable start is not replaced by another state, which would be final.
         let is_nullable_start = state == START && self.nullable.is_some();
         let relaxed = if is_nullable_start {
             state
@@ -282,28 +282,28 @@ impl Terminal {
         relaxed
     }
 
-    /// Whether some state may be relaxed; see [`Machine::has_long_counters`].
+    /// Returns whether some state may be relaxed, see [`Machine::has_long_counters`].
     pub(crate) fn counts(&self) -> bool {
         self.counts
     }
 
-    /// Whether the terminal takes no text at all.
+    /// Returns whether the terminal accepts no text at all.
     #[must_use]
     pub fn is_never(&self) -> bool {
         !self.is_live
     }
 
-    /// The label under which the empty text is taken. [`START`] itself is never final, so that taking nothing is decided by whoever
-    /// uses the terminal, once.
+    /// Returns the label under which the empty text is accepted. [`START`] itself is never final, so the user of the
+    /// terminal decides once whether it is skipped.
     #[must_use]
     pub fn is_nullable(&self) -> Option<u32> {
         self.nullable
     }
 
-    /// The state after one more byte, [`DEAD`] where no text goes on.
+    /// Returns the state after one more byte, or [`DEAD`] if no text continues.
     ///
     /// # Errors
-    /// When the machine runs over a limit, or a sketch does not suffice.
+    /// If the machine exceeds a limit, or the step depends on what a sketch omits.
     #[inline]
     pub fn step(&self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError> {
         match self.known_step(&self.known[state as usize], byte) {
@@ -312,7 +312,7 @@ impl Terminal {
         }
     }
 
-    /// The state after one more byte, if it is known.
+    /// Returns the state after one more byte, if it is cached.
     #[inline(always)]
     fn known_step(&self, known: &State, byte: u8) -> Option<TerminalState> {
         let row = known.row.load(Ordering::Acquire);
@@ -331,14 +331,14 @@ impl Terminal {
             return Ok(DEAD);
         }
         let mut source = self.source();
-        // Another thread may just have made it.
+        // Another thread may just have computed it.
         match self.known_step(&self.known[state as usize], byte) {
             Some(next) => Ok(next),
             None => Ok(self.make_steps(&mut source, state, byte)?.next),
         }
     }
 
-    /// The steps by the bytes around one that is not known yet.
+    /// Computes the steps by the bytes around one that is not cached.
     fn make_steps(
         &self,
         source: &mut Source,
@@ -376,7 +376,8 @@ impl Terminal {
         Ok(steps)
     }
 
-    /// Where the bytes of a range lead, run by run, each within what `alike` returns for its first byte: all found under one lock.
+    /// Returns where the bytes of a range lead, run by run, each limited to what `alike` returns for its first byte;
+    /// all under one lock.
     pub(crate) fn runs(
         &self,
         state: TerminalState,
@@ -406,7 +407,7 @@ impl Terminal {
         }
     }
 
-    /// Notes what is to be known of a state that may be new.
+    /// Describes a state if it is new.
     fn describe(&self, source: &mut Source, state: TerminalState) {
         if state == source.states {
             source.states += 1;
@@ -424,7 +425,7 @@ impl Terminal {
         }
     }
 
-    /// The state behind any plain text; see [`Machine::uniform`].
+    /// Returns the state after any plain text, see [`Machine::uniform`].
     pub fn uniform(&self, state: TerminalState) -> Option<Uniform<TerminalState>> {
         let mut source = self.source();
         let uniform = source.numbered.uniform(state)?;
@@ -432,10 +433,11 @@ impl Terminal {
         Some(uniform)
     }
 
-    /// The state before the first byte where some texts are left out, [`DEAD`] where there are no others; see [`Machine::start_without`].
+    /// Returns the state before the first byte with some texts excluded, or [`DEAD`] if there are no others; see
+    /// [`Machine::start_without`].
     ///
     /// # Errors
-    /// When the machine runs over a limit.
+    /// If the machine exceeds a limit.
     pub(crate) fn start_without(&self, excluded: u32) -> Result<TerminalState, StepError> {
         let mut source = self.source();
         let start = source.numbered.start_without(excluded)?;
@@ -443,10 +445,10 @@ impl Terminal {
         Ok(start)
     }
 
-    /// The state without texts that a sketch does not keep; see [`Machine::sketch`].
+    /// Returns the state without the texts that a sketch omits, see [`Machine::sketch`].
     ///
     /// # Errors
-    /// When the machine runs over a limit.
+    /// If the machine exceeds a limit.
     pub fn sketch(&self, state: TerminalState) -> Result<TerminalState, StepError> {
         let mut source = self.source();
         let sketch = source.numbered.sketch(state)?;
@@ -454,7 +456,7 @@ impl Terminal {
         Ok(sketch)
     }
 
-    /// The label of a final state.
+    /// Returns the label of a final state.
     #[inline]
     #[must_use]
     pub fn accept(&self, state: TerminalState) -> Option<u32> {
@@ -462,24 +464,24 @@ impl Terminal {
         (label != NOT_FINAL).then_some(label)
     }
 
-    /// Whether the state is known to be final with nothing behind it.
+    /// Returns whether the state is known to be final and nothing can follow.
     #[inline]
     #[must_use]
     pub fn is_end(&self, state: TerminalState) -> bool {
         self.known[state as usize].is_end.load(Ordering::Relaxed)
     }
 
-    /// The bytes around this one that lead to the same state, as far as that is cheap to tell.
+    /// Returns the bytes around this one that lead to the same state, as far as that is cheap to find.
     pub(crate) fn alike(&self, state: TerminalState, byte: u8) -> (u8, u8) {
         self.source().numbered.alike(state, byte)
     }
 
-    /// The bytes that may come next, at most, where the machine can tell without trying.
+    /// Returns a superset of the bytes that may come next, if the machine knows it without trying.
     pub(crate) fn known_first(&self, state: TerminalState) -> Option<ByteSet> {
         self.source().numbered.first(state)
     }
 
-    /// The bytes that may come next, at most; all of them where a step fails.
+    /// Returns a superset of the bytes that may come next; all of them if a step fails.
     pub fn first(&self, state: TerminalState) -> ByteSet {
         if let Some(&known) = self.rare().firsts.get(&state) {
             return known;
@@ -509,8 +511,8 @@ impl Terminal {
         first
     }
 
-    /// A stretch of text that goes on from here whatever it is made of, if there is one worth the name. To find one that the machine does
-    /// not know is some work; without `search` that is left undone.
+    /// Returns texts that are known to continue from here, if they are worth a span. A span that the machine does not
+    /// know takes a search, which is done only with `search`.
     #[inline]
     pub fn span(&self, state: TerminalState, search: bool) -> Option<Span> {
         self.span_of(state, &self.known[state as usize], search)
@@ -535,7 +537,7 @@ impl Terminal {
             None if self.has_classes(state) => {
                 if !search {
                     let known = &self.known[state as usize].span;
-                    // Another thread may have searched meanwhile.
+                    // Another thread may have searched in the meantime.
                     let _ = known.compare_exchange(
                         NOT_ASKED,
                         NOT_SEARCHED,
@@ -572,12 +574,12 @@ impl Terminal {
         span
     }
 
-    /// Beside the state's span, if that is known and ends: one that does not, of fewer characters.
+    /// Returns a span of fewer characters without a maximum length, beside one that has a maximum.
     pub(crate) fn endless_span(&self, state: TerminalState) -> Option<Span> {
         self.rare().endless.get(&state).copied()
     }
 
-    /// The place in a list of literals that the state is; see [`Machine::literals`].
+    /// Returns the position in a list of literals, see [`Machine::literals`].
     pub(crate) fn literals(&self, state: TerminalState) -> Option<LiteralsPlace> {
         self.source().numbered.literals(state)
     }
@@ -588,7 +590,7 @@ impl Terminal {
         self.is_grounded
     }
 
-    /// What goes on in a span of an input; see [`Machine::continuations`].
+    /// Returns the continuations in a span of an input, see [`Machine::continuations`].
     pub(crate) fn continuations(
         &self,
         state: TerminalState,
@@ -601,37 +603,37 @@ impl Terminal {
         }
     }
 
-    /// Whether large classes of characters may lead from the state to others; see [`Machine::has_classes`].
+    /// Returns whether large classes of characters may lead from the state to others, see [`Machine::has_classes`].
     pub(crate) fn has_classes(&self, state: TerminalState) -> bool {
         self.source().numbered.has_classes(state)
     }
 
-    /// Whether text of these classes is known to lead from the state back to itself.
+    /// Returns whether text of these classes is known to lead from the state back to itself.
     pub(crate) fn is_loop(&self, state: TerminalState, classes: ByteClasses) -> bool {
         let rare = self.rare();
         let link = rare.links.get(&state);
         link.is_some_and(|link| link.leads_to(state, classes))
     }
 
-    /// What is left of text that the form demands, and its label; see [`Machine::forced`].
+    /// Returns the length of the rest that the form prescribes, and its label; see [`Machine::forced`].
     #[must_use]
     pub fn forced(&self, state: TerminalState) -> Option<(u32, u32)> {
         self.source().numbered.forced(state)
     }
 
-    /// How many bytes a known completion takes; see [`Machine::cost`].
+    /// Returns the length of a known completion in bytes, see [`Machine::cost`].
     pub fn cost(&self, state: TerminalState) -> u32 {
         self.source().numbered.cost(state)
     }
 
-    /// About how many bytes the tables take.
+    /// Returns the approximate size of the tables in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
         let of_source = self.source().memory();
         of_source + self.memory_of_tables()
     }
 
-    /// The same; `None` while a step is being made.
+    /// Like [`memory`](Self::memory), but `None` while a step is being computed.
     pub(crate) fn memory_if_free(&self) -> Option<usize> {
         let of_source = match self.source.try_lock() {
             Ok(source) => source.memory(),
@@ -651,13 +653,13 @@ impl Terminal {
             + rare.firsts.capacity() * 36
     }
 
-    /// How many states have been built.
+    /// Returns the number of states built.
     #[must_use]
     pub fn len(&self) -> usize {
         self.source().states as usize
     }
 
-    /// Whether nothing but the start has been built.
+    /// Returns whether only the start was built.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() <= 2

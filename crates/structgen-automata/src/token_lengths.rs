@@ -1,12 +1,12 @@
-//! How long tokens are: what no token reaches need not tell states apart.
+//! Maximum lengths of tokens: states need not differ in what no token reaches.
 
-/// What a network knows of the tokens that its states are stepped with, so that it may forget what none of them tells
-/// apart.
+/// The maximum lengths of the tokens that a network's states are stepped with. States may forget what none of these
+/// tokens distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenLengths {
-    /// The most whitespace in a row.
+    /// The maximum number of whitespace characters in a row.
     pub longest_gap: u16,
-    /// The most characters, at least [`SHORT_TEXT`](crate::SHORT_TEXT).
+    /// The maximum number of characters, at least [`SHORT_TEXT`](crate::SHORT_TEXT).
     pub most_characters: u32,
 }
 

@@ -1,13 +1,14 @@
-//! What binding a constraint to an input costs, and the masks of values that come from it.
+//! Measures the cost of binding a constraint to an input, and of the masks of grounded values.
 //!
 //! ```text
-//! cargo run --release -p structgen-constraint --example grounded -- --tokenizer tokenizer.json --text FILE [--words 1000]
+//! cargo run --release -p structgen-constraint --example grounded -- \
+//!     --tokenizer tokenizer.json --text FILE [--words 1000]
 //! ```
 //!
-//! Each window of a given number of words of the text is an input. A document is written whose strings are random spans of it, and
-//! its masks are computed as a request would compute them: bound to the input, without it and with nothing known yet,
-//! and without it once more, when all masks are known. Each is done several times, and the least time of each mask counts: what the
-//! machine does besides is not measured.
+//! Each window of a given number of words of the text is an input. A document is written whose strings are random spans
+//! of the window, and its masks are computed three times: bound to the input, unbound with cold caches, and unbound
+//! with warm ones. Everything is repeated, and the least time of each mask counts, so that other load on the machine is
+//! not measured.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::error::Error;
@@ -20,10 +21,10 @@ use structgen_frontend::json_schema::{self, SchemaOptions, Source};
 use structgen_grammar::Whitespace;
 use structgen_vocab::{TokenId, Tokenizer};
 
-/// The most windows of the text.
+/// The maximum number of windows of the text.
 const WINDOWS: usize = 100;
 
-/// How often everything is done.
+/// The number of repetitions.
 const ROUNDS: usize = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -83,7 +84,7 @@ fn schemas() -> [(&'static str, Value); 3] {
     ]
 }
 
-/// The parts of the text of a given number of words.
+/// Returns the parts of the text that have a given number of words.
 fn windows(text: &str, words: usize) -> Vec<String> {
     let starts: Vec<usize> = text
         .split_whitespace()
@@ -113,7 +114,7 @@ impl Times {
         self.steps.extend(other.steps);
     }
 
-    /// The lesser time of each mask and each step of the same document.
+    /// Keeps the lesser time of each mask and each step of the same document.
     fn keep_least(&mut self, other: Self) {
         if self.masks.is_empty() {
             *self = other;
@@ -194,7 +195,7 @@ fn measure(
     Ok(())
 }
 
-/// A document with random spans of the text.
+/// Writes a document with random spans of the text.
 fn document(name: &str, text: &str, random: &mut u64) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut below = |n: usize| {

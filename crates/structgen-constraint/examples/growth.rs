@@ -1,11 +1,11 @@
-//! Time and memory of families of schemas and documents at n, 2n and 4n, each in a process of its own.
+//! Time and memory of families of schemas and documents at sizes n, 2n and 4n, each in its own process.
 //!
 //! ```text
 //! cargo run --release -p structgen-constraint --example growth -- [FAMILY...]
 //! ```
 //!
-//! A row names the size, how much processor time compiling and then reading a document took, how many bytes the states
-//! count, the peak of the process's memory, and why it was refused, if it was. Tokens are single bytes, so every byte of a
+//! A row shows the size, the processor time of compiling and of reading a document, the bytes counted for states, the
+//! peak memory of the process, and the reason for a refusal, if any. Tokens are single bytes, so every byte of a
 //! document is a step.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -23,10 +23,10 @@ use structgen_frontend::json_schema::{self, Profile, SchemaOptions};
 use structgen_grammar::Grammar;
 use structgen_vocab::{TokenId, Vocabulary};
 
-/// A schema, or a grammar in GBNF, and a document of it, by size.
+/// A schema, or a grammar in GBNF, and a document that is valid for it, by size.
 type Family = (&'static str, [usize; 3], fn(usize) -> (String, String));
 
-/// Families of this ending are read with a mask before every byte.
+/// Families whose names end with this are read with a mask before every byte.
 const MASKED: &str = ", with masks";
 
 const DISTINCT: &str = r#"{"type": "array", "uniqueItems": true}"#;
@@ -228,7 +228,7 @@ fn parse(source: &str) -> Result<Grammar, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Takes a text byte by byte, each after the mask that allows it.
+/// Accepts a text byte by byte, with a mask before each.
 fn read_with_masks(matcher: &mut Matcher, text: &[u8]) -> Result<Option<Refusal>, MatcherError> {
     for &byte in text {
         let token = TokenId(byte.into());
@@ -244,8 +244,7 @@ fn seconds(time: Duration) -> String {
     format!("{:.3} s", time.as_secs_f64())
 }
 
-/// Processor time where the system reports it, or else what a clock shows: a machine that does other things too slows
-/// only the latter.
+/// Processor time where the system reports it, otherwise wall-clock time, which other load on the machine lengthens.
 struct Clock {
     on_processor: Option<Duration>,
     begun: Instant,
@@ -267,14 +266,14 @@ impl Clock {
     }
 }
 
-/// How long this thread has run.
+/// Returns how long this thread has run.
 fn time_on_processor() -> Option<Duration> {
     let times = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds = times.split_whitespace().next()?.parse().ok()?;
     Some(Duration::from_nanos(nanoseconds))
 }
 
-/// The most memory that this process has had, in bytes, where the system reports it.
+/// Returns the peak memory of this process in bytes, if the system reports it.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -1,12 +1,12 @@
-//! The slowest step of a small request while another one of the same constraint writes something large.
+//! The slowest step of a small request while another request of the same constraint writes a large document.
 //!
 //! ```text
 //! cargo run --release -p structgen-constraint --example neighbours -- [--tokenizer tokenizer.json]
 //! ```
 //!
-//! A step is a mask and a token taken. The small request is written over and over, alone for as long as the large one
-//! takes, and then beside it. Steps wait for a processor on a machine that does other things too: compare the two rows.
-//! Without a tokenizer, tokens are single bytes.
+//! A step is a mask and an accepted token. The small request is repeated, first alone for as long as the large one
+//! takes, then beside it. Other load on the machine delays steps too, so compare the two rows. Without a tokenizer,
+//! tokens are single bytes.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::error::Error;
@@ -19,7 +19,7 @@ use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTabl
 use structgen_frontend::json_schema::{self, SchemaOptions};
 use structgen_vocab::{TokenId, Tokenizer, Vocabulary};
 
-/// A schema, the text of the small request, and that of the large one.
+/// A schema, the text of the small request, and the text of the large one.
 type Case = (&'static str, &'static str, &'static str, fn() -> String);
 
 const CASES: &[Case] = &[

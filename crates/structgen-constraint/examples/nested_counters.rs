@@ -1,12 +1,12 @@
-//! Random patterns with counters within counters, and random texts of them written under masks.
+//! Random patterns with nested counters, and random texts written under their masks.
 //!
 //! ```text
 //! cargo run --release -p structgen-constraint --example nested_counters -- --tokenizer tokenizer.json
 //! cargo run --release -p structgen-constraint --example nested_counters -- --tokenizer tokenizer.json PATTERN...
 //! ```
 //!
-//! A walk takes a random token of each mask, 300 at most. Reported are walks that ended in an error, tokens that a mask allowed and the
-//! matcher refused, and the slowest step.
+//! A walk accepts a random token of each mask, at most 300. The program reports walks that ended in an error, tokens
+//! that a mask allowed and the matcher refused, and the slowest step.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::error::Error;
@@ -18,13 +18,13 @@ use structgen_frontend::regex::{RegexOptions, parse};
 use structgen_grammar::{Expr, GrammarBuilder, JsonForm, Regular};
 use structgen_vocab::{TokenId, Tokenizer};
 
-/// How many random patterns there are.
+/// The number of random patterns.
 const PATTERNS: u64 = 400;
 
-/// How many texts are written of each pattern.
+/// The number of texts written for each pattern.
 const WALKS: u64 = 4;
 
-/// How many tokens a text has at most.
+/// The maximum number of tokens of a text.
 const LENGTH: usize = 300;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the walks of a pattern took.
+/// The measurements of a pattern's walks.
 #[derive(Default)]
 struct Figures {
     refused: u64,
@@ -176,7 +176,7 @@ fn choose(tokens: &[TokenId], random: &mut SplitMix) -> TokenId {
     tokens[random.below(tokens.len() as u64) as usize]
 }
 
-/// A sequence, whose parts mostly are counted.
+/// Returns a random sequence in which most parts are counted.
 fn pattern(random: &mut SplitMix, depth: u64) -> String {
     const ATOMS: [&str; 9] = ["\\S", "\\s", "\\w", ".", "[a-z]", "x", "a", " ", "[^,]"];
     let parts = 1 + random.below(3);
@@ -206,7 +206,7 @@ fn pattern(random: &mut SplitMix, depth: u64) -> String {
     pattern
 }
 
-/// A generator good enough to pick a path (Steele, Lea and Flood, 2014).
+/// SplitMix64 (Steele, Lea and Flood, 2014).
 struct SplitMix(u64);
 
 impl SplitMix {

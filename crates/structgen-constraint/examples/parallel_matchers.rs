@@ -4,8 +4,8 @@
 //! cargo run --release -p structgen-constraint --example parallel_matchers -- --tokenizer tokenizer.json SCHEMA...
 //! ```
 //!
-//! A schema is a JSON Schema, or a MaskBench file with one. Documents of it are drawn from its own masks. A step is a
-//! mask and a token taken. `linear` is the rate beside that of one thread times the number of threads.
+//! A schema is a JSON Schema, or a MaskBench file that contains one. Its documents are drawn from its own masks. A step
+//! is a mask and an accepted token. `linear` is the rate divided by that of one thread times the number of threads.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::error::Error;
@@ -21,18 +21,17 @@ use structgen_vocab::{TokenId, Tokenizer};
 
 const THREADS: [usize; 3] = [1, 2, 4];
 
-/// How many documents there are of a schema.
+/// The number of documents of each schema.
 const DOCUMENTS: u64 = 16;
 
-/// From this many tokens on, a document takes the shortest way to its end that is known.
+/// From this length on, a document takes the shortest known completion.
 const LENGTH: usize = 200;
 
-/// How many steps each thread takes at least where all masks are known: few, so that some runs fit between what else a
-/// machine does.
+/// The minimum number of steps of each thread when all masks are cached: few, so that some runs are undisturbed by
+/// other load on the machine.
 const WARM_STEPS: usize = 10_000;
 
-/// For how long each way is run over and over. The fastest run counts: what else the machine does only slows a run
-/// down.
+/// How long each measurement is repeated. The fastest run counts, because other load only slows a run down.
 const TIME: Duration = Duration::from_secs(4);
 
 type Document = Vec<TokenId>;
@@ -109,14 +108,14 @@ fn compile(
     Ok(CompiledConstraint::new(grammar.clone(), tables, &options)?)
 }
 
-/// Prints the rates of a way to run a number of threads, which returns how many steps they took and for how long.
+/// Prints the rates of `run`, which runs a number of threads and returns the number of steps and the time.
 fn report(
     title: &str,
     mut way: impl FnMut(usize) -> Result<(usize, Duration), Box<dyn Error>>,
 ) -> Result<(), Box<dyn Error>> {
     println!("  {title}");
     let mut rates = [0.0; THREADS.len()];
-    // The numbers of threads take turns, so that what disturbs the machine disturbs all of them.
+    // Thread counts alternate, so that other load affects all of them.
     let begun = Instant::now();
     while begun.elapsed() < TIME {
         for (rate, threads) in rates.iter_mut().zip(THREADS) {
@@ -131,7 +130,7 @@ fn report(
     Ok(())
 }
 
-/// Runs threads that begin together; returns how long it took from the first that began to the last that ended.
+/// Runs threads that start together; returns the time from the first start to the last end.
 fn run(threads: usize, work: impl Fn(usize) + Sync) -> Duration {
     let barrier = Barrier::new(threads);
     let times: Vec<(Instant, Instant)> = thread::scope(|scope| {
@@ -163,7 +162,7 @@ fn walk_all(constraint: &CompiledConstraint, documents: &[Document], first: usiz
     documents.for_each(|document| walk(constraint, document));
 }
 
-/// Takes a document, with a mask before every token.
+/// Accepts a document, with a mask before every token.
 fn walk(constraint: &CompiledConstraint, document: &Document) {
     let mut matcher = constraint.matcher();
     for &token in document {
@@ -194,7 +193,7 @@ fn document(constraint: &CompiledConstraint, seed: u64) -> Result<Document, Box<
     Ok(document)
 }
 
-/// The token after which the document is known to end soonest.
+/// Returns the token with the lowest known completion cost after it.
 fn cheapest(matcher: &mut Matcher, tokens: &[TokenId]) -> Result<TokenId, Box<dyn Error>> {
     // Every byte is a token, and some byte leads towards the end.
     let vocabulary = matcher.constraint().vocabulary().clone();

@@ -6,9 +6,10 @@ use rayon::prelude::*;
 
 use crate::{Mask, Matcher, MatcherError};
 
-/// The [`mask`](Matcher::mask) of every matcher, in their order, computed in parallel. An error is its own matcher's alone.
+/// Computes the [`mask`](Matcher::mask) of every matcher in parallel and returns them in order. An error concerns its
+/// own matcher only.
 ///
-/// Masks that are known cost no more than from one matcher; threads are for those that are not.
+/// Cached masks are looked up on the calling thread; other threads are used only if several are missing.
 pub fn batch_masks(matchers: &mut [Matcher]) -> Vec<Result<Arc<Mask>, MatcherError>> {
     let known: Vec<_> = matchers.iter_mut().map(Matcher::known_mask).collect();
     let missing = known.iter().filter(|mask| mask.is_none()).count();

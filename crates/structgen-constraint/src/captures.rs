@@ -6,16 +6,17 @@ use structgen_vocab::TokenId;
 use crate::{Matcher, MatcherError};
 
 impl Matcher {
-    /// The named parts of the output so far, in the order in which they begin, outer ones before those in them. A name may come often, and none does
-    /// where the grammar has no captures.
+    /// Returns the captures of the output so far, ordered by start, outer ones before inner ones. A name may occur
+    /// several times. The list is empty if the grammar has no captures.
     ///
-    /// Spans are offsets of bytes in the text of the tokens, without those of special tokens, which have none. Until the output is
-    /// [finished](Self::is_finished) it is read as the beginning of one that goes on: a part that may go on is open, and what is told of ambiguous
-    /// parts may change with what comes. Where a text can be read in several ways, from left to right every part takes as many bytes as the whole allows, of
-    /// alternatives for the same bytes the first one counts, and no rule is read as itself over the same bytes.
+    /// Spans are byte offsets into the text of the tokens; special tokens have no text. Until the output is
+    /// [finished](Self::is_finished), it is read as the beginning of a longer one: a capture that may continue is open,
+    /// and ambiguous captures may change as more text comes. If a text can be read in several ways, then from left to
+    /// right each part takes as many bytes as the whole allows, the first of several alternatives for the same bytes
+    /// counts, and no rule is read as itself over the same bytes.
     ///
-    /// Spans are found anew from the tokens each time, so that they follow whatever was taken back; that takes time in proportion to the text,
-    /// and more where captures repeat.
+    /// Spans are computed from the tokens at each call, so they account for rollbacks. This takes time proportional to
+    /// the text, and more if captures repeat.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -49,18 +50,18 @@ impl Matcher {
     /// ```
     ///
     /// # Errors
-    /// When the text and its captures exceed a limit.
+    /// If the text and its captures exceed a limit.
     pub fn captures(&self) -> Result<Vec<CaptureSpan>, MatcherError> {
         let is_finished = self.is_finished();
         let found = match self.read_captures(is_finished)? {
-            // Where nothing can follow, the text is complete.
+            // If nothing can follow, the text is complete.
             None if !is_finished => self.read_captures(true)?,
             found => found,
         };
         Ok(found.unwrap_or_default())
     }
 
-    /// The named parts of the output as they are if it ends here; `None` where it may not.
+    /// Returns the captures of the output if it ends here, or `None` if it may not.
     ///
     /// # Errors
     /// As [`captures`](Self::captures).
@@ -78,7 +79,7 @@ impl Matcher {
         let shared = self.constraint().shared();
         let mut tokens: Vec<TokenId> = self.tokens().collect();
         if self.has_ended() {
-            // The end of the sequence is no part of it.
+            // The end-of-sequence token is not part of the text.
             tokens.pop();
         }
         let vocabulary = self.constraint().vocabulary();

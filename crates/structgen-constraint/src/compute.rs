@@ -1,4 +1,4 @@
-//! How a mask is computed that nobody has asked for yet: the parts of a state one by one, each in the way that costs least.
+//! Computes a mask that is not cached: each element of a state in the cheapest way.
 
 use structgen_automata::{
     ByteClasses, ByteSet, Call, Element, LimitExceeded, Memory, SetId, Span, StepError,
@@ -12,19 +12,19 @@ use crate::statistics::WalkCounts;
 use crate::tables::SignedTrie;
 use crate::walk::{Stretch, Walk, parts, stretch};
 
-/// What all walks for a mask share.
+/// What all walks for one mask share.
 #[derive(Clone, Copy)]
 pub(crate) struct Compute<'c> {
     pub(crate) tables: &'c VocabularyTables,
-    /// The state that the walked one is a sketch of.
+    /// The exact state that the walked state is a sketch (an abstraction) of.
     pub(crate) exact: SetId,
     pub(crate) memory: Memory,
     pub(crate) counts: &'c WalkCounts,
 }
 
 impl<'c> Compute<'c> {
-    /// Adds to `mask` the tokens that the state takes, but for those that the grammar names and those that end the output. Returns whether
-    /// that depends on texts that the sketch leaves out.
+    /// Adds to `mask` the tokens whose bytes the state accepts; token terminals and end-of-sequence ids are left to the
+    /// caller. Returns whether the result depends on texts that the sketch omits.
     pub(crate) fn tokens(
         self,
         sketch: SetId,
@@ -32,7 +32,7 @@ impl<'c> Compute<'c> {
         mask: &mut TokenMask,
     ) -> Result<bool, LimitExceeded> {
         let mut depends_on_texts = false;
-        // A set takes what its elements take: those in the middle of a text need no walk over what it is made of.
+        // A set accepts what its elements accept. Elements inside a text need no full walk.
         let mut others = Vec::new();
         let elements = network.elements(sketch).to_vec();
         for (element, from) in parts(network, elements)? {
@@ -81,7 +81,7 @@ impl<'c> Compute<'c> {
         Ok(depends_on_texts)
     }
 
-    /// Adds the long tokens that the state takes; returns whether that depends on what the sketch left out.
+    /// Adds the long tokens that the state accepts; returns whether they depend on what the sketch omits.
     pub(crate) fn long_tokens(
         self,
         sketch: SetId,
@@ -90,7 +90,7 @@ impl<'c> Compute<'c> {
     ) -> Result<bool, LimitExceeded> {
         let SignedTrie { trie, signs } = self.tables.long();
         let covered = match *network.elements(sketch) {
-            // They are too few to search for a span.
+            // There are too few long tokens to search for a span.
             [element] => stretch(network, element, false)?,
             _ => None,
         };
@@ -115,7 +115,7 @@ impl<'c> Compute<'c> {
         walk.run(network, mask)
     }
 
-    /// The walk of a state over the whole vocabulary.
+    /// Returns the walk of a state over the whole vocabulary.
     fn whole(self, sketch: SetId) -> Walk<'c> {
         let vocabulary = &**self.tables.vocabulary();
         Walk {
@@ -136,7 +136,7 @@ impl<'c> Compute<'c> {
         }
     }
 
-    /// Adds the tokens that leave the span of an element; those within it are in the mask already.
+    /// Adds the tokens that leave the span of an element; those within it are already in the mask.
     fn behind_text(
         self,
         element: Element,
@@ -155,7 +155,7 @@ impl<'c> Compute<'c> {
         let leaves_by_quote = span
             .exits
             .is_subset(Span::STRING_EXITS | ByteClasses::IRREGULAR);
-        // Longer texts may go on in ways of their own.
+        // Longer texts may continue in other ways.
         let is_text = !span.goes_on && leaves_by_quote && from == ByteSet::ALL;
         if !is_text || !span.closed.is_subset(ByteClasses::PLAIN) {
             return whole.run(network, mask);
@@ -166,8 +166,8 @@ impl<'c> Compute<'c> {
             spaced: None,
             ..whole
         };
-        // Text within a JSON string: what leaves it is an escape or the closing quote.
-        // Where anything may be said, escapes may say it: only those with a quote behind them depend on the place.
+        // Text within a JSON string is left by an escape or by the closing quote. If the string may hold anything,
+        // escapes are allowed as well, and only those with a quote after them depend on the state.
         let strings = self.tables.strings();
         let is_free = span == Span::free(u32::MAX);
         let escaped = if is_free {
@@ -178,7 +178,7 @@ impl<'c> Compute<'c> {
             &strings.escaped
         };
         let mut depends_on_texts = over(escaped).run(network, mask)?;
-        // Where all text leads to one state, what follows the quote is the same behind all of it.
+        // If all text leads to one state, the continuation after the quote is the same for all of it.
         let uniform = match network.uniform(element.frame) {
             Some((behind, except)) => Some((behind, except, None)),
             None if network.is_loop(element.frame, &span) => {
@@ -205,7 +205,7 @@ impl<'c> Compute<'c> {
         let Some((closed, except, within)) = closed else {
             return Ok(closing.run(network, mask)? | depends_on_texts);
         };
-        // Whatever text comes before the quote, what follows it is the same.
+        // What follows the quote does not depend on the text before it.
         let ends = Walk {
             covered: None,
             sketch: closed,
@@ -226,22 +226,22 @@ impl<'c> Compute<'c> {
     }
 }
 
-/// What a state takes beside the tokens that are told by their bytes: the token terminals that may come next, and whether the text may end.
-/// With it whether that depends on texts that the sketch leaves out.
+/// Returns the allowed tokens that do not depend on bytes: the token terminals that may come next, and whether the
+/// output may end. Also returns whether this depends on texts that the sketch omits.
 pub(crate) fn ends(
     network: &Call<'_>,
     sketch: SetId,
     exact: SetId,
 ) -> Result<((Vec<u32>, bool), bool), StepError> {
     let of = |set| Ok((network.next_tokens(set)?, network.is_accepting(set)?));
-    // What ends here goes on with what comes behind it: that may depend on the very texts that a sketch leaves out.
+    // What follows a completed terminal may depend on the very texts that a sketch omits.
     match of(sketch) {
         Err(StepError::NeedsExact) => Ok((of(exact)?, true)),
         ends => Ok((ends?, false)),
     }
 }
 
-/// The tokens of a trie that are in a mask.
+/// Returns the tokens of a trie that are in a mask.
 pub(crate) fn tokens_of(trie: &SignedTrie, mask: &TokenMask) -> Vec<TokenId> {
     let tokens = trie.trie.subtree_tokens(TokenTrie::ROOT).iter();
     tokens
@@ -250,7 +250,7 @@ pub(crate) fn tokens_of(trie: &SignedTrie, mask: &TokenMask) -> Vec<TokenId> {
         .collect()
 }
 
-/// Puts these tokens in place of all those of the trie.
+/// Replaces all tokens of the trie in the mask by these.
 pub(crate) fn replace(mask: &mut TokenMask, trie: &SignedTrie, by: &[TokenId]) {
     let tokens = trie.trie.subtree_tokens(TokenTrie::ROOT);
     tokens.iter().for_each(|&token| mask.deny(token));

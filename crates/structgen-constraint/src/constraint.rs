@@ -47,7 +47,7 @@ pub struct CompiledConstraint {
     inner: Arc<Inner>,
 }
 
-/// Apart from the count of owners, which every new matcher changes.
+/// Aligned to a cache line, apart from the reference count of the `Arc`, which every new matcher changes.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Inner {
@@ -62,21 +62,21 @@ struct Inner {
 pub struct BoundConstraint {
     /// The constraint.
     pub constraint: CompiledConstraint,
-    /// Where the schema describes values that have to be there and of which the input has none, sorted: the model writes
-    /// them as if they were not grounded.
+    /// JSON Pointers into the schema, sorted, of the values that are written as if they were not grounded: required
+    /// ones that the input does not contain, and further ones if nothing could be written with only these ungrounded.
     pub ungrounded: Vec<Box<str>>,
 }
 
 /// How a constraint is compiled.
 #[derive(Clone, Debug)]
 pub struct ConstraintOptions {
-    /// The model's end-of-sequence ids: allowed exactly where the output may end.
+    /// The model's end-of-sequence ids, allowed exactly where the output may end.
     pub eos: Vec<TokenId>,
-    /// What the automata may cost.
+    /// Limits of the automata.
     pub limits: Limits,
-    /// How many bytes of masks are kept.
+    /// The maximum size of cached masks, in bytes.
     pub mask_bytes: usize,
-    /// How many bytes of states are kept.
+    /// The maximum size of cached states, in bytes.
     pub state_bytes: usize,
 }
 
@@ -95,7 +95,8 @@ impl CompiledConstraint {
     /// Compiles a grammar for a vocabulary.
     ///
     /// # Errors
-    /// When no text matches, the grammar names a token that the vocabulary lacks, the vocabulary lacks a byte, or a limit is exceeded.
+    /// If the grammar matches no text, it names a token that the vocabulary lacks, the vocabulary lacks a byte, or a
+    /// limit is exceeded.
     pub fn new(
         grammar: Grammar,
         tables: &Arc<VocabularyTables>,
@@ -154,9 +155,10 @@ impl CompiledConstraint {
         })
     }
 
-    /// The constraint whose grounded values are those of the input: for one request. The schema is not compiled again.
+    /// Returns the constraint with its grounded values restricted to those of the input, for one request. The schema is
+    /// not compiled again.
     ///
-    /// Binding a bound constraint binds the one that it came from.
+    /// Binding a bound constraint binds the one that it was made from.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -184,7 +186,7 @@ impl CompiledConstraint {
     /// ```
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn bind(&self, input: &Arc<Input>) -> Result<BoundConstraint, CompileError> {
         let Inner {
             program,
@@ -209,44 +211,44 @@ impl CompiledConstraint {
         })
     }
 
-    /// A matcher at the start of an output.
+    /// Returns a matcher at the start of an output.
     #[must_use]
     pub fn matcher(&self) -> Matcher {
         Matcher::new(self.clone())
     }
 
-    /// The vocabulary.
+    /// Returns the vocabulary.
     #[must_use]
     pub fn vocabulary(&self) -> &Arc<Vocabulary> {
         self.inner.shared.tables.vocabulary()
     }
 
-    /// The program that the grammar became.
+    /// Returns the program that the grammar was lowered to.
     #[must_use]
     pub fn program(&self) -> &Arc<Program> {
         &self.inner.program
     }
 
-    /// What finds the captures of the grammar, if it has any.
+    /// Returns the program that finds captures, if the grammar has any.
     #[must_use]
     pub fn captures(&self) -> Option<&CaptureProgram> {
         self.inner.captures.as_deref()
     }
 
-    /// The end-of-sequence ids.
+    /// Returns the end-of-sequence ids.
     #[must_use]
     pub fn eos(&self) -> &[TokenId] {
         &self.inner.shared.eos
     }
 
-    /// What has been found out so far; cheap to ask.
+    /// Returns what the matchers have done so far. This is cheap.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.inner.store.statistics()
     }
 
-    /// About how many bytes the states take. Unlike [`statistics`](Self::statistics) it is measured, which takes a while where there are
-    /// many.
+    /// Returns the approximate size of the cached states in bytes. Unlike [`statistics`](Self::statistics), it is
+    /// measured at each call, which takes a while if there are many states.
     #[must_use]
     pub fn state_bytes(&self) -> usize {
         self.states().memory()
@@ -256,19 +258,19 @@ impl CompiledConstraint {
         &self.inner.shared
     }
 
-    /// The states as they are.
+    /// Returns the current states.
     #[inline]
     pub(crate) fn states(&self) -> Guard<Arc<States>> {
         self.inner.store.states()
     }
 
-    /// The states for a new operation, which is where they are thrown away if they take too much memory.
+    /// Returns the states for a new operation; drops the current ones first if they take too much memory.
     #[inline]
     pub(crate) fn states_with_room(&self) -> Result<Guard<Arc<States>>, LimitExceeded> {
         self.inner.store.states_with_room(self.shared())
     }
 
-    /// Does again with new states what those of an epoch were too full to do.
+    /// Repeats with new states an operation for which those of an epoch were too full.
     pub(crate) fn renew<T>(
         &self,
         epoch: u64,
@@ -277,14 +279,14 @@ impl CompiledConstraint {
         self.inner.store.renew(epoch, self.shared(), attempt)
     }
 
-    /// An operation on some states of this constraint.
+    /// Starts an operation on some states of this constraint.
     #[inline]
     pub(crate) fn visit<'s>(&'s self, states: &'s States) -> Visit<'s> {
         Visit::new(states, self.shared(), &self.inner.store)
     }
 }
 
-/// Every byte that can stand in UTF-8 has to be a token: then whatever can be completed in bytes can be completed in tokens.
+/// Every byte that can occur in UTF-8 must be a token: then any completion in bytes is also one in tokens.
 fn check_bytes(vocabulary: &Vocabulary) -> Result<(), CompileError> {
     let in_utf8 = |byte: &u8| !matches!(byte, 0xC0 | 0xC1 | 0xF5..);
     match (0..=u8::MAX)

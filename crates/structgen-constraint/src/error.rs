@@ -1,19 +1,19 @@
-//! What can go wrong.
+//! Errors of compiling and matching.
 
 use structgen_automata::{LimitExceeded, ProgramError, StepError};
 use structgen_vocab::TokenId;
 
-/// Why a grammar and a vocabulary make no constraint.
+/// Why a grammar could not be compiled for a vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompileError {
-    /// The grammar has no program.
+    /// The grammar could not be lowered to a program.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// A limit was exceeded.
     #[error(transparent)]
     Limit(#[from] LimitExceeded),
-    /// Some byte has no token of its own, so that some texts could be begun and never completed.
+    /// Some byte is not a token, so that some texts could be begun and never completed.
     #[error(
         "the vocabulary has no token for the single byte 0x{byte:02X}, so completions in its tokens cannot be guaranteed"
     )]
@@ -27,17 +27,17 @@ pub enum CompileError {
         /// The token as the grammar names it.
         name: String,
     },
-    /// An end-of-sequence id lies outside of the vocabulary.
+    /// An end-of-sequence id is outside the vocabulary.
     #[error("the end-of-sequence id {id} lies beyond the vocabulary's {len} ids")]
     EosOutOfRange {
         /// The id.
         id: TokenId,
-        /// How many ids there are.
+        /// The number of ids in the vocabulary.
         len: usize,
     },
 }
 
-/// Why a matcher could not do what was asked. It is then as it was before.
+/// Why an operation of a matcher failed. The matcher is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MatcherError {
@@ -46,18 +46,18 @@ pub enum MatcherError {
     TokenRefused {
         /// The token.
         token: TokenId,
-        /// The first of the token's bytes that does not fit; for a token without bytes, 0.
+        /// The offset of the first byte of the token that is not accepted; 0 for a token without bytes.
         offset: usize,
     },
     /// The output has ended.
     #[error("the output has ended: no token can follow")]
     Finished,
-    /// More tokens were to be taken back than there are.
+    /// A rollback by more tokens than were accepted.
     #[error("{asked} tokens cannot be taken back out of {taken}")]
     RollbackTooFar {
-        /// How many were to be taken back.
+        /// The number of tokens to roll back.
         asked: usize,
-        /// How many there are.
+        /// The number of tokens accepted.
         taken: usize,
     },
     /// A limit was exceeded.
@@ -69,7 +69,7 @@ impl From<StepError> for MatcherError {
     fn from(error: StepError) -> Self {
         match error {
             StepError::Limit(limit) => Self::Limit(limit),
-            // Only walks on sketches meet it, and they answer it by an exact walk.
+            // Only walks on sketches get this error, and they fall back to the exact state.
             StepError::NeedsExact => Self::Limit(LimitExceeded {
                 what: "keys within one token",
                 limit: 1,

@@ -1,4 +1,4 @@
-//! Which tokens go on in a span of an input.
+//! Finds the tokens that continue in a span of an input.
 
 use rustc_hash::FxHashMap;
 use structgen_automata::{
@@ -10,8 +10,8 @@ use crate::VocabularyTables;
 use crate::statistics::WalkCounts;
 use crate::walk::{Walk, run, takes};
 
-/// Adds to `mask` the tokens that an element takes whose terminal is in or before a span of an input. Returns whether that
-/// depends on what the sketch left out; `None` where it takes another walk.
+/// Adds to `mask` the tokens that an element accepts whose terminal is in or before a span of an input. Returns whether
+/// this depends on what the sketch omits, or `None` if the element needs another walk.
 pub(crate) fn walk(
     network: &Call<'_>,
     (element, exact, memory): (Element, SetId, Memory),
@@ -99,7 +99,7 @@ pub(crate) fn walk(
     for &(node, depth) in escapes {
         let token = trie.subtree_tokens(node).first();
         let bytes = token.and_then(|&token| vocabulary.token_bytes(token));
-        // Within the string, the sketch knows all that a step depends on.
+        // Within the string, the sketch has everything that a step depends on.
         if let Some(read) = bytes.and_then(|bytes| bytes.get(..depth))
             && let Ok(escape) = run(network, state, read)?
         {
@@ -111,25 +111,25 @@ pub(crate) fn walk(
     Ok(Some(depends))
 }
 
-/// Whether a text has nothing in it that a value begins with but a quote.
+/// Returns whether a text contains nothing but a quote that a value can begin with.
 fn begins_nothing(text: &[u8]) -> bool {
     { text.iter() }.all(|byte| b"\",:[]{} \t\r\n".contains(byte))
 }
 
-/// Tokens that are tried on the state that a sketch is of.
+/// Tokens that are tried on the exact state.
 struct Tries<'t> {
     network: &'t Call<'t>,
     exact: SetId,
     tables: &'t VocabularyTables,
     counts: &'t WalkCounts,
-    /// What was tried after an end, where that is the same after every value, and whether it goes on.
+    /// Texts after an end that were tried, and whether they continue; for ends after which all values are alike.
     known: FxHashMap<&'t [u8], bool>,
-    /// Whether any was.
+    /// Whether any token was tried.
     tried: bool,
 }
 
 impl<'t> Tries<'t> {
-    /// Adds those of the tokens that the state takes.
+    /// Adds the tokens that the state accepts.
     fn allow(&mut self, tokens: &[TokenId], mask: &mut TokenMask) -> Result<(), LimitExceeded> {
         self.tried |= !tokens.is_empty();
         self.counts.tried(tokens.len());
@@ -142,8 +142,8 @@ impl<'t> Tries<'t> {
         Ok(())
     }
 
-    /// Adds those of the tokens below a node that the state takes, where `depth` bytes lead to the node. With `are_alike`
-    /// the next value begins the same way whatever comes before the node.
+    /// Adds the tokens below a node that the state accepts; `depth` is the number of bytes up to the node. With
+    /// `are_alike`, the next value begins the same way whatever comes before the node.
     fn allow_below(
         &mut self,
         node: u32,
@@ -153,7 +153,7 @@ impl<'t> Tries<'t> {
     ) -> Result<(), LimitExceeded> {
         let tables = self.tables;
         let trie = tables.vocabulary().trie();
-        // The state after a node is made where it is needed.
+        // The state after a node is computed only if it is needed.
         let mut open: Vec<(u32, usize, Option<SetId>)> = vec![(node, depth, None)];
         while let Some((node, length, mut state)) = open.pop() {
             for child in trie.children(node) {

@@ -1,8 +1,8 @@
-//! Automata on a token trie: masks, the matcher and the naive oracle.
+//! Walks a token trie on an automaton: token masks, the matcher and the naive oracle.
 //!
-//! [`CompiledConstraint`] joins a [`Program`](structgen_automata::Program) to a vocabulary. It is immutable, shared and cheap to clone; what
-//! its matchers find out together (states visited, masks computed) is kept inside, under a limit on memory. A [`Matcher`] is one
-//! output in progress.
+//! [`CompiledConstraint`] joins a [`Program`](structgen_automata::Program) to a vocabulary. It is immutable, shared and
+//! cheap to clone; inside, it caches what its matchers compute (states and masks), up to a limit on memory. A
+//! [`Matcher`] is one output in progress.
 
 mod batch;
 mod captures;

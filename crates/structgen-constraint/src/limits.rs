@@ -1,10 +1,10 @@
-//! Masks of grammars that limit the tokens of their parts.
+//! Masks of grammars that limit the number of tokens of their parts.
 //!
-//! Whether a token keeps within a limit depends on what is still missing after it. Asking that for every number of
-//! tokens that are left would be a walk over the vocabulary at every step. So it is done once for all of them, as if no
-//! token had begun, and the most bytes that are missing after any token are kept with that mask. A state with as many
-//! tokens left as that allows the same tokens. With fewer left, in the last steps before a limit, those of the mask are
-//! tried again.
+//! Whether a token keeps within a limit depends on what is still missing after it. Computing this for every number of
+//! tokens left would be a walk over the vocabulary at every step. Instead, the mask is computed once, as if no token
+//! had begun, together with the maximum number of bytes that are missing after any of its tokens. A state with at least
+//! that many tokens left has the same mask. With fewer left, in the last steps before a limit, the tokens of the mask
+//! are tried again.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::visit::Visit;
 use crate::walk::stretch;
 
 impl Visit<'_> {
-    /// The mask of a state, limits of tokens included.
+    /// Returns the mask of a state, including limits on tokens.
     pub(crate) fn limited_mask(&self, exact: SetId) -> Result<Arc<Mask>, LimitExceeded> {
         let free = self.network.forget_tokens(exact)?;
         let (mask, needed) = self.mask_with_all_tokens(free)?;
@@ -34,8 +34,8 @@ impl Visit<'_> {
         Ok(self.add(key, &bits))
     }
 
-    /// The mask of a state in whose parts no token has begun, and how many have to be left so that it is that of
-    /// another.
+    /// Returns the mask of a state in whose parts no token has begun, and the number of tokens that another state must
+    /// have left to share it.
     fn mask_with_all_tokens(&self, free: SetId) -> Result<(Arc<Mask>, u64), LimitExceeded> {
         let key = (free, Scope::Limited);
         if let Some(&needed) = self.states.needed.get(&free)
@@ -49,8 +49,8 @@ impl Visit<'_> {
         Ok((self.add(key, &bits), needed))
     }
 
-    /// The tokens of a mask after which the state can be completed, and the most bytes that any of its parts takes
-    /// then.
+    /// Returns the tokens of a mask after which the state can be completed, and the maximum number of bytes that any of
+    /// its parts then takes.
     fn within_limits(&self, state: SetId, mask: &Mask) -> Result<(TokenMask, u64), LimitExceeded> {
         let mut limited = Limited {
             visit: self,
@@ -77,7 +77,7 @@ impl Visit<'_> {
                 if trie.subtree_tokens(child).iter().any(|&it| is_open(it)) {
                     let byte = trie.node(child).byte();
                     match self.network.step(state, byte, Memory::Exact) {
-                        // An exact state keeps every text, so that nothing depends on what it does not know.
+                        // An exact state has every text, so this error cannot occur.
                         Ok(SetId::DEAD) | Err(StepError::NeedsExact) => {}
                         Ok(behind) => todo.push((child, behind)),
                         Err(StepError::Limit(limit)) => return Err(limit),
@@ -89,7 +89,7 @@ impl Visit<'_> {
     }
 }
 
-/// A mask in the making.
+/// A mask under construction.
 struct Limited<'s> {
     visit: &'s Visit<'s>,
     bits: TokenMask,
@@ -97,14 +97,14 @@ struct Limited<'s> {
 }
 
 impl Limited<'_> {
-    /// Whether a token may end in the state.
+    /// Returns whether a token may end in the state.
     fn goes_on(&mut self, state: SetId) -> Result<bool, LimitExceeded> {
         let begun = self.visit.network.begin_token(state).map_err(limit)?;
         self.needed = self.needed.max(begun.needed);
         Ok(begun.state != SetId::DEAD)
     }
 
-    /// Tokens that the grammar names, and those that end the output.
+    /// Adds token terminals and end-of-sequence ids.
     fn add_named(&mut self, state: SetId) -> Result<(), LimitExceeded> {
         if self.visit.network.is_accepting(state).map_err(limit)? {
             self.bits.allow_all(&self.visit.shared.eos);
@@ -119,8 +119,8 @@ impl Limited<'_> {
         Ok(())
     }
 
-    /// Tokens that lead back to the state: free text mostly is nothing else, but for a character that a token begins
-    /// and does not end.
+    /// Adds the tokens that lead back to the state. In free text these are nearly all tokens, except those that end
+    /// within a character.
     fn add_loop(&mut self, state: SetId) -> Result<Option<TokenMask>, LimitExceeded> {
         let network = &self.visit.network;
         let &[element] = network.elements(state) else {

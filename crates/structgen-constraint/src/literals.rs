@@ -1,8 +1,7 @@
-//! Which tokens go on in a long list of literals: its graph and the trie of the tokens are walked side by side.
+//! Finds the tokens that continue in a long list of literals, by walking its graph and the token trie side by side.
 //!
-//! Near its beginning a list of a million literals goes on with thousands of tokens, and most of its states are asked
-//! for once. So no state of an automaton is made for what is only passed through: a step is a look at the bytes that a
-//! node of each has in common.
+//! Near its beginning, a list of a million literals continues with thousands of tokens, and most of its states are
+//! visited once. So no state is created for what is only passed through: a step compares the next bytes of two nodes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,12 +20,12 @@ use crate::step::behind;
 use crate::visit::Visit;
 use crate::walk::Walk;
 
-/// A node of the trie, and the place in the list after its bytes: a node, or an edge and the number of bytes read of
-/// its label.
+/// A node of the trie, and the position in the list after its bytes: a node, or an edge and the number of bytes of its
+/// label that were read.
 type Open = (u32, u32, u32);
 
-/// Adds to `mask` the tokens that an element takes whose terminal stands in a list. Returns whether that depends on
-/// what the sketch left out; `None` where a sketch does not determine what comes after the list.
+/// Adds to `mask` the tokens that an element accepts whose terminal is in a list. Returns whether this depends on what
+/// the sketch omits, or `None` if a sketch does not determine what follows the list.
 pub(crate) fn walk(
     network: &Call<'_>,
     (element, place, exact, memory): (Element, &LiteralsPlace, SetId, Memory),
@@ -35,7 +34,7 @@ pub(crate) fn walk(
     mask: &mut TokenMask,
 ) -> Result<Option<bool>, LimitExceeded> {
     let Element { frame, below } = element;
-    // Every literal ends under the one label, and so with the same after it.
+    // Every literal ends under the same label, so the same follows all of them.
     let after = match network.follow_under(frame, 0, below) {
         Ok(after) => after,
         Err(StepError::NeedsExact) => return Ok(None),
@@ -85,11 +84,11 @@ pub(crate) fn walk(
     Ok(Some(depends))
 }
 
-/// Of how many nodes a part of the trie is small.
+/// The number of nodes up to which a part of the trie is small.
 const NEAR: u32 = 24;
 
-/// Goes through the bytes that may come next both in the trie and in the list: with each its node, and the place after
-/// it.
+/// Visits the bytes that may come next both in the trie and in the list, each with the child in the trie and the
+/// position in the list after it.
 #[inline]
 fn in_common(
     trie: &TokenTrie,
@@ -101,7 +100,7 @@ fn in_common(
         true => (set.child(edge), 0),
         false => (edge, read),
     };
-    // A small part of the trie lies in a row.
+    // A small part of the trie is contiguous.
     if trie.node(node).end() - node <= NEAR {
         let next = (read > 0).then(|| set.label(at)[read as usize]);
         for child in trie.children(node) {
@@ -128,7 +127,7 @@ fn in_common(
     let places = trie.child_places(node);
     let children = &trie.child_bytes()[places.start as usize..places.end as usize];
     let firsts = set.first_bytes(at);
-    // Those of the side that has fewer are looked for on the other.
+    // The bytes of the side that has fewer are looked up on the other.
     if firsts.len() < children.len() {
         for (edge, &byte) in set.edges(at).zip(firsts) {
             if let Some(child) = memchr(byte, children) {
@@ -147,12 +146,12 @@ fn in_common(
     }
 }
 
-/// How many literals go on from a state whose mask is computed ahead: to compute any other takes some tens of
-/// microseconds at most.
+/// The number of literals that must continue from a state for its mask to be computed ahead. Computing any other mask
+/// takes some tens of microseconds at most.
 const MANY: u32 = 192;
 
-/// Where a grammar begins with a list of literals, computes the masks of those states from which many of them go on, as
-/// far as there is room: as many texts as a list has, there are few such states.
+/// If a grammar begins with a list of literals, computes the masks of the states from which many of them continue, as
+/// far as memory allows. There are few such states, however long the list is.
 pub(crate) fn warm(visit: Visit<'_>) -> Result<(), LimitExceeded> {
     let visit = visit.keeping_masks();
     let start = visit.start()?;
@@ -167,7 +166,7 @@ pub(crate) fn warm(visit: Visit<'_>) -> Result<(), LimitExceeded> {
         _ => texts[set.child(at) as usize],
     };
     let trie = visit.shared.tables.vocabulary().trie();
-    // The states with the most literals first; of those with as many the first that was found.
+    // The states with the most literals come first; among equals, the one found first.
     let mut found: Vec<(SetId, (u32, u32))> = vec![(start, (*at, *read))];
     let mut seen: FxHashSet<SetId> = [start].into_iter().collect();
     let mut next: BinaryHeap<(u32, Reverse<usize>)> = BinaryHeap::new();
@@ -203,7 +202,7 @@ pub(crate) fn warm(visit: Visit<'_>) -> Result<(), LimitExceeded> {
     Ok(())
 }
 
-/// By node, how many literals go on from it.
+/// Returns the number of literals that continue from each node.
 fn texts_behind(set: &LiteralSet) -> Vec<u32> {
     let mut texts: Vec<u32> = Vec::with_capacity(set.nodes());
     for node in 0..=set.root() {

@@ -1,4 +1,4 @@
-//! The tokens that may come next.
+//! Token masks.
 
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
@@ -6,11 +6,11 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHasher;
 use structgen_vocab::{TokenId, TokenMask};
 
-/// The tokens that may come next, end-of-sequence ids included exactly where the output may end.
+/// The tokens that may come next, including end-of-sequence ids exactly where the output may end.
 ///
-/// A mask of few tokens is kept as a list; its bits are made when somebody asks for them.
-// Aligned to a line of the processor's cache, so that the count of owners beside it in an `Arc` has a line of its own: a thread that changes
-// it takes nothing from threads that read other masks.
+/// A mask of few tokens is stored as a list; its bits are computed on demand.
+// Aligned to a cache line, so that the reference count beside it in an `Arc` has a line of its own: a thread that
+// changes the count does not invalidate masks that other threads read.
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct Mask(Arc<Tokens>);
@@ -26,7 +26,7 @@ struct Tokens {
 }
 
 impl Mask {
-    /// Masks of at most this many tokens have a list.
+    /// The maximum number of tokens of a mask that is stored as a list.
     pub const LISTED: usize = 64;
 
     /// The mask without tokens.
@@ -34,13 +34,13 @@ impl Mask {
         Self::from_list(&[], width)
     }
 
-    /// The tokens of a set as a list, if there are at most [`Mask::LISTED`].
+    /// Returns the tokens of a set as a list, if there are at most [`Mask::LISTED`].
     pub(crate) fn list_of(bits: &TokenMask) -> Option<Box<[TokenId]>> {
         const WORDS: usize = 8;
         let mut listed = [TokenId(0); Self::LISTED];
         let mut count = 0;
         for (i, words) in bits.words().chunks(WORDS).enumerate() {
-            // Where there are few tokens, most words have none.
+            // In a set of few tokens, most words are zero.
             if words.iter().fold(0, |all, word| all | word) == 0 {
                 continue;
             }
@@ -57,7 +57,7 @@ impl Mask {
         Some(listed[..count].into())
     }
 
-    /// The set of a sorted list of at most [`Mask::LISTED`] tokens.
+    /// Creates a mask from a sorted list of at most [`Mask::LISTED`] tokens.
     pub(crate) fn from_list(list: &[TokenId], width: usize) -> Self {
         Self(Arc::new(Tokens {
             width,
@@ -68,7 +68,7 @@ impl Mask {
         }))
     }
 
-    /// The set of these bits, which are more than [`Mask::LISTED`].
+    /// Creates a mask from bits, of which more than [`Mask::LISTED`] are set.
     pub(crate) fn from_bits(bits: TokenMask) -> Self {
         Self(Arc::new(Tokens {
             width: bits.len(),
@@ -79,7 +79,7 @@ impl Mask {
         }))
     }
 
-    /// Whether the token may come next.
+    /// Returns whether the token may come next.
     #[must_use]
     pub fn contains(&self, token: TokenId) -> bool {
         match &self.0.list {
@@ -88,7 +88,7 @@ impl Mask {
         }
     }
 
-    /// The set as bits, as wide as the logits.
+    /// Returns the set as bits, as wide as the logits.
     #[must_use]
     pub fn bits(&self) -> &TokenMask {
         self.0.bits.get_or_init(|| {
@@ -98,10 +98,10 @@ impl Mask {
         })
     }
 
-    /// Writes the set into a mask of the caller's.
+    /// Writes the set to `mask`.
     ///
     /// # Panics
-    /// When that is not as wide.
+    /// If `mask` has another width.
     pub fn fill(&self, mask: &mut TokenMask) {
         match &self.0.list {
             Some(list) => {
@@ -113,19 +113,20 @@ impl Mask {
         }
     }
 
-    /// The set as a sorted list, where it has at most [`Mask::LISTED`] tokens: a sampler then reads those logits and no others.
+    /// Returns the set as a sorted list if it has at most [`Mask::LISTED`] tokens; a sampler then reads only those
+    /// logits.
     #[must_use]
     pub fn list(&self) -> Option<&[TokenId]> {
         self.0.list.as_deref()
     }
 
-    /// How many tokens are in the set.
+    /// Returns the number of tokens in the set.
     #[must_use]
     pub fn count(&self) -> usize {
         *self.0.count.get_or_init(|| self.bits().count())
     }
 
-    /// A hash of the set; equal sets have equal ones.
+    /// Returns a hash of the set.
     pub(crate) fn fingerprint(&self) -> u64 {
         *self.0.fingerprint.get_or_init(|| match &self.0.list {
             Some(list) => fingerprint_of_list(list),
@@ -133,24 +134,24 @@ impl Mask {
         })
     }
 
-    /// The same set, whose hash is known.
+    /// Returns the same set with a hash that the caller has computed.
     pub(crate) fn with_fingerprint(self, fingerprint: u64) -> Self {
         self.0.fingerprint.get_or_init(|| fingerprint);
         self
     }
 
-    /// The same set with a count of owners of its own.
+    /// Returns the same set in a new allocation, with its own reference count.
     pub(crate) fn copy(&self) -> Self {
         Self(self.0.clone())
     }
 
-    /// About how many bytes it takes, its bits counted if they may ever be there.
+    /// Returns the approximate size in bytes, including bits that are not computed yet.
     pub(crate) fn memory(&self) -> usize {
         self.0.width / 8 + self.0.list.as_ref().map_or(0, |list| list.len() * 4) + 128
     }
 }
 
-/// A hash of a set's words, eight at a time: they do not wait for one another.
+/// Hashes the words of a set in eight independent lanes.
 pub(crate) fn fingerprint_of_words(words: &[u64]) -> u64 {
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut lanes = [1_u64, 2, 3, 4, 5, 6, 7, 8];

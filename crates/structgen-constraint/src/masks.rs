@@ -1,4 +1,4 @@
-//! Masks by state, kept while they fit.
+//! A cache of masks by state, limited in size.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -13,17 +13,18 @@ use crate::Mask;
 use crate::mask::{fingerprint_of_list, fingerprint_of_words};
 use crate::statistics::{LANES, lane};
 
-/// Masks age in two generations: when the younger one is full, the older one goes. Many states take the same tokens: such masks are one.
+/// Masks age in two generations: when the younger one is full, the older one is evicted. Equal masks of different
+/// states are stored once.
 ///
-/// A mask that is there is found without a lock.
+/// Looking up a cached mask takes no lock.
 #[derive(Debug)]
 pub(crate) struct Masks {
     ages: ArcSwap<Ages>,
-    /// Held by whoever begins a new generation.
+    /// Held by the thread that begins a new generation.
     ageing: Mutex<()>,
     /// Masks that were computed ahead and stay as long as their states do.
     ahead: Generation,
-    /// How many bytes all of them may take.
+    /// The maximum size of all masks in bytes.
     limit: usize,
 }
 
@@ -33,21 +34,21 @@ struct Ages {
     old: Arc<Generation>,
 }
 
-/// A state, and what its mask is right for.
+/// A state, and the scope of its mask.
 pub(crate) type Key = (SetId, Scope);
 
-/// What a kept mask is right for.
+/// Which tokens a cached mask is valid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Scope {
-    /// All tokens; where the grammar limits its tokens, as if it did not.
+    /// All tokens, as if the grammar did not limit their number.
     All,
     /// Short tokens only.
     Short,
-    /// All tokens, limits included.
+    /// All tokens, including limits on their number.
     Limited,
 }
 
-/// A mask with a copy for each of a few threads: a count of owners that many threads change is what they would wait for.
+/// A mask with a copy for each of a few threads, which would otherwise contend for one reference count.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) mask: Arc<Mask>,
@@ -62,7 +63,7 @@ impl Kept {
         }
     }
 
-    /// The mask, for the calling thread.
+    /// Returns the mask for the calling thread.
     #[inline]
     pub(crate) fn get(&self) -> Arc<Mask> {
         let mask = match lane() {
@@ -95,24 +96,25 @@ impl Masks {
         }
     }
 
-    /// How many bytes the masks take, those of lists as if their bits were there, and those that are of both generations twice.
+    /// Returns the size of the masks in bytes. Lists count as if their bits existed, and masks of both generations
+    /// count twice.
     pub(crate) fn bytes(&self) -> usize {
         let ages = self.ages.load();
         ages.recent.bytes() + ages.old.bytes() + self.ahead.bytes()
     }
 
-    /// How many states have a mask that may go.
+    /// Returns the number of states whose mask may be evicted.
     pub(crate) fn len(&self) -> usize {
         let ages = self.ages.load();
         ages.recent.by_state.len() + ages.old.by_state.len()
     }
 
-    /// Whether the next mask may make older ones go.
+    /// Returns whether the next mask may evict older ones.
     pub(crate) fn is_half_full(&self) -> bool {
         self.is_full(&self.ages.load().recent)
     }
 
-    /// How many bytes the masks may take that do not stay.
+    /// Returns the maximum size in bytes of masks that may be evicted.
     fn limit(&self) -> usize {
         self.limit.saturating_sub(self.ahead.bytes())
     }
@@ -121,25 +123,25 @@ impl Masks {
         generation.bytes() > self.limit() / 2
     }
 
-    /// Whether masks that stay have taken more than half of the memory there is.
+    /// Returns whether the masks that stay have taken more than half of the memory.
     pub(crate) fn is_ahead_full(&self) -> bool {
         self.ahead.bytes() > self.limit()
     }
 
-    /// The mask of a state, without making it any younger.
+    /// Returns the mask of a state without renewing it.
     pub(crate) fn peek(&self, key: Key) -> Option<Arc<Kept>> {
         let ages = self.ages.load();
         let mut generations = [&*ages.recent, &self.ahead, &*ages.old].into_iter();
         generations.find_map(|masks| masks.by_state.get(&key).cloned())
     }
 
-    /// The mask of a state. It is as young as a new one from then on; the second part says how many others went for that.
+    /// Returns the mask of a state and renews it; the second value is the number of masks evicted by that.
     #[inline]
     pub(crate) fn find(&self, key: Key) -> Option<(Arc<Mask>, u64)> {
         self.find_by(key, |kept| kept.get())
     }
 
-    /// As [`find`](Self::find), for whoever keeps the mask for another state as well.
+    /// Like [`find`](Self::find), for callers that cache the mask for another state as well.
     pub(crate) fn find_kept(&self, key: Key) -> Option<(Arc<Kept>, u64)> {
         self.find_by(key, Arc::clone)
     }
@@ -158,7 +160,7 @@ impl Masks {
         Some((get(&kept), gone))
     }
 
-    /// Keeps the mask of a state; returns how many others went for it.
+    /// Caches the mask of a state; returns the number of masks evicted for it.
     pub(crate) fn add(&self, key: Key, mask: Arc<Kept>) -> u64 {
         let ages = self.ages.load();
         if !self.is_full(&ages.recent) {
@@ -171,7 +173,7 @@ impl Masks {
         gone
     }
 
-    /// Begins a new generation; returns how many states lose their mask.
+    /// Begins a new generation; returns the number of states that lose their mask.
     fn age(&self) -> u64 {
         let _ageing = self.ageing.lock().unwrap_or_else(PoisonError::into_inner);
         let ages = self.ages.load();
@@ -186,14 +188,14 @@ impl Masks {
         ages.old.by_state.len() as u64
     }
 
-    /// Keeps the mask of a state as long as the states are kept.
+    /// Caches the mask of a state for as long as the states exist.
     pub(crate) fn add_ahead(&self, key: Key, mask: Arc<Kept>) {
         self.ahead.put(key, mask);
     }
 
-    /// The mask of these tokens, which is that of another state if that is kept.
+    /// Returns the mask of these tokens, shared with another state if it is cached.
     pub(crate) fn share(&self, bits: &TokenMask) -> Arc<Kept> {
-        // A copy of the bits is made only where nobody has it.
+        // The bits are copied only if no cached mask is equal.
         let list = Mask::list_of(bits);
         let fingerprint = match &list {
             Some(list) => fingerprint_of_list(list),

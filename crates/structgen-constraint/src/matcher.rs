@@ -12,44 +12,44 @@ use crate::visit::Visit;
 use crate::walk::run;
 use crate::{CompiledConstraint, Mask, MatcherError};
 
-/// One output in progress: what has been taken, and what may come next.
+/// One output in progress: the tokens accepted, and those that may come next.
 ///
-/// A clone is a fork: it shares nothing that either could change. After an error a matcher is as it was before.
+/// A clone is a fork: changing one does not affect the other. An operation that fails leaves the matcher unchanged.
 #[derive(Clone, Debug)]
 pub struct Matcher {
     constraint: CompiledConstraint,
     progress: Progress,
-    /// Ends what takes long.
+    /// Cancels long operations.
     cancel: Option<CancelToken>,
 }
 
-/// Where an output is, and how it came there.
+/// The state of an output, and its history.
 #[derive(Clone, Debug)]
 pub(crate) struct Progress {
-    /// Whose states the positions are.
+    /// The epoch of the states that the positions refer to.
     epoch: u64,
     now: Position,
-    /// The tokens taken, each with the position before it.
+    /// The tokens accepted, each with the position before it.
     history: Vec<(TokenId, Position)>,
 }
 
-/// A place in the output, as far as what comes next depends on it.
+/// A position in the output, as far as the continuation depends on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Position {
     state: SetId,
     accepting: bool,
-    /// Nothing can follow.
+    /// Whether nothing can follow.
     is_final: bool,
-    /// An end-of-sequence id was taken.
+    /// Whether an end-of-sequence id was accepted.
     ended: bool,
 }
 
-/// Where a text stops fitting.
+/// Where a text stops matching.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The offset of the first byte that does not fit; the length of the text where it ends too early.
+    /// The offset of the first byte that does not match; the length of the text if it ends too early.
     pub offset: usize,
-    /// The bytes that could stand there, sorted.
+    /// The bytes that are allowed there, sorted.
     pub expected: Vec<u8>,
     /// Whether the text could have ended there.
     pub may_end: bool,
@@ -80,8 +80,8 @@ impl Matcher {
         }
     }
 
-    /// The same matcher, whose work the token ends: once it is cancelled or its deadline has passed, whatever takes work is
-    /// an error. A fork has the same token.
+    /// Returns the matcher with a token that cancels its work: once the token is cancelled or its deadline has passed,
+    /// operations that take work return an error. A fork has the same token.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -114,16 +114,16 @@ impl Matcher {
         }
     }
 
-    /// The constraint that is matched.
+    /// Returns the constraint.
     #[must_use]
     pub fn constraint(&self) -> &CompiledConstraint {
         &self.constraint
     }
 
-    /// The tokens that may come next. Handed out by reference: nothing is copied.
+    /// Returns the tokens that may come next, as a shared reference: nothing is copied.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn mask(&mut self) -> Result<Arc<Mask>, MatcherError> {
         if self.progress.now.ended {
             let width = self.constraint.vocabulary().len();
@@ -132,7 +132,7 @@ impl Matcher {
         self.visit(|visit, progress| Ok(visit.mask(progress.now.state)?))
     }
 
-    /// Does something with the states of the constraint.
+    /// Runs an operation on the states of the constraint.
     pub(crate) fn visit<T>(
         &mut self,
         ask: impl Fn(&Visit<'_>, &mut Progress) -> Result<T, MatcherError>,
@@ -162,12 +162,12 @@ impl Matcher {
         }
     }
 
-    /// The [`mask`](Matcher::mask), if nothing has to be computed for it.
+    /// Returns the [`mask`](Matcher::mask) if it needs no computation.
     pub(crate) fn known_mask(&mut self) -> Option<Result<Arc<Mask>, MatcherError>> {
         if self.progress.now.ended {
             return Some(self.mask());
         }
-        // Where tokens are limited, a mask depends on how many are left.
+        // If tokens are limited, the mask depends on how many are left.
         if self.constraint.program().limits_tokens() {
             return None;
         }
@@ -177,19 +177,20 @@ impl Matcher {
         visit.find(self.progress.now.state).ok()?.map(Ok)
     }
 
-    /// The [`mask`](Matcher::mask), if it is known or may have one token only.
+    /// Returns the [`mask`](Matcher::mask) if it is cached or may allow one token only.
     ///
-    /// `None` says that it takes work and has more than one token: so a model may run meanwhile, and no forced token is missed.
+    /// `None` means that the mask takes work and allows more than one token, so a model can run in the meantime and no
+    /// forced token is missed.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn ready_mask(&mut self) -> Result<Option<Arc<Mask>>, MatcherError> {
         if self.progress.now.ended {
             return self.mask().map(Some);
         }
         self.visit(|visit, progress| {
             let state = progress.now.state;
-            // Where tokens are limited, a byte may be no token.
+            // If tokens are limited, an allowed byte need not be an allowed token.
             if !visit.network.program().limits_tokens() {
                 if let Some(mask) = visit.find(state)? {
                     return Ok(Some(mask));
@@ -203,22 +204,22 @@ impl Matcher {
         })
     }
 
-    /// Writes the tokens that may come next into a mask of the caller's.
+    /// Writes the tokens that may come next to `mask`.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     ///
     /// # Panics
-    /// When the mask is not as wide as the vocabulary.
+    /// If `mask` is not as wide as the vocabulary.
     pub fn fill_mask(&mut self, mask: &mut TokenMask) -> Result<(), MatcherError> {
         self.mask()?.fill(mask);
         Ok(())
     }
 
-    /// Takes a token, an end-of-sequence id included.
+    /// Accepts a token, which may be an end-of-sequence id.
     ///
     /// # Errors
-    /// When the token is not allowed here, the output has ended, or a limit is exceeded.
+    /// If the token is not allowed here, the output has ended, or a limit is exceeded.
     pub fn accept_token(&mut self, token: TokenId) -> Result<(), MatcherError> {
         self.visit(|visit, progress| {
             let after = progress.after(visit, token)?;
@@ -228,27 +229,27 @@ impl Matcher {
         })
     }
 
-    /// Whether the output may end here.
+    /// Returns whether the output may end here.
     #[must_use]
     pub fn is_accepting(&self) -> bool {
         self.progress.now.accepting
     }
 
-    /// Whether an end-of-sequence id was taken, or the output may end here and nothing can follow.
+    /// Returns whether an end-of-sequence id was accepted, or the output may end here and nothing can follow.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.progress.now.ended || self.progress.now.is_final
     }
 
-    /// Whether an end-of-sequence id was taken.
+    /// Returns whether an end-of-sequence id was accepted.
     pub(crate) fn has_ended(&self) -> bool {
         self.progress.now.ended
     }
 
-    /// Takes back the last `n` tokens.
+    /// Rolls back the last `n` tokens.
     ///
     /// # Errors
-    /// When fewer tokens were taken.
+    /// If fewer tokens were accepted.
     pub fn rollback(&mut self, n: usize) -> Result<(), MatcherError> {
         let taken = self.progress.history.len();
         if n > taken {
@@ -261,15 +262,15 @@ impl Matcher {
         Ok(())
     }
 
-    /// The tokens taken so far.
+    /// Returns the tokens accepted so far.
     pub fn tokens(&self) -> impl Iterator<Item = TokenId> + '_ {
         self.progress.history.iter().map(|&(token, _)| token)
     }
 
-    /// The one token that may come next, if there is exactly one.
+    /// Returns the forced token: the only one that may come next, if there is exactly one.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn forced_token(&mut self) -> Result<Option<TokenId>, MatcherError> {
         let mask = self.mask()?;
         Ok(match mask.list() {
@@ -278,12 +279,13 @@ impl Matcher {
         })
     }
 
-    /// The text that comes next whatever is chosen, in bytes: up to where the output may end or two bytes may come, and at most so many.
+    /// Returns the forced text (jump-forward): the next bytes whatever is chosen, up to where the output may end or two
+    /// bytes are possible, and at most `most` bytes.
     ///
-    /// Where a token terminal may come, nothing is forced.
+    /// Nothing is forced where a token terminal may come.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn forced_text(&mut self, most: usize) -> Result<Vec<u8>, MatcherError> {
         if self.progress.now.ended {
             return Ok(Vec::new());
@@ -306,7 +308,8 @@ impl Matcher {
         })
     }
 
-    /// In how many tokens the output can certainly be completed from here, end-of-sequence not counted: 0 where it may end.
+    /// Returns a number of tokens in which the output can certainly be completed from here, not counting the
+    /// end-of-sequence id; 0 where it may end.
     pub fn completion_cost(&mut self) -> u64 {
         if self.progress.now.ended {
             return 0;
@@ -315,10 +318,10 @@ impl Matcher {
             .unwrap_or(0)
     }
 
-    /// The [`completion_cost`](Matcher::completion_cost) after one more token, which is not taken.
+    /// Returns the [`completion_cost`](Matcher::completion_cost) after one more token, without accepting it.
     ///
     /// # Errors
-    /// When the token is not allowed here, the output has ended, or a limit is exceeded.
+    /// If the token is not allowed here, the output has ended, or a limit is exceeded.
     pub fn completion_cost_after(&mut self, token: TokenId) -> Result<u64, MatcherError> {
         self.visit(|visit, progress| {
             let after = progress.after(visit, token)?;
@@ -330,10 +333,11 @@ impl Matcher {
         })
     }
 
-    /// The temperature that the grammar sets for the next token ([`Guide::Temperature`](structgen_grammar::Guide)), if it sets one.
+    /// Returns the temperature that the grammar sets for the next token
+    /// ([`Guide::Temperature`](structgen_grammar::Guide)), if any.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn temperature(&mut self) -> Result<Option<f32>, MatcherError> {
         if self.progress.now.ended || !self.constraint.program().sets_temperatures() {
             return Ok(None);
@@ -344,11 +348,11 @@ impl Matcher {
         })
     }
 
-    /// Checks a text from here on, without taking it: `None` where it fits and may end, else where it stops fitting. A text has no tokens, and limits of tokens
-    /// say nothing about it.
+    /// Checks a text from here on, without accepting it. Returns `None` if it matches and the output may end after it,
+    /// otherwise where it stops matching. A text has no tokens, so limits on tokens do not apply.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn check_text(&mut self, text: &[u8]) -> Result<Option<Refusal>, MatcherError> {
         self.visit(|visit, progress| {
             let network = &visit.network;
@@ -385,7 +389,7 @@ impl Matcher {
         })
     }
 
-    /// The state, for the oracle.
+    /// Returns the state, for the oracle.
     pub(crate) fn state(&mut self, visit: &Visit<'_>) -> Result<SetId, MatcherError> {
         self.progress.enter(visit)?;
         Ok(self.progress.now.state)
@@ -396,7 +400,7 @@ impl Matcher {
 struct TextWork<'c> {
     spent: u64,
     bytes: u64,
-    /// What all bytes together may take.
+    /// The maximum work of all bytes together.
     limit: u64,
     cancel: Option<&'c CancelToken>,
 }
@@ -414,7 +418,7 @@ impl<'c> TextWork<'c> {
         }
     }
 
-    /// Counts a step by a byte.
+    /// Counts a step by one byte.
     fn spend(&mut self, step: &Call<'_>) -> Result<(), LimitExceeded> {
         self.spent += step.work();
         if self.spent > self.limit {
@@ -431,16 +435,16 @@ impl<'c> TextWork<'c> {
     }
 }
 
-/// How many alternatives each byte of a text adds to what the text may take.
+/// The number of alternatives by which each byte of a text raises the limit on its work.
 const WORK_PER_BYTE: u64 = 100;
 
 impl Progress {
-    /// The state after what was taken.
+    /// Returns the state after the accepted tokens.
     pub(crate) fn state(&self) -> SetId {
         self.now.state
     }
 
-    /// Finds the states again if they were thrown away.
+    /// Recomputes the states if they were dropped.
     fn enter(&mut self, visit: &Visit<'_>) -> Result<(), MatcherError> {
         match self.epoch == visit.states.epoch {
             true => Ok(()),
@@ -467,7 +471,7 @@ impl Progress {
         Ok(())
     }
 
-    /// The position after a token.
+    /// Returns the position after a token.
     fn after(&self, visit: &Visit<'_>, token: TokenId) -> Result<Position, MatcherError> {
         if self.now.ended {
             return Err(MatcherError::Finished);
@@ -498,7 +502,7 @@ impl Progress {
 /// Which bytes may come next.
 enum Next {
     None,
-    /// One, and the state behind it.
+    /// One byte, and the state after it.
     One(u8, SetId),
     Many,
 }
@@ -518,7 +522,7 @@ fn next(network: &Call<'_>, state: SetId) -> Result<Next, LimitExceeded> {
 }
 
 impl Position {
-    /// The position as one number. That an end-of-sequence id was taken is not part of it.
+    /// Packs the position into one number, except whether an end-of-sequence id was accepted.
     pub(crate) fn pack(self) -> u64 {
         let flags = u64::from(self.accepting) << 1 | u64::from(self.is_final);
         flags << 32 | u64::from(self.state.number())

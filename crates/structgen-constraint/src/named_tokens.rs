@@ -1,11 +1,11 @@
-//! The tokens that a grammar names, and the rest of the vocabulary where it names what must not come.
+//! The tokens that a grammar names, or all others where it excludes one.
 
 use structgen_grammar::TokenTerminal;
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 
 use crate::CompileError;
 
-/// What a token terminal is in a vocabulary.
+/// The tokens of a token terminal in a vocabulary.
 #[derive(Clone, Debug)]
 pub(crate) enum NamedTokens {
     /// This token.
@@ -15,7 +15,7 @@ pub(crate) enum NamedTokens {
 }
 
 impl NamedTokens {
-    /// The tokens of a terminal.
+    /// Finds the tokens of a terminal.
     pub(crate) fn find(
         terminal: &TokenTerminal,
         vocabulary: &Vocabulary,
@@ -38,7 +38,7 @@ impl NamedTokens {
         })
     }
 
-    /// Whether the terminal stands for the token.
+    /// Returns whether the terminal matches the token.
     pub(crate) fn contains(&self, token: TokenId) -> bool {
         match self {
             Self::One(one) => *one == token,
@@ -66,7 +66,7 @@ impl NamedTokens {
     }
 }
 
-/// The token as the grammar names it.
+/// Returns the token as the grammar names it.
 fn token_name(terminal: &TokenTerminal) -> String {
     match terminal {
         TokenTerminal::Name(name) | TokenTerminal::NotName(name) => name.clone(),
@@ -74,7 +74,7 @@ fn token_name(terminal: &TokenTerminal) -> String {
     }
 }
 
-/// The special token of a name, or else the token with this text.
+/// Returns the special token with this name, or else the token with this text.
 fn by_name(vocabulary: &Vocabulary, name: &str) -> Option<TokenId> {
     vocabulary.special_token(name).or_else(|| {
         let trie = vocabulary.trie();
@@ -83,7 +83,7 @@ fn by_name(vocabulary: &Vocabulary, name: &str) -> Option<TokenId> {
     })
 }
 
-/// All tokens but one and those that end the output: all that have a text, and the special ones.
+/// Returns all tokens except this one and those that end the output: those with a text, and the special ones.
 fn others(vocabulary: &Vocabulary, token: TokenId, eos: &[TokenId]) -> TokenMask {
     let mut mask = TokenMask::new(vocabulary.len());
     vocabulary

@@ -1,10 +1,10 @@
-//! A matching text near to one that does not match, and completions.
+//! Finds a matching text near one that does not match, and completions.
 //!
-//! A best-first search over pairs of a state and a place in the text, whose steps keep, delete, replace or insert a
-//! character. Two things keep it small: edits are tried only where keeping the text was tried first, and what is
-//! missing altogether (a member, a closing bracket) is inserted along the state's known completion, so that it costs
-//! one step and not one per character. The result matches by construction, and is near rather than provably nearest:
-//! where many characters may come, only a few are tried.
+//! A best-first search over pairs of a state and a position in the text; a step keeps, deletes, replaces or inserts a
+//! character. Two rules keep it small: edits are tried only after keeping the text was tried, and what is missing
+//! altogether (a member, a closing bracket) is inserted along the state's known completion, so that it costs one step
+//! rather than one per character. The result always matches, but it is not proven to be the nearest: where many
+//! characters are possible, only a few are tried.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,44 +19,44 @@ use crate::visit::Visit;
 use crate::walk::run;
 use crate::{Mask, Matcher, MatcherError};
 
-/// A text that matches, near to one that does not.
+/// A matching text, near one that does not match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NearText {
     /// The text.
     pub text: Vec<u8>,
-    /// How many characters were inserted, deleted or replaced to get it.
+    /// The number of characters that were inserted, deleted or replaced.
     pub edits: u32,
 }
 
-/// The longest completion, in bytes, that is looked for.
+/// The maximum length of a completion, in bytes.
 const LONGEST_COMPLETION: usize = 1 << 16;
 
-/// What edits cost. What goes on from the same edit before it is cheap: a missing member is one mistake and not ten. To
-/// leave the text as it is and insert something is cheapest.
+/// The cost of edits. Continuing the previous edit is cheap, because a missing member is one mistake rather than ten.
+/// Inserting, which leaves the text as it is, is cheapest.
 mod cost {
     pub(super) const INSERT: u32 = 3;
     pub(super) const REPLACE: u32 = 4;
     pub(super) const DELETE: u32 = 5;
-    /// One more character inserted or deleted.
+    /// Each further character of an insertion or deletion.
     pub(super) const ONE_MORE: u32 = 1;
 }
 
-/// How many characters of progress in the text are worth a cost of one.
+/// The number of characters of progress that are worth a cost of one.
 const PROGRESS_PER_COST: u64 = 1;
 
-/// Where more characters may come than this, only a few of them are tried.
+/// If more characters than this are possible, only a few of them are tried.
 const FEW_CHARACTERS: usize = 16;
 
-/// How many are tried there.
+/// The number of characters that are then tried.
 const TRIED_OF_MANY: usize = 3;
 
-/// How many more steps are taken for a nearer text after the first was found.
+/// The number of further steps in search of a nearer text after the first was found.
 const MORE_STEPS: u64 = 4_000;
 
 impl Matcher {
-    /// A text that matches from here on, near to the given one, found in about `steps` steps of the automaton; `None`
-    /// where none was found. A text that matches is its own answer.
+    /// Returns a text that matches from here on and is near the given one, found in about `steps` steps of the
+    /// automaton, or `None` if none was found. A text that matches is returned as it is.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Matcher {
     /// ```
     ///
     /// # Errors
-    /// When a limit of the states or of time is exceeded.
+    /// If a limit on states or time is exceeded.
     pub fn nearest_text(
         &mut self,
         text: &[u8],
@@ -87,11 +87,11 @@ impl Matcher {
         self.visit(|visit, progress| Search::new(visit, text, steps).run(progress.state()))
     }
 
-    /// The bytes of a short known completion of what was taken so far and the text after it, which may be empty; `None`
-    /// where the text does not match so far.
+    /// Returns the bytes of a short known completion of the output so far and the text after it, which may be empty, or
+    /// `None` if the text does not match.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn completion(&mut self, text: &[u8]) -> Result<Option<Vec<u8>>, MatcherError> {
         self.visit(|visit, progress| {
             let Some(state) = after_text(visit, progress.state(), text)? else {
@@ -102,18 +102,18 @@ impl Matcher {
         })
     }
 
-    /// Whether the text may come next, as the beginning of what follows.
+    /// Returns whether the text may come next, as a prefix of what follows.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn takes_text(&mut self, text: &[u8]) -> Result<bool, MatcherError> {
         self.visit(|visit, progress| Ok(after_text(visit, progress.state(), text)?.is_some()))
     }
 
-    /// The tokens that may come after a text, which is not taken; `None` where the text does not match so far.
+    /// Returns the tokens that may come after a text, without accepting it, or `None` if the text does not match.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn mask_after(&mut self, text: &[u8]) -> Result<Option<Arc<Mask>>, MatcherError> {
         self.visit(|visit, progress| {
             let Some(state) = after_text(visit, progress.state(), text)? else {
@@ -125,7 +125,7 @@ impl Matcher {
     }
 }
 
-/// The state after a text.
+/// Returns the state after a text.
 fn after_text(
     visit: &Visit<'_>,
     mut state: SetId,
@@ -140,7 +140,7 @@ fn after_text(
     Ok(Some(state))
 }
 
-/// The bytes of a known completion, each with the state after it.
+/// Returns the bytes of a known completion, each with the state after it.
 fn completion(
     visit: &Visit<'_>,
     mut state: SetId,
@@ -171,14 +171,14 @@ fn completion(
     }
 }
 
-/// The bytes of a set, in the order in which a reader would rather see them.
+/// Returns the bytes of a set, those first that a reader would prefer.
 fn bytes(set: structgen_automata::ByteSet) -> impl Iterator<Item = u8> {
     let mut sorted: Vec<u8> = (0..=u8::MAX).filter(|&byte| set.contains(byte)).collect();
     sorted.sort_by_key(|&byte| kind(byte));
     sorted.into_iter()
 }
 
-/// What kind of character a byte is or begins.
+/// Returns the kind of character that a byte is or begins.
 fn kind(byte: u8) -> u8 {
     match byte {
         b'a'..=b'z' => 0,
@@ -191,39 +191,39 @@ fn kind(byte: u8) -> u8 {
     }
 }
 
-/// A place in the search.
+/// A node of the search.
 #[derive(Clone, Copy)]
 struct Node {
     state: SetId,
-    /// The character of the text that is next.
+    /// The index of the next character of the text.
     at: u32,
     cost: u32,
     edits: u32,
-    /// The node before it; its own number at the start.
+    /// The previous node; its own index at the start.
     before: u32,
     edit: Edit,
-    /// Whether keeping the next character has been tried, so that edits are next.
+    /// Whether keeping the next character was tried, so that edits are next.
     is_kept: bool,
 }
 
-/// What led to a node.
+/// The edit that led to a node.
 #[derive(Clone, Copy)]
 enum Edit {
     Keep,
     Delete,
-    /// Writes these bytes of `written`, with or without the character of the text that they replace.
+    /// Writes these bytes of `written`; whether they replace a character follows from the positions.
     Write {
         from: u32,
         to: u32,
     },
 }
 
-/// A character that may come.
+/// A character that is possible.
 struct Written {
-    /// Where it begins among the bytes that were written.
+    /// Where it begins in `written`.
     from: u32,
     next: SetId,
-    /// Whether it is tried before the next character, and not in its place alone.
+    /// Whether it is also tried as an insertion before the next character, not only in its place.
     is_inserted: bool,
 }
 
@@ -233,12 +233,12 @@ struct Search<'v, 's> {
     characters: Vec<Range<usize>>,
     steps_left: u64,
     nodes: Vec<Node>,
-    /// The least cost by which a state was reached at a place.
+    /// The least cost of reaching a state at a position.
     reached: FxHashMap<(SetId, u32), u32>,
     queue: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Bytes that were written, for the nodes to refer to.
+    /// Bytes that were written, which nodes refer to.
     written: Vec<u8>,
-    /// The least cost of a text that matches, and the last node on the way to it.
+    /// The least cost of a matching text, and the last node on the way to it.
     best: Option<(u32, u32)>,
 }
 
@@ -272,7 +272,7 @@ impl<'v, 's> Search<'v, 's> {
             if node.is_kept {
                 self.edit(index)?;
             } else if !self.keep(index)? && !has_fallback {
-                // The text stops matching: whatever else is found, what matches of it can be completed.
+                // The text stops matching here. What matched so far is completed, as a fallback.
                 has_fallback = true;
                 self.complete(index)?;
             }
@@ -287,7 +287,7 @@ impl<'v, 's> Search<'v, 's> {
         self.best.is_some_and(|(best, _)| cost >= best)
     }
 
-    /// Adds a node after another, unless its state was reached there at as low a cost.
+    /// Adds a node after another, unless its state was reached at that position at the same or a lower cost.
     fn push(&mut self, state: SetId, at: u32, cost: u32, edits: u32, before: u32, edit: Edit) {
         if self.is_too_far(cost) {
             return;
@@ -310,7 +310,7 @@ impl<'v, 's> Search<'v, 's> {
         self.enqueue(index, cost);
     }
 
-    /// Puts a node in line as if it had cost so much.
+    /// Queues a node at the given cost.
     fn enqueue(&mut self, index: u32, cost: u32) {
         let rest = self.characters.len() as u64 - u64::from(self.nodes[index as usize].at);
         let priority = u64::from(cost) * PROGRESS_PER_COST + rest;
@@ -345,7 +345,7 @@ impl<'v, 's> Search<'v, 's> {
         let has_next = (node.at as usize) < self.characters.len();
         let edits = node.edits + 1;
         let mut written = self.written_characters(node.state, node.at as usize)?;
-        // Of several replacements, one of the same kind comes first: a sign for a sign.
+        // A replacement of the same kind comes first, such as punctuation for punctuation.
         let replaced = self.characters.get(node.at as usize);
         let replaced = replaced.map(|character| kind(self.text[character.start]));
         written.sort_by_key(|it| Some(kind(self.written[it.from as usize])) != replaced);
@@ -375,7 +375,7 @@ impl<'v, 's> Search<'v, 's> {
                 };
             self.push(node.state, node.at + 1, cost, edits, index, Edit::Delete);
         }
-        // What is missing altogether: every beginning of the known completion.
+        // What is missing altogether: every prefix of the known completion.
         if let Some(path) = completion(self.visit, node.state)? {
             self.steps_left = self.steps_left.saturating_sub(path.len() as u64);
             let from = self.written.len() as u32;
@@ -397,7 +397,7 @@ impl<'v, 's> Search<'v, 's> {
         Ok(())
     }
 
-    /// Deletes the rest of the text after a node and completes what is before it.
+    /// Deletes the text after a node and completes what is before it.
     fn complete(&mut self, index: u32) -> Result<(), MatcherError> {
         let node = self.nodes[index as usize];
         let Some(path) = completion(self.visit, node.state)? else {
@@ -437,8 +437,8 @@ impl<'v, 's> Search<'v, 's> {
         self.steps_left = self.steps_left.min(MORE_STEPS);
     }
 
-    /// The characters that may come in a state: of many, a few, and a space that can replace the character at a place and
-    /// has the next one after it.
+    /// Returns the characters that are possible in a state. Of many it returns a few, and a space if it can replace the
+    /// character at a position and the next character can follow it.
     fn written_characters(
         &mut self,
         state: SetId,
@@ -454,7 +454,7 @@ impl<'v, 's> Search<'v, 's> {
             false => FEW_CHARACTERS,
         };
         for byte in candidates {
-            // Whitespace is rarely what is missing where something else may come; a space may have been replaced.
+            // Whitespace is rarely what is missing if something else is possible, but a space may have been replaced.
             let is_inserted = found.len() < most && (only_whitespace || visible(&byte));
             if !is_inserted && byte != b' ' || self.steps_left == 0 {
                 continue;
@@ -479,7 +479,7 @@ impl<'v, 's> Search<'v, 's> {
         Ok(found)
     }
 
-    /// Whether the character at a place of the text may come.
+    /// Returns whether the character at a position of the text is possible.
     fn takes(&mut self, state: SetId, at: usize) -> Result<bool, MatcherError> {
         let Some(character) = self.characters.get(at).cloned() else {
             return Ok(false);
@@ -487,7 +487,7 @@ impl<'v, 's> Search<'v, 's> {
         Ok(self.step(state, &self.text[character])?.is_some())
     }
 
-    /// A character that begins with the byte, and the state after it.
+    /// Returns a character that begins with the byte, and the state after it.
     fn whole_character(
         &mut self,
         state: SetId,
@@ -521,7 +521,7 @@ impl<'v, 's> Search<'v, 's> {
         Ok(Some((character, state)))
     }
 
-    /// The end of the character that begins at a place of `written`.
+    /// Returns the end of the character that begins at an offset of `written`.
     fn end_of(&self, from: u32) -> u32 {
         let rest = &self.written[from as usize + 1..];
         let more = rest.iter().take_while(|&&byte| byte & 0xC0 == 0x80).count();
@@ -532,7 +532,7 @@ impl<'v, 's> Search<'v, 's> {
         Ok(self.visit.network.is_accepting(state).map_err(limit)?)
     }
 
-    /// The state after the bytes, if there is one.
+    /// Returns the state after the bytes, if it is live.
     fn step(&mut self, state: SetId, bytes: &[u8]) -> Result<Option<SetId>, MatcherError> {
         self.steps_left = self.steps_left.saturating_sub(bytes.len() as u64);
         Ok(run(&self.visit.again().network, state, bytes)?.ok())
@@ -568,7 +568,7 @@ impl<'v, 's> Search<'v, 's> {
     }
 }
 
-/// The cost of inserting a number of characters at one place.
+/// Returns the cost of inserting characters at one position.
 fn insertion(characters: u32) -> u32 {
     match characters {
         0 => 0,
@@ -576,7 +576,7 @@ fn insertion(characters: u32) -> u32 {
     }
 }
 
-/// The characters of a text; what is no UTF-8 is a character per byte.
+/// Returns the characters of a text; each byte that is not UTF-8 counts as one.
 fn characters(text: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::with_capacity(text.len());
     let mut start = 0;

@@ -1,7 +1,7 @@
-//! The naive oracle: every token, byte by byte.
+//! The naive oracle: tries every token, byte by byte.
 //!
-//! It shares the automaton with the fast path and nothing else: no trie, no tables of plain tokens, no sketches, no
-//! kept masks. The masks of the two have to be equal; the tests hold the fast path to it.
+//! It shares only the automaton with the fast path: no trie, no tables of plain tokens, no sketches, no cached masks.
+//! Both must give equal masks, which the tests check.
 
 use structgen_automata::{Call, SetId};
 use structgen_vocab::{TokenId, TokenMask};
@@ -10,12 +10,12 @@ use crate::store::limit;
 use crate::walk::run;
 use crate::{Matcher, MatcherError};
 
-/// The state that a matcher is in. Matchers of one constraint that are in equal states go on alike.
+/// Returns the epoch and the state of a matcher. Matchers of one constraint in equal states have equal continuations.
 ///
-/// The number counts how often the constraint has thrown its states away: the names of states hold until then.
+/// The epoch counts how often the constraint has dropped its states; ids of states are valid within one epoch.
 ///
 /// # Errors
-/// When a limit is exceeded.
+/// If a limit is exceeded.
 pub fn state(matcher: &Matcher) -> Result<(u64, SetId), MatcherError> {
     let mut matcher = matcher.clone();
     let constraint = matcher.constraint().clone();
@@ -24,10 +24,10 @@ pub fn state(matcher: &Matcher) -> Result<(u64, SetId), MatcherError> {
     Ok((states.epoch, state))
 }
 
-/// The tokens that may come next, found by trying them all.
+/// Returns the tokens that may come next, by trying them all.
 ///
 /// # Errors
-/// When a limit is exceeded.
+/// If a limit is exceeded.
 pub fn mask(matcher: &Matcher) -> Result<TokenMask, MatcherError> {
     let mut matcher = matcher.clone();
     let constraint = matcher.constraint().clone();
@@ -68,7 +68,7 @@ pub fn mask(matcher: &Matcher) -> Result<TokenMask, MatcherError> {
     Ok(mask)
 }
 
-/// Whether the output can be completed after a token, within the limits of tokens.
+/// Returns whether the output can be completed after a token, within the limits on tokens.
 fn goes_on(network: &Call<'_>, behind: SetId) -> Result<bool, MatcherError> {
     Ok(network.begin_token(behind).map_err(limit)?.state != SetId::DEAD)
 }

@@ -1,8 +1,9 @@
-//! A constraint in a file.
+//! Saves a constraint to a file and loads it.
 //!
-//! What takes time is what is found out of a source text, so the file has the grammar: its program is made anew, which takes less than
-//! reading one. Behind it are the masks that [`CompiledConstraint::warm`] has computed. States have no names that would outlive a process,
-//! so a mask stands with the tokens that lead to its state, as a tree: replaying it finds the states again, whatever their numbers are.
+//! Compiling a source text takes most of the time, so the file has the grammar; its program is made again, which takes
+//! less than reading a source text. The masks that [`CompiledConstraint::warm`] computed follow. Ids of states do not
+//! outlive a process, so a mask is stored with the tokens that lead to its state, as a tree; replaying the tokens finds
+//! the states again, whatever their ids are.
 
 mod masks;
 
@@ -24,52 +25,54 @@ use crate::{
     CompileError, CompiledConstraint, ConstraintOptions, Mask, VocabularyTables, WarmLimits,
 };
 
-/// The version changes with what the file holds, and with the bytes of a grammar. It has to change as well when a state's mask does.
+/// The version changes with the layout of the file and the bytes of a grammar. It must also change if a state's mask
+/// does.
 const FORMAT: Format = Format {
     magic: *b"sg-cnstr",
     version: (1 << 16) | Grammar::BYTES_VERSION,
 };
 
-/// Why a constraint cannot be written into a file, or taken from one.
+/// Why a constraint could not be saved or loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SavedError {
-    /// The file is missing, damaged, of another version or of another vocabulary, or cannot be written.
+    /// The file is missing, damaged, of another version or vocabulary, or cannot be written.
     #[error(transparent)]
     File(#[from] ArtifactError),
-    /// The grammar in it is none, or is too large for a file.
+    /// The grammar is invalid, or is too large for a file.
     #[error(transparent)]
     Grammar(#[from] BytesError),
-    /// The constraint is bound to an input, which no file holds.
+    /// The constraint is bound to an input; only unbound ones can be saved.
     #[error("a constraint that is bound to an input cannot be saved")]
     Bound,
-    /// The grammar in it cannot be compiled within the options' limits.
+    /// The grammar cannot be compiled within the limits of the options.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// It was made for other end-of-sequence ids than the options have.
+    /// The file was written for other end-of-sequence ids than those of the options.
     #[error("it was made for the end-of-sequence ids {saved:?}, not {asked:?}")]
     Eos {
-        /// Those of the file.
+        /// The ids in the file.
         saved: Vec<TokenId>,
-        /// Those of the options.
+        /// The ids in the options.
         asked: Vec<TokenId>,
     },
 }
 
 impl CompiledConstraint {
-    /// Writes the constraint into a file: the grammar, and the masks that [`warm`](Self::warm) has computed or that came out of a file, as far as
-    /// they are kept. Nobody sees half of it, and whoever has the file that was there keeps it.
+    /// Writes the constraint to a file: the grammar, and the masks that [`warm`](Self::warm) computed or that were
+    /// loaded from a file, as far as they are cached. The file is replaced atomically, and readers of the old file keep
+    /// it.
     ///
-    /// The limits of the options are not written: [`load`](Self::load) has its own.
+    /// The limits of the options are not written; [`load`](Self::load) has its own.
     ///
     /// # Errors
-    /// When the grammar is too large for a file, or the system refuses.
+    /// If the constraint is bound to an input, the grammar is too large for a file, or writing fails.
     pub fn save(&self, file: &Path) -> Result<(), SavedError> {
         if self.program().is_bound() {
             return Err(SavedError::Bound);
         }
         let mut writer = Writer::new(FORMAT, self.vocabulary().fingerprint());
-        // The passes take captures out of a grammar: one that has any is written as it was given.
+        // The passes remove captures from a grammar, so a grammar with captures is written as it was given.
         let grammar = match self.captures() {
             Some(captures) => captures.grammar(),
             None => self.program().grammar(),
@@ -95,14 +98,15 @@ impl CompiledConstraint {
         Ok(writer.save(file)?)
     }
 
-    /// Takes a constraint from a file that [`save`](Self::save) wrote with the same vocabulary. Masks stay in the file's bytes until somebody asks
-    /// for them.
+    /// Loads a constraint from a file that [`save`](Self::save) wrote with the same vocabulary. Masks stay in the
+    /// file's bytes until they are requested.
     ///
-    /// The file is checked in everything but one: that a mask is the one of its state would take computing it. So a file should come from
-    /// where the program itself comes from.
+    /// Everything in the file is checked, except that each mask is that of its state, which would take computing it. So
+    /// load only files that you trust as much as the program itself.
     ///
     /// # Errors
-    /// When there is no such file, it is damaged, or of another version, vocabulary or end of sequence; when its grammar exceeds a limit.
+    /// If the file is missing, damaged, or of another version, vocabulary or end-of-sequence ids, or if its grammar
+    /// exceeds a limit.
     pub fn load(
         tables: &Arc<VocabularyTables>,
         options: &ConstraintOptions,
@@ -126,7 +130,7 @@ impl CompiledConstraint {
         Ok(constraint)
     }
 
-    /// Finds the states of masks in a file.
+    /// Finds the states of the masks in a file.
     fn replay(&self, steps: &[SavedStep], masks: SavedMasks) -> Result<(), SavedError> {
         let contents = |what| Err(SavedError::File(ArtifactError::Contents(what)));
         if steps.len() > WarmLimits::MOST_STATES {
@@ -179,7 +183,7 @@ impl CompiledConstraint {
     }
 }
 
-/// The masks of states that lie in a file.
+/// The masks of states that are in a file.
 #[derive(Debug)]
 pub(crate) struct Ready {
     by_state: FxHashMap<SetId, u32>,
@@ -187,7 +191,7 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// The mask of a state or sketch, if it is in the file.
+    /// Returns the mask of a state or sketch, if it is in the file.
     #[inline]
     pub(crate) fn mask(&self, state: SetId) -> Option<Mask> {
         let &mask = self.by_state.get(&state)?;
@@ -201,11 +205,11 @@ impl Ready {
 struct SavedStep {
     parent: u32,
     token: TokenId,
-    /// Its place, or [`NO_MASK`].
+    /// The number of the mask, or [`NO_MASK`].
     mask: u32,
-    /// 1 where the mask depends on texts, so that it is that of this state alone; else 0.
+    /// 1 if the mask depends on texts and thus belongs to this state alone, otherwise 0.
     is_exact: u32,
 }
 
-/// The mask was not kept.
+/// The mask was not cached.
 const NO_MASK: u32 = u32::MAX;

@@ -1,44 +1,45 @@
-//! What the subtrees of a trie are made of, so that a walk can take or leave them whole.
+//! Summaries of trie subtrees, which let a walk accept or skip a subtree as a whole.
 
 use rustc_hash::FxHashMap;
 use structgen_artifact::{ArtifactError, Column, Reader, Writer};
 use structgen_automata::{ByteClasses, Span, Utf8};
 use structgen_vocab::TokenTrie;
 
-/// For every node of a trie what lies below it.
+/// A summary of what lies below each node of a trie: byte classes and lengths.
 #[derive(Debug)]
 pub(crate) struct Signs {
-    /// Which of the sets it is, and in the lowest [`CHARACTER_BITS`] the characters. Four bytes a node: a walk jumps
-    /// about among them.
+    /// The index of the set of classes, and in the lowest [`CHARACTER_BITS`] the number of characters. Four bytes per
+    /// node, because a walk accesses nodes in no order.
     below: Column<u32>,
-    /// The sets of classes that occur, each once.
+    /// The distinct sets of classes.
     sets: Column<[u64; 2]>,
-    /// By the place of a child: whether its own byte and all below it is plain text of a JSON string.
+    /// By child index: whether its own byte and all below it are plain text of a JSON string.
     plain: Column<u8>,
-    /// A bit for every node, set where its own byte is no plain ASCII text of a JSON string.
+    /// A bit for each node, set if its own byte is not plain ASCII text of a JSON string.
     breaks: Box<[u64]>,
 }
 
-/// The bits of [`Sign::characters`]. A trie has fewer nodes than the others can tell apart.
+/// The number of bits of [`Sign::characters`]. A trie has fewer nodes, and so fewer sets, than the others can number.
 const CHARACTER_BITS: u32 = 8;
 
-/// What lies below a node.
+/// A summary of what lies below a node.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sign {
-    /// The classes of the bytes below. A byte that UTF-8 does not have there, the token's first byte being the first of
-    /// a character, is irregular.
+    /// The classes of the bytes below. Bytes that are invalid as UTF-8 in that place are irregular; tokens are read as
+    /// beginning with the first byte of a character.
     pub(crate) classes: ByteClasses,
-    /// How many characters begin below, at most; the largest value stands for all larger ones.
+    /// The maximum number of characters that begin below; the largest value stands for all larger ones.
     pub(crate) characters: u8,
 }
 
 impl Sign {
-    /// Whether every text below goes on, once this many characters of the span have been read.
+    /// Returns whether every text below continues within the span, of which this many characters were read.
     pub(crate) fn is_within(self, span: &Span, characters: u32) -> bool {
         self.classes.is_subset(span.closed) && self.ends_within(span, characters)
     }
 
-    /// Whether what goes on below is known to be of the span, so that a mask with its texts has it.
+    /// Returns whether every text below that continues is within the span, and so is in a mask that has the span's
+    /// texts.
     pub(crate) fn is_covered(self, span: &Span, characters: u32) -> bool {
         self.classes.is_disjoint(span.exits)
             && (!span.goes_on || self.ends_within(span, characters))
@@ -55,7 +56,7 @@ impl Signs {
     pub(crate) fn new(trie: &TokenTrie) -> Self {
         let mut signs = Packed::new(trie.len());
         let root = trie.node(TokenTrie::ROOT);
-        // The nodes whose subtrees have not ended, from the root on.
+        // The nodes from the root whose subtrees have not ended.
         let mut open = vec![Open {
             node: TokenTrie::ROOT,
             end: root.end(),
@@ -129,13 +130,13 @@ impl Signs {
         }
     }
 
-    /// Whether all that begins with the child at a place is plain text of a JSON string.
+    /// Returns whether everything below this child, including its own byte, is plain text of a JSON string.
     #[inline]
     pub(crate) fn is_plain(&self, place: u32) -> bool {
         self.plain[place as usize] != 0
     }
 
-    /// The first of the nodes from one to another whose own byte is no plain ASCII text of a JSON string.
+    /// Returns the first node in a range whose own byte is not plain ASCII text of a JSON string.
     #[inline]
     pub(crate) fn next_break(&self, from: u32, to: u32) -> Option<u32> {
         let mut word = (from / u64::BITS) as usize;
@@ -153,7 +154,7 @@ impl Signs {
         }
     }
 
-    /// What lies below a node.
+    /// Returns the summary of what lies below a node.
     #[inline]
     pub(crate) fn below(&self, node: u32) -> Sign {
         let below = self.below[node as usize];
@@ -187,15 +188,15 @@ fn breaks(trie: &TokenTrie) -> Box<[u64]> {
 struct Open {
     node: u32,
     end: u32,
-    /// The state of UTF-8 after its byte.
+    /// The UTF-8 state after its byte.
     behind: Option<Utf8>,
     /// The class of its own byte.
     own: ByteClasses,
-    /// What has been read of what lies below.
+    /// The summary of what was read below it so far.
     below: Sign,
 }
 
-/// Notes what lies below the last open node, and passes it on to the one above.
+/// Stores the summary of the last open node, and merges it into that of its parent.
 fn close(open: &mut Vec<Open>, signs: &mut Packed) {
     let Some(Open {
         node, own, below, ..
@@ -212,7 +213,7 @@ fn close(open: &mut Vec<Open>, signs: &mut Packed) {
     }
 }
 
-/// Signs as they are kept.
+/// Summaries as they are stored.
 struct Packed {
     below: Vec<u32>,
     sets: Vec<[u64; 2]>,

@@ -1,34 +1,34 @@
-//! What a constraint's matchers have done so far.
+//! What the matchers of a constraint have done so far.
 
 use std::array;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// What the matchers of a constraint have found out so far. Every number is kept while they work, so that asking costs nothing.
+/// Counts of the work of a constraint's matchers. They are updated as the matchers work, so reading them is cheap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Nodes of the program.
+    /// The number of nodes of the program.
     pub nodes: usize,
-    /// States that are kept.
+    /// The number of cached states.
     pub states: usize,
-    /// How often all states were thrown away, since they took more memory than they may.
+    /// How often all states were dropped because they took too much memory.
     pub states_dropped: u64,
-    /// Masks that were at hand.
+    /// The number of masks that were found in the cache.
     pub masks_found: u64,
-    /// Masks that were computed.
+    /// The number of masks that were computed.
     pub masks_computed: u64,
-    /// Masks that were thrown away to make room.
+    /// The number of masks that were evicted.
     pub masks_evicted: u64,
-    /// About how many bytes the kept masks take.
+    /// The approximate size of the cached masks in bytes.
     pub mask_bytes: usize,
-    /// Children of trie nodes that walks stepped to.
+    /// The number of children of trie nodes that walks stepped to.
     pub nodes_walked: u64,
-    /// Tokens that were tried one by one, since they depend on what a walk leaves out.
+    /// The number of tokens that were tried one by one because they depend on what a sketch omits.
     pub tokens_tried: u64,
 }
 
 impl Statistics {
-    /// Adds the numbers of another constraint.
+    /// Adds the counts of another constraint.
     pub fn add(&mut self, other: &Self) {
         self.nodes += other.nodes;
         self.states += other.states;
@@ -42,12 +42,12 @@ impl Statistics {
     }
 }
 
-/// What is counted as it happens.
+/// The counters behind [`Statistics`].
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    /// See [`Statistics`], as the others.
+    /// See [`Statistics`], as for the others.
     pub(crate) states_dropped: AtomicU64,
-    /// The one that is counted where nothing is computed.
+    /// Counted on the path on which nothing is computed.
     pub(crate) masks_found: Counter,
     pub(crate) masks_computed: AtomicU64,
     pub(crate) masks_evicted: AtomicU64,
@@ -56,7 +56,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// The numbers; those that are not counted are zero.
+    /// Returns the counts; those that are not counted here are zero.
     pub(crate) fn read(&self) -> Statistics {
         Statistics {
             states_dropped: read(&self.states_dropped),
@@ -79,14 +79,14 @@ fn read(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
-/// How many threads do not wait for one another where they would share a count.
+/// The number of threads that do not contend for a shared counter.
 pub(crate) const LANES: usize = 8;
 
-/// A number that many threads add to without waiting for one another: each has a part of its own as long as there are few.
+/// A counter that many threads add to without contention: with few threads, each has its own part.
 #[derive(Debug)]
 pub(crate) struct Counter([Lane; LANES]);
 
-/// On a line of the processor's cache, and the one that is fetched with it.
+/// Aligned to two cache lines, since the adjacent line is fetched as well.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Lane(AtomicU64);
@@ -108,7 +108,7 @@ impl Counter {
     }
 }
 
-/// A number of the calling thread's own, counted from 0.
+/// Returns a number for the calling thread; threads are numbered from 0.
 #[inline]
 pub(crate) fn lane() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -118,7 +118,7 @@ pub(crate) fn lane() -> usize {
     LANE.with(|&lane| lane)
 }
 
-/// What the walks for one mask did. Cells, since the walks of a mask count together and one is often made of another.
+/// Counts of the walks for one mask. Cells, since the walks of a mask share them.
 #[derive(Debug, Default)]
 pub(crate) struct WalkCounts {
     /// See [`Statistics::nodes_walked`].
@@ -128,7 +128,7 @@ pub(crate) struct WalkCounts {
 }
 
 impl WalkCounts {
-    /// Counts a node, and returns how many there are by now.
+    /// Counts a node, and returns the count.
     #[inline]
     pub(crate) fn step(&self) -> u64 {
         let nodes = self.nodes.get() + 1;

@@ -6,7 +6,7 @@ use structgen_vocab::TokenId;
 use crate::store::{Shared, limit};
 use crate::walk::run;
 
-/// The state after a token, or the offset of its first byte that does not fit.
+/// Returns the state after a token, or the offset of its first byte that is not accepted.
 pub(crate) fn behind(
     network: &Call<'_>,
     state: SetId,
@@ -22,7 +22,7 @@ pub(crate) fn behind(
             Err(at) => offset = at,
         }
     }
-    // A token that the grammar names is taken as such; where its text fits as well, both readings go on.
+    // A token that the grammar names matches its terminal; if its text matches as well, both readings continue.
     let named = shared.tokens.iter().enumerate();
     for (terminal, _) in named.filter(|(_, named)| named.contains(token)) {
         let state = network.step_token(state, terminal as u32).map_err(limit)?;
@@ -31,7 +31,7 @@ pub(crate) fn behind(
     if found == SetId::DEAD {
         return Ok(Err(offset));
     }
-    // Where all of its bytes fit, the part that they are in has no token left for what is missing.
+    // All of its bytes match, but there are not enough tokens left for what is missing.
     let begun = network.begin_token(found).map_err(limit)?;
     Ok(match begun.state {
         SetId::DEAD => Err(bytes.map_or(0, <[u8]>::len)),

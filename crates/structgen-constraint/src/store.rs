@@ -1,4 +1,4 @@
-//! What the matchers of one constraint find out together.
+//! What the matchers of one constraint share.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
@@ -16,54 +16,55 @@ use crate::statistics::{Counters, add};
 use crate::warm::Step;
 use crate::{MatcherError, Statistics, VocabularyTables};
 
-/// States and masks, kept while they fit.
+/// States and masks, cached up to a limit.
 ///
-/// All threads work on the same [`States`]. When these take more memory than they may, new ones take their place: a thread in the middle
-/// of something goes on with those that it has, which are freed once nobody uses them.
+/// All threads work on the same [`States`]. When these take too much memory, they are replaced as a whole: a thread in
+/// the middle of an operation continues with the old ones, which are freed after their last use.
 #[derive(Debug)]
 pub(crate) struct Store {
     states: ArcSwap<States>,
     bytes: StoreBytes,
-    /// Held by whoever replaces states.
+    /// Held by the thread that replaces the states.
     making_room: Mutex<()>,
     pub(crate) counters: Counters,
-    /// Masks in the making that wait to be used again.
+    /// Masks to be reused as buffers.
     scratch: Mutex<Vec<TokenMask>>,
 }
 
-/// How many bytes may be kept.
+/// The limits in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoreBytes {
     pub(crate) masks: usize,
     pub(crate) states: usize,
 }
 
-/// The states of a time, and what is known of them.
+/// The states of one epoch, and what was computed for them.
 #[derive(Debug)]
 pub(crate) struct States {
     pub(crate) network: Network,
-    /// Grows by one whenever the states are thrown away: a matcher of another epoch finds its state again by replaying its tokens.
+    /// The number of times that the states were replaced. A matcher of another epoch finds its state by replaying its
+    /// tokens.
     pub(crate) epoch: u64,
     pub(crate) masks: Masks,
     /// The number of states at which memory is measured next.
     measure_at: AtomicUsize,
     /// See [`States::steps`].
     steps: Mutex<Vec<Step>>,
-    /// Masks that lie in a file.
+    /// Masks that are in a file.
     pub(crate) ready: OnceLock<Ready>,
-    /// Where tokens lead that have been taken, see [`States::remember`].
+    /// Where accepted tokens lead, see [`States::remember`].
     taken: Numbers,
-    /// How many tokens have to be left so that a mask with limits is that of a state; see `limits.rs`.
+    /// The number of tokens that must be left to share the mask of a state, see `limits.rs`.
     pub(crate) needed: Memo<SetId, u64>,
 }
 
-/// How many new states are made between two measurements of memory.
+/// The number of new states between two measurements of memory.
 const MEASURE_EVERY: usize = 8_192;
 
-/// So many tokens are remembered however few states there are.
+/// This many tokens are remembered, however few states there are.
 const FEW_TAKEN: usize = 1 << 12;
 
-/// The most masks in the making that are kept.
+/// The maximum number of buffers that are kept.
 const MOST_SCRATCH: usize = 64;
 
 impl States {
@@ -80,33 +81,33 @@ impl States {
         }
     }
 
-    /// Puts the next measurement of memory off until new states have been made: those of a matcher that has just found its
-    /// own again are none.
+    /// Postpones the next measurement of memory until new states were created. Those that a replay created do not
+    /// count.
     pub(crate) fn measure_later(&self) {
         let at = self.network.len() + MEASURE_EVERY;
         self.measure_at.fetch_max(at, Ordering::Relaxed);
     }
 
-    /// Where a token leads, if it has been taken before.
+    /// Returns where a token leads, if it was accepted before.
     #[inline]
     pub(crate) fn recall(&self, state: SetId, token: TokenId) -> Option<Position> {
         Some(Position::unpack(self.taken.get(taken_key(state, token))?))
     }
 
-    /// Remembers where a token leads, which its bytes lead to one by one. Most outputs go the same ways; where they do not, this ends
-    /// before it takes more memory than a small part of what the states do.
+    /// Remembers where a token leads, which otherwise takes a step for each of its bytes. Most outputs take the same
+    /// paths; if they do not, this stops before it takes more than a small part of the memory of the states.
     pub(crate) fn remember(&self, state: SetId, token: TokenId, position: Position) {
         if self.taken.len() < FEW_TAKEN.max(self.network.len()) {
             self.taken.insert(taken_key(state, token), position.pack());
         }
     }
 
-    /// About how many bytes the states take.
+    /// Returns the approximate size of the states in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.network.memory() + self.taken.memory()
     }
 
-    /// How the states near the start are reached whose masks were computed ahead.
+    /// Returns the steps to the states near the start whose masks were computed ahead.
     pub(crate) fn steps(&self) -> MutexGuard<'_, Vec<Step>> {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -137,13 +138,13 @@ impl Store {
         self.bytes
     }
 
-    /// The states as they are. They stay as long as the guard is held: for one operation.
+    /// Returns the current states. They stay alive while the guard is held, which is for one operation.
     #[inline]
     pub(crate) fn states(&self) -> Guard<Arc<States>> {
         self.states.load()
     }
 
-    /// The states for a new operation: others where these take more memory than they may.
+    /// Returns the states for a new operation, after replacing them if they take too much memory.
     #[inline]
     pub(crate) fn states_with_room(
         &self,
@@ -162,7 +163,7 @@ impl Store {
         states: Guard<Arc<States>>,
         shared: &Shared,
     ) -> Result<Guard<Arc<States>>, LimitExceeded> {
-        // One thread measures, and nobody waits for it.
+        // One thread measures; the others do not wait.
         let _measuring = match self.making_room.try_lock() {
             Ok(guard) => guard,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -182,8 +183,8 @@ impl Store {
         Ok(self.states())
     }
 
-    /// Does something again that the states of an epoch could not do because they are full: with new ones, which take their place if
-    /// they can. If not, whoever asked asks for too much, and the others keep what they have.
+    /// Repeats with new states an operation that failed because those of an epoch are full. If it succeeds, the new
+    /// states replace the old ones. If not, the operation is too large, and others keep their states.
     pub(crate) fn renew<T>(
         &self,
         epoch: u64,
@@ -203,7 +204,7 @@ impl Store {
         Ok(done)
     }
 
-    /// New states to follow these.
+    /// Creates new states of the next epoch.
     fn next(&self, states: &States, shared: &Shared) -> Result<States, LimitExceeded> {
         let program = states.network.program().clone();
         let network = Network::for_tokens(program, shared.tables.token_lengths())?;
@@ -216,7 +217,7 @@ impl Store {
         self.states.store(Arc::new(next));
     }
 
-    /// What has been done so far.
+    /// Returns the counts so far.
     pub(crate) fn statistics(&self) -> Statistics {
         let states = self.states();
         Statistics {
@@ -227,7 +228,7 @@ impl Store {
         }
     }
 
-    /// Bits to make a mask in, of this width.
+    /// Returns a buffer of this width for a mask. Its bits may be set.
     pub(crate) fn take_scratch(&self, width: usize) -> TokenMask {
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         scratch.pop().unwrap_or_else(|| TokenMask::new(width))
@@ -241,16 +242,16 @@ impl Store {
     }
 }
 
-/// What never changes: the vocabulary's side of a constraint.
+/// The immutable part of a constraint that concerns the vocabulary.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) tables: Arc<VocabularyTables>,
-    /// What each token terminal is in the vocabulary.
+    /// The tokens of each token terminal.
     pub(crate) tokens: Vec<NamedTokens>,
     pub(crate) eos: Vec<TokenId>,
 }
 
-/// Questions about a state, unlike steps, never depend on what a sketch leaves out.
+/// Queries about a state, unlike steps, never depend on what a sketch omits.
 pub(crate) fn limit(error: structgen_automata::StepError) -> LimitExceeded {
     match error {
         structgen_automata::StepError::Limit(limit) => limit,

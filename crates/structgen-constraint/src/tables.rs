@@ -1,4 +1,4 @@
-//! What every grammar shares of one vocabulary: what its tokens are made of, and what they are inside a JSON string.
+//! Tables that depend on the vocabulary alone: which characters tokens have, and what tokens are inside a JSON string.
 
 mod saved;
 
@@ -14,28 +14,27 @@ use crate::texts::Texts;
 
 pub use saved::TablesSource;
 
-/// What a vocabulary's tokens are made of, found out once per tokenizer and shared by all grammars.
+/// What depends on a vocabulary alone, computed once per tokenizer and shared by all grammars.
 ///
-/// Most masks are those of a place inside a string, and most of their tokens need no walk: text of the right characters
-/// is allowed by what it is made of and by its length alone, and of a token that closes the string mostly only what
-/// follows the quote matters. Tokens with a control byte in the string, or with bytes that are no UTF-8, are never
-/// allowed there.
+/// Most masks are requested inside a string, and most tokens need no walk there. Plain text is allowed by its
+/// characters and its length alone, and for a token that closes the string, usually only what follows the quote
+/// matters. Tokens with a control byte in the string, or with invalid UTF-8, are never allowed there.
 #[derive(Debug)]
 pub struct VocabularyTables {
     vocabulary: Arc<Vocabulary>,
-    /// What the subtrees of the vocabulary's trie are made of.
+    /// Summaries of the subtrees of the vocabulary's trie.
     signs: Signs,
     texts: Texts,
-    /// By what they have after a space, the tokens that begin with one.
+    /// The tokens that begin with a space, by what follows it.
     spaced: Texts,
     strings: Strings,
     /// The tokens of more than [`SHORT_TEXT`] characters.
     long: SignedTrie,
-    /// The first byte of every token, 0 where it has none.
+    /// The first byte of every token, or 0 if it has none.
     first_bytes: Box<[u8]>,
-    /// The most whitespace that a token has in a row.
+    /// The maximum number of whitespace bytes in a row in a token.
     longest_gap: u16,
-    /// The tokens that end within a character, once they were asked for.
+    /// The tokens that end within a character, computed on demand.
     cut_off: OnceLock<TokenMask>,
 }
 
@@ -46,20 +45,20 @@ pub(crate) struct Strings {
     pub(crate) closing: SignedTrie,
     /// The same tokens by what follows the quote.
     pub(crate) remainders: SignedTrie,
-    /// Those of them that end with the quote.
+    /// The tokens of `closing` that end with the quote.
     pub(crate) at_quote: Vec<TokenId>,
-    /// What these tokens have before the quote.
+    /// The byte classes that these tokens have before the quote.
     prefixes: FxHashMap<TokenId, ByteClasses>,
     /// Tokens with an escape in the string.
     pub(crate) escaped: SignedTrie,
-    /// Those of them that close the string after an escape.
+    /// The tokens of `escaped` that close the string after an escape.
     pub(crate) escaped_closing: SignedTrie,
-    /// By the form of escapes: those of them that stay in a string that may hold anything.
+    /// The tokens of `escaped` that stay in a string that may hold anything, by escape form.
     escaped_inside: [Vec<TokenId>; 2],
 }
 
 impl Strings {
-    /// What a token that closes a string has before the quote.
+    /// Returns the byte classes that a token that closes a string has before the quote.
     pub(crate) fn before_quote(&self, token: TokenId) -> ByteClasses {
         self.prefixes
             .get(&token)
@@ -67,7 +66,7 @@ impl Strings {
             .unwrap_or(ByteClasses::ALL)
     }
 
-    /// The tokens with an escape that stay in a string that may hold anything.
+    /// Returns the tokens with an escape that stay in a string that may hold anything.
     pub(crate) fn escaped_inside(&self, form: EscapeForm) -> &[TokenId] {
         match form {
             EscapeForm::Any => &self.escaped_inside[0],
@@ -93,7 +92,7 @@ impl Strings {
     }
 }
 
-/// A trie with what its subtrees are made of.
+/// A trie with summaries of its subtrees.
 #[derive(Debug)]
 pub(crate) struct SignedTrie {
     pub(crate) trie: TokenTrie,
@@ -112,18 +111,18 @@ impl SignedTrie {
     }
 }
 
-/// What a token is inside a JSON string.
+/// The role of a token inside a JSON string.
 enum Inside {
     /// Plain text, and a closing quote at this offset.
     Closing(usize),
     /// Something with a backslash.
     Escaped,
-    /// Plain text, or nothing that can stand there.
+    /// Plain text, or something that is not allowed there.
     Other,
 }
 
 impl VocabularyTables {
-    /// Sorts a vocabulary's tokens. To be done once per tokenizer.
+    /// Computes the tables of a vocabulary. Do this once per tokenizer.
     #[must_use]
     pub fn new(vocabulary: Arc<Vocabulary>) -> Self {
         let strings = || {
@@ -193,23 +192,23 @@ impl VocabularyTables {
         }
     }
 
-    /// The vocabulary.
+    /// Returns the vocabulary.
     #[must_use]
     pub fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
 
-    /// What the subtrees of the vocabulary's trie are made of.
+    /// Returns the summaries of the subtrees of the vocabulary's trie.
     pub(crate) fn signs(&self) -> &Signs {
         &self.signs
     }
 
-    /// The tokens that are texts.
+    /// Returns the tokens that are texts.
     pub(crate) fn texts(&self) -> &Texts {
         &self.texts
     }
 
-    /// The tokens that end within a character.
+    /// Returns the tokens that end within a character.
     pub(crate) fn cut_off(&self) -> &TokenMask {
         self.cut_off.get_or_init(|| {
             let mut cut_off = TokenMask::new(self.vocabulary.len());
@@ -224,27 +223,27 @@ impl VocabularyTables {
         })
     }
 
-    /// The tokens that are texts after a space.
+    /// Returns the tokens that are a space and a text.
     pub(crate) fn spaced(&self) -> &Texts {
         &self.spaced
     }
 
-    /// The tokens that are more than text inside a JSON string.
+    /// Returns the tokens that are more than text inside a JSON string.
     pub(crate) fn strings(&self) -> &Strings {
         &self.strings
     }
 
-    /// The tokens of more than [`SHORT_TEXT`] characters.
+    /// Returns the tokens of more than [`SHORT_TEXT`] characters.
     pub(crate) fn long(&self) -> &SignedTrie {
         &self.long
     }
 
-    /// The first byte of every token, 0 where it has none.
+    /// Returns the first byte of every token, or 0 if it has none.
     pub(crate) fn first_bytes(&self) -> &[u8] {
         &self.first_bytes
     }
 
-    /// What the tokens are like.
+    /// Returns the maximum lengths of tokens.
     pub(crate) fn token_lengths(&self) -> TokenLengths {
         let most = u32::try_from(self.long.trie.max_depth()).unwrap_or(u32::MAX);
         TokenLengths {
@@ -253,7 +252,7 @@ impl VocabularyTables {
         }
     }
 
-    /// About how many bytes the tables take beside the vocabulary.
+    /// Returns the approximate size of the tables in bytes, without the vocabulary.
     #[must_use]
     pub fn memory(&self) -> usize {
         let shared = self.signs.memory()
@@ -277,11 +276,11 @@ fn inside(bytes: &[u8]) -> Inside {
     }
 }
 
-/// What tokens that close a string have before the quote.
+/// Returns the byte classes that tokens that close a string have before the quote.
 fn prefixes<'t>(closing: impl Iterator<Item = Listed<'t>>) -> FxHashMap<TokenId, ByteClasses> {
     let before = |bytes: &[u8]| {
         let text = bytes.iter().take_while(|&&byte| byte != b'"');
-        // Bytes within a character are of the class of its first one.
+        // Continuation bytes belong to the class of the first byte.
         ByteClasses::of_bytes(text.copied().filter(|byte| !(0x80..=0xBF).contains(byte)))
     };
     closing.map(|(id, bytes)| (id, before(bytes))).collect()
@@ -295,7 +294,7 @@ fn first_bytes(vocabulary: &Vocabulary) -> Box<[u8]> {
     first.into()
 }
 
-/// How many characters begin in a token.
+/// Returns the number of characters that begin in a token.
 fn characters(bytes: &[u8]) -> usize {
     let begins = |byte: &&u8| !(0x80..=0xBF).contains(*byte);
     bytes.iter().filter(begins).count()
@@ -308,11 +307,11 @@ fn longest_gap(bytes: &[u8]) -> usize {
 
 type Listed<'t> = (TokenId, &'t [u8]);
 
-/// The tokens with escapes that stay in a string that may hold anything, and those that close it.
+/// Returns the tokens with escapes that stay in a string that may hold anything, and those that close it.
 fn sort_escaped<'t>(tokens: &[Listed<'t>], form: EscapeForm) -> (Vec<TokenId>, Vec<Listed<'t>>) {
     let (mut inside, mut closing) = (Vec::new(), Vec::new());
     let Ok(string) = any_string(form) else {
-        // Without it every token closes, as far as is known.
+        // Without the string's automaton, every token may close it.
         return (inside, tokens.to_vec());
     };
     let step = |state, byte| {

@@ -7,44 +7,43 @@ use structgen_artifact::{ArtifactError, Reader, Writer};
 use structgen_automata::{ByteClasses, Utf8};
 use structgen_vocab::{TokenId, TokenMask};
 
-/// Which tokens are made of which characters: answers "all tokens of at most `n` characters out of this set" without a
-/// walk.
+/// Answers "all tokens of at most `n` characters from this set" without a walk.
 ///
-/// A token counts as a text where its bytes are UTF-8 but perhaps for a character that is cut off at its end.
+/// A token is a text if its bytes are UTF-8, except that the last character may be cut off.
 #[derive(Debug)]
 pub(crate) struct Texts {
     /// By `n`: the texts of at most `n` characters, up to where few are longer.
     up_to: Vec<TokenMask>,
-    /// The longer ones with their lengths, the shortest first.
+    /// The longer texts with their lengths, the shortest first.
     longer: Box<[(u32, TokenId)]>,
-    /// For every class the texts that have a character of it.
+    /// For each class, the texts that contain a character of it.
     with: Vec<Tokens>,
-    /// The same for sets of classes that patterns often leave out together.
+    /// The same for sets of classes that patterns often exclude together.
     with_any: Vec<(ByteClasses, TokenMask)>,
-    /// What was asked for lately.
+    /// Recent answers.
     known: Mutex<Known>,
 }
 
 type Key = (ByteClasses, u32);
 
-/// Answers age in two generations.
+/// A cache of answers in two generations.
 #[derive(Debug, Default)]
 struct Known {
     recent: FxHashMap<Key, Arc<TokenMask>>,
     old: FxHashMap<Key, Arc<TokenMask>>,
 }
 
-/// The most texts that are kept one by one because they are longer than most.
+/// The maximum number of texts that are listed because they are longer than most.
 const FEW: usize = 256;
 
-/// How many answers a generation has.
+/// The number of answers in a generation.
 const KEPT: usize = 48;
 
-/// What follows in a file.
+/// Tags in a file: a list or a mask follows.
 const LIST: u32 = 0;
 const MASK: u32 = 1;
 
-/// A set of tokens, whichever way is shorter.
+/// A set of tokens in the shorter of two representations.
 #[derive(Debug)]
 enum Tokens {
     List(Box<[TokenId]>),
@@ -52,7 +51,7 @@ enum Tokens {
 }
 
 impl Texts {
-    /// The texts among some tokens of a vocabulary of `width` ids; the bytes may be a part of the token's.
+    /// Collects the texts among tokens of a vocabulary of `width` ids; the bytes may be a part of the token's.
     pub(crate) fn new<'t>(width: usize, tokens: impl Iterator<Item = (TokenId, &'t [u8])>) -> Self {
         let mut with_any = groups().map(|group| (group, TokenMask::new(width)));
         let mut by_length: Vec<Vec<TokenId>> = vec![Vec::new()];
@@ -134,7 +133,7 @@ impl Texts {
         }
     }
 
-    /// Reads the texts of a vocabulary with this number of ids from a file.
+    /// Reads the texts of a vocabulary of `width` ids from a file.
     pub(crate) fn take(reader: &mut Reader, width: usize) -> Result<Self, ArtifactError> {
         let wrong = || ArtifactError::Contents("texts are no sets of the vocabulary's tokens");
         let mask = |words: &[u64]| TokenMask::from_words(words, width).ok_or_else(wrong);
@@ -157,7 +156,7 @@ impl Texts {
         }
         let with_any = masks(reader)?;
         let groups = groups();
-        // Masks without ids have no words to count them by: such a vocabulary's tables are always made anew.
+        // Masks of width 0 have no words to count them by; the tables of such a vocabulary are always computed.
         if up_to.is_empty() || with_any.len() != groups.len() {
             return Err(wrong());
         }
@@ -179,7 +178,7 @@ impl Texts {
         })
     }
 
-    /// The texts of at most `characters` characters, all of them of these classes.
+    /// Returns the texts of at most `characters` characters, all of them of these classes.
     pub(crate) fn of(&self, classes: ByteClasses, characters: u32) -> Arc<TokenMask> {
         let longest = match self.longer.last() {
             Some(&(length, _)) => length,
@@ -239,7 +238,7 @@ impl Texts {
     }
 }
 
-/// Classes that patterns often leave out together.
+/// Classes that patterns often exclude together.
 fn groups() -> [ByteClasses; 5] {
     [
         ByteClasses::of_bytes(b'a'..=b'z'),
@@ -255,8 +254,8 @@ fn groups() -> [ByteClasses; 5] {
     ]
 }
 
-/// The classes of a text's characters, and how many it has; a part of a character at the end counts as one. `None` for
-/// what is no text.
+/// Returns the classes of a text's characters and their number, or `None` if it is not a text. A cut-off character at
+/// the end counts as one.
 fn text_of(bytes: &[u8]) -> Option<(ByteClasses, usize)> {
     let mut utf8 = Utf8::Boundary;
     let (mut classes, mut length) = (ByteClasses::NONE, 0);

@@ -1,4 +1,4 @@
-//! One operation of a matcher: the states that it works on, and what it finds and adds there.
+//! One operation of a matcher on the shared states.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::masks::{Kept, Key, Scope};
 use crate::statistics::{WalkCounts, add};
 use crate::store::{Shared, States, Store, limit};
 
-/// One operation on the states of a constraint. What it adds is there for the others at once; work is counted for it alone.
+/// One operation on the states of a constraint. What it adds is visible to others at once; its work is counted alone.
 pub(crate) struct Visit<'s> {
     pub(crate) network: Call<'s>,
     pub(crate) states: &'s States,
@@ -33,7 +33,7 @@ impl<'s> Visit<'s> {
         }
     }
 
-    /// The same operation, which the token ends.
+    /// Returns the operation with a cancellation token.
     #[inline]
     pub(crate) fn with_cancel_token(self, token: Option<&'s CancelToken>) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl<'s> Visit<'s> {
         }
     }
 
-    /// The same operation, whose masks stay as long as the states do.
+    /// Returns the operation such that its masks stay as long as the states do.
     pub(crate) fn keeping_masks(self) -> Self {
         Self {
             keeps_masks: true,
@@ -50,7 +50,7 @@ impl<'s> Visit<'s> {
         }
     }
 
-    /// The next operation on the same states.
+    /// Returns the next operation on the same states.
     pub(crate) fn again(&self) -> Self {
         Self {
             network: { self.states.network.call() }.with_cancel_token(self.network.cancel_token()),
@@ -58,7 +58,7 @@ impl<'s> Visit<'s> {
         }
     }
 
-    /// The room that one matcher may take when it finds its states again.
+    /// Returns the limit on the memory that one matcher may take to recompute its states.
     pub(crate) fn room_for_one(&self) -> RoomForOne<'s> {
         RoomForOne {
             states: self.states,
@@ -67,20 +67,20 @@ impl<'s> Visit<'s> {
         }
     }
 
-    /// The state before the first token.
+    /// Returns the state before the first token.
     pub(crate) fn start(&self) -> Result<SetId, LimitExceeded> {
         let start = self.network.start();
         Ok(self.network.begin_token(start).map_err(limit)?.state)
     }
 
-    /// The mask of a state, if it is known.
+    /// Returns the mask of a state if it is cached.
     pub(crate) fn find(&self, exact: SetId) -> Result<Option<Arc<Mask>>, LimitExceeded> {
         let sketch = self.network.sketch(exact)?;
         Ok(self.look_up(sketch, exact))
     }
 
     fn look_up(&self, sketch: SetId, exact: SetId) -> Option<Arc<Mask>> {
-        // Mostly all states of a sketch share its mask; where it depends on their texts, each has its own.
+        // Usually all states of a sketch share its mask; if it depends on their texts, each has its own.
         let of_sketch = self.known((sketch, Scope::All));
         let found = match of_sketch {
             None if exact != sketch => self.known((exact, Scope::All))?,
@@ -103,8 +103,8 @@ impl<'s> Visit<'s> {
         Some(kept.get())
     }
 
-    /// The mask of a state as far as it is known, and whether it is that of no other state of the sketch. Unlike [`find`](Self::find) it is not
-    /// counted.
+    /// Returns the mask of a state if it is cached, and whether it belongs to this state alone rather than to all
+    /// states of the sketch. Unlike [`find`](Self::find), this is not counted.
     pub(crate) fn kept(&self, exact: SetId) -> Result<Option<(Arc<Mask>, bool)>, LimitExceeded> {
         let sketch = self.network.sketch(exact)?;
         let kept = |state: SetId| {
@@ -117,7 +117,7 @@ impl<'s> Visit<'s> {
         Ok(of_sketch.or_else(|| kept(exact).map(|mask| (mask, true))))
     }
 
-    /// The mask of a state: found, or computed and kept.
+    /// Returns the mask of a state, from the cache or computed.
     pub(crate) fn mask(&self, exact: SetId) -> Result<Arc<Mask>, LimitExceeded> {
         match self.network.program().limits_tokens() {
             true => self.limited_mask(exact),
@@ -125,7 +125,7 @@ impl<'s> Visit<'s> {
         }
     }
 
-    /// The mask of a state as if no part had a limit of tokens.
+    /// Returns the mask of a state, ignoring limits on tokens.
     pub(crate) fn mask_of_text(&self, exact: SetId) -> Result<Arc<Mask>, LimitExceeded> {
         let sketch = self.network.sketch(exact)?;
         if let Some(mask) = self.look_up(sketch, exact) {
@@ -154,8 +154,8 @@ impl<'s> Visit<'s> {
         Ok(mask)
     }
 
-    /// The mask of a state that is not known: where counters are out of reach of short tokens, those of all states that differ only in
-    /// them are the same, and mostly all others are too.
+    /// Computes the mask of a state. If counters are out of reach of short tokens, states that differ only in these
+    /// counters share the mask of short tokens, and usually that of all others too.
     fn find_or_compute(
         &self,
         sketch: SetId,
@@ -170,7 +170,7 @@ impl<'s> Visit<'s> {
             counts,
         };
         let relaxed = match self.network.relax(sketch, Memory::Short)? {
-            // A token that the grammar names is allowed whatever its text: those are not told apart below.
+            // A token that the grammar names is allowed whatever its text is; the code below would not distinguish it.
             Some(relaxed) if self.shared.tokens.is_empty() => relaxed,
             _ => {
                 let depends = self.compute(sketch, compute(Memory::Sketch), bits)?;
@@ -217,7 +217,7 @@ impl<'s> Visit<'s> {
         Ok(self.add(key, bits))
     }
 
-    /// Computes a mask; returns whether it depends on texts that the sketch leaves out.
+    /// Computes a mask; returns whether it depends on texts that the sketch omits.
     fn compute(
         &self,
         sketch: SetId,
@@ -238,7 +238,7 @@ impl<'s> Visit<'s> {
         Ok(tokens_depend | ends_depend)
     }
 
-    /// The mask of these tokens, for a state.
+    /// Caches the mask of these tokens for a state.
     pub(crate) fn add(&self, key: Key, bits: &TokenMask) -> Arc<Mask> {
         self.add_kept(key, bits).get()
     }
@@ -263,20 +263,20 @@ impl<'s> Visit<'s> {
     }
 }
 
-/// The room that one matcher may take among all states. If what it needs by itself nearly fills them, they would be thrown
-/// away again soon after it has found its own, and it would do little else than look for them.
+/// The limit on the states that one matcher may add when it recomputes its own. If they alone nearly filled the memory,
+/// they would be dropped again soon afterwards, and the matcher would do little else than recompute them.
 pub(crate) struct RoomForOne<'s> {
     states: &'s States,
-    /// How many states there were.
+    /// The number of states before.
     before: usize,
     limit: usize,
 }
 
 impl RoomForOne<'_> {
     /// # Errors
-    /// When the states that were added take more.
+    /// If the states that were added take more memory.
     pub(crate) fn check(&self) -> Result<(), LimitExceeded> {
-        /// So many states may be found again whatever they take, which keeps matchers of small stores going.
+        /// This many states are allowed whatever they take, so that matchers work with small limits.
         const FEW_STATES: usize = 1 << 16;
         self.states.measure_later();
         let added = self.states.network.len() - self.before;

@@ -1,4 +1,4 @@
-//! The walk: which tokens of a trie a state takes.
+//! The walk: finds the tokens of a trie that a state accepts.
 
 mod cursor;
 mod inside;
@@ -18,60 +18,60 @@ use crate::texts::Texts;
 
 pub(crate) use self::cursor::{Stretch, parts, stretch};
 
-/// Below a node with fewer nodes nobody asks for a span.
+/// Below a node with fewer nodes, no span is requested.
 const FEWEST_NODES: u32 = 3;
 
-/// The least number of nodes below a node for which a span is searched: that takes steps by all bytes, of which the walk of
-/// fewer nodes needs a few.
+/// The minimum number of nodes below a node to search for a span: a search takes a step by every byte, while walking
+/// fewer nodes needs only a few steps.
 const MANY_NODES: u32 = 512;
 
-/// The least number of nodes below a node for which it is worth finding out whether all text leads to one state.
+/// The minimum number of nodes below a node to check whether all text leads to one state.
 const FEW_NODES: u32 = 8;
 
-/// The least number of children of a node for which it is found out at once which of them may go on.
+/// The minimum number of children of a node to compute first which of them may continue.
 const MANY_CHILDREN: usize = 12;
 
-/// Searching for one child costs as much as looking at this many.
+/// Searching for one child costs as much as visiting this many.
 const SEARCHED: usize = 8;
 
 /// What to walk.
 pub(crate) struct Walk<'w> {
     /// The tokens.
     pub(crate) trie: &'w TokenTrie,
-    /// What its subtrees are made of.
+    /// Summaries of its subtrees.
     pub(crate) signs: &'w Signs,
-    /// Texts that go on from the state that is walked and are in the mask already.
+    /// Texts that continue from the state and are already in the mask.
     pub(crate) covered: Option<Stretch>,
     /// The state that is walked.
     pub(crate) sketch: SetId,
-    /// Whether it keeps its counters.
+    /// Which counters the state keeps.
     pub(crate) memory: Memory,
-    /// Whether it is worth to search for spans: what a search finds out about a state is for many tokens.
+    /// Whether to search for spans, which pays off if many tokens are walked.
     pub(crate) searches: bool,
-    /// The state before the whole token, that `sketch` is a sketch of: where a step depends on what the sketch left
-    /// out, the tokens in question are tried one by one on it.
+    /// The exact state before the whole token, which `sketch` is an abstraction of. If a step depends on what the
+    /// sketch omits, the affected tokens are tried on it one by one.
     pub(crate) exact: SetId,
-    /// The vocabulary of the trie's tokens, which may be only their ends.
+    /// The vocabulary of the trie's tokens; the trie may have only their ends.
     pub(crate) vocabulary: &'w Vocabulary,
     /// The first byte of every token.
     pub(crate) first_bytes: &'w [u8],
-    /// What is counted.
+    /// Counts of the work.
     pub(crate) counts: &'w WalkCounts,
-    /// First bytes of the trie that are walked.
+    /// The first bytes in the trie to walk.
     pub(crate) from: ByteSet,
-    /// First bytes of tokens that are left out.
+    /// The first bytes of tokens to exclude.
     pub(crate) without: ByteSet,
-    /// Where the trie is the vocabulary's own: its tokens by the text that they have after a space.
+    /// The vocabulary's tokens by the text after a leading space, if the trie is that of the whole vocabulary.
     pub(crate) spaced: Option<&'w Texts>,
-    /// Where the trie has the ends of tokens that close a string: what they may have before the quote.
+    /// What tokens may have before the quote, if the trie has the ends of tokens that close a string.
     pub(crate) within: Option<(&'w Strings, ByteClasses)>,
 }
 
 impl Walk<'_> {
-    /// Adds to `mask` the tokens that the state takes; returns whether that depends on what the sketch left out.
+    /// Adds to `mask` the tokens that the state accepts; returns whether they depend on what the sketch omits.
     ///
-    /// Depth first: a byte that does not fit leaves out all tokens that go on with it, and where any text fits, all
-    /// that is text is taken at once.
+    /// The walk is depth first. A byte that is not accepted excludes all tokens that continue with it, and where any
+    /// text is accepted, subtrees of text are accepted as a whole.
     pub(crate) fn run(
         &self,
         network: &Call<'_>,
@@ -80,7 +80,7 @@ impl Walk<'_> {
         self.run_below(TokenTrie::ROOT, network, mask)
     }
 
-    /// The same for the tokens below a node of the trie, where the state is the one after what leads to the node.
+    /// Like [`run`](Self::run) for the tokens below a node of the trie; the state is the one at the node.
     pub(crate) fn run_below(
         &self,
         node: u32,
@@ -90,7 +90,7 @@ impl Walk<'_> {
         let mut depends_on_texts = false;
         let root = match Cursor::new(network, self.sketch) {
             Ok(root) => root,
-            // Where the start itself depends on a text, every step will say so.
+            // If the start itself depends on a text, every step returns this error.
             Err(StepError::NeedsExact) => Cursor::Set(self.sketch),
             Err(StepError::Limit(limit)) => return Err(limit),
         };
@@ -206,7 +206,7 @@ impl Walk<'_> {
         Ok(depends_on_texts)
     }
 
-    /// Adds the tokens below a node that the exact state takes, one by one.
+    /// Adds the tokens below a node that the exact state accepts, trying them one by one.
     fn try_exactly(
         &self,
         node: u32,
@@ -224,8 +224,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Adds the tokens that begin with a space, after which the walk is at this place: half of a vocabulary is words
-    /// with a space before them, and most of these are told by what they are made of.
+    /// Adds the tokens that begin with a space, at the node after it. Half of a vocabulary is words with a space before
+    /// them, and most of these are decided by their characters.
     fn behind_space(
         &self,
         node: u32,
@@ -287,8 +287,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Opens a node after which plain text leads to one state, but for text that begins with some bytes: up to what
-    /// leaves it, text is taken in the order in which it lies in memory, and without the automaton.
+    /// Opens a node from which plain text leads to one state, unless it begins with one of the bytes in `except`. Up to
+    /// what leaves the text, nodes are read in memory order, without the automaton.
     fn take_text<'n>(
         &self,
         node: u32,
@@ -316,7 +316,7 @@ impl Walk<'_> {
             }
             let child = trie.child_node(place);
             let (mut at, end) = (child, trie.node(child).end());
-            // The tokens of nodes in a row lie in a row.
+            // The tokens of consecutive nodes are consecutive.
             while let Some(exit) = self.signs.next_break(at, end) {
                 self.allow(trie.tokens_between(at, exit), mask);
                 let node = trie.node(exit);
@@ -332,7 +332,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds the tokens that are not left out.
+    /// Adds tokens, unless they are excluded.
     pub(crate) fn allow(&self, tokens: &[TokenId], mask: &mut TokenMask) {
         if let Some((strings, classes)) = self.within {
             let fits = |token: &&TokenId| strings.before_quote(**token).is_subset(classes);
@@ -353,12 +353,12 @@ impl Walk<'_> {
     }
 }
 
-/// Whether the exact state takes all of the bytes.
+/// Returns whether the exact state accepts all of the bytes.
 pub(crate) fn takes(network: &Call<'_>, exact: SetId, bytes: &[u8]) -> Result<bool, LimitExceeded> {
     Ok(run(network, exact, bytes)?.is_ok())
 }
 
-/// The state after the bytes, or the offset of the first one that does not fit.
+/// Returns the state after the bytes, or the offset of the first one that is not accepted.
 pub(crate) fn run(
     network: &Call<'_>,
     exact: SetId,
@@ -370,7 +370,7 @@ pub(crate) fn run(
             Ok(SetId::DEAD) => return Ok(Err(offset)),
             Ok(next) => next,
             Err(StepError::Limit(limit)) => return Err(limit),
-            // An exact state keeps every text, so that nothing depends on what it does not know.
+            // An exact state has every text, so this error cannot occur.
             Err(StepError::NeedsExact) => return Ok(Err(offset)),
         };
     }

@@ -1,4 +1,4 @@
-//! Masks before anybody asks for them.
+//! Computes masks ahead of use.
 
 use std::time::{Duration, Instant};
 
@@ -13,17 +13,17 @@ use crate::visit::Visit;
 use crate::walk::run;
 use crate::{CompiledConstraint, MatcherError};
 
-/// How far [`CompiledConstraint::warm`] goes.
+/// The limits of [`CompiledConstraint::warm`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarmLimits {
-    /// The most states, at most [`WarmLimits::MOST_STATES`].
+    /// The maximum number of states, at most [`WarmLimits::MOST_STATES`].
     pub states: usize,
-    /// No further state is begun after this time.
+    /// The time after which no further state is begun.
     pub time: Duration,
 }
 
 impl WarmLimits {
-    /// More states are never visited, whatever the limits say.
+    /// The maximum number of states that are ever visited.
     pub const MOST_STATES: usize = 1 << 14;
 }
 
@@ -37,32 +37,32 @@ impl Default for WarmLimits {
     }
 }
 
-/// What [`CompiledConstraint::warm`] has done.
+/// What [`CompiledConstraint::warm`] has done: how far the caches are warm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Warmth {
-    /// The states whose masks are ready.
+    /// The number of states whose masks are cached.
     pub states: usize,
-    /// Whether these are all that any output comes to, so that no mask is ever computed again as long as they are kept.
+    /// Whether these are all states that any output reaches, so that no mask is computed again while they are cached.
     pub is_complete: bool,
 }
 
-/// How a state is reached: by a token, from one that stands before it.
+/// How a state is reached: by a token from an earlier state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
-    /// Its place; of no meaning for the first, which is where outputs begin.
+    /// The index of the earlier state; meaningless for the first, which is the start.
     pub(crate) parent: u32,
     pub(crate) token: TokenId,
     pub(crate) state: SetId,
 }
 
 impl CompiledConstraint {
-    /// Computes the masks of states breadth first, so that small grammars have all of them before the first output
-    /// begins: choices, enums, small patterns.
+    /// Computes the masks of states breadth first, so that small grammars (choices, enums, small patterns) have all of
+    /// them before the first output begins.
     ///
-    /// For grammars that limit the tokens of their parts nothing is done. It stops at the limits, and where half of the
-    /// memory for masks is taken; what was done until then remains. Matchers can work meanwhile. [`save`](Self::save)
-    /// puts these masks into the file.
+    /// It does nothing for grammars that limit the tokens of their parts. It stops at the limits, or once masks take
+    /// half of their memory; masks computed until then stay. Matchers can work in the meantime. [`save`](Self::save)
+    /// writes these masks to the file.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -87,10 +87,10 @@ impl CompiledConstraint {
     /// ```
     ///
     /// # Errors
-    /// When a limit of the automata is exceeded. The constraint is as usable as before.
+    /// If a limit of the automata is exceeded. The constraint stays usable.
     pub fn warm(&self, limits: &WarmLimits) -> Result<Warmth, MatcherError> {
         let begun = Instant::now();
-        // How many tokens are left is a state: what is asked for is seldom among those that were met first.
+        // The number of tokens left is part of the state, so the states found first are seldom those requested later.
         let most = match self.program().limits_tokens() {
             true => 0,
             false => limits.states.min(WarmLimits::MOST_STATES),
@@ -99,8 +99,8 @@ impl CompiledConstraint {
         let mut search = Search::new(&self.visit(&states));
         let mut done = 0;
         while done < search.steps.len() && search.is_going_on {
-            // All that were found so far are looked at side by side, and what was found from each is added in order:
-            // the search is the same for any number of threads.
+            // The states found so far are expanded in parallel, and the results are added in order, so the search is
+            // the same for any number of threads.
             let look = |step: &Step| {
                 let is_over = begun.elapsed() > limits.time || states.masks.is_half_full();
                 let is_current = self.states_with_room()?.epoch == states.epoch;
@@ -138,13 +138,13 @@ impl CompiledConstraint {
 struct Found {
     /// Where tokens lead: the state, and its sketch.
     behind: Vec<(TokenId, SetId, SetId)>,
-    /// Whether nothing was passed over.
+    /// Whether nothing was skipped.
     is_complete: bool,
 }
 
 impl Found {
-    /// Computes the mask of a state and finds the states after it. Every byte is a token, and longer tokens lead to
-    /// what their bytes lead to.
+    /// Computes the mask of a state and finds the states after it. Every byte is a token, and a longer token leads
+    /// where its bytes lead.
     fn new(state: SetId, visit: &Visit<'_>) -> Result<Self, LimitExceeded> {
         visit.mask(state)?;
         let shared = visit.shared;
@@ -163,7 +163,7 @@ impl Found {
         for byte in (0..=u8::MAX).filter(|&byte| first.contains(byte)) {
             match shared.tables.vocabulary().byte_tokens()[usize::from(byte)] {
                 Some(token) => reach(token)?,
-                // Bytes that stand in no text need no token, but may be within one.
+                // Bytes that occur in no text need no token, but may occur within one.
                 None => found.is_complete &= run(&visit.network, state, &[byte])?.is_err(),
             }
         }
@@ -172,7 +172,7 @@ impl Found {
             if let Some(token) = named.first() {
                 reach(token)?;
             }
-            // Others may lead elsewhere: their text may fit as well.
+            // Others may lead elsewhere, since their text may match as well.
             found.is_complete &= named.is_one();
         }
         Ok(found)
@@ -181,11 +181,11 @@ impl Found {
 
 /// A breadth-first search through states.
 struct Search {
-    /// The states that were found, those before them first.
+    /// The states found, earlier ones first.
     steps: Vec<Step>,
     states: FxHashSet<SetId>,
     sketches: FxHashSet<SetId>,
-    /// Whether nothing was passed over.
+    /// Whether nothing was skipped.
     is_complete: bool,
     is_going_on: bool,
 }
@@ -213,7 +213,7 @@ impl Search {
             if !self.states.insert(state) {
                 continue;
             }
-            // States that differ in a text only mostly have one mask: other kinds of states come first.
+            // States that differ only in a text usually share a mask, so other kinds of states come first.
             if !self.sketches.insert(sketch) || self.steps.len() >= most {
                 self.is_complete = false;
                 continue;

@@ -1,4 +1,5 @@
-//! Spans tell what work was done. A program of its own: what `tracing` remembers of a span that nobody listens to is shared by threads.
+//! Tracing spans report the work done. This is a separate program because `tracing` caches per process whether anyone
+//! listens to a span.
 
 #[path = "it/small/mod.rs"]
 mod small;
@@ -16,7 +17,7 @@ use tracing::{Event, Metadata, Subscriber};
 /// Fields with their values.
 type Recorded = Vec<(String, u64)>;
 
-/// Keeps the name of every span, and what is recorded in it.
+/// Records the name and the fields of every span.
 #[derive(Clone, Default)]
 struct Collector {
     ids: Arc<AtomicU64>,

@@ -1,11 +1,11 @@
-//! A map, and numbers for things.
+//! A map and an interner.
 
 use std::fmt;
 use std::hash::Hash;
 
 use crate::table::Table;
 
-/// A map that remembers what was computed: an entry stays as it was added first.
+/// A map for memoised values: the first entry of a key stays.
 ///
 /// ```
 /// use structgen_memo::Memo;
@@ -26,48 +26,48 @@ impl<K, V> Default for Memo<K, V> {
 }
 
 impl<K: Eq + Hash, V> Memo<K, V> {
-    /// A map for about so many entries at least, which are found soonest.
+    /// Creates a map with capacity for at least about `entries` entries, whose lookups are the fastest.
     #[must_use]
     pub fn with_room(entries: usize) -> Self {
         Self(Table::with_room(entries))
     }
 
-    /// The value of a key, if it is known.
+    /// Returns the value of a key, if there is one.
     #[inline]
     pub fn get(&self, key: &K) -> Option<&V> {
         self.0.find(key).map(|(_, value)| value)
     }
 
-    /// Remembers the value of a key, unless there is one; returns the one that stays.
+    /// Inserts the value of a key, unless there is one; returns the value that stays.
     pub fn insert(&self, key: K, value: V) -> &V {
         self.0.add(key, |_| value).1
     }
 
-    /// The value of a key, which is made if there is none, once for all threads. Others that add to the map wait meanwhile: so making it has to be
-    /// quick, and must not use the map.
+    /// Returns the value of a key, computing it if there is none, once for all threads. Other threads that add entries
+    /// wait in the meantime, so `value` has to be fast, and must not use the map.
     pub fn get_or_insert_with(&self, key: K, value: impl FnOnce() -> V) -> &V {
         self.0.add(key, |_| value()).1
     }
 
-    /// The values, in the order in which they were added.
+    /// Returns the values, in the order in which they were added.
     pub fn values(&self) -> impl Iterator<Item = &V> {
         let numbers = 0..self.len() as u32;
         numbers.filter_map(|number| self.0.get(number).map(|(_, value)| value))
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the map is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// About how many bytes the map takes, without what its entries own.
+    /// Returns the approximate size in bytes, without what the entries own.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.0.memory()
@@ -82,10 +82,10 @@ impl<K: Eq + Hash, V> fmt::Debug for Memo<K, V> {
     }
 }
 
-/// Things stored once, by number: equal things have equal numbers. With each comes what follows from it.
+/// An interner: equal values are stored once and have equal numbers. Each value has derived data beside it.
 ///
-/// Numbers are given in the order in which things are met, which depends on the threads that meet them: nothing observable may depend on
-/// more than whether two numbers are equal.
+/// Numbers are given in the order in which values are met, which depends on the threads. So nothing observable may
+/// depend on more than the equality of two numbers.
 ///
 /// ```
 /// use structgen_memo::Interner;
@@ -105,23 +105,23 @@ impl<T, V> Default for Interner<T, V> {
 }
 
 impl<T: Eq + Hash, V> Interner<T, V> {
-    /// A table for about so many things at least, which are found soonest.
+    /// Creates an interner with capacity for at least about `things` values, whose lookups are the fastest.
     #[must_use]
     pub fn with_room(things: usize) -> Self {
         Self(Table::with_room(things))
     }
 
-    /// The number of a thing, and whether it has just been added with what `follows` from it. That has to be quick, and must not use the
-    /// interner but for things that have a number.
+    /// Returns the number of a value, and whether it was just added, with what `follows` derives from it. `follows` has
+    /// to be fast, and must not use the interner except for values that have a number.
     pub fn number(&self, thing: T, follows: impl FnOnce(&T) -> V) -> (u32, bool) {
         let (number, _, is_new) = self.0.add(thing, follows);
         (number, is_new)
     }
 
-    /// The same where nothing may follow from the thing, which gets no number then.
+    /// Like [`number`](Self::number) with a fallible `follows`; if it fails, the value is not added.
     ///
     /// # Errors
-    /// When `follows` fails.
+    /// If `follows` fails.
     #[inline]
     pub fn try_number<E>(
         &self,
@@ -132,10 +132,10 @@ impl<T: Eq + Hash, V> Interner<T, V> {
         Ok((number, is_new))
     }
 
-    /// The thing with a number, and what follows from it.
+    /// Returns the value with a number, and its derived data.
     ///
     /// # Panics
-    /// When no thing has that number.
+    /// If no value has that number.
     #[inline]
     #[must_use]
     pub fn get(&self, number: u32) -> &(T, V) {
@@ -144,19 +144,19 @@ impl<T: Eq + Hash, V> Interner<T, V> {
             .expect("a number is given to a thing that is there")
     }
 
-    /// How many things there are.
+    /// Returns the number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the interner is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// About how many bytes the table takes, without what the things own.
+    /// Returns the approximate size in bytes, without what the values own.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.0.memory()

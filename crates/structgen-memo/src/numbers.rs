@@ -7,10 +7,12 @@ use std::sync::{Mutex, TryLockError};
 use crate::Padded;
 use crate::parts::Parts;
 
-/// A cache of what is computed from a number and is a number itself. Nobody ever waits: reading takes no lock, and neither does adding.
+/// A cache from numbers to numbers that are computed from them. Nobody ever waits: neither reading nor adding takes a
+/// lock.
 ///
-/// Open addressing, with key and value in the slot. A table that gets full is followed by one of four times the size. What is added to
-/// the old one meanwhile may be lost; then it is computed once more. So whoever adds a key has to add the same value each time.
+/// Open addressing, with key and value in the slot. When a table is full, one of four times the size follows. Entries
+/// that are added to the old one in the meantime may be lost, and are then computed again. So every thread must add the
+/// same value for a key.
 ///
 /// ```
 /// use structgen_memo::Numbers;
@@ -22,40 +24,40 @@ use crate::parts::Parts;
 /// ```
 pub struct Numbers {
     tables: Parts<Slot>,
-    /// The table that is read.
+    /// The index of the table that is read.
     current: AtomicUsize,
-    /// Kept off the cache line that readers read.
+    /// Kept off the cache line that readers use.
     growth: Padded<Growth>,
 }
 
 #[derive(Default)]
 struct Growth {
-    /// About how many entries the current table has.
+    /// The approximate number of entries of the current table.
     len: AtomicUsize,
     /// Held by the thread that fills the next table.
     growing: Mutex<()>,
 }
 
 struct Slot {
-    /// [`NONE`] where the slot is free. A key stays where it is.
+    /// [`NONE`] if the slot is free. A key is never moved or removed.
     key: AtomicU64,
-    /// [`NONE`] until it is stored, which comes after the key.
+    /// [`NONE`] until it is stored, which happens after the key.
     value: AtomicU64,
 }
 
-/// No key and no value is this number.
+/// Reserved: neither a key nor a value.
 const NONE: u64 = u64::MAX;
 
-/// How many slots the first table has.
+/// The number of slots of the first table.
 const FIRST: usize = 128;
 
-/// How many times as many the next table has, in bits.
+/// The factor in slots from each table to the next, in bits.
 const GROWTH: usize = 2;
 
-/// The most tables: 2³¹ slots in the last.
+/// The maximum number of tables; the last has 2³¹ slots.
 const TABLES: usize = 13;
 
-/// How many slots a table has.
+/// Returns the number of slots of a table.
 fn slots_of(table: usize) -> usize {
     FIRST << (table * GROWTH)
 }
@@ -80,7 +82,7 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// The value of a key, if it is known.
+    /// Returns the value of a key, if it is cached.
     #[inline]
     #[must_use]
     pub fn get(&self, key: u64) -> Option<u64> {
@@ -98,10 +100,10 @@ impl Numbers {
         None
     }
 
-    /// Remembers the value of a key.
+    /// Caches the value of a key.
     ///
     /// # Panics
-    /// When the key or the value is [`u64::MAX`].
+    /// If the key or the value is [`u64::MAX`].
     pub fn insert(&self, key: u64, value: u64) {
         assert!(key != NONE && value != NONE, "the number is reserved");
         let mut current = self.current.load(Ordering::Acquire);
@@ -163,26 +165,26 @@ impl Numbers {
         self.current.store(current + 1, Ordering::Release);
     }
 
-    /// About how many entries there are.
+    /// Returns the approximate number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.growth.len.load(Ordering::Relaxed)
     }
 
-    /// Whether there are none.
+    /// Returns whether the cache is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many bytes the map takes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.tables.memory()
     }
 }
 
-/// The slots where a key may be, in the order in which they are looked at.
+/// Returns the slots in which a key may be, in probing order.
 #[inline]
 fn probe(slots: &[Slot], key: u64) -> impl Iterator<Item = &Slot> {
     let mask = slots.len() - 1;
@@ -235,7 +237,7 @@ mod tests {
                 });
             }
         });
-        // What was lost while a table grew is added again by whoever needs it.
+        // Entries that were lost while a table grew are added again by the thread that needs them.
         let known = (0..COUNT).filter(|&key| numbers.get(key).is_some());
         assert!(known.count() as u64 > COUNT / 2);
         for key in 0..COUNT {

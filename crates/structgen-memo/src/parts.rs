@@ -1,14 +1,14 @@
-//! Slices that are allocated one by one and stay where they are.
+//! Slices that are allocated one by one and never move.
 
 use std::sync::OnceLock;
 
-/// The most slices. Each is twice as long as the one before.
+/// The maximum number of slices. Each is twice as long as the one before.
 pub(crate) const MOST: usize = 28;
 
-/// A slice, once it is there.
+/// A slice, allocated on demand.
 type Part<T> = OnceLock<Box<[T]>>;
 
-/// The slice number 0, which most tables never go beyond, and the others.
+/// Slice 0, which suffices for most tables, and the others.
 pub(crate) struct Parts<T> {
     first: Part<T>,
     others: OnceLock<Box<[Part<T>; MOST]>>,
@@ -24,7 +24,7 @@ impl<T> Default for Parts<T> {
 }
 
 impl<T: Default> Parts<T> {
-    /// A slice, if it is there.
+    /// Returns a slice, if it is allocated.
     #[inline(always)]
     pub(crate) fn get(&self, number: usize) -> Option<&[T]> {
         match number {
@@ -33,7 +33,7 @@ impl<T: Default> Parts<T> {
         }
     }
 
-    /// A slice, which is made with this length if it is not there.
+    /// Returns a slice, allocating it with this length if necessary.
     pub(crate) fn make(&self, number: usize, len: usize) -> &[T] {
         let part = match number {
             0 => &self.first,
@@ -45,7 +45,7 @@ impl<T: Default> Parts<T> {
         part.get_or_init(|| (0..len).map(|_| T::default()).collect())
     }
 
-    /// About how many bytes the slices take.
+    /// Returns the approximate size of the slices in bytes.
     pub(crate) fn memory(&self) -> usize {
         let others = self.others.get().map_or(0, |parts| size_of_val(&**parts));
         let parts = (0..MOST).filter_map(|number| self.get(number));

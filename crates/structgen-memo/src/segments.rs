@@ -1,12 +1,12 @@
-//! A list.
+//! A list that grows without moving its items.
 
 use std::fmt;
 use std::ops::Index;
 
 use crate::parts::Parts;
 
-/// A list by places, whose items are there from the moment that somebody asks for a place. An item changes only as far as its own type allows
-/// that through a shared reference: atomics, or a [`OnceLock`](std::sync::OnceLock).
+/// A list by index. Items are created with their default when an index is first requested, and change only as far as
+/// their type allows through a shared reference: atomics, or a [`OnceLock`](std::sync::OnceLock).
 pub struct Segments<T> {
     parts: Parts<T>,
     /// The length of the first part, a power of two.
@@ -14,7 +14,7 @@ pub struct Segments<T> {
 }
 
 impl<T> Default for Segments<T> {
-    /// A list for a few items, or many.
+    /// Creates a list for few items or many.
     fn default() -> Self {
         Self {
             parts: Parts::default(),
@@ -24,7 +24,7 @@ impl<T> Default for Segments<T> {
 }
 
 impl<T: Default> Segments<T> {
-    /// A list for about so many items at least. Places among these are found soonest.
+    /// Creates a list with capacity for at least about `items` items, whose lookups are the fastest.
     #[must_use]
     pub fn with_room(items: usize) -> Self {
         Self {
@@ -33,7 +33,7 @@ impl<T: Default> Segments<T> {
         }
     }
 
-    /// The part of a place, and the place in it.
+    /// Returns the part that contains an index, and the index in that part.
     #[inline(always)]
     fn part_of(&self, place: usize) -> (usize, usize) {
         if place < self.first {
@@ -44,7 +44,7 @@ impl<T: Default> Segments<T> {
         (number, place - (self.first << number))
     }
 
-    /// The item at a place, if it is there.
+    /// Returns the item at an index, if it exists.
     #[inline(always)]
     #[must_use]
     pub fn get(&self, place: usize) -> Option<&T> {
@@ -52,16 +52,16 @@ impl<T: Default> Segments<T> {
         self.parts.get(number)?.get(place)
     }
 
-    /// The item at a place, which is made if it is not there.
+    /// Returns the item at an index, creating it if necessary.
     ///
     /// # Panics
-    /// When memory for it could never be had: some 2³⁰ places.
+    /// If the index is too large for any memory: about 2³⁰.
     pub fn make(&self, place: usize) -> &T {
         let (number, place) = self.part_of(place);
         &self.parts.make(number, self.first << number)[place]
     }
 
-    /// About how many bytes the list takes, without what its items own.
+    /// Returns the approximate size in bytes, without what the items own.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.parts.memory()
@@ -71,7 +71,7 @@ impl<T: Default> Segments<T> {
 impl<T: Default> Index<usize> for Segments<T> {
     type Output = T;
 
-    /// The item at a place that somebody has [made](Segments::make).
+    /// Returns an item that was [made](Segments::make) before.
     #[inline(always)]
     fn index(&self, place: usize) -> &T {
         self.get(place)

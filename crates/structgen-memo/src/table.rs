@@ -1,4 +1,4 @@
-//! Entries by number, found by their keys: what maps and interners are made of.
+//! Entries by number with an index by key: the basis of maps and interners.
 
 use std::convert::Infallible;
 use std::hash::{Hash, Hasher};
@@ -10,44 +10,44 @@ use rustc_hash::FxHasher;
 use crate::parts::Parts;
 use crate::{Padded, lock};
 
-/// Entries in the order in which they were added, and an index: open addressing, whose slots hold the number of an entry and some bits of its
-/// hash. An index that gets full is followed by one of four times the size, which holds all entries again. The old one stays for whoever is
-/// reading it, and misses only what has been added since: whoever adds looks once more.
+/// Entries in the order in which they were added, and an index with open addressing, whose slots have the number of an
+/// entry and some bits of its hash. When an index is full, one of four times the size follows, which again has all
+/// entries. The old one stays for its readers and lacks only later entries, so adding looks the key up once more.
 pub(crate) struct Table<K, V> {
-    /// Made with the first entry: most tables never have one.
+    /// Created with the first entry; most tables never have one.
     used: OnceLock<Box<Used<K, V>>>,
-    /// For how many entries the first index has room.
+    /// The number of entries that the first index has capacity for.
     room: usize,
 }
 
 struct Used<K, V> {
     entries: boxcar::Vec<(K, V)>,
     indexes: Parts<AtomicU32>,
-    /// The slots of the first index, a power of two.
+    /// The number of slots of the first index, a power of two.
     slots: usize,
-    /// The index that holds all entries.
+    /// The number of the index that has all entries.
     current: AtomicUsize,
-    /// Held by whoever adds an entry, and kept off the cache lines that readers read.
+    /// Held by the thread that adds an entry, and kept off the cache lines that readers use.
     adding: Padded<Mutex<()>>,
 }
 
-/// Where a key would be that is not there.
+/// The free slot at which a key would be inserted.
 #[derive(Clone, Copy)]
 struct Gap {
     index: usize,
     at: usize,
 }
 
-/// The bits of a slot that number an entry, from 1: 0 is an empty slot.
+/// The bits of a slot that number an entry, from 1; 0 is an empty slot.
 const NUMBER: u32 = (1 << 24) - 1;
 
-/// How many times as many slots the next index has, in bits.
+/// The factor in slots from each index to the next, in bits.
 const GROWTH: usize = 2;
 
-/// The most indexes: the last has room for all numbers.
+/// The maximum number of indexes; the last has capacity for all numbers.
 const INDEXES: usize = 12;
 
-/// For how many entries there is room unless somebody says so.
+/// The default capacity in entries.
 const ROOM: usize = 8;
 
 impl<K, V> Default for Table<K, V> {
@@ -57,7 +57,7 @@ impl<K, V> Default for Table<K, V> {
 }
 
 impl<K, V> Table<K, V> {
-    /// A table for about so many entries at least.
+    /// Creates a table with capacity for at least about `entries` entries.
     pub(crate) fn with_room(entries: usize) -> Self {
         Self {
             used: OnceLock::new(),
@@ -79,10 +79,10 @@ impl<K, V> Table<K, V> {
         self.used()?.entries.get(number as usize)
     }
 
-    /// About how many bytes the table takes, without what its entries own.
+    /// Returns the approximate size in bytes, without what the entries own.
     pub(crate) fn memory(&self) -> usize {
         self.used().map_or(0, |used| {
-            // Buckets of entries double, and so do indexes.
+            // Allocations double in size, for entries as for indexes.
             let entries = used.entries.count() * size_of::<(K, V)>() * 3 / 2;
             size_of_val(used) + entries + used.indexes.memory()
         })
@@ -90,13 +90,13 @@ impl<K, V> Table<K, V> {
 }
 
 impl<K: Eq + Hash, V> Table<K, V> {
-    /// The number and the value of a key that is known.
+    /// Returns the number and the value of a key, if there is one.
     #[inline(always)]
     pub(crate) fn find(&self, key: &K) -> Option<(u32, &V)> {
         self.used()?.find(hash(key), key).ok()
     }
 
-    /// The number and the value of a key, which is added with a value if it is not there; the last part says whether it was added.
+    /// Returns the number and the value of a key, adding it if necessary; the last value is whether it was added.
     #[inline(always)]
     pub(crate) fn add(&self, key: K, value: impl FnOnce(&K) -> V) -> (u32, &V, bool) {
         let added = self.try_add(key, |key| Ok::<_, Infallible>(value(key)));
@@ -106,7 +106,7 @@ impl<K: Eq + Hash, V> Table<K, V> {
         }
     }
 
-    /// The same where there may be no value for the key, which is not added then.
+    /// Like [`add`](Self::add) with a fallible value; if it fails, the key is not added.
     #[inline(always)]
     pub(crate) fn try_add<E>(
         &self,
@@ -186,14 +186,15 @@ impl<K: Eq + Hash, V> Used<K, V> {
         };
         let value = value(&key)?;
         let number = self.entries.push((key, value)) as u32;
-        // So many entries take more memory than states may. If they ever do not, what is beyond is not found again, and added twice.
+        // So many entries take more memory than states may. Beyond that, entries are not found again and are added
+        // twice.
         if number + 1 < NUMBER {
             self.index(hash, gap, number + 1);
         }
         Ok((number, &self.entry(number).1, true))
     }
 
-    /// Whether a gap is still one. Then its key has not been added: that would have filled it.
+    /// Returns whether a gap is still free. Then its key was not added, since that would have filled it.
     fn is_open(&self, gap: Gap) -> bool {
         self.current.load(Ordering::Relaxed) == gap.index
             && self
@@ -226,7 +227,7 @@ fn hash<K: Hash>(key: &K) -> u64 {
     hasher.finish()
 }
 
-/// The bits of a hash that a slot keeps: not those that say where it is.
+/// Returns the bits of a hash that a slot stores: other ones than determine its position.
 #[inline(always)]
 fn tag(hash: u64) -> u32 {
     (hash >> 32) as u32 & !NUMBER

@@ -1,21 +1,22 @@
-//! Abstractions of sets: the counters that no short text exhausts are gone.
+//! Abstractions of sets: without the counters that no short text exhausts.
 //!
-//! In the middle of `[a-z]{0,61}`, how many letters are left makes no difference to a text of a few characters, as long
-//! as more are left than the text has: all such states go on with the same short texts, those of `[a-z]*`. With that
-//! set in their place they share their masks, and it has a loop where they have a chain.
+//! In the middle of `[a-z]{0,61}`, the number of letters left makes no difference to a shorter text: all such states
+//! continue with the same short texts as `[a-z]*`. With that set in their place they share their masks, and they are a
+//! loop instead of a chain.
 
 use super::arena::{Arena, Node, NodeId};
 
-/// The recursion limit. Expressions below it keep their counters, which is always right.
+/// The recursion limit. Expressions below it keep their counters, which is always correct.
 const MAX_DEPTH: u32 = 64;
 
 impl Arena {
-    /// A set that contains a text of at most `lookahead` characters, or goes on after it, exactly where this one does.
+    /// Returns a set that accepts the same texts of at most `lookahead` characters as this one, and continues after the
+    /// same ones.
     ///
-    /// A counter that allows more rounds than such a text has allows any number of them. One that demands more is never
-    /// done: [`Node::Beyond`] follows it. The parts of a concatenation or a union are live independently, so each can
-    /// be abstracted. The parts of an intersection are not, since their counters decide together what is live; but a
-    /// part that bounds nothing but the length, and is far from its bound, can be left out.
+    /// A counter that allows more rounds than such a text has allows any number of them. One that requires more never
+    /// completes: [`Node::Beyond`] follows it. The parts of a concatenation or a union are live independently, so each
+    /// can be abstracted. The parts of an intersection are not, since their counters together decide what is live; but
+    /// a part that bounds only the length, and is far from its bound, can be left out.
     pub(super) fn abstracted(&mut self, id: NodeId, lookahead: u32) -> NodeId {
         self.abstracted_at(id, lookahead, 0)
     }
@@ -62,7 +63,7 @@ impl Arena {
         abstracted
     }
 
-    /// A chain may be as long as the expression, so it is followed without recursion: only its parts count as deeper.
+    /// A chain may be as long as the expression, so it is followed without recursion; only its parts count as deeper.
     fn abstracted_chain(&mut self, id: NodeId, lookahead: u32, depth: u32) -> NodeId {
         let mut parts = Vec::new();
         let mut rest = id;
@@ -74,7 +75,7 @@ impl Arena {
             let part = self.abstracted_at(first, lookahead, depth + 1);
             parts.push(part);
             match behind {
-                // Nothing follows what is never done.
+                // Nothing follows a part that never completes.
                 Some(behind) if self.least(part) < u32::MAX => rest = behind,
                 _ => break,
             }
@@ -86,8 +87,8 @@ impl Arena {
         chain
     }
 
-    /// For an intersection of two parts, one of which bounds nothing but the length, where no short text with its
-    /// completion comes near the upper bound: the other part, and the lower bound if it matters.
+    /// For an intersection of two parts, one of which bounds only the length, where no short text with its completion
+    /// comes near the upper bound: returns the lower bound if it matters, and the other part.
     fn without_length(
         &mut self,
         arms: &[NodeId],
@@ -105,7 +106,7 @@ impl Arena {
         if min <= self.fewest(rest) {
             return Some((None, rest));
         }
-        // A text that is too short can be made longer, so it goes on wherever it does without a lower bound.
+        // A text that is too short can be lengthened, so it continues exactly where it would without a lower bound.
         let may_grow =
             min <= lookahead && self.known_every_char() == Some(body) && self.is_open_ended(rest);
         may_grow.then(|| (Some(self.repeat(body, min, None)), rest))
@@ -120,7 +121,7 @@ impl Arena {
         else {
             return false;
         };
-        // In bytes: there are at least as many as characters.
+        // In bytes, of which there are at least as many as characters.
         let is_far = self.tail(rest).max(min).saturating_add(lookahead) <= max;
         let holds = || {
             (self.known_every_char() == Some(body) && self.utf8(rest))
@@ -131,7 +132,7 @@ impl Arena {
         is_far && holds()
     }
 
-    /// The bytes of a class of characters that are all ASCII.
+    /// Returns the bytes of a class of characters that are all ASCII.
     fn ascii_class(&self, id: NodeId) -> Option<u128> {
         let Node::Finite(state) = *self.node(id) else {
             return None;
@@ -147,7 +148,8 @@ impl Arena {
             .try_fold(0, |all, run| Some(all | run?))
     }
 
-    /// Whether all strings consist of these ASCII characters. `false` for expressions whose structure does not show it.
+    /// Returns whether all strings consist of these ASCII characters; `false` if the structure of the expression does
+    /// not show it.
     fn is_made_of(&self, id: NodeId, class: u128) -> bool {
         let mut seen = rustc_hash::FxHashSet::default();
         let mut states = rustc_hash::FxHashSet::default();
@@ -188,7 +190,7 @@ impl Arena {
     }
 }
 
-/// The bits of a run of ASCII's bytes.
+/// Returns the bits of a run of ASCII bytes.
 fn run(low: u8, high: u8) -> u128 {
     (u128::MAX >> (127 - high)) & (u128::MAX << low)
 }

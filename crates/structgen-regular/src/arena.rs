@@ -1,4 +1,4 @@
-//! The arena of expressions: equal expressions are one node, with what is known of it.
+//! The arena of expressions: equal expressions are one node, with its derived data.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::finite::{FiniteState, FiniteStates};
 use super::look::{Looks, PartId, Tracker};
 use crate::SHORT_TEXT;
 
-/// An expression, by its place in the arena.
+/// The id of an expression: its index in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct NodeId(pub(super) u32);
 
@@ -23,13 +23,13 @@ pub(super) enum Node {
     Empty,
     /// Every byte string, UTF-8 or not.
     AllBytes,
-    /// Some text that starts only after more characters than an abstraction looks ahead: see [`super::abstraction`].
+    /// Some text that starts only after more characters than an abstraction looks ahead; see [`super::abstraction`].
     Beyond,
-    /// A literal, from its byte `offset` on; never empty.
+    /// A literal from byte `offset` on; never empty.
     Literal { literal: u32, offset: u32 },
-    /// A state of the automaton of finite sets; not the one for the empty string.
+    /// A state of the automaton of finite sets, other than that of the empty string.
     Finite(FiniteState),
-    /// One after the other; the first is no concatenation.
+    /// A concatenation; the first part is not a concatenation itself.
     Concat(NodeId, NodeId),
     /// Sorted, without duplicates, at least two, none of them a union.
     Union(Arc<[NodeId]>),
@@ -37,65 +37,66 @@ pub(super) enum Node {
     Intersection(Arc<[NodeId]>),
     /// Every byte string that is not in the body.
     Not(NodeId),
-    /// A counter. Where the body holds the empty string, `min` is zero.
+    /// A counter. If the body contains the empty string, `min` is zero.
     Repeat {
         body: NodeId,
         min: u32,
         max: Option<u32>,
     },
-    /// The rest, where a tracker says that its look-behind matches here, or does not. Its strings depend on the place:
-    /// see [`super::look`].
+    /// The rest, if a tracker accepts (or, if negated, does not accept) its look-behind here. Its strings depend on the
+    /// position, see [`super::look`].
     Behind {
         tracker: Tracker,
         negated: bool,
         rest: NodeId,
     },
-    /// A counter whose body looks around, and all that follows it.
+    /// A counter whose body looks around, and everything after it.
     Loop {
         body: PartId,
         min: u32,
         max: Option<u32>,
         rest: NodeId,
-        /// Where the body matches the empty string, as a set of what is to come.
+        /// The set of continuations with which the body matches the empty string.
         empty: NodeId,
     },
-    /// A set that looks behind, with the trackers that it asks, sorted: what they have of the text so far.
+    /// A set that looks behind, with the states of the trackers that it depends on, sorted.
     Tracked {
         term: NodeId,
         trackers: Arc<[(Tracker, NodeId)]>,
     },
 }
 
-/// What is known of an expression from its parts.
+/// Data derived from the parts of an expression.
 #[derive(Clone, Copy, Debug)]
 struct NodeFacts {
-    /// Whether it holds the empty string; where that depends on trackers, whether it does in any case.
+    /// Whether it contains the empty string; if that depends on trackers, whether it does in any case.
     nullable: bool,
-    /// Whether it holds nothing but UTF-8 texts, as far as known.
+    /// Whether it is known to contain only UTF-8 texts.
     utf8: bool,
-    /// The length of a string in the set, where the structure tells one: exact without complements and intersections,
-    /// a string of the parts without them otherwise. Sums stop at the largest value.
+    /// The length of a string in the set, if the structure shows one. Without complements and intersections it is
+    /// exact; otherwise it is that of a string of the parts without them. Sums saturate.
     witness: Option<u32>,
-    /// No string is shorter, and none is longer; the largest value where there is no bound.
+    /// A lower and an upper bound on the length of its strings; `u32::MAX` if there is no upper bound.
     least: u32,
     most: u32,
-    /// About how far it is to the end of all that has to be matched: what a search for a completion goes by.
+    /// The approximate distance to the end of everything that must be matched, a heuristic for searches for a
+    /// completion.
     distance: u32,
     /// The trackers on which its strings depend, as bits.
     asks: u64,
-    /// Whether there is a loop that looks around in it: then the normal form is the disjunctive one.
+    /// Whether it contains a loop that looks around. Then the normal form is the disjunctive one.
     loops: bool,
-    /// Whether there is a counter in it that no short token reaches.
+    /// Whether it contains a counter that no short token exhausts.
     counts: bool,
-    /// No string has fewer characters, as far as known.
+    /// A lower bound on the number of characters of its strings.
     fewest: u32,
-    /// After any prefix some completion is no longer than this; the largest value where that is not known.
+    /// An upper bound on the length of some completion after any prefix; `u32::MAX` if none is known.
     tail: u32,
-    /// Whether there is a counter in it whose rounds may be longer than a character.
+    /// Whether it contains a counter whose rounds may be longer than a character.
     rounds: bool,
 }
 
-/// The most bytes of a character.
+/// The maximum number of bytes of a character.
 const MAX_UTF8: u32 = 4;
 
 impl NodeFacts {
@@ -114,7 +115,7 @@ impl NodeFacts {
         rounds: false,
     };
 
-    /// The strings are this long.
+    /// Sets the length of all strings.
     fn long(self, length: u32) -> Self {
         Self {
             witness: Some(length),
@@ -139,13 +140,13 @@ pub(super) struct Arena {
     pub(super) characters: FxHashMap<CharSet, FiniteState>,
     literals: Vec<Literal>,
     literal_ids: FxHashMap<Arc<[u8]>, u32>,
-    /// Every UTF-8 text, once it is known.
+    /// The set of all UTF-8 texts, once it is known.
     any_text: Option<NodeId>,
-    /// Every character, once it is known.
+    /// The set of all characters, once it is known.
     every_char: Option<NodeId>,
     /// The abstractions so far, by expression and lookahead; see [`super::abstraction`].
     pub(super) abstracted: FxHashMap<(NodeId, u32), NodeId>,
-    /// Operands of all nodes together: what the limit on expressions counts.
+    /// The number of operands of all nodes, which the limit on expressions includes.
     operands: usize,
     pub(super) looks: Looks,
 }
@@ -190,12 +191,12 @@ impl Arena {
         &self.nodes[id.0 as usize]
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// What the limit on expressions counts: nodes, their operands and the states of finite sets.
+    /// Returns what the limit on expressions counts: nodes, their operands and the states of finite sets.
     pub(super) fn size(&self) -> usize {
         self.nodes.len() + self.operands + self.finite.len() + self.looks.len()
     }
@@ -209,22 +210,22 @@ impl Arena {
         self.facts[id.0 as usize].witness
     }
 
-    /// The trackers on which the strings of the expression depend, as bits.
+    /// Returns the trackers on which the strings of the expression depend, as bits.
     pub(super) fn asks(&self, id: NodeId) -> u64 {
         self.facts[id.0 as usize].asks
     }
 
-    /// Whether there is a loop that looks around in the expression.
+    /// Returns whether the expression contains a loop that looks around.
     pub(super) fn loops(&self, id: NodeId) -> bool {
         self.facts[id.0 as usize].loops
     }
 
-    /// No string of the expression is shorter.
+    /// Returns a lower bound on the length of its strings.
     pub(super) fn least(&self, id: NodeId) -> u32 {
         self.facts[id.0 as usize].least
     }
 
-    /// No string of the expression is longer.
+    /// Returns an upper bound on the length of its strings.
     pub(super) fn most(&self, id: NodeId) -> u32 {
         self.facts[id.0 as usize].most
     }
@@ -234,12 +235,12 @@ impl Arena {
         self.facts[id.0 as usize].distance
     }
 
-    /// Whether there is a counter in the expression that no short token reaches.
+    /// Returns whether the expression contains a counter that no short token exhausts.
     pub(super) fn has_long_counters(&self, id: NodeId) -> bool {
         self.facts[id.0 as usize].counts
     }
 
-    /// No string of the expression has fewer characters.
+    /// Returns a lower bound on the number of characters of its strings.
     pub(super) fn fewest(&self, id: NodeId) -> u32 {
         self.facts[id.0 as usize].fewest
     }
@@ -249,12 +250,12 @@ impl Arena {
         self.facts[id.0 as usize].tail
     }
 
-    /// Whether there is a counter in the expression whose rounds may be longer than a character.
+    /// Returns whether the expression contains a counter whose rounds may be longer than a character.
     pub(super) fn counts_rounds(&self, id: NodeId) -> bool {
         self.facts[id.0 as usize].rounds
     }
 
-    /// The expression without the ranges of its counters: see [`super::counted`].
+    /// Returns the expression without the ranges of its counters; see [`super::counted`].
     pub(super) fn skeleton(&self, id: NodeId) -> Skeleton {
         self.skeletons[id.0 as usize]
     }
@@ -263,12 +264,12 @@ impl Arena {
         self.facts[id.0 as usize].utf8
     }
 
-    /// The bytes that are left of a literal.
+    /// Returns the rest of a literal.
     pub(super) fn literal_bytes(&self, literal: u32, offset: u32) -> &[u8] {
         &self.literals[literal as usize].bytes[offset as usize..]
     }
 
-    /// A literal from its byte `offset` on.
+    /// Returns a literal from byte `offset` on.
     pub(super) fn literal_tail(&mut self, literal: u32, offset: u32) -> NodeId {
         if self.literals[literal as usize].bytes.len() <= offset as usize {
             Self::EMPTY
@@ -301,7 +302,7 @@ impl Arena {
         }
     }
 
-    /// Names the expression for every UTF-8 text: unions swallow their other arms when it is one of them.
+    /// Sets the expression for all UTF-8 texts; unions drop their other arms if it is one of them.
     pub(super) fn set_any_text(&mut self, id: NodeId) {
         self.any_text = Some(id);
     }
@@ -318,7 +319,7 @@ impl Arena {
         self.any_text
     }
 
-    /// Whether anything but a literal may follow.
+    /// Returns whether anything other than a literal may follow.
     pub(super) fn has_classes(&self, id: NodeId) -> bool {
         !matches!(
             self.node(id),
@@ -386,7 +387,7 @@ impl Arena {
                 let rest = &whole.bytes[offset as usize..];
                 let length = u32::try_from(rest.len()).unwrap_or(u32::MAX);
                 NodeFacts {
-                    // A continuation byte at the front is the middle of a character.
+                    // A continuation byte at the front is within a character.
                     utf8: whole.utf8 && rest[0] & 0xC0 != 0x80,
                     most: length,
                     fewest: rest.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as u32,
@@ -542,7 +543,7 @@ impl Arena {
         }
     }
 
-    /// Whether no text of at most `lookahead` characters is longer than `rounds` rounds of the body.
+    /// Returns whether no text of at most `lookahead` characters is longer than `rounds` rounds of the body.
     pub(super) fn is_beyond(&self, body: NodeId, rounds: u32, lookahead: u32) -> bool {
         self.fewest(body).max(1).saturating_mul(rounds) >= lookahead
     }
@@ -551,7 +552,7 @@ impl Arena {
         matches!(self.node(id), Node::Literal { .. } | Node::Finite(_)) && self.most(id) <= MAX_UTF8
     }
 
-    /// The tail of a part with a completion of this length after it.
+    /// Returns the tail of a part followed by a completion of this length.
     fn tail_before(&self, part: NodeId, rest: Option<u32>) -> u32 {
         rest.map_or(u32::MAX, |rest| self.tail(part).saturating_add(rest))
     }

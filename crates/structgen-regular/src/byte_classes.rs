@@ -1,10 +1,10 @@
-//! Which bytes lead from an expression to the same one.
+//! Classes of bytes that lead from an expression to the same one.
 
-/// A set of bytes that starts new runs: bytes between two members are alike.
+/// The set of first bytes of runs; the bytes of a run are equivalent.
 pub(super) type Boundaries = [u64; 4];
 
-/// The bytes in classes of which all members have the same derivative: runs of bytes, several of which may be one class, as
-/// the letters and digits of `[A-Za-z0-9]`.
+/// Bytes in classes whose members have the same derivative. A class consists of runs, such as the letters and digits of
+/// `[A-Za-z0-9]`.
 #[derive(Clone, Debug)]
 pub(super) struct ByteClasses {
     boundaries: Boundaries,
@@ -13,14 +13,14 @@ pub(super) struct ByteClasses {
     count: u16,
 }
 
-/// The classes that an automaton splits off others: those, the target of their bytes, and the new ones.
+/// The classes that an automaton splits off others: the old class, the target of its bytes, and the new class.
 pub(super) type SplitOff = Vec<(u16, u32, u16)>;
 
-/// Where there are more numbers than this, those that are gone are used again.
+/// Above this, the numbers of classes that no longer exist are reused.
 const MOST_NUMBERS: u16 = 256;
 
 impl ByteClasses {
-    /// One class of all bytes, cut into these runs.
+    /// Creates one class of all bytes, divided into these runs.
     pub(super) fn of_runs(boundaries: Boundaries) -> Self {
         let runs: u32 = boundaries.iter().map(|word| word.count_ones()).sum();
         Self {
@@ -30,7 +30,7 @@ impl ByteClasses {
         }
     }
 
-    /// Splits classes by where an automaton takes their bytes: from the first to the last byte of a transition to its
+    /// Splits classes by where an automaton leads their bytes: from the first to the last byte of a transition to its
     /// target, and all others nowhere. Transitions begin and end with runs.
     pub(super) fn split(
         &mut self,
@@ -60,9 +60,9 @@ impl ByteClasses {
         }
     }
 
-    /// Numbers the classes that there are from zero on, in the order of their first bytes: when all are split.
+    /// Numbers the existing classes from zero, in the order of their first bytes, once all are split.
     pub(super) fn number(&mut self) {
-        // An automaton splits off as many as there are runs, which is 256 at most.
+        // An automaton splits off at most as many classes as there are runs, which is 256.
         let mut numbers = [u16::MAX; MOST_NUMBERS as usize * 2];
         let mut count = 0;
         for class in &mut self.classes {
@@ -76,22 +76,22 @@ impl ByteClasses {
         self.count = count;
     }
 
-    /// How many classes there are.
+    /// Returns the number of classes.
     pub(super) fn count(&self) -> usize {
         usize::from(self.count)
     }
 
-    /// How many runs there are.
+    /// Returns the number of runs.
     pub(super) fn runs(&self) -> usize {
         self.classes.len()
     }
 
-    /// The class of a byte.
+    /// Returns the class of a byte.
     pub(super) fn class_of(&self, byte: u8) -> usize {
         usize::from(self.classes[self.run_of(byte)])
     }
 
-    /// The place of a byte's run.
+    /// Returns the index of a byte's run.
     fn run_of(&self, byte: u8) -> usize {
         let word = usize::from(byte >> 6);
         let up_to = u64::MAX >> (63 - (byte & 63));
@@ -102,9 +102,9 @@ impl ByteClasses {
         below + (self.boundaries[word] & up_to).count_ones() as usize - 1
     }
 
-    /// The first and the last byte of a byte's run.
+    /// Returns the first and last byte of a byte's run.
     pub(super) fn run(&self, byte: u8) -> (u8, u8) {
-        // The start at or before the byte, and the one after it; byte 0 always is one.
+        // The start at or before the byte, and the one after it; byte 0 is always a start.
         let mut word = usize::from(byte >> 6);
         let mut starts = self.boundaries[word] & (u64::MAX >> (63 - (byte & 63)));
         while starts == 0 {
@@ -124,7 +124,7 @@ impl ByteClasses {
         (low, (word * 64) as u8 + starts.trailing_zeros() as u8 - 1)
     }
 
-    /// The first byte of every class, in order.
+    /// Returns the first byte of every class, in order.
     pub(super) fn representatives(&self) -> impl Iterator<Item = u8> + use<> {
         let mut next = 0;
         let classes = self.classes.clone();
@@ -136,7 +136,7 @@ impl ByteClasses {
         })
     }
 
-    /// The first byte of every run, with how many bytes there are in the run, in order.
+    /// Returns the first byte of every run with the run's length, in order.
     pub(super) fn sizes(&self) -> impl Iterator<Item = (u8, u16)> + use<> {
         let mut firsts = starts(self.boundaries).peekable();
         std::iter::from_fn(move || {

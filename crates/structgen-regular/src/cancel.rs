@@ -1,4 +1,4 @@
-//! Ending work from outside.
+//! Cancels work from outside.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use crate::LimitExceeded;
 use crate::limit::{CANCELLED, MILLISECONDS};
 
-/// Ends work before it is done: when someone asks for it, or once a deadline has passed.
+/// A token that cancels work, on request or once a deadline has passed.
 ///
-/// Clones are the same token. Whoever counts work checks the token every few thousand units of it, so that work ends
-/// within some milliseconds, with a [`LimitExceeded`] that names the reason.
+/// Clones are the same token. Code that counts its work checks the token about every thousand units, so that work ends
+/// within milliseconds, with a [`LimitExceeded`] that names the reason.
 ///
 /// ```
 /// use std::time::Duration;
@@ -31,21 +31,21 @@ pub struct CancelToken(Arc<Cancellation>);
 #[derive(Debug, Default)]
 struct Cancellation {
     is_cancelled: AtomicBool,
-    /// When work has to end, and how long it may take in all.
+    /// The time at which work has to end, and the total time allowed.
     deadline: Option<(Instant, Duration)>,
 }
 
-/// How much work is done between two checks; a power of two.
+/// The work between two checks; a power of two.
 const INTERVAL: u64 = 1 << 10;
 
 impl CancelToken {
-    /// A token without a deadline.
+    /// Creates a token without a deadline.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A token whose deadline passes this long after now. Where no clock reaches as far, it has none.
+    /// Creates a token whose deadline is this long after now. If that is beyond the range of the clock, it has none.
     #[must_use]
     pub fn with_timeout(timeout: Duration) -> Self {
         let end = Instant::now().checked_add(timeout);
@@ -55,15 +55,15 @@ impl CancelToken {
         }))
     }
 
-    /// Ends the work of whoever has this token.
+    /// Cancels all work with this token.
     pub fn cancel(&self) {
         self.0.is_cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether work may go on.
+    /// Checks whether work may continue.
     ///
     /// # Errors
-    /// When the token was cancelled, or its deadline has passed.
+    /// If the token was cancelled, or its deadline has passed.
     pub fn check(&self) -> Result<(), LimitExceeded> {
         if self.0.is_cancelled.load(Ordering::Relaxed) {
             return Err(LimitExceeded {
@@ -80,7 +80,7 @@ impl CancelToken {
         }
     }
 
-    /// [`check`](Self::check), once in a while: where the count of work passes a multiple of some number.
+    /// Like [`check`](Self::check), but only if the count of work has passed a multiple of some number.
     ///
     /// # Errors
     /// As [`check`](Self::check).
@@ -93,7 +93,7 @@ impl CancelToken {
     }
 }
 
-/// Equal tokens are the same one.
+/// Tokens are equal if they are the same.
 impl PartialEq for CancelToken {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -15,15 +15,15 @@ struct Template {
     start: FiniteState,
 }
 
-/// Sets with more ranges than this are worth remembering for the whole process.
+/// Sets with more ranges than this are cached for the whole process.
 const LARGE: usize = 16;
-/// The most sets that are remembered. Later ones are built where they are needed.
+/// The maximum number of cached sets. Later ones are built where they are needed.
 const REMEMBERED: usize = 1_024;
 
 static TEMPLATES: LazyLock<Mutex<FxHashMap<CharSet, Arc<Template>>>> =
     LazyLock::new(Mutex::default);
 
-/// Adds the automaton of a set that is not empty; the strings of the state are the characters' bytes.
+/// Adds the automaton of a nonempty set; the strings of the state are the bytes of its characters.
 pub(super) fn add(set: &CharSet, states: &mut FiniteStates) -> FiniteState {
     if set.ranges().len() <= LARGE {
         return build(set, states);
@@ -43,7 +43,7 @@ pub(super) fn add(set: &CharSet, states: &mut FiniteStates) -> FiniteState {
     import(&template, states)
 }
 
-/// Copies a template state by state; they are stored targets first.
+/// Copies a template state by state; targets are stored before their sources.
 fn import(template: &Template, states: &mut FiniteStates) -> FiniteState {
     let mut ids: Vec<FiniteState> = Vec::with_capacity(template.start.0 as usize + 1);
     let mut transitions: Vec<Transition> = Vec::new();
@@ -77,8 +77,8 @@ fn build(set: &CharSet, states: &mut FiniteStates) -> FiniteState {
     start
 }
 
-/// The state for the sequences, less their first `depth` bytes. Sequences come sorted, and two byte ranges at one place
-/// are equal or disjoint, since their characters are disjoint. The depth is at most four.
+/// Returns the state for the sequences without their first `depth` bytes. Sequences are sorted, and two byte ranges at
+/// one position are equal or disjoint, since their characters are disjoint. The depth is at most four.
 fn subtree(sequences: &[Utf8Sequence], depth: usize, states: &mut FiniteStates) -> FiniteState {
     let mut transitions: Vec<Transition> = Vec::new();
     for group in sequences.chunk_by(|left, right| range(left, depth) == range(right, depth)) {

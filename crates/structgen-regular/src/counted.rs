@@ -1,24 +1,26 @@
-//! Alternatives that differ only in how far they have counted.
+//! Merges alternatives that differ only in their counters.
 //!
-//! Where a text can be cut into rounds in several ways, as in `(\S{1,30}\s*){1,100}`, a union has an alternative for every way. Many of
-//! them differ in nothing but the numbers of rounds that are left, one range for each counter, and some hold what others do: whoever has
-//! used fewer rounds may go on wherever the others may. What is left is polynomial in the counters where it was exponential in the text.
+//! If a text can be split into rounds in several ways, as for `(\S{1,30}\s*){1,100}`, a union has an alternative for
+//! every way. Many of them differ only in the numbers of rounds left, one range for each counter, and some contain
+//! others: after fewer rounds, everything may follow that may follow after more. What remains is polynomial in the
+//! counters instead of exponential in the text.
 
 use std::cmp::Reverse;
 
 use super::arena::{Arena, Node, NodeId};
 
-/// A concatenation without the ranges of its counters, by number: a factor that is not counted is one round of itself.
+/// The number of a skeleton: a concatenation without the ranges of its counters. A factor that is not counted is one
+/// round of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Skeleton(pub(super) u32);
 
-/// How many rounds are left of a counter, both ends included; the largest value where there is no bound.
+/// The range of rounds left of a counter, inclusive; `u32::MAX` if there is no maximum.
 type Rounds = (u32, u32);
 
-/// An alternative: the rounds that are left of each counter in which those of one skeleton differ.
+/// An alternative: the rounds left of each counter in which the alternatives of one skeleton differ.
 struct Counts {
     rounds: Vec<Rounds>,
-    /// `None` where it is several alternatives in one.
+    /// `None` if it joins several alternatives.
     arm: Option<NodeId>,
 }
 
@@ -28,13 +30,13 @@ impl Counts {
         pairs.all(|(own, other)| own.0 <= other.0 && other.1 <= own.1)
     }
 
-    /// How many choices of rounds there are, about: more than in any other that it covers.
+    /// Returns the approximate number of choices of rounds, which is greater than that of any alternative it covers.
     fn extent(&self) -> u64 {
         let extents = self.rounds.iter();
         extents.map(|&(least, most)| u64::from(most - least)).sum()
     }
 
-    /// The ranges of all counters but one.
+    /// Returns the ranges of all counters except one.
     fn others(&self, counter: usize) -> impl Iterator<Item = Rounds> {
         let (before, after) = (&self.rounds[..counter], &self.rounds[counter + 1..]);
         before.iter().chain(after).copied()
@@ -42,7 +44,8 @@ impl Counts {
 }
 
 impl Arena {
-    /// `x{0,3}r | x{2,7}r` = `x{0,7}r`, and `x{0,3}y{0,2}` is dropped beside `x{0,3}y{0,5}`. Returns whether there are new alternatives.
+    /// `x{0,3}r | x{2,7}r` = `x{0,7}r`, and `x{0,3}y{0,2}` is dropped beside `x{0,3}y{0,5}`. Returns whether there are
+    /// new alternatives.
     pub(super) fn merge_counters(&mut self, arms: &mut Vec<NodeId>) -> bool {
         let skeletons = arms.iter().map(|&arm| (self.skeleton(arm), arm));
         let mut skeletons: Vec<(Skeleton, NodeId)> = skeletons.collect();
@@ -77,8 +80,8 @@ impl Arena {
         is_new
     }
 
-    /// What alternatives of one skeleton have counted up to where they go on alike: the counted bodies, the rounds that each has
-    /// left, and what follows.
+    /// Returns what alternatives of one skeleton have counted, up to where they have the same rest: the counted bodies,
+    /// the rounds left of each, and the rest.
     fn counts_of(&self, group: &[NodeId]) -> (Vec<NodeId>, Vec<Counts>, NodeId) {
         let mut bodies = Vec::new();
         let start = |&arm: &NodeId| Counts {
@@ -98,7 +101,7 @@ impl Arena {
         (bodies, counts, rests[0])
     }
 
-    /// What a factor of a concatenation repeats, and how often.
+    /// Returns what a factor of a concatenation repeats, and how often.
     pub(super) fn rounds(&self, factor: NodeId) -> (NodeId, Rounds) {
         match *self.node(factor) {
             Node::Repeat { body, min, max } => (body, (min, max.unwrap_or(u32::MAX))),
@@ -116,10 +119,10 @@ impl Arena {
     }
 }
 
-/// More alternatives than these are only joined, not compared with one another.
+/// More alternatives than this are only joined, not compared with one another.
 const MOST_COMPARED: usize = 512;
 
-/// Joins alternatives until none covers another and no two are one.
+/// Joins alternatives until none covers another and no two can be joined.
 fn merge(counts: &mut Vec<Counts>, counters: usize) {
     loop {
         let before = counts.len();
@@ -147,7 +150,7 @@ fn drop_covered(counts: &mut Vec<Counts>) {
     *counts = kept;
 }
 
-/// Joins alternatives that differ in one counter only, whose ranges touch.
+/// Joins alternatives that differ in one counter only, if their ranges touch.
 fn join(counts: &mut Vec<Counts>, counter: usize) {
     counts.sort_by(|left, right| {
         let others = left.others(counter).cmp(right.others(counter));

@@ -1,4 +1,4 @@
-//! How many strings a set holds, and which.
+//! Counts and lists the strings of a set.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use super::{RegularLimits, RegularMachine, RegularState};
 use crate::LimitExceeded;
 
 impl RegularMachine {
-    /// How many strings complete the state, or `up_to` if there are at least as many. The answer is remembered.
+    /// Returns how many strings complete the state, or `up_to` if there are at least as many. The answer is cached.
     ///
-    /// Strings are grown byte by byte, all of one length together. Every prefix of that length is live and differs from
-    /// the others, so that there are at least as many strings as prefixes: a large set answers as soon as it has
+    /// Strings are extended byte by byte, all of one length together. Every prefix of that length is live and differs
+    /// from the others, so there are at least as many strings as prefixes. A large set is answered as soon as it has
     /// branched enough, and an infinite one once its strings are longer than it has states.
     ///
     /// ```
@@ -29,7 +29,7 @@ impl RegularMachine {
     /// ```
     ///
     /// # Errors
-    /// When a limit of the machine does not suffice.
+    /// If a limit of the machine does not suffice.
     pub fn count(&mut self, state: &RegularState, up_to: u32) -> Result<u32, LimitExceeded> {
         if let Some(&(found, asked)) = self.counted.get(&state.0)
             && (found < asked || up_to <= asked)
@@ -49,7 +49,7 @@ impl RegularMachine {
         let mut work = 0_usize;
         for length in 0.. {
             let prefixes = layer.values().fold(0, |sum: u64, &n| sum.saturating_add(n));
-            // Each prefix becomes at least one string, none of them shorter than it.
+            // Each prefix becomes at least one string that is at least as long.
             let at_least = found.saturating_add(prefixes);
             found += layer
                 .iter()
@@ -83,7 +83,7 @@ impl RegularMachine {
         Ok(u32::try_from(found).unwrap_or(u32::MAX))
     }
 
-    /// All strings of the set; there are known to be few.
+    /// Returns all strings of the set, which are known to be few.
     fn list(&mut self) -> Result<Vec<Vec<u8>>, LimitExceeded> {
         let mut found = Vec::new();
         let mut bytes = 0_usize;
@@ -116,13 +116,13 @@ impl RegularMachine {
     }
 }
 
-/// How many bytes copied count as much as one state visited.
+/// The number of copied bytes that count as one visited state.
 const BYTES_PER_VISIT: usize = 256;
 
-/// How many strings are in the set, or `up_to` if there are at least as many. See [`RegularMachine::count`].
+/// Returns how many strings are in the set, or `up_to` if there are at least as many. See [`RegularMachine::count`].
 ///
 /// # Errors
-/// When a limit does not suffice.
+/// If a limit does not suffice.
 pub fn count(regular: &Regular, limits: RegularLimits, up_to: u32) -> Result<u32, LimitExceeded> {
     let mut machine = RegularMachine::new(regular, limits)?;
     match machine.start()? {
@@ -131,8 +131,8 @@ pub fn count(regular: &Regular, limits: RegularLimits, up_to: u32) -> Result<u32
     }
 }
 
-/// All texts of the set, sorted by their bytes, or `None` when there are more than `at_most`. Strings that are no UTF-8
-/// count, but are no texts and are left out.
+/// Returns all texts of the set, sorted by their bytes, or `None` if there are more than `at_most`. Strings that are
+/// not UTF-8 count, but are left out.
 ///
 /// ```
 /// use structgen_regular::{RegularLimits, strings};
@@ -146,7 +146,7 @@ pub fn count(regular: &Regular, limits: RegularLimits, up_to: u32) -> Result<u32
 /// ```
 ///
 /// # Errors
-/// When a limit does not suffice.
+/// If a limit does not suffice.
 pub fn strings(
     regular: &Regular,
     limits: RegularLimits,

@@ -7,28 +7,28 @@ use super::byte_classes::{Boundaries, ByteClasses, SplitOff};
 use crate::LimitExceeded;
 use crate::limit::EXPRESSIONS;
 
-/// Working memory for walks over the arena, kept from call to call.
+/// Buffers for walks over the arena, reused between calls.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
-    /// For every node, the walk that saw it last and what it found.
+    /// For every node, the number of the last walk that visited it, and its result.
     seen: Vec<(u32, NodeId)>,
     walk: u32,
     stack: Vec<NodeId>,
     /// The literals and finite sets at the front of an expression.
     leaves: Vec<NodeId>,
     split_off: SplitOff,
-    /// Derivatives of parts of unions and intersections: these have many states, but few different parts.
+    /// Derivatives of the parts of unions and intersections, which have many states but few different parts.
     parts: FxHashMap<(NodeId, u8), NodeId>,
-    /// The memory of walks within a walk: of sets that look behind, with their trackers.
+    /// The buffers of nested walks: those of sets that look behind, with their trackers.
     pub(super) inner: Option<Box<Self>>,
 }
 
-/// The most derivatives of parts that are remembered at once.
+/// The maximum number of cached derivatives of parts.
 const MOST_PARTS: usize = 1 << 16;
 
 impl Scratch {
     fn start(&mut self, nodes: usize) {
-        // After 2³² walks the numbers start again: forget what the old ones have seen.
+        // After 2³² walks the numbers repeat, so what earlier walks have seen is forgotten.
         self.walk = self.walk.wrapping_add(1);
         if self.walk == 0 {
             self.seen.clear();
@@ -57,8 +57,8 @@ impl Scratch {
 }
 
 impl Arena {
-    /// The strings that follow `byte` in the strings of `root`. An explicit stack: expressions may nest deeper than
-    /// calls.
+    /// Returns the strings that follow `byte` in the strings of `root`. Uses an explicit stack, since expressions may
+    /// nest deeper than calls.
     pub(super) fn derivative(
         &mut self,
         root: NodeId,
@@ -69,7 +69,7 @@ impl Arena {
         self.derivative_where(root, byte, 0, limit, scratch)
     }
 
-    /// The same, where these trackers hold before the byte.
+    /// Like [`derivative`](Self::derivative), given the trackers that hold before the byte.
     pub(super) fn derivative_where(
         &mut self,
         root: NodeId,
@@ -130,7 +130,7 @@ impl Arena {
         }
         if let Node::Intersection(parts) | Node::Union(parts) = self.node(whole) {
             for &part in parts.iter() {
-                // What asks trackers depends on the place.
+                // What depends on trackers depends on the position.
                 if self.asks(part) == 0
                     && let Some(found) = scratch.get(part)
                 {
@@ -152,7 +152,7 @@ impl Arena {
         )
     }
 
-    /// The parts of an expression that its derivative derives, where these trackers hold. Loops are unfolded.
+    /// Visits the parts of an expression whose derivatives it needs, given the trackers that hold. Loops are unfolded.
     fn for_each_front(&self, id: NodeId, holds: u64, mut visit: impl FnMut(NodeId)) {
         match self.node(id) {
             Node::Concat(..) => {
@@ -197,7 +197,7 @@ impl Arena {
         })
     }
 
-    /// The derivative of a node whose fronts are derived.
+    /// Returns the derivative of a node, given those of its front parts.
     fn combine(&mut self, id: NodeId, byte: u8, holds: u64, scratch: &Scratch) -> NodeId {
         let derived = |arena: &mut Self, part: NodeId| {
             scratch
@@ -236,7 +236,7 @@ impl Arena {
                 self.not(body)
             }
             Node::Repeat { body, min, max } => {
-                // Where the body holds the empty string, min is 0 and it does not matter which round takes the byte.
+                // If the body contains the empty string, `min` is 0 and it does not matter which round reads the byte.
                 let front = derived(self, body);
                 if front == Self::NEVER {
                     return Self::NEVER;
@@ -259,8 +259,8 @@ impl Arena {
         }
     }
 
-    /// Adds what is left of a front and what follows it. Where there are rounds to count later, alternatives are kept apart, so that those
-    /// that have counted differently are [merged](Self::merge_counters).
+    /// Adds the rest of a front part followed by `rest`. If there are rounds to count later, alternatives are kept
+    /// apart, so that those with different counts are [merged](Self::merge_counters).
     fn push_continued(&mut self, front: NodeId, rest: NodeId, arms: &mut Vec<NodeId>) {
         match self.node(front).clone() {
             Node::Union(fronts) if self.counts_rounds(rest) => {
@@ -278,7 +278,8 @@ impl Arena {
         }
     }
 
-    /// Which bytes the derivatives of `root` tell apart: those that some literal or finite set at the front does.
+    /// Returns the classes of bytes with equal derivatives of `root`: those that no literal or finite set at the front
+    /// distinguishes.
     pub(super) fn byte_classes(&mut self, root: NodeId, scratch: &mut Scratch) -> ByteClasses {
         let mut boundaries: Boundaries = [1, 0, 0, 0];
         let mut mark = |low: u8, high: u8| {
@@ -312,7 +313,7 @@ impl Arena {
                     }
                     scratch.leaves.push(id);
                 }
-                // Whatever its tracker says.
+                // Whether its tracker holds or not.
                 Node::Behind { rest, .. } => scratch.stack.push(rest),
                 Node::Tracked { term, ref trackers } => {
                     scratch.stack.push(term);

@@ -17,7 +17,7 @@ pub(super) struct Transition {
     pub(super) next: FiniteState,
 }
 
-/// All states; equal sets built the same way are one state. Every state accepts something.
+/// All states; equal sets built in the same way are one state. Every state accepts something.
 #[derive(Clone, Debug)]
 pub(super) struct FiniteStates {
     transitions: Vec<Transition>,
@@ -27,19 +27,19 @@ pub(super) struct FiniteStates {
 
 #[derive(Clone, Copy, Debug)]
 struct State {
-    /// Where its transitions end; they start where those of the state before end.
+    /// The end of its transitions, which start at the end of the previous state's.
     end: u32,
     accepts: bool,
-    /// Whether all strings are whole UTF-8 texts, as far as known.
+    /// Whether all strings are known to be whole UTF-8 texts.
     utf8: bool,
     /// The length of the shortest string.
     shortest: u32,
-    /// The length of the longest.
+    /// The length of the longest string.
     longest: u32,
 }
 
 impl FiniteStates {
-    /// The state that accepts the empty string and nothing else.
+    /// The state that accepts only the empty string.
     pub(super) const EMPTY: FiniteState = FiniteState(0);
 
     pub(super) fn new() -> Self {
@@ -73,7 +73,7 @@ impl FiniteStates {
         self.states[state.0 as usize].utf8
     }
 
-    /// Notes that all strings of the state are whole UTF-8 texts.
+    /// Marks all strings of the state as whole UTF-8 texts.
     pub(super) fn set_utf8(&mut self, state: FiniteState) {
         self.states[state.0 as usize].utf8 = true;
     }
@@ -95,7 +95,8 @@ impl FiniteStates {
             .map(|transition| transition.next)
     }
 
-    /// The state with these transitions: sorted, disjoint, with known targets, and not empty unless `accepts`.
+    /// Returns the state with these transitions: sorted, disjoint, with existing targets, and not empty unless
+    /// `accepts`.
     pub(super) fn intern(&mut self, accepts: bool, transitions: &[Transition]) -> FiniteState {
         let hash = hash_of(accepts, transitions);
         let found = self.ids.find(hash, |&id| {
@@ -136,7 +137,7 @@ impl FiniteStates {
         id
     }
 
-    /// The state that accepts the same strings but the empty one; there are others.
+    /// Returns the state that accepts the same strings except the empty one; there are others.
     pub(super) fn without_empty(&mut self, state: FiniteState) -> FiniteState {
         let transitions = self.transitions(state).to_vec();
         let rest = self.intern(false, &transitions);
@@ -146,13 +147,12 @@ impl FiniteStates {
         rest
     }
 
-    /// The state that accepts exactly these strings: sorted and without duplicates, at least one.
+    /// Returns the state that accepts exactly these strings: sorted and without duplicates, at least one.
     ///
     /// Daciuk, Mihov, Watson, Watson: "Incremental Construction of Minimal Acyclic Finite-State Automata" (2000), for
     /// sorted input.
     pub(super) fn literals(&mut self, sorted: &[&[u8]]) -> FiniteState {
-        // The states along the last string that may still grow: whether they accept, and what is known of their
-        // transitions.
+        // The states along the last string that may still grow: whether they accept, and their transitions so far.
         let mut path: Vec<(bool, Vec<Transition>)> = vec![(false, Vec::new())];
         let mut last: &[u8] = &[];
         for &literal in sorted {
@@ -178,7 +178,7 @@ impl FiniteStates {
         start
     }
 
-    /// Gives the states of `path` below `depth` their ids, along the bytes of `last`.
+    /// Interns the states of `path` below `depth`, along the bytes of `last`.
     fn freeze(&mut self, path: &mut Vec<(bool, Vec<Transition>)>, last: &[u8], depth: usize) {
         while path.len() > depth + 1 {
             let Some((accepts, transitions)) = path.pop() else {
@@ -194,7 +194,7 @@ impl FiniteStates {
     }
 }
 
-/// Adds a transition after the others, joined with the last one where they touch and lead to the same state.
+/// Adds a transition after the others, joined with the last one if they touch and lead to the same state.
 pub(super) fn push_transition(
     transitions: &mut Vec<Transition>,
     low: u8,

@@ -1,8 +1,8 @@
 //! Regular sets as byte automata, by derivatives.
 //!
 //! A state is an expression: the set of what may still follow. Nothing is determinised ahead of time and no counter is
-//! unrolled, so that building a machine costs about as much as reading the expression; intersection and complement come
-//! for free.
+//! unrolled, so building a machine costs about as much as reading the expression. Intersection and complement need no
+//! construction of their own.
 
 mod abstraction;
 mod arena;
@@ -31,25 +31,25 @@ pub use self::limit::LimitExceeded;
 use self::liveness::Liveness;
 use self::steps::Steps;
 
-/// A text of at most this many characters is short: counters that no short text exhausts are worth abstracting
-/// ([`RegularMachine::abstract_counters`]). The tokens of today's vocabularies are shorter, but for a few hundred.
+/// The maximum number of characters of a short text: counters that no short text exhausts are abstracted
+/// ([`RegularMachine::abstract_counters`]). All but a few hundred tokens of today's vocabularies are short.
 pub const SHORT_TEXT: u32 = 32;
 
-/// What a regular set may cost.
+/// Limits on the size and work of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegularLimits {
-    /// The most expressions a machine may hold, counted with their operands: its [memory](Self::bytes).
+    /// The maximum number of expressions of a machine, including their operands: its [memory](Self::bytes).
     pub expressions: usize,
-    /// The most states that one search for a completion may visit; those that many kinds of bytes may follow count
-    /// more. Only sets with intersections or complements are searched.
+    /// The maximum number of states that one search for a completion may visit; those that many kinds of bytes may
+    /// follow count more. Only sets with intersections or complements are searched.
     pub search: usize,
 }
 
-/// About how many bytes an expression takes.
+/// The approximate size of an expression in bytes.
 const EXPRESSION_BYTES: usize = 100;
 
 impl RegularLimits {
-    /// About how many bytes a machine may take.
+    /// Returns the approximate maximum size of a machine in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.expressions.saturating_mul(EXPRESSION_BYTES)
@@ -93,16 +93,16 @@ pub struct RegularMachine {
     steps: Steps,
     start: NodeId,
     liveness: Liveness,
-    /// What was counted: the answer, and how far was asked.
+    /// Cached counts: the answer, and the limit it was requested with.
     counted: FxHashMap<NodeId, (u32, u32)>,
     limits: RegularLimits,
 }
 
 impl RegularMachine {
-    /// A machine for the set. Any depth of nesting is taken; nothing is decided yet.
+    /// Creates a machine for the set. Any depth of nesting is accepted; nothing is decided yet.
     ///
     /// # Errors
-    /// When the expression itself is larger than the limit.
+    /// If the expression itself is larger than the limit.
     pub fn new(regular: &Regular, limits: RegularLimits) -> Result<Self, LimitExceeded> {
         let mut arena = Arena::new();
         let start = arena.lower(regular, &limits)?;
@@ -115,7 +115,7 @@ impl RegularMachine {
         })
     }
 
-    /// Whether the string is in the set. Unlike [`RegularMachine::step`] it looks for no completions on the way.
+    /// Returns whether the string is in the set. Unlike [`RegularMachine::step`], it searches no completions.
     ///
     /// ```
     /// use structgen_regular::{RegularLimits, RegularMachine};
@@ -129,7 +129,7 @@ impl RegularMachine {
     /// ```
     ///
     /// # Errors
-    /// When a limit of the machine does not suffice.
+    /// If a limit of the machine does not suffice.
     pub fn contains(&mut self, string: &[u8]) -> Result<bool, LimitExceeded> {
         let mut state = self.start;
         for &byte in string {
@@ -141,51 +141,51 @@ impl RegularMachine {
         Ok(self.steps.arena.nullable(state))
     }
 
-    /// The expressions that the machine holds by now, as [`RegularLimits::expressions`] counts them.
+    /// Returns the number of expressions of the machine so far, as [`RegularLimits::expressions`] counts them.
     #[must_use]
     pub fn size(&self) -> usize {
         self.steps.arena.size()
     }
 
-    /// About how many bytes the machine takes.
+    /// Returns the approximate size of the machine in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.size().saturating_mul(EXPRESSION_BYTES)
     }
 
-    /// Whether every UTF-8 text goes on from a state: then no text of any length can be wrong. `false` where the
+    /// Returns whether every UTF-8 text continues from a state; then no text of any length can be wrong. `false` if the
     /// structure of the expression does not show it.
     #[must_use]
     pub fn is_universal(&mut self, state: &RegularState) -> bool {
         self.steps.arena.is_universal(state.0)
     }
 
-    /// Whether every UTF-8 text completes a state, and goes on. `false` where the structure of the expression does not
-    /// show it.
+    /// Returns whether every UTF-8 text completes a state and continues. `false` if the structure of the expression
+    /// does not show it.
     #[must_use]
     pub fn is_everything(&self, state: &RegularState) -> bool {
         self.steps.arena.is_everything(state.0)
     }
 
-    /// Whether every UTF-8 text is in the set. `false` where the structure of the expression does not show it.
+    /// Returns whether every UTF-8 text is in the set. `false` if the structure of the expression does not show it.
     #[must_use]
     pub fn contains_every_text(&self) -> bool {
         self.steps.arena.is_everything(self.start)
     }
 
-    /// The state before the first byte, or `None` where the set is empty. Every state that is returned is live: some
-    /// continuation completes it.
+    /// Returns the state before the first byte, or `None` if the set is empty. Every state that is returned is live:
+    /// some continuation completes it.
     ///
     /// # Errors
-    /// When a limit does not suffice to decide that.
+    /// If a limit does not suffice to decide that.
     pub fn start(&mut self) -> Result<Option<RegularState>, LimitExceeded> {
         self.if_live(self.start)
     }
 
-    /// The state after one more byte, or `None` where no string of the set goes on like this.
+    /// Returns the state after one more byte, or `None` if no string of the set continues like this.
     ///
     /// # Errors
-    /// When a limit does not suffice to decide that.
+    /// If a limit does not suffice to decide that.
     pub fn step(
         &mut self,
         state: &RegularState,
@@ -195,46 +195,47 @@ impl RegularMachine {
         self.if_live(next)
     }
 
-    /// Whether the text so far is in the set.
+    /// Returns whether the text so far is in the set.
     #[must_use]
     pub fn is_accepting(&self, state: &RegularState) -> bool {
         self.steps.arena.nullable(state.0)
     }
 
-    /// Whether no byte can follow: exact for sets without intersections and complements, otherwise `false` may mean
-    /// that it is not known.
+    /// Returns whether no byte can follow. This is exact for sets without intersections and complements; otherwise
+    /// `false` may mean that it is unknown.
     #[must_use]
     pub fn is_end(&self, state: &RegularState) -> bool {
         state.0 == Arena::EMPTY
     }
 
-    /// The length in bytes of a known completion; exact for sets without intersections and complements. From every
-    /// state that is not accepting, some byte leads to one of a smaller cost. Saturates at `u32::MAX`.
+    /// Returns the length in bytes of a known completion, which is the shortest for sets without intersections and
+    /// complements. From every state that is not accepting, some byte leads to a state of lower cost. Saturates at
+    /// `u32::MAX`.
     #[must_use]
     pub fn cost(&self, state: &RegularState) -> u32 {
         self.liveness.cost(state.0, &self.steps.arena)
     }
 
-    /// The first and the last byte of a run around `byte` that all lead to the same state.
+    /// Returns the first and last byte of a run around `byte` that all lead to the same state.
     pub fn equivalent_bytes(&mut self, state: &RegularState, byte: u8) -> (u8, u8) {
         self.steps.classes(state.0).run(byte)
     }
 
-    /// Whether classes of characters may follow: `false` where nothing but a literal is left.
+    /// Returns whether classes of characters may follow; `false` if only a literal is left.
     #[must_use]
     pub fn has_classes(&self, state: &RegularState) -> bool {
         self.steps.arena.has_classes(state.0)
     }
 
-    /// Whether the set has a counter that no [short](SHORT_TEXT) text exhausts, so that some state may have an
+    /// Returns whether the set has a counter that no [short](SHORT_TEXT) text exhausts, so that some state may have an
     /// [abstraction](Self::abstract_counters).
     #[must_use]
     pub fn has_long_counters(&self) -> bool {
         self.steps.arena.has_long_counters(self.start)
     }
 
-    /// A state that goes on with the same texts of at most `lookahead` characters as this one, with the counters gone
-    /// that no such text exhausts; `None` where that is the state itself. Its cost and its completions mean nothing.
+    /// Returns a state that continues with the same texts of at most `lookahead` characters as this one, without the
+    /// counters that no such text exhausts; `None` if it is the state itself. Its cost and completions are meaningless.
     pub fn abstract_counters(
         &mut self,
         state: &RegularState,
@@ -252,7 +253,7 @@ impl RegularMachine {
     }
 }
 
-/// Whether no string is in the set.
+/// Returns whether the set is empty.
 ///
 /// ```
 /// use structgen_regular::{RegularLimits, is_empty};
@@ -264,7 +265,7 @@ impl RegularMachine {
 /// ```
 ///
 /// # Errors
-/// When a limit does not suffice to decide that.
+/// If a limit does not suffice to decide that.
 pub fn is_empty(regular: &Regular, limits: RegularLimits) -> Result<bool, LimitExceeded> {
     let mut machine = RegularMachine::new(regular, limits)?;
     Ok(machine.start()?.is_none())

@@ -1,6 +1,6 @@
-//! Limits: what a machine may cost.
+//! Limits on the size and work of a machine.
 
-/// What ran over its limit while an automaton was built or extended.
+/// A limit that was exceeded while an automaton was built or extended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", message(.what, *.limit))]
 pub struct LimitExceeded {
@@ -27,19 +27,20 @@ fn message(what: &str, limit: u64) -> String {
 pub(crate) const EXPRESSIONS: &str = "expressions of a regular set";
 
 impl LimitExceeded {
-    /// Whether it is about what a machine has kept since it was made: a new one may do what this one could not.
+    /// Returns whether the limit is on what a machine has accumulated since it was created, so that a new one may
+    /// succeed.
     #[must_use]
     pub fn is_of_kept(&self) -> bool {
         self.what == EXPRESSIONS
     }
 
-    /// Whether it is no limit: a [`CancelToken`](crate::CancelToken) was cancelled.
+    /// Returns whether a [`CancelToken`](crate::CancelToken) was cancelled, rather than a limit exceeded.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.what == CANCELLED
     }
 
-    /// Whether the deadline of a [`CancelToken`](crate::CancelToken) has passed.
+    /// Returns whether the deadline of a [`CancelToken`](crate::CancelToken) has passed.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         self.what == MILLISECONDS

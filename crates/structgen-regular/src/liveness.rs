@@ -1,4 +1,4 @@
-//! Which expressions hold a string at all, and how short a known one is.
+//! Decides which expressions contain a string, and finds the length of a short one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,29 +13,29 @@ use crate::LimitExceeded;
 /// The number of steps from a state of a search that counts as one visit.
 const STEPS: usize = 4;
 
-/// What searches have found. Expressions whose structure shows a string ([`Arena::witness`]) are never searched.
+/// The results of searches. Expressions whose structure shows a string ([`Arena::witness`]) are never searched.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Liveness {
-    /// The cost of the expressions that were searched; `None`: no string.
+    /// The costs of the expressions that were searched; `None` if there is no string.
     searched: FxHashMap<NodeId, Option<u32>>,
-    /// Bytes by which short completions were found, those of late first.
+    /// Bytes of short completions, the most recent first.
     guesses: Vec<u8>,
 }
 
-/// The number of bytes that are guessed before all are tried: a completion is mostly the same few bytes everywhere, those that
-/// close what is open.
+/// The number of bytes that are guessed before all are tried. Completions usually consist of the same few bytes
+/// everywhere: those that close what is open.
 const MOST_GUESSES: usize = 8;
 
-/// The length of the longest completion that is guessed.
+/// The maximum length of a guessed completion.
 const LONGEST_GUESS: usize = 256;
 
 impl Liveness {
-    /// Whether the expression holds a string.
+    /// Returns whether the expression contains a string.
     ///
-    /// Over derivatives, those first that seem nearest to a string (A*: the length so far and a lower bound of what is
-    /// left; among equals, the least that is still to be matched), until one is met that is known to hold a string. The
-    /// nodes on the way there are live with it, each one byte dearer than the next, which keeps costs consistent from
-    /// search to search. A search that ends without such a node proves that everything it saw is dead.
+    /// A best-first search over derivatives (A*, by the length so far plus a lower bound on the rest; among equals, by
+    /// the least that is still to be matched), until it reaches an expression that is known to contain a string. The
+    /// nodes on the path are live as well, each one byte dearer than the next, which keeps costs consistent between
+    /// searches. A search that ends without such an expression proves that everything it visited is dead.
     pub(super) fn is_live(
         &mut self,
         id: NodeId,
@@ -76,7 +76,7 @@ impl Liveness {
                     }
                 }
             }
-            // Where many kinds of bytes may come, as after `\b`, a state takes longer: it counts for several.
+            // If many kinds of bytes may follow, as after `\b`, a state takes longer, so it counts for several.
             if parents.len().max(tried / STEPS) > limit {
                 return Err(LimitExceeded {
                     what: "states searched for a completion of a regular set",
@@ -89,7 +89,7 @@ impl Liveness {
         Ok(false)
     }
 
-    /// Whether bytes by which others were completed complete the expression, and there is no shorter completion.
+    /// Returns whether bytes of earlier completions complete the expression, and no completion is shorter.
     fn guess(&mut self, id: NodeId, steps: &mut Steps) -> Result<bool, LimitExceeded> {
         let mut path = vec![id];
         while let Some(&from) = path.last() {
@@ -130,12 +130,12 @@ impl Liveness {
         }
     }
 
-    /// The cost of a known completion; for expressions that were found live.
+    /// Returns the cost of a known completion, for expressions that were found live.
     pub(super) fn cost(&self, id: NodeId, arena: &Arena) -> u32 {
         self.known(id, arena).flatten().unwrap_or(u32::MAX)
     }
 
-    /// Nothing where only a search can tell.
+    /// Returns `None` if it takes a search.
     fn known(&self, id: NodeId, arena: &Arena) -> Option<Option<u32>> {
         if id == Arena::NEVER {
             return Some(None);

@@ -1,4 +1,4 @@
-//! From syntax trees to expressions in the arena.
+//! Lowers syntax trees to expressions in the arena.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use super::{RegularLimits, characters};
 use crate::LimitExceeded;
 use crate::limit::EXPRESSIONS;
 
-/// What identifies a shared subtree: its kind, the address of its children, and its counter.
+/// Identifies a shared subtree: its kind, the address of its children, and its counter.
 type SharedKey = (u8, usize, u32, Option<u32>);
 
-/// What a syntax tree is lowered to.
+/// The result of lowering a syntax tree.
 #[derive(Clone, Copy)]
 enum Lowered {
     Set(NodeId),
-    /// It looks around: no set by itself.
+    /// It looks around, so it is not a set by itself.
     Part(PartId),
 }
 
@@ -29,7 +29,7 @@ enum Task<'r> {
 }
 
 impl Arena {
-    /// Adds a syntax tree. An explicit stack: trees may be deeper than the call stack.
+    /// Adds a syntax tree. Uses an explicit stack, since trees may be deeper than the call stack.
     pub(super) fn lower(
         &mut self,
         root: &Regular,
@@ -133,7 +133,7 @@ impl Arena {
                 let state = self.finite.intern(false, &[transition]);
                 self.finite(state)
             }
-            // An intersection of nothing demands nothing.
+            // An empty intersection is every text.
             Regular::Intersection(_) => self.every_text(),
             _ => Self::NEVER,
         }
@@ -199,7 +199,8 @@ impl Arena {
         }
     }
 
-    /// Literals among the arms of a union become one automaton: a step costs one table walk, however many they are.
+    /// Joins the literals among the arms of a union to one automaton, so that a step is one table walk, however many
+    /// they are.
     fn join_literals(&mut self, arms: &Arc<[Regular]>, parts: Vec<NodeId>) -> Vec<NodeId> {
         let mut literals: Vec<&[u8]> = Vec::new();
         let mut others: Vec<NodeId> = Vec::new();
@@ -222,7 +223,7 @@ impl Arena {
     }
 }
 
-/// The identity of a subtree that something else may refer to as well.
+/// Returns the identity of a subtree that may occur elsewhere as well.
 fn shared_key(regular: &Regular) -> Option<SharedKey> {
     let (kind, count, address, min, max) = match regular {
         Regular::Concat(parts) => (0, Arc::strong_count(parts), parts.as_ptr().addr(), 0, None),

@@ -1,18 +1,18 @@
 //! Constructors of expressions that normalise.
 //!
 //! The laws are those that keep derivatives few (Brzozowski 1964; Owens, Reppy, Turon 2009): unions are sets, factored
-//! by their first part; concatenations lean to the right; what is certainly empty is gone. Counters of one body that
-//! touch are merged.
+//! by their first part; concatenations lean to the right; parts that are certainly empty are dropped. Adjacent counters
+//! of one body are merged.
 
 use super::arena::{Arena, Node, NodeId};
 
-/// Unions of more arms are not searched for arms that others hold.
+/// Unions of more arms are not searched for arms that others contain.
 const MOST_ABSORBED: usize = 128;
-/// The most terms of a disjunctive normal form that is made at once.
+/// The maximum number of terms of a disjunctive normal form that is made at once.
 const MOST_PRODUCTS: usize = 1_024;
 
 impl Arena {
-    /// The first part of a concatenation and what follows it; anything else is followed by the empty string.
+    /// Returns the first part of a concatenation and the rest; anything else is followed by the empty string.
     pub(super) fn split(&self, id: NodeId) -> (NodeId, NodeId) {
         match *self.node(id) {
             Node::Concat(first, rest) => (first, rest),
@@ -20,7 +20,7 @@ impl Arena {
         }
     }
 
-    /// One after the other.
+    /// Returns the concatenation.
     pub(super) fn concat(&mut self, first: NodeId, rest: NodeId) -> NodeId {
         if first == Self::NEVER || rest == Self::NEVER {
             return Self::NEVER;
@@ -46,7 +46,7 @@ impl Arena {
         if first == Self::EMPTY || rest == Self::NEVER {
             return rest;
         }
-        // Any text swallows what may be empty beside it.
+        // Any text absorbs adjacent parts that may be empty.
         let swallowed = |part: NodeId| self.nullable(part) && self.utf8(part);
         if self.any_text() == Some(first) {
             while rest != Self::EMPTY && swallowed(self.split(rest).0) {
@@ -91,7 +91,7 @@ impl Arena {
         }
     }
 
-    /// The body, `min` to `max` times.
+    /// Returns the body repeated `min` to `max` times.
     pub(super) fn repeat(&mut self, body: NodeId, min: u32, max: Option<u32>) -> NodeId {
         if max.is_some_and(|max| max < min) {
             return Self::NEVER;
@@ -132,7 +132,7 @@ impl Arena {
         self.intern(Node::Repeat { body, min, max })
     }
 
-    /// A union without its arm for the empty string: repeated any number of times from zero on, it is the same.
+    /// Returns a union without its arm for the empty string. Repeated zero or more times, it is the same set.
     fn without_empty_arm(&mut self, id: NodeId) -> NodeId {
         match self.node(id) {
             Node::Union(arms) if arms.contains(&Self::EMPTY) => {
@@ -147,7 +147,7 @@ impl Arena {
         }
     }
 
-    /// Any one of the arms.
+    /// Returns the union of the arms.
     pub(super) fn union(&mut self, mut arms: Vec<NodeId>) -> NodeId {
         if !self.simplify_union(&mut arms) {
             return Self::ALL_BYTES;
@@ -162,8 +162,8 @@ impl Arena {
         self.union_of_set(arms)
     }
 
-    /// A union that is not factored: its arms are factored when a derivative brings them to the front. Factoring all
-    /// the way down at once would go as deep as the expressions are long.
+    /// Returns a union that is not factored: its arms are factored when a derivative brings them to the front.
+    /// Factoring all levels at once would recurse as deep as the expressions are long.
     fn union_unfactored(&mut self, mut arms: Vec<NodeId>) -> NodeId {
         if !self.simplify_union(&mut arms) {
             return Self::ALL_BYTES;
@@ -179,7 +179,7 @@ impl Arena {
         }
     }
 
-    /// Flattens, sorts and drops what other arms hold; `false` when the union is every byte string.
+    /// Flattens and sorts the arms and drops those that others contain; `false` if the union is every byte string.
     fn simplify_union(&mut self, arms: &mut Vec<NodeId>) -> bool {
         let mut nested = Vec::new();
         arms.retain(|&arm| match self.node(arm) {
@@ -254,8 +254,8 @@ impl Arena {
             })
     }
 
-    /// `xa | xb` = `x(a|b)`: keeps alternatives that only differ later from being stepped one by one. Not those with rounds to count
-    /// later: apart, alternatives that have counted differently are [merged](Self::merge_counters).
+    /// `xa | xb` = `x(a|b)`, so that alternatives that differ only later are not stepped one by one. Arms with rounds
+    /// to count later are left apart, so that those with different counts are [merged](Self::merge_counters).
     fn factor(&mut self, arms: &mut Vec<NodeId>) -> bool {
         let split =
             |&arm: &NodeId| Some(self.split(arm)).filter(|&(_, rest)| !self.counts_rounds(rest));
@@ -276,7 +276,7 @@ impl Arena {
         true
     }
 
-    /// What all arms have in common.
+    /// Returns the intersection of the arms.
     pub(super) fn intersection(&mut self, mut arms: Vec<NodeId>) -> NodeId {
         let mut nested = Vec::new();
         arms.retain(|&arm| match self.node(arm) {
@@ -325,8 +325,8 @@ impl Arena {
         }
     }
 
-    /// `(a | b) & c` = `(a & c) | (b & c)`: the disjunctive normal form, which keeps the states of loops that look
-    /// around few.
+    /// `(a | b) & c` = `(a & c) | (b & c)`: the disjunctive normal form, in which loops that look around have few
+    /// states.
     fn distributed(&mut self, arms: Vec<NodeId>) -> NodeId {
         let mut product: Vec<Vec<NodeId>> = vec![Vec::new()];
         for &arm in &arms {
@@ -335,7 +335,7 @@ impl Arena {
                 _ => [arm].into(),
             };
             if product.len() * factor.len() > MOST_PRODUCTS {
-                // Still the same set; if it grows on, the limit on expressions ends it.
+                // This is still the same set; if it keeps growing, the limit on expressions stops it.
                 return self.intern(Node::Intersection(arms.into()));
             }
             product = product
@@ -359,7 +359,7 @@ impl Arena {
         self.union(terms)
     }
 
-    /// Every byte string that is not in the body.
+    /// Returns every byte string that is not in the body.
     pub(super) fn not(&mut self, body: NodeId) -> NodeId {
         match *self.node(body) {
             Node::Never => Self::ALL_BYTES,
@@ -379,7 +379,7 @@ impl Arena {
         }
     }
 
-    /// Every UTF-8 text that is not in the body. [`Arena::set_any_text`] has been called.
+    /// Returns every UTF-8 text that is not in the body. [`Arena::set_any_text`] must have been called.
     pub(super) fn text_complement(&mut self, body: NodeId) -> NodeId {
         let any = self.any_text().unwrap_or(Self::ALL_BYTES);
         if let Node::Intersection(arms) = self.node(body)

@@ -1,4 +1,4 @@
-//! Derivatives, remembered by class of bytes.
+//! Derivatives, cached by byte class.
 
 use rustc_hash::FxHashMap;
 
@@ -7,15 +7,15 @@ use super::byte_classes::ByteClasses;
 use super::derivative::Scratch;
 use crate::LimitExceeded;
 
-/// The arena with the steps that were asked for so far.
+/// The arena with the steps that were requested so far.
 #[derive(Clone, Debug)]
 pub(super) struct Steps {
     pub(super) arena: Arena,
     rows: FxHashMap<NodeId, Row>,
-    /// The entries of all rows together.
+    /// The number of entries of all rows.
     entries: usize,
     scratch: Scratch,
-    /// The most expressions.
+    /// The maximum number of expressions.
     limit: usize,
 }
 
@@ -23,12 +23,12 @@ pub(super) struct Steps {
 #[derive(Clone, Debug)]
 struct Row {
     classes: ByteClasses,
-    /// Where each class of bytes leads; [`UNKNOWN`] where nobody has asked.
+    /// The target of each byte class; [`UNKNOWN`] if it was not requested.
     next: Box<[NodeId]>,
 }
 
 const UNKNOWN: NodeId = NodeId(u32::MAX);
-/// How many entries of rows count as much as one expression.
+/// The number of entries of rows that count as one expression.
 const ENTRIES_PER_EXPRESSION: usize = 16;
 
 impl Steps {
@@ -42,7 +42,7 @@ impl Steps {
         }
     }
 
-    /// What may follow the byte; it may be dead.
+    /// Returns the derivative by the byte; it may be dead.
     pub(super) fn step(&mut self, from: NodeId, byte: u8) -> Result<NodeId, LimitExceeded> {
         let row = self.row(from);
         let class = row.classes.class_of(byte);
@@ -64,7 +64,7 @@ impl Steps {
         Ok(next)
     }
 
-    /// The classes of bytes by which the steps from here differ.
+    /// Returns the classes of bytes by which the steps from here differ.
     pub(super) fn classes(&mut self, from: NodeId) -> &ByteClasses {
         &self.row(from).classes
     }

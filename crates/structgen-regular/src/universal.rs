@@ -1,14 +1,13 @@
-//! Sets that take every text, or go on with any, as far as the structure of an expression shows: what else does is not
-//! found.
+//! Finds sets that contain every text, or continue with any, as far as the structure of an expression shows it.
 
 use super::arena::{Arena, Node, NodeId};
 
-/// How deep an expression is looked into by what goes by its structure alone.
+/// The maximum depth of these structural checks.
 const DEEPEST: u32 = 16;
 
 impl Arena {
-    /// Whether every UTF-8 text goes on from the expression, as far as its structure shows: texts of any kind, and then
-    /// what can be completed for certain.
+    /// Returns whether every UTF-8 text continues from the expression, as far as its structure shows: it begins with
+    /// texts of any kind, and what follows can certainly be completed.
     pub(super) fn is_universal(&mut self, id: NodeId) -> bool {
         let every = self.every_char();
         self.is_universal_at(id, every, DEEPEST)
@@ -31,7 +30,7 @@ impl Arena {
                 let mut arms = arms.iter();
                 arms.any(|&arm| self.is_universal_at(arm, every, depth - 1))
             }
-            // What completes one after another completes all where none minds what comes after.
+            // A text that completes one arm after another completes all, if none restricts what comes after it.
             Node::Intersection(arms) if depth > 0 => arms
                 .iter()
                 .all(|&arm| self.is_universal_at(arm, every, depth - 1) && self.is_open_ended(arm)),
@@ -39,7 +38,7 @@ impl Arena {
         }
     }
 
-    /// Whether every string is still in the set when any text is put after it, as far as its structure shows.
+    /// Returns whether every string stays in the set when any text is appended, as far as its structure shows.
     pub(super) fn is_open_ended(&self, id: NodeId) -> bool {
         self.is_open_ended_at(id, DEEPEST)
     }
@@ -62,7 +61,7 @@ impl Arena {
         }
     }
 
-    /// Whether every UTF-8 text is in the set, as far as its structure shows.
+    /// Returns whether every UTF-8 text is in the set, as far as its structure shows.
     pub(super) fn is_everything(&self, id: NodeId) -> bool {
         id == Self::ALL_BYTES || self.any_text() == Some(id)
     }

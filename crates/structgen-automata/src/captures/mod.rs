@@ -1,23 +1,22 @@
-//! Captures: which parts of an output the named expressions of its grammar have matched.
+//! Captures: the parts of an output that the named expressions of its grammar match.
 //!
-//! Masks know nothing of captures: a state is the same whatever its parts are called. Spans are found by a pass of
-//! their own over the text, which is made anew whenever somebody asks, so that they are those of the text and nothing
-//! else.
+//! Masks ignore captures: a state does not depend on the names of its parts. Spans are found by a separate pass over
+//! the text, which is repeated at each call, so that they depend on the text alone.
 //!
-//! Where a text can be read in several ways, one of them counts:
+//! If a text can be read in several ways, one of them counts:
 //!
 //! - from left to right, every part of a sequence and every round of a repetition takes as many bytes as the whole
 //!   allows;
 //! - of alternatives for the same bytes, the first one of the grammar is taken;
-//! - a repetition has no round without bytes, but for those that it must have; and no rule is read as itself over the
+//! - a repetition has no round without bytes, except those that it must have; and no rule is read as itself over the
 //!   same bytes.
 //!
-//! A sequence within a sequence is no part of its own. A text that is not complete is read as the beginning of one that
-//! goes on, so that a part that may go on counts as longer than one that ends.
+//! A sequence within a sequence is not a part of its own. An incomplete text is read as the beginning of a longer one,
+//! so a part that may continue counts as longer than one that ends.
 //!
-//! Only what is around captures is read here, by a table of which expression matches from where to where (as Earley's
-//! and the tabling of logic programs do, so that left recursion and ambiguity are no matter); all other parts of the
-//! grammar are networks of their own.
+//! Only what surrounds captures is read here, with a table of which expression matches from where to where (as in
+//! Earley's algorithm and in the tabling of logic programs, so left recursion and ambiguity need no special care). All
+//! other parts of the grammar are networks of their own.
 
 mod table;
 
@@ -31,28 +30,28 @@ use crate::components::cyclic_components;
 use crate::{LimitExceeded, Limits, Program, ProgramError};
 use table::Table;
 
-/// A part of an output that has a name.
+/// A named part of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureSpan {
     /// The name.
     pub name: Arc<str>,
-    /// The bytes of the output.
+    /// Its bytes in the output.
     pub span: Range<usize>,
-    /// Whether the part may go on: the output is not complete, and the span reaches its end.
+    /// Whether the part may continue: the output is incomplete, and the span reaches its end.
     pub is_open: bool,
 }
 
-/// A token of an output, for who looks for captures in it.
+/// A token of an output, as [`CaptureProgram::find`] reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturePiece<'t> {
     /// Its text; special tokens have none.
     pub bytes: &'t [u8],
-    /// The token terminals that it may be, whatever its text, by their places in [`Program::token_terminals`].
+    /// The token terminals that it matches, whatever its text is, as indices into [`Program::token_terminals`].
     pub terminals: Vec<u32>,
 }
 
 impl<'t> CapturePiece<'t> {
-    /// A text, of which no token terminal is a part.
+    /// Creates a piece of text that matches no token terminal.
     #[must_use]
     pub fn text(bytes: &'t [u8]) -> Self {
         Self {
@@ -62,22 +61,22 @@ impl<'t> CapturePiece<'t> {
     }
 }
 
-/// The part of a grammar that is around its captures.
+/// The part of a grammar around its captures.
 #[derive(Debug)]
 pub struct CaptureProgram {
     grammar: Grammar,
-    /// By expression, for those around a capture or beside one.
+    /// The expressions that contain a capture or are next to one.
     nodes: FxHashMap<ExprId, CaptureNode>,
-    /// The component of each expression that is a part of itself, by way of rules.
+    /// The component of each expression that contains itself, through rules.
     circles: FxHashMap<ExprId, u32>,
 }
 
-/// An expression that has a capture in it, or stands beside one.
+/// An expression that contains a capture or is next to one.
 #[derive(Debug)]
 enum CaptureNode {
-    /// Has no text.
+    /// Matches no text.
     Never,
-    /// Nothing in it is captured.
+    /// Contains no captures.
     Leaf(Arc<Program>),
     Sequence(Box<[ExprId]>),
     Choice(Box<[ExprId]>),
@@ -107,7 +106,7 @@ impl CaptureNode {
         }
     }
 
-    /// Whether it has a text, where those expressions have one for which `has_text` holds.
+    /// Returns whether it matches some text, given whether each expression does.
     fn has_text(&self, has_text: impl Fn(&ExprId) -> bool) -> bool {
         match self {
             Self::Never => false,
@@ -118,14 +117,14 @@ impl CaptureNode {
     }
 }
 
-/// How many expressions the grammars of all leaves may have together.
+/// The maximum number of expressions in the grammars of all leaves together.
 const MAX_LEAVES: usize = 20_000_000;
 
 impl CaptureProgram {
-    /// What finds the captures of a grammar; `None` where it has none that can be reached.
+    /// Creates the program that finds the captures of a grammar; `None` if no capture can be reached.
     ///
     /// # Errors
-    /// When a capture stands where its span cannot be found, or a limit is exceeded.
+    /// If the span of a capture cannot be found where it stands, or a limit is exceeded.
     pub fn new(grammar: &Grammar, limits: &Limits) -> Result<Option<Self>, ProgramError> {
         let captured = captured(grammar);
         let root = grammar.rule(grammar.root()).body;
@@ -162,21 +161,21 @@ impl CaptureProgram {
         }))
     }
 
-    /// The grammar with its captures.
+    /// Returns the grammar with its captures.
     #[must_use]
     pub fn grammar(&self) -> &Grammar {
         &self.grammar
     }
 
-    /// The captures of an output, in the order in which they begin, outer ones before those in them; the same name may
-    /// come often.
+    /// Returns the captures of an output, ordered by start, outer ones before inner ones. A name may occur several
+    /// times.
     ///
-    /// `terminals` are the token terminals that pieces refer to. `None` where the text is no output or, if it is not
-    /// `is_complete`, no beginning of one that goes on.
+    /// `terminals` are the token terminals that pieces refer to. `None` if the text is not an output or, unless
+    /// `is_complete`, not the beginning of one.
     ///
     /// # Errors
-    /// When a limit is exceeded: the table may grow with the square of the text where rounds of a repetition have
-    /// captures in them and are of any length.
+    /// If a limit is exceeded. The table may grow with the square of the text if rounds of a repetition contain
+    /// captures and may have any length.
     pub fn find(
         &self,
         pieces: &[CapturePiece<'_>],
@@ -192,7 +191,7 @@ impl CaptureProgram {
             let is_open = found.end.is_none();
             let end = text.offset(found.end.unwrap_or(text.end()));
             let start = text.offset(found.start);
-            // What is about to begin is not there yet.
+            // A part that is about to begin does not count yet.
             (!is_open || start < end).then_some(CaptureSpan {
                 name: found.name,
                 span: start..end,
@@ -203,12 +202,12 @@ impl CaptureProgram {
     }
 }
 
-/// An output as places: one in front of each byte, one in front of each token without bytes, and the end.
+/// An output as a sequence of positions: one before each byte, one before each token without bytes, and the end.
 struct Text<'p, 't> {
     pieces: &'p [CapturePiece<'t>],
-    /// By place, the byte there and how many bytes there are before it.
+    /// By position, the byte after it and the number of bytes before it.
     bytes: Vec<(Option<u8>, usize)>,
-    /// The tokens that may be terminals: by the place at which they begin, where they end and which piece they are.
+    /// The tokens that may match terminals: by start, their end and the index of their piece.
     tokens: FxHashMap<u32, (u32, usize)>,
     length: usize,
 }
@@ -244,7 +243,7 @@ impl<'p, 't> Text<'p, 't> {
         Ok(text)
     }
 
-    /// The last place.
+    /// Returns the last position.
     fn end(&self) -> u32 {
         self.bytes.len() as u32
     }
@@ -253,20 +252,20 @@ impl<'p, 't> Text<'p, 't> {
         self.bytes.get(place as usize)?.0
     }
 
-    /// The token that begins at a place: where it ends, and which terminals it may be.
+    /// Returns the end of the token that begins at a position, and the terminals that it matches.
     fn token(&self, place: u32) -> Option<(u32, &'p [u32])> {
         let &(end, piece) = self.tokens.get(&place)?;
         Some((end, &self.pieces[piece].terminals))
     }
 
-    /// How many bytes there are before a place.
+    /// Returns the number of bytes before a position.
     fn offset(&self, place: u32) -> usize {
         let known = self.bytes.get(place as usize);
         known.map_or(self.length, |&(_, offset)| offset)
     }
 }
 
-/// The expressions with a capture in them, those of the rules that they refer to included.
+/// Returns the expressions that contain a capture, also through rules that they refer to.
 fn captured(grammar: &Grammar) -> FxHashSet<ExprId> {
     let is_capture = |expr: &Expr| matches!(expr, Expr::Capture { .. });
     if !grammar.exprs().iter().any(is_capture) {
@@ -309,7 +308,7 @@ fn spine(
             rule: *rule,
             body: grammar.rule(*rule).body,
         },
-        // How a text was written says nothing about what is in it.
+        // How a text is written does not change which captures it has.
         Expr::Guided { body, .. }
         | Expr::Grounded { body, .. }
         | Expr::Referent { body, .. }
@@ -325,7 +324,7 @@ fn spine(
     })
 }
 
-/// The name of some capture in an expression.
+/// Returns the name of some capture in an expression.
 fn name_within(grammar: &Grammar, id: ExprId, captured: &FxHashSet<ExprId>) -> String {
     let mut open = vec![id];
     let mut seen = FxHashSet::default();
@@ -350,7 +349,7 @@ fn leaf(grammar: &Grammar, id: ExprId, limits: &Limits) -> Result<CaptureNode, P
     }
 }
 
-/// What has no text has no beginning of one either.
+/// Removes what matches no text; it has no beginning either.
 fn forget_what_never_ends(nodes: &mut FxHashMap<ExprId, CaptureNode>) {
     let mut users: FxHashMap<ExprId, Vec<ExprId>> = FxHashMap::default();
     for (&id, node) in nodes.iter() {

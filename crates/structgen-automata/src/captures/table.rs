@@ -1,7 +1,7 @@
-//! Which expression matches from where to where, and one way of reading the whole.
+//! Computes which expression matches from where to where, and one reading of the whole.
 //!
-//! Everybody who asks how far a key matches is told once of each answer (semi-naive evaluation), so that a list takes
-//! time in proportion to its length, be it recursive on the left or on the right.
+//! Every user of a key receives each of its matches once (semi-naive evaluation), so a list takes time proportional to
+//! its length, whether it recurses on the left or on the right.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,26 +13,26 @@ use super::{CaptureNode, CaptureProgram, Text};
 use crate::network::Network;
 use crate::{LimitExceeded, Memory, Program, SetId, StepError};
 
-/// The most work for one text: looks at facts, and steps of networks.
+/// The maximum work for one text: visited facts and steps of networks.
 const MAX_STEPS: u64 = 20_000_000;
 
-/// The most keys for one text, of about 250 bytes each.
+/// The maximum number of keys for one text, at about 250 bytes each.
 const MAX_KEYS: u32 = 1_000_000;
 
-/// What is asked: an expression, for sequences from which part on and for repetitions after how many rounds, and where
-/// in the text.
+/// A query: an expression, the index of the first remaining part of a sequence or the number of rounds of a repetition,
+/// and a position in the text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     expr: ExprId,
     index: u32,
     at: u32,
-    /// Whether the match has to reach the end of the text: then no other end is noted, so that what repeats to the end
-    /// takes no table that is the square of the text.
+    /// Whether the match has to reach the end of the text. Then no other end is stored, so a repetition up to the end
+    /// does not take a quadratic table.
     is_last: bool,
 }
 
 impl Key {
-    /// The question for all of a part that has to reach as far.
+    /// Returns the key of all of a part that has to reach as far.
     fn of(self, expr: ExprId) -> Self {
         Self {
             expr,
@@ -42,12 +42,12 @@ impl Key {
     }
 }
 
-/// What is known of a key.
+/// What is known about a key.
 #[derive(Default)]
 struct TableEntry {
-    /// Where a match may end, in order.
+    /// The ends of matches, in order.
     ends: Vec<u32>,
-    /// Whether the text may end in the middle of a match.
+    /// Whether the text may end within a match.
     is_open: bool,
     users: Vec<User>,
 }
@@ -60,7 +60,7 @@ impl TableEntry {
         }
     }
 
-    /// Whether that was not known.
+    /// Adds a match; returns whether it is new.
     fn learn(&mut self, until: Until) -> bool {
         match until {
             Until::End(end) => match self.ends.binary_search(&end) {
@@ -83,26 +83,26 @@ enum Until {
     Open,
 }
 
-/// What follows from a key.
+/// A key that depends on another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum User {
-    /// Another key that matches as far.
+    /// A key with the same matches.
     Whole(u32),
-    /// A sequence or repetition that begins with it.
+    /// A sequence or repetition whose first part it is.
     First(u32),
 }
 
-/// That a key matches as far as that.
+/// That a key has a match up to a position.
 #[derive(Clone, Copy)]
 struct Fact {
     id: u32,
     until: Until,
 }
 
-/// The rules that are being read over the same bytes: a place in [`Table::rules`].
+/// The rules that are being read over the same bytes: an index into [`Table::rules`].
 type OpenRules = Option<u32>;
 
-/// A capture: from which place to which; without an end, beyond the text.
+/// A capture with its start and end; without an end, it continues beyond the text.
 pub(super) struct FoundCapture {
     pub(super) name: Arc<str>,
     pub(super) start: u32,
@@ -116,14 +116,14 @@ pub(super) struct Table<'t> {
     ids: FxHashMap<Key, u32>,
     keys: Vec<Key>,
     entries: Vec<TableEntry>,
-    /// Who has asked whom.
+    /// The dependencies between keys.
     asked: FxHashSet<(u32, User)>,
-    /// Keys of which nothing has been asked yet.
+    /// Keys that are not evaluated yet.
     begun: Vec<u32>,
-    /// What those who have asked do not know yet.
+    /// Facts that were not passed to their users yet.
     news: Vec<Fact>,
     networks: FxHashMap<ExprId, Network>,
-    /// OpenRules that are read, with those that read them over the same bytes.
+    /// Rules being read, each linked to those around it over the same bytes.
     rules: Vec<(RuleId, OpenRules)>,
     steps: u64,
 }
@@ -150,7 +150,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// The captures of the text; `None` where it is no text of the grammar, or no beginning of one that goes on.
+    /// Returns the captures of the text; `None` if it is neither a text of the grammar nor the beginning of one.
     pub(super) fn read(
         &mut self,
         is_complete: bool,
@@ -214,7 +214,7 @@ impl<'t> Table<'t> {
         Ok(id)
     }
 
-    /// Asks a key on behalf of what follows from it, which is told what is known and what becomes known.
+    /// Registers a user of a key; it receives the known matches and all later ones.
     fn ask(&mut self, key: Key, user: User) -> Result<(), LimitExceeded> {
         let id = self.id(key)?;
         if !self.asked.insert((id, user)) {
@@ -231,7 +231,7 @@ impl<'t> Table<'t> {
         Ok(())
     }
 
-    /// Adds what follows from how far a key that was asked matches.
+    /// Adds what follows from a match of a key that was used.
     fn pass(&mut self, user: User, until: Until) -> Result<(), LimitExceeded> {
         self.spend(1)?;
         match (user, until) {
@@ -259,7 +259,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Asks what a key follows from.
+    /// Registers the keys that a key depends on.
     fn begin(&mut self, id: u32) -> Result<(), LimitExceeded> {
         let key = self.keys[id as usize];
         let program = self.program;
@@ -287,7 +287,7 @@ impl<'t> Table<'t> {
         Ok(())
     }
 
-    /// What a sequence or repetition reads first, and whether it may be over.
+    /// Returns the first part of a sequence or repetition, and whether it may be over.
     fn first_part(&self, key: Key) -> (Option<Key>, bool) {
         match &self.program.nodes[&key.expr] {
             CaptureNode::Sequence(parts) => {
@@ -311,7 +311,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Whether the first part has to have bytes: a round that is one too many.
+    /// Returns whether the first part must have bytes, as every round beyond the required ones must.
     fn needs_bytes(&self, key: Key) -> bool {
         match &self.program.nodes[&key.expr] {
             CaptureNode::Repeat { min, .. } => key.index >= *min,
@@ -319,10 +319,10 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// What a sequence or repetition goes on with after its first part.
+    /// Returns the rest of a sequence or repetition after its first part.
     fn rest(&self, key: Key, at: u32) -> Key {
         let index = match &self.program.nodes[&key.expr] {
-            // After the fewest rounds, how many there were says nothing.
+            // After the minimum, the number of rounds does not matter.
             CaptureNode::Repeat { min, max: None, .. } => (key.index + 1).min(*min),
             _ => key.index + 1,
         };
@@ -335,7 +335,7 @@ impl<'t> Table<'t> {
             Some(network) => network,
             None => Network::new(leaf.clone())?,
         };
-        // A token that is a terminal leads beyond the bytes that it has, so that several ways may meet.
+        // A token that matches a terminal skips its bytes, so that several ways may meet.
         let mut states = BTreeMap::from([(key.at, network.start())]);
         while let Some((at, state)) = states.pop_first() {
             self.spend(1)?;
@@ -384,7 +384,7 @@ impl<'t> Table<'t> {
         Ok(())
     }
 
-    /// One way of reading a fact: the one that counts.
+    /// Returns one reading of a fact: the one that counts.
     fn walk(&mut self, root: Fact, rules: OpenRules) -> Result<Vec<FoundCapture>, LimitExceeded> {
         let program = self.program;
         let mut found = Vec::new();
@@ -432,7 +432,7 @@ impl<'t> Table<'t> {
         (at, fact.until) == (part_at, part.until)
     }
 
-    /// Whether a fact may be a part of its part.
+    /// Returns whether a fact may be a part of its own part.
     fn is_circle(&self, fact: Fact, part: Fact) -> bool {
         let [circle, part_circle] = [fact, part].map(|fact| {
             let expr = self.keys[fact.id as usize].expr;
@@ -441,7 +441,7 @@ impl<'t> Table<'t> {
         circle.is_some() && circle == part_circle
     }
 
-    /// Gives `take` the parts of each way of reading a fact, the one that counts first, until it takes one.
+    /// Passes the parts of each reading of a fact to `take`, the preferred one first, until it accepts one.
     fn ways(
         &mut self,
         fact: Fact,
@@ -510,14 +510,15 @@ impl<'t> Table<'t> {
         Ok(())
     }
 
-    /// That a key matches as far as that, if it does.
+    /// Returns the fact that a key has this match, if it does.
     fn fact(&self, key: Key, until: Until) -> Option<Fact> {
         let &id = self.ids.get(&key)?;
         let fact = Fact { id, until };
         self.entries[id as usize].matches(until).then_some(fact)
     }
 
-    /// Whether a fact can be read without those rules over the same bytes, and without reading a rule as itself.
+    /// Returns whether a fact can be read without those rules over the same bytes, and without reading a rule as
+    /// itself.
     fn is_read_without(&mut self, goal: Fact, rules: OpenRules) -> Result<bool, LimitExceeded> {
         let mut busy = FxHashSet::default();
         let mut next = rules;
@@ -530,7 +531,7 @@ impl<'t> Table<'t> {
         if busy.is_empty() {
             return Ok(true);
         }
-        // All that may be a part over the same bytes, and of which of these each way consists.
+        // All facts that may be parts over the same bytes, and which of them each reading consists of.
         let program = self.program;
         let mut facts = vec![goal];
         let mut places = FxHashMap::from_iter([(goal.id, 0)]);
@@ -562,7 +563,7 @@ impl<'t> Table<'t> {
             }
             ways.push(own);
         }
-        // What each consists of was mostly found after it.
+        // The parts of a fact were mostly found after it.
         let mut is_read = vec![false; facts.len()];
         loop {
             self.spend(facts.len() as u64)?;

@@ -1,4 +1,4 @@
-//! Where a span of a text may begin and end.
+//! The word boundaries of a text: where spans may begin and end.
 
 /// The positions at which a span may begin, and those at which it may end.
 #[derive(Debug, Default)]
@@ -7,17 +7,17 @@ pub(super) struct Borders {
     starts: Vec<u32>,
     /// A bit for each byte: whether a span may end before it.
     ends: Vec<u64>,
-    /// Where punctuation begins that a span may begin with, and where the first character after it ends that is none:
-    /// sorted.
+    /// Where punctuation begins that a span may begin with, and the end of the first character after it that is not
+    /// punctuation. Sorted.
     punctuation: Vec<(u32, u32)>,
 }
 
 impl Borders {
-    /// Adds the borders of a text whose first byte has this position.
+    /// Adds the borders of a text whose first byte is at `offset`.
     pub(super) fn add(&mut self, text: &str, offset: usize) {
         let mut before = Kind::Space;
         let position = |at: usize| (offset + at) as u32;
-        // From here on, the starts after which there is only punctuation so far.
+        // The starts from this index on are followed only by punctuation so far.
         let mut open = self.starts.len();
         for (at, c) in text.char_indices() {
             let kind = Kind::of(c);
@@ -37,7 +37,7 @@ impl Borders {
             }
             before = before.then(kind);
         }
-        // No span is punctuation alone.
+        // A span does not consist of punctuation alone.
         self.starts.truncate(open);
         if before != Kind::Space {
             self.add_end(offset + text.len());
@@ -52,7 +52,7 @@ impl Borders {
         self.ends[position / 64] |= 1 << (position % 64);
     }
 
-    /// Before which position a span that begins at this one is punctuation alone.
+    /// Returns the position before which a span that begins here is punctuation alone.
     #[inline]
     pub(super) fn first_end(&self, start: u32) -> u32 {
         let found = self
@@ -61,17 +61,17 @@ impl Borders {
         found.map_or(0, |at| self.punctuation[at].1)
     }
 
-    /// Where a span may begin.
+    /// Returns the positions at which a span may begin.
     pub(super) fn starts(&self) -> &[u32] {
         &self.starts
     }
 
-    /// Whether a span may begin with the byte of this position.
+    /// Returns whether a span may begin at a position.
     pub(super) fn is_start(&self, position: u32) -> bool {
         self.starts.binary_search(&position).is_ok()
     }
 
-    /// The first position from this one on before which a span may end.
+    /// Returns the first position, from this one on, at which a span may end.
     pub(super) fn end_from(&self, position: u32) -> Option<u32> {
         let mut word = position as usize / 64;
         let mut bits = self.ends.get(word)? & (u64::MAX << (position % 64));
@@ -82,7 +82,7 @@ impl Borders {
         Some(word as u32 * 64 + bits.trailing_zeros())
     }
 
-    /// Whether a span may end before the byte of this position.
+    /// Returns whether a span may end at a position.
     #[inline]
     pub(super) fn is_end(&self, position: u32) -> bool {
         let word = self.ends.get(position as usize / 64).copied().unwrap_or(0);
@@ -90,7 +90,7 @@ impl Borders {
     }
 }
 
-/// What a character is, as far as borders depend on it.
+/// The kind of a character, as far as borders depend on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Space,
@@ -100,7 +100,7 @@ enum Kind {
     Mark,
     /// Joins the characters around it.
     Joiner,
-    /// Alone: punctuation, or a character of a script without spaces.
+    /// On its own: punctuation, or a character of a script without spaces.
     Other,
 }
 
@@ -119,17 +119,17 @@ impl Kind {
         }
     }
 
-    /// What is before a border after this character and the next.
+    /// Returns the kind before a border, after this character and the next.
     fn then(self, next: Self) -> Self {
         match next {
-            // A word goes on after a mark.
+            // A word continues after a mark.
             Self::Mark if self != Self::Space => self,
             next => next,
         }
     }
 }
 
-/// Whether a span may end, and another begin, between two characters.
+/// Returns whether a span may end and another begin between two characters.
 #[inline]
 fn is_border(before: Kind, after: Kind) -> bool {
     match (before, after) {
@@ -142,18 +142,18 @@ fn is_border(before: Kind, after: Kind) -> bool {
 
 const ZERO_WIDTH_JOINER: char = '\u{200D}';
 
-/// Whether the character belongs to a word, as a letter or a digit.
+/// Returns whether the character is a letter or digit of a word.
 pub(super) fn is_in_word(c: char) -> bool {
     Kind::of(c) == Kind::Word
 }
 
-/// Whether the character only changes the one before it.
+/// Returns whether the character only modifies the one before it.
 fn is_mark(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36F}'
         | '\u{591}'..='\u{5C7}'
         | '\u{64B}'..='\u{65F}'
-        // Signs for letters without a vowel, which Indic scripts write within words.
+        // Viramas and nuktas, which Indic scripts write within words.
         | '\u{93C}' | '\u{94D}' | '\u{9BC}' | '\u{9CD}' | '\u{A3C}' | '\u{A4D}' | '\u{ABC}' | '\u{ACD}'
         | '\u{B3C}' | '\u{B4D}' | '\u{BCD}' | '\u{C4D}' | '\u{CBC}' | '\u{CCD}' | '\u{D4D}'
         // Thai.
@@ -167,7 +167,8 @@ fn is_mark(c: char) -> bool {
     )
 }
 
-/// Whether the character is punctuation: it has no meaning of its own, as signs of units and currencies and pictures have.
+/// Returns whether the character is punctuation, and so has no meaning of its own, unlike units, currencies and
+/// pictures.
 pub(super) fn is_punctuation(c: char) -> bool {
     matches!(c,
         '!'..='#' | '&'..='*' | ','..='/' | ':' | ';' | '?' | '@' | '['..=']' | '{' | '}'
@@ -186,7 +187,7 @@ pub(super) fn is_punctuation(c: char) -> bool {
     )
 }
 
-/// Whether the character is of a script that is written without spaces between words.
+/// Returns whether the character is of a script that is written without spaces between words.
 fn stands_alone(c: char) -> bool {
     matches!(c,
         // Thai, Lao, Tibetan, Myanmar, Khmer.
@@ -207,7 +208,7 @@ fn stands_alone(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// The text with a mark at every border: `[` where a span may begin, `]` where it may end.
+    /// Returns the text with its borders marked: `[` where a span may begin, `]` where it may end.
     fn marked(text: &str) -> String {
         let mut borders = Borders::default();
         borders.add(text, 0);

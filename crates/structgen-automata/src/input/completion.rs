@@ -1,14 +1,13 @@
-//! Where a span of an input that has begun is completed.
+//! Completes a span of an input.
 
 use super::{Input, OpenSpan, first_bytes};
 use crate::bytes::escaped_length;
 
-/// How many characters of a span were read, and how many it may have at least and at most.
+/// The number of characters read of a span, and its minimum and maximum.
 pub(crate) type Lengths = (u32, u32, u32);
 
 impl Input {
-    /// Where a span is completed that stands at a position: the first end with enough characters. `None` where these
-    /// would be too many.
+    /// Returns the first end with enough characters for a span at a position; `None` if it would have too many.
     pub(crate) fn completion(
         &self,
         OpenSpan {
@@ -17,7 +16,7 @@ impl Input {
         }: OpenSpan,
         (length, min, max): Lengths,
     ) -> Option<u32> {
-        // A character that has begun is counted.
+        // A character that has begun counts.
         let missing = min.saturating_sub(length);
         let first = self.character(position);
         let long_enough = self.start_of(first + missing)?;
@@ -26,12 +25,12 @@ impl Input {
         (self.form_end(position) >= end && length <= max).then_some(end)
     }
 
-    /// How many bytes of JSON the text between two positions takes.
+    /// Returns the number of bytes of the text between two positions in JSON.
     pub(crate) fn written_length(&self, position: u32, end: u32) -> u32 {
         escaped_length(&self.bytes[position as usize..end as usize])
     }
 
-    /// Sorts positions so that those with the same text after them stand together, up to eight bytes of it.
+    /// Sorts positions by the text after them, up to eight bytes of it, so that equal texts are adjacent.
     pub(crate) fn sort_by_text(&self, positions: &mut [OpenSpan]) {
         positions.sort_unstable_by_key(|at| first_bytes(&self.bytes, at.position));
     }

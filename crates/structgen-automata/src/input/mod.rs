@@ -1,4 +1,4 @@
-//! An input: a text that values come from, and what a recogniser has found in it.
+//! An input: a text that grounded values come from, and what a recogniser found in it.
 
 mod borders;
 mod completion;
@@ -15,32 +15,32 @@ use borders::Borders;
 
 pub(crate) use spans::{OpenSpan, Spans, SpansState};
 
-/// The most bytes of an input.
+/// The maximum size of an input in bytes.
 const MAX_BYTES: usize = 1 << 28;
 
-/// Follows a text where it ends: no byte of UTF-8.
+/// Follows the end of a text; never occurs in UTF-8.
 const END: u8 = 0xFF;
 
-/// A text that values come from.
+/// A text that grounded values come from.
 ///
-/// A string may be any span of the text that begins and ends at borders of words, as it stands or with one space for
-/// each run of whitespace. A border is between two characters of which not both belong to a word, so punctuation may be
-/// part of a span, but not all of it; whitespace at an end of it may not. Words are runs of letters, digits and underscores; of scripts
-/// that are written without spaces each character is one. Numbers, and strings of formats that have candidates, are
-/// [candidates](Candidate); a string with a pattern may be a span or a candidate.
+/// A string may be any span of the text that begins and ends at word boundaries, either as it stands or with one space
+/// for each run of whitespace. A word boundary is between two characters that do not both belong to a word. So a span
+/// may contain punctuation, but not consist of it, and it has no whitespace at its ends. Words are runs of letters,
+/// digits and underscores; in scripts without spaces, each character is a word. Numbers, and strings of formats with
+/// candidates, are [candidates](Candidate); a string with a pattern may be a span or a candidate.
 #[derive(Debug)]
 pub struct Input {
     text: Box<str>,
-    /// The text, without whitespace at its ends, and with single spaces if it has others; then the strings that were
-    /// recognised, each once. [`END`] follows each.
+    /// The text without whitespace at its ends; then the text with single spaces, if that differs; then the distinct
+    /// strings that were recognised. [`END`] follows each.
     bytes: Box<[u8]>,
     borders: Borders,
-    /// Where the text as it stands ends, and where its last form does.
+    /// The ends of the text as it stands, and of its last form.
     ends: [u32; 2],
-    /// Where spans begin, and where the strings that were recognised do: roughly in the order of their texts.
+    /// The starts of spans, and those of recognised strings, roughly in the order of their texts.
     starts: Box<[u32]>,
     candidate_starts: Box<[u32]>,
-    /// Where its characters begin, unless each is a byte.
+    /// The starts of its characters, unless each is a byte.
     characters: Option<Box<[u32]>>,
     candidates: Box<[Candidate]>,
 }
@@ -48,7 +48,7 @@ pub struct Input {
 /// A value that was recognised in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Which bytes of the text it was read from.
+    /// The bytes of the text that it was read from.
     pub span: Range<usize>,
     /// The value.
     pub value: CandidateValue,
@@ -57,7 +57,7 @@ pub struct Candidate {
 /// The value of a [`Candidate`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CandidateValue {
-    /// A number, for every number that the schema asks for.
+    /// A number, for any number in the schema.
     Number(Decimal),
     /// A string, for strings of this format.
     String {
@@ -69,18 +69,18 @@ pub enum CandidateValue {
 }
 
 impl Input {
-    /// An input whose candidates are the numbers that it has in digits.
+    /// Creates an input whose candidates are the numbers written in digits.
     ///
     /// # Errors
-    /// When the text is too long.
+    /// If the text is too long.
     pub fn new(text: &str) -> Result<Self, LimitExceeded> {
         Self::with_candidates(text, plain_numbers(text))
     }
 
-    /// An input with candidates of a recogniser's.
+    /// Creates an input with the candidates of a recogniser.
     ///
     /// # Errors
-    /// When the text is too long.
+    /// If the text is too long.
     pub fn with_candidates(
         text: &str,
         candidates: impl IntoIterator<Item = Candidate>,
@@ -110,7 +110,7 @@ impl Input {
             let CandidateValue::String { text, .. } = value else {
                 continue;
             };
-            // No string of an input is empty.
+            // Strings of an input are never empty.
             if text.is_empty() || !known.insert(&**text) {
                 continue;
             }
@@ -134,7 +134,7 @@ impl Input {
                 .collect()
         };
         Ok(Self {
-            // No position of a string that was recognised is counted.
+            // Positions in recognised strings are not counted.
             characters: (!trimmed.is_ascii()).then(|| characters(&bytes[..=text_end])),
             ends: [trimmed.len() as u32, text_end as u32],
             text: text.into(),
@@ -146,26 +146,27 @@ impl Input {
         })
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What was recognised in it.
+    /// Returns the values that were recognised.
     #[must_use]
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }
 
-    /// The byte of a position in a form of the text; `None` at its end.
+    /// Returns the byte at a position of a form of the text; `None` at its end.
     #[inline]
     pub(crate) fn byte(&self, position: u32) -> Option<u8> {
         let byte = self.bytes[position as usize];
         (byte != END).then_some(byte)
     }
 
-    /// How many characters begin before a position, in all forms of the text; what follows each counts as one.
+    /// Returns the number of characters that begin before a position, in all forms of the text; each [`END`] counts as
+    /// one.
     fn character(&self, position: u32) -> u32 {
         match &self.characters {
             Some(starts) => starts.partition_point(|&start| start < position) as u32,
@@ -173,7 +174,7 @@ impl Input {
         }
     }
 
-    /// Where a character begins.
+    /// Returns the start of a character.
     fn start_of(&self, character: u32) -> Option<u32> {
         match &self.characters {
             Some(starts) => starts.get(character as usize).copied(),
@@ -181,19 +182,19 @@ impl Input {
         }
     }
 
-    /// Where the form of the text ends that has a position.
+    /// Returns the end of the form of the text that contains a position.
     fn form_end(&self, position: u32) -> u32 {
         let [first, last] = self.ends;
         if position <= first { first } else { last }
     }
 
-    /// Whether a span that has begun may end before this position.
+    /// Returns whether a span that has begun may end at a position.
     #[inline]
     pub(crate) fn may_end(&self, position: u32) -> bool {
         self.borders.is_end(position)
     }
 
-    /// The numbers that it has, as JSON writes them.
+    /// Returns its numbers as JSON writes them.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = String> + '_ {
         self.candidates.iter().filter_map(|it| match &it.value {
             CandidateValue::Number(number) => Some(number.to_string()),
@@ -201,7 +202,7 @@ impl Input {
         })
     }
 
-    /// The strings of a format that it has.
+    /// Returns its strings of a format.
     pub(crate) fn strings<'i>(&'i self, of: &'i str) -> impl Iterator<Item = &'i str> + 'i {
         self.candidates
             .iter()
@@ -212,7 +213,7 @@ impl Input {
     }
 }
 
-/// Sorts positions by the bytes that follow them, as far as eight of them tell.
+/// Sorts positions by the next eight bytes.
 fn by_text(positions: &[u32], bytes: &[u8]) -> Box<[u32]> {
     let key = |&position: &u32| (first_bytes(bytes, position), position);
     let mut keyed: Vec<(u64, u32)> = positions.iter().map(key).collect();
@@ -220,7 +221,7 @@ fn by_text(positions: &[u32], bytes: &[u8]) -> Box<[u32]> {
     keyed.into_iter().map(|(_, position)| position).collect()
 }
 
-/// The eight bytes at a position, as a number in their order.
+/// Returns the eight bytes at a position as a number of the same order.
 fn first_bytes(bytes: &[u8], position: u32) -> u64 {
     let rest = &bytes[position as usize..];
     match rest.first_chunk() {
@@ -233,7 +234,7 @@ fn first_bytes(bytes: &[u8], position: u32) -> u64 {
     }
 }
 
-/// The text with one space for each run of whitespace; `None` where that is the text.
+/// Returns the text with one space for each run of whitespace; `None` if that is the text itself.
 fn single_spaced(text: &str) -> Option<String> {
     let mut before = 'x';
     let is_other = |c: char| {
@@ -254,8 +255,8 @@ fn single_spaced(text: &str) -> Option<String> {
     Some(spaced)
 }
 
-/// The numbers that a text has in digits, as JSON writes them. A sign counts where nothing but whitespace or an opening
-/// bracket is before it.
+/// Returns the numbers that a text has in digits, as JSON writes them. A sign counts only after whitespace, after an
+/// opening bracket, or at the start.
 fn plain_numbers(text: &str) -> Vec<Candidate> {
     let bytes = text.as_bytes();
     let digits = |from: usize| {

@@ -1,4 +1,4 @@
-//! Where in an input a value is.
+//! Finds where in an input a value occurs.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use structgen_grammar::Decimal;
 use super::{CandidateValue, Input};
 
 impl Input {
-    /// The spans of the text, in bytes, that are written as this string: those at borders of words, and those that it
-    /// was recognised in as a string of some format. Sorted, without duplicates.
+    /// Returns the spans of the text, in bytes, that are written as this string: those at word boundaries, and those
+    /// recognised as this string in some format. Sorted, without duplicates.
     #[must_use]
     pub fn sources_of_string(&self, value: &str) -> Vec<Range<usize>> {
         let indent = self.text.len() - self.text.trim_start().len();
@@ -34,7 +34,7 @@ impl Input {
                     .map_or(0, |&(at, original)| original + position - at)
             };
             for span in self.occurrences(value, spaced, second) {
-                // No span begins or ends with whitespace: its last byte is in a word.
+                // A span does not end with whitespace, so its last byte is in a word.
                 add(in_text(span.start)..in_text(span.end - 1) + 1);
             }
         }
@@ -47,7 +47,7 @@ impl Input {
         sources
     }
 
-    /// The spans of the text, in bytes, that this number was recognised in. Sorted, without duplicates.
+    /// Returns the spans of the text, in bytes, that were recognised as this number. Sorted, without duplicates.
     #[must_use]
     pub fn sources_of_number(&self, value: &Decimal) -> Vec<Range<usize>> {
         let is_it =
@@ -58,7 +58,7 @@ impl Input {
         sources
     }
 
-    /// The same span in characters.
+    /// Converts a span from bytes to characters.
     #[must_use]
     pub fn in_characters(&self, bytes: &Range<usize>) -> Range<usize> {
         let count = |end: usize| {
@@ -68,7 +68,7 @@ impl Input {
         count(bytes.start)..count(bytes.end)
     }
 
-    /// Where the value is in a form of the text, whose first byte has this position, from border to border.
+    /// Returns the occurrences of the value, from border to border, in a form of the text that begins at this position.
     fn occurrences<'i>(
         &'i self,
         value: &'i str,

@@ -1,8 +1,8 @@
-//! The spans of an input as a suffix tree over its word starts, made where a walk goes (write-only, top-down: Giegerich
-//! and Kurtz, 1995).
+//! The spans of an input as a suffix tree over its word starts, built where a walk goes (write-only, top-down:
+//! Giegerich and Kurtz, 1995).
 //!
-//! A node of the tree is an interval of suffixes that begin alike. To go on from one, its suffixes are sorted by their
-//! next byte, once.
+//! A node of the tree is an interval of suffixes with a common beginning. To continue from a node, its suffixes are
+//! sorted by their next byte, once.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use crate::bytes::run_between;
 pub(crate) struct SpansState {
     low: u32,
     high: u32,
-    /// How many bytes they have in common that were read.
+    /// The number of bytes read, which they have in common.
     pub(crate) depth: u32,
 }
 
-/// Where a span stands that has begun or begins.
+/// A span that has begun or begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenSpan {
-    /// How far it is read.
+    /// The position up to which it was read.
     pub(crate) position: u32,
-    /// Before this position it does not end: it would be empty, or punctuation alone.
+    /// It cannot end before this position, since it would be empty or punctuation alone.
     pub(crate) first_end: u32,
 }
 
@@ -35,16 +35,16 @@ pub(crate) struct OpenSpan {
 #[derive(Debug)]
 pub(crate) struct Spans {
     input: Arc<Input>,
-    /// Where the suffixes begin; those of a node of the tree stand together.
+    /// The starts of the suffixes; those of a node of the tree are contiguous.
     suffixes: Box<[u32]>,
-    /// By node: the next bytes, sorted, and where the suffixes with each of them begin.
+    /// By node: the next bytes, sorted, and the index of the first suffix with each.
     branches: FxHashMap<SpansState, Box<[(u8, u32)]>>,
-    /// What the suffixes are sorted in.
+    /// A buffer for sorting.
     scratch: Vec<u32>,
 }
 
 impl Spans {
-    /// The spans of the text, with the strings that were recognised in it if asked.
+    /// Creates the spans of the text, and optionally of the strings that were recognised in it.
     pub(crate) fn new(input: Arc<Input>, with_candidates: bool) -> Self {
         let mut suffixes = input.starts.to_vec();
         if with_candidates {
@@ -62,7 +62,7 @@ impl Spans {
         &self.input
     }
 
-    /// The node before the first byte; `None` where there is no span.
+    /// Returns the node before the first byte; `None` if there is no span.
     pub(crate) fn start(&self) -> Option<SpansState> {
         let high = self.suffixes.len() as u32;
         (high > 0).then_some(SpansState {
@@ -72,7 +72,7 @@ impl Spans {
         })
     }
 
-    /// The node after one more byte.
+    /// Returns the node after one more byte.
     pub(crate) fn step(&mut self, state: SpansState, byte: u8) -> Option<SpansState> {
         if byte == END {
             return None;
@@ -91,7 +91,7 @@ impl Spans {
         Some(SpansState { low, high, depth })
     }
 
-    /// The bytes that lead on.
+    /// Returns the bytes that continue.
     pub(crate) fn first(&mut self, state: SpansState) -> ByteSet {
         let mut first = ByteSet::default();
         for byte in self.next_bytes(state) {
@@ -100,7 +100,7 @@ impl Spans {
         first
     }
 
-    /// The bytes around this one that lead on nowhere; one that does stands alone.
+    /// Returns the bytes around this one that do not continue; one that does is a run of its own.
     pub(crate) fn equivalent_bytes(&mut self, state: SpansState, byte: u8) -> (u8, u8) {
         let next: Vec<u8> = self.next_bytes(state).collect();
         run_between(&next, byte)
@@ -115,7 +115,7 @@ impl Spans {
         one.into_iter().chain(many).filter(|&byte| byte != END)
     }
 
-    /// Where in the input's bytes the suffixes go on, and from where on they may end.
+    /// Returns the positions where the suffixes continue, and from where on they may end.
     pub(crate) fn positions(&self, state: SpansState) -> impl Iterator<Item = OpenSpan> + use<'_> {
         let suffixes = &self.suffixes[state.low as usize..state.high as usize];
         suffixes.iter().map(move |suffix| OpenSpan {
@@ -124,7 +124,7 @@ impl Spans {
         })
     }
 
-    /// Before which position a span that begins here does not end.
+    /// Returns the position before which a span that begins here cannot end.
     #[inline]
     fn first_end(&self, suffix: u32) -> u32 {
         let first = suffix + 1;
@@ -134,7 +134,7 @@ impl Spans {
         }
     }
 
-    /// Whether a span may end here.
+    /// Returns whether a span may end here.
     pub(crate) fn is_end(&self, state: SpansState) -> bool {
         state.depth > 0
             && self
@@ -142,7 +142,7 @@ impl Spans {
                 .any(|at| at.position >= at.first_end && self.input.borders.is_end(at.position))
     }
 
-    /// The next byte of the first suffix.
+    /// Returns the next byte of the first suffix.
     fn next_byte(&self, state: SpansState) -> u8 {
         self.input.bytes[(self.suffixes[state.low as usize] + state.depth) as usize]
     }
@@ -159,7 +159,7 @@ impl Spans {
         if suffixes.iter().all(|&suffix| byte(suffix) == first) {
             return entry.insert([(first, state.low)].into());
         }
-        // A counting sort, which leaves the suffixes with a byte in their order.
+        // A counting sort, which is stable.
         let mut counts = [0_u32; 256];
         for &suffix in &*suffixes {
             counts[usize::from(byte(suffix))] += 1;

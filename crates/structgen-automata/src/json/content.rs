@@ -1,4 +1,4 @@
-//! What a JSON string holds, as a machine over its unescaped UTF-8 bytes.
+//! The content of a JSON string, as a machine over its unescaped UTF-8 bytes.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::grounded::{GroundedContent, GroundedState};
 use super::keys::{KeyContent, KeyState};
 use super::utf8::Utf8;
 
-/// The inside of a string, unescaped.
+/// The unescaped content of a string.
 pub(crate) enum Content {
     /// Any text of `min` to `max` code points.
     Any { min: u32, max: Option<u32> },
@@ -29,14 +29,14 @@ pub(crate) enum Content {
     Grounded(Box<GroundedContent>),
 }
 
-/// Where in the content a text stands.
+/// A state of the content.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ContentState {
-    /// So many code points are complete (no more than matter), and perhaps a part of the next.
+    /// The number of complete code points (capped where more do not matter), and the UTF-8 state of the next.
     Any(u32, Utf8),
     /// A state of the machine.
     Regular(<RegularMachine as Machine>::State, Utf8),
-    /// The literals `low..high` agree with the text so far, which is `depth` bytes long.
+    /// The literals `low..high` begin with the text so far, which is `depth` bytes long.
     Literals {
         low: u32,
         high: u32,
@@ -50,7 +50,7 @@ pub(crate) enum ContentState {
 }
 
 impl Content {
-    /// The content of a shape; its length becomes part of it.
+    /// Creates the content of a shape; its length becomes part of it.
     pub(crate) fn new(shape: &StringShape, limits: &RegularLimits) -> Result<Self, LimitExceeded> {
         let StringShape {
             content,
@@ -88,7 +88,7 @@ impl Content {
         })
     }
 
-    /// About how many bytes the tables of a regular set take.
+    /// Returns the approximate size in bytes of the tables of a regular set.
     pub(crate) fn memory(&self) -> usize {
         match self {
             Self::Regular { machine, .. } => machine.memory(),
@@ -128,7 +128,7 @@ impl Content {
                 let Some(next) = utf8.step(byte) else {
                     return Ok(None);
                 };
-                // Beyond the minimum a length without an upper bound says nothing more.
+                // Above the minimum, a length without a maximum does not matter.
                 let counted = if next == Utf8::Boundary {
                     length + 1
                 } else {
@@ -182,7 +182,7 @@ impl Content {
         }
     }
 
-    /// The label under which the content may end here: that of the key, or 0.
+    /// Returns the label under which the content may end here: that of the key, or 0.
     pub(crate) fn accept(&self, state: &ContentState) -> Option<u32> {
         let (is_accepted, label) = match (self, state) {
             (Self::Any { min, .. }, ContentState::Any(length, _)) => (length >= min, 0),
@@ -199,7 +199,7 @@ impl Content {
         (is_accepted && state.is_boundary()).then_some(label)
     }
 
-    /// What comes on top of the bytes once the content has ended under the label.
+    /// Returns the cost beyond the bytes once the content has ended under the label.
     pub(crate) fn weight(&self, label: u32) -> u32 {
         match self {
             Self::Keys(keys) => keys.weight(label),
@@ -207,7 +207,7 @@ impl Content {
         }
     }
 
-    /// How many bytes of JSON a known completion takes, the closing quote excluded.
+    /// Returns the length in bytes of JSON of a known completion, without the closing quote.
     pub(crate) fn cost(&mut self, state: &ContentState) -> u32 {
         match (self, state) {
             (Self::Any { min, .. }, ContentState::Any(length, utf8)) => match utf8.missing() {
@@ -233,7 +233,7 @@ impl Content {
         }
     }
 
-    /// A stretch of plain text that goes on from here; see [`Machine::span`].
+    /// Returns plain text that is known to continue from here, see [`Machine::span`].
     pub(crate) fn span(&mut self, state: &ContentState) -> Option<Span> {
         match (self, state) {
             (Self::Any { max, .. }, ContentState::Any(length, Utf8::Boundary)) => {
@@ -249,7 +249,7 @@ impl Content {
         }
     }
 
-    /// The bytes of text that may come next, at most; see [`Machine::first`].
+    /// Returns a superset of the bytes of text that may come next, see [`Machine::first`].
     pub(crate) fn first(&mut self, state: &ContentState) -> Option<ByteSet> {
         match (self, state) {
             (Self::Any { .. }, _) => Some(ByteSet::PRINTABLE),
@@ -265,7 +265,7 @@ impl Content {
         }
     }
 
-    /// What goes on in a span of an input; see [`Machine::continuations`].
+    /// Returns the continuations in a span of an input, see [`Machine::continuations`].
     pub(crate) fn continuations(
         &mut self,
         state: &ContentState,
@@ -280,7 +280,7 @@ impl Content {
         }
     }
 
-    /// Whether some character may follow, as far as the structure shows.
+    /// Returns whether some character may follow, as far as the structure shows.
     pub(crate) fn goes_on(&self, state: &ContentState) -> bool {
         match (self, state) {
             (Self::Any { max, .. }, ContentState::Any(length, Utf8::Boundary)) => {
@@ -294,7 +294,7 @@ impl Content {
         }
     }
 
-    /// Whether a stretch of a class of characters may begin here; see [`Machine::has_classes`].
+    /// Returns whether a span of a class of characters may begin here, see [`Machine::has_classes`].
     pub(crate) fn has_classes(&self, state: &ContentState) -> bool {
         match (self, state) {
             (Self::Regular { machine, .. }, ContentState::Regular(state, Utf8::Boundary)) => {
@@ -305,7 +305,7 @@ impl Content {
         }
     }
 
-    /// The bytes around this one that lead to the same state; see [`Machine::equivalent_bytes`].
+    /// Returns the bytes around this one that lead to the same state, see [`Machine::equivalent_bytes`].
     pub(crate) fn equivalent_bytes(&mut self, state: &ContentState, byte: u8) -> (u8, u8) {
         let run = match (self, state) {
             (Self::Regular { machine, .. }, ContentState::Regular(state, _)) => {
@@ -326,7 +326,7 @@ impl Content {
         common_run(run, Utf8::equivalent_bytes(byte))
     }
 
-    /// Whether there are counters that matter to no short token; see [`Machine::counts`].
+    /// Returns whether there are counters that no short token exhausts, see [`Machine::has_long_counters`].
     pub(crate) fn has_long_counters(&self) -> bool {
         match self {
             Self::Any { min, max } => *min > SHORT_TEXT || max.is_some_and(|max| max > SHORT_TEXT),
@@ -336,7 +336,7 @@ impl Content {
         }
     }
 
-    /// A state that takes the same short texts; see [`Machine::abstract_counters`].
+    /// Returns a state that accepts the same short texts, see [`Machine::abstract_counters`].
     pub(crate) fn abstract_counters(
         &mut self,
         state: &ContentState,
@@ -344,7 +344,8 @@ impl Content {
     ) -> Option<ContentState> {
         match (self, state) {
             (Self::Any { min, max }, ContentState::Any(length, utf8)) => {
-                // How many characters there are does not matter far before the fewest, nor between them and the most.
+                // The number of characters does not matter far below the minimum, nor between it and far below the
+                // maximum.
                 let is_far_from = |end: u32| end.saturating_sub(*length) > reach;
                 let abstracted = if is_far_from(*min) {
                     0
@@ -365,7 +366,7 @@ impl Content {
         }
     }
 
-    /// The state after any text at all, and the first bytes of those texts that lead elsewhere; see
+    /// Returns the state after any text, and the first bytes of those texts that lead elsewhere; see
     /// [`Machine::uniform`](crate::Machine::uniform).
     pub(crate) fn uniform(&self, state: &ContentState) -> Option<Uniform<ContentState>> {
         let (state, except) = match (self, state) {
@@ -374,7 +375,7 @@ impl Content {
             {
                 (state.clone(), Vec::new())
             }
-            // Any text but the empty one is long enough.
+            // Any nonempty text is long enough.
             (Self::Any { min, max: None }, ContentState::Any(length, Utf8::Boundary))
                 if length + 1 == *min =>
             {
@@ -407,7 +408,7 @@ impl Content {
 }
 
 impl ContentState {
-    /// Whether the text stands between two characters.
+    /// Returns whether the text is between two characters.
     pub(crate) fn is_boundary(&self) -> bool {
         let (Self::Any(_, utf8)
         | Self::Regular(_, utf8)
@@ -418,7 +419,7 @@ impl ContentState {
     }
 }
 
-/// The part of `range` whose texts have `byte` at `depth`, or `None` where none has.
+/// Returns the part of `range` whose texts have `byte` at `depth`, or `None` if there is none.
 pub(super) fn narrow(
     texts: &[Box<str>],
     range: (u32, u32),
@@ -428,13 +429,13 @@ pub(super) fn narrow(
     let (low, high) = (range.0 as usize, range.1 as usize);
     let at = |text: &str| text.as_bytes().get(depth as usize).copied();
     let part = &texts[low..high];
-    // A text that ends here sorts before those that go on.
+    // A text that ends here sorts before those that continue.
     let from = low + part.partition_point(|text| at(text) < Some(byte));
     let to = low + part.partition_point(|text| at(text) <= Some(byte));
     (from < to).then_some((from as u32, to as u32))
 }
 
-/// The bytes at `depth` of the texts of `range`.
+/// Returns the bytes at `depth` of the texts of `range`.
 pub(super) fn listed_first(texts: &[Box<str>], range: (u32, u32), depth: u32) -> ByteSet {
     let part = &texts[range.0 as usize..range.1 as usize];
     let mut first = ByteSet::default();
@@ -444,14 +445,14 @@ pub(super) fn listed_first(texts: &[Box<str>], range: (u32, u32), depth: u32) ->
         if let Some(byte) = next {
             first.insert(byte);
         }
-        // Sorted texts with the same byte stand together.
+        // Sorted texts with the same byte are adjacent.
         let same = |text: &str| text.as_bytes().get(depth as usize).copied() <= next;
         from += part[from..].partition_point(|text| same(text));
     }
     first
 }
 
-/// The bytes around this one that lead on in none of the texts of `range`; one that does stands alone.
+/// Returns the bytes around this one that continue none of the texts of `range`; one that does is a run of its own.
 pub(super) fn listed_run(texts: &[Box<str>], range: (u32, u32), depth: u32, byte: u8) -> (u8, u8) {
     let at = |text: &str| text.as_bytes().get(depth as usize).copied();
     let part = &texts[range.0 as usize..range.1 as usize];
@@ -468,12 +469,12 @@ pub(super) fn listed_run(texts: &[Box<str>], range: (u32, u32), depth: u32, byte
     }
 }
 
-/// How many characters of a range [`is_plain`] looks at: more than there are control characters and specials before the
-/// first plain one.
+/// The number of characters of a range that [`is_plain`] examines: more than there are control and special characters
+/// before the first plain one.
 const LOOKED_AT: usize = 64;
 
-/// Whether the shortest texts of a set can be written without escapes, as the machine's cost finds them: every class
-/// has a character that needs none among its shortest. Where the structure does not show it, the answer is no.
+/// Returns whether the shortest texts of a set, as the machine's cost finds them, can be written without escapes: every
+/// class has a plain character among its shortest. If the structure does not show it, the answer is no.
 pub(crate) fn is_plain(regular: &Regular) -> bool {
     let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
     match regular {
@@ -491,14 +492,14 @@ pub(crate) fn is_plain(regular: &Regular) -> bool {
         }
         Regular::ByteRange(low, high) => (*low..=*high).any(|byte| !needs_escape(byte)),
         Regular::Concat(parts) | Regular::Union(parts) => parts.iter().all(is_plain),
-        // Which characters the arms have in common is unknown, unless one of them has plain ones only.
+        // The common characters of the operands are unknown, unless one of them has only plain ones.
         Regular::Intersection(arms) => arms.iter().any(is_all_plain),
         Regular::Complement(_) | Regular::Look { .. } => false,
         Regular::Repeat { body, .. } => is_plain(body),
     }
 }
 
-/// Whether no text of the set has a character that needs an escape.
+/// Returns whether no text of the set has a character that needs an escape.
 fn is_all_plain(regular: &Regular) -> bool {
     let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
     match regular {

@@ -5,18 +5,18 @@ use structgen_grammar::{CharSet, Regular};
 use crate::bytes::run_between;
 use crate::{ByteClasses, ByteSet, Ends, LimitExceeded, Machine, Span};
 
-/// How much whitespace has been read in a row. [`Gap::LOOSE`] is any number that is so far from the most that no token
-/// reaches it.
+/// The number of whitespace characters read in a row. [`Gap::LOOSE`] stands for any number so far below the maximum
+/// that no token reaches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Gap(u16);
 
 impl Gap {
     /// No whitespace yet.
     pub(crate) const NONE: Self = Self(0);
-    /// Any number that is far from the most.
+    /// Any number that is far below the maximum.
     pub(crate) const LOOSE: Self = Self(u16::MAX);
 
-    /// One more character of whitespace, of which there may be `most`.
+    /// Returns the gap with one more whitespace character, if the maximum `most` allows it.
     pub(crate) fn longer(self, most: u16) -> Option<Self> {
         if self == Self::LOOSE {
             Some(self)
@@ -25,20 +25,20 @@ impl Gap {
         }
     }
 
-    /// The number itself; the largest value where it is loose.
+    /// Returns the number; the largest value if it is loose.
     pub(crate) fn count(self) -> u16 {
         self.0
     }
 
-    /// The loose gap, where no token with so much whitespace in a row reaches the most.
+    /// Returns the loose gap, if no token with at most `longest` whitespace characters in a row reaches the maximum.
     pub(crate) fn abstract_whitespace(self, most: u16, longest: u16) -> Option<Self> {
         let most = most.min(u16::MAX - 1);
         let reaches = self.0.checked_add(longest).is_none_or(|end| end > most);
         (!reaches && most > 0).then_some(Self::LOOSE)
     }
 
-    /// What a loose gap takes: whitespace of these kinds, for ever. `exits` are the other bytes that may come next, and
-    /// `label` is the one under which the terminal may end.
+    /// Returns the span of a loose gap: any amount of whitespace of these kinds. `exits` are the other bytes that may
+    /// come next, and `label` is the one under which the terminal may end.
     pub(crate) fn span(
         self,
         only_spaces: bool,
@@ -66,7 +66,7 @@ pub(crate) struct GapMachine {
 }
 
 impl GapMachine {
-    /// The machine of a regular set, where that is a run of JSON's whitespace of any length up to a bound.
+    /// Creates the machine of a regular set, if that is a run of JSON's whitespace with a maximum length.
     pub(crate) fn of(regular: &Regular) -> Option<Self> {
         let Regular::Repeat {
             body,

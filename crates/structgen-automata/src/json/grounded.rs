@@ -1,4 +1,4 @@
-//! The content of a string that comes from an input: a span of it that is in a set.
+//! The content of a grounded string: a span of the input that is in a set.
 
 mod walk;
 
@@ -14,26 +14,26 @@ use crate::bytes::escaped_length;
 use crate::input::{Input, OpenSpan, Spans, SpansState};
 use crate::{ByteSet, Children, Continuations, LimitExceeded};
 
-/// The most pairs of a position in the input and a state of the set that are looked at.
+/// The maximum number of pairs of a position in the input and a state of the set to visit.
 const MAX_POSITIONS: usize = 1 << 22;
 
-/// The spans of an input that are in a set of strings. Where the set is a pattern, the strings that were recognised in the
-/// input count as spans: `09:30` can be what a text has as `half past nine`.
+/// The spans of an input that are in a set of strings. If the set is a pattern, the strings recognised in the input
+/// count as spans: `09:30` may be what a text has as `half past nine`.
 pub(crate) struct GroundedContent {
     spans: Spans,
     set: Set,
-    /// What goes on from states with many continuations, by the node of the tree of tokens where they begin.
+    /// Cached continuations of states that have many, by the node of the token trie where they begin.
     continuations: FxHashMap<(GroundedState, u32), Arc<Continuations>>,
 }
 
-/// A set of strings, as far as it leaves spans out.
+/// A set of strings that restricts spans.
 enum Set {
     Any,
     Lengths { min: u32, max: u32 },
     Content(Box<SetStates>),
 }
 
-/// Where in a span a text stands.
+/// A state within a span.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct GroundedState {
     at: SpansState,
@@ -44,36 +44,36 @@ pub(crate) struct GroundedState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum SetState {
     Any,
-    /// So many code points have begun.
+    /// The number of code points that have begun.
     Length(u32),
     Content(u32),
 }
 
-/// A set with its states numbered and its steps remembered: the text is gone over in many of them.
+/// A set with numbered states and cached steps, since the text is traversed once for many of its states.
 struct SetStates {
     content: Content,
     states: Vec<ContentState>,
     ids: FxHashMap<ContentState, u32>,
-    /// By state and byte; [`DEAD`] where no text of the set goes on so.
+    /// By state and byte; [`DEAD`] if no text of the set continues.
     steps: FxHashMap<(u32, u8), u32>,
     /// By state, whether it is final.
     accepts: Vec<bool>,
-    /// What is known of a position in the input and a state.
+    /// Known completions by position in the input and state.
     known: FxHashMap<(u32, u32), Option<SpanEnd>>,
 }
 
-/// How a span is completed that has begun.
+/// The completion of a span that has begun.
 #[derive(Clone, Copy)]
 struct SpanEnd {
-    /// How many bytes of JSON are left to write.
+    /// The number of bytes of JSON left to write.
     cost: u32,
-    /// Where in the input it ends.
+    /// Its end in the input.
     end: u32,
 }
 
 const DEAD: u32 = u32::MAX;
 
-/// How many bytes of a way are looked at before it is remembered: most end sooner.
+/// The number of bytes of a path to visit before it is remembered; most paths are shorter.
 const SHORT_WAY: usize = 32;
 
 impl SetStates {
@@ -121,8 +121,8 @@ impl SetStates {
         self.accepts[state as usize]
     }
 
-    /// The first end that is in the set, from a position in the input on; `None` where there is none. From a position there
-    /// is one way on, and a long one is remembered.
+    /// Returns the first end, from a position of the input on, that is in the set; `None` if there is none. Each
+    /// position has one path, and long ones are remembered.
     fn completion(
         &mut self,
         input: &Input,
@@ -143,7 +143,7 @@ impl SetStates {
                     end: position,
                 });
             }
-            // What is remembered of a position is what follows there in a span that may end.
+            // What is remembered for a position applies to spans that may end.
             if may_end && let Some(&known) = self.known.get(&(position, state)) {
                 break known;
             }
@@ -183,7 +183,7 @@ impl SetStates {
 }
 
 impl Set {
-    /// The state after one more byte of a text.
+    /// Returns the state after one more byte of a text.
     fn step(&mut self, state: SetState, byte: u8) -> Result<Option<SetState>, LimitExceeded> {
         Ok(match (self, state) {
             (Self::Lengths { .. }, SetState::Length(length)) => {
@@ -204,8 +204,8 @@ impl Set {
         }
     }
 
-    /// Up to where in the input a span can go on that stands at a position: at least up to the end that
-    /// completes it. `None` where nothing does.
+    /// Returns up to where in the input a span at a position can continue: at least up to the end that completes it.
+    /// `None` if it cannot.
     fn live_to(
         &mut self,
         input: &Input,
@@ -219,14 +219,14 @@ impl Set {
             (Self::Content(set), SetState::Content(state)) => {
                 set.completion(input, at, state)?.map(|found| found.end)
             }
-            // Whatever begins goes on to the end of a word.
+            // Any span that has begun continues to the end of a word.
             _ => Some(u32::MAX),
         })
     }
 }
 
 impl GroundedContent {
-    /// The spans of an input that are in the shape, with the strings that were recognised in it if asked.
+    /// Creates the spans of an input that are in the shape, optionally with the recognised strings.
     pub(crate) fn new(
         input: Arc<Input>,
         shape: &StringShape,
@@ -239,7 +239,7 @@ impl GroundedContent {
             max_length,
         } = shape;
         let set = match (content, min_length, max_length) {
-            // No span is empty.
+            // Spans are never empty.
             (StringContent::Any, 0 | 1, None) => Set::Any,
             (StringContent::Any, &min, max) => Set::Lengths {
                 min,
@@ -287,10 +287,10 @@ impl GroundedContent {
         self.if_live(GroundedState { at, utf8, set })
     }
 
-    /// The state, if some span goes on to an end that is in the set.
+    /// Returns the state, if some span continues to an end that is in the set.
     fn if_live(&mut self, state: GroundedState) -> Result<Option<GroundedState>, LimitExceeded> {
         let is_live = match state.set {
-            // Whatever begins goes on to the end of a word.
+            // Any span that has begun continues to the end of a word.
             SetState::Any => true,
             _ => self.completion_cost(&state)?.is_some(),
         };
@@ -301,17 +301,17 @@ impl GroundedContent {
         self.set.accepts(state.set) && self.spans.is_end(state.at)
     }
 
-    /// How many bytes of JSON a known completion takes, the closing quote excluded.
+    /// Returns the length in bytes of JSON of a known completion, without the closing quote.
     pub(super) fn cost(&mut self, state: &GroundedState) -> u32 {
-        // The steps that made the state live have passed the limits already.
+        // The steps that proved the state live were within the limits.
         let cost = self.completion_cost(state);
         cost.ok().flatten().unwrap_or(u32::MAX)
     }
 
-    /// The cost of a completion; `None` where there is none.
+    /// Returns the cost of a completion; `None` if there is none.
     ///
-    /// It is the shortest, or where the set leaves spans out, that of the first suffix that has one: suffixes keep
-    /// their order, so this stays the first until it is completed, and gets cheaper on the way.
+    /// It is the shortest or, if the set excludes spans, that of the first suffix that has one. Suffixes keep their
+    /// order, so this stays the first until it is completed, and its cost decreases on the way.
     fn completion_cost(&mut self, state: &GroundedState) -> Result<Option<u32>, LimitExceeded> {
         let has_begun = state.at.depth > 0;
         let input = self.spans.input();
@@ -346,15 +346,15 @@ impl GroundedContent {
         }
     }
 
-    /// What goes on from a state; see [`Machine::continuations`](crate::Machine::continuations). `root` is the node that
-    /// the bytes before it lead to.
+    /// Returns the continuations of a state, see [`Machine::continuations`](crate::Machine::continuations). `root` is
+    /// the node at the state.
     pub(super) fn continuations(
         &mut self,
         state: &GroundedState,
         root: u32,
         child: &Children<'_>,
     ) -> Result<Option<Arc<Continuations>>, LimitExceeded> {
-        /// From this number of nodes on, what goes on from a state is kept.
+        /// The minimum number of nodes for continuations to be cached.
         const MANY: usize = 32;
         if state.utf8 != Utf8::Boundary {
             return Ok(None);

@@ -13,39 +13,40 @@ use structgen_regular::{RegularMachine, RegularState};
 
 /// The keys that may come next in an object.
 pub(crate) struct KeyContent {
-    /// The keys that are declared, sorted.
+    /// The declared keys, sorted.
     pub(crate) keys: Arc<[Box<str>]>,
     /// The label of each key.
     pub(crate) labels: Arc<[u32]>,
-    /// Which of them may come next.
+    /// The declared keys that may come next.
     pub(crate) allowed: AllowedKeys,
-    /// The classes of keys beyond these that may come next.
+    /// The classes of undeclared keys that may come next.
     pub(crate) classes: Vec<ClassContent>,
     /// Whether every text is in one of the classes.
     pub(crate) covers: bool,
-    /// The keys of classes that were seen, and so may not come again.
+    /// The undeclared keys that were seen, and so may not come again.
     pub(crate) seen: TextSet,
     pub(crate) sets: Arc<TextSets>,
 }
 
-/// The declared keys that may come next, and what comes on top of the bytes of each.
+/// The declared keys that may come next, and the cost of each beyond its bytes.
 pub(crate) struct AllowedKeys {
-    /// By key; what all states of an object have in common is shared.
+    /// By key; shared by all states of an object as far as they agree.
     pub(crate) weights: Arc<[Option<u32>]>,
-    /// A bit for each label of a key that is there, and so may not come again; none where the weights leave them out.
+    /// A bit for the label of each key that is present and so may not come again; empty if the weights exclude these
+    /// keys.
     pub(crate) taken: Arc<[u64]>,
 }
 
 /// A class of keys that may come next.
 pub(crate) struct ClassContent {
     pub(crate) label: u32,
-    /// Its keys, and whether the known ones need no escape; `None`: every text is one.
+    /// The machine of its keys, and whether its known completions need no escape; `None` if every text is a key.
     pub(crate) machine: Option<(ClassMachine, bool)>,
-    /// What comes on top of the bytes of a key.
+    /// The cost of a key beyond its bytes.
     pub(crate) weight: u32,
 }
 
-/// The automaton of a class of keys: what is found out for one of an object's states is known to all of them.
+/// The automaton of a class of keys, shared by all states of an object.
 #[derive(Clone, Debug)]
 pub(crate) struct ClassMachine(Arc<Mutex<RegularMachine>>);
 
@@ -59,38 +60,38 @@ impl ClassMachine {
     }
 }
 
-/// Where in a key a text stands.
+/// A state within a key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct KeyState {
-    /// The listed keys `low..high` agree with the text so far, which is `depth` bytes long; all zero where none does.
+    /// The listed keys `low..high` begin with the text so far, which is `depth` bytes long; all zero if none does.
     low: u32,
     high: u32,
     depth: u32,
-    /// How those keys that were seen go on which agree with the text.
+    /// The rests of the seen keys that begin with the text.
     seen: TextSet,
     pub(crate) utf8: Utf8,
-    /// The states of those classes that have a machine.
+    /// The states of the classes that have a machine.
     classes: Box<[Option<RegularState>]>,
 }
 
-/// The label of keys of the first class; that of the others is lower by one each.
+/// The label of keys of the first class; each further class has the next lower one.
 pub(crate) const OTHER_KEY: u32 = u32::MAX - 1;
 
-/// The most classes of keys: labels below are properties.
+/// The maximum number of classes of keys: labels below these are properties.
 const MAX_CLASSES: u32 = 1 << 16;
 
-/// The label of the keys of a class.
+/// Returns the label of the keys of a class.
 pub(crate) fn label_of_class(class: usize) -> u32 {
     OTHER_KEY - (class as u32).min(MAX_CLASSES)
 }
 
-/// The class whose keys have the label; `None` for the label of a property.
+/// Returns the class whose keys have the label; `None` for the label of a property.
 pub(crate) fn class_of(label: u32) -> Option<usize> {
     (label >= OTHER_KEY - MAX_CLASSES).then(|| (OTHER_KEY - label) as usize)
 }
 
 impl KeyContent {
-    /// What comes on top of the bytes of a declared key, by its place; `None` where it may not come.
+    /// Returns the cost of a declared key beyond its bytes, by index; `None` if it may not come.
     fn allowed(&self, key: usize) -> Option<u32> {
         let label = self.labels[key] as usize;
         let bits = self.allowed.taken.get(label / 64).copied().unwrap_or(0);
@@ -148,13 +149,13 @@ impl KeyContent {
         machines.filter_map(|class| class.machine.as_ref().map(|(machine, _)| machine.lock()))
     }
 
-    /// Whether any text is a key, wherever in one we are.
+    /// Returns whether any text is a key, at any state within it.
     fn is_open(&self) -> bool {
         self.covers || self.classes.iter().any(|class| class.machine.is_none())
     }
 
     fn if_live(&self, mut state: KeyState) -> Result<Option<KeyState>, LimitExceeded> {
-        // A class that has no key left is left: states that differ in nothing else are one.
+        // A class without keys left is dropped, so that states that differ in nothing else are equal.
         for i in 0..state.classes.len() {
             if let Some(class) = &state.classes[i]
                 && !self.has_more(i, class, &state)?
@@ -167,7 +168,7 @@ impl KeyContent {
         Ok(live.then_some(state))
     }
 
-    /// Whether a class has a completion of the text that is neither listed nor seen.
+    /// Returns whether a class has a completion of the text that is neither listed nor seen.
     fn has_more(
         &self,
         index: usize,
@@ -188,7 +189,7 @@ impl KeyContent {
         for key in listed {
             members += u32::from(accepts(&mut machine, class, &key.as_bytes()[depth..])?);
         }
-        // All keys that were seen are of some class; of this one are those that it accepts.
+        // All seen keys are in some class; those of this class are the ones that it accepts.
         let mut left = vec![(*class, state.seen)];
         while let Some((class, seen)) = left.pop() {
             let ends = self.sets.has_end(seen) && machine.accept(&class).is_some();
@@ -223,14 +224,14 @@ impl KeyContent {
         })
     }
 
-    /// The listed key that the text is.
+    /// Returns the listed key that equals the text.
     fn listed(&self, state: &KeyState) -> Option<usize> {
         let key = state.low as usize;
         let is_key = state.low < state.high && self.keys[key].len() == state.depth as usize;
         is_key.then_some(key)
     }
 
-    /// What comes on top of the bytes of a key with this label.
+    /// Returns the cost of a key with this label beyond its bytes.
     pub(super) fn weight(&self, label: u32) -> u32 {
         if let Some(class) = self.classes.iter().find(|class| class.label == label) {
             return class.weight;
@@ -271,13 +272,13 @@ impl KeyContent {
         best
     }
 
-    /// Whether the text may go on to a key that is listed or was seen.
+    /// Returns whether the text may continue to a listed or seen key.
     fn may_be_known(&self, state: &KeyState) -> bool {
         state.low < state.high || state.seen != TextSet::NONE
     }
 
-    /// How many bytes the shortest key of a class takes that goes on from the state and is neither listed nor seen:
-    /// breadth first along these keys, since whatever leaves them is free.
+    /// Returns the length of the shortest key of a class that continues from the state and is neither listed nor seen.
+    /// The search is breadth first along listed and seen keys, since whatever leaves them is free.
     fn class_cost(&self, index: usize, class: &RegularState, state: &KeyState) -> u32 {
         let keys = &self.keys;
         let Some((machine, plain)) = &self.classes[index].machine else {
@@ -325,13 +326,13 @@ impl KeyContent {
         best
     }
 
-    /// Whether there are counters that matter to no short token; see [`Machine::counts`].
+    /// Returns whether there are counters that no short token exhausts, see [`Machine::has_long_counters`].
     pub(super) fn has_long_counters(&self) -> bool {
         self.machines().any(|machine| machine.has_long_counters())
     }
 
-    /// A state that takes the same short texts; see [`Machine::abstract_counters`]. Where known keys may be among
-    /// those of a class, how many keys that has matters.
+    /// Returns a state that accepts the same short texts, see [`Machine::abstract_counters`]. If known keys may be in a
+    /// class, the number of its keys matters.
     pub(super) fn abstract_counters(&self, state: &KeyState, reach: u32) -> Option<KeyState> {
         if self.may_be_known(state) {
             return None;
@@ -345,7 +346,7 @@ impl KeyContent {
         (abstracted != *state).then_some(abstracted)
     }
 
-    /// The bytes that may come next, at most; see [`Machine::first`].
+    /// Returns a superset of the bytes that may come next, see [`Machine::first`].
     pub(super) fn first(&self, state: &KeyState) -> Option<ByteSet> {
         if self.is_open() {
             Some(ByteSet::PRINTABLE)
@@ -360,12 +361,12 @@ impl KeyContent {
         }
     }
 
-    /// Whether keys of a class that is told apart by its characters may follow.
+    /// Returns whether keys of a class with a machine may follow.
     pub(super) fn has_classes(&self, state: &KeyState) -> bool {
         state.utf8 == Utf8::Boundary && state.classes.iter().any(Option::is_some)
     }
 
-    /// The bytes around this one that lead to the same state; see [`Machine::equivalent_bytes`].
+    /// Returns the bytes around this one that lead to the same state, see [`Machine::equivalent_bytes`].
     pub(super) fn equivalent_bytes(&mut self, state: &KeyState, byte: u8) -> (u8, u8) {
         let listed = listed_run(&self.keys, (state.low, state.high), state.depth, byte);
         let mut run = common_run(listed, self.sets.run(state.seen, byte));
@@ -377,7 +378,7 @@ impl KeyContent {
         run
     }
 
-    /// Whether some character may follow, as far as the structure shows.
+    /// Returns whether some character may follow, as far as the structure shows.
     pub(super) fn goes_on(&self, state: &KeyState) -> bool {
         let is_longer = |key: &u32| {
             let key = *key as usize;
@@ -387,7 +388,7 @@ impl KeyContent {
             && (self.is_open() || (state.low..state.high).any(|key| is_longer(&key)))
     }
 
-    /// Whether any text goes on to be a key that is not listed.
+    /// Returns whether any text continues to a key that is not listed.
     pub(super) fn is_free(&self, state: &KeyState) -> bool {
         let mut machines = self.machines().zip(&state.classes);
         state.utf8 == Utf8::Boundary
@@ -397,9 +398,9 @@ impl KeyContent {
                 }))
     }
 
-    /// The state after any text but one that begins with one of these bytes.
+    /// Returns the state after any text that does not begin with one of these bytes.
     pub(super) fn uniform(&self, state: &KeyState) -> Option<(KeyState, Vec<u8>)> {
-        // Classes have to be decided: by one that takes any text from here on, or that is all there is.
+        // The classes must be decided: by one that accepts any text from here on, or by there being no others.
         let mut machines = self.machines().zip(&state.classes);
         let is_decided = machines
             .all(|(machine, class)| class.is_none_or(|class| machine.is_everything(&class)));

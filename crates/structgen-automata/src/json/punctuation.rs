@@ -11,10 +11,10 @@ pub(crate) const MORE: u32 = 0;
 /// Label: the object or array is closed.
 pub(crate) const CLOSE: u32 = 1;
 
-/// A piece of punctuation. Which of its ends may be taken depends on what the object or array still needs and allows.
+/// A piece of punctuation. Which of its ends are allowed depends on what the object or array still needs and allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Punctuation {
-    /// The opening bracket, then what may follow it.
+    /// The opening bracket and what may follow it.
     Open {
         open: u8,
         close: u8,
@@ -31,7 +31,7 @@ pub(crate) enum Punctuation {
     },
 }
 
-/// Punctuation as a machine: where in it, and how much whitespace has been read there.
+/// Punctuation with the whitespace around it, as a machine.
 pub(crate) struct PunctuationMachine {
     punctuation: Punctuation,
     gaps: Gaps,
@@ -40,17 +40,17 @@ pub(crate) struct PunctuationMachine {
 /// The whitespace of one piece of punctuation.
 #[derive(Clone, Copy)]
 enum Gaps {
-    /// What a reader would skip.
+    /// Whitespace that is optional.
     Skipped {
-        /// At places where the form allows only that.
+        /// The maximum before punctuation and after an opening bracket.
         anywhere: u16,
-        /// After a comma or colon.
+        /// The maximum after a comma or colon.
         behind: u16,
         only_spaces: bool,
     },
-    /// What has to be there.
+    /// Whitespace that is required.
     Demanded {
-        /// After an opening bracket, where something follows.
+        /// After an opening bracket, if something follows.
         opened: Layout,
         /// After a comma or colon.
         behind: Layout,
@@ -59,7 +59,7 @@ enum Gaps {
     },
 }
 
-/// A line break perhaps, and then `count` times the same character.
+/// An optional line break, then `count` times the same character.
 #[derive(Clone, Copy)]
 struct Layout {
     breaks: bool,
@@ -91,7 +91,7 @@ impl Layout {
         u16::from(self.breaks) + self.count
     }
 
-    /// Whether this punctuation has the byte at this state.
+    /// Returns whether the byte may come at this position of the layout.
     fn has(self, at: u16, byte: u8) -> bool {
         at < self.len()
             && byte
@@ -116,7 +116,7 @@ pub(crate) enum PunctuationState {
 }
 
 impl PunctuationMachine {
-    /// Punctuation of an object or array whose members are so deep.
+    /// Creates the punctuation of an object or array whose members are at this depth.
     pub(crate) fn new(punctuation: Punctuation, whitespace: Whitespace, depth: u32) -> Self {
         let skipped = |anywhere, behind, only_spaces| Gaps::Skipped {
             anywhere,
@@ -146,7 +146,7 @@ impl PunctuationMachine {
         Self { punctuation, gaps }
     }
 
-    /// The whitespace after one more byte of it, at a state with this layout.
+    /// Returns the whitespace after one more byte of it, in a state with this layout.
     fn longer(
         &self,
         layout: fn(&Gaps) -> Option<Layout>,
@@ -176,7 +176,7 @@ impl PunctuationMachine {
         }
     }
 
-    /// The whitespace at a state where a reader would skip it, the most of it, and whether it may only be spaces.
+    /// Returns the whitespace in a state where it is optional, its maximum, and whether it may only be spaces.
     fn skipped(&self, state: &PunctuationState) -> Option<(Gap, u16, bool)> {
         let Gaps::Skipped {
             anywhere,
@@ -197,7 +197,7 @@ impl PunctuationMachine {
         }
     }
 
-    /// The bytes other than whitespace that may come next within the punctuation, at most.
+    /// Returns a superset of the bytes other than whitespace that may come next within the punctuation.
     fn significant(&self, state: &PunctuationState) -> ByteSet {
         let bytes = match (*state, self.punctuation) {
             (PunctuationState::Before(_), Punctuation::Open { open, .. }) => [Some(open), None],
@@ -233,7 +233,7 @@ impl PunctuationMachine {
         set
     }
 
-    /// Whether the whitespace at a state with this layout may end after this much of it.
+    /// Returns whether the whitespace in a state with this layout may end at this length.
     fn may_end(layout: Option<Layout>, at: Gap) -> bool {
         layout.is_none_or(|layout| at.count() == layout.len())
     }
@@ -299,7 +299,7 @@ impl Machine for PunctuationMachine {
                 (byte == open).then_some(PunctuationState::Opened(Gap::NONE))
             }
             (PunctuationState::Before(count), Punctuation::Colon) => {
-                // No form demands anything before a colon.
+                // No form requires whitespace before a colon.
                 if byte == b':' {
                     Some(PunctuationState::Behind(Gap::NONE))
                 } else {
@@ -317,7 +317,7 @@ impl Machine for PunctuationMachine {
                 },
             ) => {
                 let layout = self.gaps.closing();
-                // What is demanded stands before the bracket only: after some of it, no comma comes.
+                // Required whitespace comes only before the bracket; after some of it, no comma may come.
                 let at_comma = layout.is_none() || count == Gap::NONE;
                 if byte == b',' && more_allowed && at_comma {
                     Some(PunctuationState::Behind(Gap::NONE))

@@ -9,18 +9,18 @@ use crate::{ByteSet, Children, Continuations, LimitExceeded, Machine, Span, Unif
 
 use super::content::{Content, ContentState};
 
-/// A JSON string, quotes included, whose unescaped content is given.
+/// A JSON string including its quotes, with the given unescaped content.
 pub(crate) struct StringMachine {
     content: Content,
     escapes: EscapeForm,
 }
 
-/// Where in the string a text stands.
+/// A state within the string.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum StringState {
     /// Before the opening quote.
     Open,
-    /// Inside, with nothing pending.
+    /// Inside, with no escape in progress.
     Body(ContentState),
     /// After a backslash.
     Escape(ContentState),
@@ -52,7 +52,7 @@ impl StringMachine {
         Self { content, escapes }
     }
 
-    /// The state after an escaped character.
+    /// Returns the state after an escaped character.
     fn escaped(
         &mut self,
         content: &ContentState,
@@ -65,7 +65,7 @@ impl StringMachine {
             .map(StringState::Body))
     }
 
-    /// Whether this escape of one letter may be used for the character.
+    /// Returns the character of an escape of one letter, if that escape may be used.
     fn short_escape(&self, letter: u8) -> Option<char> {
         let c = match letter {
             b'"' => '"',
@@ -81,7 +81,7 @@ impl StringMachine {
         Some(c)
     }
 
-    /// The value of a hexadecimal digit. Needed escapes are written one way: in lower case.
+    /// Returns the value of a hexadecimal digit. Needed escapes have one spelling: lower case.
     fn hex_digit(&self, byte: u8) -> Option<u16> {
         match byte {
             b'0'..=b'9' => Some(u16::from(byte - b'0')),
@@ -91,16 +91,16 @@ impl StringMachine {
         }
     }
 
-    /// Whether a character may be written as `\uXXXX`.
+    /// Returns whether a character may be written as `\uXXXX`.
     fn unit_allowed(&self, c: char) -> bool {
         self.escapes == EscapeForm::Any
             || (c < ' ' && !matches!(c, '\n' | '\t' | '\r' | '\u{8}' | '\u{c}'))
     }
 
-    /// The least cost of going on with a character out of `from..=to`, each in `\u` form, or `None` where none is live.
+    /// Returns the least cost of continuing with a character of `from..=to` in `\u` form, or `None` if none is live.
     ///
-    /// It tries the control characters, which may have no other form, and then the first live character: enough to be a
-    /// known completion, and to be one that gets shorter with every digit.
+    /// It tries the control characters, which may have no other form, and then the first live character. This gives a
+    /// known completion whose cost decreases with every digit.
     fn cost_of_units(
         &mut self,
         content: &ContentState,
@@ -145,7 +145,7 @@ impl StringMachine {
                     }
                     code += 1;
                 }
-                // All characters with these first bytes are dead with this one, and those that are like it.
+                // All characters with this first byte, and with those equivalent to it, are dead.
                 Some(0) if bytes.len() == 1 => {
                     code = u32::from(self.content.equivalent_bytes(content, bytes[0]).1) + 1;
                 }
@@ -158,14 +158,14 @@ impl StringMachine {
         Ok(best)
     }
 
-    /// The characters that `\u` with these first digits can stand for, surrogate pairs apart.
+    /// Returns the characters that `\u` with these first digits can stand for, without surrogate pairs.
     fn unit_range(digits: u8, value: u16) -> (u32, u32) {
         let shift = 4 * u32::from(4 - digits);
         let from = u32::from(value) << shift;
         (from, from + (1_u32 << shift) - 1)
     }
 
-    /// The cost from after `\u` and some digits; `None` where nothing is live.
+    /// Returns the cost after `\u` and some digits; `None` if nothing is live.
     fn unit_cost(
         &mut self,
         content: &ContentState,
@@ -186,7 +186,7 @@ impl StringMachine {
         Ok(cost.map(|cost| cost.saturating_add(left + 2 + 4)))
     }
 
-    /// The cost after a pair whose high surrogate is in the range and whose low one begins with these digits.
+    /// Returns the cost after a pair whose high surrogate is in the range and whose low one begins with these digits.
     fn pair_cost(
         &mut self,
         content: &ContentState,
@@ -214,7 +214,7 @@ impl StringMachine {
         Ok(None)
     }
 
-    /// The cost from after a backslash; `None` where no escape is live.
+    /// Returns the cost after a backslash; `None` if no escape is live.
     fn escape_cost(&mut self, content: &ContentState) -> Result<Option<u32>, LimitExceeded> {
         let mut best = self
             .unit_cost(content, 0, 0)?
@@ -295,7 +295,7 @@ impl StringMachine {
     }
 }
 
-/// What may follow a backslash, sorted.
+/// The bytes that may follow a backslash, sorted.
 const ESCAPES: &[u8] = b"\"/\\bfnrtu";
 
 /// Hexadecimal digits, sorted.
@@ -323,7 +323,7 @@ impl Machine for StringMachine {
                 }
                 b'\\' if content.is_boundary() => {
                     let next = StringState::Escape(content.clone());
-                    // Where any character can be escaped, it is enough that one may follow.
+                    // If any character can be escaped, it suffices that one may follow.
                     if self.escapes == EscapeForm::Any && self.content.goes_on(content) {
                         return Ok(Some(next));
                     }
@@ -396,7 +396,7 @@ impl Machine for StringMachine {
         match state {
             StringState::Open => run_between(b"\"", byte),
             StringState::Body(content) => {
-                // Control characters are dead; a quote or a backslash stands alone.
+                // Control characters are dead; a quote or a backslash is a run of its own.
                 let run = run_between(b"\x1f\"\\", byte);
                 if byte < 0x20 {
                     (0, 0x1E.max(byte))
@@ -515,7 +515,7 @@ impl Machine for StringMachine {
     }
 
     fn cost(&mut self, state: &StringState) -> u32 {
-        // A live state has a cost; the steps that made it live have passed the limits already.
+        // A live state has a cost; the steps that proved it live were within the limits.
         let cost = match state {
             StringState::Open => match self.content.start() {
                 Ok(Some(content)) => Ok(Some(self.content.cost(&content).saturating_add(2))),

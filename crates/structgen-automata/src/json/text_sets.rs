@@ -1,18 +1,18 @@
-//! Sets of texts as trees by their bytes, of which equal parts are stored once.
+//! Sets of texts as trees by their bytes, whose equal parts are stored once.
 //!
-//! A text more makes as many new nodes as it has bytes, however many texts there are, and equal sets have equal
-//! numbers, in whatever order their texts came.
+//! Adding a text creates at most as many nodes as it has bytes, however many texts there are, and equal sets have equal
+//! numbers, in whatever order their texts were added.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use structgen_memo::Interner;
 
-/// A set of texts, or what follows a beginning in all texts of one.
+/// A set of texts, or what follows a common beginning in the texts of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct TextSet(u32);
 
 impl TextSet {
-    /// No texts.
+    /// The empty set.
     pub(crate) const NONE: Self = Self(0);
 }
 
@@ -21,7 +21,7 @@ impl TextSet {
 pub(crate) struct TextSets {
     /// The nodes; the number of a set is one more.
     nodes: Interner<TextNode>,
-    /// How many bytes nodes own.
+    /// The number of bytes that nodes own.
     bytes: AtomicUsize,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct TextSets {
 struct TextNode {
     /// Whether a text ends here.
     ends: bool,
-    /// How many texts there are.
+    /// The number of texts.
     texts: u32,
     /// What follows, by the next byte.
     next: Box<[(u8, TextSet)]>,
@@ -55,9 +55,9 @@ impl TextSets {
         TextSet(number + 1)
     }
 
-    /// The set with one more text.
+    /// Returns the set with one more text.
     pub(crate) fn with(&self, set: TextSet, text: &[u8]) -> TextSet {
-        // The nodes on the way, and then their successors from the end.
+        // The nodes on the path; their successors are then made from the end.
         let mut path = Vec::with_capacity(text.len());
         let mut at = set;
         for &byte in text {
@@ -88,30 +88,30 @@ impl TextSets {
         below
     }
 
-    /// What follows a byte.
+    /// Returns what follows a byte.
     pub(crate) fn after(&self, set: TextSet, byte: u8) -> TextSet {
         let node = self.node(set);
         let found = node.and_then(|node| Some(node.next[node.place(byte).ok()?].1));
         found.unwrap_or(TextSet::NONE)
     }
 
-    /// Whether a text is in the set.
+    /// Returns whether a text is in the set.
     pub(crate) fn has(&self, set: TextSet, text: &[u8]) -> bool {
         let after = |set, &byte: &u8| self.after(set, byte);
         self.has_end(text.iter().fold(set, after))
     }
 
-    /// Whether a text ends here.
+    /// Returns whether a text ends here.
     pub(crate) fn has_end(&self, set: TextSet) -> bool {
         self.node(set).is_some_and(|node| node.ends)
     }
 
-    /// How many texts there are.
+    /// Returns the number of texts.
     pub(crate) fn len(&self, set: TextSet) -> u32 {
         self.node(set).map_or(0, |node| node.texts)
     }
 
-    /// The last text in the order of their bytes.
+    /// Returns the last text in byte order.
     pub(crate) fn last(&self, mut set: TextSet) -> Option<Vec<u8>> {
         self.node(set)?;
         let mut text = Vec::new();
@@ -122,7 +122,7 @@ impl TextSets {
         Some(text)
     }
 
-    /// The first text from this one on, in the order of their bytes. Texts are short.
+    /// Returns the first text from this one on, in byte order. Texts are short.
     pub(crate) fn first_from(&self, set: TextSet, from: &[u8]) -> Option<Vec<u8>> {
         let (least, rest) = match from.split_first() {
             Some((&least, rest)) => (least, rest),
@@ -136,12 +136,13 @@ impl TextSets {
         })
     }
 
-    /// What follows, by the next byte.
+    /// Returns what follows, by the next byte.
     pub(crate) fn next(&self, set: TextSet) -> &[(u8, TextSet)] {
         self.node(set).map_or(&[], |node| &node.next)
     }
 
-    /// The bytes around this one with which no text goes on; one with which some text does stands alone.
+    /// Returns the bytes around this one with which no text continues; one with which some text does is a run of its
+    /// own.
     pub(crate) fn run(&self, set: TextSet, byte: u8) -> (u8, u8) {
         let next = self.next(set);
         let from = next.partition_point(|&(other, _)| other < byte);

@@ -1,6 +1,6 @@
-//! UTF-8 as a state: what the next byte may be (RFC 3629).
+//! UTF-8 decoding states (RFC 3629).
 
-/// Where a reader of UTF-8 stands: between characters, or how the rest of one has to go on.
+/// A state of UTF-8: between characters, or what the rest of a character must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Utf8 {
     /// Between two characters.
@@ -14,7 +14,7 @@ pub enum Utf8 {
     Three,
     /// After `E0`: the next is `A0..=BF`.
     AfterE0,
-    /// After `ED`: the next is `80..=9F`, since surrogates are no characters.
+    /// After `ED`: the next is `80..=9F`, since surrogates are not characters.
     AfterEd,
     /// After `F0`: the next is `90..=BF`.
     AfterF0,
@@ -23,7 +23,7 @@ pub enum Utf8 {
 }
 
 impl Utf8 {
-    /// The state after one more byte, or `None` where that is no UTF-8.
+    /// Returns the state after one more byte, or `None` if that is not UTF-8.
     #[must_use]
     pub fn step(self, byte: u8) -> Option<Self> {
         let next = match (self, byte) {
@@ -46,7 +46,7 @@ impl Utf8 {
         Some(next)
     }
 
-    /// The bytes around this one that no state tells apart.
+    /// Returns the bytes around this one that no state distinguishes.
     pub(crate) fn equivalent_bytes(byte: u8) -> (u8, u8) {
         const STARTS: [u8; 14] = [
             0x00, 0x80, 0x90, 0xA0, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xEE, 0xF0, 0xF1, 0xF4, 0xF5,
@@ -56,7 +56,7 @@ impl Utf8 {
         (STARTS[behind - 1], high)
     }
 
-    /// How many bytes the character still takes.
+    /// Returns the number of bytes that the character still needs.
     pub(crate) fn missing(self) -> u32 {
         match self {
             Self::Boundary => 0,

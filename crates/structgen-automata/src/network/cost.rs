@@ -1,8 +1,8 @@
-//! What it takes to complete a text: the cost of a known completion, in bytes.
+//! The cost of a state: the length in bytes of a known completion.
 //!
 //! The rule of [`Machine::cost`](crate::Machine::cost) holds for whole states too: from every state that is not
-//! accepting, some byte leads to a state of a smaller cost. Whoever never takes a step to a state that costs more than
-//! is left can always finish.
+//! accepting, some byte leads to a state of lower cost. So a caller that never steps to a state that costs more than
+//! its remaining budget can always finish.
 
 use super::sets::Place;
 use super::written::CostClass;
@@ -11,7 +11,7 @@ use crate::json::{CLOSE, MORE};
 use crate::program::{Measures, Node, NodeId, ProcId, Program};
 
 impl Call<'_> {
-    /// How many bytes a known completion of the state takes: 0 where the text may end.
+    /// Returns the length in bytes of a known completion of the state; 0 if the text may end.
     pub fn cost(&self, set: SetId) -> u64 {
         let has_relations = !self.program.related.is_empty();
         let class = match has_relations {
@@ -40,10 +40,11 @@ impl Call<'_> {
         cost
     }
 
-    /// How many bytes it takes to be done with a state, in which what is known of related values is the same everywhere.
+    /// Returns the cost of completing a state, given the same class of related values everywhere.
     fn cost_in(&self, set: SetId, class: CostClass) -> u64 {
         let is_known = |set: SetId| self.costs.get(&(set, class)).is_some();
-        // What waits is worked out from the bottom up, with a list instead of a recursion: stacks are as deep as texts.
+        // Sets that wait are computed from the bottom up, with a list instead of recursion, since stacks are as deep as
+        // texts.
         let mut todo = vec![set];
         while let Some(&waiting) = todo.last() {
             if is_known(waiting) {
@@ -74,7 +75,7 @@ impl Call<'_> {
         best
     }
 
-    /// How many bytes it takes to be done with the frame.
+    /// Returns the cost of completing the frame.
     pub(super) fn cost_within(&self, frame: Frame, below: SetId) -> u64 {
         self.own_cost_in(frame, below, self.class_at(frame))
     }
@@ -87,8 +88,8 @@ impl Call<'_> {
     }
 
     fn own_cost(&self, program: &Program, measures: &Measures, frame: Frame, below: SetId) -> u64 {
-        // Whitespace that has to be there is counted by the byte where it is being read, and at its widest for every
-        // byte elsewhere: a byte of structure comes with no more than that.
+        // While required whitespace is read, it counts byte by byte. Elsewhere every byte counts with the widest
+        // whitespace, since a structural byte has at most that much after it.
         let (own, forced) = if frame.reads() {
             match self.terminals.get(frame.terminal).forced(frame.state) {
                 Some((left, CLOSE)) => (0, left),
@@ -116,7 +117,7 @@ impl Call<'_> {
         let terminal = self.terminals.get(frame.terminal);
         let forced = terminal.forced(frame.state).is_some();
         let more = forced || terminal.accept(frame.state) == Some(MORE);
-        // Behind the first of a demanded line break, an opened bracket is as good as a comma: something follows.
+        // After the first byte of a required line break, an opened bracket is like a comma: something follows.
         let place = match frame.place() {
             Place::ObjectOpen(object) if forced => Place::ObjectAfter(object),
             Place::ArrayOpen(array) if forced => Place::ArrayAfter(array),
@@ -169,7 +170,7 @@ impl Call<'_> {
             }
             Place::ArrayOpen(array) if program.arrays[array as usize].remembers() => {
                 match self.next_item_cost(measures, array, frame.data, below) {
-                    // Where no item may come, the terminal's own cost has the bracket in it.
+                    // If no item may come, the terminal's own cost includes the bracket.
                     None => own,
                     Some(_) if self.array_is_complete(array, frame.data) => own.saturating_add(1),
                     Some(item) => own.saturating_add(item),
@@ -190,7 +191,7 @@ impl Call<'_> {
                 own.saturating_add(rest).saturating_add(1)
             }
             Place::ArrayOpen(array) => {
-                // Where no item may come, the terminal's own cost has the bracket in it.
+                // If no item may come, the terminal's own cost includes the bracket.
                 if !self.item_allowed(array, 0, below) {
                     return own;
                 }
@@ -269,7 +270,7 @@ impl Call<'_> {
         }
     }
 
-    /// The members that an object still needs, each with its comma, and the closing brace.
+    /// Returns the cost of the members that an object still needs, each with its comma, and of the closing brace.
     fn members_cost(&self, measures: &Measures, object: u32, register: u32, below: SetId) -> u64 {
         let shape = &self.program.objects[object as usize];
         let register = self.registers.object(register);
@@ -285,7 +286,7 @@ impl Call<'_> {
             .fold(1, u64::saturating_add)
     }
 
-    /// A key whose text and value weigh `key`, and all that follows in the object.
+    /// Returns the cost of a key whose text and value weigh `key`, and of everything after it in the object.
     fn key_cost(
         &self,
         measures: &Measures,
@@ -295,7 +296,7 @@ impl Call<'_> {
         below: SetId,
     ) -> u64 {
         if self.program.objects[object as usize].is_counted() {
-            // The weight of the key has all that follows in it.
+            // The weight of the key includes everything after it.
             return u64::from(key);
         }
         let rest = self.members_cost(measures, object, register, below);
@@ -311,7 +312,8 @@ impl Call<'_> {
             .are_met(&self.registers.array(register).counts)
     }
 
-    /// The next item of an array that remembers its items, all that it still needs after it, and the closing bracket.
+    /// Returns the cost of the next item of an array that remembers its items, of all that it needs after it, and of
+    /// the closing bracket.
     fn next_item_cost(
         &self,
         measures: &Measures,
@@ -343,7 +345,7 @@ impl Call<'_> {
         costs.min()
     }
 
-    /// What an array of distinct items needs after the item in progress, each item with its comma.
+    /// Returns the cost of what an array of distinct items needs after the item in progress, each item with its comma.
     fn behind_item_cost(&self, array: u32, frame: Frame, below: SetId) -> u64 {
         let program = self.program.clone();
         let shape = &program.arrays[array as usize];
@@ -362,8 +364,8 @@ impl Call<'_> {
     }
 }
 
-/// From the end of `proc` to the end of `root`, which began with it: a shortest path over the places that begin with
-/// one another.
+/// Returns the cost from the end of `proc` to the end of `root`, which began with it: a shortest path over the sites at
+/// which procedures begin with one another.
 fn left_corner_cost(program: &Program, measures: &Measures, root: ProcId, proc: ProcId) -> u64 {
     let reach = program.left_recursion.reach(root);
     let place = |proc: ProcId| reach.binary_search(&proc).ok();

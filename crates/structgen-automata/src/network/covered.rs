@@ -1,15 +1,15 @@
-//! Counts that make no difference beside others.
+//! Drops counts that others cover.
 //!
-//! A repetition that has run `c` times of `min` to `max` goes on for any number of runs from `min - c` to `max - c`. Where a text can be
-//! cut into runs in several ways, as `(a | aa){100, 200}` can, a state holds stacks that differ in `c` alone, and what they take is the
-//! union of these ranges: of `c` = 7, 8, …, 50 the ends suffice. Without this an ambiguous body has as many stacks as its count goes
-//! up, and one within another the product.
+//! A repetition that has run `c` of `min` to `max` times may continue for `min - c` to `max - c` times. If a text can
+//! be split into runs in several ways, as for `(a | aa){100, 200}`, a state has stacks that differ only in `c`, and
+//! together they accept the union of these ranges: of `c` = 7, 8, …, 50, the ends suffice. Otherwise an ambiguous body
+//! would have as many stacks as counts, and nested ones the product.
 
 use super::sets::{Element, Place};
 use crate::program::{Node, NodeId, Program};
 
-/// Of the elements, which are sorted, drops those that take nothing but what others take: the same repetition on top of the same stacks, at
-/// a count between two others.
+/// Drops the elements that accept only what others accept: the same repetition on top of the same stacks, at a count
+/// between two others. The elements are sorted.
 pub(super) fn drop_covered(program: &Program, elements: &mut Vec<Element>) {
     let from = elements.partition_point(|it| it.frame.node < Place::Repeat(NodeId::END).encode());
     let counted = elements[from..]
@@ -38,16 +38,16 @@ pub(super) fn drop_covered(program: &Program, elements: &mut Vec<Element>) {
     }
 }
 
-/// Of counts, which ascend, the places of as few as leave the same numbers of runs to go.
+/// Returns the indices of as few ascending counts as leave the same numbers of runs.
 fn ends(min: u32, max: Option<u32>, counts: &[u32]) -> Vec<usize> {
     let Some(max) = max else {
-        // Any number of runs beyond those that are missing: where the fewest are missing takes all.
+        // Any number of runs beyond the missing ones: the count with the fewest missing covers all.
         return vec![counts.len() - 1];
     };
     let mut kept = vec![0];
     let (mut at, mut low) = (0, min.saturating_sub(counts[0]));
     while low > 0 && at + 1 < counts.len() {
-        // The furthest whose range still meets what is covered; where there is a gap, the next one.
+        // The furthest count whose range still meets what is covered; if there is a gap, the next one.
         let meets = |&&count: &&u32| max - count >= low - 1;
         at += counts[at + 1..].iter().take_while(meets).count().max(1);
         low = min.saturating_sub(counts[at]);
@@ -62,9 +62,9 @@ mod tests {
 
     use super::ends;
 
-    /// How many runs may follow.
+    /// Returns the numbers of runs that may follow.
     fn to_go(min: u32, max: Option<u32>, counts: impl Iterator<Item = u32>) -> BTreeSet<u32> {
-        // Without a most, far enough up.
+        // Without a maximum, far enough up.
         counts
             .flat_map(|count| min.saturating_sub(count)..=max.unwrap_or(40) - count)
             .collect()
@@ -85,7 +85,7 @@ mod tests {
                     let after = left(&mut kept.iter().map(|&i| counts[i]));
                     match max {
                         Some(_) => assert_eq!(before, after, "{min} {max:?} {counts:?} {kept:?}"),
-                        // All from the fewest on.
+                        // All from the minimum on.
                         None => assert_eq!(before.first(), after.first()),
                     }
                     dropped += counts.len() - kept.len();

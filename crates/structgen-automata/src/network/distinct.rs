@@ -1,9 +1,10 @@
-//! Items that must be none of some values: the machine of one item of an array whose items are distinct.
+//! The machine of an item that must differ from some values, for arrays with distinct items.
 //!
-//! Two readers run side by side over the text of the item: a network of what the item may be, and the texts of the values that it must not
-//! be ([`Values`]). An item is live as long as the first has a completion that the second has not: since finitely many values have finitely
-//! many texts, looking for one ends. Mostly the very next byte tells them apart, and from then on there is nothing to compare: the item
-//! is in a state that it would be in whatever the others are. So one machine reads all items of a kind, from a start for each set of values.
+//! Two automata run side by side over the text of the item: a network of what the item may be, and the texts of the
+//! excluded values ([`Values`]). An item is live as long as the network has a completion that is not a text of these
+//! values. Since finitely many values have finitely many texts, the search for one ends. Usually the next byte already
+//! differs; from then on nothing is compared, and the state does not depend on the other items. So one machine reads
+//! all items of a kind, from a start state for each set of values.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,31 +16,31 @@ use super::values::{Excluded, Values};
 use super::{Memory, Network, SetId, StepError};
 use crate::{AfterEnd, ByteSet, Children, Continuations, LimitExceeded, Machine, Span, Uniform};
 
-/// What reads one item, wherever its array is.
+/// Reads one item, wherever its array is.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) network: Network,
-    /// How much a completion costs that is not excluded, where that has been looked for; `None`: there is none.
+    /// The costs of completions that are not excluded, as far as they were searched; `None` if there is no completion.
     known: FxHashMap<Pair, Option<u32>>,
 }
 
-/// One item, and the values that it must not be.
+/// An item and the values that it must differ from.
 pub(super) struct ItemMachine {
     item: Arc<Mutex<Item>>,
     values: Arc<Mutex<Values>>,
     label: u32,
-    /// Whether there are more values to compare with than the machine knows of.
+    /// Whether there are more values to compare with than the machine knows.
     is_partial: bool,
 }
 
-/// Where the item stands, and where the excluded values do.
+/// The states of the item and of the excluded values.
 type Pair = (SetId, Excluded);
 
 /// A state of an [`ItemMachine`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ItemState {
     pair: Pair,
-    /// Whether the item remembers the texts of keys in it.
+    /// Whether the item remembers the texts of its keys.
     is_exact: bool,
     accepts: bool,
     ends: bool,
@@ -50,12 +51,12 @@ pub(super) struct ItemState {
 /// A text that an item may be.
 pub(super) struct Completion {
     pub(super) text: Vec<u8>,
-    /// What the item costs at most as long as this text is not excluded, whatever else is: in each place on the way, the bytes that lead
-    /// there and what the item alone would cost from there.
+    /// An upper bound on the cost of the item as long as this text is not excluded, whatever else is: the maximum, over
+    /// the states on the path, of the bytes read plus the cost of the item alone.
     pub(super) bound: u64,
 }
 
-/// The most places that one search for a completion may visit.
+/// The maximum number of states that one search for a completion may visit.
 const MAX_SEARCH: usize = 50_000;
 
 impl Item {
@@ -66,12 +67,12 @@ impl Item {
         }
     }
 
-    /// About how many bytes it takes.
+    /// Returns the approximate size in bytes.
     pub(super) fn memory(&self) -> usize {
         size_of::<Self>() + self.network.memory() + self.known.capacity() * 20
     }
 
-    /// What is known of a pair without a search: `Some(None)` where it has no completion.
+    /// Returns what is known of a pair without a search; `Some(None)` if it has no completion.
     fn known(&mut self, pair: Pair, values: &mut Values) -> Result<Option<Option<u32>>, StepError> {
         let (at, excluded) = pair;
         if at == SetId::DEAD {
@@ -89,16 +90,17 @@ impl Item {
         Ok(None)
     }
 
-    /// How many bytes a known completion takes that is not excluded, or `None` where there is none.
+    /// Returns the length of a known completion that is not excluded, or `None` if there is none.
     ///
-    /// Best first, led by what the item alone would cost (Hart, Nilsson, Raphael, 1968). That measure may be too high, so that the completion
-    /// may not be the shortest; but whatever text is not excluded, the cost is at most its [bound](Completion::bound). What lies on the way to a
-    /// completion is live with it, each place one byte dearer than the next, which keeps costs consistent from search to search.
+    /// The search is best first, guided by the cost of the item alone (Hart, Nilsson, Raphael, 1968). That heuristic
+    /// may be too high, so the completion may not be the shortest; but for any text that is not excluded, the cost is
+    /// at most its [bound](Completion::bound). The states on the path to a completion are live as well, each one byte
+    /// dearer than the next, which keeps costs consistent between searches.
     fn completion(&mut self, pair: Pair, values: &mut Values) -> Result<Option<u32>, StepError> {
         if let Some(known) = self.known(pair, values)? {
             return Ok(known);
         }
-        // How each place is reached, with the fewest bytes so far.
+        // How each pair was reached, with the fewest bytes so far.
         let mut reached: FxHashMap<Pair, (u32, Pair)> = FxHashMap::default();
         reached.insert(pair, (0, pair));
         let mut queue = BinaryHeap::from([(Reverse(0_u32), 0_u32, pair)]);
@@ -163,14 +165,14 @@ impl Item {
         Ok(None)
     }
 
-    /// How many bytes the item takes from here where nothing is excluded.
+    /// Returns the cost of the item if nothing is excluded.
     fn cost(&mut self, at: SetId) -> u32 {
         self.network.call().cost(at).min(u64::from(u32::MAX / 8)) as u32
     }
 }
 
 impl ItemMachine {
-    /// A machine whose own start is that of an item that is compared with nothing.
+    /// Creates a machine whose start is that of an item that is compared with nothing.
     pub(super) fn new(item: Arc<Mutex<Item>>, values: Arc<Mutex<Values>>, label: u32) -> Self {
         Self {
             item,
@@ -180,8 +182,8 @@ impl ItemMachine {
         }
     }
 
-    /// A machine that knows of no values, though there are some: a sketch of an item out of so many that the others do not matter, as long
-    /// as it may still become any of them.
+    /// Creates a machine that knows no values, although there are some: the sketch of an item with so many possible
+    /// values that the others do not matter, as long as it may still become any of them.
     pub(super) fn partial(item: Arc<Mutex<Item>>, values: Arc<Mutex<Values>>) -> Self {
         Self {
             is_partial: true,
@@ -189,7 +191,7 @@ impl ItemMachine {
         }
     }
 
-    /// A text that takes few bytes and is none of some values', or `None` where every value is excluded.
+    /// Returns a short text of the item that is not one of the values, or `None` if every value is excluded.
     pub(super) fn completion(
         &mut self,
         excluded: Excluded,
@@ -234,7 +236,7 @@ impl ItemMachine {
         }
     }
 
-    /// The state of a pair, if it is live.
+    /// Returns the state of a pair, if it is live.
     fn state(&mut self, pair: Pair, is_exact: bool) -> Result<Option<ItemState>, StepError> {
         let (at, excluded) = pair;
         let mut item = self.item.lock().unwrap_or_else(PoisonError::into_inner);
@@ -247,7 +249,7 @@ impl ItemMachine {
         let ends = accepts && network.is_final(at)?;
         let free_for = match *network.elements(at) {
             [element] => network.free_for(element.frame),
-            // One of several is enough where its text has no end; where it has one, others may go on behind it.
+            // One of several elements suffices if its text is unlimited; otherwise others may continue after it.
             ref elements => (0..elements.len()).find_map(|i| {
                 let frame = network.elements(at)[i].frame;
                 network.free_for(frame).filter(|&n| n == u32::MAX)
@@ -257,7 +259,7 @@ impl ItemMachine {
             return Err(StepError::NeedsExact);
         }
         let free_for = match free_for {
-            // One more character sets it apart from any values.
+            // One more character makes it differ from all values.
             Some(n) if excluded != Excluded::NONE || self.is_partial => {
                 n.checked_sub(1).filter(|&n| n > 0)
             }
@@ -368,7 +370,8 @@ impl Machine for ItemMachine {
             true => AfterEnd::Distinct,
             false => AfterEnd::Depends,
         };
-        // What is no text of the others so far will be none, so only what begins like one is compared.
+        // A text that differs from the others so far stays different, so only those with a common beginning are
+        // compared.
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         let mut open = vec![(root, state.pair.1)];
         while let Some((node, excluded)) = open.pop() {

@@ -1,4 +1,4 @@
-//! What comes next without reading anything: entering nodes, going on after what is done.
+//! Steps that read nothing: entering nodes, and resuming after what is complete.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,29 +11,28 @@ use crate::LimitExceeded;
 use crate::json::{CLOSE, Punctuation};
 use crate::program::{Node, NodeId, ProcId, Program};
 
-/// A list of jobs instead of a recursion: grammars nest without end.
+/// A list of jobs instead of recursion, since grammars nest without limit.
 #[derive(Default)]
 struct Jobs {
     todo: Vec<Job>,
     seen: FxHashSet<Job>,
-    /// What waits for procedures that are called and not entered yet. By rank, so that callers come before what they
-    /// begin with.
+    /// The callers of procedures that are not entered yet. Ordered by rank, so that callers come before what they begin
+    /// with.
     calls: BTreeMap<(Reverse<u32>, ProcId), Vec<SetId>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Job {
-    /// Goes on at the node. `fresh`: nothing has been read since its procedure was entered, and that the procedure may
-    /// be empty is its caller's business.
+    /// Enters the node. `fresh` means that nothing was read since its procedure was entered; whether the procedure may
+    /// be empty is decided by its caller.
     Enter {
         node: NodeId,
         below: SetId,
         fresh: bool,
     },
-    /// The same, but for a call that may be empty not after it: whoever asks has followed that
-    /// already.
+    /// Like `Enter`, but does not continue after a call that may be empty, since the caller has done so.
     EnterOnly { node: NodeId, below: SetId },
-    /// Goes on with what waits on top of the set.
+    /// Resumes the frames on top of the set.
     Resume(SetId),
 }
 
@@ -44,14 +43,14 @@ impl Jobs {
         }
     }
 
-    /// Calls a procedure, for whose end the set waits.
+    /// Calls a procedure; the set waits for its end.
     fn call(&mut self, program: &Program, proc: ProcId, below: SetId) {
         let rank = Reverse(program.left_recursion.rank(proc));
         self.calls.entry((rank, proc)).or_default().push(below);
     }
 }
 
-/// More alternatives than may run side by side.
+/// Returns the error for too many alternatives side by side.
 pub(super) fn too_many_threads(limit: usize) -> LimitExceeded {
     LimitExceeded {
         what: "alternatives side by side",
@@ -84,7 +83,7 @@ impl Call<'_> {
         Ok(start)
     }
 
-    /// The start of what begins at the node.
+    /// Creates the start of what begins at the node.
     pub(super) fn make_start_at(&self, node: NodeId) -> Result<SetId, StepError> {
         let bottom = Element {
             frame: Frame::ACCEPT,
@@ -99,7 +98,7 @@ impl Call<'_> {
         self.sets.intern(elements, limit, &self.work)
     }
 
-    /// Goes on at a node.
+    /// Enters a node.
     pub(super) fn enter_into(
         &self,
         node: NodeId,
@@ -112,7 +111,7 @@ impl Call<'_> {
         self.run(jobs, found)
     }
 
-    /// What goes on once the frame above the set is done.
+    /// Returns the state once the frame above the set is complete.
     fn resume(&self, set: SetId) -> Result<SetId, StepError> {
         let key = u64::from(self.written.get().number()) << 32 | u64::from(set.0);
         if let Some(known) = self.resumed.get(key) {
@@ -134,13 +133,14 @@ impl Call<'_> {
                 let Some(((_, proc), callers)) = jobs.calls.pop_first() else {
                     return Ok(());
                 };
-                // No other will call it here, so that it is entered once, whatever the number of ways to it.
+                // There are no further callers at this position, so the procedure is entered once, whatever the number
+                // of ways.
                 let below = self.set_of_all(callers)?;
                 self.begin(proc, below, &mut jobs)?;
                 continue;
             };
             self.work.spend(1, self.program.limits.work)?;
-            // Said before a terminal is made for each of them; a few may be the same.
+            // Checked before terminals are created for all of them; a few may be equal.
             if found.len() > limit.saturating_mul(2) {
                 return Err(StepError::Limit(too_many_threads(limit)));
             }
@@ -180,7 +180,7 @@ impl Call<'_> {
         }
     }
 
-    /// What waits in any of these.
+    /// Returns the union of these sets, which wait.
     fn set_of_all(&self, mut sets: Vec<SetId>) -> Result<SetId, LimitExceeded> {
         sets.sort_unstable();
         sets.dedup();
@@ -228,7 +228,7 @@ impl Call<'_> {
             }),
             Node::Call { proc, next } => {
                 let below = match program.node(*next) {
-                    // Nothing is left to do here: what waits below waits for the callee.
+                    // Nothing follows the call, so what waits below waits for the callee.
                     Node::End if !self.program.left_recursion.contains(*proc) => below,
                     _ => self.waiting(Place::Return(*next), 0, 0, below)?,
                 };
@@ -253,7 +253,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Enters a procedure, whose end is awaited on top of `below`.
+    /// Enters a procedure, for whose end `below` waits.
     fn begin(&self, proc: ProcId, below: SetId, jobs: &mut Jobs) -> Result<(), StepError> {
         let below = match self.program.proc(proc).guide {
             None => below,
@@ -271,8 +271,7 @@ impl Call<'_> {
         }
     }
 
-    /// Starts every procedure that the left-recursive `root` may begin with, at the places where they begin with a
-    /// text.
+    /// Starts every procedure that the left-recursive `root` may begin with, at the nodes where they begin with a text.
     fn begin_left_corner(
         &self,
         root: ProcId,
@@ -305,7 +304,7 @@ impl Call<'_> {
         })
     }
 
-    /// What waits for a value after which the node comes.
+    /// Returns the set that waits for a value followed by the node.
     fn waiting_for(&self, next: NodeId, below: SetId) -> Result<SetId, LimitExceeded> {
         match self.program.node(next) {
             Node::End => Ok(below),
@@ -313,7 +312,7 @@ impl Call<'_> {
         }
     }
 
-    /// What was above the frame is done.
+    /// Resumes a frame after what was above it.
     fn resume_frame(
         &self,
         frame: Frame,
@@ -370,7 +369,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// One more run of a repeated body is done.
+    /// Continues after one more run of a repeated body.
     fn repeat_again(
         &self,
         node: NodeId,
@@ -406,21 +405,21 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// What follows a terminal that ends in the frame's state.
+    /// Returns what follows a terminal that ends in the frame's state.
     ///
     /// # Errors
-    /// When a limit is exceeded, or a sketch does not suffice.
+    /// If a limit is exceeded, or the step depends on what a sketch omits.
     pub fn follow(&self, frame: Frame, below: SetId) -> Result<SetId, StepError> {
         let label = self.terminals.get(frame.terminal).accept(frame.state);
         self.follow_under(frame, label.unwrap_or(CLOSE), below)
     }
 
-    /// What follows a terminal that ends under the label.
+    /// Returns what follows a terminal that ends under the label.
     ///
     /// # Errors
-    /// When a limit is exceeded, or a sketch does not suffice.
+    /// If a limit is exceeded, or the step depends on what a sketch omits.
     pub fn follow_under(&self, frame: Frame, label: u32, below: SetId) -> Result<SetId, StepError> {
-        // By which way a terminal came to its end does not matter.
+        // The way by which a terminal reached its end does not matter.
         let key = (
             Frame {
                 terminal: 0,
@@ -503,15 +502,15 @@ impl Call<'_> {
         Ok(self.intern(found)?)
     }
 
-    /// Whether what begins at the node can be completed within the limit on nesting.
+    /// Returns whether what begins at the node can be completed within the limit on nesting.
     pub(super) fn fits(&self, node: NodeId, depth: u32) -> bool {
         let limit = self.program.form.max_depth;
-        // No grammar needs more levels than it has nodes: the common case needs no measure.
+        // No grammar needs more levels than it has nodes, so the common case needs no measure.
         (depth as usize + self.program.nodes.len() < limit as usize)
             || self.program.height(node).saturating_add(depth) <= limit
     }
 
-    /// The token terminal that a frame waits for, and the node after it.
+    /// Returns the token terminal that a frame waits for, and the node after it.
     pub(super) fn token_of(&self, frame: Frame) -> Option<(u32, NodeId)> {
         match frame.place() {
             Place::Node(node) => match *self.program.node(node) {

@@ -1,4 +1,4 @@
-//! Arrays of distinct items: what reads an item, and whether there are values left for those that are still needed.
+//! Arrays of distinct items: the terminals of items, and whether enough fresh values (not in the array yet) are left.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,24 +13,24 @@ use crate::program::{Alternative, ArrayProgram, Bounds, Group, NodeId, Use};
 use crate::terminal::TerminalState;
 use crate::value::Value;
 
-/// The most items that a set of distinct ones may have to have.
+/// The maximum number of distinct items that an array may require.
 const MAX_DISTINCT: u32 = 128;
 
-/// How many arrays of distinct items may be inside one another.
+/// The maximum nesting of arrays of distinct items.
 const MAX_LEVELS: u32 = 48;
 
-/// How many arrays that need several distinct items may need one another for that.
+/// The maximum nesting of arrays that require several distinct items.
 const MAX_NEEDED_LEVELS: u32 = 4;
 
-/// What items behind the next one cost, and the values that the next one must not have.
+/// The cost of the items after the next one, and the values that the next one must differ from.
 pub(super) type Left = (u64, Excluded);
 
 /// The label of an item that is compared with values that a sketch does not know.
 const PARTIAL: u32 = u32::MAX;
 
 impl Call<'_> {
-    /// What the items behind the next one cost at most, each with its comma, once that one has been counted; and the values that the next
-    /// one must not have. `None` where the array could not be completed behind it.
+    /// Returns an upper bound on the cost of the items after the next one, each with its comma, and the values that the
+    /// next one must differ from. `None` if the array could not be completed after it.
     pub(super) fn distinct_left(
         &self,
         shape: &ArrayProgram,
@@ -57,7 +57,8 @@ impl Call<'_> {
             }));
         }
         if shape.prefix.is_empty() {
-            // All items are of one kind, so that it does not matter which value the next one takes: there is one less, at worst the cheapest.
+            // All items are of one kind, so it does not matter which value the next one takes: one fewer is left, at
+            // worst the cheapest.
             let slot = shape.rest.as_deref().unwrap_or_default();
             let mut groups = Vec::new();
             for alternative in slot
@@ -90,7 +91,7 @@ impl Call<'_> {
         self.distinct_in_order(shape, counts.members, missing, values, depth)
     }
 
-    /// The same where what an item may be depends on its place: no place may be left without a value of its own (Hall, 1935).
+    /// The same if the possible values depend on the index: every index must have a value of its own (Hall, 1935).
     fn distinct_in_order(
         &self,
         shape: &ArrayProgram,
@@ -99,7 +100,7 @@ impl Call<'_> {
         values: Excluded,
         depth: u32,
     ) -> Result<Option<Left>, StepError> {
-        // With as many values as there are places, any will do, whatever the others take.
+        // With as many values as there are items, any choice of the others leaves one.
         let enough = missing as usize + 1;
         let mut places: Vec<Vec<ValueId>> = Vec::new();
         let mut cost = 0_u64;
@@ -140,8 +141,8 @@ impl Call<'_> {
         Ok(Some((cost, excluded)))
     }
 
-    /// Values of what begins at the node that are not among `values`, up to `n`, each with the bytes it takes, the cheapest known first;
-    /// fewer only where there are no more.
+    /// Returns up to `n` values of what begins at the node that are not in `values`, each with its cost, the cheapest
+    /// known first; fewer only if there are no more.
     fn fresh(
         &self,
         node: NodeId,
@@ -170,7 +171,7 @@ impl Call<'_> {
         self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same for values out of a list.
+    /// The same for values from a list.
     fn fresh_listed(
         &self,
         texts: &[Box<str>],
@@ -192,7 +193,7 @@ impl Call<'_> {
         left.collect()
     }
 
-    /// The same for other values: they are searched for.
+    /// The same for other values, which are searched.
     fn fresh_found(
         &self,
         node: NodeId,
@@ -219,14 +220,14 @@ impl Call<'_> {
             excluded = store.with(excluded, value);
             found.push((bound, value));
         }
-        // Whichever of them are taken, one of the first n + 1 is left behind n others: costs go up.
+        // Whichever of them are taken, one of the first n + 1 is left after n others, so costs are made ascending.
         for i in 1..found.len() {
             found[i].0 = found[i].0.max(found[i - 1].0);
         }
         Ok(found)
     }
 
-    /// What reads one item.
+    /// Returns the automaton that reads one item.
     fn item(&self, node: NodeId, depth: u32) -> Result<Arc<Mutex<Item>>, LimitExceeded> {
         let near = self.near(depth);
         if let Some(known) = self.items.get(&(node, near)) {
@@ -243,7 +244,8 @@ impl Call<'_> {
         Ok(self.items.insert((node, near), item).clone())
     }
 
-    /// The terminal of an item that is none of some values, and its state before the item; `None` where there is no such item.
+    /// Returns the terminal of an item that differs from some values, and its start state; `None` if there is no such
+    /// item.
     pub(super) fn item_terminal(
         &self,
         node: NodeId,
@@ -264,7 +266,7 @@ impl Call<'_> {
         Ok(start.map(|start| (terminal, start)))
     }
 
-    /// The terminal of an item that is compared with values that a sketch does not know.
+    /// Returns the terminal of an item that is compared with values that a sketch does not know.
     pub(super) fn partial_terminal(&self, node: NodeId, depth: u32) -> Result<u32, StepError> {
         let key = (node, self.near(depth), PARTIAL);
         if let Some(known) = self.terminals.known_item(&key) {
@@ -275,7 +277,7 @@ impl Call<'_> {
         Ok(self.terminals.add_item(key, machine)?)
     }
 
-    /// What an array of distinct items costs from its start, or `None` where there are not enough values.
+    /// Returns the cost of an array of distinct items from its start, or `None` if there are not enough values.
     pub(crate) fn distinct_cost(&self, array: u32) -> Result<Option<u64>, LimitExceeded> {
         let program = self.program.clone();
         let shape = &program.arrays[array as usize];
@@ -306,13 +308,13 @@ impl Call<'_> {
         Ok(least)
     }
 
-    /// The store of values.
+    /// Locks the interned values.
     pub(super) fn values(&self) -> MutexGuard<'_, Values> {
         self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The cost of the `n` cheapest uses of groups in which they get dearer.
+/// Returns the cost of the `n` cheapest uses of groups whose uses have ascending costs.
 fn cheapest_of(groups: Vec<Group>, n: usize) -> Option<u64> {
     let uses = groups.into_iter().flat_map(|group| group.uses);
     let mut costs: Vec<u64> = uses.flatten().map(|way| way.cost).collect();
@@ -325,7 +327,7 @@ fn cheapest_of(groups: Vec<Group>, n: usize) -> Option<u64> {
     })
 }
 
-/// Whether every place can have a value of its own, without `but`: augmenting paths (Berge, 1957).
+/// Returns whether every index can have a value of its own other than `but`: augmenting paths (Berge, 1957).
 fn is_matching(places: &[Vec<ValueId>], but: Option<ValueId>) -> bool {
     use rustc_hash::FxHashSet;
 

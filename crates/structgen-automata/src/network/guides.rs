@@ -1,8 +1,8 @@
-//! Guides: how many tokens may still begin in a part of the output, and how warm they are drawn.
+//! Guides: limits on the tokens of a part of the output, and temperatures.
 //!
-//! Only this knows of tokens: all else reads bytes. A part with a guide has a frame of its own below it, which waits
-//! for the part's end. Where a token ends, [`Call::begin_token`] counts the next one in all frames whose part it begins
-//! in, and gives up what can no longer be completed.
+//! Only this module knows tokens; all others read bytes. A part with a guide has a frame of its own below it, which
+//! waits for its end. Where a token ends, [`Call::begin_token`] counts the next one in all frames whose part it begins
+//! in, and drops what can no longer be completed.
 
 use rustc_hash::FxHashSet;
 use structgen_grammar::{Guide, Temperature};
@@ -13,20 +13,20 @@ use super::{Call, Element, Frame, SetId};
 use crate::program::{ProcId, Program};
 use crate::{LimitExceeded, StepError};
 
-/// What waits below some frame, rewritten.
+/// A rewritten set that waits below some frame.
 #[derive(Clone, Copy, Debug)]
 struct Rewritten {
     set: SetId,
     /// Whether some part has no token left.
     gave_up: bool,
-    /// The most bytes that a part still takes at least.
+    /// The maximum over the parts of the bytes that each still needs.
     needed: u64,
 }
 
 /// How sets that wait are rewritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Rewrite {
-    /// A token begins; the number is that of the bytes that are missing above.
+    /// A token begins; the number is that of the bytes missing above.
     Begin(u64),
     /// Counts are forgotten.
     Forget,
@@ -35,14 +35,14 @@ enum Rewrite {
 /// The state in which a token begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begun {
-    /// The state; [`SetId::DEAD`] where all parts that go on have no token left.
+    /// The state, or [`SetId::DEAD`] if all parts that continue have no token left.
     pub state: SetId,
-    /// The most bytes that a known completion of a part with a limit takes from here: with fewer tokens left, parts
-    /// would be given up.
+    /// The maximum length in bytes of the known completions of limited parts. With fewer tokens left, parts would be
+    /// dropped.
     pub needed: u64,
 }
 
-/// What is known of sets with guides.
+/// Caches for sets with guides.
 #[derive(Debug, Default)]
 pub(super) struct Guided {
     begun: Memo<SetId, Begun>,
@@ -56,14 +56,14 @@ impl Guided {
 }
 
 impl Call<'_> {
-    /// The state as it is where a token begins: the token counts in every part whose tokens are limited, and ways to go
-    /// on are given up that are not known to end within the tokens that are left, if each takes a byte.
+    /// Returns the state after a token begins: the token counts in every limited part, and stacks are dropped whose
+    /// known completion has more bytes than tokens are left.
     ///
-    /// What has a completion within the limits keeps it: a part that may end here has ended too. Where a state is live,
-    /// some token of a byte leads to another that is. For programs without limits this is the state itself.
+    /// What has a completion within the limits keeps it: a part that may end here has also ended. From a live state,
+    /// some one-byte token leads to another live state. Without limits on tokens, this is the state itself.
     ///
     /// # Errors
-    /// When a limit of the network is exceeded, or a sketch does not suffice.
+    /// If a limit of the network is exceeded, or the step depends on what a sketch omits.
     pub fn begin_token(&self, set: SetId) -> Result<Begun, StepError> {
         if !self.program.limits_tokens() {
             return Ok(Begun {
@@ -107,11 +107,11 @@ impl Call<'_> {
         Ok(*self.guided.begun.insert(set, begun))
     }
 
-    /// The state as if no token had begun in any part. States that differ in these counts only have one such state
-    /// together.
+    /// Returns the state as if no token had begun in any part. States that differ only in these counts have it in
+    /// common.
     ///
     /// # Errors
-    /// When a limit of the network is exceeded.
+    /// If a limit of the network is exceeded.
     pub fn forget_tokens(&self, set: SetId) -> Result<SetId, LimitExceeded> {
         if !self.sets.is_guided(set) {
             return Ok(set);
@@ -123,7 +123,8 @@ impl Call<'_> {
         self.intern(elements)
     }
 
-    /// What waits below a frame, with other counts; a list instead of a recursion, since stacks are as deep as texts.
+    /// Rewrites the counts in what waits below a frame. Uses a list instead of recursion, since stacks are as deep as
+    /// texts.
     fn rewrite(&self, set: SetId, how: Rewrite) -> Result<Rewritten, LimitExceeded> {
         let program = self.program.clone();
         let mut todo = vec![(set, how)];
@@ -154,7 +155,7 @@ impl Call<'_> {
                         Rewrite::Begin(missing) => {
                             let own = self.cost_within(frame, below);
                             let missing = missing.saturating_add(own);
-                            // Beyond every limit all is alike.
+                            // Counts above every limit are equivalent.
                             Rewrite::Begin(missing.min(program.most_tokens() + 1))
                         }
                     };
@@ -182,7 +183,7 @@ impl Call<'_> {
         Ok(*rewritten.expect("the list is done with it"))
     }
 
-    /// How many more tokens may begin in the limited part that has the fewest left; `None` outside of such parts.
+    /// Returns how many more tokens may begin in the limited part that has the fewest left; `None` outside such parts.
     #[must_use]
     pub fn tokens_left(&self, set: SetId) -> Option<u32> {
         let mut least = None;
@@ -196,11 +197,11 @@ impl Call<'_> {
         least
     }
 
-    /// The temperature that the grammar sets for the token that comes next: of all parts in which it may begin the
-    /// highest, and of parts within one another the innermost. `None` where it says nothing.
+    /// Returns the temperature that the grammar sets for the next token: the highest of all parts in which it may
+    /// begin, where of nested parts the innermost counts. `None` if it sets none.
     ///
     /// # Errors
-    /// When a limit of the network is exceeded, or a sketch does not suffice.
+    /// If a limit of the network is exceeded, or the step depends on what a sketch omits.
     pub fn temperature(&self, set: SetId) -> Result<Option<Temperature>, StepError> {
         let mut highest = None;
         if !self.program.sets_temperatures() {
@@ -229,7 +230,7 @@ impl Call<'_> {
         Ok(highest)
     }
 
-    /// Looks at all frames of a set and below it, as long as `go_on` wants to see what is under the frame.
+    /// Visits all frames of a set and below it, as long as `go_on` returns true for the frame above.
     fn for_each_waiting(&self, set: SetId, mut go_on: impl FnMut(Frame) -> bool) {
         let mut todo = vec![set];
         let mut seen = FxHashSet::default();
@@ -245,8 +246,8 @@ impl Call<'_> {
     }
 }
 
-/// The frame as the rewriting leaves it, and how many bytes its part still takes if its tokens are limited; `None`
-/// where it has too few tokens left.
+/// Returns the rewritten frame, and the number of bytes that its part still needs if its tokens are limited; `None` if
+/// too few tokens are left.
 fn counted(program: &Program, frame: Frame, how: Rewrite) -> Option<(Frame, u64)> {
     let Some(most) = limit_of(program, frame) else {
         return Some((frame, 0));
@@ -261,7 +262,7 @@ fn counted(program: &Program, frame: Frame, how: Rewrite) -> Option<(Frame, u64)
     }
 }
 
-/// How many tokens may begin in the part that the frame waits for.
+/// Returns how many tokens may begin in the part that the frame waits for.
 fn limit_of(program: &Program, frame: Frame) -> Option<u32> {
     match frame.place() {
         Place::Guided(proc) => match program.proc(proc).guide {

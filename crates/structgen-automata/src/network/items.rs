@@ -1,4 +1,4 @@
-//! Arrays: which item may come next, and what their registers remember.
+//! Arrays: which items may come next, and what registers remember.
 
 use super::register::ArrayRegister;
 use super::sets::{LOST, NOT_BEGUN, Place};
@@ -62,7 +62,7 @@ impl Call<'_> {
         }))
     }
 
-    /// Whether another item may come, and whether the array may end.
+    /// Returns whether another item may come, and whether the array may end.
     fn items_go_on(&self, array: u32, data: u32, below: SetId) -> Result<(bool, bool), StepError> {
         let program = self.program.clone();
         let shape = &program.arrays[array as usize];
@@ -80,7 +80,8 @@ impl Call<'_> {
         Ok((more_allowed, close_allowed))
     }
 
-    /// Whether another item may come. Nothing is entered where that can be told without: items may be arrays like this one.
+    /// Returns whether another item may come. Nothing is entered if that is known without, since items may be arrays
+    /// like this one.
     fn has_next_item(&self, array: u32, data: u32, below: SetId) -> Result<bool, StepError> {
         let program = self.program.clone();
         let shape = &program.arrays[array as usize];
@@ -108,7 +109,7 @@ impl Call<'_> {
         Ok(false)
     }
 
-    /// Whether an item may follow `count` others, in an array that remembers no more than that.
+    /// Returns whether an item may follow `count` others, in an array that remembers only their number.
     pub(super) fn item_allowed(&self, array: u32, count: u32, below: SetId) -> bool {
         let shape = &self.program.arrays[array as usize];
         let depth = self.sets.depth(below) + 1;
@@ -117,7 +118,7 @@ impl Call<'_> {
             && shape.slot(count).is_some_and(|slot| slot.iter().any(fits))
     }
 
-    /// The elements that read the next item.
+    /// Returns the elements that read the next item.
     pub(super) fn next_items(
         &self,
         array: u32,
@@ -197,7 +198,7 @@ impl Call<'_> {
         Ok(found)
     }
 
-    /// Whether the items are out of so many values that no number of others matters.
+    /// Returns whether the item is vast: it has so many values that the others do not matter, whatever their number.
     fn is_vast_item(&self, shape: &ArrayProgram) -> bool {
         let Some([alternative]) = shape.rest.as_deref() else {
             return false;
@@ -217,7 +218,8 @@ impl Call<'_> {
             .any(|alternative| self.fits(alternative.node, depth))
     }
 
-    /// The cost of the items that an array with tallies still needs, each with its comma; `None` where it cannot be completed.
+    /// Returns the cost of the items that an array with tallies still needs, each with its comma; `None` if it cannot
+    /// be completed.
     pub(super) fn items_left(
         &self,
         shape: &ArrayProgram,
@@ -230,13 +232,13 @@ impl Call<'_> {
         })
     }
 
-    /// The register behind an item that is unlike the others.
+    /// Returns the register after an item whose label or text matters.
     pub(super) fn take_item(&self, array: u32, frame: Frame, label: u32) -> Result<u32, StepError> {
         let program = self.program.clone();
         let shape = &program.arrays[array as usize];
         let mut register = self.registers.array(frame.data).clone();
         if let Some((texts, alternative)) = listed_items(&program, shape) {
-            // Which of the texts it is is the label.
+            // The label is the index of the text.
             if let Some(counts) = shape.add(&register.counts, alternative.tallies) {
                 register.counts = counts;
             }
@@ -266,7 +268,7 @@ impl Call<'_> {
         Ok(store.with(values, value))
     }
 
-    /// The terminal of an item out of a list, without those that are there; `None` where none is left.
+    /// Returns the terminal of an item from a list, without the values already present; `None` if none is left.
     fn listed_terminal(
         &self,
         texts: &[Box<str>],
@@ -300,22 +302,23 @@ impl Call<'_> {
 }
 
 impl ArrayProgram {
-    /// Whether its items are distinct and nothing else is remembered of them: then any may come as often as any other.
+    /// Returns whether its items are distinct and nothing else is remembered of them, so that any item may come at any
+    /// index.
     pub(super) fn is_plainly_distinct(&self) -> bool {
         self.unique && self.prefix.is_empty() && self.tallies.is_empty()
     }
 }
 
 impl Program {
-    /// Whether the items of each array of distinct items are alike: which value an item takes then matters to others only as
-    /// one that they must not have.
+    /// Returns whether the items of each array of distinct items are alike, so that the value of an item matters to
+    /// others only as one that they must differ from.
     pub(super) fn has_alike_items(&self) -> bool {
         let mut distinct = self.arrays.iter().filter(|array| array.unique);
         distinct.all(ArrayProgram::is_plainly_distinct)
     }
 }
 
-/// The list that the items of an array are out of, where they are distinct and nothing else is remembered of them.
+/// Returns the list that the items of an array come from, if they are distinct and nothing else is remembered.
 fn listed_items<'p>(
     program: &'p Program,
     shape: &'p ArrayProgram,

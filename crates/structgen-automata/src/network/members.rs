@@ -1,4 +1,4 @@
-//! Objects: which key may come next, and what their registers remember.
+//! Objects: which keys may come next, and what registers remember.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl Call<'_> {
         }))
     }
 
-    /// Whether another key may come, and whether the object may end.
+    /// Returns whether another key may come, and whether the object may end.
     fn goes_on_with(
         &self,
         object: u32,
@@ -84,7 +84,7 @@ impl Call<'_> {
         }))
     }
 
-    /// The terminal of the next key, or `None` where none may come.
+    /// Returns the terminal of the next key, or `None` if none may come.
     pub(super) fn key_terminal(
         &self,
         object: u32,
@@ -102,14 +102,14 @@ impl Call<'_> {
         if self.registers.object(register).unknown
             && shape.classes.iter().any(|class| class.keys.is_some())
         {
-            // How many keys a pattern has left depends on which are there.
+            // How many keys a pattern has left depends on which are present.
             return Err(StepError::NeedsExact);
         }
         let content = self.key_content(object, register, depth)?;
         Ok(self.terminals.add_keys(place, content)?)
     }
 
-    /// The depth where it matters: only near the limit does it decide which values still fit.
+    /// Returns the depth where it matters: only near the limit does it decide which values still fit.
     pub(super) fn near(&self, depth: u32) -> u32 {
         let is_far =
             depth as usize + self.program.nodes.len() < self.program.form.max_depth as usize;
@@ -122,7 +122,7 @@ impl Call<'_> {
         register: u32,
         depth: u32,
     ) -> Result<KeyContent, LimitExceeded> {
-        /// Beyond this, weighing every key against all others takes too long.
+        /// Above this number, weighing every key against all others takes too long.
         const MAX_COUNTED: usize = 2_000;
         let program = self.program.clone();
         let shape = &program.objects[object as usize];
@@ -133,7 +133,7 @@ impl Call<'_> {
             });
         }
         let register = self.registers.object(register).clone();
-        // After a required property that is in order, everything has to wait.
+        // After a required ordered property, everything else has to wait.
         let mut waits = false;
         let allowed = if shape.ordered == 0 && !shape.is_counted() {
             AllowedKeys {
@@ -192,7 +192,8 @@ impl Call<'_> {
         Ok(content)
     }
 
-    /// The weights of an object's keys where their order is free and nothing is counted: the same in all its states.
+    /// Returns the weights of an object's keys if their order is free and nothing is counted: all its states share
+    /// them.
     fn free_weights(&self, object: u32, depth: u32) -> Result<Arc<[Option<u32>]>, LimitExceeded> {
         let place = (object, self.near(depth), self.class());
         if let Some(known) = self.terminals.known_weights(&place) {
@@ -207,8 +208,8 @@ impl Call<'_> {
         Ok(self.terminals.add_weights(place, weights.into()))
     }
 
-    /// What a key of this label costs beyond its text: its colon, its value and all that follows in the object; an offset keeps it
-    /// positive, see [`Network::key_cost`]. `None` where the key may not come.
+    /// Returns the cost of a key beyond its text: its colon, its value and everything after it in the object, plus an
+    /// offset that keeps it positive, see [`Network::key_cost`]. `None` if the key may not come.
     fn key_weight(
         &self,
         object: u32,
@@ -246,7 +247,8 @@ impl Call<'_> {
         Ok(least.map(|cost| cost.min(u64::from(u32::MAX / 8)) as u32))
     }
 
-    /// The cost of the members that a counted object still needs, each with its comma; `None` where it cannot be completed.
+    /// Returns the cost of the members that a counted object still needs, each with its comma; `None` if it cannot be
+    /// completed.
     pub(super) fn members_left(
         &self,
         shape: &ObjectProgram,
@@ -264,7 +266,7 @@ impl Call<'_> {
         left.cost(&register.counts)
     }
 
-    /// Counts the work of plans as this call's.
+    /// Counts the work of plans as work of this call.
     pub(super) fn plan_meter(&self) -> Meter<'_> {
         Meter {
             spent: &self.work.done,
@@ -273,7 +275,7 @@ impl Call<'_> {
         }
     }
 
-    /// The register of an object with one more key.
+    /// Returns the register of an object with one more key.
     pub(super) fn take_key(&self, object: u32, frame: Frame, label: u32) -> Result<u32, StepError> {
         let shape = &self.program.objects[object as usize];
         let register = self.registers.object(frame.data);
@@ -286,7 +288,7 @@ impl Call<'_> {
                 register.unknown = true;
             } else {
                 let text = self.registers.text(frame.extra);
-                // The terminal has read it: it is a JSON string.
+                // The terminal has accepted it, so it is a JSON string.
                 let key: Box<str> = serde_json::from_slice(&text).unwrap_or_default();
                 register.others = self.registers.keys.with(register.others, key.as_bytes());
             }
@@ -294,7 +296,8 @@ impl Call<'_> {
         Ok(self.registers.add_object(register))
     }
 
-    /// The ways to go on behind a key and its colon: the register with the value counted, and where the value begins.
+    /// Returns the continuations after a key and its colon: the register with the value counted, and the node of the
+    /// value.
     pub(super) fn take_value(
         &self,
         object: u32,
@@ -334,7 +337,7 @@ impl Call<'_> {
 }
 
 impl ObjectProgram {
-    /// The required properties that an object still lacks.
+    /// Returns the required properties that an object still lacks.
     pub(super) fn missing<'r>(
         &'r self,
         register: &'r ObjectRegister,
@@ -345,7 +348,7 @@ impl ObjectProgram {
             .map(|(i, _)| i)
     }
 
-    /// Whether the counts of an object that ends here are enough.
+    /// Returns whether the counts of an object that ends here are met.
     fn are_counts_met(&self, register: &ObjectRegister) -> bool {
         let bounds = self.bounds();
         let absent = self.properties.iter().enumerate();
@@ -357,7 +360,7 @@ impl ObjectProgram {
         bounds.are_met(&counts)
     }
 
-    /// The register with one more key; the text of an undeclared one is the caller's to keep.
+    /// Returns the register with one more key; the caller stores the text of an undeclared one.
     fn with_key(&self, register: &ObjectRegister, label: u32) -> ObjectRegister {
         let before = register.passed;
         let mut register = register.clone();
@@ -371,7 +374,7 @@ impl ObjectProgram {
             }
         }
         if !self.tallies.is_empty() {
-            // What was in order and has been passed over does not come any more.
+            // Ordered properties that were passed over may not come any more.
             let taken = class_of(label).is_none().then_some(label);
             for i in (before..register.passed).filter(|&i| Some(i) != taken) {
                 let absent = self.properties[i as usize].absent;

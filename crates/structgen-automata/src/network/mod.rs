@@ -1,14 +1,16 @@
-//! Running a program: sets of stacks, made on demand and kept.
+//! Runs a program: sets of stacks, created on demand and cached.
 //!
-//! A state of the network is a **set of stacks** ([`SetId`]). A set is a list of [`Element`]s: a frame on top, and below it
-//! another set. Equal sets are stored once, so a state is a number, two states are equal where their numbers are, and a fork is a
-//! copy of a number. Alternatives that agree on a frame share it: the set is a graph-structured stack (Tomita, 1985) in canonical form.
+//! A state of the network is a **set of stacks** ([`SetId`]). A set is a list of [`Element`]s: a frame on top, and
+//! another set below it. Equal sets are stored once, so a state is a number, comparing states compares numbers, and a
+//! fork copies a number. Alternatives that agree on a frame share it: the set is a graph-structured stack (Tomita,
+//! 1985) in canonical form.
 //!
-//! A frame either reads bytes (a terminal in progress) or waits for what is above it. Every frame that reads is live by itself:
-//! what cannot be completed is never made.
+//! A frame either reads bytes (a terminal in progress) or waits for what is above it. Every frame that reads is live by
+//! itself: what cannot be completed is never created.
 //!
-//! A [`Network`] is shared: threads find out together what it is, and read what is known without a lock. What a thread does with
-//! it is a [`Call`], which counts its own work. The number of a state depends on who came first; whatever else is asked of a state does not.
+//! A [`Network`] is shared: threads extend it together and read cached data without a lock. A [`Call`] is one thread's
+//! operation on it, which counts its own work. The number of a state depends on which thread came first; all other
+//! results do not.
 
 mod cost;
 mod covered;
@@ -50,24 +52,24 @@ use terminals::Terminals;
 use values::{Excluded, ValueId, Values};
 use written::{CostClass, Relations, Written};
 
-/// Whether states remember the text of undeclared keys, and of items that others are compared with.
+/// Whether states remember the texts of undeclared keys, and of items that others are compared with.
 ///
-/// A matcher's own state is exact. Masks are computed on sketches, where thousands of texts that differ in nothing else are one state; where
-/// a step depends on the text after all, it fails with [`StepError::NeedsExact`].
+/// A matcher's own state is exact. Masks are computed on sketches, in which thousands of texts share one state. If a
+/// step depends on the text after all, it fails with [`StepError::NeedsExact`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
     /// Every text is kept.
     Exact,
-    /// The texts that are read from now on are not kept.
+    /// Texts that are read from now on are not kept.
     Sketch,
-    /// The same, and counters are forgotten that are out of reach of short tokens; see [`Call::relax`].
+    /// Like `Sketch`, and counters out of reach of short tokens are forgotten; see [`Call::relax`].
     Short,
-    /// The same, and counters are forgotten that are out of reach of all tokens.
+    /// Like `Sketch`, and counters out of reach of all tokens are forgotten.
     Tokens,
 }
 
 impl Memory {
-    /// For which tokens counters are forgotten.
+    /// Returns the tokens for which counters are forgotten.
     #[inline]
     fn reach(self) -> Option<Reach> {
         match self {
@@ -79,61 +81,61 @@ impl Memory {
 }
 
 impl TerminalCursor<'_> {
-    /// The place after one more byte, in a sketch; `None` where no text goes on.
+    /// Returns the cursor after one more byte, in a sketch; `None` if no text continues.
     ///
     /// # Errors
-    /// When a limit is exceeded, or a sketch does not suffice.
+    /// If a limit is exceeded, or the step depends on what a sketch omits.
     #[inline]
     pub fn step(self, byte: u8, memory: Memory) -> Result<Option<Self>, StepError> {
         self.step_within(byte, memory.reach())
     }
 }
 
-/// For how many entries the tables that grow with every first visit have room from the start.
+/// The initial capacity of tables that grow with every first visit.
 const ROOM: usize = 256;
 
-/// The states of a program, as far as they have been visited.
+/// The states of a program, as far as they were visited.
 #[derive(Debug)]
 pub struct Network {
     program: Arc<Program>,
     terminals: Terminals,
     registers: Registers,
     sets: Sets,
-    /// What a waiting set goes on with once the frame above it is done, by what has been written then.
+    /// The state that a waiting set continues with once the frame above it is complete, by what was written until then.
     resumed: Numbers,
     /// What follows a terminal that ends in its state.
     followed: Memo<(Frame, u32, SetId), SetId>,
-    /// By the state, the byte, and whether texts are kept.
+    /// By state, byte, and whether texts are kept.
     stepped: Numbers,
     firsts: Memo<SetId, ByteSet>,
-    /// Whether the text may end, where that is not plain to see.
+    /// Whether the text may end, if that takes a computation.
     accepting: Numbers,
     finals: Numbers,
-    /// By what is known of the costs of related values.
+    /// By the class of costs of related values.
     costs: Memo<(SetId, CostClass), u64>,
-    /// What reads a single item, for arrays that compare their items: by where it begins, and its depth where that matters.
+    /// The automata of single items, for arrays that compare their items: by node, and by depth where that matters.
     items: Memo<(NodeId, u32), Arc<Mutex<Item>>>,
     /// The values of items that are compared.
     values: Arc<Mutex<Values>>,
     /// The values that later ones refer to.
     relations: Relations,
-    /// Replaced where more of them are found.
+    /// Replaced when more of them are found.
     fresh: Mutex<FxHashMap<(NodeId, u32, Excluded), Fresh>>,
-    /// Whether so many values begin at a node that no number of others matters.
+    /// Whether a node has so many values that the others of an array do not matter.
     vast: Memo<NodeId, bool>,
     guided: Guided,
-    /// In how many arrays that compare their items the network stands.
+    /// The number of arrays comparing their items that this network is nested in.
     level: u32,
     start: SetId,
 }
 
-/// What one caller does with a [`Network`]: steps and all else together may look at as many alternatives as
-/// [`Limits::work`](crate::Limits::work) says.
+/// One caller's operation on a [`Network`]. All that it does together may visit at most
+/// [`Limits::work`](crate::Limits::work) alternatives.
 #[derive(Debug)]
 pub struct Call<'n> {
     network: &'n Network,
     work: Work<'n>,
-    /// What has been written before the place that is looked at.
+    /// What was written before the current position.
     written: Cell<Written>,
 }
 
@@ -155,16 +157,16 @@ fn step_key(set: SetId, byte: u8, memory: Memory) -> u64 {
 type Fresh = (bool, Arc<[(u64, ValueId)]>);
 
 impl Network {
-    /// The start of a program.
+    /// Creates the network of a program.
     ///
     /// # Errors
-    /// When the start exceeds a limit, or the program's texts nest deeper than its form allows.
+    /// If the start exceeds a limit, or the program's texts nest deeper than its form allows.
     pub fn new(program: Arc<Program>) -> Result<Self, LimitExceeded> {
         Self::for_tokens(program, TokenLengths::UNKNOWN)
     }
 
-    /// The start of a program, for such tokens: sketches of states forget how much whitespace was read where none of them tells the
-    /// difference, and [relaxed](Call::relax) ones how far they have counted.
+    /// Creates the network of a program for tokens of these lengths: sketches forget how much whitespace was read where
+    /// no token distinguishes it, and [relaxed](Call::relax) states forget counts.
     ///
     /// # Errors
     /// As [`Network::new`].
@@ -176,14 +178,14 @@ impl Network {
         Ok(network)
     }
 
-    /// The start of what begins at a node, within so many levels of nesting.
+    /// Creates the network of what begins at a node, at this depth of nesting.
     fn at(
         program: Arc<Program>,
         node: NodeId,
         depth: u32,
         level: u32,
     ) -> Result<Self, LimitExceeded> {
-        // What an item is compared with counts its whitespace: so does the item.
+        // The texts that an item is compared with count whitespace, so the item does too.
         let mut network = Self::empty(program, depth, TokenLengths::UNKNOWN);
         network.level = level;
         let start = network.call().make_start_at(node);
@@ -191,7 +193,7 @@ impl Network {
         Ok(network)
     }
 
-    /// A network without a start.
+    /// Creates a network without a start.
     pub(crate) fn empty(program: Arc<Program>, depth: u32, tokens: TokenLengths) -> Self {
         Self {
             terminals: Terminals::new(&program, tokens),
@@ -216,7 +218,7 @@ impl Network {
         }
     }
 
-    /// Begins to count a caller's work.
+    /// Begins an operation, which counts its own work.
     #[inline]
     #[must_use]
     pub fn call(&self) -> Call<'_> {
@@ -227,25 +229,25 @@ impl Network {
         }
     }
 
-    /// The program that is run.
+    /// Returns the program.
     #[must_use]
     pub fn program(&self) -> &Arc<Program> {
         &self.program
     }
 
-    /// The state before the first byte.
+    /// Returns the state before the first byte.
     #[must_use]
     pub fn start(&self) -> SetId {
         self.start
     }
 
-    /// The elements of a state.
+    /// Returns the elements of a state.
     #[must_use]
     pub fn elements(&self, set: SetId) -> &[Element] {
         self.sets.elements(set)
     }
 
-    /// The frame after one more byte of its own terminal, in which it is `at`; and where it is then.
+    /// Returns the frame after one more byte of its own terminal, which is at `at`, and the cursor then.
     #[inline(always)]
     fn step_frame<'n>(
         &'n self,
@@ -254,7 +256,7 @@ impl Network {
         byte: u8,
         memory: Memory,
     ) -> Result<Option<(Frame, TerminalCursor<'n>)>, StepError> {
-        // An item begins as a sketch of itself; an exact state takes its very start.
+        // An item begins as its own sketch; an exact step starts from the exact state.
         let at = match frame.extra {
             NOT_BEGUN if memory == Memory::Exact => at.moved_to(self.terminals.exact_start(frame)),
             _ => at,
@@ -282,17 +284,17 @@ impl Network {
         Ok(Some((frame, next)))
     }
 
-    /// The place in the terminal on top.
+    /// Returns a cursor for the terminal on top.
     ///
     /// # Panics
-    /// When the frame does not read.
+    /// If the frame does not read.
     #[inline(always)]
     #[must_use]
     pub fn cursor(&self, frame: Frame) -> TerminalCursor<'_> {
         TerminalCursor::new(self.terminals.get(frame.terminal), frame.state)
     }
 
-    /// The label under which the terminal may end in the frame's state.
+    /// Returns the label under which the terminal may end in the frame's state.
     #[inline]
     #[must_use]
     pub fn accept_label(&self, frame: Frame) -> Option<u32> {
@@ -303,15 +305,15 @@ impl Network {
         }
     }
 
-    /// Whether the terminal ends in the frame's state and cannot go on.
+    /// Returns whether the terminal ends in the frame's state and cannot continue.
     #[inline]
     #[must_use]
     pub fn is_end(&self, frame: Frame) -> bool {
         self.terminals.get(frame.terminal).is_end(frame.state)
     }
 
-    /// A stretch of text that goes on from the state of the terminal on top. Where none is known, it takes some work to find one, which
-    /// is done only if `search` says that it is worth it.
+    /// Returns texts that are known to continue from the state of the terminal on top. If none are known, finding them
+    /// takes a search, which is done only with `search`.
     pub fn span(&self, frame: Frame, search: bool) -> Option<Span> {
         if frame.reads() {
             let terminal = self.terminals.get(frame.terminal);
@@ -321,13 +323,13 @@ impl Network {
         }
     }
 
-    /// Beside a frame's [`span`](Network::span) that ends: a stretch of fewer characters that does not.
+    /// Returns a span of fewer characters without a maximum length, beside a [`span`](Network::span) that has one.
     pub fn endless_span(&self, frame: Frame) -> Option<Span> {
         let terminal = frame.reads().then(|| self.terminals.get(frame.terminal));
         terminal?.endless_span(frame.state)
     }
 
-    /// The place in a list of literals where the terminal on top stands, if it is one.
+    /// Returns the position in a list of literals, if the terminal on top is one.
     #[must_use]
     pub fn literals(&self, frame: Frame) -> Option<LiteralsPlace> {
         match frame.reads() {
@@ -336,17 +338,17 @@ impl Network {
         }
     }
 
-    /// Whether the terminal on top may be in or before a span of an input.
+    /// Returns whether the terminal on top may be in or before a span of an input.
     #[must_use]
     pub fn is_grounded(&self, frame: Frame) -> bool {
         frame.reads() && self.terminals.get(frame.terminal).is_grounded()
     }
 
-    /// The nodes of a tree of tokens below `root` that go on in a span of an input, where the terminal on top is in or before
-    /// one. A network is asked about one tree only.
+    /// Returns the nodes of a token trie below `root` that continue in a span of an input, if the terminal on top is in
+    /// or before one. All calls must use the same trie.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn continuations(
         &self,
         frame: Frame,
@@ -362,26 +364,28 @@ impl Network {
         }
     }
 
-    /// Whether the text of a frame's [`span`](Network::span) that was searched for leads back to the frame itself.
+    /// Returns whether the texts of a frame's [`span`](Network::span), found by a search, lead back to the frame
+    /// itself.
     #[must_use]
     pub fn is_loop(&self, frame: Frame, span: &Span) -> bool {
         let terminal = self.terminals.get(frame.terminal);
         terminal.is_loop(frame.state, span.closed)
     }
 
-    /// For how many characters every plain text goes on in a string.
+    /// Returns the number of characters for which every plain text continues in a string.
     fn free_for(&self, frame: Frame) -> Option<u32> {
         let span = self.span(frame, true)?;
         (span.closed == ByteClasses::PLAIN).then_some(span.code_points)
     }
 
-    /// The bytes that go on within the terminal on top.
+    /// Returns the bytes that continue within the terminal on top.
     pub fn first_of(&self, frame: Frame) -> ByteSet {
         self.terminals.get(frame.terminal).first(frame.state)
     }
 
-    /// The frame after any plain text, where that is the same for all; see
-    /// [`Machine::uniform`](crate::Machine::uniform). The second part is the first bytes of text of which it is not so.
+    /// Returns the frame after any plain text, if it is the same for all; see
+    /// [`Machine::uniform`](crate::Machine::uniform). The second value are the first bytes of texts for which it is
+    /// not.
     pub fn uniform(&self, frame: Frame) -> Option<(Frame, Vec<u8>)> {
         if !frame.reads() {
             return None;
@@ -390,7 +394,7 @@ impl Network {
         Some((frame.with_state(uniform.state), uniform.except))
     }
 
-    /// About how many bytes the states take.
+    /// Returns the approximate size of the states in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
         let maps = self.resumed.memory()
@@ -400,7 +404,7 @@ impl Network {
             + self.accepting.memory()
             + self.finals.memory()
             + self.costs.memory();
-        // One lock after the other: an item's is held by who waits for that of the values.
+        // The locks are taken one after the other: who holds that of an item may wait for that of the values.
         let items = self.items.values().map(|item| {
             let item = item.lock().unwrap_or_else(PoisonError::into_inner);
             item.memory()
@@ -428,13 +432,13 @@ impl Network {
             + items
     }
 
-    /// How many states have been made.
+    /// Returns the number of states.
     #[must_use]
     pub fn len(&self) -> usize {
         self.sets.len()
     }
 
-    /// Whether there are no states; never so.
+    /// Returns whether there are no states, which is never so.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sets.len() == 0
@@ -442,14 +446,14 @@ impl Network {
 }
 
 impl<'n> Call<'n> {
-    /// The same caller, whose work the token ends.
+    /// Returns the call with a cancellation token.
     #[must_use]
     pub fn with_cancel_token(mut self, token: Option<&'n CancelToken>) -> Self {
         self.work.cancel = token;
         self
     }
 
-    /// The token that ends the caller's work.
+    /// Returns the call's cancellation token.
     #[must_use]
     pub fn cancel_token(&self) -> Option<&'n CancelToken> {
         self.work.cancel
@@ -457,19 +461,20 @@ impl<'n> Call<'n> {
 }
 
 impl Call<'_> {
-    /// How many alternatives have been looked at so far.
+    /// Returns the number of alternatives visited so far.
     #[must_use]
     pub fn work(&self) -> u64 {
         self.work.done.get()
     }
 
-    /// The state after one more byte; [`SetId::DEAD`] where no text goes on.
+    /// Returns the state after one more byte, or [`SetId::DEAD`] if no text continues.
     ///
     /// # Errors
-    /// When a limit is exceeded, or a sketch does not suffice.
+    /// If a limit is exceeded, or the step depends on what a sketch omits.
     #[inline]
     pub fn step(&self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
-        // A text goes through a state once, and where a token led is remembered. Walks come back to a state again and again.
+        // A text visits a state once, and where tokens lead is remembered; only walks return to a state again and
+        // again.
         if memory == Memory::Exact
             && let Some(next) = self.step_within(set, byte, memory)?
         {
@@ -484,7 +489,7 @@ impl Call<'_> {
         Ok(next)
     }
 
-    /// The step of a state with one element whose terminal cannot end before or after the byte: mostly it is that.
+    /// Steps a state with one element whose terminal cannot end before or after the byte, which is the usual case.
     #[inline]
     fn step_within(
         &self,
@@ -509,7 +514,7 @@ impl Call<'_> {
         }
     }
 
-    /// The same for a caller that keeps the result.
+    /// Steps a state for a caller that caches the result.
     fn step_once(&self, set: SetId, byte: u8, memory: Memory) -> Result<SetId, StepError> {
         match self.stepped.get(step_key(set, byte, memory)) {
             Some(next) => Ok(SetId(next as u32)),
@@ -546,7 +551,7 @@ impl Call<'_> {
         Ok(self.intern(found)?)
     }
 
-    /// The bytes that may come next, at most: those of which a step is known to be dead are not among them.
+    /// Returns a superset of the bytes that may come next, without those whose step is known to be dead.
     pub fn first(&self, set: SetId) -> ByteSet {
         if let Some(&known) = self.firsts.get(&set) {
             return known;
@@ -560,7 +565,7 @@ impl Call<'_> {
             if self.accept_label(frame).is_some() {
                 match self.follow(frame, below) {
                     Ok(after) => first.union_with(self.first(after)),
-                    // The steps will say so.
+                    // The steps will return the error.
                     Err(_) => first = ByteSet::ALL,
                 }
             }
@@ -568,10 +573,10 @@ impl Call<'_> {
         *self.firsts.insert(set, first)
     }
 
-    /// The state with this one element.
+    /// Returns the state with one element.
     ///
     /// # Errors
-    /// When a limit is exceeded, or a sketch does not suffice.
+    /// If a limit is exceeded, or the step depends on what a sketch omits.
     pub fn single(&self, frame: Frame, below: SetId) -> Result<SetId, StepError> {
         if frame.reads() && self.terminals.get(frame.terminal).is_end(frame.state) {
             return self.follow(frame, below);
@@ -579,27 +584,27 @@ impl Call<'_> {
         Ok(self.sets.single(Element { frame, below })?)
     }
 
-    /// The state with these elements.
+    /// Returns the state with these elements.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn set_of(&self, elements: Vec<Element>) -> Result<SetId, LimitExceeded> {
         self.intern(elements)
     }
 
-    /// The state that goes on as either of two does.
+    /// Returns the union of two states.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn union(&self, a: SetId, b: SetId) -> Result<SetId, LimitExceeded> {
         let elements = [self.elements(a), self.elements(b)].concat();
         self.intern(elements)
     }
 
-    /// The state behind a token terminal of the program, whatever that token's bytes are.
+    /// Returns the state after a token terminal of the program, whatever the bytes of the token are.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn step_token(&self, set: SetId, token: u32) -> Result<SetId, StepError> {
         let mut found = Vec::new();
         for &Element { frame, below } in self.sets.elements(set) {
@@ -618,10 +623,10 @@ impl Call<'_> {
         Ok(self.intern(found)?)
     }
 
-    /// The token terminals that may come next, sorted.
+    /// Returns the token terminals that may come next, sorted.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn next_tokens(&self, set: SetId) -> Result<Vec<u32>, StepError> {
         let mut tokens = Vec::new();
         for &Element { frame, below } in self.sets.elements(set) {
@@ -637,10 +642,10 @@ impl Call<'_> {
         Ok(tokens)
     }
 
-    /// Whether the text may end here.
+    /// Returns whether the text may end here.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn is_accepting(&self, set: SetId) -> Result<bool, StepError> {
         let elements = self.sets.elements(set);
         if elements
@@ -666,10 +671,10 @@ impl Call<'_> {
         Ok(accepting)
     }
 
-    /// Whether the text may end here and cannot go on.
+    /// Returns whether the text may end here and cannot continue.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn is_final(&self, set: SetId) -> Result<bool, StepError> {
         if !self.is_accepting(set)? {
             return Ok(false);
@@ -682,7 +687,7 @@ impl Call<'_> {
         Ok(is_final)
     }
 
-    /// Whether any byte or token can follow.
+    /// Returns whether any byte or token can follow.
     fn goes_on(&self, set: SetId) -> Result<bool, StepError> {
         let elements = self.sets.elements(set);
         if elements
@@ -691,8 +696,8 @@ impl Call<'_> {
         {
             return Ok(false);
         }
-        // What is in the middle of a terminal is live, so that something follows. Where it may end, not every machine can tell; and where it
-        // begins, no text may be all that it has, which is not its own to say.
+        // A terminal in progress is live, so something follows. Where it may end, not every machine knows whether it
+        // continues; and where it begins, the empty text may be its only one, which the frame does not show.
         let in_the_middle = |element: &Element| {
             let frame = element.frame;
             frame.reads() && frame.state != START && self.accept_label(frame).is_none()

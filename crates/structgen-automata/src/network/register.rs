@@ -1,4 +1,4 @@
-//! Registers: what a stack remembers beyond its place.
+//! Registers: what a stack remembers besides its position.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,29 +12,29 @@ use crate::program::{Counts, ObjectProgram};
 /// The members that an object has so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct ObjectRegister {
-    /// How many of the ordered properties are behind us.
+    /// The number of ordered properties that are passed.
     pub(super) passed: u32,
-    /// A bit for each of the other properties that is there.
+    /// A bit for each of the other properties that is present.
     pub(super) seen: Arc<[u64]>,
     /// The undeclared keys.
     pub(super) others: TextSet,
-    /// Whether there are undeclared keys whose text a sketch did not keep.
+    /// Whether there are undeclared keys whose text a sketch omits.
     pub(super) unknown: bool,
-    /// What counts for the object's bounds, where it has any.
+    /// The counts for the object's bounds, if it has any.
     pub(super) counts: Counts,
 }
 
-/// The items that an array has so far, where more counts than how many they are.
+/// The items that an array has so far, if more than their number matters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct ArrayRegister {
     pub(super) counts: Counts,
-    /// Where items are distinct: their values.
+    /// Their values, if items are distinct.
     pub(super) values: Excluded,
-    /// Whether there are values that a sketch did not keep.
+    /// Whether there are values that a sketch omits.
     pub(super) unknown: bool,
 }
 
-/// Registers and texts, stored once.
+/// Interned registers and texts.
 #[derive(Debug, Default)]
 pub(super) struct Registers {
     objects: Interner<ObjectRegister>,
@@ -43,7 +43,7 @@ pub(super) struct Registers {
     texts: Interner<(u32, u8)>,
     /// The undeclared keys of objects.
     pub(super) keys: Arc<TextSets>,
-    /// How many bytes the registers of objects own.
+    /// The number of bytes that the registers of objects own.
     bytes: AtomicUsize,
 }
 
@@ -70,7 +70,7 @@ impl Registers {
         self.arrays.number(register, |_| ()).0
     }
 
-    /// The register of an array of which a sketch knows only what counts.
+    /// Returns the register of an array with the values omitted, as a sketch has it.
     pub(super) fn without_values(&self, id: u32) -> u32 {
         let counts = self.array(id).counts.clone();
         self.add_array(ArrayRegister {
@@ -80,12 +80,12 @@ impl Registers {
         })
     }
 
-    /// The text with one more byte.
+    /// Returns the text with one more byte.
     pub(super) fn push_text(&self, text: u32, byte: u8) -> u32 {
         self.texts.number((text, byte), |_| ()).0 + 1
     }
 
-    /// The bytes of a text.
+    /// Returns the bytes of a text.
     pub(super) fn text(&self, mut text: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         while let Some(number) = text.checked_sub(1) {
@@ -116,7 +116,7 @@ impl ObjectRegister {
         }
     }
 
-    /// Whether the property is there, or is out of turn.
+    /// Returns whether the property is present, or may no longer come in order.
     pub(super) fn is_past(&self, object: &ObjectProgram, property: usize) -> bool {
         match property.checked_sub(object.ordered as usize) {
             Some(bit) => self.seen[bit / 64] >> (bit % 64) & 1 == 1,
@@ -124,7 +124,7 @@ impl ObjectRegister {
         }
     }
 
-    /// Notes that the property is there.
+    /// Marks the property as present.
     pub(super) fn pass(&mut self, object: &ObjectProgram, property: usize) {
         match property.checked_sub(object.ordered as usize) {
             Some(bit) => {

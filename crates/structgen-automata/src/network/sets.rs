@@ -1,4 +1,4 @@
-//! Sets of stacks, stored once.
+//! Sets of stacks, interned.
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
@@ -15,22 +15,22 @@ use crate::LimitExceeded;
 use crate::program::{NodeId, ProcId, Program};
 use crate::terminal::TerminalState;
 
-/// A set of stacks, by its place in the store. Equal sets of one network have equal ids.
+/// The id of a set of stacks (a pushdown state). Equal sets of one network have equal ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SetId(pub(crate) u32);
 
 impl SetId {
-    /// The empty set: no text goes on.
+    /// The empty set: no text continues.
     pub const DEAD: Self = Self(0);
 
-    /// The place of the set in the store.
+    /// Returns the number of the set.
     #[inline]
     #[must_use]
     pub fn number(self) -> u32 {
         self.0
     }
 
-    /// The set with a [`number`](Self::number) of the same network.
+    /// Creates the id from a [`number`](Self::number) of the same network.
     #[inline]
     #[must_use]
     pub fn from_number(number: u32) -> Self {
@@ -38,20 +38,21 @@ impl SetId {
     }
 }
 
-/// What lies on top of a stack: a terminal in progress, or something that waits for what is above it.
+/// The top of a stack: a terminal in progress, or something that waits for what is above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Frame {
-    /// The place in the program; see the constants for what a place is beside a node.
+    /// A [`Place`], encoded: a position in the program.
     pub(crate) node: u32,
     /// The terminal in progress, or `NOTHING`.
     pub(crate) terminal: u32,
     /// Its state.
     pub(crate) state: TerminalState,
-    /// A register: a count, or the keys that an object has.
+    /// A register: a count, or the keys of an object.
     pub(crate) data: u32,
-    /// For a key or item in progress its text, for a colon the label of the key, for a left corner the procedure entered.
+    /// For a key or item in progress its text, for a colon the label of the key, for a left corner the procedure
+    /// entered.
     pub(crate) extra: u32,
-    /// What has been written that later values refer to. What waits does not know: it is told by what is above it.
+    /// The referents written so far. Frames that wait do not have it; they receive it from the frame above.
     pub(crate) written: Written,
 }
 
@@ -60,21 +61,21 @@ pub struct Frame {
 pub struct Element {
     /// The top.
     pub frame: Frame,
-    /// What is below it.
+    /// The set below it.
     pub below: SetId,
 }
 
-/// The work of a caller.
+/// The work of one caller.
 #[derive(Debug, Default)]
 pub(super) struct Work<'c> {
-    /// How many elements have been looked at, all in all.
+    /// The number of elements visited so far.
     pub(super) done: Cell<u64>,
-    /// Ends it before it is done.
+    /// Cancels the work.
     pub(super) cancel: Option<&'c CancelToken>,
 }
 
 impl Work<'_> {
-    /// Counts more of it, up to a limit.
+    /// Counts more work, up to a limit.
     pub(super) fn spend(&self, work: u64, limit: u64) -> Result<(), LimitExceeded> {
         let before = self.done.get();
         let after = before + work;
@@ -92,10 +93,10 @@ impl Work<'_> {
     }
 }
 
-/// What follows from the elements of a set.
+/// What is derived from the elements of a set.
 #[derive(Clone, Copy, Debug)]
 struct Below {
-    /// Nested arrays and objects below and in the set, at most.
+    /// The maximum nesting of arrays and objects in and below the set.
     depth: u32,
     /// Whether a part with a guide is in it or below.
     guided: bool,
@@ -132,22 +133,22 @@ impl Hash for Elements {
     }
 }
 
-/// The store.
+/// The interned sets.
 #[derive(Debug)]
 pub(super) struct Sets {
     program: Arc<Program>,
-    /// The nesting on which all stacks stand.
+    /// The nesting below all stacks.
     depth: u32,
-    /// Number 0 is the set with id 1: the empty set is not among them.
+    /// Number 0 is the set with id 1; the empty set is not stored.
     sets: Interner<Elements, Below>,
     /// By the two sets that were joined, ascending.
     joined: Numbers,
-    /// How many bytes the elements of larger sets take.
+    /// The size in bytes of the elements of larger sets.
     bytes: AtomicUsize,
 }
 
 impl Sets {
-    /// An empty store, whose stacks stand on so many levels of nesting.
+    /// Creates an empty store, whose stacks begin at this depth of nesting.
     pub(super) fn new(program: Arc<Program>, depth: u32) -> Self {
         Self {
             program,
@@ -159,11 +160,12 @@ impl Sets {
     }
 }
 
-/// How many sets are joined two by two, which is remembered; more are joined at once, since what each pair gives is stored.
+/// Up to this many sets are joined in pairs, which are cached; more are joined at once, since each pair's result is
+/// stored.
 const MOST_IN_PAIRS: usize = 8;
 
 impl Sets {
-    /// Makes room for `sets` sets in a store that has none.
+    /// Reserves capacity for `sets` sets in an empty store.
     pub(super) fn make_room(&mut self, sets: usize) {
         self.sets = Interner::with_room(sets);
     }
@@ -186,17 +188,17 @@ impl Sets {
         }
     }
 
-    /// How deep arrays and objects nest in the set.
+    /// Returns the maximum nesting of arrays and objects in the set.
     pub(super) fn depth(&self, set: SetId) -> u32 {
         self.below(set).depth
     }
 
-    /// Whether a part with a guide is in the set or below it.
+    /// Returns whether a part with a guide is in the set or below it.
     pub(super) fn is_guided(&self, set: SetId) -> bool {
         self.below(set).guided
     }
 
-    /// The set of these elements, of which at most `limit` may differ. A frame is on top of it once.
+    /// Returns the set of these elements, at most `limit` distinct ones. Elements with the same frame are joined.
     pub(super) fn intern(
         &self,
         mut elements: Vec<Element>,
@@ -214,7 +216,7 @@ impl Sets {
         self.store(elements, limit)
     }
 
-    /// The set of these elements, as they are; they are sorted and differ.
+    /// Stores the set of these elements, which are sorted and distinct.
     fn store(&self, elements: Vec<Element>, limit: usize) -> Result<SetId, LimitExceeded> {
         if elements.len() > limit {
             return Err(too_many_threads(limit));
@@ -233,13 +235,13 @@ impl Sets {
         }
     }
 
-    /// The set of one element.
+    /// Returns the set of one element.
     #[inline]
     pub(super) fn single(&self, element: Element) -> Result<SetId, LimitExceeded> {
         Ok(self.number(Elements::One(element))?.0)
     }
 
-    /// The number of a set, and whether it is new.
+    /// Returns the number of a set, and whether it is new.
     #[inline]
     fn number(&self, elements: Elements) -> Result<(SetId, bool), LimitExceeded> {
         let (number, is_new) = self.sets.try_number(elements, |elements| {
@@ -267,7 +269,7 @@ impl Sets {
         Ok((SetId(number + 1), is_new))
     }
 
-    /// Where elements have the same frame, one takes what is below all of them.
+    /// Joins the sets below elements that have the same frame.
     fn share_frames(
         &self,
         elements: &mut Vec<Element>,
@@ -300,11 +302,12 @@ impl Sets {
         Ok(())
     }
 
-    /// The elements of all these sets, each on what it stands on.
+    /// Returns the union of the elements of these sets.
     ///
-    /// Frames are not shared: that would join what is below them, and so on down, which is a determinisation, and exponential in the length of
-    /// the text where recursion is ambiguous (`r ::= r{3,6} | "a"`). As it is, what waits was made where something was called, and a place in
-    /// the text makes at most one of these for each procedure and frame: the nodes of Tomita's graph-structured stack.
+    /// Frames are not shared here. That would join what is below them, and so on down, which would determinise the
+    /// stacks and take space exponential in the length of the text if recursion is ambiguous (`r ::= r{3,6} | "a"`).
+    /// Sets that wait were created by calls, and a position in the text creates at most one for each procedure and
+    /// frame: these are the nodes of Tomita's graph-structured stack.
     fn join(
         &self,
         sets: impl Iterator<Item = SetId>,
@@ -320,7 +323,7 @@ impl Sets {
         self.store(all, limit)
     }
 
-    /// Counts elements that are looked at.
+    /// Counts visited elements.
     fn meter(&self, elements: usize, work: &Work<'_>) -> Result<(), LimitExceeded> {
         work.spend(elements as u64, self.program.limits.work)
     }
@@ -345,7 +348,7 @@ impl Sets {
         Ok(joined)
     }
 
-    /// How many sets there are, the empty one among them.
+    /// Returns the number of sets, including the empty one.
     pub(super) fn len(&self) -> usize {
         self.sets.len() + 1
     }
@@ -357,22 +360,22 @@ impl Sets {
 
 const NOTHING: u32 = u32::MAX;
 
-/// The text of an item of which nothing has been read.
+/// The text of an item of which nothing was read.
 pub(super) const NOT_BEGUN: u32 = u32::MAX;
 
-/// The text of a key or item in progress that a sketch did not keep.
+/// The text of a key or item in progress that a sketch omits.
 pub(super) const LOST: u32 = u32::MAX - 1;
 
-/// The places of an object or array, in the upper bits of a frame's node.
+/// A position in the program, encoded in a frame's node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// A node of the program.
     Node(NodeId),
-    /// The place behind a node that called something: it waits, to go on there.
+    /// After a node that made a call: waits to continue there.
     Return(NodeId),
     /// A counted repetition that waits for its body.
     Repeat(NodeId),
-    /// A left-recursive procedure that waits for one it begins with.
+    /// A left-recursive procedure that waits for one that it begins with.
     LeftCorner(ProcId),
     ObjectOpen(u32),
     ObjectKey(u32),
@@ -424,7 +427,7 @@ impl Frame {
         written: Written::NOTHING,
     };
 
-    /// The start of a terminal; see [`Call::reading`](super::Call::reading) for what has been written.
+    /// Returns the start of a terminal; [`Call::reading`](super::Call::reading) adds what was written.
     pub(super) fn reading(place: Place, terminal: u32, data: u32, extra: u32) -> Self {
         Self {
             node: place.encode(),
@@ -467,19 +470,20 @@ impl Frame {
         }
     }
 
-    /// Whether the frame waits for a part with a guide.
+    /// Returns whether the frame waits for a part with a guide.
     fn is_guide(self) -> bool {
         self.node >> KIND_SHIFT == 12
     }
 
-    /// Whether a terminal is in progress.
+    /// Returns whether a terminal is in progress.
     #[inline]
     #[must_use]
     pub fn reads(self) -> bool {
         self.terminal != NOTHING
     }
 
-    /// Whether an exact state keeps the text that the frame reads: it is a key, or a value that others are compared with.
+    /// Returns whether an exact state keeps the text that the frame reads: a key, or a value that others are compared
+    /// with.
     pub(super) fn keeps_text(self) -> bool {
         matches!(
             self.place(),
@@ -487,18 +491,18 @@ impl Frame {
         )
     }
 
-    /// Whether the frame is one of an object or array.
+    /// Returns whether the frame belongs to an object or array.
     fn nests(self) -> bool {
         (4..11).contains(&(self.node >> KIND_SHIFT))
     }
 
-    /// The state of the terminal in progress.
+    /// Returns the state of the terminal in progress.
     #[must_use]
     pub fn state(self) -> TerminalState {
         self.state
     }
 
-    /// The frame with its terminal in another state; the text that led there is lost.
+    /// Returns the frame with its terminal in another state; the text that led there is lost.
     #[must_use]
     pub fn with_state(self, state: TerminalState) -> Self {
         let extra = if self.extra == NOT_BEGUN {

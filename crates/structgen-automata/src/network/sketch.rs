@@ -1,7 +1,7 @@
-//! Sketches: states that stand for many others, on which masks are computed.
+//! Sketches: abstractions of states, on which masks are computed.
 //!
-//! A [sketch](Call::sketch) forgets texts, a [relaxed](Call::relax) state counters as well. Both take the tokens that
-//! the state itself takes; where that cannot be, a step from them fails with [`StepError::NeedsExact`].
+//! A [sketch](Call::sketch) forgets texts; a [relaxed](Call::relax) state forgets counters as well. Both accept the
+//! tokens that the state itself accepts; where that is impossible, a step fails with [`StepError::NeedsExact`].
 
 use super::sets::{LOST, NOT_BEGUN, Place};
 use super::{Call, Element, Memory, SetId};
@@ -9,16 +9,16 @@ use crate::terminal::START;
 use crate::{LimitExceeded, StepError};
 
 impl Call<'_> {
-    /// The state without the texts of keys and items in progress, and without whitespace that makes no difference to a
-    /// token.
+    /// Returns the state without the texts of keys and items in progress, and without whitespace that makes no
+    /// difference to a token.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn sketch(&self, set: SetId) -> Result<SetId, LimitExceeded> {
         let keeps = |element: &Element| {
             let text = element.frame.extra;
             let begins = [0, NOT_BEGUN].contains(&text);
-            // A walk goes through a referent without keeping its text.
+            // A walk passes through a referent without keeping its text.
             let is_referent = matches!(element.frame.place(), Place::Referent(_));
             element.frame.keeps_text() && text != LOST && (!begins || is_referent)
         };
@@ -47,12 +47,12 @@ impl Call<'_> {
                 let terminal = self.terminals.get(frame.terminal);
                 frame.state = match terminal.sketch(frame.state) {
                     Ok(state) => state,
-                    // It depends on its texts: it is its own sketch.
+                    // It depends on its texts, so it is its own sketch.
                     Err(StepError::NeedsExact) => return Ok(set),
                     Err(StepError::Limit(limit)) => return Err(limit),
                 };
-                // The others are known to the terminal, as far as the item may be one of them; after an item whose text
-                // is lost they do not matter. So what may come in an item is mostly the same in all items.
+                // The terminal knows the other values, as far as the item may be one of them; after an item whose text
+                // is lost, they do not matter. So the continuations within items are usually the same for all items.
                 frame.data = self.registers.without_values(frame.data);
             }
             frame.extra = LOST;
@@ -60,13 +60,13 @@ impl Call<'_> {
         self.intern(elements)
     }
 
-    /// A state that takes the same tokens as this one, for [`Memory::Short`] as far as they have at most
-    /// [`SHORT_TEXT`](crate::SHORT_TEXT) characters, without the counters that none of them reaches. For walks with the
-    /// same memory: what it costs to complete it means nothing. `None` where the terminals that are read keep what they
-    /// count, and for memories that keep counters.
+    /// Returns a state that accepts the same tokens as this one, without the counters that none of them reaches; for
+    /// [`Memory::Short`], only tokens of at most [`SHORT_TEXT`](crate::SHORT_TEXT) characters. The state is meant for
+    /// walks with the same memory, and its cost is meaningless. `None` if the terminals being read keep their counters,
+    /// or the memory does.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     pub fn relax(&self, set: SetId, memory: Memory) -> Result<Option<SetId>, LimitExceeded> {
         let Some(reach) = memory.reach() else {
             return Ok(None);
@@ -87,7 +87,7 @@ impl Call<'_> {
         }
         match relaxed {
             Some(elements) => self.intern(elements).map(Some),
-            // What begins here begins to count.
+            // What begins here has counted nothing yet.
             None => Ok(begins.then_some(set)),
         }
     }

@@ -18,52 +18,52 @@ use crate::terminal::{DEAD, START, Terminal, TerminalState};
 use crate::{LimitExceeded, StepError, TokenLengths};
 use structgen_regular::{RegularLimits, RegularMachine};
 
-/// Terminals by number: first those of the program, then the others as they are needed.
+/// Terminals by number: first those of the program, then others as they are needed.
 #[derive(Debug)]
 pub(crate) struct Terminals {
     program: Arc<Program>,
     of_program: Box<[Built]>,
     others: Segments<Built>,
-    /// How many numbers have been given.
+    /// The number of terminals so far.
     len: AtomicU32,
     punctuation: Memo<(Punctuation, u32), u32>,
     keys: Memo<KeyPlace, Option<u32>>,
-    /// What comes on top of the bytes of an object's declared keys.
+    /// The costs of an object's declared keys beyond their bytes.
     weights: Memo<WeightPlace, Arc<[Option<u32>]>>,
     /// By object and class of keys.
     classes: Memo<(u32, usize), ClassMachine>,
     items: Memo<ItemPlace, u32>,
-    /// By the terminal of an item and the sketch of a start the start itself, where that is not [`START`].
+    /// The exact start state by item terminal and the sketch of that state, if it is not [`START`].
     starts: Memo<(u32, TerminalState), TerminalState>,
     listed: Memo<ListedPlace, Option<u32>>,
-    /// The lists of such items, by their addresses, each with the numbers of its texts.
+    /// The lists of such items by address, each with the numbers of its texts.
     lists: Memo<usize, List>,
-    /// Which alternative of its slot the terminal of an item reads, where that is not the first.
+    /// The alternative of the slot that an item's terminal reads, if it is not the first.
     alternatives: Memo<u32, u32>,
-    /// The most whitespace that a token has in a row.
+    /// The maximum lengths of tokens.
     tokens: TokenLengths,
 }
 
-/// A terminal once it is needed.
+/// A terminal, built on demand.
 type Built = OnceLock<Arc<Terminal>>;
 
-/// What the next key of an object depends on: the object, its register, its depth where that is near the limit, and what
-/// is known of related values.
+/// What the next key of an object depends on: the object, its register, its depth if that is near the limit, and the
+/// class of costs of related values.
 type KeyPlace = (u32, u32, u32, CostClass);
 
-/// What the weights of an object's keys depend on: the object, its depth where that is near the limit, and what is known
-/// of related values.
+/// What the weights of an object's keys depend on: the object, its depth if that is near the limit, and the class of
+/// costs of related values.
 pub(super) type WeightPlace = (u32, u32, CostClass);
 
 /// Texts and their labels.
 type List = (Arc<[Box<str>]>, Arc<[u32]>);
 
-/// What the next of several distinct items out of a list depends on: the list, by its address in the program, and the values that are
-/// there.
+/// What the next of several distinct listed items depends on: the list, by its address in the program, and the values
+/// already present.
 pub(super) type ListedPlace = (usize, Excluded);
 
-/// What reads one of several distinct items, whatever the others are: where it begins, its depth where that is near the limit, and its
-/// label.
+/// What the terminal of a distinct item depends on, whatever the others are: its node, its depth if that is near the
+/// limit, and its label.
 pub(super) type ItemPlace = (NodeId, u32, u32);
 
 impl Terminals {
@@ -86,7 +86,7 @@ impl Terminals {
         }
     }
 
-    /// Makes sure that a terminal of the program is there.
+    /// Builds a terminal of the program if necessary.
     pub(super) fn ensure(&self, terminal: u32) -> Result<(), LimitExceeded> {
         let place = &self.of_program[terminal as usize];
         if place.get().is_none() {
@@ -107,13 +107,13 @@ impl Terminals {
                     built
                 }
             };
-            // Of several threads that have built it, one keeps it.
+            // If several threads have built it, the first one is kept.
             place.get_or_init(|| terminal);
         }
         Ok(())
     }
 
-    /// A terminal that is there, since a frame is in it.
+    /// Returns a terminal that was built, since a frame is in it.
     #[inline(always)]
     pub(super) fn get(&self, terminal: u32) -> &Terminal {
         let number = terminal as usize;
@@ -133,7 +133,7 @@ impl Terminals {
         number
     }
 
-    /// The terminal of punctuation of an object or array whose members are so deep.
+    /// Returns the terminal of punctuation of an object or array whose members are at this depth.
     pub(super) fn punctuation(
         &self,
         punctuation: Punctuation,
@@ -155,12 +155,12 @@ impl Terminals {
             .get_or_insert_with(place, || self.add(terminal)))
     }
 
-    /// The terminal of an object's next key, where it has been asked for already: `Some(None)` where no key may come.
+    /// Returns the cached terminal of an object's next key; `Some(None)` if no key may come.
     pub(super) fn known_keys(&self, state: KeyPlace) -> Option<Option<u32>> {
         self.keys.get(&state).copied()
     }
 
-    /// Makes the terminal of an object's next key; `None` where no key may come.
+    /// Builds the terminal of an object's next key; `None` if no key may come.
     pub(super) fn add_keys(
         &self,
         state: KeyPlace,
@@ -172,12 +172,12 @@ impl Terminals {
             .get_or_insert_with(state, || terminal.map(|it| self.add(it))))
     }
 
-    /// What comes on top of the bytes of an object's declared keys, where it has been asked for already.
+    /// Returns the cached costs of an object's declared keys beyond their bytes.
     pub(super) fn known_weights(&self, place: &WeightPlace) -> Option<Arc<[Option<u32>]>> {
         self.weights.get(place).cloned()
     }
 
-    /// Remembers what comes on top of the bytes of an object's declared keys.
+    /// Caches the costs of an object's declared keys beyond their bytes.
     pub(super) fn add_weights(
         &self,
         place: WeightPlace,
@@ -186,7 +186,7 @@ impl Terminals {
         self.weights.insert(place, weights).clone()
     }
 
-    /// The automaton of a class of an object's keys.
+    /// Returns the automaton of a class of an object's keys.
     pub(super) fn class_machine(
         &self,
         class: (u32, usize),
@@ -200,12 +200,13 @@ impl Terminals {
         Ok(self.classes.insert(class, machine).clone())
     }
 
-    /// The terminal of an item, where it has been asked for already.
+    /// Returns the cached terminal of an item.
     pub(super) fn known_item(&self, place: &ItemPlace) -> Option<u32> {
         self.items.get(place).copied()
     }
 
-    /// The state before an item that is none of some values, without the texts that sketches do not keep; `None` where there is no such item.
+    /// Returns the state before an item that differs from some values, without the texts that sketches omit; `None` if
+    /// there is no such item.
     pub(super) fn item_start(
         &self,
         terminal: u32,
@@ -224,18 +225,18 @@ impl Terminals {
         Ok(Some(sketch))
     }
 
-    /// The state before an item, with all texts, for a frame in which nothing has been read.
+    /// Returns the exact state before an item, for a frame in which nothing was read.
     pub(super) fn exact_start(&self, frame: Frame) -> TerminalState {
         let start = self.starts.get(&(frame.terminal, frame.state));
         start.copied().unwrap_or(START)
     }
 
-    /// Which alternative of its slot the terminal of an item reads.
+    /// Returns the alternative of its slot that an item's terminal reads.
     pub(super) fn alternative(&self, terminal: u32) -> usize {
         self.alternatives.get(&terminal).copied().unwrap_or(0) as usize
     }
 
-    /// A list of items, as all terminals share it.
+    /// Returns a list of items, which all terminals share.
     pub(super) fn list(&self, texts: &[Box<str>]) -> List {
         let address = texts.as_ptr().addr();
         if let Some(known) = self.lists.get(&address) {
@@ -245,12 +246,12 @@ impl Terminals {
         self.lists.insert(address, list).clone()
     }
 
-    /// The terminal of an item out of a list, where it has been asked for already.
+    /// Returns the cached terminal of a listed item.
     pub(super) fn known_listed(&self, place: &ListedPlace) -> Option<Option<u32>> {
         self.listed.get(place).copied()
     }
 
-    /// Makes the terminal of an item out of a list; `None` where none is left.
+    /// Builds the terminal of a listed item; `None` if none is left.
     pub(super) fn add_listed(
         &self,
         place: ListedPlace,
@@ -262,14 +263,14 @@ impl Terminals {
             .get_or_insert_with(place, || terminal.map(|it| self.add(it))))
     }
 
-    /// A terminal of strings; `None` where it takes no text.
+    /// Creates a terminal of strings; `None` if it accepts no text.
     fn strings(&self, content: KeyContent) -> Result<Option<Terminal>, LimitExceeded> {
         let escapes = self.program.form.escapes;
         let terminal = Terminal::new(StringMachine::new(Content::Keys(content), escapes))?;
         Ok(Some(terminal).filter(|terminal| !terminal.is_never()))
     }
 
-    /// Makes the terminal of an item.
+    /// Builds the terminal of an item.
     pub(super) fn add_item(
         &self,
         place: ItemPlace,

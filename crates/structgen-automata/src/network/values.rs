@@ -1,7 +1,7 @@
-//! The values that items are compared with, each stored once, and how far a text is in theirs.
+//! The interned values that items are compared with, and how far a text agrees with theirs.
 //!
-//! Strings and numbers are trees by their characters and digits, in which a text has one place, however many values there
-//! are. Other values have a place each.
+//! Strings and numbers are trees by their characters and digits, in which a text has one position, however many values
+//! there are. Each other value has a position of its own.
 
 mod numbers;
 mod stepped;
@@ -19,12 +19,12 @@ use numbers::NumberProgress;
 use stepped::{MAX_VALUES, SteppedSet, SteppedSets};
 use strings::{AfterByte, StringProgress};
 
-/// A value, by its place in the store.
+/// The number of an interned value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ValueId(u32);
 
-/// Some values that an item must not be, and how far in the text of each it is: those with another text so far are left out. Equal ones have
-/// equal numbers.
+/// Values that an item must differ from, and the position in the text of each; values with another text so far are
+/// dropped. Equal ones have equal numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Excluded(u32);
 
@@ -41,7 +41,7 @@ impl Excluded {
     }
 }
 
-/// The store.
+/// The interned values.
 #[derive(Debug)]
 pub(super) struct Values {
     form: JsonForm,
@@ -51,14 +51,14 @@ pub(super) struct Values {
     /// Strings and numbers.
     texts: TextSets,
     others: SteppedSets,
-    /// What values own.
+    /// The number of bytes that values own.
     bytes: usize,
 }
 
-/// Where in the texts of some values a text is.
+/// The position in the texts of some values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Progress {
-    /// Before the first byte that is no whitespace.
+    /// Before the first byte that is not whitespace.
     Before(Unread),
     String(StringProgress),
     Number(NumberProgress),
@@ -67,7 +67,7 @@ enum Progress {
     End,
 }
 
-/// Values of which nothing has been read.
+/// Values of which nothing was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Unread {
     strings: TextSet,
@@ -98,7 +98,7 @@ impl Values {
         }
     }
 
-    /// The number of a value.
+    /// Returns the number of a value.
     pub(super) fn id(&mut self, value: Value) -> Result<ValueId, LimitExceeded> {
         let size = value.memory();
         let before = self.values.len();
@@ -113,7 +113,7 @@ impl Values {
         Ok(ValueId(id))
     }
 
-    /// The values with one more, of which nothing has been read.
+    /// Returns the values with one more, of which nothing was read.
     pub(super) fn with(&mut self, set: Excluded, value: ValueId) -> Excluded {
         let mut unread = self.unread(set);
         match self.values.get(value.0) {
@@ -128,7 +128,7 @@ impl Values {
         Excluded(self.sets.id(Progress::Before(unread)))
     }
 
-    /// Whether a value is among those of which nothing has been read.
+    /// Returns whether a value is among those of which nothing was read.
     pub(super) fn has(&self, set: Excluded, value: &Value) -> bool {
         let unread = self.unread(set);
         match value {
@@ -148,7 +148,7 @@ impl Values {
         }
     }
 
-    /// The values that are left after one more byte.
+    /// Returns the values that are left after one more byte.
     pub(super) fn step(&mut self, set: Excluded, byte: u8) -> Result<Excluded, StepError> {
         let progress = match *self.sets.get(set.0) {
             Progress::Before(_) if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') => return Ok(set),
@@ -197,7 +197,7 @@ impl Values {
         Ok((next != SteppedSet::NONE).then_some(Progress::Other(next)))
     }
 
-    /// The bytes that may come next in a text, at most.
+    /// Returns a superset of the bytes that may come next in a text.
     pub(super) fn first(&mut self, set: Excluded) -> Result<ByteSet, StepError> {
         let mut first = ByteSet::default();
         match *self.sets.get(set.0) {
@@ -221,7 +221,7 @@ impl Values {
         Ok(first)
     }
 
-    /// Whether the text is one of a value's.
+    /// Returns whether the text is one of a value's.
     pub(super) fn is_text(&self, set: Excluded) -> bool {
         match *self.sets.get(set.0) {
             Progress::Before(_) | Progress::String(_) => false,
@@ -231,7 +231,7 @@ impl Values {
         }
     }
 
-    /// About how many bytes the values take, and what reads them.
+    /// Returns the approximate size in bytes of the values and of what reads them.
     pub(super) fn memory(&self) -> usize {
         self.bytes
             + self.values.memory()
@@ -245,7 +245,7 @@ impl Values {
 mod tests {
     use super::*;
 
-    /// Whether a text, all of which is read, is one of some values'; and whether some of them go on after it.
+    /// Returns whether a text is one of some values', and whether some of them continue after it.
     fn read(values: &[&str], text: &str, form: JsonForm) -> (bool, bool) {
         let mut store = Values::new(form);
         let mut set = Excluded::NONE;

@@ -1,10 +1,10 @@
-//! What has been written that later values refer to, and what that leaves of them.
+//! What was written that later values refer to, and what that leaves of them.
 //!
-//! Whatever reads knows what has been written before it: it is a part of its frame ([`Written`]) and goes from frame to
-//! frame, while what waits below does not know it. So states that differ in it share what they wait for, a fork copies a
-//! number, and a rollback brings back the number that was there.
+//! Every frame that reads has the values of referents written before it ([`Written`]). They pass from frame to frame;
+//! what waits below does not have them. So states that differ in them share what they wait for, a fork copies a number,
+//! and a rollback restores it.
 //!
-//! A sketch knows of which referents some value has been written, but not which value.
+//! A sketch knows for which referents some value was written, but not which value.
 
 use structgen_grammar::Relation;
 use structgen_memo::{Interner, Memo};
@@ -16,12 +16,12 @@ use crate::program::{Measures, NodeId, Slot, built, compared, order};
 use crate::terminal::START;
 use crate::value::Value;
 
-/// What has been written of the referents, as a list from the end.
+/// The values of referents written so far, as a list from the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Written(u32);
 
 impl Written {
-    /// Nothing.
+    /// Nothing was written.
     pub(super) const NOTHING: Self = Self(0);
 
     pub(super) fn number(self) -> u32 {
@@ -34,30 +34,30 @@ impl Written {
 struct Entry {
     before: Written,
     referent: u32,
-    /// By number, or [`SOME`].
+    /// The number of the value, or [`SOME`].
     value: u32,
 }
 
-/// A value that a sketch did not keep.
+/// A value that a sketch omits.
 const SOME: u32 = u32::MAX;
 
-/// What is known of all related values: what each costs, and whether it may begin. Number 0 is that nothing is written.
+/// A class of costs: what each related value costs, and whether it may begin. Number 0: nothing was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct CostClass(u32);
 
 impl CostClass {
-    /// Stands for what each stack itself knows.
+    /// Each stack's own class.
     pub(super) const OWN: Self = Self(u32::MAX);
 }
 
-/// The terminals that read a related value, and what the cheapest costs; `u64::MAX` where there is none.
+/// The terminals that read a related value, and the cost of the cheapest; `u64::MAX` if there is none.
 #[derive(Debug)]
 struct Allowed {
     terminals: Box<[u32]>,
     cost: u64,
 }
 
-/// What has been found out about related values.
+/// What was computed for related values.
 #[derive(Debug, Default)]
 pub(super) struct Relations {
     values: Interner<Value>,
@@ -65,7 +65,7 @@ pub(super) struct Relations {
     written: Interner<Entry>,
     /// Sets of values, by number: sorted.
     sets: Interner<Box<[u32]>>,
-    /// By related value and the set of what it is compared with.
+    /// By related value and the set of values that it is compared with.
     allowed: Memo<(u32, u32), Allowed>,
     /// Number 0 is `CostClass(1)`.
     classes: Interner<Box<[(u64, bool)]>>,
@@ -79,7 +79,7 @@ impl Relations {
         Some(self.written.get(number).0)
     }
 
-    /// What has been written, from the end.
+    /// Returns what was written, from the end.
     fn entries(&self, written: Written) -> impl Iterator<Item = Entry> + '_ {
         let first = self.entry(written);
         std::iter::successors(first, |entry| self.entry(entry.before))
@@ -98,7 +98,7 @@ impl Relations {
         Written(self.written.number(entry, |_| ()).0 + 1)
     }
 
-    /// The same without the values that a sketch does not keep.
+    /// Returns the list without the values that a sketch omits.
     fn sketch(&self, written: Written) -> Written {
         let mut referents: Vec<u32> = self.entries(written).map(|it| it.referent).collect();
         referents.sort_unstable();
@@ -115,15 +115,15 @@ impl Relations {
         kept.fold(Written::NOTHING, with)
     }
 
-    /// Whether some value of the referent has been written.
+    /// Returns whether some value of the referent was written.
     fn has_some(&self, written: Written, referent: u32) -> bool {
         { self.entries(written) }.any(|entry| entry.referent == referent)
     }
 
-    /// The set of the values of a referent that a relation depends on.
+    /// Returns the set of the values of a referent that a relation depends on.
     ///
     /// # Errors
-    /// When a sketch does not know it.
+    /// If a sketch omits it.
     fn set(&self, written: Written, relation: Relation, referent: u32) -> Result<u32, StepError> {
         let mut values: Vec<u32> = { self.entries(written) }
             .filter(|entry| entry.referent == referent)
@@ -164,7 +164,7 @@ impl Relations {
 }
 
 impl Call<'_> {
-    /// Does something where this has been written.
+    /// Calls a function with this as what was written.
     pub(super) fn with_written<T>(&self, written: Written, then: impl FnOnce() -> T) -> T {
         let before = self.written.replace(written);
         let result = then();
@@ -172,7 +172,7 @@ impl Call<'_> {
         result
     }
 
-    /// The start of a terminal, where what has been written is.
+    /// Returns the start of a terminal, with what was written so far.
     pub(super) fn reading(&self, place: Place, terminal: u32, data: u32, extra: u32) -> Frame {
         Frame {
             written: self.written.get(),
@@ -180,13 +180,13 @@ impl Call<'_> {
         }
     }
 
-    /// What has been written once the terminal of a frame ends under the label.
+    /// Returns what was written once the terminal of a frame ends under the label.
     pub(super) fn written_after(&self, frame: Frame, label: u32) -> Result<Written, StepError> {
         Ok(match frame.place() {
             Place::Referent(node) => {
                 let referents = self.program.referents_at(node);
                 let value = match frame.extra {
-                    // A walk of a sketch keeps no text.
+                    // A walk on a sketch keeps no text.
                     0 | LOST => SOME,
                     text => {
                         let value = Value::read(&self.registers.text(text))?;
@@ -207,7 +207,7 @@ impl Call<'_> {
         })
     }
 
-    /// What has been written, without what is forgotten where an object begins or ends.
+    /// Returns what was written, without what is forgotten where an object begins or ends.
     pub(super) fn forgotten(&self, written: Written, object: u32) -> Written {
         let referents = &self.program.objects[object as usize].referents;
         match referents.is_empty() || written == Written::NOTHING {
@@ -216,7 +216,7 @@ impl Call<'_> {
         }
     }
 
-    /// What a sketch knows of what has been written.
+    /// Returns what a sketch keeps of what was written.
     pub(super) fn sketch_of_written(&self, written: Written) -> Written {
         match written {
             Written::NOTHING => written,
@@ -224,7 +224,7 @@ impl Call<'_> {
         }
     }
 
-    /// Reads a value that takes part in relations.
+    /// Enters a value that takes part in relations.
     pub(super) fn enter_related(
         &self,
         node: NodeId,
@@ -258,7 +258,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// What is left of a value that is compared with others, where what has been written is.
+    /// Returns what is left of a value that is compared with others, given what was written.
     fn allowed(&self, related: u32) -> Result<&Allowed, StepError> {
         let program = &*self.network.program;
         let value = &program.related[related as usize];
@@ -289,10 +289,10 @@ impl Call<'_> {
             }))
     }
 
-    /// Whether what begins at a node may begin here: it is not a value for which nothing is left.
+    /// Returns whether what begins at a node may begin here: it is not a value of which nothing is left.
     ///
     /// # Errors
-    /// When a limit is exceeded, or a sketch does not suffice.
+    /// If a limit is exceeded, or the answer depends on what a sketch omits.
     fn may_begin(&self, node: NodeId) -> Result<bool, StepError> {
         let Some(place) = self.program.related_place(node) else {
             return Ok(true);
@@ -316,7 +316,7 @@ impl Call<'_> {
         Ok(false)
     }
 
-    /// Makes sure that it is known of everything in these slots whether it may begin.
+    /// Computes for everything in these slots whether it may begin.
     pub(super) fn look_at<'s>(
         &self,
         slots: impl Iterator<Item = &'s Slot>,
@@ -329,17 +329,17 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Whether what begins at the node fits at this depth, and may begin.
+    /// Returns whether what begins at the node fits at this depth and may begin.
     pub(super) fn can_begin(&self, node: NodeId, depth: u32) -> bool {
         self.fits(node, depth) && self.may_begin(node).unwrap_or(false)
     }
 
-    /// What completions cost where what has been written is.
+    /// Returns the costs of completions, given what was written.
     pub(super) fn measures(&self) -> &Measures {
         self.measures_of(self.class())
     }
 
-    /// What completions cost in a class.
+    /// Returns the costs of completions in a class.
     pub(super) fn measures_of(&self, class: CostClass) -> &Measures {
         let program = &self.network.program;
         let Some(number) = class.0.checked_sub(1) else {
@@ -353,7 +353,7 @@ impl Call<'_> {
         })
     }
 
-    /// The class of what has been written.
+    /// Returns the class of what was written.
     pub(super) fn class(&self) -> CostClass {
         let written = self.written.get();
         if self.program.related.is_empty() || written == Written::NOTHING {
@@ -365,7 +365,7 @@ impl Call<'_> {
             .get_or_insert_with(written, || self.class_with(None))
     }
 
-    /// The class of what has been written before a frame, and will have been once the frame is done in the known way.
+    /// Returns the class of what will be written once a frame is completed in the known way.
     pub(super) fn class_at(&self, frame: Frame) -> CostClass {
         self.with_written(frame.written, || match frame.place() {
             Place::Referent(node) => {
@@ -380,7 +380,8 @@ impl Call<'_> {
         })
     }
 
-    /// The class of what has been written, where a value of the referents at a node is in progress that will cost so much.
+    /// Returns the class of what was written, with a value of the referents at a node in progress that will have this
+    /// cost.
     fn class_with(&self, in_progress: Option<(NodeId, u64)>) -> CostClass {
         let written = self.written.get();
         let related = self.program.related.iter().zip(0..);

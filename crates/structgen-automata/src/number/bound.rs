@@ -1,4 +1,4 @@
-//! The magnitudes of one sign: bounds as digit strings.
+//! The magnitudes of the numbers of one sign: bounds as digit strings.
 
 use structgen_grammar::{NumberBound, NumberSet};
 
@@ -15,13 +15,13 @@ pub(super) struct Bound {
 pub(super) struct Magnitudes {
     pub(super) lower: Option<Bound>,
     pub(super) upper: Option<Bound>,
-    /// Whether there may be any above zero.
+    /// Whether the set may have any above zero.
     pub(super) above_zero: bool,
     /// Whether zero may be written with this sign.
     pub(super) zero: bool,
 }
 
-/// How significant digits compare with the digits of a bound, wherever the decimal point stands.
+/// How significant digits compare with those of a bound, wherever the decimal point is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Standing {
     /// The bound no longer matters.
@@ -33,7 +33,7 @@ pub(super) enum Standing {
 }
 
 impl Magnitudes {
-    /// The positive numbers of `set`, or the negative ones with `negative`.
+    /// Returns the positive numbers of `set`, or the negative ones with `negative`.
     pub(super) fn of(set: &NumberSet, negative: bool) -> Self {
         let (lower, upper) = if negative {
             (&set.upper, &set.lower)
@@ -58,7 +58,7 @@ impl Magnitudes {
                 .filter(|bound| same_sign(bound))
                 .map(magnitude),
             above_zero: upper.as_ref().is_none_or(same_sign)
-                // Nothing but zero is a multiple of zero.
+                // Only zero is a multiple of zero.
                 && !set.multiples_of.iter().any(structgen_grammar::Decimal::is_zero),
             upper: upper
                 .as_ref()
@@ -68,7 +68,7 @@ impl Magnitudes {
         }
     }
 
-    /// Whether both have the same numbers above zero.
+    /// Returns whether both have the same numbers above zero.
     pub(super) fn mirrors(&self, other: &Self) -> bool {
         self.above_zero == other.above_zero
             && self.lower == other.lower
@@ -77,12 +77,12 @@ impl Magnitudes {
 }
 
 impl Bound {
-    /// The digit at `index`, zeros after the last one.
+    /// Returns the digit at `index`; zeros follow the last one.
     pub(super) fn digit(&self, index: usize) -> u8 {
         self.digits.get(index).copied().unwrap_or(0)
     }
 
-    /// Where digits that stood at `before` stand with one more at `index`.
+    /// Returns the standing of digits with one more at `index`, where `before` is that of the digits before it.
     pub(super) fn push(&self, before: Standing, index: usize, digit: u8) -> Standing {
         match (before, digit.cmp(&self.digit(index))) {
             (Standing::Tied, std::cmp::Ordering::Less) => Standing::Below,
@@ -91,7 +91,7 @@ impl Bound {
         }
     }
 
-    /// Where `count` digits stand when no more follow.
+    /// Returns the standing of `count` digits if no more follow.
     pub(super) fn finish(&self, standing: Standing, count: usize) -> Standing {
         if standing == Standing::Tied && count < self.digits.len() {
             Standing::Below

@@ -1,4 +1,4 @@
-//! Several divisors as one, with the powers of two and five apart.
+//! Several divisors as one, with the powers of two and five kept separate.
 
 use structgen_grammar::Decimal;
 
@@ -7,14 +7,14 @@ use crate::LimitExceeded;
 /// The largest core of a divisor. It leaves room for one more decimal digit in 64 bits.
 const MAX_CORE: u128 = 1_000_000_000_000_000_000;
 
-/// The most significant digits that a divisor may be written with: they fit 128 bits.
+/// The maximum number of significant digits of a divisor; they fit 128 bits.
 const MAX_DIGITS: usize = 38;
 
 /// The positive number `core` × 10^`exponent`, where `core` = `odd` × `prime`^`power`, `odd` is coprime to ten, and
 /// `prime` is 2 or 5.
 ///
-/// An integer times a power of ten is a multiple of it when `odd` divides the integer and there are enough twos and
-/// fives. So the exponent of a number only has to be large enough: that is what [`Divisor::least_exponent`] gives.
+/// An integer times a power of ten is a multiple of it if `odd` divides the integer and there are enough twos and
+/// fives. So the exponent of a number only has to be large enough; [`Divisor::least_exponent`] returns the least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Divisor {
     pub(super) core: u64,
@@ -24,7 +24,7 @@ pub(super) struct Divisor {
     power: u32,
 }
 
-/// A positive rational without other primes than 2 and 5 in its denominator.
+/// A positive rational whose denominator has only the prime factors 2 and 5.
 struct Factors {
     twos: i64,
     fives: i64,
@@ -32,8 +32,7 @@ struct Factors {
 }
 
 impl Divisor {
-    /// The least common multiple of `divisors`, or `None` where there are none. Signs do not matter; zeros are passed
-    /// over.
+    /// Returns the least common multiple of `divisors`, or `None` if there are none. Signs and zeros are ignored.
     pub(super) fn least_common_multiple(
         divisors: &[Decimal],
     ) -> Result<Option<Self>, LimitExceeded> {
@@ -72,8 +71,8 @@ impl Divisor {
         })
     }
 
-    /// The smallest t for which M × 10^t is a multiple, up to zeros at the end of M, where `residue` is M modulo
-    /// `core`. `None` where no power of ten helps.
+    /// Returns the smallest t for which M × 10^t is a multiple, up to zeros at the end of M, where `residue` is M
+    /// modulo `core`. `None` if no power of ten suffices.
     pub(super) fn least_exponent(&self, residue: u64) -> Option<i64> {
         if self.core == 1 {
             return Some(self.exponent);
@@ -91,19 +90,19 @@ impl Divisor {
         Some(self.exponent + i64::from(missing))
     }
 
-    /// What has to divide M so that M × 10^(`exponent` + `surplus`) is a multiple.
+    /// Returns what must divide M so that M × 10^(`exponent` + `surplus`) is a multiple.
     pub(super) fn modulus(&self, surplus: u64) -> u64 {
         let helped = u64::from(self.power).min(surplus) as u32;
         self.core / self.prime.pow(helped)
     }
 
-    /// The residue of M × 10^`zeros` + `digit`, where `residue` is M modulo `core`.
+    /// Returns the residue of M × 10^`zeros` + `digit`, where `residue` is M modulo `core`.
     pub(super) fn append(&self, residue: u64, zeros: u64, digit: u8) -> u64 {
         (multiply_by_power_of_ten(residue, zeros, self.core) + u64::from(digit)) % self.core
     }
 }
 
-/// `residue` × 10^`zeros` modulo `modulus`, which is at most [`MAX_CORE`].
+/// Returns `residue` × 10^`zeros` modulo `modulus`, which is at most [`MAX_CORE`].
 pub(super) fn multiply_by_power_of_ten(residue: u64, mut zeros: u64, modulus: u64) -> u64 {
     if modulus == 1 {
         return 0;
@@ -204,7 +203,7 @@ mod tests {
         assert!(common(&[&"7".repeat(19)]).is_err());
         assert!(common(&[&"7".repeat(100)]).is_err());
         assert!(common(&["999999999999999989", "999999999999999967"]).is_err());
-        // 2^60 × 5^0: the power of ten does not help.
+        // 2^60 × 5^0: the power of ten is of no use.
         assert!(common(&["1152921504606846976"]).is_err());
     }
 }

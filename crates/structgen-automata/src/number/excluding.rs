@@ -1,8 +1,8 @@
-//! Numbers that are multiples of some numbers and of none of others.
+//! Numbers that are multiples of some numbers and not of others.
 //!
-//! "No multiple of" does not get easier with more digits, as bounds and multiples do: the machine of all numbers runs
-//! beside one for each divisor that must not divide, and a state is live where a search finds a completion that only
-//! the first takes. Mostly the next digit or two are one.
+//! Unlike bounds and multiples, "not a multiple of" does not get easier with more digits. The machine of all numbers
+//! runs beside one for each excluded divisor, and a state is live if a search finds a completion that only the first
+//! accepts. Usually the next digit or two complete one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -39,11 +39,11 @@ use crate::{ByteSet, LimitExceeded, Machine};
 #[derive(Clone, Debug)]
 pub struct ExcludingMachine {
     all: NumberMachine,
-    /// For each divisor that must not divide: its multiples among all.
+    /// For each excluded divisor, its multiples in the set.
     multiples: Box<[NumberMachine]>,
     /// Whether every number is a multiple of one of them.
     is_empty: bool,
-    /// How much a completion costs, where that was searched; `None`: there is none.
+    /// The costs of completions, as far as they were searched; `None` if there is none.
     known: FxHashMap<ExcludingState, Option<u32>>,
 }
 
@@ -54,14 +54,14 @@ pub struct ExcludingState {
     multiples: Box<[Option<NumberState>]>,
 }
 
-/// What a number may be written with.
+/// The bytes of numbers.
 const BYTES: &[u8] = b"0123456789.-+eE";
 
-/// The most states that one search for a completion may visit.
+/// The maximum number of states that one search for a completion may visit.
 const MAX_SEARCH: usize = 100_000;
 
 impl ExcludingMachine {
-    /// The automaton of `set` in `form`.
+    /// Creates the automaton of `set` in `form`.
     ///
     /// # Errors
     /// As for [`NumberMachine::new`], with each of the excluded divisors among the others.
@@ -88,7 +88,7 @@ impl ExcludingMachine {
         })
     }
 
-    /// The state after a byte, live or not.
+    /// Returns the state after a byte, live or not.
     fn next(
         &mut self,
         state: &ExcludingState,
@@ -106,7 +106,7 @@ impl ExcludingMachine {
         Ok(Some(ExcludingState { all, multiples }))
     }
 
-    /// The cost of a completion as far as it is known without a search; `Some(None)` where there is none.
+    /// Returns the cost of a completion if it is known without a search; `Some(None)` if there is none.
     fn known(&mut self, state: &ExcludingState) -> Option<Option<u32>> {
         if state.multiples.iter().all(Option::is_none) {
             return Some(Some(self.all.cost(&state.all)));
@@ -117,15 +117,15 @@ impl ExcludingMachine {
         self.known.get(state).copied()
     }
 
-    /// How many bytes a completion takes, or `None` where there is none. What lies on the way to one is live with it,
-    /// each state one byte dearer than the next.
+    /// Returns the length of a completion, or `None` if there is none. The states on the path to it are live as well,
+    /// each one byte dearer than the next.
     fn completion(&mut self, state: &ExcludingState) -> Result<Option<u32>, LimitExceeded> {
         if let Some(known) = self.known(state) {
             return Ok(known);
         }
         let mut parents: FxHashMap<ExcludingState, ExcludingState> = FxHashMap::default();
         parents.insert(state.clone(), state.clone());
-        // The states by number, first those whose way to any number of the set is the shortest.
+        // The states by number. Those with the shortest path to any number of the set come first.
         let mut states = vec![(state.clone(), 0_u32)];
         let mut queue = BinaryHeap::from([Reverse((0_u32, 0_usize))]);
         while let Some(Reverse((_, number))) = queue.pop() {

@@ -1,13 +1,13 @@
-//! The exponent part: once the mantissa is written, what is allowed is one interval of exponents.
+//! The exponent part. Once the mantissa is written, the allowed exponents are one interval.
 
-/// Stands for every exponent at or above it. The ends of an interval are smaller or infinite, so none of them is told
-/// apart.
+/// Stands for every exponent at or above it. Finite ends of intervals are smaller, so these exponents need not be
+/// distinguished.
 pub(super) const INFINITE: i64 = 100_000_000_000_000_000;
 
 /// Exponents with more digits are infinite, unless the digits are leading zeros.
 pub(super) const MOST_DIGITS: u16 = 18;
 
-/// The largest exponent of `digits` digits, up to [`INFINITE`].
+/// Returns the largest exponent of `digits` digits, up to [`INFINITE`].
 pub(super) fn largest(digits: u16) -> i64 {
     10_i64
         .checked_pow(u32::from(digits))
@@ -21,7 +21,7 @@ pub(super) struct Exponent {
     remaining: u16,
     /// The magnitude so far.
     value: i64,
-    /// What the exponent has to lie in; after the sign, its magnitude.
+    /// The interval of the exponent; after the sign, that of its magnitude.
     low: i64,
     high: i64,
 }
@@ -36,7 +36,7 @@ enum ExponentPart {
 }
 
 impl Exponent {
-    /// The state after `e` for an exponent of at most `digits` digits from `low` to `high`.
+    /// Returns the state after `e` for an exponent of at most `digits` digits from `low` to `high`.
     pub(super) fn new(low: i64, high: i64, digits: u16) -> Option<Self> {
         let most = largest(digits);
         let state = Self {
@@ -63,7 +63,7 @@ impl Exponent {
         self.part == ExponentPart::Digits && (self.low..=self.high).contains(&self.value)
     }
 
-    /// The length of the shortest completion.
+    /// Returns the length of the shortest completion.
     pub(super) fn cost(&self) -> Option<u32> {
         match self.part {
             ExponentPart::Digits => self.digits_needed(0),
@@ -103,7 +103,7 @@ impl Exponent {
             ..*self
         };
         state.digits_needed(0)?;
-        // An end that every continuation keeps is forgotten, so that the states merge.
+        // An end that every continuation satisfies is forgotten, so that equal states merge.
         if state.low <= state.value {
             state.low = 0;
         }
@@ -116,7 +116,7 @@ impl Exponent {
         Some(state)
     }
 
-    /// The smallest and the largest magnitude with exactly `more` further digits.
+    /// Returns the smallest and the largest magnitude with exactly `more` further digits.
     fn reach(&self, more: u32) -> (i64, i64) {
         let power = i128::from(10_i64.checked_pow(more).unwrap_or(INFINITE));
         let low = i128::from(self.value) * power;
@@ -124,9 +124,9 @@ impl Exponent {
         (clip(low), clip(low + power - 1))
     }
 
-    /// The fewest further digits, but at least `least`, that bring the magnitude into the interval.
+    /// Returns the least number of further digits, at least `least`, that bring the magnitude into the interval.
     fn digits_needed(&self, least: u32) -> Option<u32> {
-        // More digits than an infinite exponent has bring nothing new.
+        // More digits than an infinite exponent has make no difference.
         let most = u32::from(self.remaining.min(MOST_DIGITS));
         (least..=most).find(|&more| {
             let (low, high) = self.reach(more);

@@ -1,7 +1,7 @@
-//! One of many numbers.
+//! One of many listed numbers.
 //!
-//! The machines of all of them run side by side, and the first digits leave few. So a state is known by the numbers that
-//! are left in it, and what is live, and how far from its end, is worked out by the machine of each.
+//! Their machines run side by side, and the first digits leave few. A state is the list of the numbers that are left;
+//! liveness and cost come from the machine of each.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use super::{NumberMachine, NumberState, SIGNIFICANT};
 use crate::bytes::run_between;
 use crate::{ByteSet, LimitExceeded, Machine};
 
-/// The automaton of some numbers.
+/// The automaton of a list of numbers.
 pub(crate) struct ListedNumbersMachine {
     machines: Box<[NumberMachine]>,
 }
 
-/// The numbers that are left, by their places, each with the state of its machine.
+/// The indices of the numbers that are left, each with the state of its machine.
 pub(crate) type ListedNumbersState = Arc<[(u32, NumberState)]>;
 
 impl ListedNumbersMachine {
-    /// The automaton of the numbers, written in a form.
+    /// Creates the automaton of the numbers, written in a form.
     pub(crate) fn new(numbers: &[Decimal], form: &NumberForm) -> Result<Self, LimitExceeded> {
         let machines = numbers.iter();
         let machines =

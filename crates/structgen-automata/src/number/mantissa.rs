@@ -14,7 +14,7 @@ pub(super) struct Mantissa {
     lower: Standing,
     upper: Standing,
     fraction_digits: u16,
-    /// The number without an exponent is 0.d₁d₂… × 10^`position`. Zero where it does not matter.
+    /// The number without an exponent is 0.d₁d₂… × 10^`position`. Zero if it does not matter.
     position: i32,
     /// The digits as an integer are M × 10^`zeros`, as far as that matters.
     zeros: u32,
@@ -23,7 +23,7 @@ pub(super) struct Mantissa {
 }
 
 impl Mantissa {
-    /// The live state after the first digit.
+    /// Returns the live state after the first digit.
     pub(super) fn first(rules: &Rules, negative: bool, digit: u8) -> Option<Self> {
         let magnitudes = rules.magnitudes(negative);
         let standing = |bound: &Option<Bound>| match bound {
@@ -55,7 +55,7 @@ impl Mantissa {
         state.normalized(rules).live(rules)
     }
 
-    /// The live state after one more digit.
+    /// Returns the live state after one more digit.
     pub(super) fn digit(&self, rules: &Rules, digit: u8) -> Option<Self> {
         let mut next = *self;
         if self.has_point {
@@ -76,7 +76,7 @@ impl Mantissa {
         next.normalized(rules).live(rules)
     }
 
-    /// The live state after the decimal point.
+    /// Returns the live state after the decimal point.
     pub(super) fn point(&self, rules: &Rules) -> Option<Self> {
         if self.has_point || rules.form.fraction_digits == 0 {
             return None;
@@ -88,7 +88,7 @@ impl Mantissa {
         next.normalized(rules).live(rules)
     }
 
-    /// The exponents with which the number, ended here, is in the set; `None` where it cannot end here.
+    /// Returns the exponents with which the number, if it ends here, is in the set; `None` if it cannot end here.
     pub(super) fn exponents(&self, rules: &Rules) -> Option<Exponents> {
         let ends_in_zero = self.is_zero || self.zeros > 0;
         let unfinished =
@@ -136,7 +136,7 @@ impl Mantissa {
             .is_some_and(|(low, high)| low <= 0 && 0 <= high)
     }
 
-    /// The length of the shortest completion.
+    /// Returns the length of the shortest completion.
     pub(super) fn cost(&self, rules: &Rules) -> u32 {
         if self.is_final(rules) {
             return 0;
@@ -166,15 +166,15 @@ impl Mantissa {
             && (!self.has_point || rules.form.redundant_fraction)
     }
 
-    /// How many significant digits there are; right as long as a bound matters.
+    /// Returns the number of significant digits; correct as long as a bound matters.
     fn digits(&self) -> usize {
         let digits = self.position + i32::from(self.fraction_digits);
-        // Zeros after the point are no significant digits, so this is never below zero.
+        // Zeros after the point are not significant digits, so this is never below zero.
         digits.unsigned_abs() as usize
     }
 
     fn prefix<'a>(&self, rules: &'a Rules) -> Prefix<'a> {
-        // What is zero so far goes on with a digit that is not, in any case.
+        // A number that is zero so far continues with a nonzero digit in any case.
         let lacks_digit = !self.is_zero && (self.fraction_digits == 0 || self.zeros > 0);
         Prefix {
             magnitudes: rules.magnitudes(self.negative),
@@ -213,7 +213,7 @@ impl Mantissa {
         }
     }
 
-    /// Takes the digit into the standing and the residue; the counts are the caller's, who has raised them already.
+    /// Adds the digit to the standing and the residue; the caller has increased the counts.
     fn push(mut self, rules: &Rules, digit: u8) -> Option<Self> {
         let magnitudes = rules.magnitudes(self.negative);
         if self.is_zero {
@@ -247,7 +247,7 @@ impl Mantissa {
         Some(self)
     }
 
-    /// The same state without what makes no difference any more, so that equal states merge.
+    /// Returns the state without what no longer makes a difference, so that equal states merge.
     fn normalized(mut self, rules: &Rules) -> Self {
         self.forget_zeros(rules);
         self.forget_bounds(rules);
@@ -264,7 +264,7 @@ impl Mantissa {
         self
     }
 
-    /// Without exponents, zeros beyond what the divisor asks for go into the residue.
+    /// Without exponents, zeros beyond those that the divisor needs go into the residue.
     fn forget_zeros(&mut self, rules: &Rules) {
         if let Some(divisor) = &rules.divisor
             && rules.largest_exponent == 0
@@ -277,7 +277,7 @@ impl Mantissa {
         }
     }
 
-    /// A bound that every continuation keeps is free.
+    /// A bound that every continuation satisfies becomes free.
     fn forget_bounds(&mut self, rules: &Rules) {
         let magnitudes = rules.magnitudes(self.negative);
         let written = i64::from(self.fraction_digits);

@@ -1,9 +1,9 @@
-//! Numbers as byte automata: exact sets of decimals, in every way that JSON writes them.
+//! Numbers as byte automata: exact sets of decimals, in every spelling of JSON.
 //!
-//! A number text is a mantissa and an exponent. While the mantissa is read, a state keeps how its significant digits
-//! compare with those of the bounds, and their remainder by the divisors; the decimal point and the exponent only move
-//! the place of the number. When the mantissa ends, all that is left of the set is one interval of exponents. Nothing
-//! is explored ahead: whether a state is live, and how far it is from its end, is worked out by arithmetic on digits.
+//! The text of a number is a mantissa and an exponent. While the mantissa is read, a state has the comparison of its
+//! significant digits with those of the bounds, and their remainder by the divisors; the decimal point and the exponent
+//! only move the place of the number. At the end of the mantissa, the allowed exponents are one interval. No states are
+//! explored ahead: liveness and cost are computed by arithmetic on digits.
 
 mod bound;
 mod divisor;
@@ -29,10 +29,9 @@ pub(crate) use listed::ListedNumbersMachine;
 
 /// The automaton of a number set: accepts the JSON texts (RFC 8259) of its numbers that are written in a form.
 ///
-/// Values are exact, whatever their size. Without
-/// [`redundant_fraction`](NumberForm::redundant_fraction) no fraction ends in a zero, and without
-/// [`negative_zero`](NumberForm::negative_zero) zero has no sign. Its only label is 0.
-/// The cost of a state is the length of the shortest completion.
+/// Values are exact, whatever their size. Without [`redundant_fraction`](NumberForm::redundant_fraction), no fraction
+/// ends in a zero, and without [`negative_zero`](NumberForm::negative_zero), zero has no sign. The only label is 0. The
+/// cost of a state is the length of the shortest completion.
 ///
 /// ```
 /// use structgen_automata::{Machine, number::NumberMachine};
@@ -73,42 +72,42 @@ enum Phase {
     Exponent(Exponent),
 }
 
-/// Whether no number of the set can be written in the form.
+/// Returns whether no number of the set can be written in the form.
 ///
 /// # Errors
-/// When the divisors of the set or the digits of the form are over the limits of [`NumberMachine::new`].
+/// If the divisors of the set or the digits of the form exceed the limits of [`NumberMachine::new`].
 pub fn is_empty(set: &NumberSet, form: &NumberForm) -> Result<bool, LimitExceeded> {
     Ok(!NumberMachine::new(set, form)?.rules.is_live(Phase::Start))
 }
 
-/// The most digits of a form on one side of the point: a step and a cost take time that grows with them.
+/// The maximum number of digits of a form on one side of the point. The time for a step and a cost grows with it.
 const MAX_FORM_DIGITS: u16 = 1000;
 
-/// What stays the same in all states.
+/// What all states have in common.
 #[derive(Clone, Debug)]
 struct Rules {
     form: NumberForm,
-    /// Zero where no exponents may be written.
+    /// Zero if exponents are not allowed.
     exponent_digits: u16,
     largest_exponent: i64,
     divisor: Option<Divisor>,
     positive: Magnitudes,
     negative: Magnitudes,
-    /// Whether the sign makes no difference to what is not zero.
+    /// Whether the sign makes no difference for nonzero numbers.
     signs_agree: bool,
     /// Whether the sign makes no difference at all.
     zeros_agree: bool,
 }
 
 impl NumberMachine {
-    /// The automaton of `set` in `form`. Nothing is built ahead.
+    /// Creates the automaton of `set` in `form`. No states are built ahead.
     ///
-    /// What is in [`NumberSet::not_multiples_of`] is not looked at: see [`ExcludingMachine`]. The divisors in
-    /// [`NumberSet::multiples_of`] are taken without their sign, and of zero only zero is a multiple.
+    /// [`NumberSet::not_multiples_of`] is ignored; see [`ExcludingMachine`]. The signs of the divisors in
+    /// [`NumberSet::multiples_of`] are ignored, and only zero is a multiple of zero.
     ///
     /// # Errors
-    /// When the least common multiple of the divisors, its power of ten aside, is above 10¹⁸, or when the form has more
-    /// than 1000 digits on a side of the point. (Exponents may have any number of digits.)
+    /// If the least common multiple of the divisors, apart from its power of ten, is above 10¹⁸, or if the form has
+    /// more than 1000 digits on one side of the point. (Exponents may have any number of digits.)
     pub fn new(set: &NumberSet, form: &NumberForm) -> Result<Self, LimitExceeded> {
         let form = &if set.written_whole {
             NumberForm {
@@ -238,7 +237,7 @@ impl Rules {
         match phase {
             Phase::Start => self.is_sign_live(false) || self.is_sign_live(true),
             Phase::Minus => self.is_sign_live(true),
-            // Steps make no others.
+            // Steps return only live states.
             Phase::Mantissa(_) | Phase::Exponent(_) => true,
         }
     }
@@ -267,7 +266,7 @@ impl Rules {
                     .any(|first| first.is_live(&prefix, self.largest_exponent)))
     }
 
-    /// The length of the shortest number of a sign, the sign aside, or `limit` where none is shorter.
+    /// Returns the length of the shortest number of a sign, without the sign, or `limit` if none is shorter.
     fn sign_cost(&self, negative: bool, mut limit: u32) -> u32 {
         let magnitudes = self.magnitudes(negative);
         if magnitudes.zero && self.form.integer_digits > 0 {
@@ -300,7 +299,7 @@ impl Rules {
         }
     }
 
-    /// How a number goes on after its sign: with a digit that is not zero, or after a zero.
+    /// Returns how a number continues after its sign: with a nonzero digit, or after a zero.
     fn first_digits(&self) -> [Continuation; 2] {
         let at_least_one = Continuation {
             position: 0,

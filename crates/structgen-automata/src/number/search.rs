@@ -1,42 +1,42 @@
-//! Whether digits can be completed to a number of the set, decided by arithmetic instead of search.
+//! Decides by arithmetic, without a search, whether digits can be completed to a number of the set.
 //!
-//! A completion appends digits and chooses an exponent. What counts is the **place** of the number: P, where the number
-//! is 0.d₁d₂… × 10^P. Strictly between the places of the bounds the bounds say nothing, and a larger place has more
+//! A completion appends digits and chooses an exponent. What matters is the **place** of the number: P, if the number
+//! is 0.d₁d₂… × 10^P. Strictly between the places of the bounds, the bounds do not matter, and a larger place has more
 //! room: its last digit weighs more, or it has more digits, so whatever is a multiple at one place has a counterpart at
 //! the next. So three places decide: those of the two bounds, and the largest one between them. At one place the
-//! question is whether an interval of integers has a multiple of a modulus, and digit strings with a remainder answer
-//! it.
+//! question is whether an interval of integers contains a multiple of a modulus, which digit strings with a remainder
+//! answer.
 
 use super::bound::{Bound, Magnitudes, Standing};
 use super::divisor::{Divisor, multiply_by_power_of_ten};
 use super::exponent::{MOST_DIGITS, largest};
 
-/// What is written already.
+/// What was written already.
 pub(super) struct Prefix<'a> {
     pub(super) magnitudes: &'a Magnitudes,
     pub(super) divisor: Option<&'a Divisor>,
-    /// How many significant digits there are. None: the number so far is zero, and the next digit that counts is not.
+    /// The number of significant digits. If 0, the number so far is zero, and the next significant digit is not.
     pub(super) digits: usize,
     pub(super) lower: Standing,
     pub(super) upper: Standing,
     /// The digits as an integer are M × 10^`zeros`, and this is M modulo the divisor.
     pub(super) residue: u64,
     pub(super) zeros: u32,
-    /// Whether some further digit must not be zero, where there are significant digits.
+    /// Whether some further digit must not be zero, if there are significant digits.
     pub(super) needs_nonzero: bool,
 }
 
-/// Which digits may follow: their number, and where they put the decimal point.
+/// The digits that may follow: their number, and where they put the decimal point.
 #[derive(Clone, Copy)]
 pub(super) struct Room {
-    /// The number is at place `position` + n without an exponent, with n from `least` to `most`; n is how many more
-    /// digits go before the point, or, below one, minus the zeros after it.
+    /// Without an exponent, the number is at place `position` + n, with n from `least` to `most`; n is the number of
+    /// further digits before the point or, below one, minus the number of zeros after it.
     pub(super) position: i64,
     pub(super) least: i64,
     pub(super) most: i64,
     /// `digits` + n digits follow.
     pub(super) digits: i64,
-    /// How many digits are after the point in the end.
+    /// The number of digits after the point in the end.
     pub(super) fraction: i64,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Room {
 pub(super) type Exponents = (i64, i64);
 
 impl Prefix<'_> {
-    /// Whether some completion within `room`, with an exponent of `exponents`, is in the set.
+    /// Returns whether some completion within `room`, with an exponent in `exponents`, is in the set.
     pub(super) fn has_completion(&self, room: Room, exponents: Exponents) -> bool {
         if room.least > room.most || (self.digits == 0 && !self.magnitudes.above_zero) {
             return false;
@@ -91,8 +91,8 @@ impl Prefix<'_> {
         self.interval_has_multiple(lower, upper, kept, modulus, residue)
     }
 
-    /// How many of `digits` further digits need not be zero, what has to divide the integer that ends with them, and
-    /// the remainder of what is written already. `None` where that is in vain.
+    /// Returns how many of `digits` further digits may be nonzero, what must divide the integer that ends with them,
+    /// and the remainder of what was written. `None` if there is no solution.
     fn modulus(&self, digits: i64, exponent: i64) -> Option<(usize, u64, u64)> {
         let zeros = i64::from(self.zeros);
         let (kept, modulus, zeros) = match self.divisor {
@@ -113,7 +113,7 @@ impl Prefix<'_> {
         Some((usize::try_from(kept).ok()?, modulus, residue))
     }
 
-    /// Whether `kept` digits between the bounds, after what is written already, make a multiple of `modulus`.
+    /// Returns whether `kept` digits between the bounds, after what was written, make a multiple of `modulus`.
     fn interval_has_multiple(
         &self,
         lower: Option<&Bound>,
@@ -123,7 +123,7 @@ impl Prefix<'_> {
         mut residue: u64,
     ) -> bool {
         let is_first = self.digits == 0;
-        // The largest integer less the smallest; `residue` becomes that of the smallest.
+        // The largest integer minus the smallest; `residue` becomes that of the smallest.
         let mut span: i128 = 0;
         let mut lowest_is_zero = true;
         for index in 0..kept {
@@ -135,7 +135,7 @@ impl Prefix<'_> {
             if span < 0 {
                 return false;
             }
-            // Further digits and exclusive ends take no more than two away: every remainder is there.
+            // Further digits and exclusive ends remove at most two, so every remainder occurs.
             if span >= i128::from(modulus) + 2 {
                 return true;
             }
@@ -165,18 +165,18 @@ impl Prefix<'_> {
 #[derive(Clone, Copy)]
 pub(super) struct Continuation {
     pub(super) position: i64,
-    /// The fewest and the most digits before the point.
+    /// The minimum and maximum number of digits before the point.
     pub(super) before_point: (i64, i64),
-    /// The fewest and the most digits after the point.
+    /// The minimum and maximum number of digits after the point.
     pub(super) behind_point: (i64, i64),
-    /// How many digits are after the point already; `None` where there is no point yet.
+    /// The number of digits already after the point; `None` if there is no point yet.
     pub(super) fraction: Option<i64>,
     /// Whether the number is zero so far and has its digit before the point.
     pub(super) below_one: bool,
 }
 
 impl Continuation {
-    /// The room with at most `behind_point` more digits after the point.
+    /// Returns the room with at most `behind_point` more digits after the point.
     fn room(&self, (least, most): (i64, i64), behind_point: i64) -> Room {
         let written = self.fraction.unwrap_or(0);
         let fraction = written + behind_point;
@@ -199,13 +199,13 @@ impl Continuation {
         }
     }
 
-    /// Whether some completion is in the set, with exponents up to ±`largest_exponent`.
+    /// Returns whether some completion is in the set, with exponents up to ±`largest_exponent`.
     pub(super) fn is_live(&self, prefix: &Prefix<'_>, largest_exponent: i64) -> bool {
         let room = self.room(self.before_point, self.behind_point.1);
         prefix.has_completion(room, (-largest_exponent, largest_exponent))
     }
 
-    /// The length of the shortest completion, where it is shorter than `limit`.
+    /// Returns the length of the shortest completion, if it is shorter than `limit`.
     pub(super) fn shortest(
         &self,
         prefix: &Prefix<'_>,
@@ -242,8 +242,8 @@ impl Continuation {
         best
     }
 
-    /// The cost of the fewest digits after the point for which `suffices` holds, where it is at most `limit`. What
-    /// some digits can do, more can do too.
+    /// Returns the cost of the fewest digits after the point for which `suffices` holds, if it is at most `limit`. If
+    /// some number of digits suffices, so does a larger one.
     fn fewest_behind_point(&self, limit: i64, suffices: impl Fn(i64) -> bool) -> Option<i64> {
         let point = i64::from(self.fraction.is_none());
         let cost = |digits: i64| if digits == 0 { 0 } else { digits + point };
@@ -264,7 +264,7 @@ impl Continuation {
     }
 }
 
-/// The intervals of exponents that take at most a number of bytes, the `e` included, by length.
+/// Returns the intervals of exponents that take at most a number of bytes, including the `e`, by length.
 fn exponents_by_length(digits: u16) -> impl Iterator<Item = (u32, Exponents)> {
     let parts = (1..=digits.min(MOST_DIGITS)).flat_map(|digits| {
         let most = largest(digits);

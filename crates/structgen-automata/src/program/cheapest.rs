@@ -1,10 +1,10 @@
-//! The cheapest choice out of groups that meets all bounds: dynamic programming over the counts.
+//! The cheapest choice from groups that meets all bounds: dynamic programming over the counts.
 //!
-//! A count matters only between the first and the last group that counts for its tally. Groups of one tally are
-//! therefore taken one after the other, and a count is forgotten once its tally is decided: what is kept are the counts
-//! of the tallies in between. Tallies that share no groups are never counted at the same time, so that many
-//! alternatives told apart by keys of their own take time proportional to their number. What remains exponential is
-//! the number of tallies that are open at once, which set cover needs; it is bounded.
+//! A count matters only between the first and the last group that counts for its tally. So the groups of one tally are
+//! tried one after the other, and a count is forgotten once its tally is decided; the state is the counts of the
+//! tallies in between. Tallies without common groups are never counted at the same time, so many alternatives that
+//! differ in keys of their own take time proportional to their number. What remains exponential is the number of
+//! tallies that are open at once, since this is set cover; it is bounded.
 
 use std::cell::Cell;
 
@@ -19,12 +19,12 @@ use crate::LimitExceeded;
 pub(crate) struct Meter<'w> {
     pub(crate) spent: &'w Cell<u64>,
     pub(crate) limit: u64,
-    /// Ends it before it is done.
+    /// Cancels the work.
     pub(crate) cancel: Option<&'w CancelToken>,
 }
 
 impl Meter<'_> {
-    /// Counts groups and combinations that are looked at.
+    /// Counts visited groups and combinations.
     pub(super) fn spend(&self, work: usize) -> Result<(), LimitExceeded> {
         let before = self.spent.get();
         let spent = before.saturating_add(work as u64);
@@ -42,7 +42,7 @@ impl Meter<'_> {
     }
 }
 
-/// The least known cost by counts: of the whole first, then of the tallies.
+/// The least known cost by counts: that of the whole first, then those of the tallies.
 type Costs = FxHashMap<Box<[u32]>, u64>;
 
 fn lower(costs: &mut Costs, counts: Box<[u32]>, cost: u64) {
@@ -51,7 +51,7 @@ fn lower(costs: &mut Costs, counts: Box<[u32]>, cost: u64) {
 }
 
 impl Bounds {
-    /// The least cost at which the groups meet the bounds; `None` where they cannot.
+    /// Returns the least cost at which the groups meet the bounds; `None` if they cannot.
     pub(crate) fn cheapest(
         &self,
         counts: &Counts,
@@ -72,12 +72,12 @@ impl Bounds {
                 best = self.decided(best, decides);
             }
         }
-        // All tallies are decided: what is left are members.
+        // All tallies are decided; only members are left.
         let met = best.iter().filter(|(counts, _)| counts[0] >= self.0[0].min);
         Ok(met.map(|(_, &cost)| cost).min())
     }
 
-    /// The costs after one more group.
+    /// Returns the costs after one more group.
     fn after(
         &self,
         mut best: Costs,
@@ -105,7 +105,7 @@ impl Bounds {
                         continue;
                     };
                     let cost = so_far.saturating_add(way.cost);
-                    // More uses for more cost and the same counts are of no use.
+                    // More uses at a higher cost with the same counts are useless.
                     if best.get(&counts).is_none_or(|&known| cost < known) {
                         lower(&mut next, counts, cost);
                     }
@@ -128,7 +128,8 @@ impl Bounds {
         Ok(best)
     }
 
-    /// The costs once no group counts for some tallies any more: they are met, and how far no longer matters.
+    /// Returns the costs once no further group counts for some tallies: these are met, and their counts no longer
+    /// matter.
     fn decided(&self, best: Costs, tallies: u32) -> Costs {
         let mut left = Costs::default();
         for (mut counts, cost) in best {
@@ -146,7 +147,7 @@ impl Bounds {
         left
     }
 
-    /// The counts with one more member; `None` where a count is too high.
+    /// Returns the counts with one more member; `None` if a count is too high.
     fn used(&self, counts: &[u32], tallies: u32) -> Option<Box<[u32]>> {
         let mut counts: Box<[u32]> = counts.into();
         for (i, (count, bound)) in counts.iter_mut().zip(&self.0).enumerate() {
@@ -159,21 +160,21 @@ impl Bounds {
 }
 
 impl Group {
-    /// The tallies that it may count for.
+    /// Returns the tallies that it may count for.
     fn tallies(&self) -> u32 {
         let ways = self.uses.iter().flatten();
         ways.fold(self.unused, |all, way| all | way.tallies)
     }
 }
 
-/// A group in turn, and the tallies of which it is the last.
+/// A group in the order, and the tallies of which it is the last.
 struct Taken {
     group: usize,
     decides: u32,
 }
 
-/// The order in which groups are taken, by the tallies that each may count for. Next come the groups of the open tally
-/// that fewest groups are left of, so that few tallies are open at once.
+/// Returns the order in which groups are tried, by the tallies that each may count for. Next come the groups of the
+/// open tally with the fewest groups left, so that few tallies are open at once.
 fn in_order(touched: &[u32], tallies: usize) -> Vec<Taken> {
     let mut left = vec![0_u32; tallies];
     let each = |mask: u32| (0..tallies).filter(move |i| mask >> i & 1 == 1);
@@ -185,7 +186,7 @@ fn in_order(touched: &[u32], tallies: usize) -> Vec<Taken> {
     let mut open = 0_u32;
     loop {
         let in_question = (0..tallies).filter(|&i| left[i] > 0);
-        // Of the open ones first.
+        // Open ones first.
         let next = in_question.min_by_key(|&i| (open >> i & 1 == 0, left[i]));
         let takes = |mask: u32| next.is_none_or(|tally| mask >> tally & 1 == 1);
         for (group, &mask) in touched.iter().enumerate() {
@@ -235,7 +236,7 @@ mod tests {
         }
     }
 
-    /// The cost, and the work that finding it took.
+    /// Returns the cost, and the work of finding it.
     fn plan(bounds: &Bounds, groups: &[Group]) -> (Option<u64>, u64) {
         let spent = Cell::new(0);
         let meter = Meter {
@@ -291,7 +292,7 @@ mod tests {
         );
     }
 
-    /// All choices of at most one way of each group.
+    /// Tries all choices of at most one alternative of each group.
     fn by_trying(bounds: &Bounds, groups: &[Group], counts: Box<[u32]>) -> Option<u64> {
         let Some((first, rest)) = groups.split_first() else {
             let mut all = bounds.0.iter().zip(&counts);
@@ -325,7 +326,7 @@ mod tests {
         ) {
             let groups: Vec<Group> = groups.into_iter().map(|(required, unused, ways)| Group {
                 required,
-                // Absence counts for tallies without an upper bound only.
+                // Absence counts only for tallies without an upper bound.
                 unused: if required { 0 } else { unused & 3 },
                 ..group(0, &ways)
             }).collect();

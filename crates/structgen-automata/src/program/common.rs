@@ -1,9 +1,9 @@
-//! Terminals that many grammars have: what is found out of one serves all of them.
+//! Terminals shared by many grammars: what is computed for one grammar serves all.
 //!
-//! Schemas are made of the same few terminals: any string, integers, the formats of strings. Building that of a format takes
-//! longer than reading most schemas, and its states take longer than their masks. So the terminals that were used last are
-//! kept for the whole process. A terminal takes the same texts whoever has asked it before, so sharing one saves time and
-//! changes nothing else.
+//! Schemas consist of the same few terminals: any string, integers, the formats of strings. Building the terminal of a
+//! format takes longer than reading most schemas, and computing its states takes longer than their masks. So the most
+//! recently used terminals are cached for the whole process. A terminal accepts the same texts whoever used it before,
+//! so sharing saves time and changes nothing else.
 
 use std::hash::BuildHasher;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -17,21 +17,21 @@ use super::TerminalSpec;
 use crate::TokenLengths;
 use crate::terminal::Terminal;
 
-/// How many terminals are kept of those that were used last, and as many of those before.
+/// The number of recently used terminals that are kept, in each of two generations.
 const KEPT: usize = 64;
 
-/// How many bytes a terminal may take to be shared. One that has grown larger is left to those who have it.
+/// The maximum size in bytes of a shared terminal. One that has grown larger is left to its current users.
 const MAX_BYTES: usize = 1 << 20;
 
-/// What part of its limit on expressions a terminal may have used to be shared, so that who takes it has the rest.
+/// A shared terminal may have used this fraction of its limit on expressions, so that its users have the rest.
 const MAX_USED: usize = 16;
 
-/// For how many vocabularies a terminal is kept.
+/// The number of vocabularies for which a terminal is kept.
 const MAX_VOCABULARIES: usize = 4;
 
 static COMMON: LazyLock<Mutex<Common>> = LazyLock::new(Mutex::default);
 
-/// Two generations: what is used of the older one moves to the younger, and the rest goes when that is full.
+/// Two generations: what is used moves from the older to the younger one; when that is full, the rest is dropped.
 #[derive(Default)]
 struct Common {
     young: HashTable<KnownTerminal>,
@@ -49,7 +49,7 @@ struct KnownTerminal {
     terminals: Vec<(TokenLengths, Arc<Terminal>)>,
 }
 
-/// A terminal that others may have as well: what it reads, in which form, and within which limits.
+/// A terminal that others may use: what it reads, in which form, and within which limits.
 #[derive(Clone, Copy)]
 pub(crate) struct CommonTerminal<'p> {
     hash: u64,
@@ -59,7 +59,8 @@ pub(crate) struct CommonTerminal<'p> {
 }
 
 impl<'p> CommonTerminal<'p> {
-    /// `None` for what other grammars hardly have, what costs nothing to build, and what belongs to one input.
+    /// Returns `None` for terminals that other grammars rarely have, that are cheap to build, or that belong to one
+    /// input.
     pub(crate) fn of(
         spec: &'p TerminalSpec,
         form: &'p JsonForm,
@@ -81,19 +82,19 @@ impl<'p> CommonTerminal<'p> {
         })
     }
 
-    /// The length in bytes of its shortest known text, if that is known: `Some(None)` where it accepts no text.
+    /// Returns the length in bytes of its shortest known text, if cached; `Some(None)` if it accepts no text.
     pub(super) fn cost(self) -> Option<Option<u32>> {
         Some(common().find(self)?.cost)
     }
 
-    /// Notes the length in bytes of the shortest known text of the terminal, which has just been built.
+    /// Caches the length in bytes of the shortest known text of a terminal that was just built.
     pub(super) fn insert(self, terminal: &Terminal, cost: Option<u32>) {
         if is_small(terminal, self.limits) {
             common().insert(self, cost);
         }
     }
 
-    /// The terminal for a vocabulary, if it is there and has not grown too large.
+    /// Returns the terminal for a vocabulary, if it is cached and has not grown too large.
     pub(crate) fn terminal(self, tokens: TokenLengths) -> Option<Arc<Terminal>> {
         common().terminal(self, tokens)
     }
@@ -112,7 +113,7 @@ fn common() -> MutexGuard<'static, Common> {
 
 fn is_small(terminal: &Terminal, limits: RegularLimits) -> bool {
     let usable = limits.bytes() / MAX_USED;
-    // One that is at work will be looked at again.
+    // One that is in use will be checked again.
     { terminal.memory_if_free() }.is_none_or(|bytes| bytes <= MAX_BYTES.min(usable))
 }
 
@@ -183,7 +184,7 @@ impl Common {
         }
     }
 
-    /// Leaves what has grown too large to those who have it.
+    /// Drops terminals that have grown too large; their users keep them.
     fn drop_large(&mut self) {
         for known in self.young.iter_mut().chain(self.old.iter_mut()) {
             let limits = known.limits;
@@ -210,7 +211,7 @@ mod tests {
         ]))
     }
 
-    /// The terminal, built if it is not there.
+    /// Returns the terminal, built if it is not cached.
     fn find_or_build(common: &mut Common, spec: &TerminalSpec, limits: &Limits) -> Arc<Terminal> {
         let form = JsonForm::generate();
         let place = CommonTerminal::of(spec, &form, limits.regular).expect("others may have it");

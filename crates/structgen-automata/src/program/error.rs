@@ -1,21 +1,21 @@
-//! Why a grammar has no program.
+//! Errors of compiling a grammar.
 
 use structgen_grammar::Relation;
 
 use super::GuideRefused;
 use crate::LimitExceeded;
 
-/// Why a grammar has no program.
+/// Why a grammar could not be compiled to a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
     /// No text matches the grammar.
     #[error("no text matches: {} {} nothing", named(rules), if rules.len() == 1 { "derives" } else { "derive" })]
     Unsatisfiable {
-        /// The rules that derive nothing, the root among them.
+        /// The rules that derive nothing, including the root.
         rules: Vec<String>,
     },
-    /// A capture stands where its span is not looked for.
+    /// A capture is in a place where spans are not found.
     #[error(
         "the capture `{name}` stands within a JSON object or array, where spans are not looked for"
     )]
@@ -23,20 +23,20 @@ pub enum ProgramError {
         /// Its name.
         name: String,
     },
-    /// A guide stands where it cannot be kept.
+    /// A guide is in a place where it cannot be enforced.
     #[error("{guide} {why}")]
     Guide {
         /// The guide, as GBNF writes it.
         guide: String,
-        /// Why it cannot be kept.
+        /// Why it cannot be enforced.
         why: GuideRefused,
     },
-    /// Some value that a relation refers to would leave no value in a place that has to be filled.
+    /// Some value of the referent of a relation would leave no value for a required place.
     #[error(
         "{pointer}: `{relation}` cannot be kept: for some value that it refers to, nothing would be left to write"
     )]
     Relation {
-        /// The JSON Pointer of the keyword that asks for the relation.
+        /// The JSON Pointer of the keyword of the relation.
         pointer: Box<str>,
         /// The relation.
         relation: Relation,
@@ -46,7 +46,7 @@ pub enum ProgramError {
     Limit(#[from] LimitExceeded),
 }
 
-/// The first of some rules, for a message.
+/// Returns the first of some rules, for a message.
 fn named(rules: &[String]) -> String {
     const SHOWN: usize = 5;
     let mut names = rules

@@ -1,4 +1,4 @@
-//! What a grounded value may be, given an input.
+//! The texts of a grounded value, given an input.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::json::Content;
 use crate::terminal::{DEAD, START};
 use crate::{Input, LimitExceeded, Limits, StepError};
 
-/// The terminal of a grounded value: candidates where numbers or strings of the format were looked for, else spans of
-/// the text. `None` for what is neither a string nor a number.
+/// Returns the terminal of a grounded value: candidates if numbers or strings of the format were recognised, otherwise
+/// spans of the text. `None` for what is neither a string nor a number.
 pub(super) fn terminal(
     value: &Expr,
     format: Option<&str>,
@@ -51,7 +51,7 @@ pub(super) fn terminal(
     })
 }
 
-/// Whether the input has something for a grounded value. What is not grounded is not looked for.
+/// Returns whether the input has something for a grounded value; `true` for what is not grounded.
 pub(crate) fn is_in_input(
     grammar: &Grammar,
     value: &Expr,
@@ -70,7 +70,7 @@ pub(crate) fn is_in_input(
     )
 }
 
-/// The candidates that are in a set of numbers, as they are written.
+/// Returns the candidates that are in a set of numbers, as they are written.
 fn numbers(
     set: &NumberSet,
     input: &Input,
@@ -94,7 +94,7 @@ fn numbers(
     Ok(texts)
 }
 
-/// The candidates of a format that are in a set of strings: sorted, without duplicates.
+/// Returns the candidates of a format that are in a set of strings: sorted, without duplicates.
 fn strings(
     shape: &StringShape,
     format: &str,

@@ -1,10 +1,10 @@
-//! Which guides can be kept.
+//! Checks which guides can be enforced.
 
 use structgen_grammar::{Expr, Grammar, Guide};
 
 use super::{ProcId, Program, ProgramError};
 
-/// Why a guide cannot be kept.
+/// Why a guide cannot be enforced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GuideRefused {
@@ -16,7 +16,7 @@ pub enum GuideRefused {
         "is too low: the shortest text of the part takes {needed} bytes, and each may need a token of its own"
     )]
     TooFewTokens {
-        /// How many bytes a shortest text takes.
+        /// The length of a shortest text in bytes.
         needed: u64,
     },
     /// The part is within an item that is compared with others.
@@ -25,7 +25,7 @@ pub enum GuideRefused {
 }
 
 impl Program {
-    /// That all guides can be kept.
+    /// Checks that all guides can be enforced.
     pub(crate) fn check_guides(&self) -> Result<(), ProgramError> {
         let refused = |guide: Guide, why| ProgramError::Guide {
             guide: guide.to_string(),
@@ -56,7 +56,7 @@ impl Program {
     }
 }
 
-/// A guide within an array of distinct items, which are read by networks of their own.
+/// Returns a guide within an array of distinct items, which are read by networks of their own.
 fn guide_in_distinct_items(grammar: &Grammar) -> Option<Guide> {
     let is_distinct = |expr: &&Expr| matches!(expr, Expr::Array(shape) if shape.unique);
     let arrays = grammar.exprs().iter().filter(is_distinct);

@@ -1,4 +1,4 @@
-//! Ids: places in the lists of a program.
+//! Ids: indices into the lists of a program.
 
 use structgen_grammar::RuleId;
 
@@ -10,13 +10,13 @@ macro_rules! ids {
             pub(crate) struct $name(u32);
 
             impl $name {
-                /// The id of a place. [`Limits::nodes`](crate::Limits::nodes) keeps lists far shorter than ids can
-                /// count.
+                /// Creates the id of an index. [`Limits::nodes`](crate::Limits::nodes) keeps lists far shorter than ids
+                /// can count.
                 pub(crate) const fn new(index: usize) -> Self {
                     Self(index as u32)
                 }
 
-                /// The id of a number, as frames keep it.
+                /// Creates the id from a number, as frames store it.
                 pub(crate) const fn from_number(number: u32) -> Self {
                     Self(number)
                 }
@@ -36,7 +36,7 @@ macro_rules! ids {
 ids! {
     /// A node.
     NodeId;
-    /// A procedure: what a rule, a guided part, or the body of a counted repetition became.
+    /// A procedure: made from a rule, a guided part, or the body of a counted repetition.
     ProcId;
 }
 
@@ -46,7 +46,7 @@ impl NodeId {
 }
 
 impl From<RuleId> for ProcId {
-    /// Procedures begin with those of the rules.
+    /// The procedures of the rules come first.
     fn from(rule: RuleId) -> Self {
         Self::new(rule.index())
     }

@@ -1,4 +1,4 @@
-//! The undeclared keys of an object: how many there are of a class, and how short they can be.
+//! The undeclared keys of an object: how many there are of a class, and the lengths of the shortest.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,14 +11,14 @@ use crate::json::is_plain;
 use crate::{LimitExceeded, Machine};
 use structgen_regular::{RegularLimits, RegularMachine, RegularState};
 
-/// The lengths of the shortest keys of a class, as far as they were asked for.
+/// The lengths of the shortest keys of a class, as far as they were requested.
 #[derive(Debug, Default)]
 pub(crate) struct KeyLengths(Mutex<Vec<u32>>);
 
-/// From each state, a step is made with every byte.
+/// A step is made from each state by every byte.
 const BYTES: usize = 256;
 
-/// The most steps of a class's machine on the way to its shortest keys: this bounds the time of a call.
+/// The maximum number of steps of a class's machine to its shortest keys; this bounds the time of a call.
 const MAX_STEPS: usize = 4_000_000;
 
 impl KeyClass {
@@ -30,15 +30,14 @@ impl KeyClass {
         }
     }
 
-    /// How many bytes the `n` shortest keys take, written in JSON, in ascending order; fewer where there are not so
-    /// many keys.
+    /// Returns the lengths in JSON of the `n` shortest keys, ascending; fewer if there are not as many keys.
     pub(crate) fn shortest(
         &self,
         n: usize,
         limits: RegularLimits,
     ) -> Result<Vec<u32>, LimitExceeded> {
         let Some(keys) = &self.keys else {
-            // One character will do: there are more of them than anyone asks for.
+            // One character suffices: there are more of them than is ever requested.
             return Ok(vec![1; n]);
         };
         let mut known = self
@@ -53,8 +52,8 @@ impl KeyClass {
     }
 }
 
-/// Counts strings level by level: how many ways lead to each state is how many strings do, since the machine is
-/// deterministic.
+/// Counts strings level by level. Since the machine is deterministic, the number of paths to a state is the number of
+/// strings that lead to it.
 fn shortest(keys: &Regular, n: usize, limits: RegularLimits) -> Result<Vec<u32>, LimitExceeded> {
     let bytes_per_byte = if is_plain(keys) { 1 } else { LONGEST_ESCAPE };
     let mut machine = RegularMachine::new(keys, limits)?;

@@ -1,13 +1,12 @@
-//! How much whitespace a form demands.
+//! The whitespace that a form requires.
 
 use structgen_grammar::Whitespace;
 
 use super::{Node, NodeId, Program, Slot};
 
 impl Program {
-    /// The most bytes that one byte of a compact text takes in this form: itself, the whitespace after it, and one to
-    /// spare so that going from one to the next is always progress. Only forms that demand whitespace take more than
-    /// one.
+    /// Returns the maximum number of bytes that one byte of a compact text takes in this form: itself, the whitespace
+    /// after it, and one more, so that every step is progress. It exceeds 1 only if the form requires whitespace.
     pub(crate) fn widest_byte(&self) -> u64 {
         *self.widest_byte.get_or_init(|| match self.form.whitespace {
             Whitespace::Compact | Whitespace::Spaced | Whitespace::Bounded { .. } => 1,
@@ -19,10 +18,10 @@ impl Program {
         })
     }
 
-    /// How deep objects and arrays may nest: a bound, where the grammar does not recur the real one.
+    /// Returns an upper bound on the nesting of objects and arrays, which is exact if the grammar does not recur.
     fn deepest(&self) -> u32 {
         let most = self.form.max_depth;
-        // Where it goes beyond this, it is taken to recur.
+        // Deeper nesting is taken for recursion.
         const WITHOUT_RECURSION: u32 = 64;
         let mut depths = vec![0_u32; self.nodes.len()];
         loop {

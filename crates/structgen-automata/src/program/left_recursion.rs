@@ -1,33 +1,33 @@
 //! Left recursion: procedures that call themselves before they have read anything.
 //!
-//! A stack cannot be pushed without end, so such a call is not made. The procedures that call one another first form a
-//! component; entering one of them starts the alternatives of all that do begin with a text, and when one is complete,
-//! those that began with it go on: a left-corner parse (Rosenkrantz and Lewis, 1970), worked out while running.
+//! Stacks cannot be pushed without end, so such a call is not made. The procedures that begin with one another form a
+//! component. Entering one of them starts the alternatives of all that begin with a text; when one is complete, those
+//! that began with it continue: a left-corner parse (Rosenkrantz and Lewis, 1970), computed at run time.
 
 use rustc_hash::FxHashSet;
 
 use super::{Node, NodeId, Proc, ProcId};
 use crate::components::cyclic_components;
 
-/// The left-recursive procedures of a program, and which of all procedures begin with which.
+/// The left-recursive procedures of a program, and which procedures begin with which.
 #[derive(Debug, Default)]
 pub(crate) struct LeftRecursion {
     /// The component of each procedure that is left-recursive.
     component: Vec<Option<u32>>,
-    /// Where each such procedure begins with a text, or with a procedure outside its component.
+    /// The nodes at which each such procedure begins with a text, or with a procedure outside its component.
     starts: Vec<Vec<NodeId>>,
-    /// Which places begin with this procedure, by the procedure they are in.
+    /// The sites that begin with this procedure, by the procedure that contains them.
     sites: Vec<Vec<LeftSite>>,
-    /// The procedures of each component, sorted: each of them begins with each.
+    /// The procedures of each component, sorted; each of them may begin with each.
     members: Vec<Vec<ProcId>>,
     /// By procedure, see [`rank`](LeftRecursion::rank).
     ranks: Vec<u32>,
 }
 
-/// A place that begins with a left-recursive procedure.
+/// A call site that begins with a left-recursive procedure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeftSite {
-    /// The procedure that the place is in.
+    /// The procedure that contains the site.
     pub(crate) within: ProcId,
     /// The calling node, a `Call` or `Repeat`.
     pub(crate) node: NodeId,
@@ -87,14 +87,15 @@ impl LeftRecursion {
         found
     }
 
-    /// Whether the procedure calls itself, perhaps through others, before it reads anything.
+    /// Returns whether the procedure calls itself, perhaps through others, before it reads anything.
     pub(crate) fn contains(&self, proc: ProcId) -> bool {
         self.component
             .get(proc.index())
             .is_some_and(Option::is_some)
     }
 
-    /// Greater than the rank of every procedure that this one begins with and that does not begin with this one.
+    /// Returns a number greater than the rank of every procedure that this one begins with, unless that one begins with
+    /// this one.
     pub(crate) fn rank(&self, proc: ProcId) -> u32 {
         self.ranks[proc.index()]
     }
@@ -107,13 +108,13 @@ impl LeftRecursion {
         &self.sites[proc.index()]
     }
 
-    /// The procedures that are begun when `proc` is entered, sorted.
+    /// Returns the procedures that are begun when `proc` is entered, sorted.
     pub(crate) fn reach(&self, proc: ProcId) -> &[ProcId] {
         self.component[proc.index()].map_or(&[], |own| &self.members[own as usize])
     }
 }
 
-/// The nodes that are reached from `entry` without reading anything, but for splits. `seen` is room for the search.
+/// Returns the nodes, except splits, that are reached from `entry` without reading anything. `seen` is a buffer.
 fn first_nodes(
     nodes: &[Node],
     procs: &[Proc],

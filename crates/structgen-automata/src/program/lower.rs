@@ -1,4 +1,4 @@
-//! From a grammar, as the passes left it, to the nodes of a program.
+//! Lowers a grammar, as the passes left it, to the nodes of a program.
 
 mod shapes;
 
@@ -18,19 +18,20 @@ use super::{
 };
 use crate::{Input, LimitExceeded, Limits};
 
-/// How deep expressions may nest within one rule.
+/// The maximum nesting of expressions within one rule.
 const MAX_NESTING: u32 = 4_000;
 
-/// What became of a grammar.
+/// The result of lowering a grammar.
 pub(crate) enum Lowered {
     /// A program, and the expression of each of its arrays.
     Program(Box<Program>, Vec<ExprId>),
-    /// None, and its terminals without a text, its objects and arrays whose counts cannot be met, or its values whose
-    /// relations cannot be kept: found out only here, where terminals are built and counts are planned.
+    /// No program. The expressions are terminals without a text, objects and arrays whose counts cannot be met, or
+    /// values whose relations cannot be satisfied. This is known only here, where terminals are built and counts are
+    /// planned.
     Empty(Grammar, FxHashSet<ExprId>),
 }
 
-/// Lowers a grammar that the passes have been over, with its grounded values bound to the input, if there is one.
+/// Lowers a grammar after the passes, with its grounded values bound to the input, if there is one.
 pub(crate) fn lower(
     grammar: Grammar,
     limits: &Limits,
@@ -153,10 +154,10 @@ pub(crate) fn lower(
     })
 }
 
-/// A list whose items are stored once.
+/// A list of distinct items.
 struct UniqueList<T> {
     items: Vec<T>,
-    /// Finds an item in `items`, which has the only copy: its hash and its place.
+    /// Finds the index of an item by its hash; `items` has the only copy.
     ids: HashTable<(u64, u32)>,
 }
 
@@ -194,11 +195,10 @@ struct Builder<'g> {
     own_procs: FxHashMap<(ExprId, Option<Guide>), ProcId>,
     /// The node at which a value of an object or array begins.
     values: FxHashMap<ExprId, NodeId>,
-    /// Objects and arrays whose values are still to be built: a list instead of a recursion, since shapes nest without
-    /// end.
+    /// Objects and arrays whose values are not built yet: a list instead of recursion, since shapes nest without limit.
     pending: Vec<Pending>,
     terminals: UniqueList<TerminalSpec>,
-    /// Which terminal an expression became.
+    /// The terminal of each expression that became one.
     terminal_exprs: Vec<(ExprId, u32)>,
     /// The names of referents.
     referents: UniqueList<Box<str>>,
@@ -232,7 +232,7 @@ impl Builder<'_> {
         Ok(id)
     }
 
-    /// Adds a node, or finds the equal one.
+    /// Adds a node, or finds an equal one.
     fn node(&mut self, node: Node) -> Result<NodeId, LimitExceeded> {
         if let Some(&id) = self.node_ids.get(&node) {
             return Ok(id);
@@ -242,7 +242,7 @@ impl Builder<'_> {
         Ok(id)
     }
 
-    /// The node at which a text of the expression begins that goes on at `next`.
+    /// Returns the node at which a text of the expression begins that continues at `next`.
     fn expr(&mut self, id: ExprId, next: NodeId, depth: u32) -> Result<NodeId, LimitExceeded> {
         if depth > MAX_NESTING {
             return Err(LimitExceeded {
@@ -318,7 +318,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A terminal, or what follows it where it may take nothing.
+    /// Returns a terminal, or what follows it if it may be empty.
     fn or_nothing(
         &mut self,
         id: ExprId,
@@ -332,7 +332,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The arms that are single numbers, if there are many of them, and the others.
+    /// Splits alternatives into single numbers, if there are many of these, and the others.
     fn split_listed(&self, arms: &[ExprId]) -> (Vec<ExprId>, Vec<ExprId>) {
         /// Up to this many, terminals that run side by side take less memory, and others may share them.
         const FEW: usize = 32;
@@ -343,7 +343,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The one number that an expression is.
+    /// Returns the only number of an expression, if it has exactly one.
     fn point(&self, id: ExprId) -> Option<&Decimal> {
         match self.grammar.expr(id) {
             Expr::Number(set) => set.as_point(),
@@ -351,7 +351,7 @@ impl Builder<'_> {
         }
     }
 
-    /// One terminal for many single numbers.
+    /// Returns one terminal for many single numbers.
     fn listed_numbers(&mut self, arms: Vec<ExprId>, next: NodeId) -> Result<NodeId, LimitExceeded> {
         let numbers = arms.iter().filter_map(|&id| self.point(id).cloned());
         let spec = TerminalSpec::ListedNumbers(numbers.collect());
@@ -372,7 +372,7 @@ impl Builder<'_> {
         self.node(Node::Terminal { terminal, next })
     }
 
-    /// A value that takes part in relations.
+    /// Lowers a value that takes part in relations.
     fn related(&mut self, id: ExprId, next: NodeId, depth: u32) -> Result<NodeId, LimitExceeded> {
         let (mut value, mut referents, mut relation) = (id, Vec::new(), None);
         let mut keyword: &str = "";
@@ -427,7 +427,7 @@ impl Builder<'_> {
                 self.node(Node::Split([once, next].into()))
             }
             (0 | 1, None) => {
-                // A loop: the node is made first, so that its body can lead back to it.
+                // A loop: the node is created first, so that its body can lead back to it.
                 let again = self.push(Node::Split([].into()))?;
                 let once = self.expr(body, again, depth + 1)?;
                 self.nodes[again.index()] = Node::Split([once, next].into());
@@ -435,7 +435,7 @@ impl Builder<'_> {
             }
             _ => {
                 let proc = self.own_proc(body, None, depth)?;
-                // A body that may be empty can be so all the times that are missing.
+                // A body that may be empty can be empty in all missing runs.
                 let min = if self.nullable[body.index()] { 0 } else { min };
                 self.node(Node::Repeat {
                     proc,
@@ -447,7 +447,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The procedure of what is counted or guided, and so has to be known from below.
+    /// Returns the procedure of a counted or guided expression, which a frame below it has to know.
     fn own_proc(
         &mut self,
         body: ExprId,

@@ -1,4 +1,4 @@
-//! Which parts of a program have more values than any array has items, so that distinct items never run out.
+//! Finds the parts of a program that have more values than any array has items, so that distinct items never run out.
 
 use rustc_hash::FxHashSet;
 use structgen_grammar::{Decimal, NumberSet, StringContent, StringShape};
@@ -12,7 +12,7 @@ const MANY: u32 = 1 << 24;
 const MANY_CHARACTERS: u32 = 8;
 
 impl Program {
-    /// Whether at least [`MANY`] values begin at the node; `false` where its structure does not show it.
+    /// Returns whether at least [`MANY`] values begin at the node; `false` if its structure does not show it.
     pub(crate) fn has_many_values(&self, node: NodeId) -> bool {
         let mut seen = FxHashSet::default();
         let mut todo = vec![node];
@@ -55,9 +55,9 @@ impl Program {
         false
     }
 
-    /// The texts that begin at the node, where they are listed strings and nothing else.
+    /// Returns the texts that begin at the node, if these are listed strings and nothing else.
     pub(crate) fn listed(&self, mut node: NodeId) -> Option<&[Box<str>]> {
-        /// How many rules in a row that only name another one are followed.
+        /// The maximum number of rules to follow that only name another one.
         const MAX_RULES: usize = 16;
         for _ in 0..MAX_RULES {
             match self.node(node) {

@@ -1,4 +1,4 @@
-//! How much the shortest way out of every place costs: in bytes, and in depth of nesting.
+//! The least costs of completions from every node, in bytes and in depth of nesting.
 
 use std::cell::Cell;
 
@@ -13,14 +13,14 @@ use crate::machine::MAX_COST;
 /// The bytes that a key takes beyond its text: two quotes and a colon.
 pub(super) const KEY_PUNCTUATION: u64 = 3;
 
-/// The cost of a value is cut off here where members are added up: that never overflows, and what never completes stays
-/// dearer than all else.
+/// The cost of a value is capped at this where members are added up: the sum never overflows, and what never completes
+/// stays the dearest.
 const MAX_VALUE: u64 = u64::MAX / 4;
 
-/// What a completion costs; `u64::MAX` stands for what never completes.
+/// The costs of completions; `u64::MAX` stands for what never completes.
 #[derive(Debug)]
 pub(crate) struct Measures {
-    /// Bytes from a node to the end of its procedure.
+    /// The bytes from a node to the end of its procedure.
     cost: Vec<u64>,
     /// By object and property: the bytes of a member, which are key, colon and value.
     pub(crate) member: Vec<Box<[u64]>>,
@@ -28,8 +28,8 @@ pub(crate) struct Measures {
     pub(crate) key_offset: Vec<u32>,
 }
 
-/// The work of all plans of one pass over a program. Where it exceeds the limit, objects count as never completed; the
-/// caller that asks for one of them alone gets the error.
+/// The work of all plans of one pass over a program. If it exceeds the limit, objects count as never completed; a
+/// caller that plans one of them alone gets the error.
 struct Plans {
     spent: Cell<u64>,
     limit: u64,
@@ -55,19 +55,19 @@ impl Plans {
 }
 
 impl Measures {
-    /// Bytes from a node to the end of its procedure.
+    /// Returns the bytes from a node to the end of its procedure.
     pub(crate) fn cost(&self, node: NodeId) -> u64 {
         self.cost[node.index()]
     }
 
-    /// Bytes from the entry of a procedure to its end.
+    /// Returns the bytes from the entry of a procedure to its end.
     pub(crate) fn proc_cost(&self, program: &Program, proc: ProcId) -> u64 {
         self.cost(program.proc(proc).entry)
     }
 }
 
 impl Program {
-    /// The costs of all nodes, worked out when first asked for, before any value is written that others refer to.
+    /// Returns the costs of all nodes before any value is written that others refer to, computed on demand.
     pub(crate) fn measures(&self) -> &Measures {
         self.measures.get_or_init(|| {
             let costs: Vec<u64> = self.related.iter().map(|related| related.cost).collect();
@@ -75,7 +75,7 @@ impl Program {
         })
     }
 
-    /// The costs of all nodes where those of the values that take part in relations are known.
+    /// Returns the costs of all nodes, given those of the values that take part in relations.
     pub(crate) fn measures_with(&self, costs: &[u64]) -> Measures {
         let plans = Plans::new(self);
         let cost = fixpoint(self, u64::MAX, |id, cost| {
@@ -111,7 +111,7 @@ impl Program {
         }
     }
 
-    /// How many levels of nesting a node needs at least; `u32::MAX` for what never completes.
+    /// Returns the minimum number of levels of nesting that a node needs; `u32::MAX` for what never completes.
     pub(crate) fn height(&self, node: NodeId) -> u32 {
         let heights = self.heights.get_or_init(|| {
             let plans = Plans::new(self);
@@ -122,8 +122,8 @@ impl Program {
         heights[node.index()]
     }
 
-    /// What a key adds to the cost of an object beyond its text: its colon and value, less what it would cost as a
-    /// missing member where it is required. An offset that is the same for all keys of the object keeps it positive.
+    /// Returns what a key adds to the cost of an object beyond its text: its colon and value, minus its cost as a
+    /// missing member if it is required. An offset that is the same for all keys of the object keeps it positive.
     pub(crate) fn key_weight(&self, measures: &Measures, object: u32, label: u32) -> u32 {
         let shape = &self.objects[object as usize];
         let value = clamp(least(shape.slot(label), |node| measures.cost(node)));
@@ -145,7 +145,7 @@ fn clamp(cost: u64) -> u32 {
     cost.min(u64::from(MAX_COST)) as u32
 }
 
-/// The least solution above: every value starts at `top` and is lowered until nothing changes.
+/// Computes the greatest fixpoint: every value starts at `top` and is lowered until nothing changes.
 fn fixpoint<T: Copy + PartialOrd>(
     program: &Program,
     top: T,
@@ -171,7 +171,7 @@ fn fixpoint<T: Copy + PartialOrd>(
     values
 }
 
-/// Which nodes look at each node.
+/// Returns the nodes that depend on each node.
 fn users(program: &Program) -> Vec<Vec<NodeId>> {
     let mut users = vec![Vec::new(); program.nodes.len()];
     for (id, node) in program.nodes.iter().enumerate() {
@@ -260,7 +260,7 @@ fn node_cost(program: &Program, id: NodeId, cost: &[u64], costs: &[u64], meter: 
     }
 }
 
-/// The least of the alternatives' measures.
+/// Returns the least measure of the alternatives.
 fn least<T: Ord + Bounded>(slot: &Slot, at: impl Fn(NodeId) -> T) -> T {
     slot.iter()
         .map(|alternative| at(alternative.node))
@@ -282,7 +282,7 @@ impl Bounded for u64 {
 }
 
 impl Program {
-    /// The bytes of an object after its opening brace; `None` where its counts cannot be met.
+    /// Returns the bytes of an object after its opening brace; `None` if its counts cannot be met.
     pub(super) fn object_cost(&self, object: u32) -> Result<Option<u64>, LimitExceeded> {
         let measures = self.measures();
         let plans = Plans::new(self);
@@ -310,7 +310,7 @@ impl Program {
         Ok(left.cost(&object.no_counts())?.map(|cost| cost.max(1)))
     }
 
-    /// The bytes of an array after its opening bracket; `None` where its counts cannot be met.
+    /// Returns the bytes of an array after its opening bracket; `None` if its counts cannot be met.
     pub(super) fn array_cost(&self, array: u32) -> Result<Option<u64>, LimitExceeded> {
         let measures = self.measures();
         self.array_cost_with(array, &|node| measures.cost(node))
@@ -335,8 +335,8 @@ impl Program {
 }
 
 impl ObjectProgram {
-    /// The bytes of the required members that are `missing`, a comma or opening brace's place before each, and the
-    /// closing brace.
+    /// Returns the bytes of the required members that are `missing`, of the commas between them, and of the closing
+    /// brace.
     pub(crate) fn cost(&self, at: &impl Fn(NodeId) -> u64, missing: impl Fn(usize) -> bool) -> u64 {
         let members = self
             .properties
@@ -353,7 +353,7 @@ impl ObjectProgram {
             .saturating_add(1)
     }
 
-    /// The bytes of a member: key, colon and value.
+    /// Returns the bytes of a member: key, colon and value.
     pub(crate) fn member_cost(&self, property: usize, at: &impl Fn(NodeId) -> u64) -> u64 {
         let property = &self.properties[property];
         let value = least(&property.value, at).min(MAX_VALUE);
@@ -362,7 +362,8 @@ impl ObjectProgram {
 }
 
 impl ArrayProgram {
-    /// The bytes of the items that are missing once there are `count`, with their commas, and the closing bracket.
+    /// Returns the bytes of the items that are missing after `count` others, with their commas, and of the closing
+    /// bracket.
     pub(crate) fn cost_from(&self, count: u32, at: &impl Fn(NodeId) -> u64) -> u64 {
         let listed = self.prefix.len() as u32;
         let mut cost = 1_u64;
@@ -455,7 +456,7 @@ fn node_height(program: &Program, id: NodeId, height: &[u32], meter: Meter<'_>) 
     }
 }
 
-/// The least height of values with which something can be completed.
+/// Returns the least height of values with which something can be completed.
 fn lowest<'s>(
     slots: impl Iterator<Item = &'s Slot>,
     at: &impl Fn(NodeId) -> u32,

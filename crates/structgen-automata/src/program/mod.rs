@@ -1,6 +1,6 @@
 //! A grammar as a recursive transition network: nodes with terminals on them, and procedures that nodes call.
 //!
-//! A program is immutable and knows no state; [`Network`](crate::Network) runs it.
+//! A program is immutable and has no state; [`Network`](crate::Network) runs it.
 
 mod cheapest;
 mod common;
@@ -47,15 +47,15 @@ pub use terminals::any_string;
 /// What happens at a node of the network.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Node {
-    /// The procedure is done.
+    /// The procedure is complete.
     End,
     /// Reads a text of the terminal.
     Terminal { terminal: u32, next: NodeId },
     /// Reads a value that takes part in relations.
     Related { related: u32, next: NodeId },
-    /// Takes one token of the vocabulary.
+    /// Accepts one token of the vocabulary.
     Token { token: u32, next: NodeId },
-    /// Goes on at any of these nodes; an empty list is a dead end.
+    /// Continues at any of these nodes; an empty list is a dead end.
     Split(Box<[NodeId]>),
     /// Runs a procedure.
     Call { proc: ProcId, next: NodeId },
@@ -72,12 +72,12 @@ pub(crate) enum Node {
     Array { array: u32, next: NodeId },
 }
 
-/// A piece of a grammar that is entered at one node and left at `End`.
+/// A part of a grammar that is entered at one node and left at `End`.
 #[derive(Clone, Debug)]
 pub(crate) struct Proc {
     pub(crate) entry: NodeId,
     pub(crate) nullable: bool,
-    /// What it demands of its tokens.
+    /// The guide for its tokens.
     pub(crate) guide: Option<Guide>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) enum TerminalSpec {
     /// One of many numbers.
     ListedNumbers(Box<[Decimal]>),
     String(StringShape),
-    /// A string of the shape that is a span of the input, or one that was recognised in it.
+    /// A string of the shape that is a span of the input, or that was recognised in it.
     Span {
         shape: StringShape,
         input: SharedInput,
@@ -99,7 +99,7 @@ pub(crate) enum TerminalSpec {
     },
 }
 
-/// An input, which equals itself alone.
+/// An input, which is equal only to itself.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedInput(pub(crate) Arc<Input>);
 
@@ -117,12 +117,12 @@ impl Hash for SharedInput {
     }
 }
 
-/// An object: the nodes at which the values of its keys begin, and its keys sorted.
+/// An object: the nodes at which the values of its keys begin, and its sorted keys.
 #[derive(Debug)]
 pub(crate) struct ObjectProgram {
     /// The properties as declared.
     pub(crate) properties: Box<[PropertyProgram]>,
-    /// The number of properties that come first, in their order.
+    /// The number of ordered properties, which come first.
     pub(crate) ordered: u32,
     /// The classes of undeclared keys; a key is in at most one of them.
     pub(crate) classes: Box<[KeyClass]>,
@@ -131,30 +131,30 @@ pub(crate) struct ObjectProgram {
     pub(crate) min: u32,
     pub(crate) max: Option<u32>,
     pub(crate) tallies: Box<[Tally]>,
-    /// The referents that are forgotten where it begins and where it ends, sorted.
+    /// The referents that are forgotten where it begins and ends, sorted.
     pub(crate) referents: Box<[u32]>,
     /// The declared keys, sorted.
     pub(crate) keys: Arc<[Box<str>]>,
-    /// Which property each sorted key is.
+    /// The property of each sorted key.
     pub(crate) labels: Arc<[u32]>,
-    /// The place of each property among the sorted keys.
+    /// The index of each property among the sorted keys.
     pub(crate) places: Box<[u32]>,
 }
 
 #[derive(Debug)]
 pub(crate) struct PropertyProgram {
     pub(crate) key: Box<str>,
-    /// Without alternatives the key is forbidden, even where undeclared keys are allowed.
+    /// Without alternatives, the key is forbidden, even if undeclared keys are allowed.
     pub(crate) value: Slot,
     pub(crate) required: bool,
-    /// Which tallies count where it is absent: a bit for each.
+    /// A bit for each tally that counts if it is absent.
     pub(crate) absent: u32,
 }
 
 /// A class of undeclared keys.
 #[derive(Debug)]
 pub(crate) struct KeyClass {
-    /// The keys; `None`: every text.
+    /// The keys; `None` for every text.
     pub(crate) keys: Option<Regular>,
     pub(crate) value: Slot,
     /// The lengths of its shortest keys.
@@ -172,20 +172,20 @@ pub(crate) struct ArrayProgram {
     pub(crate) unique: bool,
 }
 
-/// What a member or item may be.
+/// The alternatives of a member or item.
 pub(crate) type Slot = Box<[Alternative]>;
 
-/// One of the things that a member or item may be.
+/// One of the values that a member or item may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Alternative {
-    /// Where the value begins.
+    /// The node at which the value begins.
     pub(crate) node: NodeId,
-    /// Which tallies it counts for: a bit for each.
+    /// A bit for each tally that it counts for.
     pub(crate) tallies: u32,
 }
 
 impl ObjectProgram {
-    /// What the value of a key of this label may be.
+    /// Returns the alternatives of the value of a key with this label.
     pub(crate) fn slot(&self, label: u32) -> &Slot {
         match class_of(label) {
             Some(class) => &self.classes[class].value,
@@ -193,7 +193,7 @@ impl ObjectProgram {
         }
     }
 
-    /// Whether the number of its members is bounded, or any tally counts them.
+    /// Returns whether the number of its members is bounded, or any tally counts them.
     pub(crate) fn is_counted(&self) -> bool {
         self.min > 0 || self.max.is_some() || !self.tallies.is_empty()
     }
@@ -205,22 +205,22 @@ impl ObjectProgram {
 }
 
 impl ArrayProgram {
-    /// What the item of this index may be.
+    /// Returns the alternatives of the item at this index.
     pub(crate) fn slot(&self, index: u32) -> Option<&Slot> {
         self.prefix.get(index as usize).or(self.rest.as_ref())
     }
 
-    /// Whether its register holds more than the number of items.
+    /// Returns whether its register has more than the number of items.
     pub(crate) fn remembers(&self) -> bool {
         self.unique || !self.tallies.is_empty()
     }
 
-    /// The number of items from which one more makes no difference.
+    /// Returns the number of items from which one more makes no difference.
     pub(crate) fn settled(&self) -> u32 {
         self.min.max(self.prefix.len() as u32)
     }
 
-    /// The number of items after one more.
+    /// Returns the number of items after one more.
     pub(crate) fn counted(&self, count: u32) -> u32 {
         match self.max {
             Some(_) => count + 1,
@@ -244,12 +244,12 @@ pub struct Program {
     pub(crate) objects: Vec<ObjectProgram>,
     pub(crate) arrays: Vec<ArrayProgram>,
     pub(crate) related: Vec<RelatedValue>,
-    /// By node, what begins there where that is related values only; empty where there are none.
+    /// By node, what begins there if these are only related values; empty if there are none.
     related_places: Vec<Option<RelatedPlace>>,
     pub(crate) form: JsonForm,
     pub(crate) limits: Limits,
     pub(crate) left_recursion: LeftRecursion,
-    /// By array: the cost of the distinct items that it needs, where that is not a multiple of the cost of one item.
+    /// By array: the cost of the distinct items that it needs, if that is not a multiple of the cost of one item.
     distinct_costs: Box<[Option<u64>]>,
     measures: OnceLock<Measures>,
     heights: OnceLock<Vec<u32>>,
@@ -260,7 +260,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// The grammar that was lowered, as the passes left it: it has the texts of the one that was given.
+    /// Returns the grammar that was lowered, as the passes left it. It has the texts of the original one.
     #[must_use]
     pub fn grammar(&self) -> &Grammar {
         &self.grammar
@@ -270,61 +270,61 @@ impl Program {
         self.grammar
     }
 
-    /// Notes what the least items of arrays with distinct items cost. All costs are worked out anew.
+    /// Sets the costs of the required items of arrays with distinct items. All costs are computed again.
     pub(crate) fn set_distinct_costs(&mut self, costs: Box<[Option<u64>]>) {
         self.distinct_costs = costs;
         self.measures = OnceLock::new();
     }
 
-    /// Whether its grounded values are those of an input.
+    /// Returns whether its grounded values are those of an input.
     #[must_use]
     pub fn is_bound(&self) -> bool {
         self.is_bound
     }
 
-    /// The token terminals of the grammar; a place in this list is what
-    /// [`Call::step_token`](crate::Call::step_token) takes.
+    /// Returns the token terminals of the grammar; [`Call::step_token`](crate::Call::step_token) expects an index into
+    /// this list.
     #[must_use]
     pub fn token_terminals(&self) -> &[TokenTerminal] {
         &self.tokens
     }
 
-    /// Whether some part of the grammar limits its tokens.
+    /// Returns whether some part of the grammar limits its tokens.
     #[must_use]
     pub fn limits_tokens(&self) -> bool {
         self.most_tokens > 0
     }
 
-    /// Whether some part of the grammar sets the temperature of its tokens.
+    /// Returns whether some part of the grammar sets the temperature of its tokens.
     #[must_use]
     pub fn sets_temperatures(&self) -> bool {
         self.sets_temperatures
     }
 
-    /// The largest of all limits of tokens.
+    /// Returns the largest of all limits on tokens.
     pub(crate) fn most_tokens(&self) -> u64 {
         self.most_tokens
     }
 
-    /// What the program's states may cost.
+    /// Returns the limits on the program's states.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// The form of the JSON in the grammar.
+    /// Returns the form of the JSON in the grammar.
     #[must_use]
     pub fn form(&self) -> &JsonForm {
         &self.form
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether the program has no nodes; never so for a program that was built.
+    /// Returns whether the program has no nodes, which is never so for a program that was compiled.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()

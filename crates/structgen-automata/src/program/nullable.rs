@@ -1,8 +1,8 @@
-//! Which expressions take the empty text.
+//! Finds the expressions that match the empty text.
 
 use structgen_grammar::{Expr, Grammar};
 
-/// For each expression of the grammar, whether it takes the empty text: the least fixpoint.
+/// Returns for each expression of the grammar whether it matches the empty text: the least fixpoint.
 pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
     let exprs = grammar.exprs();
     let mut known = vec![false; exprs.len()];
@@ -26,7 +26,7 @@ pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
     for (rule, mut callers) in grammar.rules().iter().zip(rule_users) {
         users[rule.body.index()].append(&mut callers);
     }
-    // How many parts each expression waits for: looking at all of a sequence again for every part would be quadratic.
+    // The number of parts that each expression waits for. Visiting a whole sequence for every part would be quadratic.
     let mut missing: Vec<usize> = exprs.iter().map(needed).collect();
     let mut queue: Vec<usize> = (0..exprs.len()).filter(|&i| missing[i] == 0).collect();
     while let Some(i) = queue.pop() {
@@ -43,7 +43,7 @@ pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
     known
 }
 
-/// How many of its parts have to take the empty text for the expression to take it.
+/// Returns how many parts must match the empty text for the expression to match it.
 fn needed(expr: &Expr) -> usize {
     let takes_empty = match expr {
         Expr::Sequence(parts) => return parts.len(),
@@ -52,7 +52,7 @@ fn needed(expr: &Expr) -> usize {
         Expr::Literals(set) => set.takes_empty(),
         Expr::Regular(regular) => regular.takes_empty(),
         Expr::Repeat { min, .. } => *min == 0,
-        // Nothing leads to those that have no parts.
+        // Those with parts need one of them; the others are never nullable.
         Expr::Choice(_)
         | Expr::Capture { .. }
         | Expr::Guided { .. }

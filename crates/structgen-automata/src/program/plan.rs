@@ -1,7 +1,7 @@
 //! The cheapest completion of an object or array that meets all its counts at once, if there is one.
 //!
-//! Every member and item counts, for the whole and for some tallies. What has been read is counted; what may still come
-//! is a supply of groups, each of which can be used a bounded number of times, and `cheapest.rs` chooses among them.
+//! Every member and item counts for the whole and for some tallies. What was read is counted; what may still come is a
+//! supply of groups, each of which can be used a bounded number of times, and `cheapest.rs` chooses among them.
 
 use super::cheapest::Meter;
 use super::measure::KEY_PUNCTUATION;
@@ -14,7 +14,7 @@ use structgen_regular::RegularLimits;
 /// The counts of the members or items so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Counts {
-    /// Members or items.
+    /// The number of members or items.
     pub(crate) members: u32,
     /// By tally.
     pub(crate) tallies: Box<[u32]>,
@@ -22,13 +22,13 @@ pub(crate) struct Counts {
     pub(crate) keys: Box<[u32]>,
 }
 
-/// The most combinations of counts that are kept in one call: this bounds its memory.
+/// The maximum number of combinations of counts kept in one call; this bounds its memory.
 pub(super) const MAX_STATES: usize = 1 << 16;
 
-/// The most undeclared members that an object may need: the cost of each is looked up.
+/// The maximum number of undeclared members that an object may need, since the cost of each is looked up.
 const MAX_MISSING: u32 = 1 << 16;
 
-/// The bytes that a member takes beyond the text of its key and its value: what belongs to the key, and a comma.
+/// The bytes of a member besides its key's text and its value: the punctuation of the key, and a comma.
 const MEMBER_PUNCTUATION: u64 = KEY_PUNCTUATION + 1;
 
 /// A supply of members or items: each use counts for some tallies, at some cost.
@@ -36,7 +36,7 @@ const MEMBER_PUNCTUATION: u64 = KEY_PUNCTUATION + 1;
 pub(crate) struct Group {
     /// Whether it must be used.
     pub(crate) required: bool,
-    /// Which tallies count if it is not used.
+    /// The tallies that count if it is not used.
     pub(crate) unused: u32,
     /// The alternatives of the first use, of the second, and so on.
     pub(crate) uses: Vec<Vec<Use>>,
@@ -49,7 +49,7 @@ pub(crate) struct Use {
     pub(crate) tallies: u32,
 }
 
-/// The bounds that counts must meet: of the whole first, then of the tallies.
+/// The bounds that counts must meet: that of the whole first, then those of the tallies.
 #[derive(Debug)]
 pub(crate) struct Bounds(pub(super) Vec<Tally>);
 
@@ -60,7 +60,7 @@ impl Bounds {
         Self(bounds)
     }
 
-    /// The count plus one, up to where it matters; `None` where it exceeds the bound.
+    /// Returns the count plus one, capped where more do not matter; `None` if it exceeds the bound.
     pub(super) fn more(bound: Tally, count: u32) -> Option<u32> {
         match bound.max {
             Some(max) => (count < max).then_some(count + 1),
@@ -68,7 +68,7 @@ impl Bounds {
         }
     }
 
-    /// The counts with one more member that counts for the tallies; `None` where a count is too high.
+    /// Returns the counts with one more member that counts for the tallies; `None` if a count is too high.
     pub(crate) fn add(&self, counts: &Counts, tallies: u32) -> Option<Counts> {
         let mut counts = counts.clone();
         counts.members = Self::more(self.0[0], counts.members)?;
@@ -89,14 +89,14 @@ impl Bounds {
         }
     }
 
-    /// The counts once keys are known to be absent.
+    /// Returns the counts once keys are known to be absent.
     pub(crate) fn with_absent(&self, counts: &Counts, tallies: u32) -> Counts {
         let mut counts = counts.clone();
         self.count(&mut counts.tallies, tallies);
         counts
     }
 
-    /// Whether the counts are enough.
+    /// Returns whether the counts are sufficient.
     pub(crate) fn are_met(&self, counts: &Counts) -> bool {
         let all = std::iter::once(&counts.members).chain(&counts.tallies);
         self.0
@@ -105,7 +105,7 @@ impl Bounds {
             .all(|(bound, count)| *count >= bound.min)
     }
 
-    /// The sum of what is missing over all counts: no more members than that are ever needed.
+    /// Returns the sum of what is missing over all counts; no more members than that are ever needed.
     pub(crate) fn missing(&self, counts: &Counts) -> u32 {
         let all = std::iter::once(&counts.members).chain(&counts.tallies);
         self.0
@@ -120,15 +120,16 @@ impl Bounds {
 pub(crate) struct MembersLeft<'p, H, C> {
     pub(crate) object: &'p ObjectProgram,
     pub(crate) limits: RegularLimits,
-    /// Which properties can no longer come.
+    /// Returns which properties can no longer come.
     pub(crate) is_past: H,
-    /// What a value costs that begins at the node; `None` where there is none.
+    /// Returns the cost of a value that begins at the node; `None` if there is none.
     pub(crate) cost: C,
     pub(crate) meter: Meter<'p>,
 }
 
 impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
-    /// The cost of the members that an object still needs, each with its comma; `None` where it cannot be completed.
+    /// Returns the cost of the members that an object still needs, each with its comma; `None` if it cannot be
+    /// completed.
     pub(crate) fn cost(&self, counts: &Counts) -> Result<Option<u64>, LimitExceeded> {
         let bounds = self.object.bounds();
         let missing = bounds.missing(counts);
@@ -141,7 +142,7 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
         }
         let groups = self.groups(counts, missing)?;
         self.meter.spend(groups.len())?;
-        // With nothing to count but members, the cheapest ones are the best.
+        // If only members are counted, the cheapest ones are the best.
         let least = |ways: &Vec<Use>| ways.iter().map(|way| way.cost).min();
         let mut cost = 0_u64;
         let mut members = counts.members;
@@ -169,7 +170,7 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
         Ok(Some(others.fold(cost, u64::saturating_add)))
     }
 
-    /// The cost of what is required and nothing else, each at its cheapest, where that is enough.
+    /// Returns the cost of only the required members, each at its cheapest, if these suffice.
     fn only_required(&self, bounds: &Bounds, counts: &Counts) -> Option<u64> {
         let mut counts = counts.clone();
         let mut cost = 0_u64;
@@ -214,7 +215,7 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
                 break;
             }
             let (seen, missing) = (seen as usize, missing as usize);
-            // At worst the keys that are there are the shortest ones.
+            // In the worst case, the present keys are the shortest ones.
             let lengths = class.shortest(seen + missing, self.limits)?;
             let lengths = lengths.get(seen..).unwrap_or_default();
             let uses = lengths
@@ -240,7 +241,7 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
     }
 }
 
-/// The least cost over those tallies only that are not met yet, or that must not go on.
+/// Returns the least cost over only those tallies that are not met yet or have a maximum.
 fn open_tallies(
     bounds: &Bounds,
     counts: &Counts,
@@ -272,12 +273,12 @@ fn open_tallies(
 }
 
 impl ObjectProgram {
-    /// The bounds that its counts must meet.
+    /// Returns the bounds that its counts must meet.
     pub(crate) fn bounds(&self) -> Bounds {
         Bounds::new(self.min, self.max, &self.tallies)
     }
 
-    /// The counts of an object without members.
+    /// Returns the counts of an object without members.
     pub(crate) fn no_counts(&self) -> Counts {
         if !self.is_counted() {
             return Counts::default();
@@ -291,12 +292,12 @@ impl ObjectProgram {
 }
 
 impl ArrayProgram {
-    /// The bounds that its counts must meet.
+    /// Returns the bounds that its counts must meet.
     pub(crate) fn bounds(&self) -> Bounds {
         Bounds::new(self.min, self.max, &self.tallies)
     }
 
-    /// The counts of an array without items.
+    /// Returns the counts of an array without items.
     pub(crate) fn no_counts(&self) -> Counts {
         Counts {
             tallies: vec![0; self.tallies.len()].into(),
@@ -304,10 +305,10 @@ impl ArrayProgram {
         }
     }
 
-    /// The cost of the items that are missing after those counted, in an array with tallies, each with its comma;
-    /// `None` where the counts cannot be met.
+    /// Returns the cost of the items that are missing after those counted, in an array with tallies, each with its
+    /// comma; `None` if the counts cannot be met.
     ///
-    /// Dijkstra's algorithm over index and counts: what an item may be depends on where it stands.
+    /// Dijkstra's algorithm over index and counts, since the alternatives of an item depend on its index.
     pub(crate) fn items_left(
         &self,
         counts: &Counts,
@@ -318,7 +319,7 @@ impl ArrayProgram {
 
         let bounds = self.bounds();
         let mut queue = BinaryHeap::from([(Reverse(0_u64), 0_usize)]);
-        // The counts by number; the members of these are the index.
+        // The counts by number; their members are the index.
         let mut states: Vec<Counts> = vec![counts.clone()];
         let mut ids: rustc_hash::FxHashMap<Counts, (usize, u64)> = rustc_hash::FxHashMap::default();
         ids.insert(counts.clone(), (0, 0));
@@ -360,7 +361,7 @@ impl ArrayProgram {
         Ok(None)
     }
 
-    /// The counts with one more item; `None` where a count is too high.
+    /// Returns the counts with one more item; `None` if a count is too high.
     pub(crate) fn add(&self, counts: &Counts, tallies: u32) -> Option<Counts> {
         if self.max.is_some_and(|max| counts.members >= max) {
             return None;

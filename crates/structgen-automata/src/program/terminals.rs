@@ -1,4 +1,4 @@
-//! The terminals of a program as automata, and what their texts cost.
+//! The terminals of a program as automata, and the lengths of their texts.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +15,7 @@ use crate::terminal::{START, Terminal};
 use crate::{LimitExceeded, Limits};
 
 impl TerminalSpec {
-    /// The automaton of the terminal. It may accept no text at all.
+    /// Builds the automaton of the terminal. It may accept no text at all.
     pub(crate) fn terminal(
         &self,
         form: &JsonForm,
@@ -53,21 +53,21 @@ impl TerminalSpec {
     }
 }
 
-/// A JSON string that may hold anything, quotes included, with the escapes of a form.
+/// Creates a terminal for a JSON string that may hold anything, including its quotes, with the escapes of a form.
 ///
 /// # Errors
-/// Never, in fact: the machine has no limits.
+/// None in practice: the machine has no limits.
 pub fn any_string(escapes: EscapeForm) -> Result<Terminal, LimitExceeded> {
     let content = Content::Any { min: 0, max: None };
     Terminal::new(StringMachine::new(content, escapes))
 }
 
-/// The terminals that were built to find what their texts cost. Building one is much of what compiling costs, so the
-/// first network to need one takes it.
+/// The terminals that were built to compute the lengths of their texts. Building them is much of the cost of compiling,
+/// so the first network that needs one takes it.
 pub(crate) struct ReadyTerminals(Mutex<Vec<Option<Terminal>>>);
 
 impl ReadyTerminals {
-    /// The terminal, if nobody took it yet.
+    /// Takes the terminal, if it is still there.
     pub(crate) fn take(&self, terminal: u32) -> Option<Terminal> {
         let mut ready = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ready.get_mut(terminal as usize)?.take()
@@ -80,11 +80,12 @@ impl fmt::Debug for ReadyTerminals {
     }
 }
 
-/// The most terminals that are kept. Of a grammar with more, a text mostly needs few, and each has tables of its own.
+/// The maximum number of terminals that are kept. A text of a larger grammar usually needs few of them, and each has
+/// tables of its own.
 const MAX_READY: usize = 10_000;
 
-/// Builds the terminals that nobody has built before. With each comes the length in bytes of its shortest known text; `None` where it accepts no
-/// text at all.
+/// Builds the terminals that are not cached. Each comes with the length in bytes of its shortest known text; `None` if
+/// it accepts no text at all.
 pub(super) fn build(
     terminals: &[TerminalSpec],
     form: &JsonForm,

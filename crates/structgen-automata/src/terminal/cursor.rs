@@ -1,11 +1,11 @@
-//! A place in a terminal: the inner loop of every walk.
+//! A cursor in a terminal: the inner loop of every walk.
 
 use std::sync::atomic::Ordering;
 
 use super::{DEAD, NOT_FINAL, Reach, State, Terminal, TerminalState, UNKNOWN};
 use crate::{ByteSet, Span, StepError};
 
-/// A state of a terminal, with what is known of it: most steps from here look nothing up but the state that they lead to.
+/// A state of a terminal with its cached data: most steps look up only the state that they lead to.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalCursor<'t> {
     terminal: &'t Terminal,
@@ -14,7 +14,7 @@ pub struct TerminalCursor<'t> {
 }
 
 impl<'t> TerminalCursor<'t> {
-    /// A place at a state of a terminal.
+    /// Creates a cursor at a state of a terminal.
     #[inline(always)]
     pub(crate) fn new(terminal: &'t Terminal, state: TerminalState) -> Self {
         Self {
@@ -24,7 +24,7 @@ impl<'t> TerminalCursor<'t> {
         }
     }
 
-    /// The same terminal in another state.
+    /// Returns the cursor at another state of the same terminal.
     #[inline(always)]
     pub(crate) fn moved_to(self, state: TerminalState) -> Self {
         match state == self.state {
@@ -33,7 +33,7 @@ impl<'t> TerminalCursor<'t> {
         }
     }
 
-    /// The place after one more byte; `None` where no text goes on.
+    /// Returns the cursor after one more byte; `None` if no text continues.
     #[inline(always)]
     pub(crate) fn step_exactly(self, byte: u8) -> Result<Option<Self>, StepError> {
         let next = match self.terminal.known_step(self.known, byte) {
@@ -43,7 +43,8 @@ impl<'t> TerminalCursor<'t> {
         Ok((next != DEAD).then(|| self.moved_to(next)))
     }
 
-    /// The place after one more byte, in a state that knows no more than is needed for tokens of this reach; `None` where no text goes on.
+    /// Returns the cursor after one more byte, at a state relaxed for tokens of this reach; `None` if no text
+    /// continues.
     #[inline(always)]
     pub(crate) fn step_within(
         self,
@@ -68,7 +69,7 @@ impl<'t> TerminalCursor<'t> {
         }
     }
 
-    /// The state.
+    /// Returns the state.
     #[inline]
     #[must_use]
     pub fn state(self) -> TerminalState {

@@ -1,4 +1,4 @@
-//! The numbers of a machine's states.
+//! Numbers the states of a machine.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::{DEAD, TerminalState};
 use crate::{ByteSet, Children, Continuations, LiteralsPlace, Machine, Span, StepError, Uniform};
 
-/// A machine with its states numbered, whatever their type.
+/// A machine with numbered states, whatever their type.
 pub(super) trait Numbered {
     fn step(&mut self, state: TerminalState, byte: u8) -> Result<TerminalState, StepError>;
     fn start_without(&mut self, excluded: u32) -> Result<TerminalState, StepError>;
@@ -30,21 +30,21 @@ pub(super) trait Numbered {
     fn relax(&mut self, state: TerminalState, reach: u32) -> Option<TerminalState>;
     fn forced(&self, state: TerminalState) -> Option<(u32, u32)>;
     fn cost(&mut self, state: TerminalState) -> u32;
-    /// About how many bytes the machine and its states take.
+    /// Returns the approximate size in bytes of the machine and its states.
     fn memory(&self) -> usize;
 }
 
 pub(super) struct Numbering<M: Machine> {
     machine: M,
-    /// How many bytes states own.
+    /// The number of bytes that states own.
     owned: usize,
-    /// `DEAD` and `START` both hold the machine's start; it gets a third number where it comes back after a byte.
+    /// `DEAD` and `START` both hold the machine's start; it gets a third number if it is reached again after a byte.
     states: Vec<Option<M::State>>,
     ids: FxHashMap<M::State, TerminalState>,
 }
 
 impl<M: Machine> Numbering<M> {
-    /// Numbers for a machine that starts so.
+    /// Creates the numbering of a machine with this start.
     pub(super) fn new(machine: M, start: Option<M::State>) -> Self {
         Self {
             machine,

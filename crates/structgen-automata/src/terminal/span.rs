@@ -1,9 +1,9 @@
-//! Stretches of text that a terminal takes whatever they are made of, found by looking at its states.
+//! Finds the spans of a terminal's states: texts that continue whatever they consist of.
 //!
-//! Patterns loop or count over a class of characters: `[a-z0-9-]+`, `[0-9a-f]{8}`. From such a state all characters of
-//! a class lead to one state, from there they lead to one state again, and so on: then every text of the class goes on,
-//! as far as that chain reaches. Where a pattern has few states, `(\S+\s+)*\S+`, they may be left and entered by more
-//! characters and all go on: then every text of all of these goes on.
+//! Patterns loop or count over a class of characters: `[a-z0-9-]+`, `[0-9a-f]{8}`. From such a state, all characters of
+//! a class lead to one state, from there again to one state, and so on; then every text of the class continues, as far
+//! as that chain reaches. Or a pattern has a few states that more characters leave and enter and that all continue, as
+//! in `(\S+\s+)*\S+`; then every text of all of these characters continues.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use crate::json::Utf8;
 use crate::terminal::{DEAD, Terminal, TerminalState};
 use crate::{ByteClasses, Ends, Span, StepError};
 
-/// A class with fewer members is not worth a stretch: few tokens are made of it. Whitespace is, of which there are long
-/// tokens.
+/// A class with fewer members is not worth a span, since few tokens consist of it. Whitespace is the exception: it has
+/// long tokens.
 const FEWEST: u32 = 8;
 
-/// How far a chain of counting states is followed. Tokens that are longer are few.
+/// How far a chain of counting states is followed. Few tokens are longer.
 const LONGEST: u32 = 16;
 
-/// How many states may go on side by side under the same characters.
+/// The maximum number of states that continue side by side under the same characters.
 const MOST_STATES: usize = 32;
 
-/// How far a stretch over several states is followed.
+/// How far a span over several states is followed.
 const LONGEST_WIDE: u32 = crate::SHORT_TEXT;
 
-/// A stretch over several states that ends sooner is not worth it by itself: too many tokens are longer.
+/// The minimum length of a span over several states to be worth it by itself: otherwise too many tokens are longer.
 const SHORTEST: u32 = 8;
 
-/// A stretch, and an endless one beside it.
+/// A span, and one without a maximum length beside it.
 type Found = (Span, Option<Span>);
 
 /// Where the characters of a state lead.
@@ -38,30 +38,30 @@ pub(crate) struct Link {
     target: TerminalState,
     /// The classes of which every character leads there.
     closed: ByteClasses,
-    /// The classes that lead anywhere.
+    /// The classes of which some character leads somewhere.
     live: ByteClasses,
     /// The classes of which every character leads somewhere.
     complete: ByteClasses,
-    /// Where the characters of these classes lead; a class may be there several times.
+    /// Where the characters of these classes lead; a class may occur several times.
     targets: Vec<(ByteClasses, TerminalState)>,
 }
 
 impl Link {
-    /// Whether all characters of the classes lead to the state.
+    /// Returns whether all characters of the classes lead to the state.
     pub(crate) fn leads_to(&self, state: TerminalState, classes: ByteClasses) -> bool {
         self.target == state && classes.is_subset(self.closed)
     }
 }
 
 impl Terminal {
-    /// The stretch that begins at a state; `None` where no large class of bytes leads to one state. Beside one that
-    /// ends there may be one that does not, of fewer characters.
+    /// Returns the span that begins at a state; `None` if no large class of bytes leads to one state. Beside a span
+    /// with a maximum length, there may be one of fewer characters without.
     pub(crate) fn find_span(&self, state: TerminalState) -> Result<Option<Found>, StepError> {
         let link = self.link(state)?;
         if link.closed.len() < FEWEST && !link.closed.contains(b' ') {
             return Ok(None);
         }
-        // The characters after which those that lead to one state go on.
+        // The characters after which those that lead to one state continue.
         let mut wide = link.complete;
         for &(classes, target) in &link.targets {
             let goes_on = target == link.target
@@ -86,7 +86,7 @@ impl Terminal {
             None => self.find_chain(state, &link)?,
         };
         let is_endless = other.code_points == u32::MAX;
-        // Few words are as short as that, but most of what is not in ASCII is.
+        // Few words are as short, but most non-ASCII tokens are.
         let not_ascii = ByteClasses::of_bytes(0xC2..=0xF4);
         let adds = chain.closed & !other.closed & not_ascii;
         let is_worth_it = is_endless && chain.code_points > 0 && !adds.is_empty();
@@ -96,7 +96,7 @@ impl Terminal {
         Ok(Some((chain, is_endless.then_some(other))))
     }
 
-    /// The stretch of the characters that lead from one state to one other, and so on.
+    /// Returns the span of the characters that lead from one state to one other, and so on.
     fn find_chain(&self, state: TerminalState, link: &Link) -> Result<Span, StepError> {
         let closed = link.closed;
         let mut span = Span {
@@ -122,15 +122,15 @@ impl Terminal {
         Ok(span)
     }
 
-    /// The endless stretch of characters that lead to states from which all of them go on, most of these and not only
-    /// those of the link; `None` where there are no others.
+    /// Returns an unlimited span of characters that lead to states from which all of them continue, if it has
+    /// characters beyond those of the link that lead to one state; `None` otherwise.
     fn find_wide_span(
         &self,
         state: TerminalState,
         link: &Link,
         mut closed: ByteClasses,
     ) -> Result<Option<Span>, StepError> {
-        // Fewer characters lead to fewer states, all of which have to take them.
+        // Fewer characters lead to fewer states, all of which must accept them.
         while !closed.is_subset(link.closed) && link.closed.is_subset(closed) {
             let mut span = Span {
                 closed,
@@ -164,8 +164,8 @@ impl Terminal {
         Ok(None)
     }
 
-    /// The stretch of these characters, which go on from a state, as far as all of them go on from every state to which
-    /// they lead.
+    /// Returns the span of these characters, which continue from a state, as far as all of them continue from every
+    /// state that they lead to.
     fn find_wide_chain(
         &self,
         state: TerminalState,
@@ -178,7 +178,7 @@ impl Terminal {
             goes_on: true,
             ends: Ends::Never,
         };
-        // Those after that many characters; all others among the states that were met have been looked at.
+        // The states after that many characters; all others that were met have been visited.
         let mut level = vec![state];
         let mut states = level.clone();
         loop {
@@ -214,7 +214,7 @@ impl Terminal {
         let mut live = ByteClasses::NONE;
         let mut targets: Vec<(ByteClasses, TerminalState)> = Vec::new();
         let mut found = Vec::new();
-        // A class of several bytes is complete where all of them are, and closed where all of them lead to one state.
+        // A class of several bytes is complete if all of them are, and closed if all of them lead to one state.
         let (mut open, mut incomplete) = (ByteClasses::IRREGULAR, ByteClasses::IRREGULAR);
         for &(low, high, next) in &runs {
             let classes = ByteClasses::of_bytes(low..=high);
@@ -252,7 +252,7 @@ impl Terminal {
         Ok(link)
     }
 
-    /// The runs of bytes that lead to the same states, in order, cut where UTF-8 tells bytes apart.
+    /// Returns the runs of bytes that lead to the same states, in order, split where UTF-8 distinguishes bytes.
     fn runs_of(&self, state: TerminalState, utf8: Utf8) -> Result<Vec<Run>, StepError> {
         let range = match utf8 {
             Utf8::Boundary => 0..=u8::MAX,
@@ -261,8 +261,8 @@ impl Terminal {
         self.runs(state, range, Utf8::equivalent_bytes)
     }
 
-    /// Collects where the rests of a character lead, given the state of UTF-8 after the bytes so far; returns whether
-    /// all of them go on.
+    /// Collects where the rests of a character lead, given the UTF-8 state after the bytes so far; returns whether all
+    /// of them continue.
     fn collect(
         &self,
         state: TerminalState,
@@ -288,10 +288,10 @@ impl Terminal {
     }
 }
 
-/// The first and the last byte of a run, and where they lead.
+/// The first and last byte of a run, and where they lead.
 pub(super) type Run = (u8, u8, TerminalState);
 
-/// The state to which most of the printable characters of ASCII lead that lead anywhere; [`DEAD`] where none does.
+/// Returns the state to which most printable ASCII characters lead; [`DEAD`] if none leads anywhere.
 fn common_target(runs: &[Run]) -> TerminalState {
     let mut targets: Vec<(TerminalState, u32)> = Vec::new();
     for &(low, high, next) in runs {
@@ -305,7 +305,7 @@ fn common_target(runs: &[Run]) -> TerminalState {
             None => targets.push((next, count)),
         }
     }
-    // Of equally many the smaller state: the choice does not depend on anything else.
+    // Ties are broken by the smaller state, so that the choice depends on nothing else.
     let most = targets
         .into_iter()
         .max_by_key(|&(target, count)| (count, Reverse(target)));

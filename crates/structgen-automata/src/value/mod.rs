@@ -1,4 +1,4 @@
-//! JSON values, compared as JSON compares them, and all texts of one.
+//! JSON values, compared by value, and all texts of a value.
 
 mod texts;
 mod written;
@@ -9,7 +9,7 @@ use structgen_grammar::Decimal;
 
 use crate::LimitExceeded;
 
-/// A JSON value. Equal ones are the same value however they were written: numbers are exact, members sorted by key.
+/// A JSON value. Equality ignores how it was written: numbers are exact, members are sorted by key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Value {
     Null,
@@ -20,19 +20,19 @@ pub(crate) enum Value {
     Object(Box<[(Box<str>, Value)]>),
 }
 
-/// How deep a value may nest: what is done with values recurses.
+/// The maximum nesting of a value, since functions on values recurse.
 const MAX_DEPTH: usize = 128;
 
 impl Value {
     /// Reads the text of one value, which a machine has accepted.
     ///
     /// # Errors
-    /// When it nests too deep.
+    /// If it nests too deep.
     pub(crate) fn read(text: &[u8]) -> Result<Self, LimitExceeded> {
         Reader(text).value(0)
     }
 
-    /// About how many bytes it takes.
+    /// Returns the approximate size in bytes.
     pub(crate) fn memory(&self) -> usize {
         size_of::<Self>()
             + match self {
@@ -49,7 +49,7 @@ impl Value {
     }
 }
 
-/// What is left of a text that is known to be JSON.
+/// The rest of a text that is known to be JSON.
 struct Reader<'t>(&'t [u8]);
 
 impl Reader<'_> {
@@ -63,7 +63,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The next byte that is no space.
+    /// Returns the next byte that is not whitespace.
     fn next(&mut self) -> u8 {
         self.skip_space();
         let byte = self.peek();

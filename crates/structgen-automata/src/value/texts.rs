@@ -1,7 +1,7 @@
 //! All texts of one value, read byte by byte.
 //!
-//! What is compared is read by its own grammar as well, which knows the form: here any JSON text of the value will do,
-//! with any whitespace, escapes and order of keys, so that nothing is counted.
+//! A text that is compared is also read by its own grammar, which enforces the form. So here any JSON text of the value
+//! is accepted, with any whitespace, escapes and order of keys, and nothing is counted.
 
 use structgen_grammar::{JsonForm, NumberSet};
 
@@ -12,16 +12,16 @@ use crate::number::NumberMachine;
 use crate::terminal::{self, Terminal, TerminalState};
 use crate::{ByteSet, LimitExceeded, StepError};
 
-/// What reads the texts of a value. Places are numbers: [`DEAD`](Self::DEAD), [`START`](Self::START), and others as
-/// they are met.
+/// Reads the texts of a value. States are numbers: [`DEAD`](Self::DEAD), [`START`](Self::START), and others in the
+/// order in which they are met.
 #[derive(Debug)]
 pub(crate) struct ValueText {
-    /// The value's parts; the whole comes last.
+    /// The parts of the value; the whole comes last.
     nodes: Vec<ValuePart>,
     positions: Interned<Position>,
-    /// Sets of positions, where several keys begin like the text: what the numbers of [`step`](Self::step) stand for.
+    /// Sets of positions, if several keys begin like the text. The numbers of [`step`](Self::step) stand for these.
     sets: Interned<Box<[u32]>>,
-    /// The members of an object that have been read: a bit for each.
+    /// The members of an object that were read: a bit for each.
     seen: Interned<Box<[u64]>>,
 }
 
@@ -58,13 +58,13 @@ enum Position {
         up: u32,
         read: Read,
     },
-    /// After this many items, or the opening bracket.
+    /// After this many items, or after the opening bracket.
     Items {
         node: u32,
         up: u32,
         count: u32,
     },
-    /// After some members, or the opening brace.
+    /// After some members, or after the opening brace.
     Members {
         node: u32,
         up: u32,
@@ -89,7 +89,7 @@ enum Position {
     BehindKey(Member),
 }
 
-/// A member of an object, and those that have been read before it.
+/// A member of an object, and the members read before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Member {
     node: u32,
@@ -99,7 +99,7 @@ struct Member {
 }
 
 impl Member {
-    /// One more byte of its key, or the quote after it.
+    /// Reads one more byte of its key, or the quote after it.
     fn read_key(self, key: &str, read: Read, byte: u8) -> Option<Position> {
         if read.is_end(key, byte) {
             return Some(Position::BehindKey(self));
@@ -110,16 +110,16 @@ impl Member {
 }
 
 impl ValueText {
-    /// No text goes on.
+    /// No text continues.
     pub(crate) const DEAD: u32 = 0;
 
     /// Before the first byte.
     pub(crate) const START: u32 = 1;
 
-    /// The texts of a value, whose numbers are written in the form's way.
+    /// Creates the texts of a value whose numbers are written as the form prescribes.
     ///
     /// # Errors
-    /// When a number exceeds the limits of numbers.
+    /// If a number exceeds the limits on numbers.
     pub(crate) fn new(value: &Value, form: &JsonForm) -> Result<Self, LimitExceeded> {
         let mut text = Self {
             nodes: Vec::new(),
@@ -135,7 +135,7 @@ impl ValueText {
         Ok(text)
     }
 
-    /// Values nest no deeper than [`Value::read`] reads them.
+    /// Adds a value, which nests no deeper than [`Value::read`] allows.
     fn add(&mut self, value: &Value, form: &JsonForm) -> Result<u32, LimitExceeded> {
         let node = match value {
             Value::Null => ValuePart::Word(b"null"),
@@ -161,10 +161,10 @@ impl ValueText {
         Ok(self.nodes.len() as u32 - 1)
     }
 
-    /// The position after one more byte.
+    /// Returns the state after one more byte.
     ///
     /// # Errors
-    /// When a number exceeds the limits of numbers.
+    /// If a number exceeds the limits on numbers.
     pub(crate) fn step(&mut self, at: u32, byte: u8) -> Result<u32, StepError> {
         let mut found = Vec::new();
         for i in 0..self.sets.get(at).len() {
@@ -175,7 +175,7 @@ impl ValueText {
         Ok(self.sets.id(found.into()))
     }
 
-    /// Whether the text may end.
+    /// Returns whether the text may end.
     pub(crate) fn accepts(&self, at: u32) -> bool {
         let mut positions = self.sets.get(at).iter();
         positions.any(|&position| match *self.positions.get(position) {
@@ -187,10 +187,10 @@ impl ValueText {
         })
     }
 
-    /// The bytes that lead on.
+    /// Returns the bytes that continue.
     ///
     /// # Errors
-    /// When a number exceeds the limits of numbers.
+    /// If a number exceeds the limits on numbers.
     pub(crate) fn first(&mut self, at: u32) -> Result<ByteSet, StepError> {
         let mut first = ByteSet::default();
         for byte in 0..=u8::MAX {
@@ -317,7 +317,7 @@ impl ValueText {
         self.positions.id(Position::Items { node, up, count })
     }
 
-    /// The first byte of a part.
+    /// Reads the first byte of a part.
     fn begin(&mut self, node: u32, up: u32, byte: u8) -> Result<Option<Position>, StepError> {
         Ok(match &self.nodes[node as usize] {
             ValuePart::Word(_) => self.read_word(node, up, 0, byte),
@@ -367,7 +367,7 @@ impl ValueText {
         Ok((state != terminal::DEAD).then_some(Position::Number { node, up, state }))
     }
 
-    /// The first byte of a key, or its closing quote: those that have been read do not come again.
+    /// Reads the first byte of a key, or its closing quote; members already read may not come again.
     fn begin_key(&mut self, node: u32, up: u32, seen: u32, byte: u8, found: &mut Vec<u32>) {
         let ValuePart::Object(members) = &self.nodes[node as usize] else {
             return;
@@ -388,7 +388,7 @@ impl ValueText {
         }
     }
 
-    /// About how many bytes it takes.
+    /// Returns the approximate size in bytes.
     pub(crate) fn memory(&self) -> usize {
         let nodes = self.nodes.iter().map(|node| match node {
             ValuePart::Word(_) => 0,

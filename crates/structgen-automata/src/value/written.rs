@@ -1,21 +1,21 @@
 //! A known string, written with any escapes.
 
-/// How far a string has been read.
+/// How far a string was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Read {
-    /// The bytes of its text.
+    /// The number of bytes of its text.
     bytes: u32,
-    /// The bytes of the escape of the next character.
+    /// The number of bytes of the escape of the next character.
     escape: u8,
 }
 
 impl Read {
-    /// Whether the byte is the quote after the text.
+    /// Returns whether the byte is the quote after the text.
     pub(super) fn is_end(self, text: &str, byte: u8) -> bool {
         byte == b'"' && self.escape == 0 && self.bytes as usize == text.len()
     }
 
-    /// One more byte of a string that is written in any way.
+    /// Reads one more byte of a string, written in any way.
     pub(super) fn step(self, text: &str, byte: u8) -> Option<Self> {
         let Self { bytes, escape } = self;
         let rest = &text.as_bytes()[bytes as usize..];

@@ -1,4 +1,4 @@
-//! The automata against other ways to say the same, and rules of the house about their modules and names.
+//! The automata compared with independent implementations, and rules about modules and names.
 
 mod names;
 mod number;

@@ -7,7 +7,7 @@ use std::path::Path;
 /// The names of the types that a source declares.
 fn types(source: &str) -> impl Iterator<Item = String> {
     source.lines().filter_map(|line| {
-        // An associated type has the name that its trait gives it: only declarations that are not indented count.
+        // Associated types are named by their trait, so only declarations without indentation count.
         let line = match line.strip_prefix("pub") {
             Some(rest) => rest.split_once(' ')?.1,
             None => line,
@@ -19,7 +19,7 @@ fn types(source: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The names that are declared more than once.
+/// Returns the names that are declared more than once.
 fn repeated(sources: &[String]) -> Vec<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for name in sources.iter().flat_map(|source| types(source)) {

@@ -1,4 +1,4 @@
-//! Modules import earlier stages only: the groups of `mod` lines in `src/lib.rs` are the order.
+//! Modules import only earlier stages, in the order of the groups of `mod` lines in `src/lib.rs`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,7 +42,7 @@ impl Stages {
         stages
     }
 
-    /// The imports of a module's source that lead to its own stage or a later one.
+    /// Returns the imports of a module's source that lead to its own stage or a later one.
     fn backward_imports(&self, module: &str, source: &str) -> Vec<String> {
         let own = self.of_module[module];
         let code = code(source);
@@ -59,14 +59,14 @@ impl Stages {
     }
 }
 
-/// The source without comments. That `//` may stand in a string does no harm here.
+/// Returns the source without comments. A `//` in a string does no harm here.
 fn code(source: &str) -> String {
     let lines = source.lines();
     let code = lines.map(|line| line.split_once("//").map_or(line, |(code, _)| code));
     code.collect::<Vec<_>>().join("\n")
 }
 
-/// What the first segments of a path may be: `a` of `a::b`, or `a` and `c` of `{a::{b}, c}`.
+/// Returns the first segments of a path: `a` of `a::b`, or `a` and `c` of `{a::{b}, c}`.
 fn first_names(path: &str) -> Vec<String> {
     let name = |text: &str| -> String {
         let is_part = |c: &char| c.is_alphanumeric() || *c == '_';
@@ -92,7 +92,7 @@ fn first_names(path: &str) -> Vec<String> {
     names
 }
 
-/// The sources of all modules below a folder, each with the module of the root that it belongs to.
+/// Collects the sources of all modules below a folder, each with the module of the root that it belongs to.
 fn sources(folder: &Path, module: Option<&str>, into: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! Masks in a file: short ones as lists, one after another, and long ones as rows of words.
+//! Masks in a file: short ones as concatenated lists, long ones as rows of words.
 
 use rustc_hash::FxHashMap;
 use structgen_artifact::{ArtifactError, Column, Reader, Writer};
@@ -6,7 +6,7 @@ use structgen_vocab::{TokenId, TokenMask};
 
 use crate::Mask;
 
-/// Masks on their way to a file, equal ones once.
+/// Masks to be written to a file, equal ones once.
 #[derive(Default)]
 pub(super) struct MaskWriter {
     lists: FxHashMap<Box<[TokenId]>, u32>,
@@ -18,7 +18,7 @@ pub(super) struct MaskWriter {
 }
 
 impl MaskWriter {
-    /// The number under which the mask will be found.
+    /// Adds a mask and returns its number.
     pub(super) fn add(&mut self, mask: &Mask) -> u32 {
         if let Some(list) = mask.list() {
             let next = self.lists.len() as u32;
@@ -44,7 +44,7 @@ impl MaskWriter {
     }
 }
 
-/// Masks in a file's bytes, all of them such as could have been written.
+/// Masks in a file's bytes, all of them validated.
 #[derive(Debug)]
 pub(super) struct SavedMasks {
     /// The width of all masks.
@@ -85,7 +85,7 @@ impl SavedMasks {
         Ok(masks)
     }
 
-    /// The mask of this number.
+    /// Returns the mask with this number.
     pub(super) fn get(&self, number: u32) -> Option<Mask> {
         let place = number as usize >> 1;
         if number & 1 == 0 {
@@ -95,7 +95,7 @@ impl SavedMasks {
         Some(Mask::from_bits(bits))
     }
 
-    /// Whether there is a mask of this number.
+    /// Returns whether there is a mask with this number.
     pub(super) fn has(&self, number: u32) -> bool {
         let place = number as usize >> 1;
         match number & 1 {

@@ -1,4 +1,4 @@
-//! A vocabulary's tables in a file.
+//! Saves the tables of a vocabulary to a file and loads them.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,7 @@ use super::{SignedTrie, Strings, VocabularyTables, first_bytes, prefixes};
 use crate::signs::Signs;
 use crate::texts::Texts;
 
-/// The version changes with everything that the tables hold and how: a file of another version is computed anew.
+/// The version changes with the contents and layout of the tables; a file of another version is computed again.
 const FORMAT: Format = Format {
     magic: *b"sg-tabls",
     version: 4,
@@ -24,18 +24,19 @@ pub enum TablesSource {
     Loaded,
     /// They were computed.
     Built {
-        /// Why there was no file that could be used. [`is_missing`](ArtifactError::is_missing) where there was none at all.
+        /// Why the file could not be used; [`is_missing`](ArtifactError::is_missing) if there was none.
         unusable: ArtifactError,
-        /// Why the tables could not be written, if so: the next program computes them again.
+        /// Why the tables could not be written, if they could not. They will be computed again next time.
         not_saved: Option<ArtifactError>,
     },
 }
 
 impl VocabularyTables {
-    /// Takes the tables from their file in a folder, or computes them and writes the file.
+    /// Loads the tables from their file in a folder, or computes them and writes the file.
     ///
-    /// The file is named after the vocabulary's fingerprint. One that is damaged, of another version or of another vocabulary is
-    /// replaced. A folder that cannot be written is no error: the source says so, and the tables are there.
+    /// The file is named after the vocabulary's fingerprint. A file that is damaged or of another version or vocabulary
+    /// is replaced. Failing to write to the folder is not an error: [`TablesSource`] reports it, and the tables are
+    /// returned.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -67,7 +68,7 @@ impl VocabularyTables {
         }
     }
 
-    /// The file of a vocabulary's tables in a folder.
+    /// Returns the path of a vocabulary's tables in a folder.
     #[must_use]
     pub fn file_in(folder: &Path, vocabulary: &Vocabulary) -> PathBuf {
         let name: String = vocabulary.fingerprint()[..16]
@@ -77,10 +78,10 @@ impl VocabularyTables {
         folder.join(format!("tables-{name}.bin"))
     }
 
-    /// Takes the tables of a vocabulary from a file. The large ones stay in the file's bytes.
+    /// Loads the tables of a vocabulary from a file. The large ones stay in the file's bytes.
     ///
     /// # Errors
-    /// If it is not the file of this vocabulary's tables as this version writes it.
+    /// If the file does not contain the tables of this vocabulary in this version.
     pub fn load(vocabulary: Arc<Vocabulary>, file: &Path) -> Result<Self, ArtifactError> {
         let mut reader = Reader::open(file, FORMAT, vocabulary.fingerprint())?;
         let ids = vocabulary.len();
@@ -110,10 +111,10 @@ impl VocabularyTables {
         })
     }
 
-    /// Writes the tables into a file: nobody sees half of it, and whoever has the file that was there keeps it.
+    /// Writes the tables to a file. The file is replaced atomically, and readers of the old file keep it.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If writing fails.
     pub fn save(&self, file: &Path) -> Result<(), ArtifactError> {
         let mut writer = Writer::new(FORMAT, self.vocabulary.fingerprint());
         self.vocabulary.trie().put(&mut writer);

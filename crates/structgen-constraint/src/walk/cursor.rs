@@ -1,4 +1,4 @@
-//! Where a walk stands on the automaton's side.
+//! The automaton's side of a walk.
 
 use structgen_automata::{
     ByteSet, Call, Element, Ends, LimitExceeded, Memory, SetId, Span, StepError, TerminalCursor,
@@ -7,24 +7,24 @@ use structgen_vocab::TokenMask;
 
 use crate::texts::Texts;
 
-/// Where the walk stands on the automaton's side: mostly inside one terminal, where a step is a table look-up.
+/// The state of a walk: usually inside one terminal, where a step is a table lookup.
 #[derive(Clone, Copy)]
 pub(super) enum Cursor<'n> {
-    /// Inside the terminal on top of one stack, where it cannot end.
+    /// Inside the terminal on top of the only stack, where it cannot end.
     Inside(Top<'n>),
-    /// The same, where it may end under the label, and what follows then: a number, or whitespace.
+    /// The same where the terminal may end under `label`, such as a number or whitespace; `after` is what then follows.
     Ending {
         top: Top<'n>,
         label: u32,
         after: SetId,
     },
-    /// Anywhere.
+    /// Any set of stacks.
     Set(SetId),
-    /// Where only a stretch that is known to go on is left to follow.
+    /// No state: only a stretch that is known to continue is followed.
     Nowhere,
 }
 
-/// The top of a stack, a terminal in progress.
+/// The top of a stack: a terminal in progress.
 #[derive(Clone, Copy)]
 pub(super) struct Top<'n> {
     element: Element,
@@ -40,7 +40,7 @@ impl<'n> Top<'n> {
         }
     }
 
-    /// The top where its terminal is at another place.
+    /// Returns the top with its terminal in another state.
     #[inline]
     pub(super) fn moved_to(self, at: TerminalCursor<'n>) -> Self {
         let frame = self.element.frame.with_state(at.state());
@@ -79,7 +79,7 @@ impl<'n> Cursor<'n> {
         Ok(Self::Ending { top, label, after })
     }
 
-    /// The cursor after one more byte; `None` where no text goes on.
+    /// Returns the cursor after one more byte, or `None` if no text continues.
     #[inline]
     pub(super) fn step(
         self,
@@ -103,7 +103,7 @@ impl<'n> Cursor<'n> {
         }
     }
 
-    /// The step of a terminal that may end, and of what follows it then.
+    /// Steps a terminal that may end, and what follows it.
     fn step_both(
         network: &'n Call<'_>,
         (top, label): (Top<'n>, u32),
@@ -116,7 +116,7 @@ impl<'n> Cursor<'n> {
         match (own, next) {
             (None, SetId::DEAD) => Ok(None),
             (None, next) => Self::new(network, next).map(Some),
-            // The terminal goes on, and what follows it does not change.
+            // The terminal continues, and what follows it does not change.
             (Some(top), SetId::DEAD) if top.at.accept() == Some(label) && !top.at.is_end() => {
                 Ok(Some(Self::Ending { top, label, after }))
             }
@@ -130,7 +130,7 @@ impl<'n> Cursor<'n> {
         }
     }
 
-    /// The top of the stack where the terminal cannot end.
+    /// Returns the top of the stack if the terminal cannot end.
     #[inline]
     pub(super) fn inside(self) -> Option<Top<'n>> {
         match self {
@@ -139,7 +139,7 @@ impl<'n> Cursor<'n> {
         }
     }
 
-    /// The bytes that may come next, as far as that is known without trying each.
+    /// Returns a superset of the bytes that may come next, without trying each.
     pub(super) fn first(self, network: &'n Call<'_>) -> ByteSet {
         match self {
             Self::Inside(top) => top.at.first(),
@@ -153,7 +153,7 @@ impl<'n> Cursor<'n> {
         }
     }
 
-    /// A stretch of text that goes on from here, with all that may leave it.
+    /// Returns a span of text that continues from here, including everything that may leave it.
     pub(super) fn stretch(self, network: &'n Call<'_>) -> Result<Option<Span>, LimitExceeded> {
         match self {
             Self::Inside(top) | Self::Ending { top, .. } => {
@@ -164,7 +164,7 @@ impl<'n> Cursor<'n> {
         }
     }
 
-    /// The elements of the state.
+    /// Returns the elements of the state.
     pub(super) fn elements(self, network: &'n Call<'_>) -> Vec<Element> {
         match self {
             Self::Inside(top) | Self::Ending { top, .. } => vec![top.element],
@@ -173,7 +173,7 @@ impl<'n> Cursor<'n> {
         }
     }
 
-    /// Where plain text leads to from here that begins with none of the bytes, if that is one place.
+    /// Returns where plain text leads from here if it begins with none of the returned bytes and leads to one state.
     pub(super) fn text(self, network: &'n Call<'_>) -> Option<(Self, ByteSet)> {
         let Self::Inside(Top { element, .. }) = self else {
             return None;
@@ -183,7 +183,7 @@ impl<'n> Cursor<'n> {
         Some((Self::of(network, text).ok()?, ByteSet::of(&except)))
     }
 
-    /// A stretch of text that goes on from here whatever it is made of.
+    /// Returns a span of text that continues from here, whatever may leave it.
     #[inline]
     pub(super) fn span(self, network: &'n Call<'_>, search: bool) -> Option<Span> {
         let set = match self {
@@ -193,21 +193,21 @@ impl<'n> Cursor<'n> {
         };
         let elements = network.elements(set).iter().take(MOST_ELEMENTS);
         let spans = elements.filter_map(|element| network.span(element.frame, search));
-        // One that takes as much as possible: no other does more.
+        // The largest one.
         spans.max_by_key(|span| (span.closed.len(), span.code_points))
     }
 }
 
-/// The texts that go on from a state.
+/// Texts that are known to continue from a state, as one or two spans.
 #[derive(Clone, Copy)]
 pub(crate) struct Stretch {
     pub(crate) span: Span,
-    /// Where that one ends, another that does not, of fewer characters.
+    /// A span of fewer characters without a maximum length, for what is longer than `span`.
     pub(crate) endless: Option<Span>,
 }
 
 impl Stretch {
-    /// The tokens among the texts that are such texts.
+    /// Adds the tokens among the texts that are within the spans.
     pub(crate) fn allow(&self, texts: &Texts, mask: &mut TokenMask) {
         let spans = [Some(self.span), self.endless];
         for span in spans.iter().flatten() {
@@ -216,7 +216,7 @@ impl Stretch {
     }
 }
 
-/// The texts that go on from the element, with all that may leave them, what follows the terminal's end included.
+/// Returns the texts that continue from the element, including what may leave them and what may follow the terminal.
 pub(crate) fn stretch(
     network: &Call<'_>,
     element: Element,
@@ -235,7 +235,7 @@ pub(crate) fn stretch(
     Ok(Some(Stretch { span, endless }))
 }
 
-/// The span with what follows the terminal's end among what leaves it; `None` where both may go on alike.
+/// Adds to the exits of a span what may follow the terminal; `None` if the same characters continue both.
 fn with_ends(
     network: &Call<'_>,
     element: Element,
@@ -251,22 +251,21 @@ fn with_ends(
         Err(StepError::NeedsExact) => return Ok(None),
         Err(StepError::Limit(limit)) => return Err(limit),
     };
-    // Where what follows may begin with the same characters, both go on side by side: that is for a walk to find out.
+    // If what follows may begin with the same characters, both continue side by side, which takes a walk.
     let exits = span.exits | after;
     Ok(after
         .is_disjoint(span.closed)
         .then_some(Span { exits, ..span }))
 }
 
-/// How many alternatives of a state are asked for a span.
+/// The maximum number of elements of a state that are asked for a span.
 const MOST_ELEMENTS: usize = 4;
 
-/// Where at least this many bytes may come next, words may.
+/// If at least this many bytes may come next, words may.
 pub(super) const MANY_BYTES: u32 = 32;
 
-/// The elements, and with each the first bytes of what has to be looked at from it. Where one may end and words may
-/// follow, what begins there is an element like the others: its tokens are told by what they are made of, if it is a
-/// word, and not by a walk.
+/// Returns the elements, each with the first bytes to walk from it. If an element may end and words may follow, what
+/// begins there is an element of its own, so that words are decided by their characters and not by a walk.
 pub(crate) fn parts(
     network: &Call<'_>,
     elements: Vec<Element>,

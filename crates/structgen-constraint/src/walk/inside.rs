@@ -1,4 +1,4 @@
-//! The innermost loop: the few nodes below one at which a walk is inside a terminal.
+//! The innermost loop: a few nodes below one at which a walk is inside a terminal.
 
 use structgen_automata::{Call, LimitExceeded, StepError};
 use structgen_vocab::TokenMask;
@@ -8,9 +8,9 @@ use super::open::Stack;
 use super::{FEWEST_NODES, Walk};
 
 impl Walk<'_> {
-    /// Adds the tokens below a node, as far as the walk stays inside the terminal at this place: in the order in which the
-    /// nodes lie in memory, with nothing to remember of a node but its end and the terminal's state. Where the terminal may
-    /// end, or any text goes on, the node is opened like others. Returns whether something depends on what the sketch left out.
+    /// Adds the tokens below a node, as far as the walk stays inside the terminal: in memory order, remembering only
+    /// the end of each node and the state of the terminal. Where the terminal may end or any text continues, the node
+    /// is opened like others. Returns whether something depends on what the sketch omits.
     pub(super) fn run_inside<'n>(
         &self,
         node: u32,
@@ -22,7 +22,7 @@ impl Walk<'_> {
         let trie = self.trie;
         let mut depends_on_texts = false;
         let end = trie.node(node).end();
-        // The nodes from the first down whose children come next.
+        // The nodes whose children are being read, from the first down.
         let mut path = std::mem::take(&mut stack.inside);
         path.clear();
         path.push((end, top.at));

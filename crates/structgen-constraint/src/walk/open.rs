@@ -1,4 +1,4 @@
-//! The nodes of a trie that a walk has in hand.
+//! The nodes of a trie that a walk has open.
 
 use std::ops::Range;
 
@@ -8,16 +8,16 @@ use structgen_vocab::TokenTrie;
 use super::cursor::Cursor;
 use super::region::Region;
 
-/// A node of the trie whose children come next.
+/// A node of the trie whose children are to be visited.
 pub(super) struct Open<'n> {
     pub(super) children: Children,
     pub(super) cursor: Cursor<'n>,
-    /// Whether plain text of any length goes on.
+    /// Whether plain text of any length continues.
     pub(super) is_free: bool,
 }
 
 impl Open<'_> {
-    /// The same where plain text of any length goes on.
+    /// Returns the node, where plain text of any length continues.
     pub(super) fn free(self) -> Self {
         Self {
             is_free: true,
@@ -26,13 +26,13 @@ impl Open<'_> {
     }
 }
 
-/// The children of a node that are left.
+/// The remaining children of a node.
 pub(super) enum Children {
-    /// The children at these places whose bytes are in the set.
+    /// The children at these indices whose bytes are in the set.
     All(Range<u32>, ByteSet),
-    /// The children of the node for these bytes, few beside all of its children.
+    /// The children of the node for these bytes, which are few compared to all of its children.
     Few(u32, ByteSet),
-    /// The nodes in the stack's list of exits, from this place on: below a node, where plain text is left.
+    /// The nodes in the stack's list of exits from this index on: where plain text is left below a node.
     Exits(usize),
 }
 
@@ -41,20 +41,20 @@ pub(super) enum Children {
 pub(super) struct Child {
     pub(super) node: u32,
     pub(super) byte: u8,
-    /// Its place in the trie's list of children, where it was found there.
+    /// Its index in the trie's list of children, if it was found there.
     pub(super) place: Option<u32>,
 }
 
-/// For how many nodes there is room from the start: few tokens are longer, and an allocator is quick with so little.
+/// The initial capacity in nodes: few tokens are longer, and small allocations are fast.
 const ROOM: usize = 8;
 
-/// The open nodes from the root down. What only some of them have lies beside them: the loop copies an open node for
-/// every node that it goes through.
+/// The open nodes from the root down. What only some of them have is stored beside them, because the loop copies an
+/// open node for every node that it visits.
 pub(super) struct Stack<'n> {
     open: Vec<(Open<'n>, bool)>,
     regions: Vec<Region>,
     pub(super) exits: Vec<u32>,
-    /// The path of the innermost loop, whose memory is kept.
+    /// The path of the innermost loop, kept as a buffer.
     pub(super) inside: Vec<(u32, TerminalCursor<'n>)>,
 }
 
@@ -79,12 +79,12 @@ impl<'n> Stack<'n> {
         }
     }
 
-    /// How deep the innermost node is, the root being 1.
+    /// Returns the depth of the innermost node; the root has depth 1.
     pub(super) fn depth(&self) -> usize {
         self.open.len()
     }
 
-    /// The innermost node, and its next child, if one is left.
+    /// Returns the innermost node and its next child, if one is left.
     #[inline]
     pub(super) fn next(&mut self, trie: &TokenTrie) -> Option<(&Open<'n>, Option<Child>)> {
         let (parent, _) = self.open.last_mut()?;
@@ -92,7 +92,7 @@ impl<'n> Stack<'n> {
         Some((parent, child))
     }
 
-    /// The region around the innermost node.
+    /// Returns the region of the innermost node.
     #[inline]
     pub(super) fn region(&self) -> Option<&Region> {
         match self.open.last() {
@@ -114,7 +114,7 @@ impl Children {
                     break place;
                 }
             },
-            // What lies after it belongs to nodes that are closed by now.
+            // What lies after it belongs to nodes that are already closed.
             Self::Exits(first) => {
                 let node = (exits.len() > *first).then(|| exits.pop())??;
                 return Some(Child {

@@ -1,25 +1,24 @@
-//! Parts of a trie that are told by what tokens are made of.
+//! Parts of a trie in which tokens are decided by their characters.
 
 use structgen_automata::{Span, Utf8};
 
 use super::cursor::Stretch;
 
-/// A part of the trie where all that is known to be of a stretch goes on: there what tokens are made of is enough to
-/// tell.
+/// A part of the trie within a span, where the characters of the tokens are followed, without the automaton.
 #[derive(Clone, Copy)]
 pub(super) struct Region {
     pub(super) span: Span,
-    /// How many of its characters have been read.
+    /// The number of its characters that were read.
     pub(super) characters: u32,
     utf8: Utf8,
-    /// Whether the tokens of the stretch are in the mask already.
+    /// Whether the tokens of the span are already in the mask.
     pub(super) is_ready: bool,
-    /// Whether all characters so far are of the walk's endless stretch as well, whose tokens are in the mask.
+    /// Whether all characters so far are also in the walk's endless span, whose tokens are in the mask.
     pub(super) is_endless: bool,
 }
 
 impl Region {
-    /// A region whose tokens are to be found.
+    /// Creates a region whose tokens are to be found.
     pub(super) fn new(span: Span) -> Self {
         Self {
             span,
@@ -30,7 +29,7 @@ impl Region {
         }
     }
 
-    /// A region whose tokens are in the mask.
+    /// Creates a region whose tokens are already in the mask.
     pub(super) fn ready(stretch: Stretch) -> Self {
         Self {
             is_ready: true,
@@ -39,7 +38,7 @@ impl Region {
         }
     }
 
-    /// The region after one more byte, where `endless` is the walk's endless stretch; `None` where that leaves it.
+    /// Returns the region after one more byte, or `None` if it is left; `endless` is the walk's endless span.
     #[inline]
     pub(super) fn behind(self, byte: u8, endless: Option<&Span>) -> Option<Self> {
         let utf8 = self.utf8.step(byte)?;
@@ -48,7 +47,7 @@ impl Region {
         let endless = endless.filter(|span| self.is_endless && goes_on(span));
         let has_left = !goes_on(&self.span) || begins && self.characters == self.span.code_points;
         if has_left {
-            // What is left is the endless one, if any.
+            // Only the endless span remains, if any.
             let span = *endless?;
             return Some(Self {
                 span,

@@ -1,4 +1,4 @@
-//! Masks of many sequences at once, and masks that are at hand, are the masks that one matcher gives.
+//! Masks of many sequences at once, and cached masks, equal those of a single matcher.
 
 use crate::small::choices;
 use structgen_constraint::Matcher;
@@ -26,7 +26,7 @@ fn a_batch_over_several_constraints_gives_each_matcher_its_mask() {
 fn a_mask_is_ready_once_it_was_computed_and_where_one_token_is_forced() {
     let constraint = choices(&["x", "zzz"]);
     let mut matcher = constraint.matcher();
-    // Two bytes can stand there, and nobody has asked yet.
+    // Two bytes are allowed, and the mask is not cached.
     assert!(matcher.ready_mask().unwrap().is_none());
     let mask = matcher.mask().unwrap();
     assert_eq!(matcher.ready_mask().unwrap().unwrap().bits(), mask.bits());

@@ -1,4 +1,4 @@
-//! Work ends when a token says so, with an error that names the reason, and a matcher stays as it was.
+//! A cancelled token ends work with an error that names the reason, and the matcher is unchanged.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use structgen_frontend::gbnf::{self, GbnfOptions};
 use structgen_grammar::Grammar;
 use structgen_vocab::TokenId;
 
-/// Reading a text of it takes time that grows with the cube of its length.
+/// The time to read a text grows with the cube of its length.
 fn ambiguous() -> Grammar {
     gbnf::parse(r#"root ::= root "+" root | "a""#, &GbnfOptions::default()).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Named parts of outputs, against all ways of reading them.
+//! Captures, compared with all ways of reading an output.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ fn class(builder: &mut GrammarBuilder, low: char, high: char) -> ExprId {
     builder.expr(Expr::Regular(Regular::Chars(set)))
 }
 
-/// A matcher behind a text, byte by byte.
+/// A matcher after a text, byte by byte.
 fn behind(constraint: &CompiledConstraint, text: &str) -> Matcher {
     let mut matcher = constraint.matcher();
     for byte in text.bytes() {
@@ -30,7 +30,7 @@ fn behind(constraint: &CompiledConstraint, text: &str) -> Matcher {
     matcher
 }
 
-/// Captures as `name=start..end`, with a `+` where they may go on.
+/// Captures as `name=start..end`, with a `+` if they are open.
 fn shown(captures: &[CaptureSpan]) -> String {
     let shown = captures.iter().map(|capture| {
         let mark = if capture.is_open { "+" } else { "" };
@@ -106,7 +106,7 @@ fn rollback_and_forks_have_the_captures_of_their_texts() {
 
 #[test]
 fn ambiguous_texts_have_one_reading() {
-    // Each part takes what it can, and the first of equal arms counts.
+    // Each part takes what it can, and the first of equal alternatives counts.
     let constraint = compile(grammar(|builder| {
         let a = builder.bytes("a");
         let ab = builder.bytes("ab");
@@ -154,7 +154,7 @@ fn recursion_on_the_left_in_the_middle_and_in_circles_ends() {
 
 #[test]
 fn the_first_of_ambiguous_arms_counts_in_recursive_rules_too() {
-    // e ::= @add(e "+" e) | @mul(e "*" e) | "1", either arm first.
+    // e ::= @add(e "+" e) | @mul(e "*" e) | "1", with either alternative first.
     for add_is_first in [true, false] {
         let mut builder = GrammarBuilder::new();
         let [root, e] = ["root", "e"].map(|name| builder.declare(name));
@@ -246,7 +246,7 @@ fn what_is_not_looked_for_is_refused() {
 
 #[test]
 fn tokens_that_are_named_are_read_as_such_or_by_their_text() {
-    // The token "ab", or an "a" and then anything; the first arm that fits counts.
+    // The token "ab", or an "a" and then anything; the first alternative that matches counts.
     let tables = vocabulary();
     let ab = { tables.vocabulary().tokens() }
         .find(|&(_, bytes)| bytes == b"ab")
@@ -302,7 +302,7 @@ fn long_texts_are_read_and_what_takes_too_long_is_an_error() {
         let found = captures.unwrap().unwrap().find(&pieces, &[], true);
         assert_eq!(found.unwrap().unwrap().len(), 50_000);
     }
-    // Where rounds are of any length, every part of the text may be one.
+    // If rounds may have any length, every part of the text may be one.
     let constraint = compile(grammar(|builder| {
         let letter = class(builder, 'a', 'z');
         let word = builder.repeat(letter, 1, None);
@@ -392,10 +392,10 @@ fn build(builder: &mut GrammarBuilder, rules: &[RuleId], shape: &Shape) -> ExprI
     }
 }
 
-/// A name, where it starts and where it ends; beyond the text without an end.
+/// A name, its start and its end; the end is beyond the text if the part is open.
 type Part = (String, usize, Option<usize>);
 
-/// Reads texts by what is said of captures, word for word: every way is tried, the one that counts first.
+/// Reads texts by the definition of captures: tries every way, the preferred one first.
 struct Reader<'g> {
     grammar: &'g Grammar,
     text: &'g str,
@@ -403,20 +403,21 @@ struct Reader<'g> {
     known: BTreeMap<(ExprId, Rest, Span, Busy), Option<Vec<Part>>>,
 }
 
-/// From where to where; beyond the text without an end.
+/// Start and end; the end is beyond the text if the part is open.
 type Span = (usize, Option<usize>);
 
-/// The rules that are being read over the very same span.
+/// The rules that are being read over the same span.
 type Busy = BTreeSet<RuleId>;
 
-/// The parts of a sequence that are gone, or the fewest and the most rounds that a repetition has left.
+/// The number of parts of a sequence that are done, or the minimum and maximum number of rounds that a repetition has
+/// left.
 type Rest = (u32, Option<u32>);
 
 impl<'g> Reader<'g> {
     fn new(grammar: &'g Grammar, text: &'g str) -> Self {
         let mut has_text = BTreeSet::new();
         let ids = || (0..).map(ExprId).zip(grammar.exprs());
-        // Each round finds one at least.
+        // Each round finds at least one.
         for _ in grammar.exprs() {
             let found = ids().filter(|(_, expr)| match expr {
                 Expr::Never => false,
@@ -436,7 +437,7 @@ impl<'g> Reader<'g> {
         }
     }
 
-    /// The reading that counts.
+    /// Returns the reading that counts.
     fn root(&mut self, is_complete: bool) -> Option<Vec<Part>> {
         let root = self.grammar.root();
         let span = (0, is_complete.then_some(self.text.len()));
@@ -504,7 +505,7 @@ impl<'g> Reader<'g> {
         read
     }
 
-    /// A part of at least so many bytes, as long as can be, and what is behind it.
+    /// A part of at least this many bytes, as long as possible, and what follows it.
     fn read_two(
         &mut self,
         part: ExprId,
@@ -535,7 +536,7 @@ impl<'g> Reader<'g> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// Of all ways of reading a text, or the beginning of one, the one that is said to count.
+    /// The reading that the definition prefers, of all ways of reading a text or the beginning of one.
     #[test]
     fn random_grammars_are_read_as_a_parser_reads_them_that_tries_every_way(
         shapes in [shapes(), shapes()],
@@ -559,7 +560,7 @@ proptest! {
             let found = captures.find(&pieces, &[], is_complete).unwrap();
             let found = found.map(|found| shown(&found));
             let expected = Reader::new(&grammar, text).root(is_complete).map(|parts| {
-                // What is about to begin is not there yet.
+                // A part that is about to begin does not count yet.
                 let parts = parts.into_iter().filter(|&(_, start, end)| end.is_some() || start < text.len());
                 let spans = parts.map(|(name, start, end)| CaptureSpan {
                     name: name.into(),

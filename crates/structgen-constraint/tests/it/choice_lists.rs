@@ -1,4 +1,4 @@
-//! Long lists of literals: masks as the oracle's, alone and with something behind them.
+//! Long lists of literals: masks equal the oracle's, for a list alone and with something after it.
 
 use crate::support::{any_value, compile, json, vocabulary, walk_and_compare};
 use proptest::prelude::*;
@@ -65,7 +65,7 @@ fn what_follows_a_list_is_read_within_the_same_token() {
         }),
         |text| text.split(',').all(|part| texts.contains(&part)),
     );
-    // Beside a value, and a list that the value goes on with.
+    // A list, a value, or a list followed by a value.
     check(
         grammar(|builder| {
             let list = builder.literals(texts).unwrap();
@@ -75,7 +75,7 @@ fn what_follows_a_list_is_read_within_the_same_token() {
         }),
         |text| !text.is_empty(),
     );
-    // Lists behind one another, the second of which may be empty; an end of the first may go on in either way.
+    // Lists in a row, the second of which may be empty; after an end of the first, both ways are possible.
     check(
         grammar(|builder| {
             let first = builder.literals(texts).unwrap();

@@ -1,11 +1,11 @@
-//! Parts that run a number of times and can be told apart in several ways.
+//! Counted repetitions of parts that can be split in several ways.
 
 use crate::support::{compile, vocabulary, walk_and_compare};
 use structgen_automata::Limits;
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, MatcherError, oracle};
 use structgen_frontend::gbnf::{GbnfOptions, parse};
 
-/// Recursion, so that the part is no regular one, which counters elsewhere take care of.
+/// The recursion keeps the part from being a regular set, whose counters are handled elsewhere.
 const PART: &str = "x ::= \"a\" | \"aa\" | \"(\" x \")\"";
 
 fn gbnf(root: &str) -> CompiledConstraint {
@@ -27,7 +27,7 @@ fn ambiguous_runs_are_counted_exactly() {
             let endless = gbnf(&format!("x{{{min},}} \";\""));
             for length in 0..=2 * max + 2 {
                 let text = "a".repeat(length);
-                // So many runs take from as many letters to twice as many.
+                // With `runs` runs, a text has between `runs` and twice as many letters.
                 let fits = (min..=max).any(|runs| (runs..=2 * runs).contains(&length));
                 assert_eq!(takes(&constraint, &text), fits, "{min} {max} {length}");
                 let fits = length >= min;
@@ -52,14 +52,14 @@ fn runs_of_runs_are_counted_exactly() {
     }
 }
 
-/// How many states a text of so many letters leads to.
+/// Returns how many states a text of this many letters leads to.
 fn states(root: &str, letters: usize) -> usize {
     let constraint = gbnf(root);
     takes(&constraint, &"a".repeat(letters));
     constraint.statistics().states
 }
 
-/// Counts and recursion within each other, where every letter can begin a part, or end any number of them.
+/// Nested counts and recursion, where every letter can begin a part or end any number of them.
 const AMBIGUOUS: [&str; 8] = [
     "x{100,400}{100,400}",
     "%json {}{255,510}{255,510} | x{90,}{20,700}",
@@ -75,7 +75,7 @@ const AMBIGUOUS: [&str; 8] = [
 fn states_grow_with_the_text_and_not_with_its_readings() {
     for root in AMBIGUOUS {
         let (some, more) = (states(root, 30), states(root, 60));
-        // As many for each letter, once there are as many frames as there will be.
+        // Each letter adds equally many once all frames exist.
         assert!(more < 4 * some, "{root}: {some} states, then {more}");
         assert!(more < 40_000, "{root}: {more} states");
     }
@@ -86,7 +86,7 @@ fn masks_of_ambiguous_counts_equal_the_oracle() {
     let mut walked = 0;
     for (seed, root) in AMBIGUOUS.iter().enumerate() {
         let constraint = gbnf(root);
-        // A walk is completed: not where that takes thousands of letters.
+        // The walk is completed, unless that takes thousands of letters.
         if constraint.matcher().completion_cost() < 50 {
             walk_and_compare(&constraint, seed as u64, 12);
             walked += 1;
@@ -108,7 +108,7 @@ fn what_is_too_ambiguous_is_an_error_at_the_token_that_is_and_nothing_is_lost() 
     let constraint = CompiledConstraint::new(grammar, &vocabulary(), &options).unwrap();
     let mut matcher = constraint.matcher();
     let letter = matcher.mask().unwrap().bits().first().unwrap();
-    // Each letter is counted for itself, so that some are within the limit; the next ones look at more.
+    // Work is counted per letter, so the first letters stay within the limit; later ones have more alternatives.
     let (taken, refused) = (0..1_000)
         .find_map(|taken| Some((taken, matcher.accept_token(letter).err()?)))
         .unwrap();

@@ -1,4 +1,4 @@
-//! Counters tell what work was done.
+//! The statistics count the work done.
 
 use crate::small::choices;
 use structgen_vocab::TokenId;
@@ -26,12 +26,12 @@ fn forced_text_ends_where_something_may_be_chosen() {
     matcher.accept_token(TokenId(b'n'.into())).unwrap();
     assert_eq!(matcher.forced_text(100).unwrap(), b"o, n");
     assert_eq!(matcher.forced_text(2).unwrap(), b"o,");
-    // Asking takes nothing.
+    // Reading them takes no work.
     for &byte in b"o, no" {
         matcher.accept_token(TokenId(byte.into())).unwrap();
     }
     assert_eq!(matcher.forced_text(100).unwrap(), b"t so");
-    // An output that may end is not forced to go on.
+    // If an output may end, nothing is forced.
     let mut matcher = choices(&["a", "ab"]).matcher();
     assert_eq!(matcher.forced_text(100).unwrap(), b"a");
 }

@@ -1,4 +1,4 @@
-//! What is kept of an array of distinct items grows with its items, and not with their square.
+//! The memory of an array of distinct items grows linearly with its items, not quadratically.
 
 use crate::support::{compile, json};
 use structgen_grammar::{
@@ -7,7 +7,7 @@ use structgen_grammar::{
 };
 use structgen_vocab::TokenId;
 
-/// The bytes kept for each of so many items once every mask of the array has been computed.
+/// Returns the bytes kept per item once every mask of the array was computed.
 fn bytes_an_item(
     item: &impl Fn(&mut GrammarBuilder) -> ExprId,
     text: &impl Fn(usize) -> String,
@@ -36,7 +36,7 @@ fn bytes_an_item(
 fn check(item: impl Fn(&mut GrammarBuilder) -> ExprId, text: impl Fn(usize) -> String) {
     let few = bytes_an_item(&item, &text, 20);
     let many = bytes_an_item(&item, &text, 120);
-    // Tables that double are up to twice as large as what is in them.
+    // Tables grow by doubling, so they may be twice as large as their contents.
     assert!(many < 3 * few, "{few} bytes an item, then {many}");
 }
 

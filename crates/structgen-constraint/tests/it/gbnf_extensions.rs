@@ -1,4 +1,4 @@
-//! What GBNF has here beyond llama.cpp.
+//! The extensions of GBNF beyond llama.cpp.
 
 use crate::support::{compile, walk_and_compare};
 use structgen_frontend::gbnf::{GbnfOptions, parse};

@@ -1,4 +1,4 @@
-//! Values that come from an input: only those, all of those, and never a dead end.
+//! Grounded values: all of those of the input, no others, and no dead ends.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,12 +27,12 @@ fn bind(schema: &Value, text: &str) -> BoundConstraint {
     constraint(schema).bind(&input).unwrap()
 }
 
-/// Whether a span of such characters has nothing to say: they are those of the texts here.
+/// Returns whether the character is punctuation in the texts here; a span of only these is left out.
 fn is_punctuation(c: char) -> bool {
     c.is_whitespace() || (c.is_ascii_punctuation() && !"$%+<=>^_`|~".contains(c))
 }
 
-/// All spans of a text by their definition, each as it stands and with single spaces.
+/// Returns all spans of a text by definition, each as it stands and with single spaces.
 fn spans(text: &str) -> BTreeSet<String> {
     let is_word = |c: char| c == '_' || c.is_alphanumeric();
     let ends: Vec<usize> = (0..=text.len())
@@ -174,7 +174,7 @@ fn candidates_of_a_format_are_its_strings() {
         texts(&bound.constraint),
         ["\"2024-05-12\"".to_owned()].into()
     );
-    // Without any, what the text has in the format's own notation.
+    // Without candidates, only what the text has in the format's own notation is allowed.
     assert_eq!(
         texts(&bind(&schema, text).constraint),
         ["\"2024-05-13\"".to_owned()].into()
@@ -217,17 +217,17 @@ fn a_pattern_has_the_spans_and_the_candidates_that_match() {
         found(pattern("^[0-9]{4}-[0-9]{2}-[0-9]{2}$")),
         of(&["2024-05-12"])
     );
-    // Bounds on the length hold for both, and a candidate is whole or absent.
+    // Bounds on the length apply to both, and a candidate is whole or absent.
     assert_eq!(
         found(json!({"type": "string", "pattern": "^[0-9x]", "maxLength": 5})),
         of(&[
             "05", "05 or", "09:30", "12", "14", "14:", "14:05", "x9", "x9,"
         ])
     );
-    // A string without a pattern is what the text has, letter by letter.
+    // A string without a pattern is a span of the text, letter by letter.
     let plain = found(json!({"type": "string", "maxLength": 5}));
     assert!(plain.contains("\"14:05\"") && !plain.contains("\"09:30\""));
-    // Distinct items count a candidate once, wherever it was found.
+    // Distinct items count a candidate once, wherever it was recognised.
     let times =
         json!({"type": "array", "items": pattern("^[0-9]{2}:[0-9]{2}$"), "uniqueItems": true});
     assert_eq!(found(times).len(), 1 + 2 + 2);
@@ -278,13 +278,13 @@ fn distinct_items_run_out() {
     let schema =
         json!({"type": "array", "items": {"type": "string", "maxLength": 1}, "uniqueItems": true});
     let found = texts(&bind(&schema, "a b, c a").constraint);
-    // Of three: 1 + 3 + 6 + 6.
+    // Of three values: 1 + 3 + 6 + 6.
     assert_eq!(found.len(), 16, "{found:?}");
     let schema =
         json!({"type": "array", "items": {"type": "integer"}, "uniqueItems": true, "minItems": 3});
     let found = texts(&bind(&schema, "1 2 3 2 1").constraint);
     assert_eq!(found.len(), 6, "{found:?}");
-    // Too few distinct values to fill the array, which has to be there.
+    // There are too few distinct values to fill the required array.
     let bound = bind(&schema, "1 1 2");
     assert_eq!(bound.ungrounded, ["#/items".into()]);
 }
@@ -358,7 +358,7 @@ fn schemas() -> Vec<Value> {
     ]
 }
 
-/// Every string and number of a document, but for those that a schema lists.
+/// Collects every string and number of a document, except those that a schema lists.
 fn values(document: &Value, found: &mut Vec<Value>) {
     match document {
         Value::String(text) if !["x", "ab"].contains(&&**text) => found.push(document.clone()),

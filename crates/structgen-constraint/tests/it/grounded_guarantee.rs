@@ -1,5 +1,5 @@
-//! No value that is not in the text, whatever the model prefers: outputs under random and adversarial preferences, judged by
-//! a slow checker that shares nothing with the engine.
+//! No output has a value that is not in the text, whatever the model prefers: outputs under random and adversarial
+//! preferences are checked by a slow checker that shares nothing with the engine.
 //!
 //! Two schemas for each text by default; `STRUCTGEN_FULL=1` takes ten, more than 1,000 pairs.
 
@@ -22,7 +22,7 @@ fn texts() -> Vec<String> {
     all.iter().map(text).collect()
 }
 
-/// What a recogniser finds in a text: its numbers, and its strings by format.
+/// Recognises the numbers of a text, and its strings by format.
 fn candidates(text: &str) -> Vec<Candidate> {
     let found = recognize(text, &Options::default());
     let mut candidates = Vec::new();
@@ -46,7 +46,7 @@ fn candidates(text: &str) -> Vec<Candidate> {
     candidates
 }
 
-/// A schema, most kinds of leaves in any nesting.
+/// A random schema with most kinds of leaves, in any nesting.
 fn schema(random: &mut SplitMix, depth: u32) -> Value {
     const PATTERNS: [&str; 7] = [
         "^[0-9]{2}:[0-9]{2}$",
@@ -102,7 +102,7 @@ fn schema(random: &mut SplitMix, depth: u32) -> Value {
     }
 }
 
-/// What a text has, told as slowly and as plainly as possible.
+/// Decides what a text contains, as slowly and plainly as possible.
 struct Checker {
     /// The text, and the text with single spaces.
     forms: [Vec<char>; 2],
@@ -128,7 +128,7 @@ impl Checker {
         }
     }
 
-    /// Whether a string stands in the text between borders of words, in either form.
+    /// Returns whether a string occurs in either form of the text between word boundaries.
     fn is_span(&self, value: &str) -> bool {
         let value: Vec<char> = value.chars().collect();
         let is_word = |c: Option<&char>| c.is_some_and(|c| *c == '_' || c.is_alphanumeric());
@@ -143,7 +143,8 @@ impl Checker {
             })
     }
 
-    /// Whether a value may be in an output of a schema: it is listed, in the text, recognised, or of a place that was reported.
+    /// Returns whether a schema allows a value in an output: it is listed, in the text or recognised, or its place was
+    /// reported as ungrounded.
     fn allows(&self, value: &Value, schema: &Value, pointer: &str, lifted: &[Box<str>]) -> bool {
         if lifted.iter().any(|it| **it == *pointer) {
             return true;
@@ -188,9 +189,9 @@ enum Logits {
     Random,
     /// The longest token.
     Longest,
-    /// What has this byte.
+    /// Tokens that contain this byte.
     Byte(u8),
-    /// The token that goes on longest in another text.
+    /// The token that continues longest in another text.
     Elsewhere,
 }
 
@@ -204,7 +205,7 @@ const LOGITS: [Logits; 7] = [
     Logits::Elsewhere,
 ];
 
-/// Decodes to the end, with a budget so that it comes.
+/// Decodes to the end, which a budget enforces.
 fn decode(constraint: &CompiledConstraint, logits: Logits, random: &mut SplitMix) -> String {
     const ELSEWHERE: &str = "Ada Lovelace, born on 10 December 1815 in London, paid 99 dollars";
     let vocabulary = constraint.vocabulary();
@@ -252,7 +253,7 @@ fn no_value_is_made_up_under_any_logits() {
     let is_full = std::env::var_os("STRUCTGEN_FULL").is_some_and(|value| value == "1");
     let schemas = if is_full { 10 } else { 2 };
     let texts = texts();
-    // The words of some texts, as a tokenizer would have them, and some that are in none.
+    // The words of some texts, as a tokenizer would have them, and some that occur in none.
     let words: BTreeSet<&str> = texts.iter().flat_map(|text| text.split(' ')).collect();
     let words = words
         .into_iter()

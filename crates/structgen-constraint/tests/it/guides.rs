@@ -1,4 +1,4 @@
-//! Parts with guides: limits of tokens, against a count of one's own, and temperatures.
+//! Guides: limits on tokens, compared with a separate count, and temperatures.
 
 use crate::support::{
     any_value, compile, compile_with_long_tokens, json, vocabulary, walk_and_compare,
@@ -31,7 +31,7 @@ fn warm(builder: &mut GrammarBuilder, temperature: f32, body: ExprId) -> ExprId 
     builder.guided(Guide::Temperature(temperature), body)
 }
 
-/// Takes tokens by their texts; the place of the first that is refused.
+/// Accepts tokens given by their texts; returns the index of the first that is refused.
 fn take(matcher: &mut Matcher, tokens: &[&str]) -> Result<(), usize> {
     let vocabulary = matcher.constraint().vocabulary().clone();
     for (place, text) in tokens.iter().enumerate() {
@@ -64,7 +64,7 @@ fn at_most_so_many_tokens_begin_in_a_part() {
         (&["+", "a", "a", "a", "1"], None),
         (&["+", "a", "a", "a", "a"], Some(4)),
         (&["+", "aaaa", "aaaa", "ab", "foo"], Some(4)),
-        // What begins before the part does not count.
+        // A token that begins before the part does not count.
         (&["+1"], None),
     ] {
         let mut matcher = constraint.matcher();
@@ -75,7 +75,7 @@ fn at_most_so_many_tokens_begin_in_a_part() {
 
 #[test]
 fn a_token_is_refused_behind_which_more_is_missing_than_tokens_are_left() {
-    // `foo` begins with a whole word, or goes on to "foobarfoobar".
+    // `foo` begins with a whole word, or continues to "foobarfoobar".
     let build = |builder: &mut GrammarBuilder| {
         let long = builder.bytes("foobarfoobar");
         let ab = letters(builder, 'a', 'b', 1);
@@ -85,7 +85,7 @@ fn a_token_is_refused_behind_which_more_is_missing_than_tokens_are_left() {
         builder.sequence([part, end])
     };
     let constraint = compile(grammar(build));
-    // Of twelve bytes nine are left behind "foo", and nine tokens; behind "f" there are eleven.
+    // After "foo", nine of twelve bytes are missing, and nine tokens are left; after "f", eleven bytes are missing.
     let mut matcher = constraint.matcher();
     assert_eq!(
         take(&mut matcher, &["foo", "bar", "foo", "bar", "()"]),
@@ -174,14 +174,14 @@ fn limits_nest_and_every_round_has_its_own() {
             &["a", "ab", "x,y", "aaaa", "b", "x,y", "ab", "ab", " "][..],
             None,
         ),
-        // One byte more of ",ya" is missing than tokens are left.
+        // One more byte of ",ya" is missing than tokens are left.
         (
             &["a", "ab", "x,y", "aaaa", "b", "x,y", "ab", "ab", "x"],
             Some(8),
         ),
         // The third token of a word.
         (&["a", "ab", "a"], Some(2)),
-        // The ninth token of the list may end a word, and begin no other.
+        // The ninth token of the list may end a word, but not begin another.
         (&["a", "a", "x,y", "a", "a", "x,y", "a", "a", " "], None),
         (
             &["a", "a", "x,y", "a", "a", "x,y", "a", "a", "x,y"],
@@ -239,7 +239,7 @@ fn a_character_that_is_cut_off_is_refused_where_its_rest_takes_more_tokens_than_
             .trie()
             .tokens(vocabulary.trie().find(bytes).unwrap())[0]
     };
-    // The first byte of a character of so many, behind so many tokens.
+    // The first byte of a character of each length, after each number of tokens.
     for (first, length) in [(b'a', 1), (0xC3, 2), (0xE6, 3), (0xF0, 4)] {
         for taken in 0..=4 {
             let mut matcher = constraint.matcher();
@@ -258,16 +258,16 @@ fn a_character_that_is_cut_off_is_refused_where_its_rest_takes_more_tokens_than_
     }
 }
 
-/// Counts the tokens that begin between `+` and `1`, and says whether the text fits.
+/// Counts the tokens that begin between `+` and `1`; returns whether the text matches.
 fn fits_three(constraint: &CompiledConstraint, tokens: &[TokenId]) -> Option<bool> {
     let mut text = Vec::new();
     let mut begun = 0;
     for &token in tokens {
-        // The part begins behind the plus, and ends before the one.
+        // The part begins after the plus, and ends before the one.
         begun += usize::from(!text.is_empty() && !text.contains(&b'1'));
         text.extend_from_slice(constraint.vocabulary().token_bytes(token)?);
     }
-    // A token that is nothing but what comes behind the part began in it too: the part ended there.
+    // A token that has only what follows the part began in it too, since the part ended there.
     let last = constraint.vocabulary().token_bytes(*tokens.last()?)?;
     let begun = begun - usize::from(last == b"1" && tokens.len() > 1);
     let inner = text.strip_prefix(b"+")?.strip_suffix(b"1")?;
@@ -280,7 +280,7 @@ proptest! {
         let constraint = compile(grammar(three));
         let text = format!("+{word}1");
         let trie = constraint.vocabulary().trie();
-        // Bytes joined to tokens where a token is so long.
+        // Joins bytes to tokens, where there is a token with their text.
         let mut tokens: Vec<TokenId> = Vec::new();
         let mut piece: Vec<u8> = Vec::new();
         for (byte, cut) in text.bytes().zip(cuts) {
@@ -331,14 +331,14 @@ fn temperatures_are_those_of_the_parts_in_which_a_token_may_begin() {
             Some(0.75),
             // Letters, or the plus.
             Some(1.5),
-            // A digit, or the plus behind the digits.
+            // A digit, or the plus after the digits.
             Some(1.5),
             Some(1.5),
             None,
             None
         ]
     );
-    // Where there is no other way, the inner one.
+    // If no other reading is possible, the inner temperature applies.
     let build = |builder: &mut GrammarBuilder| {
         let inner = builder.bytes("aab");
         let inner = warm(builder, 0.25, inner);
@@ -350,7 +350,7 @@ fn temperatures_are_those_of_the_parts_in_which_a_token_may_begin() {
     assert_eq!(matcher.temperature().unwrap(), Some(0.25));
     take(&mut matcher, &["b"]).unwrap();
     assert_eq!(matcher.temperature().unwrap(), None);
-    // Elsewhere nobody asks.
+    // Elsewhere, no temperature is set.
     assert_eq!(
         compile(grammar(three)).matcher().temperature().unwrap(),
         None

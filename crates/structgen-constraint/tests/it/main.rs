@@ -1,4 +1,4 @@
-//! Masks and matchers against the naive oracle, alone and side by side, in memory and out of files.
+//! Masks and matchers compared with the naive oracle: one at a time, in parallel, and loaded from files.
 
 mod batches;
 mod cancel;

@@ -1,5 +1,5 @@
-//! Objects of many keys, and alternatives told apart by keys: what is kept grows with them, and not with their square
-//! or the number of their subsets.
+//! Objects with many keys, and alternatives that differ in keys: memory grows linearly, not quadratically and not with
+//! the number of subsets.
 
 use structgen_constraint::{CompiledConstraint, ConstraintOptions};
 use structgen_frontend::json_schema::{self, Profile, SchemaOptions};
@@ -27,7 +27,7 @@ fn object(keys: impl Iterator<Item = usize>) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// The bytes that are kept for each member of a document, as allocated and as reported.
+/// Returns the bytes kept for each member of a document, as allocated and as reported.
 fn bytes_a_key(
     constraint: &CompiledConstraint,
     count: usize,
@@ -44,7 +44,7 @@ fn bytes_a_key(
 }
 
 fn check(few: (usize, usize), many: (usize, usize)) {
-    // Tables that double are up to twice as large as what is in them.
+    // Tables grow by doubling, so they may be twice as large as their contents.
     assert!(many.0 < 3 * few.0, "{few:?} bytes a key, then {many:?}");
     let (allocated, reported) = many;
     assert!(
@@ -105,7 +105,7 @@ fn finite_classes_are_left_once_their_keys_are_taken() {
         assert!(mask.contains(token), "{}", char::from(*byte));
         matcher.accept_token(token).expect("the mask allows it");
     }
-    // Of these keys only "bb" is left.
+    // Only the key "bb" is left.
     let mask = matcher.mask().expect("within limits");
     assert!(mask.contains(structgen_vocab::TokenId(u32::from(b'b'))));
     assert!(!mask.contains(structgen_vocab::TokenId(u32::from(b'a'))));

@@ -1,4 +1,4 @@
-//! The fast path against the naive oracle, on every state that random walks meet.
+//! The fast path compared with the naive oracle, in every state that random walks reach.
 
 use crate::support::{
     any_value, compile, compile_with_long_tokens, json, vocabulary, walk_and_compare,
@@ -69,7 +69,7 @@ fn person(builder: &mut GrammarBuilder, open: bool, ordered: u32) -> structgen_g
 }
 
 fn forms() -> [JsonForm; 2] {
-    // Small enough for the f64 of the parser that looks at the result.
+    // Small enough for the f64 of the parser that reads the result.
     let mut exact = JsonForm::exact();
     exact.numbers.exponent_digits = 2;
     [exact, JsonForm::generate()]
@@ -77,7 +77,7 @@ fn forms() -> [JsonForm; 2] {
 
 #[test]
 fn objects_closed_and_open_in_every_form() {
-    // Keys in order, in no order, and only the first two in order.
+    // All keys ordered, none, and only the first two.
     for (open, ordered) in [false, true]
         .into_iter()
         .flat_map(|open| [(open, 4), (open, 0), (open, 2)])
@@ -142,7 +142,7 @@ fn a_key_repeated_within_one_token_is_seen() {
     }
 }
 
-/// At most so many words and one more.
+/// At most this many words and one more.
 fn few_words(count: u32) -> Regular {
     let spaces = [(' ', ' '), ('\u{3000}', '\u{3000}')];
     let others = [('\0', '\u{1F}'), ('"', '"'), ('\\', '\\')];
@@ -156,12 +156,12 @@ fn few_words(count: u32) -> Regular {
     ])
 }
 
-/// Texts go on beyond the stretch that is known at a state: behind other characters than it begins with, or behind more of them.
+/// Texts continue beyond the known span of a state: after other characters than it begins with, or after more.
 #[test]
 fn texts_longer_than_a_known_stretch_are_taken() {
     let chars = |ranges: &[(char, char)]| Regular::Chars(CharSet::new(ranges.iter().copied()));
     let letters = || chars(&[('a', 'z')]);
-    // A dot is one of the first characters here, but ends the letters behind them.
+    // Here a dot may be one of the first characters, but ends the letters after them.
     let wide = chars(&[('a', 'z'), ('.', '.'), ('@', '@')]);
     let tail = Regular::repeat(Regular::concat([Regular::literal("."), letters()]), 0, None);
     let sets = [
@@ -171,7 +171,7 @@ fn texts_longer_than_a_known_stretch_are_taken() {
             Regular::repeat(letters(), 18, Some(18)),
             Regular::repeat(chars(&[('0', '9')]), 0, Some(3)),
         ]),
-        // Several states that go on under the same characters.
+        // Several states that continue under the same characters.
         Regular::concat([
             Regular::repeat(
                 Regular::concat([
@@ -192,7 +192,8 @@ fn texts_longer_than_a_known_stretch_are_taken() {
             letters(),
             Regular::repeat(chars(&[('a', 'j'), (' ', ' ')]), 0, Some(19)),
         ]),
-        // All text goes on for some words, and the letters of one word without an end; a wide space is one of the characters beyond ASCII.
+        // All text continues for some words, and the letters of one word without a limit; a wide space is one of the
+        // non-ASCII characters.
         few_words(2),
         few_words(6),
     ];
@@ -221,7 +222,7 @@ fn texts_longer_than_a_known_stretch_are_taken() {
     }
 }
 
-/// How much of a string is left matters to no short token, but to some that are longer.
+/// The characters left in a string matter to no short token, but to some longer ones.
 #[test]
 fn strings_far_from_their_bounds_take_what_fits() {
     for (min, max) in [
@@ -278,7 +279,7 @@ fn many_listed_numbers_are_one_terminal() {
     }
 }
 
-/// A regular set's last state may be written in more than one way; all of them are its end.
+/// A regular set may have several equivalent last states; each of them is its end.
 #[test]
 fn an_output_that_cannot_go_on_is_finished() {
     let word = |text: &str| Regular::literal(text);
@@ -453,7 +454,7 @@ fn nullable_loops_and_counters_run() {
     }
 }
 
-/// Stacks that differ in one frame a level: 2^n of them after n letters, in n frames.
+/// Stacks that differ in one frame per level: 2^n of them after n letters, in n frames.
 #[test]
 fn exponentially_many_stacks_share_their_frames() {
     let mut builder = GrammarBuilder::new();

@@ -1,4 +1,4 @@
-//! Patterns with counters within counters: every text of theirs can be written to its end.
+//! Patterns with nested counters: every text can be completed.
 
 use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::util::start;
@@ -20,7 +20,7 @@ fn grammar(pattern: &str) -> Grammar {
     builder.finish(root, JsonForm::generate())
 }
 
-/// A sequence whose parts mostly are counted, with bounds up to one of these.
+/// A random sequence in which most parts are counted, with these bounds.
 fn pattern(random: &mut SplitMix, bounds: &[usize], depth: usize) -> String {
     const ATOMS: [&str; 8] = ["[ab]", "[^ ]", " ", "[a-z]", "a", "b", "aa", "[^\\n]"];
     let mut pattern = String::new();
@@ -43,7 +43,7 @@ fn pattern(random: &mut SplitMix, bounds: &[usize], depth: usize) -> String {
     pattern
 }
 
-/// Writes a text of at most `length` random tokens. `check` is shown the text and the allowed tokens of every state.
+/// Writes a text of at most `length` random tokens. `check` gets the text and the allowed tokens of every state.
 fn write(
     constraint: &CompiledConstraint,
     random: &mut SplitMix,
@@ -59,7 +59,7 @@ fn write(
         if tokens.is_empty() || tokens == constraint.eos() {
             break;
         }
-        // All of some tokens are allowed indeed, and one is taken.
+        // The matcher accepts tokens of the mask, and one of them is kept.
         for _ in 0..4 {
             let token = tokens[random.below(tokens.len())];
             matcher.clone().accept_token(token)?;
@@ -161,7 +161,7 @@ fn with_expressions(pattern: &str, expressions: usize) -> CompiledConstraint {
     CompiledConstraint::new(grammar(pattern), &vocabulary(), &options).expect(pattern)
 }
 
-/// What other texts have left in the automaton is no reason to refuse another.
+/// States of other texts that fill the memory are no reason to refuse a text.
 #[test]
 fn full_states_are_replaced() {
     let constraint = with_expressions(r"^(?:[a-z]{1,30} ?){1,100}$", 700);
@@ -176,7 +176,7 @@ fn full_states_are_replaced() {
     assert_eq!(first.tokens().count(), 2);
 }
 
-/// Whoever asks for more than there may be is refused, and takes nothing from the others.
+/// A mask that exceeds the limit is refused, and the states of others stay.
 #[test]
 fn a_mask_that_is_too_large_leaves_the_others_their_states() {
     let constraint = with_expressions("^(?:no|[abc].*[ab123].{30})$", 300);

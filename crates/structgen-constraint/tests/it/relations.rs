@@ -1,4 +1,4 @@
-//! Values that are compared with others written before: what a checker that knows no automaton allows, and only that.
+//! Related values: exactly what a checker without automata allows.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn bind(schema: &Value, text: &str) -> BoundConstraint {
     constraint.bind(&input).unwrap()
 }
 
-/// An object of these properties, all of them required but for those named.
+/// An object with these properties, all of them required except those named.
 fn object(properties: Value, optional: &[&str]) -> Value {
     let keys = properties.as_object().unwrap().keys();
     let required: Vec<&String> = keys
@@ -60,15 +60,15 @@ fn object(properties: Value, optional: &[&str]) -> Value {
     })
 }
 
-/// A value that relates to others.
+/// A value with a relation to others.
 fn related(mut schema: Value, relation: &str, to: &str) -> Value {
     schema["x-structgen"] = json!({relation: to});
     schema
 }
 
-/// Whether a document keeps a relation of the value at one place to those at another, by the definition.
+/// Returns whether a document satisfies a relation between the values at two places, by definition.
 fn is_kept(document: &Value, at: &str, relation: &str, to: &str) -> bool {
-    // In the order in which they are written, with where each is.
+    // In the order in which they are written, each with its place.
     let mut all = Vec::new();
     walk(document, String::new(), &mut all);
     let is_at = |pattern: &str, pointer: &str| {
@@ -138,7 +138,7 @@ fn some(values: impl IntoIterator<Item = Value>) -> Vec<Option<Value>> {
     values.into_iter().map(Some).collect()
 }
 
-/// Compares what a constraint allows with the documents that keep the relations.
+/// Compares what a constraint allows with the documents that satisfy the relations.
 fn check(schema: &Value, documents: Vec<Value>, relations: &[(&str, &str, &str)]) {
     let constraint = constraint(schema);
     let expected: BTreeSet<String> = { documents.iter() }
@@ -169,7 +169,7 @@ fn numbers_keep_their_order() {
             objects(&[("a", digits()), ("b", digits())]),
             &[("/b", relation, "/a")],
         );
-        // Without anything to compare with, any number may stand there.
+        // With nothing to compare with, any number is allowed.
         let schema = object(
             json!({"a": digit, "b": related(digit.clone(), relation, "/a")}),
             &["a"],
@@ -315,7 +315,7 @@ fn a_value_is_one_of_those_written_before() {
         &relation,
     );
 
-    // With nothing written, it is null or absent.
+    // If nothing was written, it is null or absent.
     let mut empty = schema.clone();
     empty["properties"]["items"]["minItems"] = json!(0);
     empty["properties"]["pick"]["type"] = json!(["string", "null"]);
@@ -381,7 +381,7 @@ fn listed_values_are_compared_too() {
     let relation = [("/b", "not-equal", "/a")];
     let documents = objects(&[("a", values()), ("b", values())]);
     check(&related_to(sizes.clone()), documents, &relation);
-    // Two are enough; one is not.
+    // Two suffice; one does not.
     let two = some(["s", "m"].map(Value::from));
     let documents = objects(&[("a", values()), ("b", two)]);
     check(
@@ -428,7 +428,7 @@ fn an_order_that_some_value_leaves_nothing_for_is_refused() {
         refused(&of(json!({"type": "number"}), integer.clone(), "at-least"))
             .contains("#/properties/b")
     );
-    // A multiple of five is above each of these.
+    // Above each of these there is a multiple of five.
     let fives = json!({"type": "integer", "multipleOf": 5});
     assert!(refused(&of(integer.clone(), fives, "at-least")).contains("cannot be kept"));
     for (a, b) in [
@@ -443,7 +443,7 @@ fn an_order_that_some_value_leaves_nothing_for_is_refused() {
     }
 }
 
-/// Where a value is, how it relates to others, and where those are.
+/// The place of a value, its relation, and the place of the values it relates to.
 type Stated = (&'static str, &'static str, &'static str);
 
 /// Schemas with relations, and the relations.
@@ -634,7 +634,7 @@ proptest! {
         let result = CompiledConstraint::new(grammar, &support::vocabulary(), &options);
         match result {
             Ok(_) => check(&schema, documents, &[("/b", relation, "/a")]),
-            // It is refused only where some value leaves nothing.
+            // A schema is refused only if some value leaves nothing.
             Err(error) => prop_assert!(!is_live, "{} {}", schema, error),
         }
     }

@@ -1,4 +1,4 @@
-//! A constraint out of a file is the one that was saved, and a file that is not what was written is refused.
+//! A loaded constraint equals the saved one, and a changed file is refused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ fn small() -> CompiledConstraint {
     small_with(&tables, &options(&tables))
 }
 
-/// A vocabulary that stays as it is, whatever other tests need.
+/// A vocabulary that does not change with the needs of other tests.
 fn fixed_vocabulary() -> Arc<VocabularyTables> {
     let bytes = (0..=255).map(|byte| vec![byte]);
     let longer = ["foo", "\"f", "oo\"", "ab"].map(|text| text.as_bytes().to_vec());
@@ -108,7 +108,7 @@ fn what_is_loaded_is_what_was_saved() {
             constraint.program().grammar().to_string()
         );
         assert_eq!(loaded.eos(), constraint.eos());
-        // The masks of the states that were visited are there: visiting them again computes none.
+        // The masks of the visited states are cached: visiting them again computes none.
         assert_eq!(loaded.warm(&SOME).unwrap(), warmth);
         assert_eq!(loaded.statistics().masks_computed, 0, "{shown}");
         for seed in 0..6 {
@@ -119,7 +119,7 @@ fn what_is_loaded_is_what_was_saved() {
                 "{shown}"
             );
         }
-        // And what was loaded can be saved.
+        // A loaded constraint can be saved again.
         let again = load(&saved(&load(&file).unwrap(), folder.path())).unwrap();
         assert_eq!(again.warm(&SOME).unwrap(), warmth);
         assert_eq!(again.statistics().masks_computed, 0, "{shown}");
@@ -213,8 +213,8 @@ fn damage_is_noticed_wherever_it_is() {
     load(&file).unwrap();
 }
 
-/// When this fails, files hold something else than before: raise the version in `saved.rs`, or `Grammar::BYTES_VERSION` where it is the
-/// grammar's bytes that changed, then let the test record the new file with `UPDATE_EXPECT=1`.
+/// If this fails, the contents of files have changed: raise the version in `saved.rs`, or `Grammar::BYTES_VERSION` if
+/// the bytes of the grammar changed, then record the new file with `UPDATE_EXPECT=1`.
 #[test]
 #[cfg(target_endian = "little")]
 fn a_change_of_the_file_is_a_new_version() {
@@ -234,7 +234,7 @@ fn a_change_of_the_file_is_a_new_version() {
     expect_test::expect!["version 0x10007: 768 bytes, 9f7609a2ae87b10b"].assert_eq(&found);
 }
 
-/// Gives a file whose bytes were changed the checksum of what it says now.
+/// Updates the checksum of a file whose bytes were changed.
 fn sign(bytes: &mut [u8]) {
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     hash.update(&bytes[..56]);
@@ -243,7 +243,7 @@ fn sign(bytes: &mut [u8]) {
     bytes[56..64].copy_from_slice(&sum);
 }
 
-/// What is written for each grammar.
+/// The files of all grammars.
 static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let written = |grammar| {
@@ -257,7 +257,7 @@ static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// A checksum is no signature: what a sound one covers may still be wrong, and then it is refused or harmless.
+    /// A checksum is not a signature: contents with a correct checksum may be wrong, and are then refused or harmless.
     #[test]
     fn a_forged_file_makes_nothing_panic(
         which in 0_usize..12,

@@ -1,4 +1,4 @@
-//! Tables out of a file are those that would be computed, and a file that cannot be trusted is replaced.
+//! Loaded tables equal computed ones, and a file that cannot be trusted is replaced.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use structgen_constraint::{ArtifactError, TablesSource, VocabularyTables};
 use structgen_grammar::JsonForm;
 use structgen_vocab::{TokenId, Vocabulary};
 
-/// A vocabulary that has not made its trie yet.
+/// A vocabulary that has not built its trie yet.
 fn vocabulary() -> Arc<Vocabulary> {
     let known = crate::support::vocabulary();
     let known = known.vocabulary();
@@ -23,7 +23,7 @@ fn is_loaded(source: &TablesSource) -> bool {
     matches!(source, TablesSource::Loaded)
 }
 
-/// All that tables hold, as bytes.
+/// Returns the contents of tables as bytes.
 fn written(tables: &VocabularyTables, folder: &Path) -> Vec<u8> {
     let file = folder.join("compared");
     tables.save(&file).unwrap();
@@ -86,7 +86,7 @@ fn an_old_version_and_another_vocabulary_are_replaced() {
     };
     assert!(matches!(unusable, ArtifactError::Version));
 
-    // A sound file of other tokens under this vocabulary's name.
+    // A valid file of other tokens under this vocabulary's name.
     let other = Vocabulary::from_tokens([b"a".to_vec()], &[]).unwrap();
     VocabularyTables::new(Arc::new(other)).save(&file).unwrap();
     let (_, source) = VocabularyTables::load_or_build(vocabulary(), folder.path());
@@ -98,8 +98,8 @@ fn an_old_version_and_another_vocabulary_are_replaced() {
     assert!(is_loaded(&source));
 }
 
-/// When this fails, tables hold something else than before, and files of old ones must not be taken for theirs: raise the version in
-/// `tables/saved.rs`, then let the test record the new file with `UPDATE_EXPECT=1`.
+/// If this fails, the contents of tables have changed, and old files must not be loaded: raise the version in
+/// `tables/saved.rs`, then record the new file with `UPDATE_EXPECT=1`.
 #[test]
 #[cfg(target_endian = "little")]
 fn a_change_of_the_tables_is_a_new_version() {
@@ -116,7 +116,7 @@ fn a_folder_that_cannot_be_written_is_no_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "no folder").unwrap();
-    // Below a file there can be no folder, whoever asks.
+    // A folder cannot be created below a file, whatever the permissions.
     let (tables, source) = VocabularyTables::load_or_build(vocabulary(), &file.join("cache"));
     let TablesSource::Built {
         not_saved: Some(_), ..
@@ -149,7 +149,7 @@ fn many_may_write_at_once() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-/// Gives a file whose bytes were changed the checksum of what it says now.
+/// Updates the checksum of a file whose bytes were changed.
 fn sign(bytes: &mut [u8]) {
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     hash.update(&bytes[..56]);
@@ -176,7 +176,7 @@ proptest! {
         prop_assert_eq!(fs::read(&file).unwrap(), whole);
     }
 
-    /// A checksum is no signature: what a sound one covers may still be wrong, and then it is refused or harmless.
+    /// A checksum is not a signature: contents with a correct checksum may be wrong, and are then refused or harmless.
     #[test]
     fn a_forged_file_makes_nothing_panic(
         changes in prop::collection::vec((any::<prop::sample::Index>(), prop_oneof![Just(1_u8), Just(0x80), any::<u8>()]), 1..4),

@@ -1,4 +1,5 @@
-//! Objects and arrays that count, compare or have classes of keys: masks as the oracle's, no dead end, costs that hold.
+//! Objects and arrays that count, compare or have classes of keys: masks equal the oracle's, there are no dead ends,
+//! and costs hold.
 
 use crate::support::{any_value, compile, json, walk_and_compare};
 use serde_json::Value;
@@ -15,7 +16,7 @@ fn forms() -> [JsonForm; 2] {
     [exact, JsonForm::generate()]
 }
 
-/// Walks over the constraint in every form; what it ends with has to hold.
+/// Walks the constraint in every form; `holds` checks each result.
 fn check(
     build: impl Fn(&mut GrammarBuilder) -> ExprId,
     budget: u64,
@@ -275,7 +276,7 @@ fn are_distinct(value: &Value) -> bool {
     let plain: Vec<String> = items
         .iter()
         .map(|item| match item {
-            // The number forms differ and the numbers do not.
+            // The notation of numbers differs; their values do not.
             Value::Number(number) => number.as_f64().unwrap().to_string(),
             other => other.to_string(),
         })
@@ -372,7 +373,7 @@ fn objects_are_distinct_whatever_their_order() {
     );
 }
 
-/// The first place must not take the only value of the second.
+/// The first item must not take the only value of the second.
 #[test]
 fn distinct_items_leave_each_place_a_value() {
     check(

@@ -1,10 +1,10 @@
-//! Where everything has been seen, masks and tokens cost no allocation.
+//! Once everything is cached, masks and tokens allocate nothing.
 
 use crate::small::choices;
 use structgen_constraint::Matcher;
 use structgen_vocab::TokenId;
 
-/// Masks and tokens along a path, and back to where it began.
+/// Masks and tokens along a path, and back to its start.
 fn walk(matcher: &mut Matcher, path: &[TokenId]) -> usize {
     let mut allowed = 0;
     for &token in path {
@@ -21,12 +21,12 @@ fn a_path_that_was_walked_before_allocates_nothing() {
     let mut matcher = constraint.matcher();
     let path: Vec<TokenId> = b"nothing else".iter().map(|&b| TokenId(b.into())).collect();
     let first = walk(&mut matcher, &path);
-    // The counter is this thread's own, so that the test's harness does not count.
+    // The counter is per thread, so the test harness is not counted.
     let mut again = 0;
     let measured = allocation_counter::measure(|| again = walk(&mut matcher, &path));
     assert_eq!(again, first);
     assert_eq!(measured.count_total, 0);
-    // And the counter does count.
+    // The counter does count allocations.
     let counted = allocation_counter::measure(|| drop(std::hint::black_box(vec![1u8; 100])));
     assert_eq!(counted.count_total, 1);
 }

@@ -1,4 +1,4 @@
-//! Matchers of one constraint on several threads see what they would see on one, and none waits for another's work.
+//! Matchers of one constraint behave on several threads as on one, and none waits for another's work.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Barrier, Mutex};
@@ -38,7 +38,7 @@ fn grammars() -> Vec<Grammar> {
     grammars
 }
 
-/// What a matcher answers at a place.
+/// What a matcher returns at one position.
 #[derive(Clone, Debug, PartialEq)]
 struct Seen {
     mask: TokenMask,
@@ -46,13 +46,13 @@ struct Seen {
     is_accepting: bool,
     is_finished: bool,
     forced: Vec<u8>,
-    /// What it says to a token that is drawn from all.
+    /// The answer to a token drawn from the whole vocabulary.
     answer: Result<(), String>,
-    /// The mask of a fork that took a token, before it was taken back.
+    /// The mask of a fork that accepted a token, before its rollback.
     forked: TokenMask,
 }
 
-/// A walk that depends on the seed and on what the matcher answers.
+/// A walk determined by the seed and the matcher's answers.
 fn walk(constraint: &CompiledConstraint, seed: u64) -> Vec<Seen> {
     let mut random = crate::support::SplitMix::new(seed);
     let mut matcher = constraint.matcher();
@@ -129,7 +129,7 @@ fn states_that_are_replaced_under_load_change_nothing() {
     let small = CompiledConstraint::new(grammar.clone(), &tables, &small).unwrap();
     let large = ConstraintOptions::default();
     let large = CompiledConstraint::new(grammar, &tables, &large).unwrap();
-    // Keys that differ are states that differ.
+    // Different keys are different states.
     let text = |thread: usize| -> String {
         let members = (0..150).map(|i| format!("\"key{thread}-{i}\":[{i},{{}}],"));
         format!("{{{}", members.collect::<String>())
@@ -194,7 +194,7 @@ fn batches_and_warming_on_many_threads_change_nothing() {
     }
 }
 
-/// Stops the first mask that is computed on its thread: says that it was begun, and waits to be told to go on.
+/// Stops the first mask that its thread computes: signals that it was begun, and waits for a signal to continue.
 struct Gate {
     begun: SyncSender<()>,
     go_on: Mutex<Option<Receiver<()>>>,
@@ -249,14 +249,14 @@ fn a_request_in_the_middle_of_its_step_stops_no_other() {
             tracing::subscriber::with_default(gate, || slow.mask().unwrap())
         });
         has_begun.recv().unwrap();
-        // Masks that nobody has asked for, some of which are computed side by side with the one that is stopped.
+        // Masks that are not cached, some of which are computed in parallel with the stopped one.
         let mut quick = constraint.matcher();
         for byte in "{\"name\":\"abc\"}".bytes() {
             assert!(quick.mask().unwrap().contains(TokenId(byte.into())));
             quick.accept_token(TokenId(byte.into())).unwrap();
         }
         assert!(quick.is_accepting());
-        // In the same array, too.
+        // In the same array as well.
         let mut other = constraint.matcher();
         take(
             &mut other,

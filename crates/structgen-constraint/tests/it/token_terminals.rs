@@ -1,4 +1,4 @@
-//! Tokens that a grammar names, and all tokens but one that it names.
+//! Token terminals: named tokens, and all tokens except a named one.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn compile(text: &str) -> Result<CompiledConstraint, CompileError> {
     let tokens = (0..=255_u8)
         .map(|byte| vec![byte])
         .chain(longer.map(|text| text.as_bytes().to_vec()))
-        // A hole behind the special tokens.
+        // A hole after the special tokens.
         .chain([
             b"<think>".to_vec(),
             b"</think>".to_vec(),
@@ -57,7 +57,7 @@ fn every_token_but_one_is_taken() {
     let mut matcher = constraint.matcher();
     assert_eq!(allowed(&mut matcher), [THINK]);
     matcher.accept_token(THINK).expect("allowed");
-    // All texts, all special tokens, but neither the end of the sequence nor the hole.
+    // All texts and special tokens, but neither the end-of-sequence token nor the hole.
     let inside: Vec<TokenId> = (0..=END_THINK.0).map(TokenId).collect();
     for token in [TokenId(0), THINK, BOLD, TokenId(0xC3)] {
         assert_eq!(allowed(&mut matcher), inside);

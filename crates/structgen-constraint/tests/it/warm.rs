@@ -7,7 +7,7 @@ use structgen_frontend::json_schema::{self, SchemaOptions};
 use structgen_frontend::regex::{self, RegexOptions};
 use structgen_grammar::{Expr, Grammar, JsonForm, TokenTerminal};
 
-/// The default, with time to spare where other tests run at the same time.
+/// The default limits, with more time, since other tests run at the same time.
 const LIMITS: WarmLimits = WarmLimits {
     states: 1_000,
     time: Duration::from_secs(60),
@@ -34,7 +34,7 @@ fn choices(texts: &[&str]) -> Grammar {
     crate::support::json(build, JsonForm::generate())
 }
 
-/// Walks at random, and how many masks that computed.
+/// Walks at random, and returns how many masks were computed.
 fn computed(constraint: &CompiledConstraint) -> u64 {
     let before = constraint.statistics().masks_computed;
     for seed in 0..40 {
@@ -75,9 +75,9 @@ fn walks_through_small_grammars_compute_no_mask() {
         let warmth = constraint.warm(&LIMITS).unwrap();
         assert!(warmth.is_complete, "{warmth:?} {shown}");
         assert_eq!(computed(&constraint), 0, "{shown}");
-        // Without it, masks are computed.
+        // Without warming, masks are computed.
         assert!(computed(&crate::support::compile(grammar)) > 0);
-        // A second time there is nothing left to do.
+        // A second call has nothing left to do.
         let before = constraint.statistics().masks_computed;
         assert_eq!(constraint.warm(&LIMITS).unwrap(), warmth);
         assert_eq!(constraint.statistics().masks_computed, before);
@@ -99,7 +99,7 @@ fn limits_are_kept() {
         is_complete,
         ..
     } = warm(all);
-    // What may follow is one of both, `oobar`, `obar`, `bar`, `ar`, `r`, or nothing.
+    // What may follow is either word, `oobar`, `obar`, `bar`, `ar`, `r`, or nothing.
     assert_eq!((states, is_complete), (7, true));
     let exactly = warm(WarmLimits { states, ..all });
     assert_eq!((exactly.states, exactly.is_complete), (states, true));

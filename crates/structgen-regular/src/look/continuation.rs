@@ -1,16 +1,15 @@
-//! Parts and what follows them, as sets.
+//! Converts parts with their continuations to sets.
 
 use super::{Part, PartId};
 use crate::arena::{Arena, Node, NodeId};
 
 impl Arena {
-    /// The texts that start with the part and go on with `rest`: all that is still to come. Recursive: the depth of
-    /// parts is limited.
+    /// Returns the texts that start with the part and continue with `rest`. Recursive; the depth of parts is limited.
     pub(crate) fn set_of(&mut self, part: PartId, rest: NodeId) -> NodeId {
         self.set(part, rest, false)
     }
 
-    /// The same; where `consuming`, only those in which the part consumes something.
+    /// Like [`set_of`](Self::set_of); if `consuming`, only those texts in which the part consumes something.
     fn set(&mut self, part: PartId, rest: NodeId, consuming: bool) -> NodeId {
         if rest == Self::NEVER {
             return Self::NEVER;
@@ -58,7 +57,7 @@ impl Arena {
                 self.concat(set, rest)
             }
             Part::Concat(parts) => {
-                // Which of them consumes first: those before it match the empty string here.
+                // Distinguishes which part is the first to consume; those before it match the empty string here.
                 let mut result = Self::NEVER;
                 let mut rest = rest;
                 for &part in parts.iter().rev() {
@@ -79,7 +78,7 @@ impl Arena {
         }
     }
 
-    /// `min` to `max` rounds of the body, the first of which consumes something.
+    /// Returns `min` to `max` rounds of the body, the first of which consumes something.
     fn round(&mut self, body: PartId, min: u32, max: Option<u32>, rest: NodeId) -> NodeId {
         if max == Some(0) {
             return Self::NEVER;
@@ -90,7 +89,7 @@ impl Arena {
         if min < 2 || empty == Self::NEVER {
             return round;
         }
-        // A round that matches the empty string here can be said as often as the counter still needs.
+        // A round that matches the empty string here may repeat as often as the counter still needs.
         let free = self.looping(body, 0, max.map(|max| max - 2), rest);
         let round_then = self.set(body, free, true);
         let padded = self.intersection(vec![empty, round_then]);
@@ -114,7 +113,7 @@ impl Arena {
             return self.set(body, rest, false);
         }
         let empty = self.empty_match(body);
-        // A body that is sure to match the empty string need not be counted from below.
+        // If the body always matches the empty string, its minimum does not matter.
         let min = if empty == Self::ALL_BYTES { 0 } else { min };
         self.intern(Node::Loop {
             body,
@@ -125,7 +124,7 @@ impl Arena {
         })
     }
 
-    /// The loop as a set in which it does not come first again: a round that consumes, or none.
+    /// Unfolds the loop to a set that does not begin with it again: a round that consumes, or none.
     pub(crate) fn unfold(&mut self, id: NodeId) -> NodeId {
         let Node::Loop {
             body,
@@ -150,12 +149,12 @@ impl Arena {
         unfolded
     }
 
-    /// What [`Arena::unfold`] has found.
+    /// Returns the cached result of [`Arena::unfold`].
     pub(crate) fn unfolded(&self, id: NodeId) -> NodeId {
         self.looks.unfolded.get(&id).copied().unwrap_or(Self::NEVER)
     }
 
-    /// Where the part matches the empty string: the set of what has to be still to come.
+    /// Returns the set of continuations with which the part matches the empty string.
     fn empty_match(&mut self, part: PartId) -> NodeId {
         if let Some(&known) = self.looks.empty.get(&part) {
             return known;
@@ -199,7 +198,7 @@ impl Arena {
         }
     }
 
-    /// A set that looks nowhere, without the empty string.
+    /// Returns a set without look-around minus the empty string.
     fn without_empty(&mut self, set: NodeId) -> NodeId {
         if !self.nullable(set) {
             return set;

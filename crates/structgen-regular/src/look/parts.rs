@@ -1,4 +1,4 @@
-//! The syntax of what looks around: parts that are no sets until it is known what follows them.
+//! The syntax of look-around: parts that become sets only once their continuation is known.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use super::{Looks, Tracker};
 use crate::LimitExceeded;
 use crate::arena::{Arena, NodeId};
 
-/// A part, by its place among all.
+/// The id of a part: its index in the list of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PartId(u32);
 
 /// A part of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Part {
-    /// Looks nowhere.
+    /// A set without look-around.
     Set(NodeId),
     Concat(Arc<[PartId]>),
     Union(Arc<[PartId]>),
@@ -34,16 +34,16 @@ pub(crate) enum Part {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PartFacts {
-    /// The trackers that are asked, as bits.
+    /// The trackers that it depends on, as bits.
     asks: u64,
-    /// Whether it consumes whole UTF-8 texts only, as far as known.
+    /// Whether it is known to consume only whole UTF-8 texts.
     utf8: bool,
-    /// Whether there is a look-ahead in it.
+    /// Whether it contains a look-ahead.
     ahead: bool,
     depth: u16,
 }
 
-/// How deep parts that look around may nest: they are lowered by recursion.
+/// The maximum nesting of parts that look around, since they are lowered by recursion.
 const MAX_DEPTH: u16 = 400;
 
 impl Looks {
@@ -109,11 +109,11 @@ impl Arena {
         })
     }
 
-    /// A look-behind for the body.
+    /// Creates a look-behind for the body.
     pub(crate) fn behind(&mut self, body: PartId, negated: bool) -> Result<PartId, LimitExceeded> {
         let part = |arena: &mut Self, set| arena.part(Part::Set(set));
         if self.looks.facts[body.0 as usize].ahead {
-            // It would have to know what comes after the look-behind's own place.
+            // It would depend on what follows the position of the look-behind.
             return Err(LimitExceeded {
                 what: "look-aheads inside a look-behind",
                 limit: 0,

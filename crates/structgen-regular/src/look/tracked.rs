@@ -8,7 +8,8 @@ use crate::arena::{Arena, Node, NodeId};
 use crate::derivative::Scratch;
 
 impl Arena {
-    /// A text of its own: the part and nothing after it, with the trackers it asks at their start.
+    /// Returns the set of a whole text: the part with nothing after it, and the trackers that it depends on at their
+    /// start.
     pub(crate) fn whole_text(&mut self, part: PartId) -> NodeId {
         let term = self.set_of(part, Self::EMPTY);
         let trackers = self
@@ -21,11 +22,11 @@ impl Arena {
         self.tracked(term, trackers)
     }
 
-    /// The trackers that hold: those that accept what was read so far, as bits.
+    /// Returns the trackers that hold, as bits: those that accept what was read so far.
     pub(crate) fn holding(&self, trackers: &[(Tracker, NodeId)]) -> u64 {
         let mut holds = 0;
         for &(tracker, state) in trackers {
-            // Those that it asks itself come before it.
+            // The trackers that it depends on come before it.
             if self.nullable_where(state, holds) {
                 holds |= tracker.bit();
             }
@@ -33,7 +34,7 @@ impl Arena {
         holds
     }
 
-    /// Whether the expression holds the empty string where these trackers hold.
+    /// Returns whether the expression contains the empty string, given the trackers that hold.
     pub(crate) fn nullable_where(&self, root: NodeId, holds: u64) -> bool {
         if self.asks(root) == 0 {
             return self.nullable(root);
@@ -74,7 +75,7 @@ impl Arena {
         known.get(&root).copied().unwrap_or(false)
     }
 
-    /// What follows the byte in a tracked set.
+    /// Returns the derivative of a tracked set.
     pub(crate) fn derive_tracked(
         &mut self,
         id: NodeId,
@@ -86,7 +87,7 @@ impl Arena {
             return Ok(Self::NEVER);
         };
         let holds = self.holding(&trackers);
-        // Kept, since its size is that of the arena: a new one for every step would make a search quadratic.
+        // Reused, since its size is that of the arena: a new one for every step would make a search quadratic.
         let mut inner = scratch.inner.take().unwrap_or_default();
         let term = self.derivative_where(term, byte, holds, limit, &mut inner)?;
         let mut next = Vec::with_capacity(trackers.len());
@@ -98,7 +99,7 @@ impl Arena {
         Ok(self.tracked(term, next))
     }
 
-    /// The term with those trackers that it still asks and that may still change their mind.
+    /// Returns the term with those trackers that it still depends on and that may still change.
     fn tracked(&mut self, mut term: NodeId, mut trackers: Vec<(Tracker, NodeId)>) -> NodeId {
         let any = self.any_text();
         let constant =
@@ -132,7 +133,7 @@ impl Arena {
         })
     }
 
-    /// The expression where the trackers in `fixed` stay as they are in `holds` for good.
+    /// Returns the expression, given that the trackers in `fixed` stay as they are in `holds`.
     fn settle(&mut self, root: NodeId, fixed: u64, holds: u64) -> NodeId {
         let mut known: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         let mut parts: FxHashMap<PartId, PartId> = FxHashMap::default();
@@ -202,7 +203,7 @@ impl Arena {
         known.get(&root).copied().unwrap_or(root)
     }
 
-    /// Recursive: the depth of parts is limited.
+    /// Recursive; the depth of parts is limited.
     fn settle_part(
         &mut self,
         id: PartId,
@@ -240,7 +241,7 @@ impl Arena {
             }
             set @ Part::Set(_) => set,
         };
-        // It nests no deeper than before, so that it is within the limit.
+        // It nests no deeper than before, so it is within the limit.
         let facts = self.looks.facts(id);
         let facts = facts.asking(self.looks.asks(id) & !fixed);
         let settled = self.intern_part(part, facts);

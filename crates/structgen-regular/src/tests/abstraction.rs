@@ -1,4 +1,4 @@
-//! Abstractions against the states that they stand for.
+//! Abstractions compared with the states that they stand for.
 
 use super::*;
 use crate::SHORT_TEXT;
@@ -19,7 +19,7 @@ fn both(one: Regular, other: Regular) -> Regular {
     Regular::Intersection([one, other].into())
 }
 
-/// A label of letters and hyphens, as host names have it.
+/// A label of letters and hyphens, as in host names.
 fn label() -> Regular {
     let end = || class(&[('a', 'z'), ('0', '9')]);
     let inner = class(&[('a', 'z'), ('0', '9'), ('-', '-')]);
@@ -47,7 +47,7 @@ fn words() -> Regular {
     Regular::concat([between(Regular::concat([word(), space()]), 0, 99), word()])
 }
 
-/// Sets with counters, and texts within them.
+/// Sets with counters, and texts that lead into them.
 fn sets() -> Vec<(Regular, &'static str)> {
     let letters = || class(&[('a', 'z')]);
     vec![
@@ -62,7 +62,7 @@ fn sets() -> Vec<(Regular, &'static str)> {
             "a.b/c.d.e",
         ),
         (words(), "ab c  dé é"),
-        // Five characters at least, whatever their bytes.
+        // At least five characters, whatever their bytes.
         (
             both(
                 Regular::concat([
@@ -74,7 +74,7 @@ fn sets() -> Vec<(Regular, &'static str)> {
             ),
             "é/é.a.b.c",
         ),
-        // Three characters at least, one of them a letter.
+        // At least three characters, one of them a letter.
         (
             both(
                 Regular::concat([
@@ -86,7 +86,7 @@ fn sets() -> Vec<(Regular, &'static str)> {
             ),
             "é./a. -xé",
         ),
-        // The same length, where nothing may follow the letter.
+        // The same length, if nothing may follow the letter.
         (
             both(
                 Regular::concat([
@@ -100,7 +100,7 @@ fn sets() -> Vec<(Regular, &'static str)> {
             ),
             "é./éééa",
         ),
-        // As many rounds as two characters each leave room for.
+        // As many rounds as leave room for two characters each.
         (
             between(Regular::concat([letters(), Regular::literal(" ")]), 0, 17),
             "a b x y a b ",
@@ -109,7 +109,7 @@ fn sets() -> Vec<(Regular, &'static str)> {
             between(Regular::concat([letters(), Regular::literal(" ")]), 18, 19),
             "a b x y a b ",
         ),
-        // What is left of the one decides whether what is left of the other is live.
+        // The rest of one decides whether the rest of the other is live.
         (
             both(
                 Regular::union([between(letters(), 20, 20), Regular::literal("b")]),
@@ -124,7 +124,7 @@ fn sets() -> Vec<(Regular, &'static str)> {
             ),
             "bbbbb",
         ),
-        // A demanded count after a short one.
+        // A required count after a short one.
         (
             Regular::concat([
                 between(letters(), 0, 3),
@@ -136,7 +136,7 @@ fn sets() -> Vec<(Regular, &'static str)> {
     ]
 }
 
-/// Every text of one character out of a few, repeated and mixed, is taken by the one where it is taken by the other.
+/// For every text of a few characters, repeated and mixed, both accept it or neither does.
 #[test]
 fn abstractions_accept_the_same_short_texts() {
     let letters: Vec<&[u8]> = ["a", "b", "é", " ", ".", "-", "/", "0", "x", "y"]

@@ -1,4 +1,4 @@
-//! Boolean operations against the semantics of sets, by brute force.
+//! Boolean operations compared with set semantics, by brute force.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Where matches of `regular` end that start at `from`: the definition, and nothing clever.
+/// Returns the ends of matches of `regular` that start at `from`, directly by definition.
 fn ends(regular: &Regular, text: &[u8], from: usize) -> BTreeSet<usize> {
     match regular {
         Regular::Never => BTreeSet::new(),
@@ -36,7 +36,7 @@ fn ends(regular: &Regular, text: &[u8], from: usize) -> BTreeSet<usize> {
         Regular::Union(arms) => arms.iter().flat_map(|arm| ends(arm, text, from)).collect(),
         Regular::Intersection(arms) => (from..=text.len())
             .filter(|&to| {
-                // No arms at all are taken as every text.
+                // An intersection without arms is every text.
                 let text_like = std::str::from_utf8(&text[from..to]).is_ok();
                 arms.iter().all(|arm| ends(arm, text, from).contains(&to))
                     && (!arms.is_empty() || text_like)
@@ -91,7 +91,7 @@ fn set() -> impl Strategy<Value = Regular> {
     })
 }
 
-/// Every text of up to four letters out of a, b and é.
+/// Every text of up to four letters from a, b and é.
 fn texts() -> Vec<String> {
     let mut all = vec![String::new()];
     let mut from = 0;

@@ -1,4 +1,4 @@
-//! Counting and listing against brute force and arithmetic.
+//! Counting and listing compared with brute force and arithmetic.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! What patterns of each dialect match, as the engines of the dialects say: the crate `regex`, V8 with the flag `u` or
-//! `v`, and Python's `re`.
+//! What patterns of each dialect match according to its engine: the crate `regex`, V8 with the flag `u` or `v`, and
+//! Python's `re`.
 
 use structgen_frontend::regex::{RegexOptions, parse};
 
@@ -60,7 +60,7 @@ fn the_dialect_of_the_crate_regex() {
             (r"\Aa\z", &["a"], &["a\n"]),
             ("(^|,)a(,|$)", &["a", ",a,"], &["aa"]),
             ("a{3,}?b{2}{2}", &["aaabbbb"], &["aaabbb"]),
-            // What the crate itself does not have.
+            // Extensions that the crate itself lacks.
             ("(?=.*[0-9])[a-z0-9]{3}", &["a1b"], &["abc", "a1"]),
             ("(?!foo)[a-z]+(?<!bar)", &["fo", "barfo"], &["foox", "xbar"]),
             ("(?x) ( # one\n ?<= ^ ) a", &["a"], &["aa"]),

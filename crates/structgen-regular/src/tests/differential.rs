@@ -1,4 +1,4 @@
-//! Against `regex-automata`.
+//! Differential tests with `regex-automata`.
 
 use proptest::prelude::*;
 use regex_automata::dfa::{Automaton, dense};
@@ -28,7 +28,7 @@ fn pattern() -> impl Strategy<Value = String> {
     )
 }
 
-/// Counters within counters, few letters: texts can be cut into rounds in many ways.
+/// Nested counters and few letters: texts can be split into rounds in many ways.
 fn ambiguous() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         3 => "[ab]",
@@ -44,8 +44,8 @@ fn ambiguous() -> impl Strategy<Value = String> {
     )
 }
 
-/// Compares acceptance, liveness and costs with those of a minimal automaton with all counters unrolled; leaves out patterns for which
-/// that is large.
+/// Compares acceptance, liveness and costs with those of a minimal automaton in which all counters are unrolled; skips
+/// patterns for which that is large.
 fn agrees_with_a_minimal_dfa(pattern: &str, texts: &[String]) -> Result<(), TestCaseError> {
     let dfa = dense::Builder::new()
         .configure(

@@ -1,4 +1,4 @@
-//! What large and hostile expressions cost.
+//! The cost of large and hostile expressions.
 
 use std::sync::Arc;
 
@@ -64,11 +64,11 @@ fn deep_nesting_costs_no_stack() {
     assert!(walk(&mut some, b"abb").is_some());
     assert!(walk(&mut some, b"c").is_some());
 
-    // Dropping a tree as deep as this is the business of whoever builds it.
+    // Dropping such a deep tree is the responsibility of the code that builds it.
     let deep = std::mem::ManuallyDrop::new(nested(100_000));
     let mut deep = machine(&deep);
     let start = deep.start().expect("live").expect("not empty");
-    // A step would leave one counter more open for every level and every level below: that is a limit, not a crash.
+    // A step would open one more counter for every level and every level below: that is a limit, not a crash.
     assert!(deep.step(&start, b'a').is_err());
 }
 

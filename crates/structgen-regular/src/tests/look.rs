@@ -1,10 +1,10 @@
-//! Look-around against a backtracking matcher that knows nothing of sets.
+//! Look-around compared with a backtracking matcher.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A pattern, to be written out and to be matched as it stands.
+/// A pattern, to be printed and to be matched.
 #[derive(Clone, Debug)]
 enum Pattern {
     Class(&'static str, &'static [char]),
@@ -46,7 +46,7 @@ impl Pattern {
         }
     }
 
-    /// Whether a match from `at` on can go on with `next`: continuation by continuation.
+    /// Returns whether a match from `at` on can continue with `next`: continuation-passing style.
     fn matches(&self, text: &[char], at: usize, next: &mut dyn FnMut(usize) -> bool) -> bool {
         let word = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
         let is_word = |at: usize| text.get(at).is_some_and(word);
@@ -98,7 +98,7 @@ impl Pattern {
             return false;
         }
         body.matches(text, at, &mut |end| {
-            // Beyond the minimum, a round that consumes nothing leads nowhere new.
+            // After the minimum, a round that consumes nothing leads nowhere new.
             (end > at || min > 0)
                 && Self::rounds(
                     body,
@@ -115,7 +115,7 @@ impl Pattern {
         (0..=text.len()).any(|at| self.matches(text, at, &mut |_| true))
     }
 
-    /// What may stand in a look-behind: nothing that looks ahead.
+    /// Returns whether it looks ahead, which is not allowed in a look-behind.
     fn looks_ahead(&self) -> bool {
         match self {
             Self::End | Self::Boundary(_) | Self::Ahead(..) => true,
@@ -233,7 +233,7 @@ proptest! {
     }
 }
 
-/// Patterns of the crate `regex` with all its places.
+/// Patterns of the crate `regex` with all its anchors.
 fn places() -> impl Strategy<Value = String> {
     let place = prop::sample::select(vec![
         "^",
@@ -345,7 +345,7 @@ fn behind_the_start_a_set_is_as_plain_as_without_look_around() {
     let size = machine.size();
     let stepped = walk(&mut machine, b"fabcdefabcdef");
     assert!(stepped.is_some());
-    // A step adds the next counter, and nothing else.
+    // A step adds only the next counter.
     assert_eq!(machine.size() - size, 11);
 }
 

@@ -1,4 +1,4 @@
-//! Regular machines against other ways to say the same.
+//! Regular machines compared with independent implementations.
 
 mod abstraction;
 mod boolean;
@@ -34,7 +34,7 @@ fn accepts(machine: &mut RegularMachine, text: &[u8]) -> bool {
     walk(machine, text).is_some_and(|state| machine.is_accepting(&state))
 }
 
-/// Follows falling costs to a final state: what makes "live" true rather than claimed.
+/// Follows falling costs to a final state, which proves that the state is live.
 fn completion(machine: &mut RegularMachine, state: RegularState) -> Vec<u8> {
     let mut state = state;
     let mut text = Vec::new();

@@ -1,9 +1,9 @@
-//! Counters within counters: sets that can be cut into rounds in many ways.
+//! Nested counters: sets whose texts can be split into rounds in many ways.
 
 use super::*;
 use crate::arena::Node;
 
-/// Reads the text; returns the most alternatives that were open at once, and the expressions made.
+/// Reads the text; returns the maximum number of alternatives open at once, and the number of expressions.
 fn cost_of(pattern: &str, text: &str) -> (usize, usize) {
     let set = parse(pattern, RegexOptions::json_schema()).expect(pattern);
     let mut machine = machine(&set);
@@ -41,7 +41,7 @@ fn one_ambiguous_counter_takes_a_few_alternatives() {
     }
 }
 
-/// Of those that have used as many rounds as letters allow, none is like another: there are as many as the smaller counter has values.
+/// No alternative covers another: there are as many as the smaller counter has values.
 #[test]
 fn alternatives_grow_with_the_smaller_counter() {
     for n in [10, 20, 40] {
@@ -61,7 +61,7 @@ fn alternatives_grow_with_the_smaller_counter() {
 
 #[test]
 fn ranges_that_leave_a_gap_are_kept_apart() {
-    // A round takes three letters or five: what is left are sums of these.
+    // A round takes three letters or five, so the rests are sums of these.
     let set = parse(r"^(?:(?:a{3}|a{5}){2,4}b){2}$", RegexOptions::json_schema()).expect("valid");
     let mut machine = machine(&set);
     let rounds = |length: usize| {
@@ -86,11 +86,11 @@ fn rounds_that_begin_alike_take_as_many_alternatives_as_they_have_places() {
     };
     let text: String = (0..150).map(letter).collect();
     for (pattern, at_most) in [
-        // Where a round may end depends on letters far back: sets of places, not their choices, are what differs.
+        // Where a round may end depends on letters far back, so states are sets of positions.
         (r"^(?:[ab]*a[ab]{6}b?){5,100}.*$", 4),
         (r"^(?:[ab]*a[ab]{6}){0,100}$", 4),
         (r"^(?:(?:a|b|ab)*a[ab]{1,6}[bc]){0,100}.*$", 4),
-        // Three counters within one another: one alternative in several counters at once.
+        // Three nested counters: one alternative has several counters at once.
         (r"^(?:(?:[ab]{1,6}b?){1,6}c?){1,60}$", 8),
         (r"^(?:(?:(?:[ab]{2,5}b?){3,20}c?){1,60}a?){2,50}$", 8),
     ] {

@@ -1,4 +1,4 @@
-//! Patterns as JSON Schema writes them, from text to acceptance.
+//! Patterns of JSON Schema, from text to acceptance.
 
 use proptest::prelude::*;
 use regex_automata::meta;

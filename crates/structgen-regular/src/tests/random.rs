@@ -2,8 +2,7 @@
 
 use proptest::prelude::*;
 
-/// Patterns of some leaves, nested to a depth, with some quantifiers: a regular expression of what a quantifier looks
-/// like.
+/// Patterns of the given leaves, nested to a depth, with quantifiers described by a regular expression.
 pub(super) fn patterns(
     leaf: impl Strategy<Value = String> + 'static,
     depth: u32,

@@ -1,20 +1,20 @@
-//! What goes on in a span of an input: the text and a tree of tokens are walked side by side.
+//! Finds the continuations in a span of an input, by walking the text and a token trie side by side.
 //!
-//! Where a span begins, thousands of tokens go on at the words of the text, and most of the states after them are never
-//! asked for. So no state of an automaton is made for what is only passed through: each position of the text is followed
-//! down the tree, and as positions are sorted by their text, only from where it differs from the one before.
+//! At the beginning of a span, thousands of tokens continue at the words of the text, and most of the states after them
+//! are never visited. So no state is created for what is only passed through: each position of the text is followed
+//! down the trie and, since positions are sorted by their text, only from where it differs from the previous one.
 
 use super::{GroundedContent, GroundedState, SetState};
 use crate::input::OpenSpan;
 use crate::{Children, Continuations, LimitExceeded};
 
-/// A node of the tree on the way from the root.
+/// A node of the trie on the path from the root.
 struct Step {
     node: u32,
     /// The byte that leads to it.
     byte: u8,
     set: SetState,
-    /// Whether its continuations with a closing quote, and with a backslash, have been found.
+    /// Whether its continuations with a closing quote, and with a backslash, were found.
     is_end: bool,
     is_escape: bool,
 }
@@ -31,7 +31,7 @@ impl Step {
     }
 }
 
-/// The nodes below `root` that go on from a state.
+/// Returns the nodes below `root` that continue from a state.
 pub(super) fn continuations(
     content: &mut GroundedContent,
     state: &GroundedState,

@@ -1,25 +1,24 @@
-//! How far a text is in those of some numbers, however these are written.
+//! How far a text agrees with some numbers, however these are written.
 //!
-//! A number is ±0.d₁d₂… × 10^exponent. The set of some is a tree by sign, digits, and exponent, so that a text leads down the
-//! tree with its digits; zeros at their end, the point and the exponent that is written only say which of the exponents it
-//! has.
+//! A number is ±0.d₁d₂… × 10^exponent. A set of numbers is a tree by sign, digits, and exponent. The digits of a text
+//! lead down the tree; trailing zeros, the point and the written exponent only determine which exponent it has.
 
 use structgen_grammar::{Decimal, NumberForm};
 
 use crate::ByteSet;
 use crate::json::{TextSet, TextSets};
 
-/// The numbers that a text may still be of.
+/// The numbers that a text may still become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NumberProgress {
     part: NumberPart,
     /// What follows all digits read so far, in the numbers that begin with them.
     longer: TextSet,
-    /// The exponents of the numbers whose digits have been read; whatever follows is zeros.
+    /// The exponents of the numbers whose digits were read; only zeros follow.
     complete: TextSet,
-    /// Whether zero is one of the numbers and nothing else has been read.
+    /// Whether zero is one of the numbers and nothing else was read.
     zero: bool,
-    /// Whether a digit that is not zero has been read.
+    /// Whether a nonzero digit was read.
     has_digits: bool,
     /// The exponent of the number if the text ends before an exponent is written.
     exponent: i64,
@@ -40,13 +39,13 @@ enum NumberPart {
 /// The text of zero in the tree.
 const ZERO: &[u8] = b"0";
 
-/// Stands between digits and exponent.
+/// Separates digits and exponent.
 const END: u8 = 0xFF;
 
-/// No exponent of a number is as large.
+/// An upper bound on the exponents of numbers.
 const MAX_EXPONENT: i64 = 1 << 60;
 
-/// The numbers with one more.
+/// Returns the numbers with one more.
 pub(super) fn with(numbers: TextSet, number: &Decimal, sets: &TextSets) -> TextSet {
     sets.with(numbers, &text(number))
 }
@@ -66,7 +65,7 @@ fn text(number: &Decimal) -> Vec<u8> {
     text
 }
 
-/// Exponents in their order.
+/// Encodes exponents in their order.
 fn exponent_text(exponent: i64) -> [u8; 8] {
     (exponent ^ i64::MIN).to_be_bytes()
 }
@@ -75,7 +74,7 @@ impl NumberProgress {
     /// The bytes of numbers.
     pub(super) const FIRST: ByteSet = ByteSet::of(b"+-.0123456789Ee");
 
-    /// After the sign of any of these numbers, or before their first digit.
+    /// Returns the state after the sign of these numbers, or before their first digit.
     pub(super) fn signed(numbers: TextSet, is_negative: bool, sets: &TextSets) -> Self {
         let sign = if is_negative { b'-' } else { b'+' };
         Self {
@@ -88,7 +87,7 @@ impl NumberProgress {
         }
     }
 
-    /// The numbers that are left after one more byte.
+    /// Returns the numbers that are left after one more byte.
     pub(super) fn step(self, byte: u8, form: &NumberForm, sets: &TextSets) -> Option<Self> {
         let mut next = self;
         match (self.part, byte) {
@@ -142,7 +141,7 @@ impl NumberProgress {
         }
     }
 
-    /// Where no exponent is written, the point stands once it is read, and before it never moves to the left.
+    /// If no exponent may be written, the point is fixed once it is read, and before that it never moves to the left.
     fn drop_out_of_reach(&mut self, sets: &TextSets) {
         if !self.has_digits {
             return;
@@ -163,12 +162,12 @@ impl NumberProgress {
         }
     }
 
-    /// Once an exponent is being written, its first digits have to be those of one that leads to a number.
+    /// Once an exponent is being written, its first digits must be those of one that leads to a number.
     fn drop_wrong_exponents(&mut self, sets: &TextSets) {
         let NumberPart::Exponent { is_negative, value } = self.part else {
             return;
         };
-        // The exponents that begin so, by how many digits follow: none is longer than the largest one.
+        // The exponents that begin like this, by the number of digits that follow; none is longer than the largest one.
         let (mut least, mut largest) = (value, value);
         while least <= MAX_EXPONENT && largest <= MAX_EXPONENT {
             let (from, to) = match is_negative {
@@ -192,7 +191,7 @@ impl NumberProgress {
         self.complete = TextSet::NONE;
     }
 
-    /// Zero has any exponent: its texts are told apart by their part alone.
+    /// Zero may have any exponent, so its texts differ only in their part.
     fn forget_exponent_of_zero(&mut self) {
         if self.longer != TextSet::NONE || self.complete != TextSet::NONE {
             return;
@@ -203,7 +202,7 @@ impl NumberProgress {
         }
     }
 
-    /// Whether the text is one of the numbers'.
+    /// Returns whether the text is one of the numbers'.
     pub(super) fn is_text(self, sets: &TextSets) -> bool {
         let moved = match self.part {
             NumberPart::Integer | NumberPart::Fraction => 0,

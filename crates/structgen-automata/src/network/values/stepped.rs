@@ -1,7 +1,7 @@
-//! Sets of values as trees by the digits of their numbers, each value with its own place in its own texts.
+//! Sets of values as trees by the digits of their numbers, each value with its own position in its own texts.
 //!
-//! For values whose parts have no order that all of their texts share: of objects, keys come in any. Such a set takes one
-//! step for each value.
+//! They are for values whose texts do not share an order of parts: the keys of objects may come in any. Such a set
+//! takes one step for each value.
 
 use rustc_hash::FxHashMap;
 use structgen_grammar::JsonForm;
@@ -11,7 +11,7 @@ use crate::interned::Interned;
 use crate::value::{Value, ValueText};
 use crate::{ByteSet, LimitExceeded};
 
-/// Some values, each with how far the text is in its own: those with another text so far are left out. Equal ones have
+/// Some values, each with a position in its own text; values with another text so far are dropped. Equal ones have
 /// equal numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SteppedSet(u32);
@@ -21,45 +21,45 @@ impl SteppedSet {
     pub(super) const NONE: Self = Self(NOTHING);
 }
 
-/// The trees, of which equal parts are stored once: one value more, or one byte more of the text, makes few new parts,
-/// however many values there are.
+/// The trees, whose equal parts are stored once: adding a value or reading a byte creates few new parts, however many
+/// values there are.
 #[derive(Debug)]
 pub(super) struct SteppedSets {
     form: JsonForm,
-    /// What reads the texts of a value, once somebody has asked.
+    /// What reads the texts of a value, created on demand.
     texts: FxHashMap<u32, Box<ValueText>>,
     parts: Interned<Part>,
     /// Steps of parts of the level [`KEPT`].
     steps: FxHashMap<(u32, u8), u32>,
-    /// What parts own.
+    /// The number of bytes that parts own.
     bytes: usize,
 }
 
 /// A set of values whose numbers have the same first digits.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Part {
-    /// The digits that they have in common, and how many follow the one that comes next.
+    /// Their common digits, and how many digits follow the next one.
     prefix: u32,
     level: u32,
-    /// By the next digit a smaller part; where that is the last digit, the state of the value's text.
+    /// By the next digit a smaller part or, if it is the last digit, the state of the value's text.
     entries: Box<[(u8, u32)]>,
     /// Whether a text of one of the values ends here, which follows from the rest.
     is_text: bool,
 }
 
-/// The bits of a digit.
+/// The number of bits of a digit.
 const DIGIT: u32 = 4;
 
-/// The digits of a number.
+/// The number of digits of a number.
 const DIGITS: u32 = 5;
 
-/// The most values that are told apart.
+/// The maximum number of values.
 pub(super) const MAX_VALUES: u32 = 1 << (DIGIT * DIGITS);
 
-/// Steps are kept of parts that are this large, of up to 16 values: more are few parts.
+/// Steps are cached for parts of this level, which have up to 16 values; larger parts are few.
 const KEPT: u32 = 0;
 
-/// How many steps are kept.
+/// The maximum number of cached steps.
 const MAX_STEPS: usize = 1 << 16;
 
 /// The part without values.
@@ -83,7 +83,7 @@ impl SteppedSets {
         }
     }
 
-    /// The values with one more, of which nothing has been read.
+    /// Returns the values with one more, of which nothing was read.
     pub(super) fn with(&mut self, set: SteppedSet, value: ValueId) -> SteppedSet {
         const { assert!(ValueText::DEAD == NOTHING) };
         SteppedSet(self.put(set.0, DIGITS - 1, value))
@@ -114,7 +114,7 @@ impl SteppedSets {
         let ends = |&(digit, at): &(u8, u32)| match level {
             0 => {
                 let value = prefix << DIGIT | u32::from(digit);
-                // A value that nobody has read has no text yet, and none has the empty one.
+                // A value that was never read has no text yet, and no value has the empty text.
                 { self.texts.get(&value) }.is_some_and(|text| text.accepts(at))
             }
             _ => self.parts.get(at).is_text,
@@ -132,7 +132,7 @@ impl SteppedSets {
         id
     }
 
-    /// Whether a value is among those of which nothing has been read.
+    /// Returns whether a value is among those of which nothing was read.
     pub(super) fn has(&self, set: SteppedSet, value: ValueId) -> bool {
         let mut part = set.0;
         for level in (0..DIGITS).rev() {
@@ -146,7 +146,7 @@ impl SteppedSets {
         true
     }
 
-    /// The values that are left after one more byte.
+    /// Returns the values that are left after one more byte.
     pub(super) fn step(
         &mut self,
         set: SteppedSet,
@@ -181,7 +181,7 @@ impl SteppedSets {
                 }
                 _ => self.step_part(at, byte, values)?,
             };
-            // Neither texts nor sets go on from 0.
+            // Neither texts nor sets continue from 0.
             if next != NOTHING {
                 left.push((digit, next));
             }
@@ -196,7 +196,7 @@ impl SteppedSets {
         Ok(next)
     }
 
-    /// Adds the bytes that may come next in a text, at most.
+    /// Adds a superset of the bytes that may come next in a text.
     pub(super) fn add_first(
         &mut self,
         set: SteppedSet,
@@ -226,7 +226,7 @@ impl SteppedSets {
         Ok(())
     }
 
-    /// Whether the text is one of a value's.
+    /// Returns whether the text is one of a value's.
     pub(super) fn is_text(&self, set: SteppedSet) -> bool {
         self.parts.get(set.0).is_text
     }
@@ -245,7 +245,7 @@ impl SteppedSets {
         })
     }
 
-    /// About how many bytes the sets take, and what reads their values.
+    /// Returns the approximate size in bytes of the sets and of what reads their values.
     pub(super) fn memory(&self) -> usize {
         let texts = self.texts.values().map(|text| text.memory());
         self.bytes
@@ -256,7 +256,7 @@ impl SteppedSets {
     }
 }
 
-/// The digits of a number are counted from its end.
+/// Returns a digit of a number, counted from its end.
 fn digit(number: u32, level: u32) -> u8 {
     (number >> (level * DIGIT) & ((1 << DIGIT) - 1)) as u8
 }

@@ -1,9 +1,9 @@
-//! How far a text is in those of some strings, written with any escapes.
+//! How far a text agrees with some strings, written with any escapes.
 
 use crate::ByteSet;
 use crate::json::{TextSet, TextSets};
 
-/// The strings that a text may still be of, after their opening quote.
+/// The strings that a text may still become, after their opening quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct StringProgress {
     /// What follows the characters read so far in each of them.
@@ -11,16 +11,16 @@ pub(super) struct StringProgress {
     escape: Escape,
 }
 
-/// How much of an escape has been read.
+/// An escape in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Escape {
-    /// Its bytes: `\uXXXX` has 6, and a character of two units twice as many.
+    /// The number of bytes: `\uXXXX` has 6, and a surrogate pair twice as many.
     bytes: u8,
     /// Its hexadecimal digits, as a number.
     digits: u32,
 }
 
-/// What follows a byte.
+/// The result of a byte.
 pub(super) enum AfterByte {
     /// More of the string.
     Inside(StringProgress),
@@ -31,7 +31,7 @@ pub(super) enum AfterByte {
 }
 
 impl StringProgress {
-    /// After the opening quote of any of these strings.
+    /// Returns the state after the opening quote of these strings.
     pub(super) fn opened(strings: TextSet) -> Self {
         Self {
             rest: strings,
@@ -51,7 +51,7 @@ impl StringProgress {
             (0, _) => Some(Self::opened(sets.after(self.rest, byte))),
             (1, b'u') => self.in_escape(0, sets),
             (1, _) => short_escape(byte).map(|c| self.after(c, sets)),
-            // The second unit of a character.
+            // The second unit of a surrogate pair.
             (6, b'\\') | (7, b'u') => self.in_escape(0, sets),
             (6 | 7, _) => None,
             _ => char::from(byte).to_digit(16).and_then(|digit| {
@@ -68,7 +68,8 @@ impl StringProgress {
         }
     }
 
-    /// After one more byte of an escape, which may be a digit; `None` where no string goes on with such a character.
+    /// Returns the state after one more byte of an escape, which may be a digit; `None` if no string continues with
+    /// such a character.
     fn in_escape(self, digit: u32, sets: &TextSets) -> Option<Self> {
         let Escape { bytes, digits } = self.escape;
         let is_digit = matches!(bytes, 2..6 | 8..12);
@@ -86,7 +87,7 @@ impl StringProgress {
         goes_on.then_some(Self { escape, ..self })
     }
 
-    /// The character of an escape that is complete.
+    /// Returns the character of a complete escape.
     fn character(self) -> Option<char> {
         let Escape { bytes, digits } = self.escape;
         match bytes {
@@ -104,7 +105,7 @@ impl StringProgress {
         Self::opened(c.encode_utf8(&mut [0; 4]).bytes().fold(self.rest, after))
     }
 
-    /// Adds the bytes that may come next, at most.
+    /// Adds a superset of the bytes that may come next.
     pub(super) fn add_first(self, sets: &TextSets, first: &mut ByteSet) {
         if self.escape != Escape::default() {
             first.union_with(ByteSet::PRINTABLE);
@@ -121,7 +122,7 @@ impl StringProgress {
 }
 
 impl Escape {
-    /// Whether it may become that of a character.
+    /// Returns whether it may become the escape of a character.
     fn may_be(self, c: char) -> bool {
         let mut units = [0; 2];
         let units = c.encode_utf16(&mut units);
@@ -141,7 +142,7 @@ impl Escape {
     }
 }
 
-/// The character that a backslash and this byte stand for.
+/// Returns the character that a backslash and this byte stand for.
 fn short_escape(byte: u8) -> Option<char> {
     Some(match byte {
         b'"' | b'\\' | b'/' => char::from(byte),
@@ -154,7 +155,7 @@ fn short_escape(byte: u8) -> Option<char> {
     })
 }
 
-/// The characters that come next in some texts.
+/// Returns the characters that come next in some texts.
 fn next_characters(texts: TextSet, sets: &TextSets) -> Vec<char> {
     let mut found = Vec::new();
     let mut open: Vec<(TextSet, [u8; 4], usize)> = vec![(texts, [0; 4], 0)];

@@ -1,4 +1,4 @@
-//! Objects and arrays.
+//! Lowers objects and arrays.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ impl Builder<'_> {
         alternatives.collect()
     }
 
-    /// The classes of undeclared keys: the patterns, and what matches none of them.
+    /// Returns the classes of undeclared keys: the patterns, and what matches none of them.
     fn classes(&mut self, shape: &ObjectShape) -> Result<Box<[KeyClass]>, LimitExceeded> {
         let mut classes = Vec::with_capacity(shape.patterns.len() + 1);
         for pattern in &shape.patterns {
@@ -136,7 +136,7 @@ impl Builder<'_> {
     }
 }
 
-/// An object with its keys, its values still to be built.
+/// Returns an object with its keys; its values are not built yet.
 fn sorted_keys(shape: &ObjectShape) -> ObjectProgram {
     let mut labels: Vec<u32> = (0..shape.properties.len() as u32).collect();
     labels.sort_by(|&a, &b| {

@@ -1,4 +1,4 @@
-//! What is left of a value's texts once what it relates to is known.
+//! The texts of a related value that are left once its referents are known.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -13,7 +13,8 @@ use crate::terminal::Terminal;
 use crate::value::Value;
 use crate::{LimitExceeded, Limits};
 
-/// The texts of `value` that have the relation to all of `referents`, as terminals: some of them may have no text.
+/// Returns the texts of `value` that have the relation to all of `referents`, as terminals, some of which may have no
+/// text.
 pub(crate) fn compared(
     value: &TerminalSpec,
     relation: Relation,
@@ -71,7 +72,7 @@ pub(crate) fn compared(
     })
 }
 
-/// Those of the referents that a value of this kind can be.
+/// Returns those of the referents that a value of this kind can be.
 fn among(value: &TerminalSpec, referents: &[&Value]) -> Vec<TerminalSpec> {
     match value {
         TerminalSpec::Number(set) => {
@@ -114,17 +115,17 @@ fn among(value: &TerminalSpec, referents: &[&Value]) -> Vec<TerminalSpec> {
     }
 }
 
-/// How two numbers or two dates are ordered.
+/// Returns the order of two numbers or two dates.
 pub(crate) fn order(a: &Value, b: &Value) -> Option<Ordering> {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => Some(a.cmp(b)),
-        // Dates are of one length, with the year first.
+        // Dates have the same length, with the year first.
         (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
         _ => None,
     }
 }
 
-/// The numbers of a set that have the relation to all referents.
+/// Returns the numbers of a set that have the relation to all referents.
 fn numbers(set: &NumberSet, relation: Relation, referents: &[&Value]) -> Vec<NumberSet> {
     let mut others: Vec<_> = { referents.iter() }
         .filter_map(|referent| match referent {
@@ -139,7 +140,7 @@ fn numbers(set: &NumberSet, relation: Relation, referents: &[&Value]) -> Vec<Num
         (Relation::AtLeast, _, Some(greatest)) => vec![above(set, bound(greatest, false))],
         (Relation::AtMost, Some(least), _) => vec![below(set, bound(least, false))],
         (Relation::NotEqual, Some(_), _) => {
-            // What lies between two neighbours.
+            // What is between two neighbours.
             let ends = || others.iter().cloned().map(|value| bound(value, true));
             let lower = std::iter::once(None).chain(ends());
             let upper = ends().chain([None]);
@@ -152,7 +153,7 @@ fn numbers(set: &NumberSet, relation: Relation, referents: &[&Value]) -> Vec<Num
     }
 }
 
-/// The numbers of a set that are not below a bound.
+/// Returns the numbers of a set that are not below a bound.
 pub(super) fn above(set: &NumberSet, bound: Option<NumberBound>) -> NumberSet {
     let mut set = set.clone();
     set.lower = match (set.lower.take(), bound) {
@@ -168,7 +169,7 @@ pub(super) fn above(set: &NumberSet, bound: Option<NumberBound>) -> NumberSet {
     set
 }
 
-/// The numbers of a set that are not above a bound.
+/// Returns the numbers of a set that are not above a bound.
 pub(super) fn below(set: &NumberSet, bound: Option<NumberBound>) -> NumberSet {
     let mut set = set.clone();
     set.upper = match (set.upper.take(), bound) {
@@ -184,7 +185,7 @@ pub(super) fn below(set: &NumberSet, bound: Option<NumberBound>) -> NumberSet {
     set
 }
 
-/// The strings of a shape that have the relation to all referents.
+/// Returns the strings of a shape that have the relation to all referents.
 fn strings(
     shape: &StringShape,
     relation: Relation,
@@ -223,7 +224,7 @@ fn strings(
     }
 }
 
-/// The texts of digits and hyphens, of the length of a date, that come after it, or before it, and the date itself.
+/// Returns the texts of digits and hyphens with the length of a date that equal it or come after it (or before it).
 fn from(date: &str, after: bool) -> Regular {
     const FIRST: u8 = b'-';
     const LAST: u8 = b'9';
@@ -246,7 +247,7 @@ fn from(date: &str, after: bool) -> Regular {
     Regular::union(arms)
 }
 
-/// The terminals of some specifications that have texts, and what the cheapest of them costs.
+/// Builds the terminals of the specifications that have texts, and returns them with the cost of the cheapest.
 pub(crate) fn built(
     specs: Vec<TerminalSpec>,
     form: &JsonForm,

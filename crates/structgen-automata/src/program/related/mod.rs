@@ -1,5 +1,5 @@
-//! Values that are compared with others written before them: which are needed, what they cost, and whether their
-//! relations can be kept.
+//! Values that are compared with others written before them: which are required, what they cost, and whether their
+//! relations can be satisfied.
 
 mod compared;
 mod reaches;
@@ -18,24 +18,24 @@ use reaches::reaches;
 /// A value that is compared with others, that others are compared with, or both.
 #[derive(Clone, Debug)]
 pub(crate) struct RelatedValue {
-    /// The terminal of its texts where there is nothing to compare it with.
+    /// The terminal of its texts if there is nothing to compare it with.
     pub(crate) terminal: u32,
-    /// How it relates to the values of which referent.
+    /// Its relation and the referent of that.
     pub(crate) relation: Option<(Relation, u32)>,
-    /// The JSON Pointer of the keyword that relates it.
+    /// The JSON Pointer of the keyword of the relation.
     pub(crate) pointer: Box<str>,
-    /// The referents that it is one of, sorted.
+    /// The referents that it is a value of, sorted.
     pub(crate) referents: Box<[u32]>,
-    /// Whether some place allows nothing else.
+    /// Whether some required place allows nothing else.
     pub(crate) is_needed: bool,
-    /// What it costs at most as long as its referents are not written; `u64::MAX` where a completion avoids it.
+    /// An upper bound on its cost while its referents are not written; `u64::MAX` if a completion avoids it.
     pub(crate) cost: u64,
 }
 
-/// The most values that take part in relations: what has been written changes what is known of each of them.
+/// The maximum number of values that take part in relations: each value written changes what is known of all of them.
 const MAX_RELATED: usize = 1_000;
 
-/// What begins at a node where that is related values only.
+/// What begins at a node, if these are only related values.
 #[derive(Debug)]
 pub(crate) struct RelatedPlace {
     pub(crate) values: Box<[u32]>,
@@ -44,7 +44,7 @@ pub(crate) struct RelatedPlace {
 }
 
 impl RelatedValue {
-    /// The error of a value that may be left without a text.
+    /// Returns the error for a value that may be left without a text.
     pub(super) fn unkept(&self) -> ProgramError {
         ProgramError::Relation {
             pointer: self.pointer.clone(),
@@ -53,7 +53,7 @@ impl RelatedValue {
     }
 }
 
-/// A short text of a terminal; `None` where it has none.
+/// Returns a short text of a terminal; `None` if it has none.
 fn short_text(terminal: &Terminal) -> Result<Option<Vec<u8>>, StepError> {
     if terminal.is_never() {
         return Ok(None);
@@ -80,7 +80,7 @@ fn short_text(terminal: &Terminal) -> Result<Option<Vec<u8>>, StepError> {
     Ok(Some(text))
 }
 
-/// Whether a terminal has a text.
+/// Returns whether a terminal accepts a text.
 fn accepts(terminal: &Terminal, text: &[u8]) -> Result<bool, StepError> {
     let mut state = START;
     for &byte in text {
@@ -92,7 +92,7 @@ fn accepts(terminal: &Terminal, text: &[u8]) -> Result<bool, StepError> {
     Ok(state != DEAD && terminal.accept(state).is_some())
 }
 
-/// The most bytes that a number takes.
+/// Returns the maximum length of a number in bytes.
 fn longest_number(form: &NumberForm) -> u64 {
     let NumberForm {
         integer_digits,
@@ -100,15 +100,15 @@ fn longest_number(form: &NumberForm) -> u64 {
         exponent_digits,
         ..
     } = *form;
-    // With a sign, a point, and an exponent with its sign.
+    // The others are a sign, a point, and an exponent with its sign.
     u64::from(integer_digits) + u64::from(fraction_digits) + u64::from(exponent_digits) + 4
 }
 
 impl Program {
-    /// Works out which values are needed and what they cost, and that each needed one can always be written.
+    /// Computes which values are required and what they cost; returns the required ones that cannot always be written.
     ///
     /// # Errors
-    /// When a limit is exceeded, or a relation cannot be kept: then with the number of the value, for a bound program.
+    /// If a limit is exceeded.
     pub(super) fn settle_relations(&mut self) -> Result<Vec<u32>, ProgramError> {
         let mut unkept = Vec::new();
         if self.related.is_empty() {
@@ -125,7 +125,7 @@ impl Program {
                 let Some(values) = self.related_values(NodeId::new(index)) else {
                     return Ok(None);
                 };
-                // Whether a referent is there is another question.
+                // Whether a referent was written is decided elsewhere.
                 let relation = |&value: &u32| self.related[value as usize].relation;
                 let is_in = |value| relation(value).is_some_and(|(it, _)| it == Relation::In);
                 Ok(Some(RelatedPlace {
@@ -154,7 +154,7 @@ impl Program {
         Ok(unkept)
     }
 
-    /// For each place that has to be filled and allows related values only, these values.
+    /// Returns the related values of each required place that allows only these.
     fn needed_values(&self) -> Vec<Box<[u32]>> {
         let members = self.objects.iter().flat_map(|object| {
             let required = object.properties.iter().filter(|it| it.required);
@@ -168,7 +168,7 @@ impl Program {
         places.filter_map(|slot| self.related_slot(slot)).collect()
     }
 
-    /// The related values that a slot allows, if it allows nothing else.
+    /// Returns the related values that a slot allows, if it allows nothing else.
     fn related_slot(&self, slot: &Slot) -> Option<Box<[u32]>> {
         let mut all = Vec::new();
         for alternative in slot {
@@ -177,7 +177,7 @@ impl Program {
         (!all.is_empty()).then(|| all.into())
     }
 
-    /// The related values that begin at a node, if nothing else does.
+    /// Returns the related values that begin at a node, if nothing else does.
     fn related_values(&self, node: NodeId) -> Option<Vec<u32>> {
         let mut found = Vec::new();
         let mut todo = vec![node];
@@ -201,13 +201,13 @@ impl Program {
         Some(found)
     }
 
-    /// What begins at a node, where that is related values only.
+    /// Returns what begins at a node, if these are only related values.
     #[inline]
     pub(crate) fn related_place(&self, node: NodeId) -> Option<&RelatedPlace> {
         self.related_places.get(node.index())?.as_ref()
     }
 
-    /// The referents that the value at a node is one of.
+    /// Returns the referents that the value at a node is a value of.
     pub(crate) fn referents_at(&self, node: NodeId) -> &[u32] {
         match self.node(node) {
             Node::Related { related, .. } => &self.related[*related as usize].referents,
@@ -215,9 +215,9 @@ impl Program {
         }
     }
 
-    /// Whether one of these values can be written whatever their referents are.
+    /// Returns whether one of these values can be written whatever their referents are.
     fn is_kept(&self, values: &[u32]) -> Result<bool, LimitExceeded> {
-        // Those that differ from one referent, for which two values are enough.
+        // Values that must differ from one referent, for which two values suffice.
         let mut unlike: Vec<(u32, Vec<Value>)> = Vec::new();
         for &value in values {
             let related = &self.related[value as usize];
@@ -226,7 +226,7 @@ impl Program {
             };
             let spec = &self.terminals[related.terminal as usize];
             match relation {
-                // Whoever makes the grammar sees to it that a referent is there.
+                // The author of the grammar ensures that the referent is written.
                 Relation::In => return Ok(true),
                 Relation::AtLeast | Relation::AtMost => {
                     let mut referents = self.values_of(referent);
@@ -258,7 +258,7 @@ impl Program {
         Ok(false)
     }
 
-    /// Whether a referent can have a value.
+    /// Returns whether a referent can have a value.
     fn can_be(&self, referent: u32, value: &Value) -> Result<bool, LimitExceeded> {
         for spec in self.values_of(referent) {
             if let TerminalSpec::Literals(set) = spec {
@@ -269,7 +269,7 @@ impl Program {
                 continue;
             }
             for other in compared(spec, Relation::In, &[value])? {
-                // A text of the value in any form that is one of the set's as well.
+                // A text of the value, in any form, that is also in the set.
                 let terminal = other.terminal(&self.form, &self.limits)?;
                 let set = spec.terminal(&self.form, &self.limits)?;
                 let text = short_text(&terminal).map_err(StepError::limit)?;
@@ -283,14 +283,14 @@ impl Program {
         Ok(false)
     }
 
-    /// What the values of a referent may be.
+    /// Returns the terminals of the values of a referent.
     fn values_of(&self, referent: u32) -> impl Iterator<Item = &TerminalSpec> {
         let of = self.related.iter();
         let of = of.filter(move |related| related.referents.contains(&referent));
         of.map(|related| &self.terminals[related.terminal as usize])
     }
 
-    /// Up to two values of a terminal.
+    /// Returns up to two values of a terminal.
     fn two_values(&self, spec: &TerminalSpec) -> Result<Vec<Value>, LimitExceeded> {
         let mut found = Vec::new();
         if let Some(first) = self.one_value(spec)? {
@@ -308,7 +308,7 @@ impl Program {
         text.map(|text| Value::read(&text)).transpose()
     }
 
-    /// What a value costs at most before its referents are written.
+    /// Returns an upper bound on the cost of a value before its referents are written.
     fn cost_before(&self, related: &RelatedValue) -> Result<u64, LimitExceeded> {
         let own = u64::from(self.text_costs[related.terminal as usize]);
         let Some((relation, referent)) = related.relation else {
@@ -340,17 +340,17 @@ impl Program {
                     .map(|text| crate::bytes::escaped_length(text.as_bytes()));
                 u64::from(lengths.max().unwrap_or(0)) + 2
             }
-            // Dates are of one length.
+            // Dates have the same length.
             _ if relation.is_order() => own,
             spec => self.cost_of_another(spec)?,
         };
-        // Where it turns out that there is no such value, something else takes its place.
+        // If it turns out that there is no such value, something else replaces it.
         let others = self.text_costs.iter().filter(|_| !related.is_needed);
         let others = others.map(|&cost| u64::from(cost)).max().unwrap_or(0);
         Ok(most.max(own).max(others))
     }
 
-    /// What a value of the terminal costs that is not the cheapest.
+    /// Returns the cost of a value of the terminal other than the cheapest.
     fn cost_of_another(&self, spec: &TerminalSpec) -> Result<u64, LimitExceeded> {
         let Some(first) = self.one_value(spec)? else {
             return Ok(0);

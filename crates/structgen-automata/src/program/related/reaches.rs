@@ -1,4 +1,4 @@
-//! Whether an order can be kept whatever the other value is.
+//! Checks whether an order can be satisfied whatever the other value is.
 
 use structgen_grammar::{NumberBound, NumberSet, Relation, StringContent};
 
@@ -6,7 +6,7 @@ use super::compared::{above, below, order};
 use crate::program::TerminalSpec;
 use crate::value::Value;
 
-/// Whether for every value of `other` there is one of `own` that has the relation to it.
+/// Returns whether for every value of `other` there is one of `own` that has the relation to it.
 pub(super) fn reaches(own: &TerminalSpec, relation: Relation, other: &TerminalSpec) -> bool {
     if own == other {
         return true;
@@ -26,7 +26,7 @@ pub(super) fn reaches(own: &TerminalSpec, relation: Relation, other: &TerminalSp
     }
 }
 
-/// Whether `own` has every number of `other` but for those on the side on which all of its own are allowed.
+/// Returns whether `own` contains every number of `other`, except on the side where all values of `own` are allowed.
 fn holds(own: &NumberSet, other: &NumberSet, relation: Relation) -> bool {
     let is_within = match relation {
         Relation::AtLeast => below(other, own.upper.clone()) == *other,
@@ -38,7 +38,8 @@ fn holds(own: &NumberSet, other: &NumberSet, relation: Relation) -> bool {
     .all(|divisor| other.multiples_of.contains(divisor))
 }
 
-/// The greatest value of a set, or the least; where it need not be one of the set's, a value beyond which there is none.
+/// Returns the greatest value of a set, or the least. Unless `is_in_set`, it may also be a value outside the set beyond
+/// which there is none.
 fn end(spec: &TerminalSpec, relation: Relation, is_in_set: bool) -> Option<Value> {
     let greatest = relation == Relation::AtLeast;
     let listed = |values: &mut dyn Iterator<Item = Value>| match greatest {

@@ -78,7 +78,7 @@ struct Walk<'a, M> {
     set: SmallSet,
     form: &'a NumberForm,
     machine: M,
-    /// Whether costs are those of the shortest completions, and ends are told.
+    /// Whether costs must be those of the shortest completions, and ends must be reported.
     is_exact: bool,
     source: &'a NumberSet,
     text: String,
@@ -89,10 +89,10 @@ impl<M: Machine<Error = LimitExceeded>> Walk<'_, M>
 where
     M::State: Debug,
 {
-    /// The length of the shortest completion of `text`, found by trying all, and compared with what the machine says.
+    /// Finds the length of the shortest completion of `text` by trying all, and compares it with the machine's answers.
     fn visit(&mut self, state: Option<M::State>) -> Option<u32> {
         self.nodes += 1;
-        // Two digits of an exponent leave the 128 bits.
+        // Two digits of an exponent exceed 128 bits.
         let accepted = if self.form.exponent_digits > 1 {
             oracle::accepts(self.source, self.form, &self.text)
         } else {
@@ -142,7 +142,7 @@ impl<M> std::fmt::Display for Walk<'_, M> {
     }
 }
 
-/// Whether some number text of the form, trailing zeros allowed, begins with `text`.
+/// Returns whether some number text of the form, with trailing zeros allowed, begins with `text`.
 fn is_prefix(text: &str, form: &NumberForm) -> bool {
     let form = NumberForm {
         redundant_fraction: true,

@@ -1,4 +1,4 @@
-//! The number automata against arbitrary-precision arithmetic and against bounded exhaustion.
+//! The number automata compared with arbitrary-precision arithmetic and with bounded exhaustion.
 
 mod exhaustion;
 mod oracle;

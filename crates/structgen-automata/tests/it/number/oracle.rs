@@ -1,4 +1,4 @@
-//! What a number text means, by big integers and without a look at the automaton.
+//! The meaning of a number text, computed with big integers and without the automaton.
 
 use num_bigint::BigInt;
 use structgen_grammar::{NumberForm, NumberSet};
@@ -17,7 +17,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) exponent: Option<(bool, &'a str)>,
 }
 
-/// The parts of a JSON number, or `None` where the text is none.
+/// Returns the parts of a JSON number, or `None` if the text is not one.
 pub(crate) fn split(text: &str) -> Option<Parts<'_>> {
     let (negative, rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -52,7 +52,7 @@ pub(crate) fn split(text: &str) -> Option<Parts<'_>> {
 }
 
 impl Parts<'_> {
-    /// Whether the text is written in the form.
+    /// Returns whether the text is written in the form.
     pub(crate) fn has_form(&self, form: &NumberForm) -> bool {
         let fraction = self.fraction.unwrap_or("");
         let is_zero = |text: &str| text.bytes().all(|byte| byte == b'0');
@@ -116,7 +116,7 @@ impl Value {
     }
 }
 
-/// Whether the text is a number of the set in the form.
+/// Returns whether the text is a number of the set in the form.
 pub(crate) fn accepts(set: &NumberSet, form: &NumberForm, text: &str) -> bool {
     split(text).is_some_and(|parts| parts.has_form(form) && parts.value().is_in(set))
 }

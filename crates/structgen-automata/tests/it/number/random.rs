@@ -1,4 +1,4 @@
-//! Random sets against random texts and random walks, in the forms of the profiles.
+//! Random sets with random texts and random walks, in the forms of the profiles.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRng;
@@ -63,14 +63,14 @@ fn words() -> impl Strategy<Value = Vec<String>> {
         })
 }
 
-/// The number with its last digit before the exponent moved away from zero.
+/// Moves the last digit before the exponent away from zero.
 fn nudged(number: &str, by: i128) -> String {
     let (mantissa, exponent) = number.split_once('e').unwrap_or((number, "0"));
     let mantissa: i128 = mantissa.parse().expect("an integer");
     format!("{}e{exponent}", mantissa + by)
 }
 
-/// Another way to write the number: the point and the exponent moved, zeros added.
+/// Returns another spelling of the number: the point and the exponent moved, zeros added.
 fn rewritten(number: &str, shift: usize, zeros: usize, plain: bool) -> String {
     let (mantissa, exponent) = number.split_once('e').unwrap_or((number, "0"));
     let exponent: i64 = exponent.parse().expect("an integer");
@@ -173,7 +173,7 @@ fn live_bytes(
         .collect()
 }
 
-/// Goes along random live bytes, then to the end by falling cost, and checks the text.
+/// Steps along random live bytes, then to the end by falling cost, and checks the text.
 fn random_walk(set: &NumberSet, form: &NumberForm, steps: usize, rng: &mut TestRng) {
     let mut machine = machine(set, form);
     let Some(mut state) = machine.start().expect("within limits") else {

@@ -1,4 +1,4 @@
-//! Single sets: what they take, how few states they need, and what is refused.
+//! Single sets: what they accept, how few states they need, and what is refused.
 
 use std::collections::HashSet;
 
@@ -192,7 +192,7 @@ fn huge_bounds_and_forms_are_answered() {
     ));
 }
 
-/// How many states can be reached.
+/// Returns how many states can be reached.
 fn states(words: &str, form: &NumberForm) -> usize {
     let mut machine = machine(&set(words), form);
     let mut open: Vec<_> = machine

@@ -4,7 +4,7 @@ use structgen_automata::Machine;
 use structgen_automata::number::{NumberMachine, NumberState};
 use structgen_grammar::{JsonForm, NumberBound, NumberForm, NumberSet};
 
-/// `">=1 <2.5 *0.1 !0.3"` as a set: `*` for multiples, `!` for no multiples.
+/// Parses `">=1 <2.5 *0.1 !0.3"` as a set: `*` for multiples, `!` for excluded multiples.
 pub(crate) fn set(text: &str) -> NumberSet {
     let mut set = NumberSet::default();
     for part in text.split_whitespace() {
@@ -35,7 +35,7 @@ pub(crate) fn exact() -> NumberForm {
     JsonForm::exact().numbers
 }
 
-/// Numbers with one way to write each.
+/// Numbers with one spelling each.
 pub(crate) fn generate() -> NumberForm {
     NumberForm {
         redundant_fraction: false,

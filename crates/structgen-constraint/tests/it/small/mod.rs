@@ -1,4 +1,4 @@
-//! A constraint small enough to see through: a choice of texts over single bytes.
+//! A minimal constraint: a choice of texts over single bytes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A vocabulary, and random walks over which the fast path is compared with the naive oracle.
+//! A vocabulary, and random walks that compare the fast path with the naive oracle.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use structgen_grammar::{
 };
 use structgen_vocab::{TokenId, Vocabulary};
 
-/// All bytes, and tokens that cross the borders of everything JSON has.
+/// All bytes, and tokens that cross the boundaries of everything in JSON.
 pub(crate) fn vocabulary() -> Arc<VocabularyTables> {
     vocabulary_with(&[])
 }
@@ -118,7 +118,7 @@ pub(crate) fn compile_with(grammar: Grammar, tables: &Arc<VocabularyTables>) -> 
     CompiledConstraint::new(grammar, tables, &options).unwrap()
 }
 
-/// A generator good enough to pick a path (Steele, Lea and Flood, 2014).
+/// SplitMix64 (Steele, Lea and Flood, 2014).
 pub(crate) struct SplitMix(u64);
 
 impl SplitMix {
@@ -135,7 +135,7 @@ impl SplitMix {
     }
 }
 
-/// Walks at random and compares at every state: masks, acceptance token by token, and the promise of the completion cost.
+/// Walks at random and compares in every state: masks, acceptance of each token, and the completion cost.
 pub(crate) fn walk_and_compare(constraint: &CompiledConstraint, seed: u64, budget: u64) -> Vec<u8> {
     let mut random = SplitMix(seed);
     let mut matcher = constraint.matcher();
@@ -161,7 +161,7 @@ pub(crate) fn walk_and_compare(constraint: &CompiledConstraint, seed: u64, budge
         assert!(mask.count() > 0, "a dead end after {shown:?}");
         let left = budget - taken;
         assert!(matcher.completion_cost() <= left, "after {shown:?}");
-        // Some token keeps within the budget, or the text may end.
+        // Some token stays within the budget, or the text may end.
         let tokens: Vec<TokenId> = mask.bits().iter().collect();
         let mut is_affordable =
             |token: TokenId| left > 0 && matcher.completion_cost_after(token).unwrap() < left;
@@ -185,7 +185,7 @@ pub(crate) fn walk_and_compare(constraint: &CompiledConstraint, seed: u64, budge
         // A token that the grammar names has no text.
         let bytes = constraint.vocabulary().token_bytes(token);
         text.extend_from_slice(bytes.unwrap_or_default());
-        // Taking a step back gives the same mask.
+        // Rolling back one token gives the same mask.
         let mut back = matcher.clone();
         back.rollback(1).unwrap();
         assert_eq!(
@@ -201,7 +201,7 @@ pub(crate) fn walk_and_compare(constraint: &CompiledConstraint, seed: u64, budge
     text
 }
 
-/// All texts that a constraint of few texts allows, byte by byte.
+/// Returns all texts of a constraint that allows few, byte by byte.
 pub(crate) fn texts(constraint: &CompiledConstraint) -> BTreeSet<String> {
     let vocabulary = constraint.vocabulary().clone();
     let mut found = BTreeSet::new();
@@ -231,7 +231,7 @@ pub(crate) fn texts(constraint: &CompiledConstraint) -> BTreeSet<String> {
     found
 }
 
-/// How a token is chosen among those that are allowed.
+/// How a token is chosen among the allowed ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Taste {
     Random,
@@ -266,7 +266,7 @@ pub(crate) fn generate(
             "a dead end after {:?}",
             String::from_utf8_lossy(&text)
         );
-        // What can still be completed within the budget.
+        // Tokens after which the output can be completed within the budget.
         tokens.retain(|&token| matcher.completion_cost_after(token).unwrap() < budget);
         assert!(
             !tokens.is_empty(),
