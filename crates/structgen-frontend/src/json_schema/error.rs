@@ -30,7 +30,7 @@ pub enum SchemaError {
     InvalidKeyword {
         /// The keyword.
         keyword: String,
-        /// Where it stands.
+        /// Where it occurs.
         pointer: String,
         /// What it must be.
         expected: String,
@@ -42,7 +42,7 @@ pub enum SchemaError {
     UnknownDialect {
         /// The value of `$schema`.
         uri: String,
-        /// Where it stands.
+        /// Where it occurs.
         pointer: String,
     },
     /// The metaschema that `$schema` names requires an unknown vocabulary.
@@ -60,7 +60,7 @@ pub enum SchemaError {
     UnresolvedReference {
         /// The reference, as written.
         reference: String,
-        /// Where it stands.
+        /// Where it occurs.
         pointer: String,
         /// What was not found.
         reason: String,
@@ -76,7 +76,7 @@ pub enum SchemaError {
     Unsupported {
         /// The keyword.
         keyword: String,
-        /// Where it stands.
+        /// Where it occurs.
         pointer: String,
         /// What is not supported.
         reason: String,
