@@ -91,8 +91,8 @@ pub enum SchemaError {
         /// Probable mistakes in the schema, which may be the reason.
         warnings: Vec<SchemaWarning>,
     },
-    /// The schema has probable mistakes, and [`SchemaOptions::strict`](super::SchemaOptions::strict) is set; or it cannot
-    /// be a schema at all, because it is a document with a schema in it.
+    /// The schema has probable mistakes, and [`SchemaOptions::strict`](super::SchemaOptions::strict) is set; or it is
+    /// not a schema at all but a document that contains one.
     #[error("{}", list("", .0))]
     Mistaken(Vec<SchemaWarning>),
     /// The schema exceeds a limit.
