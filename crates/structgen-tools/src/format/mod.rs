@@ -93,8 +93,8 @@ pub struct Calls {
     /// Where calls may begin.
     #[serde(default)]
     pub position: Position,
-    /// The trigger that marks the beginning of calls: a prefix of `begin` followed by `call.begin`. Text never contains
-    /// it.
+    /// The trigger that marks the beginning of calls: a prefix of `begin` followed by `call.begin` (and the opening
+    /// brace, if a call is an object). Text never contains it.
     #[serde(default)]
     pub trigger: String,
     /// The marker before the first call.
